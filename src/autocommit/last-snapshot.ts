@@ -50,7 +50,7 @@ export async function readLastSnapshot(
   const common = { isFirst: false, unstorable: [], cache, manifest, warnings };
   if (cache !== undefined)
     return { ...common, ...filesOfCache(cache.files), indexDigest: cache.index.digest };
-  const { files } = await readSnapshotTree(git, refs.tipTree);
+  const files = await readSnapshotTree(git, refs.tipTree);
   return { ...common, ...filesOfTree(files), indexDigest: await digestOfCapturedIndex(git, refs.tip) };
 }
 

@@ -43,7 +43,7 @@ export async function readFilesIfNeeded(
   from: SnapshotMetadata | undefined,
   to: SnapshotMetadata,
 ): Promise<CheckoutRequest['files']> {
-  return defaultModesDiffer(from, to) ? (await readSnapshotTree(git, to.commit)).files : undefined;
+  return defaultModesDiffer(from, to) ? await readSnapshotTree(git, to.commit) : undefined;
 }
 
 export interface CheckedOut {

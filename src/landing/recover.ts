@@ -13,6 +13,7 @@ import { LINK, SUBMODULE } from '../git/modes.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { editIndex, type IndexEdit } from '../git/objects/scratch-index.ts';
 import {
+  fieldsOf,
   type Git,
   gitAnswer,
   gitBytes,
@@ -113,16 +114,13 @@ function notBroughtBack(git: Git, paths: readonly string[]): AgtError {
 
 /** `mode oid` of each file of the index; one that is in conflict has the last stage. */
 async function readIndex(git: Git): Promise<Map<string, string>> {
-  const output = (await gitBytes(git, ['ls-files', '--stage', '-z'])).toString('latin1');
+  const lines = fieldsOf(await gitBytes(git, ['ls-files', '--stage', '-z']));
   return new Map(
-    output
-      .split('\0')
-      .filter((line) => line !== '')
-      .map((line) => {
-        const tab = line.indexOf('\t');
-        const [mode, oid, stage] = line.slice(0, tab).split(' ');
-        return [line.slice(tab + 1), stage === '0' ? `${mode} ${oid}` : 'conflict'];
-      }),
+    lines.map((line) => {
+      const tab = line.indexOf('\t');
+      const [mode, oid, stage] = line.slice(0, tab).split(' ');
+      return [line.slice(tab + 1), stage === '0' ? `${mode} ${oid}` : 'conflict'];
+    }),
   );
 }
 

@@ -14,24 +14,18 @@ export interface TreeEntry {
   readonly oid: string;
 }
 
-interface TreeFiles {
-  /** By path on disk, relative to the session folder, one byte per character. */
-  readonly files: Map<string, TreeEntry>;
-  /** Paths that a snapshot cannot store under the name that they have in the tree; as in the tree. */
-  readonly unstorable: string[];
+/** The files of a snapshot, by path on disk: relative to the session folder, one byte per character. */
+export async function readSnapshotTree(git: Git, tree: string): Promise<Map<string, TreeEntry>> {
+  const listed = await listTree(git, tree, { recurse: 'files' });
+  const files = listed.filter(({ path }) => !path.startsWith('_/'));
+  return new Map(files.map(({ path, mode, oid }) => [decodePath(path), { mode, oid }]));
 }
 
-/** The tree of a snapshot. */
-export async function readSnapshotTree(git: Git, tree: string): Promise<TreeFiles> {
-  const files = new Map<string, TreeEntry>();
-  for (const { path, mode, oid } of await listTree(git, tree, { recurse: 'files' })) {
-    if (!path.startsWith('_/')) files.set(decodePath(path), { mode, oid });
-  }
-  return { files, unstorable: [] };
-}
-
-/** The tree of the start commit, as the folder `sandbox/`. A submodule is not a file. */
-export async function readStartTree(git: Git, tree: string): Promise<TreeFiles> {
+/**
+ * The tree of the start commit, as the folder `sandbox/`. A submodule is not a file. `unstorable`: paths, as in the tree,
+ * that a snapshot cannot store under the same name.
+ */
+export async function readStartTree(git: Git, tree: string) {
   const files = new Map<string, TreeEntry>();
   const unstorable: string[] = [];
   for (const entry of await listTree(git, tree, { recurse: 'files' })) {
@@ -62,7 +56,7 @@ export interface ChangedFile {
 /** Without `from` every file is new. */
 export async function diffSnapshots(git: Git, from: string | undefined, to: string): Promise<ChangedFile[]> {
   if (from === undefined) {
-    const { files } = await readSnapshotTree(git, to);
+    const files = await readSnapshotTree(git, to);
     return [...files].map(([path, after]) => ({ path, before: undefined, after }));
   }
   const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', '--raw', from, to];

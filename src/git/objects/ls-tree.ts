@@ -1,6 +1,6 @@
 /** Reads the output of `git ls-tree`. */
 import type { Git } from '../run/git.ts';
-import { gitBytes } from '../run/git.ts';
+import { fieldsOf, gitBytes } from '../run/git.ts';
 
 export interface LsTreeEntry {
   readonly mode: string;
@@ -25,16 +25,9 @@ export async function listTree(
 ): Promise<LsTreeEntry[]> {
   const options = recurse === undefined ? [] : RECURSION[recurse];
   const output = await gitBytes(git, ['ls-tree', ...options, '-z', '--full-tree', tree]);
-  return parseLsTree(output.toString('latin1'));
-}
-
-function parseLsTree(output: string): LsTreeEntry[] {
-  return output
-    .split('\0')
-    .filter((line) => line !== '')
-    .map((line) => {
-      const tab = line.indexOf('\t');
-      const [mode = '', type = '', oid = ''] = line.slice(0, tab).split(' ');
-      return { mode, type, oid, path: line.slice(tab + 1) };
-    });
+  return fieldsOf(output).map((line) => {
+    const tab = line.indexOf('\t');
+    const [mode = '', type = '', oid = ''] = line.slice(0, tab).split(' ');
+    return { mode, type, oid, path: line.slice(tab + 1) };
+  });
 }

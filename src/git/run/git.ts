@@ -188,6 +188,12 @@ export async function gitText(git: Git, args: readonly string[], options: RunOpt
   return (await gitBytes(git, args, options)).toString().replace(/\n$/, '');
 }
 
+/** The fields of an output with `-z`, one byte per character. */
+export function fieldsOf(output: Buffer): string[] {
+  const fields = output.toString('latin1').split('\0');
+  return fields.filter((field) => field !== '');
+}
+
 /** Output of a git call that may answer "no": undefined for any exit code but 0. */
 export async function gitAnswer(
   git: Git,

@@ -55,14 +55,6 @@ export async function dirtyPaths(git: Git): Promise<DirtyPath[]> {
     .map(({ path, kind }) => ({ path, isUntracked: kind === 'untracked' }));
 }
 
-/** One byte per character. */
-export function splitPaths(output: Buffer): string[] {
-  return output
-    .toString('latin1')
-    .split('\0')
-    .filter((path) => path !== '');
-}
-
 export function headBranch({ git }: InPlace): Promise<string | undefined> {
   return gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD']);
 }

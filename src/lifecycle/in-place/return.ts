@@ -7,7 +7,7 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
-import { type Git, gitBytes, gitText, inDirectory } from '../../git/run/git.ts';
+import { fieldsOf, type Git, gitBytes, gitText, inDirectory } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { removalOf, type SessionRecord } from '../../session/record.ts';
 import { isUnder } from '../../snapshot/folders.ts';
@@ -15,15 +15,7 @@ import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { deleteLater, type Move, move, planMove } from './bring.ts';
-import {
-  dropDamagedIndex,
-  gitDir,
-  headBranch,
-  type InPlace,
-  putHead,
-  refreshTimes,
-  splitPaths,
-} from './checkout.ts';
+import { dropDamagedIndex, gitDir, headBranch, type InPlace, putHead, refreshTimes } from './checkout.ts';
 import { withHeldByGit } from './held-by-git.ts';
 import { directoryOf, putRepositoryBack } from './nested.ts';
 import { replacedByBranch, shown } from './set-aside.ts';
@@ -131,7 +123,7 @@ async function planReturn(place: InPlace, side: UsersSide, target: Target): Prom
 /** Whether agt has set an ignored file aside, because the commit has a directory there, or a file above. */
 async function inTheWayOf(git: Git, commit: string): Promise<(path: string) => boolean> {
   const listed = await gitBytes(git, ['ls-tree', '-r', '-z', '--name-only', '--full-tree', commit]);
-  const files = new Set(splitPaths(listed));
+  const files = new Set(fieldsOf(listed));
   const directories = new Set([...files].flatMap(parentDirectories));
   return (path) => directories.has(path) || parentDirectories(path).some((one) => files.has(one));
 }
@@ -170,7 +162,7 @@ async function deleteUnignored(
     // A file of the index there was deleted before the session.
     const kinds = path === '' ? ['--others'] : ['--others', '--cached'];
     const listed = await gitBytes(others, ['ls-files', ...kinds, '--exclude-standard', '-z']);
-    for (const one of splitPaths(listed)) going.add(`sandbox/${path === '' ? '' : `${path}/`}${one}`);
+    for (const one of fieldsOf(listed)) going.add(`sandbox/${path === '' ? '' : `${path}/`}${one}`);
   }
   const deletions = planned.later.filter((path) => going.has(path) && isMeant(path));
   const { refused } = await deleteLater(place, planned, deletions);

@@ -95,7 +95,7 @@ async function refuseUncaptured(
   first: string,
   dirty: readonly DirtyPath[],
 ): Promise<void> {
-  const { files } = await readSnapshotTree(git, first);
+  const files = await readSnapshotTree(git, first);
   const top = Buffer.from(checkout).toString('latin1');
   const isCaptured = (path: string) => files.has(`sandbox/${path}`);
   // Below a link that is in the place of a directory there is nothing.

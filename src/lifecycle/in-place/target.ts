@@ -11,7 +11,7 @@ import { FILE, IN_INDEX, LINK, PROGRAM, SUBMODULE } from '../../git/modes.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import { type DiffEntry, parseRawDiff } from '../../git/objects/raw-diff.ts';
 import { editIndex, editTree, type IndexEdit, withIndex } from '../../git/objects/scratch-index.ts';
-import { type Git, gitBytes, gitText } from '../../git/run/git.ts';
+import { fieldsOf, type Git, gitBytes, gitText } from '../../git/run/git.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree, type TreeEntry } from '../../snapshot/tree.ts';
@@ -152,11 +152,9 @@ export async function writtenFiles(
   const input = Buffer.from([...regular.keys()].map((path) => `${path}\0`).join(''), 'latin1');
   const args = ['checkout-index', '--ignore-skip-worktree-bits', '--temp', '-z', '--stdin'];
   const listed = await gitBytes(scratch, args, { input });
-  const temporary = listed
-    .toString('latin1')
-    .split('\0')
-    .filter((line) => line !== '')
-    .map((line) => [line.slice(0, line.indexOf('\t')), line.slice(line.indexOf('\t') + 1)] as const);
+  const temporary = fieldsOf(listed).map(
+    (line) => [line.slice(0, line.indexOf('\t')), line.slice(line.indexOf('\t') + 1)] as const,
+  );
   const names = temporary.map(([name]) => `${name}\n`).join('');
   const hashed = await gitText(scratch, ['hash-object', '-w', '--no-filters', '--stdin-paths'], {
     input: names,
@@ -223,7 +221,7 @@ function meetsRepository(repositories: UsersSide['repositories'], path: string):
 
 /** `landed`: as git would write them. */
 async function fileConflicts(git: Git, side: UsersSide, landed: Files): Promise<Set<string>> {
-  const { files } = await readSnapshotTree(git, side.first);
+  const files = await readSnapshotTree(git, side.first);
   const own = [...side.changed, ...side.untracked, ...side.hidden, ...side.ignored.keys()];
   return conflictsOf(new Map(own.map((path) => [path, files.get(`sandbox/${path}`)])), landed);
 }

@@ -97,7 +97,7 @@ export async function indexOf(git: Git, snapshot: string): Promise<IndexEntry[]>
 async function hiddenChanges(git: Git, first: string, index: readonly IndexEntry[]): Promise<string[]> {
   const marked = index.filter(({ flags }) => (flags & (ASSUME_UNCHANGED | SKIP_WORKTREE)) !== 0);
   if (marked.length === 0) return [];
-  const { files } = await readSnapshotTree(git, first);
+  const files = await readSnapshotTree(git, first);
   return marked
     .filter(({ path, oid }) => (files.get(`sandbox/${path}`)?.oid ?? oid) !== oid)
     .map(({ path }) => path);

@@ -149,6 +149,6 @@ async function ownFiles(
   { commit, complete_at: complete }: MountRecord,
 ): Promise<(path: string, stat: Stats) => boolean> {
   if (complete !== undefined) return (_, stat) => stat.ctimeMs <= complete;
-  const { files } = await readSnapshotTree(git, commit);
+  const files = await readSnapshotTree(git, commit);
   return (path) => files.has(path) || path === IGNORE_FILE || isTemporaryEntry(basename(path));
 }

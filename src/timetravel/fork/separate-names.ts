@@ -6,6 +6,7 @@ import { chmodSync, constants, copyFileSync, lchownSync, lstatSync, renameSync, 
 import { systemPath } from '../../disk/long-path.ts';
 import { parentPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
+import { fieldsOf } from '../../git/run/git.ts';
 import { runProgram } from '../../process/program.ts';
 
 /** `folder` is as Node has it. */
@@ -13,8 +14,7 @@ export async function separateNames(folder: string): Promise<void> {
   const args = [folder, '-xdev', '-type', 'f', '-links', '+1', '-print0'];
   const { exitCode, stdout, stderr } = await runProgram('find', args);
   if (exitCode !== 0) throw new AgtError(`find failed: ${stderr.trim()}`);
-  const paths = stdout.toString('latin1').split('\0');
-  for (const path of paths) if (path !== '') separate(path);
+  for (const path of fieldsOf(stdout)) separate(path);
 }
 
 function separate(path: string): void {

@@ -18,7 +18,7 @@ export type Taking = Pick<CaptureOptions, 'alsoTake'>;
 
 export async function filesToTake({ git }: Repository, record: SessionRecord, tree: string): Promise<Taking> {
   if (!isAttached(record)) return {};
-  return { alsoTake: [...(await readSnapshotTree(git, tree)).files.keys()] };
+  return { alsoTake: [...(await readSnapshotTree(git, tree)).keys()] };
 }
 
 /** Without them, files that `agt snapshot --ignored` took would look deleted. */

@@ -157,7 +157,7 @@ export async function stayingFiles(
 ): Promise<StayingFiles> {
   if (!isAttached(record)) return NO_FILES;
   const shown = (path: string) => displayPath(relativeToSandbox(path, ambiguous));
-  const read = async (commit: string) => (await readSnapshotTree(git, commit)).files;
+  const read = (commit: string) => readSnapshotTree(git, commit);
   const [now, then] = await Promise.all([read(after), read(wanted.commit)]);
   const captured = before?.commit === undefined ? undefined : await read(before.commit);
   const staying = [...now.keys()].filter(

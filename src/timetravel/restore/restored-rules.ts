@@ -24,7 +24,7 @@ export async function ignoredByRestored(
   commit: string,
 ): Promise<IgnoresFile> {
   const { git } = repository;
-  const { files } = await readSnapshotTree(git, commit);
+  const files = await readSnapshotTree(git, commit);
   const textOf = async (oid: string) => (await readObject(git, oid))?.content.toString() ?? '';
   const rulesOf = new Map<string, Rules>();
   for (const [path, { oid, mode }] of files) {
