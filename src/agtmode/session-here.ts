@@ -8,8 +8,7 @@ import { type AttachedSession, findAttached, folderAt, settingsFile, shownId } f
 import type { Repository } from '../repository/repository.ts';
 import { agtInFolder, commandToList } from '../session/advised-commands.ts';
 import { namedSession, refuseMoved, sessionContaining } from '../session/find-session.ts';
-import type { SessionId } from '../session/id.ts';
-import { idProblem } from '../session/id.ts';
+import { idProblem, type SessionId } from '../session/id.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import { type Context, openContext } from './context.ts';
 import { showPath } from './output/format.ts';

@@ -77,7 +77,7 @@ async function readCapturedFiles(
   const tree = treeOf(snapshot);
   const files = new Map<string, Buffer>();
   if ((await findObject(git, tree)) === undefined) return files;
-  for (const { path: inTree, oid } of await listTree(git, tree, { recurse: 'files' })) {
+  for (const { path: inTree, oid } of await listTree(git, tree, 'files')) {
     const path = decodePath(inTree);
     const found = await readObject(git, oid);
     if (found === undefined) throw new AgtError(`cannot read object ${oid}: it is missing`);

@@ -128,19 +128,11 @@ async function isOnBranch(sandboxGit: Git, branch: string): Promise<boolean> {
   return (await gitAnswer(sandboxGit, ['symbolic-ref', '--quiet', 'HEAD'])) === branch;
 }
 
-interface BranchUse {
-  readonly sandbox: string;
-  /** Null if the branch had no commit yet. */
-  readonly commit: string | null;
-  /** agt moves no other branch. */
-  readonly isWorkBranch: boolean;
-}
-
-/** Why HEAD cannot be on a branch; undefined if it can. */
+/** Why HEAD cannot be on a branch; undefined if it can. `commit`: null if the branch had none yet. */
 async function whyBranchIsUnusable(
   git: Git,
   ref: string,
-  { sandbox, commit, isWorkBranch }: BranchUse,
+  { sandbox, commit, isWorkBranch }: { sandbox: string; commit: string | null; isWorkBranch: boolean },
 ): Promise<string | undefined> {
   const branch = `branch "${shortBranch(ref)}"`;
   const current = await findObject(git, ref);

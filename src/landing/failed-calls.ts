@@ -29,9 +29,7 @@ export async function withoutFailedCalls(
   if (failed.size === 0) return { tree, leftOut: [] };
   const sandbox = inDirectory(repository.git, record.sandbox);
   // Files that neither the work nor its commits nor its start have are ignored ones.
-  const lists = [tree, head, record.from_commit].map((name) =>
-    listTree(bench.git, name, { recurse: 'files' }),
-  );
+  const lists = [tree, head, record.from_commit].map((name) => listTree(bench.git, name, 'files'));
   const known = new Set((await Promise.all(lists)).flat().map(({ path }) => path));
   const left = new Map([...failed].filter(([path]) => known.has(path)));
   return {

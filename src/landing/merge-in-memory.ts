@@ -62,7 +62,7 @@ const NOBODY = Object.fromEntries(
 
 /** git reads attributes, such as `merge=union`, from files: those of the branch, as in a clean checkout. */
 async function layOutAttributes({ git }: Workbench, commit: string): Promise<void> {
-  const listed = await listTree(git, commit, { recurse: 'files' });
+  const listed = await listTree(git, commit, 'files');
   const files = listed.filter(({ path, mode }) => /(^|\/)\.gitattributes$/.test(path) && mode !== LINK);
   if (files.length === 0) return;
   await gitText(git, ['read-tree', commit]);

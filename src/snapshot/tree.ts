@@ -16,7 +16,7 @@ export interface TreeEntry {
 
 /** The files of a snapshot, by path on disk: relative to the session folder, one byte per character. */
 export async function readSnapshotTree(git: Git, tree: string): Promise<Map<string, TreeEntry>> {
-  const listed = await listTree(git, tree, { recurse: 'files' });
+  const listed = await listTree(git, tree, 'files');
   const files = listed.filter(({ path }) => !path.startsWith('_/'));
   return new Map(files.map(({ path, mode, oid }) => [decodePath(path), { mode, oid }]));
 }
@@ -28,7 +28,7 @@ export async function readSnapshotTree(git: Git, tree: string): Promise<Map<stri
 export async function readStartTree(git: Git, tree: string) {
   const files = new Map<string, TreeEntry>();
   const unstorable: string[] = [];
-  for (const entry of await listTree(git, tree, { recurse: 'files' })) {
+  for (const entry of await listTree(git, tree, 'files')) {
     const path = `sandbox/${entry.path}`;
     if (entry.mode === SUBMODULE || encodePath(path) !== path) unstorable.push(path);
     else files.set(path, { mode: entry.mode, oid: entry.oid });
@@ -88,7 +88,7 @@ async function directoriesWithFiles(
   among: ReadonlySet<string> | undefined,
 ): Promise<Set<string>> {
   if (among === undefined || among.size > FEW || [...among].some((path) => path.includes('\n'))) {
-    const listed = await listTree(git, commit, { recurse: 'directories' });
+    const listed = await listTree(git, commit, 'directories');
     return new Set(listed.filter(({ path }) => !/^_(\/|$)/.test(path)).map(({ path }) => decodePath(path)));
   }
   const paths = [...among];

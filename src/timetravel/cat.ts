@@ -107,7 +107,7 @@ async function hintOtherDirectories(
   toWrite: (path: string) => string,
 ): Promise<string[]> {
   const name = path.slice(path.lastIndexOf('/') + 1);
-  const files = (await listTree(git, commit, { recurse: 'files' })).map((entry) => entry.path);
+  const files = (await listTree(git, commit, 'files')).map((entry) => entry.path);
   const found = files.filter((file) => file.endsWith(`/${name}`) && !file.startsWith('_/'));
   if (found.length === 0) return [];
   const shown = found.map((file) => displayPath(toWrite(decodePath(file))));

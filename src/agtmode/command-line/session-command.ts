@@ -7,8 +7,15 @@ import { usageError } from '../../errors.ts';
 import { findSession } from '../../session/find-session.ts';
 import type { Context } from '../context.ts';
 import { type SessionHere, sessionHere } from '../session-here.ts';
-import type { OptionTable, PositionalTable } from './command.ts';
-import { type Answer, type Command, type CommandDeclaration, defineCommand, withValue } from './command.ts';
+import {
+  type Answer,
+  type Command,
+  type CommandDeclaration,
+  defineCommand,
+  type OptionTable,
+  type PositionalTable,
+  withValue,
+} from './command.ts';
 
 export const SESSION_ARGUMENT = withValue('session id (default: the session of the current directory)');
 export const SESSION_OPTION = withValue('session id, in place of the argument');

@@ -1,6 +1,5 @@
 /** Reads the output of `git ls-tree`. */
-import type { Git } from '../run/git.ts';
-import { fieldsOf, gitBytes } from '../run/git.ts';
+import { fieldsOf, type Git, gitBytes } from '../run/git.ts';
 
 export interface LsTreeEntry {
   readonly mode: string;
@@ -10,18 +9,14 @@ export interface LsTreeEntry {
   readonly path: string;
 }
 
-interface LsTreeOptions {
-  /** `files`: every file in every directory; `directories`: every directory; `both`. Default: the top level alone. */
-  readonly recurse?: 'files' | 'directories' | 'both';
-}
-
+/** `files`: every file in every directory; `directories`: every directory. */
 const RECURSION = { files: ['-r'], directories: ['-r', '-d'], both: ['-r', '-t'] };
 
-/** @throws AgtError if there is no such tree. */
+/** Without `recurse` the top level alone. @throws AgtError if there is no such tree. */
 export async function listTree(
   git: Git,
   tree: string,
-  { recurse }: LsTreeOptions = {},
+  recurse?: keyof typeof RECURSION,
 ): Promise<LsTreeEntry[]> {
   const options = recurse === undefined ? [] : RECURSION[recurse];
   const output = await gitBytes(git, ['ls-tree', ...options, '-z', '--full-tree', tree]);

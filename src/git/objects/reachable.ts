@@ -1,5 +1,10 @@
 /** Lists the objects that are reachable from refs or commits, and measures them on disk. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorCode } from '../../errors.ts';
 import { type Git, gitBytes } from '../run/git.ts';
+import { type LooseObject, listLooseObjects, listPacks, type Pack, statIfThere } from './object-store.ts';
 
 /** In a partial clone git neither lists nor fetches objects that a promisor has. Elsewhere that option has no effect. */
 const LIST_OBJECTS = ['rev-list', '--objects', '--no-object-names', '--exclude-promisor-objects'];
@@ -39,7 +44,7 @@ function splitLines(output: Buffer): string[] {
 const EVERYTHING = ['--all', '--reflog', '--indexed-objects'];
 
 /** Calls `visit` with the binary name of every object that git would keep. It does not hold the list in memory. */
-export async function visitReachable(git: Git, visit: (name: Buffer) => void): Promise<void> {
+async function visitReachable(git: Git, visit: (name: Buffer) => void): Promise<void> {
   let incomplete = '';
   const onOutput = (chunk: Buffer) => {
     const lines = (incomplete + chunk.toString('latin1')).split('\n');
@@ -47,4 +52,184 @@ export async function visitReachable(git: Git, visit: (name: Buffer) => void): P
     for (const line of lines) visit(Buffer.from(line, 'hex'));
   };
   await gitBytes(git, [...LIST_OBJECTS, ...EVERYTHING], { onOutput });
+}
+
+/** What `git gc` could free: the bytes of objects that nothing refers to, in each pack and in loose objects. */
+export interface MeasuredPack extends Pack {
+  /** Bytes of unreachable objects that are old enough to be deleted; 0 for a special pack. */
+  readonly expired: number;
+}
+
+export interface UnreachableObjects {
+  readonly packs: readonly MeasuredPack[];
+  /** Unreachable loose objects that are old enough to be deleted. */
+  readonly loose: { readonly count: number; readonly bytes: number };
+  /** Bytes of unreachable objects that are too young to be deleted. */
+  readonly young: number;
+}
+
+/** `before`, in Unix seconds: unreachable objects that were written earlier may be deleted. */
+export async function measureUnreachable(
+  git: Git,
+  objectsDir: string,
+  before: number,
+): Promise<UnreachableObjects> {
+  const loose = new Map(listLooseObjects(objectsDir).map((object) => [object.oid, object]));
+  const packs = listPacks(objectsDir).flatMap((pack) => openPack(objectsDir, pack));
+  packs.sort((a, b) => b.index.count - a.index.count);
+  await visitReachable(git, (name) => {
+    loose.delete(name.toString('hex'));
+    for (const { index, reachable } of packs) {
+      const row = index.find(name);
+      if (row < 0) continue;
+      reachable[row] = 1;
+      return; // a second copy in another pack is as good as unreachable
+    }
+  });
+  const looseSums = sumLoose([...loose.values()], before);
+  const measured = packs.map((pack) => measurePack(pack, before));
+  return {
+    packs: measured.map(({ pack, expired }) => ({ ...pack, expired })),
+    loose: looseSums.old,
+    young: measured.reduce((sum, { young }) => sum + young, looseSums.young),
+  };
+}
+
+function sumLoose(objects: readonly LooseObject[], before: number) {
+  const old = { count: 0, bytes: 0 };
+  let young = 0;
+  for (const { time, bytes } of objects) {
+    if (time >= before) young += bytes;
+    else {
+      old.count++;
+      old.bytes += bytes;
+    }
+  }
+  return { old, young };
+}
+
+interface OpenPack {
+  readonly pack: Pack;
+  readonly index: PackIndex;
+  /** 1 for each row of the index whose object is reachable. */
+  readonly reachable: Uint8Array;
+  /** Unix seconds. */
+  readonly time: number;
+}
+
+function openPack(objectsDir: string, pack: Pack): OpenPack[] {
+  const path = join(objectsDir, 'pack', pack.name);
+  const oidLength = (pack.name.length - 'pack-.pack'.length) / 2;
+  const index = PackIndex.read(path.replace(/pack$/, 'idx'), oidLength);
+  const stat = statIfThere(path);
+  if (index === undefined || stat === undefined) return [];
+  return [{ pack, index, reachable: new Uint8Array(index.count), time: stat.mtimeMs / 1000 }];
+}
+
+function measurePack({ pack, index, reachable, time }: OpenPack, before: number) {
+  let expired = 0;
+  let young = 0;
+  if (!pack.special && reachable.includes(0)) {
+    for (const [row, bytes] of index.sizes(pack.bytes).entries()) {
+      if (reachable[row] === 1) continue;
+      if ((index.timeOf(row) ?? time) < before) expired += bytes;
+      else young += bytes;
+    }
+  }
+  return { pack, expired, young };
+}
+
+const MAGIC = 0xff744f63;
+const VERSION = 2;
+const HEADER_LENGTH = 8;
+/** After the header: for each first byte of a name, the number of names that begin with it or with a lower byte. */
+const FANOUT_LENGTH = 256 * 4;
+/** After that: the sorted names, then a checksum for each, then an offset for each. */
+const NAMES_OFFSET = HEADER_LENGTH + FANOUT_LENGTH;
+/** An offset with this bit is the number of an offset of eight bytes, in a further table. */
+const IS_LARGE = 0x80000000;
+/** A file of times begins with its signature, version and hash. */
+const TIMES_HEADER_LENGTH = 12;
+
+/**
+ * What a pack holds, from its index (version 2) and, for a cruft pack, from its file of times: gitformat-pack(5). Objects
+ * are looked up by binary name.
+ */
+class PackIndex {
+  readonly count: number;
+  private readonly index: Buffer;
+  private readonly oidLength: number;
+  /** The file of times; undefined for a pack that is not a cruft pack. */
+  private readonly times: Buffer | undefined;
+
+  private constructor(index: Buffer, times: Buffer | undefined, oidLength: number) {
+    this.index = index;
+    this.times = times;
+    this.oidLength = oidLength;
+    this.count = this.fanout(255);
+  }
+
+  /** `path` ends in `.idx`. Undefined if git has deleted the pack. @throws Error for another format. */
+  static read(path: string, oidLength: number): PackIndex | undefined {
+    const index = readIfThere(path);
+    if (index === undefined) return undefined;
+    if (index.readUInt32BE(0) !== MAGIC || index.readUInt32BE(4) !== VERSION)
+      throw new Error(`${path} is not a pack index of version ${VERSION}`);
+    return new PackIndex(index, readIfThere(path.replace(/idx$/, 'mtimes')), oidLength);
+  }
+
+  private fanout(firstByte: number): number {
+    return this.index.readUInt32BE(HEADER_LENGTH + firstByte * 4);
+  }
+
+  /** The row of an object, or -1. */
+  find(name: Buffer): number {
+    const firstByte = name[0] as number;
+    let low = firstByte === 0 ? 0 : this.fanout(firstByte - 1);
+    let high = this.fanout(firstByte) - 1;
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      const offset = NAMES_OFFSET + middle * this.oidLength;
+      const order = name.compare(this.index, offset, offset + this.oidLength);
+      if (order === 0) return middle;
+      if (order < 0) high = middle - 1;
+      else low = middle + 1;
+    }
+    return -1;
+  }
+
+  /** When an object of a cruft pack was last needed, in Unix seconds; undefined for another pack. */
+  timeOf(row: number): number | undefined {
+    return this.times?.readUInt32BE(TIMES_HEADER_LENGTH + row * 4);
+  }
+
+  /** Bytes that each object takes in the pack, by row. `packSize` is the size of the pack file. */
+  sizes(packSize: number): Float64Array {
+    const offsets = Float64Array.from({ length: this.count }, (_, row) => this.offsetInPack(row));
+    const order = Array.from(offsets.keys()).sort((a, b) => (offsets[a] as number) - (offsets[b] as number));
+    const sizes = new Float64Array(this.count);
+    for (const [i, row] of order.entries()) {
+      const next = order[i + 1];
+      const end = next === undefined ? packSize - this.oidLength : (offsets[next] as number);
+      sizes[row] = end - (offsets[row] as number);
+    }
+    return sizes;
+  }
+
+  private offsetInPack(row: number): number {
+    const offsets = NAMES_OFFSET + this.count * (this.oidLength + 4);
+    const value = this.index.readUInt32BE(offsets + row * 4);
+    if (value < IS_LARGE) return value;
+    const largeOffsets = offsets + this.count * 4;
+    return Number(this.index.readBigUInt64BE(largeOffsets + (value - IS_LARGE) * 8));
+  }
+}
+
+function readIfThere(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
 }

@@ -16,16 +16,10 @@ export interface ScratchObjects {
   readonly dir: string;
 }
 
-/** Absolute paths. */
-interface ScratchPaths {
-  readonly commonDir: string;
-  /** Holds one directory for each command that runs. It need not exist yet. */
-  readonly parent: string;
-}
-
+/** Absolute paths. `parent` holds one directory for each command that runs. It need not exist yet. */
 export async function withScratchObjects<T>(
   git: Git,
-  { commonDir, parent }: ScratchPaths,
+  { commonDir, parent }: { readonly commonDir: string; readonly parent: string },
   action: (scratch: ScratchObjects) => Promise<T>,
 ): Promise<T> {
   makeDirectories(parent);

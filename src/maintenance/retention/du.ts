@@ -10,8 +10,7 @@
 import { statfsSync } from 'node:fs';
 import { snapshotNamespaces, tipRef } from '../../filter/agent-refs.ts';
 import { reachableObjects, sizesOnDisk } from '../../git/objects/reachable.ts';
-import type { Git } from '../../git/run/git.ts';
-import { gitText } from '../../git/run/git.ts';
+import { type Git, gitText } from '../../git/run/git.ts';
 import { reportProgress } from '../../process/progress.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';

@@ -16,7 +16,7 @@ import {
   type MeasuredPack,
   measureUnreachable,
   type UnreachableObjects,
-} from '../../git/objects/unreachable.ts';
+} from '../../git/objects/reachable.ts';
 import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import { packLockFile } from '../../layout.ts';
 import { reportProgress } from '../../process/progress.ts';

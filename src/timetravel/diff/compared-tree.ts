@@ -50,7 +50,7 @@ export async function treeOfSnapshot(git: Git, { commit }: Snapshot): Promise<Co
 
 /** The sandbox as `session new` made it. A submodule is not a file of the sandbox. */
 export async function treeOfStart(scratch: ScratchObjects, startCommit: string): Promise<ComparedTree> {
-  const listed = await listTree(scratch.git, startCommit, { recurse: 'files' });
+  const listed = await listTree(scratch.git, startCommit, 'files');
   const submodules = listed.filter(({ mode }) => mode === SUBMODULE);
   const edits = submodules.map(({ path }): IndexEdit => [`sandbox/${path}`, undefined]);
   const tree = await editTree(editor(scratch), { tree: startCommit, prefix: 'sandbox/' }, edits);

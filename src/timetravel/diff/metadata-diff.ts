@@ -67,7 +67,7 @@ async function readKinds(
   emptyDirectories: readonly string[],
 ): Promise<Map<string, Kind>> {
   const kinds = new Map<string, Kind>();
-  for (const { path, mode } of await listTree(git, tree, { recurse: 'both' })) {
+  for (const { path, mode } of await listTree(git, tree, 'both')) {
     const kind = mode === DIRECTORY ? 'directory' : mode === PROGRAM ? 'program' : 'file';
     kinds.set(decodePath(path), kind);
   }
