@@ -2,9 +2,8 @@
 import { availableParallelism } from 'node:os';
 import { AgtError, EXIT } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { mendWorktrees } from '../git/files/worktree-registrations.ts';
+import { mendWorktrees, runWorktree } from '../git/files/worktree-registrations.ts';
 import type { GitConfig } from '../git/run/config.ts';
-import { runWorktree } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
 import type { LockedSession } from '../session/lock.ts';
 import type { SessionRecord } from '../session/record.ts';

@@ -7,8 +7,14 @@ import { listProcesses } from '../disk/processes.ts';
 import { removeOnly } from '../disk/remove-tree.ts';
 import { AgtError } from '../errors.ts';
 import { worktreeGitDir } from '../git/files/discover-repository.ts';
-import { branchUser, dropRegistration, leadTo, registrationOf } from '../git/files/worktree-registrations.ts';
-import { gitText, inDirectory, resolveObject, worktreeText } from '../git/run/git.ts';
+import {
+  branchUser,
+  dropRegistration,
+  leadTo,
+  registrationOf,
+  worktreeText,
+} from '../git/files/worktree-registrations.ts';
+import { gitText, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';
 import { startCommit } from './start-commit.ts';
