@@ -1,17 +1,28 @@
 /** Asks a person a question. */
+import { constants } from 'node:os';
+import { AgtError } from '../errors.ts';
 import type { Context } from './context.ts';
 
 /** No, if nobody can answer. */
-export async function askYesOrNo({ interactive }: Context, question: string): Promise<boolean> {
-  return interactive && /^y(es)?$/i.test(await ask(`${question} [y/N] `));
+export async function askYesOrNo(
+  { interactive }: Context,
+  question: string,
+  interrupted?: string,
+): Promise<boolean> {
+  return interactive && /^y(es)?$/i.test(await ask(`${question} [y/N] `, interrupted));
 }
 
-/** For a terminal. */
-export async function ask(question: string): Promise<string> {
+/** For a terminal. @throws AgtError on Ctrl-C. */
+export async function ask(
+  question: string,
+  interrupted = 'interrupted; nothing has changed',
+): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return (await terminal.question(question)).trim();
+  } catch (cause) {
+    throw new AgtError(interrupted, { exitCode: 128 + constants.signals.SIGINT, cause });
   } finally {
     terminal.close();
   }

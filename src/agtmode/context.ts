@@ -3,6 +3,7 @@
  * set each of them. agt looks for git and the repository only when a command first asks for them.
  */
 
+import type { SettingName } from '../config/keys.ts';
 import {
   ALL_KEYS,
   globalConfigPath,
@@ -52,6 +53,7 @@ export interface Context {
   readonly folderAccess: () => FolderAccess;
   /** All settings with their origins; in a repository, with its own. */
   readonly settingValues: () => Promise<SettingValue[]>;
+  readonly setting: (name: SettingName) => Promise<string | undefined>;
   /** The faults in the settings read so far. Empty unless the command tolerates that: others end by it. */
   readonly settingProblems: () => readonly AgtError[];
 }
@@ -81,6 +83,10 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
     }
     return openRepository(git, found, (local) => readSettings({ global: globalFile, local }, env, onProblem));
   });
+  const settingValues = async () => {
+    const repository = await (tolerant ? repositoryIfAny().catch(() => undefined) : repositoryIfAny());
+    return readSettingValues({ global: globalFile, local: repository?.configFile }, env, ALL_KEYS, onProblem);
+  };
   return {
     cwd,
     env,
@@ -101,11 +107,8 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
       env,
       readSettings: (local) => readSettings({ global: globalFile, local }, env, onProblem),
     }),
-    settingValues: async () => {
-      const repository = await (tolerant ? repositoryIfAny().catch(() => undefined) : repositoryIfAny());
-      const local = repository?.configFile;
-      return readSettingValues({ global: globalFile, local }, env, ALL_KEYS, onProblem);
-    },
+    settingValues,
+    setting: async (wanted) => (await settingValues()).find(({ name }) => name === wanted)?.value,
     settingProblems: () => [...problems.values()],
   };
 }

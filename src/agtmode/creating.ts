@@ -2,28 +2,18 @@
 import { existsSync } from 'node:fs';
 import { usageError } from '../errors.ts';
 import { newSessionInPlace } from '../lifecycle/in-place/new.ts';
-import { newSession } from '../lifecycle/new.ts';
+import { type NewRequest, newSession } from '../lifecycle/new.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { usersPath } from '../workspace/namespace.ts';
 import type { Context } from './context.ts';
-import { type NewFiles, NO_FILES } from './output/session.ts';
+import type { NewFiles } from './output/session.ts';
 
-interface Wanted {
-  /** Rejects if git is too old. */
-  readonly checked?: Promise<unknown>;
-  readonly id: string | undefined;
-  readonly from: string | undefined;
-  readonly profile: string | undefined;
-  readonly withChanges: boolean;
-  readonly showProgress: boolean;
-  readonly looksForWork?: boolean;
+interface Wanted extends Omit<NewRequest, 'cwd' | 'now' | 'standsAt'> {
   /** Revert an earlier session in the same checkout. */
   readonly replace: boolean;
   /** `in-place`, `worktree` or `cow-overlay`; undefined: as fs.workingCopy says. */
   readonly workingCopy: string | undefined;
-  /** A value of fs.snapshots; undefined: as the setting says. */
-  readonly snapshots: string | undefined;
 }
 
 interface Created {
@@ -50,22 +40,17 @@ export async function createWanted(
 }
 
 async function create(context: Context, repository: Repository, wanted: Wanted): Promise<Created> {
-  const { cwd } = context;
   if (await isInPlace(context, wanted.workingCopy)) return createInPlace(context, repository, wanted);
-  const snapshots = wanted.snapshots ?? (await snapshotsSetting(context));
+  const snapshots = wanted.snapshots ?? (await context.setting('fs.snapshots'));
   const standsAt = await overlayPath(context, repository, wanted.workingCopy);
-  const request = { ...wanted, snapshots, standsAt, cwd, now: context.now() };
+  const request = { ...wanted, snapshots, standsAt, cwd: context.cwd, now: context.now() };
   const { record, ...files } = await newSession(repository, request);
   return { record, files };
 }
 
-export async function snapshotsSetting(context: Context): Promise<string | undefined> {
-  return (await context.settingValues()).find(({ name }) => name === 'fs.snapshots')?.value;
-}
-
 /** Whether a new session works in the user's own checkout. */
 export async function isInPlace(context: Context, asked: string | undefined): Promise<boolean> {
-  return (await workingCopy(context, asked)) === 'in-place';
+  return (asked ?? (await context.setting('fs.workingCopy'))) === 'in-place';
 }
 
 /** The user's own path, if the sandbox is to stand there for its commands; otherwise undefined. */
@@ -74,12 +59,8 @@ export async function overlayPath(
   repository: Repository,
   asked: string | undefined,
 ): Promise<string | undefined> {
-  const isOverlay = (await workingCopy(context, asked)) === 'cow-overlay';
+  const isOverlay = (asked ?? (await context.setting('fs.workingCopy'))) === 'cow-overlay';
   return isOverlay ? usersPath(repository, context.cwd) : undefined;
-}
-
-async function workingCopy(context: Context, asked: string | undefined): Promise<string | undefined> {
-  return asked ?? (await context.settingValues()).find(({ name }) => name === 'fs.workingCopy')?.value;
 }
 
 const NO_PROVIDER = 'leave out --fs-snapshots';
@@ -87,18 +68,18 @@ const NO_PROVIDER = 'leave out --fs-snapshots';
 async function createInPlace(
   context: Context,
   repository: Repository,
-  { checked, id, from, profile, withChanges, replace, snapshots: asked }: Wanted,
+  { checked, id, from, profile, withChanges = false, replace, snapshots: asked }: Wanted,
 ): Promise<Created> {
   if (from !== undefined)
     throw usageError('a session in place starts at the branch of your checkout', 'leave out --from');
   if (['btrfs', 'zfs', 'overlay', 'agentfs'].includes(asked ?? ''))
     throw usageError('a session in place works in your checkout, which agt does not clone', NO_PROVIDER);
-  const snapshots = asked ?? (await snapshotsSetting(context));
+  const snapshots = asked ?? (await context.setting('fs.snapshots'));
   const request = { id, profile, replace, withChanges, snapshots, now: context.now() };
   await checked;
   const { record, replaced, work, kept } = await newSessionInPlace(repository, request);
   for (const line of kept) context.err(`${line}\n`);
   if (replaced !== undefined)
     context.err(`${replaced.session_id}: reverted, because a new session began in the same checkout\n`);
-  return { record, files: { ...NO_FILES, ...(withChanges ? { taken: work } : { setAside: work }) } };
+  return { record, files: withChanges ? { taken: work } : { setAside: work } };
 }

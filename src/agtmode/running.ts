@@ -17,10 +17,10 @@ import {
 import type { SessionRecord } from '../session/record.ts';
 import { requireSandbox } from '../session/sandbox-place.ts';
 import type { Namespace } from '../workspace/namespace.ts';
-import { flag, WAIT_OPTION, withValue } from './command-line/command.ts';
+import { flag, required, WAIT_OPTION, withValue } from './command-line/command.ts';
 import { pathspecArguments } from './command-line/pathspec-arguments.ts';
 import type { Context } from './context.ts';
-import { gitDirectory } from './write-shim.ts';
+import { gitDirectory } from './shim.ts';
 
 export const PROFILE_OPTION = withValue(
   'set the variables of this profile: one in your settings, or the name of an agent (default: the profile of the session)',
@@ -30,7 +30,7 @@ export const IF_REPO_OPTION = flag('outside a repository, run the command all th
 
 /** The options of the commands that record the call of a tool. */
 export const TOOL_OPTIONS = {
-  tool: { type: 'string', demandOption: true, describe: 'name of the tool' },
+  tool: required('name of the tool'),
   'call-id': withValue('id of the call, as the agent knows it'),
   summary: withValue('one line about the call'),
   wait: WAIT_OPTION,

@@ -9,9 +9,9 @@ export async function runSetup(
   context: Context,
   { session_id: id, sandbox }: SessionRecord,
 ): Promise<number> {
-  const setting = (await context.settingValues()).find(({ name }) => name === 'agt.setup');
-  if (!setting?.value) return EXIT.done;
-  const { status, signal, error } = spawnSync('/bin/sh', ['-c', setting.value], {
+  const command = await context.setting('agt.setup');
+  if (!command) return EXIT.done;
+  const { status, signal, error } = spawnSync('/bin/sh', ['-c', command], {
     cwd: sandbox,
     env: { ...context.env, AGT_SESSION: id },
     stdio: ['inherit', 2, 2],
@@ -19,6 +19,6 @@ export async function runSetup(
   if (status === 0) return EXIT.done;
   const reason =
     error?.message ?? (signal === null ? `ended with exit code ${status}` : `was killed by ${signal}`);
-  context.err(`error: agt.setup (${setting.value}) ${reason}\nhint: the session is there: ${sandbox}\n`);
+  context.err(`error: agt.setup (${command}) ${reason}\nhint: the session is there: ${sandbox}\n`);
   return EXIT.failed;
 }

@@ -50,12 +50,12 @@ export interface CaptureOptions {
   readonly maxFileSize: number;
   readonly now: Date;
   /** The top-level folders to scan; the others stay as in the last snapshot. */
-  readonly siblings?: readonly string[];
+  readonly siblings?: readonly string[] | undefined;
   /** Unix seconds: files modified then or later are read, even if they look unchanged. */
-  readonly rereadSince?: number;
+  readonly rereadSince?: number | undefined;
   readonly dryRun?: boolean;
-  readonly label?: string;
-  readonly tool?: string;
+  readonly label?: string | undefined;
+  readonly tool?: string | undefined;
   /** A call of the tool, which the snapshot records: a reason for a commit, even if nothing changed. */
   readonly call?: ToolCall;
   /** The snapshot that the folder has just been restored to, and the command that did it. */
@@ -69,8 +69,8 @@ export interface CaptureOptions {
   /** Take these files, even if git ignores them; for an attached folder. */
   readonly alsoTake?: readonly string[];
   /** The agent and its conversation, for an attached folder, which has no session of one agent. */
-  readonly agent?: string;
-  readonly conversation?: string;
+  readonly agent?: string | undefined;
+  readonly conversation?: string | undefined;
   /** Label and call alone are no reason for a commit. */
   readonly onlyIfChanged?: boolean;
 }

@@ -24,7 +24,7 @@ import {
   type UserChanges,
 } from './user-changes.ts';
 
-interface NewRequest {
+export interface NewRequest {
   /** agt waits for it before it changes anything. */
   readonly checked?: Promise<unknown>;
   readonly id: string | undefined;

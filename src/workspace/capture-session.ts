@@ -63,7 +63,7 @@ export async function captureSession(
 }
 
 /** Reports what a capture would store. It writes nothing and needs no lock. */
-export function previewCapture(
+export async function previewCapture(
   repository: Repository,
   record: SessionRecord,
   options: AutocommitOptions,

@@ -6,7 +6,7 @@ import type { InferredOptionTypes, Options, PositionalOptions } from 'yargs';
 import { EXIT, exitCodeFor, formatError, worstExitCode } from '../../errors.ts';
 import { withProgress } from '../../process/progress.ts';
 import type { Context } from '../context.ts';
-import { json } from '../output/format.ts';
+import { errorJson, json } from '../output/format.ts';
 
 export type OptionTable = Readonly<Record<string, Options>>;
 export type PositionalTable = Readonly<Record<string, PositionalOptions>>;
@@ -35,14 +35,16 @@ export interface CommandDeclaration<O extends OptionTable, P extends PositionalT
 }
 
 /** The exit code of a command that has printed everything itself; or what is still to print. */
-export type Answer = number | Report;
+export type Answer = number | string | Report;
 
 export interface Report {
   /** For --json. */
   readonly json?: unknown;
   /** Otherwise. */
   readonly text?: string | (() => Promise<string>) | undefined;
-  /** For standard error, at last. */
+  /** For standard error. */
+  readonly warnings?: string;
+  /** For standard error, and for people alone. */
   readonly notes?: string;
   /** From the parts that failed while the command went on with others. They decide on the exit code. */
   readonly errors?: readonly unknown[];
@@ -92,14 +94,28 @@ export function withValue(describe: string) {
   return { type: 'string', describe } as const;
 }
 
-export const JSON_OPTION = flag('print JSON');
-export const WAIT_OPTION = {
-  type: 'string',
-  default: '10',
-  describe: 'wait this many seconds if another agt is working on the session',
-} as const;
+/** A value that the user may leave out. */
+/* @__NO_SIDE_EFFECTS__ */
+export function withDefault(value: string, describe: string) {
+  return { type: 'string', default: value, describe } as const;
+}
 
-export const DRY_RUN_OPTION = { ...flag('show what would be done, and change nothing'), alias: 'n' };
+/* @__NO_SIDE_EFFECTS__ */
+export function required(describe: string) {
+  return { type: 'string', demandOption: true, describe } as const;
+}
+
+/** It may be given more than once. */
+/* @__NO_SIDE_EFFECTS__ */
+export function many(describe: string) {
+  return { type: 'string', array: true, describe } as const;
+}
+
+export const JSON_OPTION = flag('print JSON');
+export const WAIT_OPTION = withDefault(
+  '10',
+  'wait this many seconds if another agt is working on the session',
+);
 
 export const FS_SNAPSHOTS_OPTION = {
   choices: ['auto', 'git', 'btrfs', 'zfs', 'overlay', 'agentfs', 'disable'],
@@ -109,6 +125,13 @@ export const FS_SNAPSHOTS_OPTION = {
 
 /** For commands that report what they did: `runCommand` keeps them quiet. */
 export const QUIET_OPTION = { ...flag('print only warnings and errors'), alias: 'q' };
+
+const DRY_RUN_OPTION = { ...flag('show what would be done, and change nothing'), alias: 'n' };
+
+/** For commands that change something. */
+export const DRY_RUN = { 'dry-run': DRY_RUN_OPTION } as const;
+export const DRY_RUN_JSON = { ...DRY_RUN, json: JSON_OPTION } as const;
+export const DRY_RUN_QUIET_JSON = { ...DRY_RUN, quiet: QUIET_OPTION, json: JSON_OPTION } as const;
 
 /** Runs a command. With --quiet it prints nothing on standard output, unless that is what --json asks for. */
 export function runCommand(
@@ -126,7 +149,12 @@ export function runCommand(
     };
     const streams = { out: isQuiet ? () => undefined : print(out), err: print(err) };
     const answer = await command.run(args as never, { ...context, ...streams });
-    return typeof answer === 'number' ? answer : printReport(streams, answer, args['json'] === true);
+    if (typeof answer === 'number') return answer;
+    return printReport(
+      streams,
+      typeof answer === 'string' ? { text: answer } : answer,
+      args['json'] === true,
+    );
   };
   if (!context.showsProgress || args['quiet'] === true || command.runsLong === true) return run();
   return withProgress(err, context.env, run);
@@ -135,15 +163,39 @@ export function runCommand(
 /** Returns the exit code. */
 async function printReport(
   { out, err }: Pick<Context, 'out' | 'err'>,
-  { json: value, text = '', notes = '', errors = [], failed = false, trouble }: Report,
+  { json: value, text = '', warnings = '', notes = '', errors = [], failed = false, trouble }: Report,
   asJson: boolean,
 ): Promise<number> {
   if (asJson) out(json(value));
   else out(typeof text === 'string' ? text : await text());
-  err(notes);
+  err(asJson ? warnings : warnings + notes);
   for (const error of errors) err(formatError(error, false));
   if (trouble !== undefined) throw trouble;
   return failed ? EXIT.failed : worstExitCode(errors.map(exitCodeFor));
+}
+
+type PartReport = Pick<Report, 'json' | 'notes' | 'failed' | 'errors'> & { readonly text?: string };
+
+/** The report of a command that goes on with the others after one that fails. `about` names it in the list of JSON. */
+export async function reportEach<T>(
+  subjects: readonly T[],
+  about: (subject: T) => object | Promise<object>,
+  act: (subject: T) => Promise<PartReport>,
+): Promise<Required<PartReport>> {
+  const failure = async (subject: T, error: unknown): Promise<PartReport> => ({
+    json: { ...(await about(subject)), outcome: 'failed', ...errorJson(error) },
+    errors: [error],
+  });
+  const reports = await Array.fromAsync(subjects, (subject) =>
+    act(subject).catch((error: unknown) => failure(subject, error)),
+  );
+  return {
+    json: reports.flatMap((report) => report.json ?? []),
+    text: reports.map(({ text = '' }) => text).join(''),
+    notes: reports.map(({ notes = '' }) => notes).join(''),
+    errors: reports.flatMap(({ errors = [] }) => errors),
+    failed: reports.some(({ failed }) => failed === true),
+  };
 }
 
 /** The forms in which a command takes a snapshot (src/snapshot/resolve-snapshot.ts). */

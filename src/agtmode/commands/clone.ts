@@ -1,9 +1,7 @@
 import { resolve } from 'node:path';
 import { globalConfigPath, readSettings } from '../../config/settings.ts';
-import { EXIT } from '../../errors.ts';
 import { cloneRepository } from '../../repository/clone.ts';
-import { defineCommand, JSON_OPTION, withValue } from '../command-line/command.ts';
-import { json } from '../output/format.ts';
+import { defineCommand, JSON_OPTION, required, withValue } from '../command-line/command.ts';
 
 export const clone = defineCommand({
   usage: 'clone <url>',
@@ -14,7 +12,7 @@ export const clone = defineCommand({
     '<name>/sessions (for session folders). If the clone fails or is interrupted, remove everything again. Sessions ' +
     'work in ordinary repositories as well: there, session folders go to <repository>.agt/sessions.',
   positionals: {
-    url: { type: 'string', demandOption: true, describe: 'repository to clone, as for git clone' },
+    url: required('repository to clone, as for git clone'),
   },
   options: {
     path: withValue('create them in this directory (default: the current directory)'),
@@ -38,14 +36,12 @@ export const clone = defineCommand({
       gitOptions,
       cwd: context.cwd,
     });
-    if (args.json) {
-      context.out(json(cloned));
-    } else {
-      context.out(`bare repository   ${cloned.bare}\n`);
-      context.out(`primary worktree  ${cloned.primary} (${cloned.branch})\n`);
-      if (cloned.empty)
-        context.err('warning: the remote has no commits; commit something before "agt session new"\n');
-    }
-    return EXIT.done;
+    return {
+      json: cloned,
+      text: `bare repository   ${cloned.bare}\nprimary worktree  ${cloned.primary} (${cloned.branch})\n`,
+      notes: cloned.empty
+        ? 'warning: the remote has no commits; commit something before "agt session new"\n'
+        : '',
+    };
   },
 });

@@ -1,12 +1,11 @@
 /** agt cron install, remove, show: the crontab line that autocommits every session of a repository. */
 import { basename, dirname } from 'node:path';
-import { EXIT, usageError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { readCrontab, writeCrontab } from '../../triggers/cron/crontab.ts';
 import { cronLine, cronSchedule, findLine, putLine, removeLine } from '../../triggers/cron/crontab-line.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../command-line/command.ts';
+import { DRY_RUN, defineCommand, JSON_OPTION, withDefault } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
-import { json } from '../output/format.ts';
 
 export const cronInstall = defineCommand({
   usage: 'cron install',
@@ -16,8 +15,8 @@ export const cronInstall = defineCommand({
     'Add a line to your crontab that runs agt autocommit --all for this repository, or replace that line. Other lines ' +
     'stay as they are. Errors go where cron sends output, usually to your mail.',
   options: {
-    interval: { type: 'string', default: '5', describe: 'minutes between two autocommits' },
-    'dry-run': DRY_RUN_OPTION,
+    interval: withDefault('5', 'minutes between two autocommits'),
+    ...DRY_RUN,
   },
   examples: [
     ['agt cron install', 'autocommit every five minutes'],
@@ -35,8 +34,7 @@ export const cronInstall = defineCommand({
     const before = await readCrontab(context.env);
     const after = putLine(before, repository, line);
     if (after !== before && !args['dry-run']) await writeCrontab(context.env, after);
-    context.out(`${toText(line)}\n`);
-    return EXIT.done;
+    return `${toText(line)}\n`;
   },
 });
 
@@ -44,19 +42,15 @@ export const cronRemove = defineCommand({
   usage: 'cron remove',
   group: 'setup',
   summary: 'remove the crontab line of this repository',
-  options: { 'dry-run': DRY_RUN_OPTION },
+  options: DRY_RUN,
   examples: [['agt cron remove', 'stop autocommits from cron']],
   run: async (args, context) => {
     const repository = toBytes((await context.repository()).commonDir);
     const before = await readCrontab(context.env);
     const line = findLine(before, repository);
-    if (line === undefined) {
-      context.out('no crontab line for this repository\n');
-      return EXIT.done;
-    }
+    if (line === undefined) return NO_LINE;
     if (!args['dry-run']) await writeCrontab(context.env, removeLine(before, repository));
-    context.out(`${args['dry-run'] ? 'would remove' : 'removed'}: ${toText(line)}\n`);
-    return EXIT.done;
+    return `${args['dry-run'] ? 'would remove' : 'removed'}: ${toText(line)}\n`;
   },
 });
 
@@ -66,15 +60,15 @@ export const cronShow = defineCommand({
   summary: 'show the crontab line of this repository',
   options: { json: JSON_OPTION },
   examples: [['agt cron show', 'show whether cron autocommits this repository']],
-  run: async (args, context) => {
+  run: async (_, context) => {
     const { commonDir } = await context.repository();
     const bytes = findLine(await readCrontab(context.env), toBytes(commonDir));
-    const line = bytes === undefined ? undefined : toText(bytes);
-    if (args.json) context.out(json({ repository: commonDir, line: line ?? null }));
-    else context.out(`${line ?? 'no crontab line for this repository'}\n`);
-    return EXIT.done;
+    const line = bytes === undefined ? null : toText(bytes);
+    return { json: { repository: commonDir, line }, text: line === null ? NO_LINE : `${line}\n` };
   },
 });
+
+const NO_LINE = 'no crontab line for this repository\n';
 
 /** The number of minutes in a day, 1440, has four digits; cronSchedule refuses the rest. */
 function parseMinutes(text: string): number {

@@ -1,28 +1,26 @@
 import { showValue } from '../../config/keys.ts';
 import { globalConfigPath, type SettingValue } from '../../config/settings.ts';
-import { type AgtError, EXIT, isAgtError } from '../../errors.ts';
+import { type AgtError, attempt, isAgtError } from '../../errors.ts';
 import { type Git, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
-import type { GitVersion } from '../../git/run/version.ts';
 import { checkLeases } from '../../maintenance/doctor/check-leases.ts';
 import { checkForeignMounts } from '../../maintenance/doctor/check-mounts.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
-import { attempt, type FixResult, fixAll } from '../../maintenance/doctor/fix.ts';
+import { attempt as attemptFix, type FixResult, fixAll } from '../../maintenance/doctor/fix.ts';
 import { choose, findAll } from '../../providers/choose.ts';
 import { type Place, readPlace } from '../../providers/place.ts';
-import type { Finding as ProviderFinding } from '../../providers/provider.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { describeNamespaces } from '../../running/namespace.ts';
 import { listRecords } from '../../session/record.ts';
-import { DRY_RUN_OPTION, defineCommand, flag, JSON_OPTION } from '../command-line/command.ts';
+import { DRY_RUN_JSON, defineCommand, flag } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { finishers } from '../finishers.ts';
 import { findOutdatedHooks } from '../hooks/status.ts';
-import { findOutdatedShim } from '../installed-shim.ts';
-import { printFindings } from '../output/findings.ts';
-import { json, plural, table } from '../output/format.ts';
-import { attachedIfUsable, type SessionHere } from '../session-here.ts';
+import { describeFindings } from '../output/findings.ts';
+import { plural, table } from '../output/format.ts';
+import { attachedIfUsable } from '../session-here.ts';
+import { findOutdatedShim } from '../shim.ts';
 import { checkState } from '../state-access.ts';
 
 export const doctor = defineCommand({
@@ -36,63 +34,70 @@ export const doctor = defineCommand({
     'with 1 if a problem remains; notes are no problems.',
   options: {
     fix: flag('fix problems that need no decision'),
-    'dry-run': DRY_RUN_OPTION,
-    json: JSON_OPTION,
+    ...DRY_RUN_JSON,
   },
   examples: [
     ['agt doctor', 'list problems, and the commands that fix them'],
     ['agt doctor --fix --dry-run', 'show which problems agt would fix'],
   ],
   run: async (args, context) => {
-    const git = await context.git();
-    const version = await context.gitVersion();
-    const { repository, problems } = await usableRepository(context);
-    const pcre = repository === undefined ? undefined : await hasPcre(repository.git);
-    const settings = await context.settingValues();
-    // The settings name branches: agt changes nothing as long as it can only guess them.
-    const isSure = context.settingProblems().length === 0;
-    const { attached, problem } = problems.length > 0 ? {} : await attachedIfUsable(context);
-    const state = checkState(context, problem);
-    const checked = [repository, attached?.repository].filter((one) => one !== undefined);
-    const fixed: FixResult[] = [];
-    const found: Finding[] = [];
-    for (const one of checked) {
-      try {
-        if (args.fix && !args['dry-run'] && isSure) fixed.push(...(await fixAll(one, finishers)));
-        found.push(...(await checkRepository(one, finishers, { histories: true })));
-      } catch (error) {
-        if (one === repository || !isAgtError(error)) throw error;
-        found.push(unusable(one.commonDir, error));
-      }
-    }
-    const checkOutside = async () => [
-      ...(state.length > 0 ? [] : await checkLeases(context.env)),
-      ...(await checkForeignMounts()),
-    ];
-    const outside = await checkOutside();
-    if (args.fix && !args['dry-run'])
-      for (const finding of outside.filter(({ fix }) => fix !== undefined))
-        fixed.push(await attempt(finding));
-    const place = readPlace((await repository?.sessionsDir()) ?? context.cwd, context.env);
-    const providers = findAll(place);
-    const findings = [
-      ...(fixed.length === 0 ? outside : await checkOutside()),
-      ...problems,
-      ...state,
-      ...context.settingProblems().map(settingFinding),
-      ...(pcre === false ? [withoutPcre(git.path)] : []),
-      ...findOutdatedShim(context.env, globalConfigPath(context.env)),
-      ...(await findOutdatedHooks(context)),
-      ...found,
-    ];
-    const chosen = chosenHere(place, settings);
-    const facts = { git, version, pcre, repository, attached, settings, providers, chosen };
-    const report: Report = { ...facts, fixed, findings };
-    if (args.json) context.out(json(reportJson(report)));
-    else await printReport(context, report, args.fix && args['dry-run']);
-    return findings.some(({ level }) => level !== 'note') ? EXIT.failed : EXIT.done;
+    const report = await examine(context, args.fix && !args['dry-run']);
+    return {
+      json: reportJson(report),
+      text: () => describeReport(context, report, args.fix && args['dry-run']),
+      failed: report.findings.some(({ level }) => level !== 'note'),
+    };
   },
 });
+
+type Report = Awaited<ReturnType<typeof examine>>;
+
+async function examine(context: Context, fixes: boolean) {
+  const git = await context.git();
+  const version = await context.gitVersion();
+  const { repository, problems } = await usableRepository(context);
+  /** Undefined if agt could not find out. */
+  const pcre = repository === undefined ? undefined : await hasPcre(repository.git);
+  const settings = await context.settingValues();
+  // The settings name branches: agt changes nothing as long as it can only guess them.
+  const isSure = context.settingProblems().length === 0;
+  /** The folder here, if it has snapshots without a session. */
+  const { attached, problem } = problems.length > 0 ? {} : await attachedIfUsable(context);
+  const state = checkState(context, problem);
+  const fixed: FixResult[] = [];
+  const found: Finding[] = [];
+  for (const one of [repository, attached?.repository].filter((each) => each !== undefined)) {
+    try {
+      if (fixes && isSure) fixed.push(...(await fixAll(one, finishers)));
+      found.push(...(await checkRepository(one, finishers, { histories: true })));
+    } catch (error) {
+      if (one === repository || !isAgtError(error)) throw error;
+      found.push(unusable(one.commonDir, error));
+    }
+  }
+  const checkOutside = async () => [
+    ...(state.length > 0 ? [] : await checkLeases(context.env)),
+    ...(await checkForeignMounts()),
+  ];
+  const outside = await checkOutside();
+  if (fixes)
+    for (const finding of outside.filter(({ fix }) => fix !== undefined))
+      fixed.push(await attemptFix(finding));
+  const place = readPlace((await repository?.sessionsDir()) ?? context.cwd, context.env);
+  const providers = findAll(place);
+  const findings = [
+    ...(fixed.length === 0 ? outside : await checkOutside()),
+    ...problems,
+    ...state,
+    ...context.settingProblems().map(settingFinding),
+    ...(pcre === false ? [withoutPcre(git.path)] : []),
+    ...findOutdatedShim(context.env, globalConfigPath(context.env)),
+    ...(await findOutdatedHooks(context)),
+    ...found,
+  ];
+  const chosen = chosenHere(place, settings);
+  return { git, version, pcre, repository, attached, settings, providers, chosen, fixed, findings };
+}
 
 async function usableRepository(
   context: Context,
@@ -110,40 +115,14 @@ function unusable(about: string, { message, hints }: AgtError): Finding {
   return { level: 'error', about, problem: message, mend };
 }
 
-interface Report {
-  readonly git: Git;
-  readonly version: GitVersion;
-  /** Undefined if agt could not find out. */
-  readonly pcre: boolean | undefined;
-  readonly repository: Repository | undefined;
-  /** The folder here, if it has snapshots without a session. */
-  readonly attached: SessionHere | undefined;
-  readonly settings: readonly SettingValue[];
-  /** The best first. */
-  readonly providers: readonly ProviderFinding[];
-  readonly chosen: Chosen;
-  readonly fixed: readonly FixResult[];
-  readonly findings: readonly Finding[];
-}
-
-/** How agt makes a new session here. */
-interface Chosen {
-  /** Undefined if the one that the setting names cannot work. */
-  readonly provider: string | undefined;
-  readonly workingCopy: string;
-  readonly cowOverlay: { readonly works: boolean; readonly text: string };
-}
-
-function chosenHere(place: Place, settings: readonly SettingValue[]): Chosen {
+/** How agt makes a new session here. No provider: the one that the setting names cannot work. */
+function chosenHere(place: Place, settings: readonly SettingValue[]) {
   const value = (wanted: string) => settings.find(({ name }) => name === wanted)?.value ?? 'auto';
-  const workingCopy = value('fs.workingCopy') === 'auto' ? 'worktree' : value('fs.workingCopy');
-  const cowOverlay = describeNamespaces(place.existing);
-  try {
-    return { provider: choose(place, value('fs.snapshots')).provider.kind, workingCopy, cowOverlay };
-  } catch (error) {
-    if (!isAgtError(error)) throw error;
-    return { provider: undefined, workingCopy, cowOverlay };
-  }
+  return {
+    provider: attempt(() => choose(place, value('fs.snapshots')).provider.kind),
+    workingCopy: value('fs.workingCopy') === 'auto' ? 'worktree' : value('fs.workingCopy'),
+    cowOverlay: describeNamespaces(place.existing),
+  };
 }
 
 function settingFinding({ message, hints: [mend = ''] }: AgtError): Finding {
@@ -179,39 +158,39 @@ function reportJson(report: Report) {
   };
 }
 
-async function printReport(context: Context, report: Report, previewFix: boolean): Promise<void> {
+async function describeReport(context: Context, report: Report, previewFix: boolean): Promise<string> {
   const { git, version, pcre, repository, attached, settings, fixed, findings } = report;
   const withPcre = pcre === undefined ? '' : pcre ? ', with PCRE' : ', without PCRE';
-  context.out(`git         ${git.path}, version ${version.text}${withPcre}\n`);
-  context.out(`repository  ${repository?.commonDir ?? 'none here'}\n`);
-  if (repository !== undefined) {
-    const { records } = listRecords(repository);
-    context.out(`sessions    ${records.length} in ${await repository.sessionsDir()}\n`);
-  }
-  if (attached !== undefined) context.out(`snapshots   in ${attached.repository.commonDir}\n`);
   const rows = settings.map(({ name, value, origin }) => [name, showValue(name, value), origin]);
-  context.out(`settings\n${table(rows, '  ')}`);
   const rated = report.providers.map(({ kind, score, notes, hint }) => [
     kind,
     String(score),
     [...notes, ...(hint === undefined ? [] : [hint])].join('; '),
   ]);
-  context.out(`providers\n${table(rated, '  ')}`);
   const { provider, workingCopy, cowOverlay } = report.chosen;
-  const made = provider === undefined ? 'refused: fs.snapshots names a provider that cannot work' : provider;
-  context.out(`new session  provider ${made}, working copy ${workingCopy}\n`);
-  context.out(`cow-overlay  ${cowOverlay.text}\n`);
-  printFixed(context, fixed);
-  context.out(findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'finding')}\n`);
-  printFindings(context, findings, previewFix);
+  const made = provider ?? 'refused: fs.snapshots names a provider that cannot work';
+  const parts = [
+    `git         ${git.path}, version ${version.text}${withPcre}\n`,
+    `repository  ${repository?.commonDir ?? 'none here'}\n`,
+    ...(repository === undefined
+      ? []
+      : [`sessions    ${listRecords(repository).records.length} in ${await repository.sessionsDir()}\n`]),
+    ...(attached === undefined ? [] : [`snapshots   in ${attached.repository.commonDir}\n`]),
+    `settings\n${table(rows, '  ')}`,
+    `providers\n${table(rated, '  ')}`,
+    `new session  provider ${made}, working copy ${workingCopy}\n`,
+    `cow-overlay  ${cowOverlay.text}\n`,
+    ...fixed.map(describeFix),
+    findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'finding')}\n`,
+    describeFindings(context, findings, previewFix),
+  ];
+  return parts.join('');
 }
 
-function printFixed(context: Context, fixed: readonly FixResult[]): void {
-  for (const { finding, failure, note } of fixed) {
-    const what = `${finding.about}: ${finding.problem}`;
-    const more = note === undefined ? '' : `; ${note}`;
-    context.out(failure === undefined ? `fixed: ${what}${more}\n` : `could not fix: ${what}: ${failure}\n`);
-  }
+function describeFix({ finding, failure, note }: FixResult): string {
+  const what = `${finding.about}: ${finding.problem}`;
+  if (failure !== undefined) return `could not fix: ${what}: ${failure}\n`;
+  return `fixed: ${what}${note === undefined ? '' : `; ${note}`}\n`;
 }
 
 /**

@@ -1,13 +1,20 @@
+import { existsSync } from 'node:fs';
 import { showSize } from '../../config/values.ts';
-import { EXIT } from '../../errors.ts';
+import { AgtError, isAgtError } from '../../errors.ts';
+import { tipRef } from '../../filter/agent-refs.ts';
+import { type AttachedSession, listStores, openListedStore } from '../../folders/store.ts';
+import { findObject } from '../../git/objects/object-reader.ts';
+import { objectStoreSize } from '../../git/objects/object-store.ts';
 import { readChain } from '../../maintenance/retention/chain.ts';
 import { diskUse } from '../../maintenance/retention/du.ts';
+import { beginAnew, bringBack } from '../../session/advised-commands.ts';
 import { namedSession } from '../../session/find-session.ts';
 import { listRecords } from '../../session/record.ts';
-import { defineCommand, flag, JSON_OPTION, withValue } from '../command-line/command.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
+import { defineCommand, flag, JSON_OPTION, type Report, withValue } from '../command-line/command.ts';
 import { givenSession, SESSION_OPTION } from '../command-line/session-command.ts';
-import { printFolders } from '../output/folders.ts';
-import { json, plural, table } from '../output/format.ts';
+import type { Context } from '../context.ts';
+import { age, errorJson, plural, showPath, table } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
 
 export const du = defineCommand({
@@ -25,49 +32,117 @@ export const du = defineCommand({
   },
   examples: [['agt du', 'show every session, and the free disk space']],
   run: async (args, context) => {
-    if (args.folders) return printFolders(context, args.json);
+    if (args.folders) return reportFolders(context);
     const repository = await repositoryHere(context);
     const given = givenSession(args);
     const only = given === undefined ? undefined : namedSession(repository, given).session_id;
     const { each, total, free } = await diskUse(repository);
     const { records } = listRecords(repository);
     const wanted = records.filter(({ session_id }) => only === undefined || session_id === only);
-    const sessions: SessionUse[] = [];
-    for (const record of wanted) {
+    const sessions = await Array.fromAsync(wanted, async (record) => {
       const { session_id, state } = record;
       const { own = 0, shared = 0 } = each.get(session_id) ?? {};
       const snapshots = (await readChain(repository, record)).snapshots.length;
-      sessions.push({ session_id, state, snapshots, own, shared });
-    }
+      return { session_id, state, snapshots, own, shared };
+    });
     const budget = repository.settings.budget ?? null;
-    if (args.json) context.out(json({ sessions, total, budget, free }));
-    else context.out(`${sessionTable(sessions)}${totalLine(total, budget, free)}`);
-    return EXIT.done;
-  },
-});
-
-interface SessionUse {
-  readonly session_id: string;
-  readonly state: string;
-  readonly snapshots: number;
-  /** Bytes. */
-  readonly own: number;
-  readonly shared: number;
-}
-
-function sessionTable(sessions: readonly SessionUse[]): string {
-  return table(
-    sessions.map(({ session_id, state, snapshots, own, shared }) => [
+    const rows = sessions.map(({ session_id, state, snapshots, own, shared }) => [
       session_id,
       state,
       plural(snapshots, 'snapshot'),
       `${showSize(own)} own`,
       shared === 0 ? '' : `${showSize(shared)} shared`,
-    ]),
-  );
-}
+    ]);
+    return {
+      json: { sessions, total, budget, free },
+      text: `${table(rows)}${totalLine(total, budget, free)}`,
+    };
+  },
+});
 
 function totalLine(total: number, budget: number | null, free: number): string {
   const limit = budget === null ? '' : ` of a budget of ${showSize(budget)}`;
   return `total ${showSize(total)}${limit}, ${Number.isFinite(free) ? showSize(free) : 'unknown'} free\n`;
+}
+
+interface FolderUse {
+  readonly folder: string;
+  readonly exists: boolean;
+  readonly store: string;
+  /** Undefined if they cannot be read. */
+  readonly snapshots: number | undefined;
+  readonly last: Date | undefined;
+  readonly bytes: number;
+  /** Why they cannot. */
+  readonly error?: unknown;
+}
+
+/** A store that cannot be read is named, and the others are shown. */
+async function reportFolders(context: Context): Promise<Report> {
+  const uses: FolderUse[] = [];
+  const errors: unknown[] = [];
+  for (const store of listStores(context.folderAccess())) {
+    try {
+      const use = await measure(context, store);
+      if (use?.error !== undefined) errors.push(use.error);
+      if (use !== undefined) uses.push(use);
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  const total = uses.reduce((sum, { bytes }) => sum + bytes, 0);
+  const gone = uses.find(({ exists, snapshots }) => !exists && snapshots !== undefined);
+  return {
+    json: { folders: uses.map(useJson), total },
+    text: `${table(uses.map((use) => row(use, context.now())))}total ${showSize(total)}\n`,
+    errors,
+    notes: gone === undefined ? '' : `hint: to bring a folder back: ${bringBack(gone.folder)}\n`,
+  };
+}
+
+async function measure(context: Context, store: string): Promise<FolderUse | undefined> {
+  const session = openListedStore(context.folderAccess(), store);
+  if (session === undefined) return undefined;
+  const { repository, record } = session;
+  const folder = record.checkout ?? record.sandbox;
+  const bytes = objectStoreSize(`${repository.commonDir}/objects`);
+  const about = { folder, exists: existsSync(folder), store, bytes };
+  try {
+    const snapshots = await readSnapshots(session);
+    return { ...about, snapshots: snapshots.length, last: snapshots[0]?.time };
+  } catch (error) {
+    return { ...about, snapshots: undefined, last: undefined, error: unreadable(session, error) };
+  }
+}
+
+/** @throws AgtError also where git has no answer but "no". */
+async function readSnapshots({ repository, record }: AttachedSession): Promise<readonly Snapshot[]> {
+  if ((await findObject(repository.git, tipRef(record.session_id))) === undefined)
+    throw new AgtError(`its store is damaged: ${repository.commonDir}`);
+  return (await readChain(repository, record)).snapshots;
+}
+
+function unreadable({ repository, record }: AttachedSession, error: unknown): unknown {
+  if (!isAgtError(error)) return error;
+  const { message, hints, exitCode } = error;
+  const folder = showPath(record.checkout ?? record.sandbox);
+  return new AgtError(`cannot read the snapshots of ${folder}: ${message}`, {
+    hints: hints.length === 0 ? [beginAnew(repository.commonDir)] : hints,
+    exitCode,
+  });
+}
+
+function useJson({ last, snapshots, error, ...use }: FolderUse) {
+  const why = error === undefined ? {} : errorJson(error);
+  return { ...use, snapshots: snapshots ?? null, last_at: last?.toISOString() ?? null, ...why };
+}
+
+function row({ folder, exists, snapshots, last, bytes }: FolderUse, now: Date): string[] {
+  return [
+    showPath(folder),
+    snapshots === undefined ? 'unreadable' : plural(snapshots, 'snapshot'),
+    last === undefined ? '' : age(last, now),
+    showSize(bytes),
+    exists ? '' : 'the folder is gone',
+  ];
 }

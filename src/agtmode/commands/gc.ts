@@ -1,28 +1,35 @@
+import type { InferredOptionTypes } from 'yargs';
 import { showSize } from '../../config/values.ts';
-import { EXIT, exitCodeFor, formatError, worstExitCode } from '../../errors.ts';
+import { listStores } from '../../folders/store.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
-import { applyRetention, type Failure, type SessionOutcome } from '../../maintenance/retention/gc.ts';
+import { inDirectory } from '../../git/run/git.ts';
 import {
-  planRetention,
-  type RetentionRequest,
-  reasonToSkip,
-  type SessionPlan,
-} from '../../maintenance/retention/plan.ts';
+  type FolderOutcome,
+  isTidyDue,
+  PRUNE_FOLDERS_BEFORE,
+  tidyFolders,
+} from '../../maintenance/retention/folders.ts';
+import { applyRetention, type SessionOutcome } from '../../maintenance/retention/gc.ts';
+import { planRetention, reasonToSkip, type SessionPlan } from '../../maintenance/retention/plan.ts';
 import { expiryTime, type PruneResult, pruneAndRepack } from '../../maintenance/retention/prune.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { retryAfterChange } from '../../session/retry.ts';
-import {
-  DRY_RUN_OPTION,
-  defineCommand,
-  flag,
-  JSON_OPTION,
-  QUIET_OPTION,
-  withValue,
-} from '../command-line/command.ts';
+import { DRY_RUN_QUIET_JSON, defineCommand, flag, type Report, withValue } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
-import { gcFolders } from '../gc-folders.ts';
-import { errorJson, json, plural } from '../output/format.ts';
+import { errorJson, plural, showPath } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
+
+const OPTIONS = {
+  thin: flag('thin out the snapshots of active sessions as well'),
+  prune: withValue(
+    'delete unreachable objects older than this: a time, now or never (default: gc.pruneExpire, else two weeks)',
+  ),
+  folders: flag(
+    'tidy the folders that have snapshots without a session, and no repository (see: agt snapshot)',
+  ),
+  daily: flag('with --folders: do nothing if that was done today'),
+  ...DRY_RUN_QUIET_JSON,
+} as const;
 
 export const gc = defineCommand({
   usage: 'gc',
@@ -35,19 +42,7 @@ export const gc = defineCommand({
     'to the snapshots after the first deleted one. With --folders, delete the snapshots of folders that are older than ' +
     'agt.snapshotRetention, but for the last one and those that a person labelled. Then delete unreachable objects that are old enough, and combine ' +
     'small packs.',
-  options: {
-    thin: flag('thin out the snapshots of active sessions as well'),
-    prune: withValue(
-      'delete unreachable objects older than this: a time, now or never (default: gc.pruneExpire, else two weeks)',
-    ),
-    folders: flag(
-      'tidy the folders that have snapshots without a session, and no repository (see: agt snapshot)',
-    ),
-    daily: flag('with --folders: do nothing if that was done today'),
-    'dry-run': DRY_RUN_OPTION,
-    quiet: QUIET_OPTION,
-    json: JSON_OPTION,
-  },
+  options: OPTIONS,
   examples: [
     ['agt gc --thin --dry-run', 'show how much would be freed'],
     ['agt gc', 'clean up, for example from cron every night'],
@@ -57,71 +52,49 @@ export const gc = defineCommand({
     const repository = await repositoryHere(context);
     const pruneBefore = await expiryTime(repository.git, args.prune);
     const request = { thin: args.thin, now: context.now() };
-    const planned = await retryAfterChange(() => planRetention(repository, request));
-    for (const problem of planned.damaged) context.err(`error: ${problem}\n`);
-    const damaged = planned.damaged.length > 0 ? EXIT.failed : EXIT.done;
-    if (args['dry-run']) {
-      await previewGc(context, repository, planned, args.json);
-      return damaged;
-    }
-    const failed = await runGc(context, repository, { request, planned, pruneBefore, asJson: args.json });
-    return damaged || failed;
+    const isDryRun = args['dry-run'];
+    const { plans, damaged, bytes, total } = await retryAfterChange(() => planRetention(repository, request));
+    for (const problem of damaged) context.err(`error: ${problem}\n`);
+    const { outcomes, failures } = isDryRun
+      ? await previewRetention(repository, plans)
+      : await applyRetention(repository, request);
+    const { disk = null, error } = isDryRun ? {} : await tryToPrune(repository, pruneBefore);
+    const freed = outcomes.length === 0 ? 'nothing to delete\n' : `would free ${showSize(total)}\n`;
+    const sessions = outcomes.map((outcome) => outcomeJson(outcome, bytes));
+    const errors = failures.map((failure) => ({ session_id: failure.id, ...errorJson(failure.error) }));
+    return {
+      json: isDryRun ? { sessions, bytes: total } : { sessions, errors, disk },
+      text: [
+        ...outcomes.map((outcome) => describeOutcome(outcome, bytes, isDryRun)),
+        ...(isDryRun ? [freed] : []),
+        ...(disk === null ? [] : [describeDisk(disk)]),
+      ].join(''),
+      errors: [...failures.map((failure) => failure.error), ...(error === undefined ? [] : [error])],
+      failed: damaged.length > 0,
+    };
   },
 });
 
-async function previewGc(
-  context: Context,
+/** As `applyRetention`, but it changes nothing. */
+async function previewRetention(
   repository: Repository,
-  planned: Awaited<ReturnType<typeof planRetention>>,
-  asJson: boolean,
-): Promise<void> {
-  const outcomes: SessionOutcome[] = [];
-  for (const plan of planned.plans) outcomes.push({ plan, refused: await reasonToSkip(repository, plan) });
-  if (asJson) {
-    context.out(json({ sessions: sessionsJson(outcomes, planned.bytes), bytes: planned.total }));
-    return;
-  }
-  for (const outcome of outcomes) context.out(describeOutcome(outcome, planned.bytes, false));
-  context.out(outcomes.length === 0 ? 'nothing to delete\n' : `would free ${showSize(planned.total)}\n`);
+  plans: readonly SessionPlan[],
+): ReturnType<typeof applyRetention> {
+  const outcomes = await Array.fromAsync(plans, async (plan) => ({
+    plan,
+    refused: await reasonToSkip(repository, plan),
+  }));
+  return { outcomes, failures: [] };
 }
 
-interface GcRun {
-  readonly request: RetentionRequest;
-  readonly planned: Awaited<ReturnType<typeof planRetention>>;
-  /** In git's words: a time, `now` or `never`. */
-  readonly pruneBefore: string;
-  readonly asJson: boolean;
-}
-
-/** Returns the exit code. */
-async function runGc(context: Context, repository: Repository, gcRun: GcRun): Promise<number> {
-  const { bytes } = gcRun.planned;
-  const { outcomes, failures: sessionFailures } = await applyRetention(repository, gcRun.request);
-  const { pruned, failures } = await tryToPrune(repository, gcRun.pruneBefore, sessionFailures);
-  if (gcRun.asJson) {
-    const errors = sessionFailures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
-    context.out(json({ sessions: sessionsJson(outcomes, bytes), errors, disk: pruned ?? null }));
-  } else {
-    for (const outcome of outcomes) context.out(describeOutcome(outcome, bytes, true));
-    if (pruned !== undefined) context.out(describeDisk(pruned));
-  }
-  for (const { error } of failures) context.err(formatError(error, false));
-  return worstExitCode(failures.map(({ error }) => exitCodeFor(error)));
-}
-
-/** A failure is added to those of the sessions, and printed after the results. */
 async function tryToPrune(
   repository: Repository,
   pruneBefore: string,
-  failures: readonly Failure[],
-): Promise<{ pruned: PruneResult | undefined; failures: readonly Failure[] }> {
+): Promise<{ disk?: PruneResult; error?: unknown }> {
   try {
-    return {
-      pruned: await retryAfterChange(() => pruneAndRepack(repository, pruneBefore)),
-      failures,
-    };
+    return { disk: await retryAfterChange(() => pruneAndRepack(repository, pruneBefore)) };
   } catch (error) {
-    return { pruned: undefined, failures: [...failures, { id: '', error }] };
+    return { error };
   }
 }
 
@@ -134,20 +107,18 @@ const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, futu
 function describeOutcome(
   { plan, refused, workBranch }: SessionOutcome,
   bytes: ReadonlyMap<string, number>,
-  done: boolean,
+  isDryRun: boolean,
 ): string {
   const { record, chain, going, action } = plan;
   const id = record.session_id;
   if (refused !== undefined) return `${id}: skipped: ${refused}\n`;
-  const verb = VERBS[action][done ? 0 : 1];
+  const verb = VERBS[action][isDryRun ? 1 : 0];
   const size = showSize(bytes.get(id) ?? 0);
-  const lines = [`${id}: ${verb} ${going} of ${plural(chain.snapshots.length, 'snapshot')} (${size})`];
-  if (workBranch !== undefined) {
-    lines.push(
-      `${id}: kept ${shortBranch(workBranch)}, which has commits that are not merged, or is checked out`,
-    );
-  }
-  return lines.map((line) => `${line}\n`).join('');
+  const kept =
+    workBranch === undefined
+      ? ''
+      : `${id}: kept ${shortBranch(workBranch)}, which has commits that are not merged, or is checked out\n`;
+  return `${id}: ${verb} ${going} of ${plural(chain.snapshots.length, 'snapshot')} (${size})\n${kept}`;
 }
 
 /** Part of the object store. */
@@ -168,8 +139,8 @@ function describeDisk({ before, after, young, left }: PruneResult): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-function sessionsJson(outcomes: readonly SessionOutcome[], bytes: ReadonlyMap<string, number>) {
-  return outcomes.map(({ plan, refused, workBranch }) => ({
+function outcomeJson({ plan, refused, workBranch }: SessionOutcome, bytes: ReadonlyMap<string, number>) {
+  return {
     session_id: plan.record.session_id,
     action: plan.action,
     snapshots: plan.chain.snapshots.length,
@@ -177,5 +148,48 @@ function sessionsJson(outcomes: readonly SessionOutcome[], bytes: ReadonlyMap<st
     bytes: bytes.get(plan.record.session_id) ?? 0,
     ...(workBranch === undefined ? {} : { work_branch_kept: shortBranch(workBranch) }),
     ...(refused === undefined ? {} : { refused }),
-  }));
+  };
+}
+
+async function gcFolders(context: Context, args: InferredOptionTypes<typeof OPTIONS>): Promise<Report> {
+  const access = context.folderAccess();
+  const [store] = listStores(access);
+  const pruneBefore =
+    args.prune === undefined || store === undefined
+      ? PRUNE_FOLDERS_BEFORE
+      : await expiryTime(inDirectory(access.git, store), args.prune);
+  const now = context.now();
+  const isDue = !args.daily || isTidyDue(access, now);
+  const request = { thin: args.thin, now, pruneBefore, dryRun: args['dry-run'] };
+  const outcomes = isDue ? await tidyFolders(access, request) : [];
+  return {
+    json: { folders: outcomes.map(folderJson) },
+    text: outcomes.map((outcome) => describeFolder(outcome, args['dry-run'])).join(''),
+    errors: outcomes.flatMap(({ error }) => error ?? []),
+  };
+}
+
+function folderJson({ store, folder, plan, freed, refused, error }: FolderOutcome) {
+  return {
+    folder: folder ?? null,
+    store,
+    snapshots: plan?.chain.snapshots.length ?? null,
+    going: plan?.going ?? 0,
+    bytes: freed,
+    refused: refused ?? null,
+    ...errorJson(error),
+  };
+}
+
+function describeFolder(
+  { store, folder = store, plan, freed, refused }: FolderOutcome,
+  isDryRun: boolean,
+): string {
+  const name = showPath(folder);
+  if (refused !== undefined) return `${name}: skipped: ${refused}\n`;
+  if (plan === undefined && freed === 0) return '';
+  const verb = isDryRun ? 'would delete' : 'deleted';
+  const snapshots = `${plan?.going ?? 0} of ${plural(plan?.chain.snapshots.length ?? 0, 'snapshot')}`;
+  if (plan === undefined) return `${name}: ${showSize(freed)} freed\n`;
+  return `${name}: ${verb} ${snapshots} (${showSize(freed)})\n`;
 }

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { EXIT, usageError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import { defineCommand, withValue } from '../command-line/command.ts';
 import { completionScript, initScript, SHELLS, type Shell } from '../command-line/shell-scripts.ts';
 import type { Context } from '../context.ts';
@@ -18,10 +18,7 @@ export const shellInit = defineCommand({
     ['eval "$(agt shell-init bash)"', 'in ~/.bashrc; for zsh the same in ~/.zshrc'],
     ['agt shell-init fish | source', 'in ~/.config/fish/config.fish'],
   ],
-  run: async (args, context) => {
-    context.out(initScript(chooseShell(args.shell, context, 'shell-init')));
-    return EXIT.done;
-  },
+  run: async (args, context) => initScript(chooseShell(args.shell, context, 'shell-init')),
 });
 
 export const completion = defineCommand({
@@ -30,10 +27,7 @@ export const completion = defineCommand({
   summary: 'print a completion script for bash, zsh or fish',
   positionals: { shell: SHELL_ARGUMENT },
   examples: [['eval "$(agt completion zsh)"', 'in ~/.zshrc; agt shell-init has this and agt cd']],
-  run: async (args, context) => {
-    context.out(completionScript(chooseShell(args.shell, context, 'completion')));
-    return EXIT.done;
-  },
+  run: async (args, context) => completionScript(chooseShell(args.shell, context, 'completion')),
 });
 
 /** @throws AgtError for a shell that agt does not know. Without a SHELL it is bash. */

@@ -6,8 +6,7 @@ import { AgtError, EXIT, usageError } from '../../errors.ts';
 import { defineCommand, withValue } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { frontIn, removeFront } from '../front/write-front.ts';
-import { isShim, linkPath } from '../installed-shim.ts';
-import { shimScript, writeShim } from '../write-shim.ts';
+import { isShim, linkPath, shimScript, writeShim } from '../shim.ts';
 
 const DIR_OPTION = {
   dir: withValue('directory of the script (default: ~/.local/share/agt/bin)'),
@@ -33,11 +32,9 @@ export const shimInstall = defineCommand({
     const path = join(dir, 'git');
     refuseOtherGit(path);
     await writeShim(dir, context);
-    context.out(`${path}\n`);
-    if (!(context.env['PATH'] ?? '').split(delimiter).includes(dir)) {
-      context.err(`hint: put it first on the PATH of your agents: export PATH='${dir}':"$PATH"\n`);
-    }
-    return EXIT.done;
+    const isOnPath = (context.env['PATH'] ?? '').split(delimiter).includes(dir);
+    const hint = `hint: put it first on the PATH of your agents: export PATH='${dir}':"$PATH"\n`;
+    return { text: `${path}\n`, notes: isOnPath ? '' : hint };
   },
 });
 
@@ -65,10 +62,7 @@ export const shimPrint = defineCommand({
   summary: 'print the script that agt shim install would write',
   options: DIR_OPTION,
   examples: [['agt shim print | less', 'read the script before installing it']],
-  run: async (args, context) => {
-    context.out(await shimScript(shimDirectory(args.dir, context), context));
-    return EXIT.done;
-  },
+  run: async (args, context) => shimScript(shimDirectory(args.dir, context), context),
 });
 
 function shimDirectory(given: string | undefined, context: Context): string {

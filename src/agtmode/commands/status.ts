@@ -1,13 +1,13 @@
-import type { CaptureResult, NotCaptured } from '../../autocommit/capture.ts';
+import type { NotCaptured } from '../../autocommit/capture.ts';
 import type { SettingValue } from '../../config/settings.ts';
-import { EXIT, formatError } from '../../errors.ts';
+import { formatError } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import type { LoggedFailure } from '../../integrations/hooks-log.ts';
 import type { Preview } from '../../maintenance/doctor/check-capture.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { listRecords } from '../../session/record.ts';
+import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../survey/status.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
@@ -15,11 +15,11 @@ import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { finishers } from '../finishers.ts';
 import { failuresHere } from '../hooks/failures-here.ts';
-import { printFindings } from '../output/findings.ts';
+import { describeFindings } from '../output/findings.ts';
 import { readFolderStatus } from '../output/folder-status.ts';
-import { age, json, paint, plural, shortAge, showPath, table } from '../output/format.ts';
+import { age, paint, plural, shortAge, showPath, table } from '../output/format.ts';
 import { printNotCaptured, sessionJson } from '../output/session.ts';
-import { sayOutOfSight, sessionTable } from '../output/session-table.ts';
+import { outOfSightNote, sessionTable } from '../output/session-table.ts';
 import { attachedHere, attachedIfUsable, folderHere } from '../session-here.ts';
 import { checkState } from '../state-access.ts';
 
@@ -35,84 +35,83 @@ export const status = defineCommand({
   examples: [['agt status', 'show the state of this repository and its sessions']],
   run: async (args, context) => {
     const repository = await context.repositoryIfAny();
-    if (repository === undefined) return reportFolder(context, args.json);
-    const { records } = listRecords(repository);
+    const records = repository === undefined ? [] : listRecords(repository).records;
     const present = records.filter((record) => !isEnded(record));
-    const previews = new Map<string, Promise<CaptureResult>>();
-    const preview: Preview = (record) => {
-      const { session_id: id } = record;
-      const begin = async () => previewCapture(repository, record, { now: context.now() });
-      const known = previews.get(id) ?? begin();
-      previews.set(id, known);
-      return known;
-    };
-    // While git answers for the survey, agt has time.
-    const previewAll = async () => {
-      for (const record of present.filter(isActive)) await preview(record).catch(() => undefined);
-    };
-    const [views] = await Promise.all([
-      surveySessions(repository, present, { counts: args.json }),
-      previewAll(),
-    ]);
-    const sessions: StatusLine[] = [];
-    for (const view of views) sessions.push(await readStatus(preview, view));
-    const { attached, problem } = await attachedIfUsable(context);
-    const folder = attached && (await readFolderStatus(context, attached));
+    const preview = repository && previewOnce(repository, context.now());
+    const sessions = repository && preview && (await readSessions(repository, present, preview, args.json));
+    const { attached, problem }: Awaited<ReturnType<typeof attachedIfUsable>> =
+      repository === undefined ? { attached: await attachedHere(context) } : await attachedIfUsable(context);
+    const folder =
+      repository === undefined || attached !== undefined
+        ? await readFolderStatus(context, attached)
+        : undefined;
     const findings = [
       ...checkState(context, problem),
-      ...(await checkRepository(repository, finishers, { preview })),
+      ...(repository && preview ? await checkRepository(repository, finishers, { preview }) : []),
       ...(attached === undefined ? [] : await checkRepository(attached.repository, finishers)),
     ];
     const settings = await context.settingValues();
-    const here = [...records.map((record) => ({ repository, record })), ...(attached ? [attached] : [])];
-    const { commonDir, worktree } = repository;
-    const hookFailures = failuresHere(context, here, [commonDir, ...(worktree ? [worktree] : [])]);
-    if (args.json) {
-      const { area = null } = repository;
-      context.out(
-        json({
-          repository: commonDir,
-          area,
-          sessions: sessions.map(statusJson),
-          folder: folder?.json ?? null,
-          settings,
-          findings,
-          hook_failures: hookFailures,
-        }),
-      );
-      return EXIT.done;
-    }
-    printRepository(context, repository, present.length, records.length - present.length);
-    printSessions(context, sessions);
-    if (folder !== undefined) context.out(`\nSnapshots without a session\n${folder.text}`);
-    printSettings(context, settings);
-    printProblems(context, findings);
-    printHookFailures(context, hookFailures);
-    return EXIT.done;
+    const here = [
+      ...(repository === undefined ? [] : records.map((record) => ({ repository, record }))),
+      ...(attached === undefined ? [] : [attached]),
+    ];
+    const places = repository
+      ? [repository.commonDir, repository.worktree]
+      : [(await folderHere(context)).folder];
+    const failures = failuresHere(
+      context,
+      here,
+      places.filter((place) => place !== undefined),
+    );
+    const describe = () => [
+      ...(repository === undefined
+        ? [`${folder?.text}\nno sessions: this folder is in no git repository\n`]
+        : [
+            describeRepository(repository, present.length, records.length - present.length),
+            describeSessions(context, sessions ?? []),
+            ...(folder === undefined ? [] : [`\nSnapshots without a session\n${folder.text}`]),
+          ]),
+      describeSettings(context, settings),
+      describeProblems(context, findings),
+      describeHookFailures(context, failures),
+    ];
+    return {
+      json: {
+        repository: repository?.commonDir ?? null,
+        area: repository?.area ?? null,
+        sessions: (sessions ?? []).map(statusJson),
+        folder: folder?.json ?? null,
+        settings,
+        findings,
+        hook_failures: failures,
+      },
+      text: async () => describe().join(''),
+    };
   },
 });
 
-/** Outside of repositories: the snapshots of the folder. */
-async function reportFolder(context: Context, asJson: boolean): Promise<number> {
-  const attached = await attachedHere(context);
-  const { json: folder, text } = await readFolderStatus(context, attached);
-  const findings = [
-    ...checkState(context, undefined),
-    ...(attached === undefined ? [] : await checkRepository(attached.repository, finishers)),
-  ];
-  const settings = await context.settingValues();
-  const { folder: place } = await folderHere(context);
-  const hookFailures = failuresHere(context, attached === undefined ? [] : [attached], [place]);
-  if (asJson) {
-    const none = { repository: null, area: null, sessions: [] };
-    context.out(json({ ...none, folder, settings, findings, hook_failures: hookFailures }));
-    return EXIT.done;
-  }
-  context.out(`${text}\nno sessions: this folder is in no git repository\n`);
-  printSettings(context, settings);
-  printProblems(context, findings);
-  printHookFailures(context, hookFailures);
-  return EXIT.done;
+/** Each session is compared once, for all that want to know. */
+function previewOnce(repository: Repository, now: Date): Preview {
+  const previews = new Map<string, ReturnType<Preview>>();
+  return (record) => {
+    const known = previews.get(record.session_id) ?? previewCapture(repository, record, { now });
+    previews.set(record.session_id, known);
+    return known;
+  };
+}
+
+async function readSessions(
+  repository: Repository,
+  present: readonly SessionRecord[],
+  preview: Preview,
+  counts: boolean,
+): Promise<StatusLine[]> {
+  // While git answers for the survey, agt has time.
+  const previewAll = async () => {
+    for (const record of present.filter(isActive)) await preview(record).catch(() => undefined);
+  };
+  const [views] = await Promise.all([surveySessions(repository, present, { counts }), previewAll()]);
+  return Array.fromAsync(views, (view) => readStatus(preview, view));
 }
 
 interface StatusLine {
@@ -144,17 +143,14 @@ function statusJson({ view, changed, failed, problem }: StatusLine) {
   };
 }
 
-function printRepository(
-  context: Context,
-  { commonDir, area }: Repository,
-  present: number,
-  removed: number,
-): void {
-  context.out(`Repository ${commonDir}${area === undefined ? '' : `, clone ${area}`}\n`);
-  context.out(`${plural(present, 'session')}${removed > 0 ? `, ${removed} removed (snapshots kept)` : ''}\n`);
+function describeRepository({ commonDir, area }: Repository, present: number, removed: number): string {
+  const clone = area === undefined ? '' : `, clone ${area}`;
+  const gone = removed > 0 ? `, ${removed} removed (snapshots kept)` : '';
+  return `Repository ${commonDir}${clone}\n${plural(present, 'session')}${gone}\n`;
 }
 
-function printSessions(context: Context, sessions: readonly StatusLine[]): void {
+/** Names files that agt could not capture on standard error. */
+function describeSessions(context: Context, sessions: readonly StatusLine[]): string {
   const changes = new Map(sessions.map(({ view, changed }) => [view, changed]));
   const views = sessions.map(({ view }) => view);
   const unsaved = {
@@ -169,12 +165,12 @@ function printSessions(context: Context, sessions: readonly StatusLine[]): void 
       lastComplete === undefined ? 'never' : `${shortAge(lastComplete, now)} ago`,
     dispensable: 7,
   } as const;
-  if (views.length > 0) context.out(`\n${sessionTable(context, views, [unsaved, complete])}`);
-  sayOutOfSight(context, views);
+  context.err(outOfSightNote(views));
   for (const { view, failed, problem } of sessions) {
     if (problem !== undefined) context.err(problem);
     printNotCaptured(context, view.record, failed);
   }
+  return views.length === 0 ? '' : `\n${sessionTable(context, views, [unsaved, complete])}`;
 }
 
 /** Paths that no autocommit has captured yet. */
@@ -183,31 +179,29 @@ function describeChanges(changed: number | undefined): string {
   return changed === 0 ? '' : `${changed}`;
 }
 
-function printSettings(context: Context, settings: readonly SettingValue[]): void {
-  const changed = settings.filter(({ origin }) => origin !== 'default');
-  context.out(`\nGit ${context.gitPath()}\n`);
-  if (changed.length === 0) {
-    context.out('Settings: all default (see: agt config list)\n');
-    return;
-  }
-  const rows = changed.map(({ name, value, origin }) => [name, value, origin]);
-  context.out(`Settings:\n${table(rows, '  ')}`);
+function describeSettings(context: Context, settings: readonly SettingValue[]): string {
+  const rows = settings
+    .filter(({ origin }) => origin !== 'default')
+    .map(({ name, value, origin }) => [name, value, origin]);
+  const changed =
+    rows.length === 0 ? 'Settings: all default (see: agt config list)\n' : `Settings:\n${table(rows, '  ')}`;
+  return `\nGit ${context.gitPath()}\n${changed}`;
 }
 
-function printProblems(context: Context, findings: readonly Finding[]): void {
+function describeProblems(context: Context, findings: readonly Finding[]): string {
   const serious = findings.filter(({ level }) => level !== 'note');
-  if (serious.length === 0) return;
-  const colours = paint(context.colour);
-  context.out(`\n${colours('bold', plural(serious.length, 'problem'))}\n`);
-  printFindings(context, serious);
+  if (serious.length === 0) return '';
+  const heading = paint(context.colour)('bold', plural(serious.length, 'problem'));
+  return `\n${heading}\n${describeFindings(context, serious)}`;
 }
 
 /** agt does not disturb an agent with its own failures, so a person reads of them here. */
-function printHookFailures(context: Context, failures: readonly LoggedFailure[]): void {
-  if (failures.length === 0) return;
-  const colours = paint(context.colour);
-  const last = `the last ${failures.length === 1 ? 'failure' : 'failures'} of hooks`;
-  context.out(`\n${colours('bold', `${last}, not older than a day`)}\n`);
-  for (const { tool, event, at, reason } of failures)
-    context.out(`${age(new Date(at), context.now())}, hook of ${tool} (${event}): ${showPath(reason)}\n`);
+function describeHookFailures(context: Context, failures: readonly LoggedFailure[]): string {
+  if (failures.length === 0) return '';
+  const last = `the last ${failures.length === 1 ? 'failure' : 'failures'} of hooks, not older than a day`;
+  const lines = failures.map(
+    ({ tool, event, at, reason }) =>
+      `${age(new Date(at), context.now())}, hook of ${tool} (${event}): ${showPath(reason)}\n`,
+  );
+  return `\n${paint(context.colour)('bold', last)}\n${lines.join('')}`;
 }

@@ -2,7 +2,7 @@ import { EXIT, formatError, usageError } from '../../errors.ts';
 import { namedSession } from '../../session/find-session.ts';
 import { answerQuestions } from '../../triggers/watch/questions.ts';
 import { SessionWatcher, type WatchEvent } from '../../triggers/watch/session-watcher.ts';
-import { defineCommand, flag } from '../command-line/command.ts';
+import { defineCommand, flag, many, withDefault, withValue } from '../command-line/command.ts';
 import { parseDuration } from '../command-line/duration.ts';
 import type { Context } from '../context.ts';
 import { answerFront, answerUntilIdle, sessionAsked } from '../front/answer-front.ts';
@@ -22,25 +22,17 @@ export const watch = defineCommand({
     'The kernel does not see changes that other machines make (NFS, shared folders of virtual machines): use agt cron ' +
     'there.',
   positionals: {
-    ids: { type: 'string', array: true, describe: 'session ids (default: all active sessions)' },
+    ids: many('session ids (default: all active sessions)'),
   },
   options: {
-    debounce: {
-      type: 'string',
-      default: '2',
-      describe: 'autocommit after this many seconds without a change',
-    },
-    interval: {
-      type: 'string',
-      default: '30',
-      describe:
-        'autocommit at most this many seconds after a change; retry a failed autocommit after as many',
-    },
-    idle: {
-      type: 'string',
-      describe:
-        'only capture when hooks ask, and exit after so many seconds without a question; hooks start this',
-    },
+    debounce: withDefault('2', 'autocommit after this many seconds without a change'),
+    interval: withDefault(
+      '30',
+      'autocommit at most this many seconds after a change; retry a failed autocommit after as many',
+    ),
+    idle: withValue(
+      'only capture when hooks ask, and exit after so many seconds without a question; hooks start this',
+    ),
     json: flag('print one JSON object per line'),
   },
   runsLong: true,
@@ -147,7 +139,7 @@ function printEvent(context: Context, event: WatchEvent, isNewProblem: boolean):
   if (event.kind === 'captured') {
     const { record, result } = event;
     const shown = isNewProblem ? result : { ...result, warnings: [], skipped: [], failed: [] };
-    printAutocommit(context, record, shown, { quietIfUnchanged: true, listChanges: false });
+    printAutocommit(context, record, shown, true);
   } else if (event.kind === 'failed') {
     context.err(formatError(event.error, false));
   } else if (event.kind === 'dropped') {

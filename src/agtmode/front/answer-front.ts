@@ -81,8 +81,7 @@ async function answerAutocommit(
   const print = (stream: string) => (text: string) => {
     for (const line of text.split('\n').slice(0, -1)) lines.push(`${stream} ${line}\n`);
   };
-  const printing = { quietIfUnchanged: false, listChanges: false };
-  printAutocommit({ ...context, out: print('out'), err: print('err') }, record, result, printing);
+  printAutocommit({ ...context, out: print('out'), err: print('err') }, record, result);
   return `${lines.join('')}exit ${result.failed.length > 0 ? EXIT.failed : EXIT.done}\n`;
 }
 

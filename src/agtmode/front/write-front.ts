@@ -61,11 +61,16 @@ export function writeFront(path: string, context: Context): boolean {
   const present = readFront(path);
   const isOther = present === undefined && statOrUndefined(path) !== undefined;
   if (!packed || isOther || present === text) return false;
+  writeScript(path, text);
+  return true;
+}
+
+/** Other processes see the old script or the new one, never a part. Another agt may do the same at the same time. */
+export function writeScript(path: string, text: string): void {
   makeDirectories(dirname(path));
   const temporary = `${path}.${process.pid}.tmp`;
   writeFileSync(temporary, text, { mode: 0o755 });
   renameSync(temporary, path);
-  return true;
 }
 
 export function removeFront(path: string): void {

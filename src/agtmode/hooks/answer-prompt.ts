@@ -4,7 +4,6 @@ import { closeSync, readFileSync } from 'node:fs';
 import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import type { PromptEvent } from '../../integrations/event.ts';
-import { logFailure } from '../../integrations/hooks-log.ts';
 import { LONGEST_WAIT_MS } from '../../integrations/place.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { ownCommand } from '../../process/invocation.ts';
@@ -18,7 +17,14 @@ import { sessionRestore } from '../commands/session/restore.ts';
 import { sessionRedo, sessionUndo } from '../commands/session/undo.ts';
 import type { Context } from '../context.ts';
 import { sessionHere } from '../session-here.ts';
-import { about, continueInBackground, type HookCall, namelessFile, openTolerantly, placeOf } from './call.ts';
+import {
+  continueInBackground,
+  type HookCall,
+  logEvent,
+  namelessFile,
+  openTolerantly,
+  placeOf,
+} from './call.ts';
 import { deletedFolder, inFolderMadeAgain, unanswered } from './deleted-folder.ts';
 import { PROMPTS, type PromptCommand, restoreTo } from './prompts.ts';
 
@@ -59,8 +65,7 @@ export async function answerPrompt(
   // An agent ends a hook that takes longer than it allows, and its person must not be left with half of a restore.
   const goOn = () => {
     call.forget();
-    const goesOn = isUnfinished(run) ? ({ pending: true } as const) : {};
-    logFailure(call.env, { ...about(event), tool: call.tool, ...goesOn }, interrupted(run, event.cwd));
+    logEvent(call, event, interrupted(run, event.cwd), isUnfinished(run));
     if (isUnfinished(run)) continueInBackground(call, { ...event, prompt: `agt ${run.command.words}` });
   };
   return sayWhenInterrupted(goOn, answerHere).catch((error: unknown) => formatError(error, false).trimEnd());

@@ -11,6 +11,7 @@ import {
   type FileEvent,
   type HookEvent,
   parseEventJson,
+  type WorktreeEvent,
 } from '../../integrations/event.ts';
 import { logFailure, writeLastEvent } from '../../integrations/hooks-log.ts';
 import type { Integration } from '../../integrations/integration.ts';
@@ -18,6 +19,7 @@ import type { Place } from '../../integrations/place.ts';
 import { type RecordRequest, recordEvent } from '../../integrations/record-event.ts';
 import { noteRunning } from '../../integrations/running-hooks.ts';
 import { findIntegration } from '../../integrations/tools.ts';
+import { createWorktree, removeWorktree } from '../../integrations/worktrees.ts';
 import { newSessionInPlace } from '../../lifecycle/in-place/new.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { ownCommand } from '../../process/invocation.ts';
@@ -26,14 +28,15 @@ import { isTerminal } from '../../process/terminal.ts';
 import { isAnswered } from '../../triggers/watch/questions.ts';
 import type { Context } from '../context.ts';
 import { renewHooksFront, usesHooksFront } from '../front/write-front.ts';
-import { gitDirectory } from '../write-shim.ts';
+import { runSetup } from '../setup.ts';
+import { gitDirectory } from '../shim.ts';
 import { answerPrompt } from './answer-prompt.ts';
-import { answerWorktree } from './answer-worktree.ts';
 import {
   about,
   continueInBackground,
   type HookCall,
   IN_BACKGROUND,
+  logEvent,
   openTolerantly,
   placeOf,
   withoutProjectVariables,
@@ -71,7 +74,7 @@ async function answer(call: HookCall, input: string): Promise<number> {
     await act({ ...call, forget }, integration, event);
     return EXIT.done;
   } catch (error) {
-    logFailure(env, { ...about(event), tool }, error);
+    logEvent(call, event, error);
     if (event.kind !== 'worktree-create') return EXIT.done;
     // Without a worktree the agent cannot begin, and it shows the reason.
     process.stderr.write(formatError(error, false));
@@ -103,6 +106,23 @@ async function act(call: HookCall, integration: Integration, event: HookEvent): 
   const present = nearestPresent(event.cwd);
   process.chdir(present);
   return record(call, integration, event, present !== event.cwd);
+}
+
+/** A worktree of the agent is a session. Standard output gets the path of a new one, and nothing else. */
+async function answerWorktree(
+  context: Context,
+  { name: profile, program: agent, worktrees }: Integration,
+  event: WorktreeEvent,
+): Promise<void> {
+  const repository = await context.repository();
+  const now = context.now();
+  if (event.kind === 'worktree-remove') return removeWorktree(repository, event.path, event.pid, now);
+  const { cwd, pid, worktree: name } = event;
+  const request = { name, cwd, now, profile, prefix: worktrees?.prefix ?? '', pid, agent };
+  const { record, isNew } = await createWorktree(repository, request);
+  // If it fails, the sandbox is there all the same, and the reason is on standard error.
+  if (isNew) await runSetup(context, record);
+  context.out(`${record.sandbox}\n`);
 }
 
 /** An agent may delete the directory that it works in. */
@@ -175,15 +195,11 @@ async function beginInPlace(
 }
 
 /** The agent goes on as without this, and agt too. */
-async function orLog<T>(
-  action: () => Promise<T>,
-  { tool, env }: HookCall,
-  event: HookEvent,
-): Promise<T | undefined> {
+async function orLog<T>(action: () => Promise<T>, call: HookCall, event: HookEvent): Promise<T | undefined> {
   try {
     return await action();
   } catch (error) {
-    logFailure(env, { ...about(event), tool }, error);
+    logEvent(call, event, error);
     return undefined;
   }
 }
@@ -197,7 +213,7 @@ function recordWhateverHappens(place: Place, request: RecordRequest, call: HookC
     const reason = new Error(
       'the agent ended agt before its snapshot was complete; agt goes on in the background',
     );
-    logFailure(call.env, { ...about(event), tool: call.tool, pending: true }, reason);
+    logEvent(call, event, reason, true);
     continueInBackground(call, event);
   };
   return sayWhenInterrupted(goOn, () => recordEvent(place, request));

@@ -83,7 +83,8 @@ export async function openTolerantly({ tool, env }: HookCall, { name: event }: H
 }
 
 /** The other agt reads the event from a file without a name, so it may outlive this process. */
-export function continueInBackground({ tool, env }: HookCall, event: HookEvent): void {
+export function continueInBackground(call: HookCall, event: HookEvent): void {
+  const { tool, env } = call;
   const [program = '', ...args] = [...ownCommand(), 'hook', tool, IN_BACKGROUND];
   const { reading, writing } = namelessFile(JSON.stringify(event));
   const child = spawn(program, args, {
@@ -93,8 +94,12 @@ export function continueInBackground({ tool, env }: HookCall, event: HookEvent):
     stdio: [reading, 'ignore', 'ignore'],
   });
   for (const fd of [reading, writing]) closeSync(fd);
-  child.on('error', (error) => logFailure(env, { ...about(event), tool }, error));
+  child.on('error', (error) => logEvent(call, event, error));
   child.unref();
+}
+
+export function logEvent({ tool, env }: HookCall, event: HookEvent, error: unknown, isPending = false): void {
+  logFailure(env, { ...about(event), tool, ...(isPending && { pending: true }) }, error);
 }
 
 /** For another process of agt, which may outlive this one. The file goes with the last of them. */

@@ -10,15 +10,11 @@ import type { Integration } from '../../integrations/integration.ts';
 import { stateDirectory } from '../../integrations/state-directory.ts';
 import { findIntegration, INTEGRATIONS } from '../../integrations/tools.ts';
 import { ownCommand, packed } from '../../process/invocation.ts';
-import { flag } from '../command-line/command.ts';
+import { flag, many } from '../command-line/command.ts';
 import { didYouMean } from '../command-line/similar.ts';
 import type { Context } from '../context.ts';
 
-export const TOOLS_ARGUMENT = {
-  type: 'string',
-  array: true,
-  describe: `agents: ${INTEGRATIONS.map(({ name }) => name).join(', ')}`,
-} as const;
+export const TOOLS_ARGUMENT = many(`agents: ${INTEGRATIONS.map(({ name }) => name).join(', ')}`);
 
 export const PROJECT_OPTION = flag('use the settings of the project here, not your own');
 

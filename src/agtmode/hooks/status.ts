@@ -1,4 +1,5 @@
 /** The state of the hooks of an agent: what `agt hooks status` shows, and `agt doctor` names if they are outdated. */
+
 import { existsSync } from 'node:fs';
 import { parseBoolean } from '../../config/values.ts';
 import { readIfThere } from '../../disk/read-file.ts';
@@ -16,32 +17,12 @@ import { INTEGRATIONS } from '../../integrations/tools.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Context } from '../context.ts';
 import { hooksCommand, isHooksFrontCurrent } from '../front/write-front.ts';
+import { errorJson } from '../output/format.ts';
 import { hooksFile, isInstalled, stableCommand } from './settings-files.ts';
 
-export interface HookStatus {
-  readonly integration: Integration;
-  readonly state:
-    | 'installed'
-    | 'switched-off'
-    | 'untrusted'
-    | 'outdated'
-    | 'not-installed'
-    | 'agent-not-found'
-    | 'unknown';
-  readonly file: string;
-  readonly command: string | null;
-  readonly problem: string | null;
-  /** The command that mends the problem, if one does. */
-  readonly mend: string | null;
-  readonly last_event: { readonly at: string; readonly event: string; readonly cwd: string } | null;
-  readonly last_failure: { readonly at: string; readonly event: string; readonly reason: string } | null;
-}
+export type HookStatus = Awaited<ReturnType<typeof statusOf>>;
 
-export async function statusOf(
-  context: Context,
-  integration: Integration,
-  project: boolean,
-): Promise<HookStatus> {
+export async function statusOf(context: Context, integration: Integration, project: boolean) {
   const { name } = integration;
   const plain = await hooksFile(context, integration, { project, worktrees: false });
   const worktrees = integration.worktrees !== undefined && hasWorktreeHooks(plain.path);
@@ -56,19 +37,14 @@ export async function statusOf(
   };
   try {
     const command = (await findHooks(file)) ?? null;
-    if (command !== null)
-      return { ...about, command, ...(await stateOf(context, integration, file, command)) };
     const isFound = project || isInstalled(integration, context);
-    return {
-      ...about,
-      state: isFound ? 'not-installed' : 'agent-not-found',
-      command,
-      problem: null,
-      mend: null,
-    };
+    const found =
+      command === null
+        ? { state: isFound ? 'not-installed' : 'agent-not-found' }
+        : await stateOf(context, integration, file, command);
+    return { ...about, command, problem: null, mend: null, ...found };
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    return { ...about, state: 'unknown', command: null, problem, mend: null };
+    return { ...about, state: 'unknown', command: null, problem: errorJson(error).error, mend: null };
   }
 }
 
@@ -77,7 +53,7 @@ async function stateOf(
   integration: Integration,
   file: HooksFile,
   command: string,
-): Promise<Pick<HookStatus, 'state' | 'problem' | 'mend'>> {
+): Promise<{ state: string; problem?: string; mend?: string }> {
   const { name, title, trust } = integration;
   const mend = mendingCommand(integration, file);
   const outdated = await outdatedBecause(context, integration, file, command);
@@ -86,12 +62,12 @@ async function stateOf(
     ({ name: key, value }) => ['agt.hooks', 'agt.enabled'].includes(key) && parseBoolean(value) === false,
   );
   if (setting !== undefined)
-    return { state: 'switched-off', problem: `${setting.name} is false (${setting.origin})`, mend: null };
+    return { state: 'switched-off', problem: `${setting.name} is false (${setting.origin})` };
   const off = await switchedOffBy(file);
   if (off !== undefined)
-    return { state: 'switched-off', problem: `${off} in ${file.path} switches the hooks off`, mend: null };
+    return { state: 'switched-off', problem: `${off} in ${file.path} switches the hooks off` };
   if (trust === undefined || !file.isUsers || (await trust.isTrusted(context.env, file.path)))
-    return { state: 'installed', problem: null, mend: null };
+    return { state: 'installed' };
   const problem = `${title} runs only hooks that you trust`;
   return { state: 'untrusted', problem, mend: `agt hooks install ${name} --trust` };
 }

@@ -6,46 +6,37 @@ import type { Report } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { plural, shortOid, showPath } from './format.ts';
 import { printNotCaptured } from './session.ts';
-import { fileStatus } from './vocabulary.ts';
+import { fileStatus, LETTERS } from './vocabulary.ts';
 
-export interface AutocommitPrinting {
-  readonly quietIfUnchanged: boolean;
-  /** Print each changed path on a line of its own. */
-  readonly listChanges: boolean;
-}
-
+/** `isOneOfMany`: say nothing of it if nothing changed, and list no paths. */
 export function printAutocommit(
   context: Context,
   record: SessionRecord,
   result: CaptureResult,
-  printing: AutocommitPrinting,
+  isOneOfMany = false,
 ): void {
   printProblems(context, record, result);
   const { outcome, changes, commit } = result;
   const id = shownId(record);
   if (outcome === 'unchanged') {
-    if (!printing.quietIfUnchanged) context.out(`${id}: nothing changed\n`);
+    if (!isOneOfMany) context.out(`${id}: nothing changed\n`);
     return;
   }
-  if (printing.listChanges) {
-    const letters = { added: 'A', changed: 'M', deleted: 'D', mode: 'M' };
+  if (outcome === 'would-commit' && !isOneOfMany)
     for (const { path, kind } of changes)
-      context.out(`${letters[kind]} ${showPath(shownPath(record, path))}\n`);
-  }
+      context.out(`${LETTERS[fileStatus(kind)]} ${showPath(shownPath(record, path))}\n`);
   const paths = plural(changes.length, 'path');
   if (outcome === 'would-commit') context.out(`${id}: would capture ${paths}\n`);
   else context.out(`${id}: captured ${paths} as ${shortOid(commit ?? '')}\n`);
 }
 
-/** For a command that has captured one session. */
 export function reportAutocommit(
   context: Context,
   record: SessionRecord,
   result: CaptureResult,
-  args: { readonly json: boolean; readonly 'dry-run'?: boolean },
-): Report {
-  const listChanges = args['dry-run'] === true;
-  if (!args.json) printAutocommit(context, record, result, { quietIfUnchanged: false, listChanges });
+  { json, all = false }: { readonly json: boolean; readonly all?: boolean },
+): Omit<Report, 'text'> {
+  if (!json) printAutocommit(context, record, result, all);
   return { json: autocommitJson(record, result), failed: result.failed.length > 0 };
 }
 

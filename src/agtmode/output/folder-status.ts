@@ -5,7 +5,7 @@ import { knownRefusal } from '../../folders/refuse.ts';
 import { shownPath } from '../../folders/store.ts';
 import { isAttached, snapshotRefs } from '../../session/record.ts';
 import type { Intent } from '../../session/state.ts';
-import { readHistory, requireHistory } from '../../snapshot/history.ts';
+import { readHistory, requireHistory, type Snapshot } from '../../snapshot/history.ts';
 import { readSteps } from '../../timetravel/restore/undo.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
 import type { Context } from '../context.ts';
@@ -13,20 +13,42 @@ import { folderHere, type SessionHere } from '../session-here.ts';
 import { age, plural, shortOid, showPath, table } from './format.ts';
 import { fileStatus } from './vocabulary.ts';
 
-export interface FolderStatus {
-  readonly json: object;
-  readonly text: string;
-}
-
 /** `here`: undefined if the folder has no store. */
-export async function readFolderStatus(
-  context: Context,
-  here: SessionHere | undefined,
-): Promise<FolderStatus> {
+export async function readFolderStatus(context: Context, here: SessionHere | undefined) {
   if (here === undefined || (await isRefused(context, here))) return withoutSnapshots(context);
+  const { repository, record } = here;
   const now = context.now();
-  const status = await readStatus(here, now);
-  return { json: statusJson(here, status), text: statusText(here, status, now) };
+  const history = await requireHistory(repository.git, snapshotRefs(record));
+  const { steps, current } = await readSteps(repository, history);
+  const { changes, problem } = await readChanges(here, now);
+  const [last] = history;
+  const folder = record.checkout ?? record.sandbox;
+  const json = {
+    folder,
+    session_id: record.session_id,
+    store: repository.commonDir,
+    snapshots: history.length,
+    last: last === undefined ? null : lastJson(last),
+    position: { step: current + 1, of: steps.length },
+    unfinished: record.intent?.operation ?? null,
+    changes:
+      changes?.map(({ path, kind }) => ({ path: shownPath(record, path), status: fileStatus(kind) })) ?? null,
+    problem,
+  };
+  const newest =
+    last && `${shortOid(last.commit)}, ${age(last.time, now)}${last.label ? `, "${last.label}"` : ''}`;
+  const rows = [
+    ['folder', showPath(folder)],
+    ['store', repository.commonDir],
+    ['snapshots', String(history.length)],
+    ...(newest === undefined ? [] : [['last', newest]]),
+    ...(current + 1 < steps.length
+      ? [['position', `${current + 1} of ${steps.length}; agt redo goes forward`]]
+      : []),
+    ...(record.intent === undefined ? [] : [['unfinished', describeUnfinished(record.intent)]]),
+    ['changed', changes === undefined ? `agt cannot tell: ${problem}` : describeChanges(changes)],
+  ];
+  return { json, text: table(rows) };
 }
 
 /** A folder with too many files has a store without snapshots. */
@@ -36,7 +58,7 @@ async function isRefused(context: Context, { repository, record }: SessionHere):
   return (await readHistory(repository.git, snapshotRefs(record))).length === 0;
 }
 
-async function withoutSnapshots(context: Context): Promise<FolderStatus> {
+async function withoutSnapshots(context: Context) {
   const { folder } = await folderHere(context);
   const refused = knownRefusal(context.folderAccess(), folder);
   const shown = showPath(folder);
@@ -47,22 +69,11 @@ async function withoutSnapshots(context: Context): Promise<FolderStatus> {
   return { json: { folder, store: null, snapshots: 0, refused: refused ?? null }, text };
 }
 
-type Status = Awaited<ReturnType<typeof readStatus>>;
-
-async function readStatus({ repository, record }: SessionHere, now: Date) {
-  const history = await requireHistory(repository.git, snapshotRefs(record));
-  const { steps, current } = await readSteps(repository, history);
-  return { history, steps, current, ...(await readChanges({ repository, record }, now)) };
-}
-
-interface Changes {
-  readonly changes?: readonly Change[];
-  /** Why agt could not compare. */
-  readonly problem?: string;
-}
-
 /** The snapshots can be read on a disk that is full or read-only, too. */
-async function readChanges({ repository, record }: SessionHere, now: Date): Promise<Changes> {
+async function readChanges(
+  { repository, record }: SessionHere,
+  now: Date,
+): Promise<{ changes?: readonly Change[]; problem?: string }> {
   try {
     return { changes: (await previewCapture(repository, record, { now })).changes };
   } catch (error) {
@@ -72,46 +83,8 @@ async function readChanges({ repository, record }: SessionHere, now: Date): Prom
   }
 }
 
-function statusJson(
-  { repository, record }: SessionHere,
-  { history, steps, current, changes, problem }: Status,
-) {
-  const [last] = history;
-  return {
-    folder: record.checkout ?? record.sandbox,
-    session_id: record.session_id,
-    store: repository.commonDir,
-    snapshots: history.length,
-    last: last === undefined ? null : lastJson(last),
-    position: { step: current + 1, of: steps.length },
-    unfinished: record.intent?.operation ?? null,
-    changes:
-      changes?.map(({ path, kind }) => ({ path: shownPath(record, path), status: fileStatus(kind) })) ?? null,
-    ...(problem === undefined ? {} : { problem }),
-  };
-}
-
-function lastJson({ commit, tree, time, label }: Status['history'][number]) {
+function lastJson({ commit, tree, time, label }: Snapshot) {
   return { commit, tree, at: time.toISOString(), label: label ?? null };
-}
-
-function statusText({ repository, record }: SessionHere, status: Status, now: Date): string {
-  const { history, steps, current } = status;
-  const [last] = history;
-  const newest =
-    last && `${shortOid(last.commit)}, ${age(last.time, now)}${last.label ? `, "${last.label}"` : ''}`;
-  const rows = [
-    ['folder', showPath(record.checkout ?? record.sandbox)],
-    ['store', repository.commonDir],
-    ['snapshots', String(history.length)],
-    ...(newest === undefined ? [] : [['last', newest]]),
-    ...(current + 1 < steps.length
-      ? [['position', `${current + 1} of ${steps.length}; agt redo goes forward`]]
-      : []),
-    ...(record.intent === undefined ? [] : [['unfinished', describeUnfinished(record.intent)]]),
-    ['changed', describeChanges(status)],
-  ];
-  return table(rows);
 }
 
 function describeUnfinished(intent: Intent): string {
@@ -119,9 +92,6 @@ function describeUnfinished(intent: Intent): string {
   return by === 'undo' ? 'undo; agt undo goes on' : `${by}; the same command goes on, agt undo goes back`;
 }
 
-function describeChanges({ changes, problem }: Changes): string {
-  if (changes === undefined) return `agt cannot tell: ${problem}`;
-  return changes.length === 0
-    ? 'nothing since'
-    : `${plural(changes.length, 'path')} since; see: agt snapshot diff`;
+function describeChanges({ length }: readonly Change[]): string {
+  return length === 0 ? 'nothing since' : `${plural(length, 'path')} since; see: agt snapshot diff`;
 }

@@ -59,25 +59,12 @@ export function age(then: Date, now: Date): string {
   return `${plural(Math.floor(seconds / size), unit)} ago`;
 }
 
-const SHORT_UNITS = [
-  ['y', 365 * 86_400],
-  ['w', 7 * 86_400],
-  ['d', 86_400],
-  ['h', 3_600],
-  ['m', 60],
-  ['s', 1],
-] as const;
-
 /** `3m`, `2h`, `5d`: short enough for a column. */
 export function shortAge(then: Date, now: Date): string {
   const seconds = Math.max(0, Math.floor((now.getTime() - then.getTime()) / 1000));
-  const [unit, size] = SHORT_UNITS.find(([, length]) => seconds >= length) ?? ['s', 1];
-  return `${Math.floor(seconds / size)}${unit}`;
-}
-
-/** `fix-long…`: at most `width` characters. */
-export function shorten(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
+  const isShown = (unit: string, length: number) => unit !== 'month' && seconds >= length;
+  const [unit, size] = UNITS.find(([name, length]) => isShown(name, length)) ?? ['second', 1];
+  return `${Math.floor(seconds / size)}${unit.charAt(0)}`;
 }
 
 /** `2026-01-05 12:00:07`, in local time: a form in which a command takes a snapshot. */

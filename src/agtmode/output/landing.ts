@@ -12,17 +12,14 @@ import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { Report } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { plural, shortOid, showPath } from './format.ts';
+import { changeStatus, LETTERS } from './vocabulary.ts';
 
 /** Paths that a text lists; JSON has all. */
 const LISTED = 20;
 
 export function reportAccept(result: AcceptResult, dryRun: boolean): Report {
-  return { json: acceptJson(result, dryRun), text: describeAccept(result) };
-}
-
-function acceptJson(result: AcceptResult, dryRun: boolean) {
   const { record, onto, from, commit, worktree, changes, leftOut, kept, warnings } = result;
-  return {
+  const json = {
     session_id: record.session_id,
     state: record.state,
     onto: shortBranch(onto),
@@ -37,20 +34,16 @@ function acceptJson(result: AcceptResult, dryRun: boolean) {
     warnings,
     dry_run: dryRun,
   };
+  return { json, text: describeAccept(result) };
 }
 
 function fileJson({ path, before, after, insertions, removals }: DiffEntry) {
   return {
     path: displayPath(path),
-    status: statusOf({ before, after }),
+    status: changeStatus({ before, after }),
     insertions: insertions ?? null,
     deletions: removals ?? null,
   };
-}
-
-function statusOf({ before, after }: Pick<DiffEntry, 'before' | 'after'>): 'added' | 'deleted' | 'modified' {
-  if (before === undefined) return 'added';
-  return after === undefined ? 'deleted' : 'modified';
 }
 
 function describeAccept(result: AcceptResult): string {
@@ -65,7 +58,7 @@ function describeAccept(result: AcceptResult): string {
       .slice(0, LISTED)
       .map(
         (change) =>
-          `  ${LETTERS[statusOf(change)]} ${showPath(displayPath(change.path))}${untracked.has(change.path) ? '  (untracked)' : ''}`,
+          `  ${LETTERS[changeStatus(change)]} ${showPath(displayPath(change.path))}${untracked.has(change.path) ? '  (untracked)' : ''}`,
       ),
     ...(changes.length > LISTED ? [`  … and ${changes.length - LISTED} more`] : []),
     ...(leftOut.length > 0 ? [`left out ${listOf(leftOut)}`] : []),
@@ -85,8 +78,6 @@ function describeAccept(result: AcceptResult): string {
 function indented(message: string | undefined): string[] {
   return message === undefined ? [] : ['', ...message.split('\n').map((line) => `    ${line}`.trimEnd())];
 }
-
-const LETTERS = { added: 'A', deleted: 'D', modified: 'M' } as const;
 
 function summaryOf(changes: readonly DiffEntry[]): string {
   const sum = (count: (change: DiffEntry) => number | undefined) =>

@@ -1,17 +1,30 @@
-/** Prints mounted snapshots. */
-import { type MountRecord, mountState } from '../../lifecycle/mounted/mount-record.ts';
-import type { Context } from '../context.ts';
+/** Shows mounted snapshots. */
+import {
+  listMountRecords,
+  type MountPlace,
+  type MountRecord,
+  mountState,
+} from '../../lifecycle/mounted/mount-record.ts';
 import { age, shortOid, table } from './format.ts';
 
-export function mountJson(agtDir: string, record: MountRecord) {
+export interface KnownMount {
+  readonly place: MountPlace;
+  readonly record: MountRecord;
+}
+
+export function mountsOf(places: readonly MountPlace[]): KnownMount[] {
+  return places.flatMap((place) => listMountRecords(place.agtDir).map((record) => ({ place, record })));
+}
+
+export function mountJson({ place, record }: KnownMount) {
   const { session, commit, directory, way, mounted_at } = record;
-  return { session_id: session, commit, directory, way, state: mountState(agtDir, record), mounted_at };
+  return { session_id: session, commit, directory, way, state: mountState(place.agtDir, record), mounted_at };
 }
 
 const WAYS = { files: 'served from git', copy: 'a copy' } as const;
 
-function describeState(agtDir: string, record: MountRecord): string {
-  switch (mountState(agtDir, record)) {
+function describeState({ place, record }: KnownMount): string {
+  switch (mountState(place.agtDir, record)) {
     case 'dead':
       return 'dead; see: agt doctor';
     case 'making':
@@ -22,17 +35,12 @@ function describeState(agtDir: string, record: MountRecord): string {
   }
 }
 
-export interface ListedMount {
-  readonly agtDir: string;
-  readonly record: MountRecord;
-}
-
-export function printMounts(context: Context, mounts: readonly ListedMount[]): void {
-  const rows = mounts.map(({ agtDir, record }) => [
-    `${record.session}@${shortOid(record.commit)}`,
-    record.directory,
-    describeState(agtDir, record),
-    age(new Date(record.mounted_at), context.now()),
+export function describeMounts(mounts: readonly KnownMount[], now: Date): string {
+  const rows = mounts.map((mount) => [
+    `${mount.record.session}@${shortOid(mount.record.commit)}`,
+    mount.record.directory,
+    describeState(mount),
+    age(new Date(mount.record.mounted_at), now),
   ]);
-  context.out(table(rows));
+  return table(rows);
 }

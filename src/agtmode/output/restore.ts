@@ -1,5 +1,3 @@
-/** Prints what restore, undo and redo did or would do. */
-import { EXIT } from '../../errors.ts';
 import { shownId } from '../../folders/store.ts';
 import { commandToCompare, commandToRestore } from '../../session/advised-commands.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
@@ -7,7 +5,7 @@ import type { RestoreResult } from '../../timetravel/restore/restore.ts';
 import type { Distance, Position } from '../../timetravel/restore/undo.ts';
 import type { Report } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
-import { age, json, plural, shortOid, showPath } from './format.ts';
+import { age, plural, shortOid, showPath } from './format.ts';
 import { fileStatus } from './vocabulary.ts';
 
 /** Paths that differ after a restore beside a writer: a screenful. */
@@ -20,64 +18,59 @@ interface Move {
   readonly position: Position | undefined;
 }
 
-/** Returns the exit code. */
-export function printRestore(
+export function reportRestore(
   context: Context,
   restored: RestoreResult,
-  asJson: boolean,
   { by, distance, position }: Partial<Move> = {},
-): number {
+): Report {
   const { record, snapshot, before, commit, changed, mismatches, warnings } = restored;
-  const id = record.session_id;
+  const isPrompt = context.isPrompt === true;
   const verified = mismatches.length === 0;
   const undo = before === undefined ? undefined : commandToRestore(record, shortOid(before));
+  const back = isPrompt ? promptBack(restored, by) : undo;
+  const { turn } = (distance === 'turn' && position) || {};
+  const lines = [
+    `${shownId(record)}: restored ${plural(changed, 'path')}, ${verified ? 'verified' : 'some differ from the snapshot'}`,
+    ...(turn === undefined ? [] : [describeTurn(turn, by)]),
+    ...(position === undefined || turn !== undefined ? [] : [describePosition(position, context.now())]),
+    ...(back === undefined ? [] : [`to undo: ${back}`]),
+  ];
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
-  if (asJson) {
-    context.out(
-      json({
-        session_id: id,
-        snapshot: snapshot.commit,
-        before,
-        commit,
-        changed,
-        verified,
-        mismatches,
-        undo,
-        ...(position && { position: positionJson(position) }),
-      }),
-    );
-  } else {
-    const result = verified ? 'verified' : 'some differ from the snapshot';
-    context.out(`${shownId(record)}: restored ${plural(changed, 'path')}, ${result}\n`);
-    if (position !== undefined) {
-      const { turn } = distance === 'turn' ? position : {};
-      const described =
-        turn === undefined ? describePosition(position, context.now()) : describeTurn(turn, by);
-      context.out(`${described}\n`);
-    }
-    const back = context.isPrompt === true ? promptBack(restored, by) : undo;
-    if (back !== undefined) context.out(`to undo: ${back}\n`);
-  }
-  if (verified) return EXIT.done;
+  return {
+    json: {
+      session_id: record.session_id,
+      snapshot: snapshot.commit,
+      before,
+      commit,
+      changed,
+      verified,
+      mismatches,
+      undo,
+      ...(position && { position: positionJson(position) }),
+    },
+    text: `${lines.join('\n')}\n`,
+    warnings: verified ? '' : describeMismatches(restored, isPrompt, by !== undefined),
+    failed: !verified,
+  };
+}
+
+/** `isMove`: the next undo would go on from here. */
+function describeMismatches(
+  { record, snapshot, mismatches }: RestoreResult,
+  isPrompt: boolean,
+  isMove: boolean,
+): string {
+  const commit = shortOid(snapshot.commit);
   const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
-  context.err(`error: ${differing} from snapshot ${shortOid(snapshot.commit)}:\n`);
-  for (const path of mismatches.slice(0, MOST_LISTED)) context.err(`  ${showPath(path)}\n`);
-  if (mismatches.length > MOST_LISTED) {
-    const see =
-      context.isPrompt === true
-        ? ''
-        : `; see: ${commandToCompare(record, shortOid(snapshot.commit))} --name-status`;
-    context.err(`  and ${mismatches.length - MOST_LISTED} more${see}\n`);
-  }
-  // The next undo would go on from here.
-  if (by !== undefined) {
-    const isPrompt = context.isPrompt === true;
-    const again = isPrompt
-      ? `agt restore ${shortOid(snapshot.commit)}`
-      : commandToRestore(record, shortOid(snapshot.commit));
-    context.err(`hint: to try again: ${again}\n`);
-  }
-  return EXIT.failed;
+  const see = isPrompt ? '' : `; see: ${commandToCompare(record, commit)} --name-status`;
+  const again = isPrompt ? `agt restore ${commit}` : commandToRestore(record, commit);
+  const lines = [
+    `error: ${differing} from snapshot ${commit}:`,
+    ...mismatches.slice(0, MOST_LISTED).map((path) => `  ${showPath(path)}`),
+    ...(mismatches.length > MOST_LISTED ? [`  and ${mismatches.length - MOST_LISTED} more${see}`] : []),
+    ...(isMove ? [`hint: to try again: ${again}`] : []),
+  ];
+  return `${lines.join('\n')}\n`;
 }
 
 /** An undo after a restore that changed nothing would go to the step before. */

@@ -38,13 +38,13 @@ export function sessionTable(
   return columns(all, views, { width: context.columns, paint: paint(context.colour) });
 }
 
-/** For commands that have printed a table. */
-export function sayOutOfSight(context: Context, views: readonly SessionStatus[]): void {
+/** For commands that print a table. */
+export function outOfSightNote(views: readonly SessionStatus[]): string {
   const ids = views.filter(({ isOutOfSight }) => isOutOfSight).map(({ record }) => record.session_id);
-  if (ids.length === 0) return;
+  if (ids.length === 0) return '';
   const reason =
     "this command runs at the user's own path, and agt cannot look into other sandboxes from here";
-  context.err(`note: ${reason}: ${ids.join(', ')}\n`);
+  return `note: ${reason}: ${ids.join(', ')}\n`;
 }
 
 /** The program that owns the session, else the profile that it was made with. */

@@ -5,6 +5,7 @@ import { listSome } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
+import type { NewSession } from '../../lifecycle/new.ts';
 import { EMPTY_FIELDS, type Landed, type SessionRecord } from '../../session/record.ts';
 import type { SessionStatus } from '../../survey/status.ts';
 import type { Context } from '../context.ts';
@@ -73,23 +74,10 @@ export function printNotCaptured(
 }
 
 /** Readable paths, relative to the sandbox. */
-export interface NewFiles {
-  readonly included: readonly string[];
-  readonly notIncluded: readonly { readonly path: string; readonly reason: string }[];
-  /** Uncommitted work of the user that is in the sandbox. */
-  readonly taken: readonly string[];
-  /** That which is not, or why agt does not know of it. */
-  readonly staying: Promise<{ readonly paths: readonly string[]; readonly notRead?: string }>;
+export interface NewFiles extends Partial<Omit<NewSession, 'record'>> {
   /** Uncommitted work that is gone from the user's checkout until a session in place ends. */
   readonly setAside?: readonly string[];
 }
-
-export const NO_FILES: NewFiles = {
-  included: [],
-  notIncluded: [],
-  taken: [],
-  staying: Promise.resolve({ paths: [] }),
-};
 
 export async function printNewSession(
   context: Context,
@@ -97,15 +85,15 @@ export async function printNewSession(
   asJson: boolean,
   files?: NewFiles,
 ): Promise<void> {
-  const { included, notIncluded, taken, staying, setAside } = files ?? NO_FILES;
+  const { included = [], notIncluded = [], taken = [], staying, setAside = [] } = files ?? {};
   if (asJson) {
-    const { paths, notRead } = await staying;
+    const { paths = [], notRead } = (await staying) ?? {};
     const listed = files && {
       included,
       not_included: notIncluded,
       taken_along: taken,
       left_behind: notRead === undefined ? paths : null,
-      set_aside: setAside ?? [],
+      set_aside: setAside,
     };
     context.out(json({ ...recordJson(record), ...listed }));
     return;
@@ -120,14 +108,14 @@ export async function printNewSession(
     ...(included.length > 0 ? [`copied   ${included.join(', ')}`] : []),
     ...(taken.length > 0 ? [`taken    ${listPaths(taken)}`] : []),
     ...describeSetAside(setAside).map((text) => `aside    ${text}`),
-    ...(record.checkout === undefined || (setAside !== undefined && setAside.length > 0)
+    ...(record.checkout === undefined || setAside.length > 0
       ? []
       : ['shared   your checkout is the sandbox: what you change there is part of the session']),
   ];
   context.out(`${lines.join('\n')}\n`);
   for (const { path, reason } of notIncluded)
     context.err(`note: ${showPath(path)} was not copied, though .worktreeinclude names it: ${reason}\n`);
-  const { paths: left, notRead } = await staying;
+  const { paths: left = [], notRead } = (await staying) ?? {};
   if (notRead !== undefined)
     context.err(`note: agt could not look for uncommitted work in your worktree: ${notRead}\n`);
   if (left.length === 0) return;

@@ -1,7 +1,6 @@
 import { showValue } from '../../../config/keys.ts';
-import { EXIT } from '../../../errors.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { json, table } from '../../output/format.ts';
+import { table } from '../../output/format.ts';
 
 export const configList = defineCommand({
   usage: 'config list',
@@ -9,10 +8,9 @@ export const configList = defineCommand({
   summary: 'list all settings, their values and origins',
   options: { json: JSON_OPTION },
   examples: [['agt config list', 'list the settings for this repository']],
-  run: async (args, context) => {
+  run: async (_, context) => {
     const values = await context.settingValues();
-    if (args.json) context.out(json(values));
-    else context.out(table(values.map(({ name, value, origin }) => [name, showValue(name, value), origin])));
-    return EXIT.done;
+    const rows = values.map(({ name, value, origin }) => [name, showValue(name, value), origin]);
+    return { json: values, text: table(rows) };
   },
 });

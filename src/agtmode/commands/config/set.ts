@@ -4,17 +4,16 @@ import type { SettingName } from '../../../config/keys.ts';
 import { toSettings } from '../../../config/settings.ts';
 import { EXIT, usageError } from '../../../errors.ts';
 import { gitText } from '../../../git/run/git.ts';
-import { defineCommand, flag } from '../../command-line/command.ts';
-import { requireKey } from './require-key.ts';
-import { settingsFile } from './settings-file.ts';
+import { defineCommand, flag, required } from '../../command-line/command.ts';
+import { KEY_ARGUMENT, requireKey, settingsFile } from './setting.ts';
 
 export const configSet = defineCommand({
   usage: 'config set <key> <value>',
   group: 'setup',
   summary: 'change a setting of this repository, or of all (--global)',
   positionals: {
-    key: { type: 'string', demandOption: true, describe: 'name of the setting, such as agt.maxFileSize' },
-    value: { type: 'string', demandOption: true, describe: 'new value' },
+    key: KEY_ARGUMENT,
+    value: required('new value'),
   },
   options: {
     global: flag('write to ~/.agtconfig, for all repositories'),

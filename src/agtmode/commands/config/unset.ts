@@ -1,8 +1,7 @@
 import { AgtError, EXIT } from '../../../errors.ts';
 import { runGit } from '../../../git/run/git.ts';
 import { defineCommand, flag } from '../../command-line/command.ts';
-import { requireKey } from './require-key.ts';
-import { settingsFile } from './settings-file.ts';
+import { KEY_ARGUMENT, requireKey, settingsFile } from './setting.ts';
 
 /** git-config's exit code for a name that the file does not have: that is no error. */
 const NOT_FOUND = 5;
@@ -12,7 +11,7 @@ export const configUnset = defineCommand({
   group: 'setup',
   summary: 'remove a setting of this repository, or of all (--global)',
   positionals: {
-    key: { type: 'string', demandOption: true, describe: 'name of the setting, such as agt.maxFileSize' },
+    key: KEY_ARGUMENT,
   },
   options: {
     global: flag('remove it from ~/.agtconfig'),

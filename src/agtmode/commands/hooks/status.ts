@@ -1,10 +1,9 @@
-import { EXIT } from '../../../errors.ts';
 import { logKilled } from '../../../integrations/running-hooks.ts';
 import { INTEGRATIONS } from '../../../integrations/tools.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { chosenTools, PROJECT_OPTION, TOOLS_ARGUMENT } from '../../hooks/settings-files.ts';
 import { type HookStatus, statusOf } from '../../hooks/status.ts';
-import { age, json, showPath, table } from '../../output/format.ts';
+import { age, showPath, table } from '../../output/format.ts';
 
 export const hooksStatus = defineCommand({
   usage: 'hooks status [tools..]',
@@ -20,26 +19,28 @@ export const hooksStatus = defineCommand({
     const integrations =
       (args.tools ?? []).length === 0 ? INTEGRATIONS : chosenTools({ tools: args.tools, all: false });
     logKilled(context.env);
-    const lines: HookStatus[] = [];
-    for (const integration of integrations) lines.push(await statusOf(context, integration, args.project));
-    if (args.json) {
-      context.out(json(lines.map(({ integration, ...line }) => ({ tool: integration.name, ...line }))));
-      return EXIT.done;
-    }
+    const lines = await Array.fromAsync(integrations, (one) => statusOf(context, one, args.project));
     const now = context.now();
     const rows = lines.map(({ integration, state, last_event: last }) => [
       integration.name,
       state.replaceAll('-', ' '),
       last === null ? '' : `${age(new Date(last.at), now)} (${last.event})`,
     ]);
-    context.out(table([['AGENT', 'HOOKS', 'LAST EVENT'], ...rows]));
-    for (const { integration, problem, mend, last_failure: failure } of lines) {
-      if (problem !== null) context.err(`warning: ${integration.title}: ${problem}\n`);
-      if (mend !== null) context.err(`hint: ${mend}\n`);
-      if (failure === null) continue;
-      const when = age(new Date(failure.at), now);
-      context.err(`warning: ${integration.title}: a hook failed ${when}: ${showPath(failure.reason)}\n`);
-    }
-    return EXIT.done;
+    return {
+      json: lines.map(({ integration, ...line }) => ({ tool: integration.name, ...line })),
+      text: table([['AGENT', 'HOOKS', 'LAST EVENT'], ...rows]),
+      notes: lines.map((line) => warningsOf(line, now)).join(''),
+    };
   },
 });
+
+function warningsOf({ integration, problem, mend, last_failure: failure }: HookStatus, now: Date): string {
+  const of = (warning: string) => `warning: ${integration.title}: ${warning}\n`;
+  return [
+    ...(problem === null ? [] : [of(problem)]),
+    ...(mend === null ? [] : [`hint: ${mend}\n`]),
+    ...(failure === null
+      ? []
+      : [of(`a hook failed ${age(new Date(failure.at), now)}: ${showPath(failure.reason)}`)]),
+  ].join('');
+}

@@ -1,8 +1,7 @@
-import { EXIT, exitCodeFor, formatError, worstExitCode } from '../../../errors.ts';
 import { findHooks, type HooksFile, uninstallHooks } from '../../../integrations/install/install.ts';
 import { revokeTrust } from '../../../integrations/install/trust.ts';
 import type { Integration } from '../../../integrations/integration.ts';
-import { DRY_RUN_OPTION, defineCommand, flag, JSON_OPTION } from '../../command-line/command.ts';
+import { DRY_RUN_JSON, defineCommand, flag, reportEach } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import {
   chosenTools,
@@ -11,7 +10,7 @@ import {
   requireStateDirectory,
   TOOLS_ARGUMENT,
 } from '../../hooks/settings-files.ts';
-import { errorJson, json, showPath } from '../../output/format.ts';
+import { errorJson, showPath } from '../../output/format.ts';
 
 export const hooksUninstall = defineCommand({
   usage: 'hooks uninstall [tools..]',
@@ -24,38 +23,33 @@ export const hooksUninstall = defineCommand({
   options: {
     all: flag('every agent'),
     project: PROJECT_OPTION,
-    'dry-run': DRY_RUN_OPTION,
-    json: JSON_OPTION,
+    ...DRY_RUN_JSON,
   },
   examples: [['agt hooks uninstall --all', 'remove the hooks from every agent']],
   run: async (args, context) => {
-    const results: object[] = [];
-    const exitCodes: number[] = [];
-    for (const integration of chosenTools(args)) {
-      const { name: tool, title } = integration;
-      const options = { project: args.project, worktrees: false };
-      const file = await hooksFile(context, integration, options);
-      const about = { tool, file: file.path };
-      try {
+    const isDryRun = args['dry-run'];
+    const fileOf = (integration: Integration) =>
+      hooksFile(context, integration, { project: args.project, worktrees: false });
+    return reportEach(
+      chosenTools(args),
+      async (integration) => ({ tool: integration.name, file: (await fileOf(integration)).path }),
+      async (integration) => {
+        const file = await fileOf(integration);
         const stateDir = requireStateDirectory(context);
-        const isPlanned = args['dry-run'];
-        if (!isPlanned) await takeBackTrust(context, integration, file);
-        const outcome = await uninstallHooks(stateDir, file, isPlanned);
-        results.push({ ...about, outcome: args['dry-run'] ? `would-be-${outcome}` : outcome });
-        exitCodes.push(EXIT.done);
-        if (args.json) continue;
-        if (outcome === 'not-installed') context.out(`${title}: no hooks in ${showPath(file.path)}\n`);
-        else if (args['dry-run'])
-          context.out(`${title}: would remove the hooks from ${showPath(file.path)}\n`);
-        else context.out(`${title}: hooks removed from ${showPath(file.path)}\n`);
-      } catch (error) {
-        results.push({ ...about, outcome: 'failed', ...errorJson(error) });
-        exitCodes.push(exitCodeFor(error));
-        context.err(formatError(error, false));
-      }
-    }
-    if (args.json) context.out(json(results));
-    return worstExitCode(exitCodes);
+        if (!isDryRun) await takeBackTrust(context, integration, file);
+        const outcome = await uninstallHooks(stateDir, file, isDryRun);
+        const done = isDryRun ? 'would remove the hooks from' : 'hooks removed from';
+        const what = outcome === 'not-installed' ? 'no hooks in' : done;
+        return {
+          json: {
+            tool: integration.name,
+            file: file.path,
+            outcome: isDryRun ? `would-be-${outcome}` : outcome,
+          },
+          text: `${integration.title}: ${what} ${showPath(file.path)}\n`,
+        };
+      },
+    );
   },
 });
 
@@ -69,7 +63,6 @@ async function takeBackTrust(
   try {
     await revokeTrust({ stateDir: requireStateDirectory(context), env: context.env, trust }, file);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    context.err(`warning: ${title} still names the hooks as trusted: ${reason}\n`);
+    context.err(`warning: ${title} still names the hooks as trusted: ${errorJson(error).error}\n`);
   }
 }

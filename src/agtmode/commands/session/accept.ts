@@ -5,7 +5,7 @@ import { AgtError, systemReason, usageError } from '../../../errors.ts';
 import { acceptSession } from '../../../landing/accept.ts';
 import type { UntrackedFile } from '../../../landing/accept-request.ts';
 import { ask } from '../../ask.ts';
-import { DRY_RUN_OPTION, flag, JSON_OPTION, WAIT_OPTION, withValue } from '../../command-line/command.ts';
+import { DRY_RUN_JSON, flag, WAIT_OPTION, withValue } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
@@ -51,8 +51,7 @@ export const sessionAccept = defineSessionCommand({
     keep: flag('let the session go on'),
     verify: { type: 'boolean', default: true, describe: 'run pre-merge-commit and commit-msg hooks' },
     wait: WAIT_OPTION,
-    'dry-run': DRY_RUN_OPTION,
-    json: JSON_OPTION,
+    ...DRY_RUN_JSON,
   },
   examples: [
     ['agt accept fix-login', 'one commit on your branch'],
@@ -128,32 +127,20 @@ async function askUntracked(context: Context, files: readonly UntrackedFile[]): 
 /** Files that the question lists. */
 const LISTED = 20;
 
-interface GivenOptions {
-  readonly message: readonly string[] | undefined;
-  readonly file: string | undefined;
-  readonly commits: readonly string[] | undefined;
-  readonly 'keep-commits': boolean;
-  readonly 'committed-only': boolean;
-  readonly include: readonly string[] | undefined;
-  readonly exclude: readonly string[] | undefined;
-  readonly summary: string | undefined;
-  readonly edit: boolean;
-}
-
 /** Names of options that cannot go together. */
-const CONTRADICTIONS: readonly (readonly (keyof GivenOptions)[])[] = [
+const CONTRADICTIONS: readonly (readonly [string, string])[] = [
   ['message', 'file'],
   ['message', 'summary'],
   ['file', 'summary'],
-  ...(
-    ['message', 'file', 'summary', 'edit', 'keep-commits', 'include', 'exclude', 'committed-only'] as const
-  ).map((name) => ['commits', name] as const),
+  ...['message', 'file', 'summary', 'edit', 'keep-commits', 'include', 'exclude', 'committed-only'].map(
+    (name) => ['commits', name] as const,
+  ),
   ['keep-commits', 'include'],
   ['keep-commits', 'exclude'],
 ];
 
-function refuseContradictions(args: GivenOptions): void {
-  const isGiven = (name: keyof GivenOptions) => args[name] !== undefined && args[name] !== false;
+function refuseContradictions(args: Readonly<Record<string, unknown>>): void {
+  const isGiven = (name: string) => args[name] !== undefined && args[name] !== false;
   const pair = CONTRADICTIONS.find((names) => names.every(isGiven));
   if (pair !== undefined)
     throw usageError(`--${pair[0]} and --${pair[1]} cannot go together`, 'give one of them');

@@ -2,7 +2,7 @@ import { usageError } from '../../../errors.ts';
 import { runGitOnTerminal } from '../../../git/run/git.ts';
 import { findFile } from '../../../timetravel/cat.ts';
 import { pathInSession, pathToWrite } from '../../../timetravel/session-paths.ts';
-import { defineCommand, SNAPSHOT_FORMS, withValue } from '../../command-line/command.ts';
+import { defineCommand, required, SNAPSHOT_FORMS, withValue } from '../../command-line/command.ts';
 import { givenSession, SESSION_OPTION } from '../../command-line/session-command.ts';
 import { sessionHere } from '../../session-here.ts';
 
@@ -15,7 +15,7 @@ export const sessionCat = defineCommand({
     `${SNAPSHOT_FORMS}. The path is relative to the sandbox; xdg/log (or ../xdg/log) is in another folder of the ` +
     'session. Inside a session folder, leave out <id>.',
   positionals: {
-    id: { type: 'string', demandOption: true, describe: 'session id (not needed inside a session folder)' },
+    id: required('session id (not needed inside a session folder)'),
     file: withValue('<snapshot>:<path>'),
   },
   options: { session: SESSION_OPTION },

@@ -19,8 +19,8 @@ import { defineCommand, flag, JSON_OPTION, SNAPSHOT_FORMS, withValue } from '../
 import { pathspecArguments } from '../../command-line/pathspec-arguments.ts';
 import { SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
-import { json, showPath } from '../../output/format.ts';
-import { fileStatus } from '../../output/vocabulary.ts';
+import { showPath } from '../../output/format.ts';
+import { changeStatus, fileStatus } from '../../output/vocabulary.ts';
 import { type SessionHere, sessionHere, sessionIfAny } from '../../session-here.ts';
 
 export const sessionDiff = defineCommand({
@@ -62,7 +62,7 @@ export const sessionDiff = defineCommand({
     const words = [args.id, args.a, args.b].filter((word) => word !== undefined);
     const { repository, record, snapshots } = await chooseSession(context, words, args.session);
     const request = {
-      ...(await chooseEnds(repository, record, snapshots, { ...args, now: context.now() })),
+      ...(await chooseEnds(repository, record, snapshots, args, context.now())),
       pathspecs: (ambiguous: AmbiguousFolders) => {
         const inFolder = (path: string) => pathInSession(record, path, context.cwd, ambiguous);
         return pathspecArguments(args).map((spec) => parsePathspec(spec, inFolder));
@@ -70,7 +70,13 @@ export const sessionDiff = defineCommand({
       now: context.now(),
     };
     if (!args.json) return printDiff(context, repository, record, request, args);
-    return printJsonDiff(context, repository, record, request, args['exit-code']);
+    const { entries, metadata, ambiguous, uncompared } = await listDiff(repository, record, request);
+    warnNotCompared(context, uncompared, ambiguous);
+    const list = [
+      ...entries.map((entry) => fileJson(entry, ambiguous)),
+      ...metadata.map((difference) => metadataJson(difference, ambiguous)),
+    ];
+    return { json: list, failed: (args['exit-code'] && list.length > 0) || uncompared.length > 0 };
   },
 });
 
@@ -94,17 +100,12 @@ async function chooseSession(
   return { ...current, snapshots: words };
 }
 
-interface EndChoice {
-  readonly base: boolean;
-  readonly with: string | undefined;
-  readonly now: Date;
-}
-
 async function chooseEnds(
   repository: Repository,
   record: SessionRecord,
   snapshots: readonly string[],
-  { base, with: otherId, now }: EndChoice,
+  { base, with: otherId }: { readonly base: boolean; readonly with: string | undefined },
+  now: Date,
 ): Promise<Pick<DiffRequest, 'before' | 'after' | 'other'>> {
   if (base && (otherId !== undefined || snapshots.length > 0))
     throw usageError(
@@ -153,29 +154,11 @@ async function printDiff(
   return exitCode === EXIT.done && (differs || uncompared.length > 0) ? EXIT.failed : exitCode;
 }
 
-/** Returns the exit code. */
-async function printJsonDiff(
-  context: Context,
-  repository: Repository,
-  record: SessionRecord,
-  request: DiffRequest,
-  asExitCode: boolean,
-): Promise<number> {
-  const { entries, metadata, ambiguous, uncompared } = await listDiff(repository, record, request);
-  const list = [
-    ...entries.map((entry) => fileJson(entry, ambiguous)),
-    ...metadata.map((difference) => metadataJson(difference, ambiguous)),
-  ];
-  context.out(json(list));
-  warnNotCompared(context, uncompared, ambiguous);
-  return (asExitCode && list.length > 0) || uncompared.length > 0 ? EXIT.failed : EXIT.done;
-}
-
 function fileJson({ path, before, after }: DiffEntry, ambiguous: AmbiguousFolders) {
   const mode = (file: DiffEntry['before']) => file?.mode ?? null;
   return {
     path: displayPath(relativeToSandbox(path, ambiguous)),
-    status: fileStatus(before === undefined ? 'A' : after === undefined ? 'D' : 'M'),
+    status: changeStatus({ before, after }),
     old_mode: mode(before),
     new_mode: mode(after),
   };
@@ -195,22 +178,23 @@ function warnNotCompared(
   files: Awaited<ReturnType<typeof listDiff>>['uncompared'],
   ambiguous: AmbiguousFolders,
 ): void {
-  for (const { path, reason } of files) {
-    const shown = showPath(relativeToSandbox(path, ambiguous));
-    context.err(`warning: not compared: ${shown}: ${reason}\n`);
-  }
+  for (const { path, reason } of files)
+    context.err(`warning: not compared: ${showPath(relativeToSandbox(path, ambiguous))}: ${reason}\n`);
 }
 
 function nameLine({ path, status }: MetadataDiff, ambiguous: AmbiguousFolders, withStatus: boolean): string {
-  const shown = showPath(displayPath(relativeToSandbox(path, ambiguous)));
-  return withStatus ? `${status}\t${shown}\n` : `${shown}\n`;
+  return `${withStatus ? `${status}\t` : ''}${shownIn(path, ambiguous)}\n`;
 }
 
 function describeDifference(
   { path, status, before, after }: MetadataDiff,
   ambiguous: AmbiguousFolders,
 ): string {
-  const shown = showPath(displayPath(relativeToSandbox(path, ambiguous)));
+  const shown = shownIn(path, ambiguous);
   if (status === 'M') return `permissions of ${shown}: ${before} before, ${after} after`;
   return status === 'A' ? `empty directory added: ${shown}` : `empty directory deleted: ${shown}`;
+}
+
+function shownIn(path: string, ambiguous: AmbiguousFolders): string {
+  return showPath(displayPath(relativeToSandbox(path, ambiguous)));
 }

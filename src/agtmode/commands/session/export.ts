@@ -1,6 +1,6 @@
 import { exportSession } from '../../../landing/export.ts';
 import { openPullRequest } from '../../../landing/pull-request.ts';
-import { DRY_RUN_OPTION, flag, JSON_OPTION, withValue } from '../../command-line/command.ts';
+import { DRY_RUN_JSON, flag, withValue } from '../../command-line/command.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
 import { plural } from '../../output/format.ts';
 
@@ -18,8 +18,7 @@ export const sessionExport = defineSessionCommand({
     'allow-dirty': flag('push although the sandbox has uncommitted changes'),
     'force-default': flag('push although the branch is the default branch of the remote'),
     pr: flag('open a pull request with gh; title and body are the labels, or the messages of the commits'),
-    'dry-run': DRY_RUN_OPTION,
-    json: JSON_OPTION,
+    ...DRY_RUN_JSON,
   },
   examples: [
     ['agt session export fix-login', 'push to the branch agt/fix-login'],

@@ -1,6 +1,7 @@
 import { AgtError, EXIT } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { isHalfEnded } from '../../../running/sweep.ts';
+import { required } from '../../command-line/command.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
 import { reportFailure } from '../../sweeping.ts';
 
@@ -12,7 +13,7 @@ export const sessionFail = defineSessionCommand({
     'For a harness whose agent has failed: mark the session as failed, with the reason, and revert it if agt.autoRevert ' +
     'says so, as agt session sweep does. Otherwise the session stays as it is, and is active again when its agent goes on.',
   options: {
-    reason: { type: 'string', demandOption: true, describe: 'why; agt session show prints it' },
+    reason: required('why; agt session show prints it'),
   },
   examples: [['agt session fail fix-login --reason "no memory"', 'the agent ended without a result']],
   run: async (args, context, { repository, record }) => {

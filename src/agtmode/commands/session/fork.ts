@@ -1,7 +1,6 @@
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import type { AttachedSession } from '../../../folders/store.ts';
-import type { Repository } from '../../../repository/repository.ts';
-import { isAttached, type SessionRecord } from '../../../session/record.ts';
+import { isAttached } from '../../../session/record.ts';
 import { forkSession } from '../../../timetravel/fork/fork.ts';
 import { forkFolder } from '../../../timetravel/fork/fork-folder.ts';
 import {
@@ -14,10 +13,9 @@ import {
 } from '../../command-line/command.ts';
 import { givenSession } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
-import { overlayPath, snapshotsSetting } from '../../creating.ts';
-import { json } from '../../output/format.ts';
+import { overlayPath } from '../../creating.ts';
 import { printNewSession, recordJson } from '../../output/session.ts';
-import { sessionHere } from '../../session-here.ts';
+import { type SessionHere, sessionHere } from '../../session-here.ts';
 
 export const sessionFork = defineCommand({
   usage: 'session fork [source]',
@@ -50,19 +48,23 @@ export const sessionFork = defineCommand({
   ],
   run: async (args, context) => {
     const given = givenSession({ id: args.source, session: args.session });
-    const { repository, record: source } = await sessionHere(context, given);
-    if (isAttached(source)) return forkHere(context, { repository, record: source }, args);
-    const { records, warnings } = await forkSession(repository, source, {
+    const source = await sessionHere(context, given);
+    const request = {
       id: args.id,
       snapshot: args.at,
-      count: args.count === undefined ? undefined : parseCount(args.count),
       now: context.now(),
-      snapshots: args['fs-snapshots'] ?? (await snapshotsSetting(context)),
-      standsAt: await standsAt(context, repository, source, args['working-copy']),
-    });
+      snapshots: args['fs-snapshots'] ?? (await context.setting('fs.snapshots')),
+    };
+    const { records, warnings } = isAttached(source.record)
+      ? await forkHere(context, source, request, args.count)
+      : await forkSession(source.repository, source.record, {
+          ...request,
+          count: args.count === undefined ? undefined : parseCount(args.count),
+          standsAt: await standsAt(context, source, args['working-copy']),
+        });
     for (const warning of warnings) context.err(`warning: ${warning}\n`);
-    if (args.json && args.count !== undefined) context.out(json(records.map(recordJson)));
-    else for (const record of records) await printNewSession(context, record, args.json);
+    if (args.json && args.count !== undefined) return { json: records.map(recordJson) };
+    for (const record of records) await printNewSession(context, record, args.json);
     return EXIT.done;
   },
 });
@@ -70,8 +72,7 @@ export const sessionFork = defineCommand({
 /** A fork stands where its source does, unless the user asks for something else. */
 async function standsAt(
   context: Context,
-  repository: Repository,
-  { stands_at }: SessionRecord,
+  { repository, record: { stands_at } }: SessionHere,
   asked: string | undefined,
 ): Promise<string | undefined> {
   return asked === undefined && stands_at !== undefined ? stands_at : overlayPath(context, repository, asked);
@@ -81,27 +82,18 @@ async function standsAt(
 async function forkHere(
   context: Context,
   source: AttachedSession,
-  args: {
-    readonly id: string | undefined;
-    readonly at: string | undefined;
-    readonly count: string | undefined;
-    readonly json: boolean;
-    readonly 'fs-snapshots': string | undefined;
-  },
-): Promise<number> {
-  if (args.count !== undefined) throw usageError('--count is for forks of sessions', 'leave it out');
+  request: Parameters<typeof forkFolder>[2],
+  count: string | undefined,
+) {
+  if (count !== undefined) throw usageError('--count is for forks of sessions', 'leave it out');
   const user = await context.repositoryIfAny();
   if (user === undefined) {
     throw new AgtError(`${source.record.checkout} is in no git repository, and a sandbox needs one`, {
       hints: ['to go back in the folder itself: agt snapshot restore', 'or make a repository: git init'],
     });
   }
-  const snapshots = args['fs-snapshots'] ?? (await snapshotsSetting(context));
-  const request = { id: args.id, snapshot: args.at, now: context.now(), snapshots };
   const { record, warnings } = await forkFolder(user, source, request);
-  for (const warning of warnings) context.err(`warning: ${warning}\n`);
-  await printNewSession(context, record, args.json);
-  return EXIT.done;
+  return { records: [record], warnings };
 }
 
 /** Nobody races that many agents: a larger number is a mistake. */

@@ -1,4 +1,4 @@
-import { EXIT, usageError } from '../../../errors.ts';
+import { usageError } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
@@ -6,9 +6,8 @@ import { isEnded, SESSION_STATES } from '../../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../../survey/status.ts';
 import { defineCommand, flag, JSON_OPTION, withValue } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { json } from '../../output/format.ts';
 import { sessionJson, shownState } from '../../output/session.ts';
-import { sayOutOfSight, sessionTable } from '../../output/session-table.ts';
+import { outOfSightNote, sessionTable } from '../../output/session-table.ts';
 import { adviceToSnapshot, attachedHere } from '../../session-here.ts';
 
 const SORT_KEYS = ['age', 'id', 'state', 'commits', 'dirty', 'behind', 'autocommit'] as const;
@@ -41,7 +40,7 @@ export const sessionList = defineCommand({
     const states = parseStates(args.failed ? [args.state, 'failed'].filter(Boolean).join(',') : args.state);
     const compare = comparison(args.sort);
     const repository = await context.repositoryIfAny();
-    if (repository === undefined) return printNoSessions(context, args.json);
+    if (repository === undefined) return { json: [], text: () => noSessions(context) };
     const { records, damaged } = listRecords(repository);
     const candidates = records.filter((record) => mayBeIn(record, states, args.all));
     const surveyed = await surveySessions(repository, candidates, { counts: args.json });
@@ -49,22 +48,22 @@ export const sessionList = defineCommand({
       [view.record.state, shownState(view)].some((state) => states?.has(state));
     const views = surveyed.filter((view) => states === undefined || isIn(view)).toSorted(compare);
     for (const { problem } of damaged) context.err(`warning: ${problem}\n`);
-    if (args.json) context.out(json(views.map(sessionJson)));
-    else if (views.length > 0) context.out(sessionTable(context, views));
-    sayOutOfSight(context, views);
-    return EXIT.done;
+    return {
+      json: views.map(sessionJson),
+      text: views.length > 0 ? sessionTable(context, views) : '',
+      warnings: outOfSightNote(views),
+    };
   },
 });
 
 /** Outside of repositories there are none, but the folder may have snapshots. */
-async function printNoSessions(context: Context, asJson: boolean): Promise<number> {
-  const attached = asJson ? undefined : await attachedHere(context);
+async function noSessions(context: Context): Promise<string> {
+  const attached = await attachedHere(context);
   const next =
     attached === undefined
       ? await adviceToSnapshot(context, 'to record this folder')
       : `its snapshots: ${commandToList(attached.record)}`;
-  context.out(asJson ? json([]) : `no sessions: this folder is in no git repository; ${next}\n`);
-  return EXIT.done;
+  return `no sessions: this folder is in no git repository; ${next}\n`;
 }
 
 /** @throws AgtError for a word that is no state. */

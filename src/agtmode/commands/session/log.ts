@@ -17,7 +17,7 @@ import { pathspecArguments } from '../../command-line/pathspec-arguments.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
 import { fileSize, localTime, shortOid, showPath, table } from '../../output/format.ts';
 import { showInPager } from '../../output/pager.ts';
-import { fileStatus } from '../../output/vocabulary.ts';
+import { fileStatus, LETTERS } from '../../output/vocabulary.ts';
 
 export const sessionLog = defineSessionCommand({
   name: 'session log',
@@ -51,20 +51,11 @@ export const sessionLog = defineSessionCommand({
     const chosen = history.filter(({ time }) => since === undefined || time >= since);
     const timeline = await readChanges(repository, chosen, { limit, pathspecs, countLines: args.stat });
     const numbers = new Map(history.map(({ commit }, n) => [commit, n]));
-    const log = { timeline, numbers, ambiguous, sessionId: record.session_id, withFiles: args.stat };
-    if (!args.json) await showInPager(context, logText(log));
-    return { json: logJson(log) };
+    const entries = timeline.map((entry) => entryJson(entry, numbers, ambiguous));
+    if (!args.json) await showInPager(context, logText(entries, record.session_id, args.stat));
+    return { json: args.stat ? entries : entries.map(({ files: _, ...entry }) => entry) };
   },
 });
-
-interface Log {
-  readonly timeline: readonly SnapshotChanges[];
-  /** The `n` of `@{n}`, by commit. */
-  readonly numbers: ReadonlyMap<string, number>;
-  readonly ambiguous: AmbiguousFolders;
-  readonly sessionId: string;
-  readonly withFiles: boolean;
-}
 
 async function ambiguousIn(repository: Repository, [last]: readonly Snapshot[]): Promise<AmbiguousFolders> {
   return last === undefined ? new Set() : readAmbiguousFolders(repository.git, [last.commit]);
@@ -84,97 +75,82 @@ async function readChanges(
 const HEADINGS = ['SNAPSHOT', 'WHEN', 'COMMIT', 'CHANGED', 'ADDED', 'DELETED', 'SIZE', 'HEAD', 'WHAT'];
 
 /** A table; with files, below each row the files that the snapshot changed. */
-function logText(log: Log): string {
-  const { timeline, withFiles, ambiguous } = log;
-  if (timeline.length === 0) return '';
-  const rows = timeline.map((entry) => entryRow(entry, log));
+function logText(entries: readonly Entry[], sessionId: string, withFiles: boolean): string {
+  if (entries.length === 0) return '';
+  const rows = entries.map((entry) => entryRow(entry, sessionId));
   const [heading = '', ...lines] = table([HEADINGS, ...rows]).split(/(?<=\n)/);
-  if (!withFiles) return heading + lines.join('');
-  return heading + lines.map((line, i) => line + fileLines(timeline[i], ambiguous)).join('');
+  return heading + lines.map((line, i) => line + (withFiles ? fileLines(entries[i]) : '')).join('');
 }
 
-function entryRow(entry: SnapshotChanges, { numbers, sessionId }: Log): string[] {
-  const { snapshot } = entry;
-  const { changed, added, deleted, size } = counts(entry);
+function entryRow(entry: Entry, sessionId: string): string[] {
   const notes = [
-    snapshot.label ?? '',
-    toolNote(snapshot),
-    snapshot.agent === undefined ? '' : `(${snapshot.agent})`,
-    snapshot.restored === undefined ? '' : `(restored ${shortOid(snapshot.restored)})`,
-    snapshot.session === sessionId ? '' : `(in ${snapshot.session})`,
+    entry.label ?? '',
+    toolNote(entry),
+    entry.agent === null ? '' : `(${entry.agent})`,
+    entry.restored === null ? '' : `(restored ${shortOid(entry.restored)})`,
+    entry.session_id === sessionId ? '' : `(in ${entry.session_id})`,
   ];
   return [
-    `@{${numbers.get(snapshot.commit) ?? 0}}`,
-    localTime(snapshot.time),
-    shortOid(snapshot.commit),
-    ...[changed, added, deleted].map(String),
-    fileSize(size),
-    snapshot.head === undefined ? '-' : shortOid(snapshot.head),
+    entry.name,
+    localTime(new Date(entry.at)),
+    shortOid(entry.commit),
+    ...[entry.modified, entry.added, entry.deleted].map(String),
+    fileSize(entry.size),
+    entry.head_commit === null ? '-' : shortOid(entry.head_commit),
     showPath(notes.filter((note) => note !== '').join(' ')),
   ];
 }
 
 /** `(Edit)`, `(Bash, failed: npm test)`. */
-function toolNote({ tool, call }: Snapshot): string {
-  if (tool === undefined) return '';
-  const failed = call?.outcome === 'failed' ? ', failed' : '';
-  return `(${tool}${failed}${call?.summary === undefined ? '' : `: ${call.summary}`})`;
+function toolNote({ tool, outcome, summary }: Entry): string {
+  if (tool === null) return '';
+  return `(${tool}${outcome === 'failed' ? ', failed' : ''}${summary === null ? '' : `: ${summary}`})`;
 }
 
-function counts({ files }: SnapshotChanges) {
-  const count = (wanted: string) => files.filter(({ kind }) => kind === wanted).length;
-  return {
-    changed: count('changed'),
-    added: count('added'),
-    deleted: count('deleted'),
-    size: files.reduce((sum, { size }) => sum + size, 0),
-  };
-}
-
-function fileLines(entry: SnapshotChanges | undefined, ambiguous: AmbiguousFolders): string {
-  const letters = { added: 'A', changed: 'M', deleted: 'D' };
-  const rows = (entry?.files ?? []).map(({ path, kind, insertions, removals, size }) => [
-    letters[kind],
-    insertions === undefined ? `binary, ${fileSize(size)}` : `+${insertions} -${removals}`,
-    showPath(displayPath(relativeToSandbox(path, ambiguous))),
+function fileLines(entry: Entry | undefined): string {
+  const rows = (entry?.files ?? []).map(({ path, status, insertions, deletions, size }) => [
+    LETTERS[status],
+    insertions === null ? `binary, ${fileSize(size)}` : `+${insertions} -${deletions}`,
+    showPath(path),
   ]);
   return table(rows, '    ');
 }
 
-function logJson({ timeline, numbers, ambiguous, withFiles }: Log) {
-  return timeline.map((entry) => {
-    const { snapshot } = entry;
-    const { changed: modified, ...numbersOf } = counts(entry);
-    return {
-      name: `@{${numbers.get(snapshot.commit) ?? 0}}`,
-      commit: snapshot.commit,
-      tree: snapshot.tree,
-      at: snapshot.time.toISOString(),
-      session_id: snapshot.session,
-      label: snapshot.label ?? null,
-      tool: snapshot.tool ?? null,
-      agent: snapshot.agent ?? null,
-      conversation: snapshot.conversation ?? null,
-      call_id: snapshot.call?.id ?? null,
-      summary: snapshot.call?.summary ?? null,
-      outcome: snapshot.call?.outcome ?? null,
-      restored: snapshot.restored ?? null,
-      head_commit: snapshot.head ?? null,
-      modified,
-      ...numbersOf,
-      ...(withFiles ? { files: filesJson(entry, ambiguous) } : {}),
-    };
-  });
-}
+type Entry = ReturnType<typeof entryJson>;
 
-function filesJson({ files }: SnapshotChanges, ambiguous: AmbiguousFolders) {
-  return files.map(({ path, kind, insertions, removals, ...rest }) => ({
-    path: displayPath(relativeToSandbox(path, ambiguous)),
-    status: fileStatus(kind),
-    ...rest,
-    insertions: insertions ?? null,
-    deletions: removals ?? null,
-  }));
+function entryJson(
+  { snapshot, files }: SnapshotChanges,
+  numbers: ReadonlyMap<string, number>,
+  ambiguous: AmbiguousFolders,
+) {
+  const count = (wanted: string) => files.filter(({ kind }) => kind === wanted).length;
+  return {
+    name: `@{${numbers.get(snapshot.commit) ?? 0}}`,
+    commit: snapshot.commit,
+    tree: snapshot.tree,
+    at: snapshot.time.toISOString(),
+    session_id: snapshot.session,
+    label: snapshot.label ?? null,
+    tool: snapshot.tool ?? null,
+    agent: snapshot.agent ?? null,
+    conversation: snapshot.conversation ?? null,
+    call_id: snapshot.call?.id ?? null,
+    summary: snapshot.call?.summary ?? null,
+    outcome: snapshot.call?.outcome ?? null,
+    restored: snapshot.restored ?? null,
+    head_commit: snapshot.head ?? null,
+    modified: count('changed'),
+    added: count('added'),
+    deleted: count('deleted'),
+    size: files.reduce((sum, { size }) => sum + size, 0),
+    files: files.map(({ path, kind, insertions, removals, ...rest }) => ({
+      path: displayPath(relativeToSandbox(path, ambiguous)),
+      status: fileStatus(kind),
+      ...rest,
+      insertions: insertions ?? null,
+      deletions: removals ?? null,
+    })),
+  };
 }
 
 function parseNumber(text: string): number {

@@ -1,13 +1,19 @@
-import { AgtError, EXIT, isAgtError, usageError } from '../../../errors.ts';
-import { listMountRecords, mountState } from '../../../lifecycle/mounted/mount-record.ts';
+import { AgtError, isAgtError, usageError } from '../../../errors.ts';
+import { mountState } from '../../../lifecycle/mounted/mount-record.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { mountSnapshot } from '../../../timetravel/mount/mount.ts';
-import { defineCommand, flag, JSON_OPTION, SNAPSHOT_FORMS, withValue } from '../../command-line/command.ts';
+import {
+  defineCommand,
+  flag,
+  JSON_OPTION,
+  type Report,
+  SNAPSHOT_FORMS,
+  withValue,
+} from '../../command-line/command.ts';
 import { givenSession, SESSION_OPTION } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
-import { json } from '../../output/format.ts';
-import { mountJson, printMounts } from '../../output/mounts.ts';
+import { describeMounts, mountJson, mountsOf } from '../../output/mounts.ts';
 import { repositoriesHere, type SessionHere, sessionHere } from '../../session-here.ts';
 
 export const sessionMount = defineCommand({
@@ -43,18 +49,17 @@ export const sessionMount = defineCommand({
     const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);
     const request = { snapshot, directory: dir, cwd: context.cwd, copy: args.copy, now };
     const { record: mounted, reason } = await mountSnapshot(repository, record, request);
-    if (args.json) context.out(json({ ...mountJson(repository.agtDir, mounted), reason: reason ?? null }));
-    else {
-      if (reason !== undefined) context.err(`note: this is a copy: ${reason}\n`);
-      context.out(`${mounted.directory}\n`);
-    }
-    return EXIT.done;
+    return {
+      json: { ...mountJson({ place: repository, record: mounted }), reason: reason ?? null },
+      text: `${mounted.directory}\n`,
+      notes: reason === undefined ? '' : `note: this is a copy: ${reason}\n`,
+    };
   },
 });
 
 interface Words {
-  readonly id: string | undefined;
-  readonly dir: string | undefined;
+  readonly id?: string | undefined;
+  readonly dir?: string | undefined;
 }
 
 /** A single word is the directory if it cannot be the id: with --session, and if it is a path. */
@@ -77,20 +82,11 @@ async function sessionOf(
   }
 }
 
-async function listAll(
-  context: Context,
-  args: { readonly id?: string | undefined; readonly dir?: string | undefined; readonly json: boolean },
-): Promise<number> {
-  if (args.id !== undefined || args.dir !== undefined)
+async function listAll(context: Context, { id, dir }: Words): Promise<Report> {
+  if (id !== undefined || dir !== undefined)
     throw usageError('no snapshot given', 'add --to <snapshot>; see: agt session log');
   const places = await repositoriesHere(context);
   if (places.length === 0) await context.repository(); // says that there is none
-  const mounts = places.flatMap(({ agtDir }) =>
-    listMountRecords(agtDir)
-      .filter((record) => mountState(agtDir, record) !== 'gone')
-      .map((record) => ({ agtDir, record })),
-  );
-  if (args.json) context.out(json(mounts.map(({ agtDir, record }) => mountJson(agtDir, record))));
-  else printMounts(context, mounts);
-  return EXIT.done;
+  const mounts = mountsOf(places).filter(({ place, record }) => mountState(place.agtDir, record) !== 'gone');
+  return { json: mounts.map(mountJson), text: describeMounts(mounts, context.now()) };
 }

@@ -19,8 +19,7 @@ export const sessionOpen = defineSessionCommand({
   ],
   run: async (_, context, { repository, record }) => {
     requireSandbox(repository, record);
-    const settings = await context.settingValues();
-    const setting = settings.find(({ name }) => name === 'agt.editor')?.value;
+    const setting = await context.setting('agt.editor');
     const editor = setting || context.env['VISUAL'] || context.env['EDITOR'];
     if (!editor) {
       throw new AgtError('no editor is set', {

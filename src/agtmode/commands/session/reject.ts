@@ -3,7 +3,7 @@ import { stashRef } from '../../../filter/agent-refs.ts';
 import { resolveObject } from '../../../git/run/git.ts';
 import { rejectSession } from '../../../landing/reject.ts';
 import { isEnded } from '../../../session/state.ts';
-import { DRY_RUN_OPTION, flag, JSON_OPTION, withValue } from '../../command-line/command.ts';
+import { DRY_RUN_JSON, flag, withValue } from '../../command-line/command.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { reportReject } from '../../output/landing.ts';
@@ -20,8 +20,7 @@ export const sessionReject = defineSessionCommand({
     reason: withValue('why; agt session show prints it'),
     running: flag('also while a command of agt run works there'),
     force: { ...flag('as --running, and also with files that agt could not capture'), alias: 'f' },
-    'dry-run': DRY_RUN_OPTION,
-    json: JSON_OPTION,
+    ...DRY_RUN_JSON,
   },
   examples: [
     ['agt reject fix-login --reason "breaks the API"', 'the session ends, and its work goes nowhere'],
@@ -33,8 +32,8 @@ export const sessionReject = defineSessionCommand({
       const text = `${id}: rejected before; bring it back: agt undo ${id}\n`;
       const stash = stashRef(id);
       const isSetAside = (await resolveObject(repository.git, stash)) !== undefined;
-      const notes = isSetAside ? `warning: ${stash} still has work of yours; see: agt doctor\n` : '';
-      return { json: recordJson(record), text, notes };
+      const warnings = isSetAside ? `warning: ${stash} still has work of yours; see: agt doctor\n` : '';
+      return { json: recordJson(record), text, warnings };
     }
     if (isEnded(record)) {
       throw new AgtError(`session "${id}" is already ${record.state}`, {

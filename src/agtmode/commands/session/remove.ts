@@ -1,6 +1,4 @@
 import { existsSync } from 'node:fs';
-import { constants } from 'node:os';
-import { createInterface } from 'node:readline/promises';
 import { AgtError, listSome } from '../../../errors.ts';
 import { tipRef } from '../../../filter/agent-refs.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
@@ -16,7 +14,8 @@ import { undoCreation } from '../../../lifecycle/undo-creation.ts';
 import { unsavedWork } from '../../../lifecycle/unsaved-work.ts';
 import { readRecord, type SessionRecord, sessionFolder } from '../../../session/record.ts';
 import { isEnded } from '../../../session/state.ts';
-import { DRY_RUN_OPTION, flag, JSON_OPTION, QUIET_OPTION, type Report } from '../../command-line/command.ts';
+import { askYesOrNo } from '../../ask.ts';
+import { DRY_RUN_QUIET_JSON, flag, type Report } from '../../command-line/command.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
 import { shortOid, showPath } from '../../output/format.ts';
@@ -35,9 +34,7 @@ export const sessionRemove = defineSessionCommand({
   options: {
     'delete-branch': flag('delete the branches and all snapshots as well'),
     force: { ...flag('also while a command of agt run works there, and even if work is lost'), alias: 'f' },
-    'dry-run': DRY_RUN_OPTION,
-    quiet: QUIET_OPTION,
-    json: JSON_OPTION,
+    ...DRY_RUN_QUIET_JSON,
   },
   examples: [
     ['agt session remove fix-login', 'delete the folder, keep the snapshots'],
@@ -175,12 +172,8 @@ async function confirm(
       ],
     });
   }
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await prompt
-    .question(`${reason}. Delete the branches anyway? [y/N] `)
-    .catch(() => undefined) // Ctrl-C
-    .finally(() => prompt.close());
-  if (answer === undefined)
-    throw new AgtError('interrupted; nothing was removed', { exitCode: 128 + constants.signals.SIGINT });
-  if (!/^y(es)?$/i.test(answer.trim())) throw new AgtError('aborted; nothing was removed');
+  if (
+    !(await askYesOrNo(context, `${reason}. Delete the branches anyway?`, 'interrupted; nothing was removed'))
+  )
+    throw new AgtError('aborted; nothing was removed');
 }

@@ -6,10 +6,10 @@ import { requireKnownPaths } from '../../../timetravel/restore/known-paths.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { restoreSession } from '../../../timetravel/restore/restore.ts';
 import { pathInSession, readAmbiguousFolders } from '../../../timetravel/session-paths.ts';
-import { DRY_RUN_OPTION, JSON_OPTION, QUIET_OPTION, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import { DRY_RUN_QUIET_JSON, many, required, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
 import { interruptible } from '../../output/interrupted.ts';
-import { printRestore, reportPreview } from '../../output/restore.ts';
+import { reportPreview, reportRestore } from '../../output/restore.ts';
 
 export const sessionRestore = defineSessionCommand({
   name: 'session restore',
@@ -22,20 +22,10 @@ export const sessionRestore = defineSessionCommand({
     'against the snapshot. Files that agt never captured stay as they are. A removed session, or one without its ' +
     'folder, can be restored as well.',
   options: {
-    to: {
-      type: 'string',
-      demandOption: true,
-      describe: `restore this snapshot: ${SNAPSHOT_FORMS}`,
-    },
-    path: {
-      type: 'string',
-      array: true,
-      describe: 'restore only this file or directory, relative to the sandbox',
-    },
+    to: required(`restore this snapshot: ${SNAPSHOT_FORMS}`),
+    path: many('restore only this file or directory, relative to the sandbox'),
     only: { type: 'string', choices: [...TOP_FOLDERS], describe: 'restore only this folder of the session' },
-    'dry-run': DRY_RUN_OPTION,
-    quiet: QUIET_OPTION,
-    json: JSON_OPTION,
+    ...DRY_RUN_QUIET_JSON,
   },
   examples: [
     ['agt session restore --to "10 minutes ago"', 'restore the session of the current directory'],
@@ -64,6 +54,6 @@ export const sessionRestore = defineSessionCommand({
       choose: async () => snapshot,
     };
     if (args['dry-run']) return reportPreview(await previewRestore(repository, record, request));
-    return printRestore(context, await interruptible(context, session, restoreSession, request), args.json);
+    return reportRestore(context, await interruptible(context, session, restoreSession, request));
   },
 });

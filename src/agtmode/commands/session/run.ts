@@ -6,7 +6,7 @@ import { runInSessions, type SessionToRun } from '../../../running/run.ts';
 import { findSession, namedSession } from '../../../session/find-session.ts';
 import type { SessionRecord } from '../../../session/record.ts';
 import { type Namespace, prepareNamespace, usersPath } from '../../../workspace/namespace.ts';
-import { defineCommand, flag, withValue } from '../../command-line/command.ts';
+import { defineCommand, flag, many, withDefault, withValue } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
 import { SESSION_OPTION } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
@@ -42,11 +42,7 @@ export const sessionRun = defineCommand({
     'them: [profile "x"] env = XDG_DATA_HOME={xdg}. The profiles claude-code, codex, opencode, gemini, qwen and pi keep the ' +
     'conversation of that agent in the session; claude, opencode and pi then call agt in this run, as after agt hooks install.',
   positionals: {
-    ids: {
-      type: 'string',
-      array: true,
-      describe: 'session ids (default: the session of the current directory)',
-    },
+    ids: many('session ids (default: the session of the current directory)'),
   },
   options: {
     session: SESSION_OPTION,
@@ -60,11 +56,7 @@ export const sessionRun = defineCommand({
         'auto: as the session was created)',
     },
     'if-repo': IF_REPO_OPTION,
-    every: {
-      type: 'string',
-      default: '60',
-      describe: 'autocommit after so many seconds; 0: only at the end',
-    },
+    every: withDefault('60', 'autocommit after so many seconds; 0: only at the end'),
   },
   runsLong: true,
   examples: [
@@ -81,7 +73,13 @@ export const sessionRun = defineCommand({
     const repository = await context.repository();
     const ids = [...new Set([...(args.ids ?? []), ...(args.session === undefined ? [] : [args.session])])];
     const records = args.new
-      ? await createSessions(context, repository, ids, args)
+      ? await createSessions(context, repository, ids, {
+          from: args.from,
+          profile: args.profile,
+          workingCopy: args['working-copy'],
+          showProgress: false,
+          replace: true,
+        })
       : findSessions(context, repository, ids);
     for (const record of records) await requireRunnable(context, record);
     const width = Math.max(...records.map(({ session_id }) => session_id.length));
@@ -146,21 +144,14 @@ async function createSessions(
   context: Context,
   repository: Repository,
   ids: readonly string[],
-  args: {
-    readonly from: string | undefined;
-    readonly profile: string | undefined;
-    readonly 'working-copy': string | undefined;
-  },
+  wanted: Omit<Parameters<typeof createWanted>[2], 'id'>,
 ): Promise<SessionRecord[]> {
   await context.git(); // fails if git is too old
   if (ids.length > 1 && (await isInPlace(context, undefined)))
     throw usageError('several sessions cannot work in one checkout', 'name one, or unset fs.workingCopy');
-  const { from, profile } = args;
-  const wanted = { from, profile, showProgress: false, withChanges: false, replace: true };
   const records: SessionRecord[] = [];
   for (const id of ids.length === 0 ? [undefined] : ids) {
-    const asked = { ...wanted, id, workingCopy: args['working-copy'], snapshots: undefined };
-    const { record, files } = await createWanted(context, repository, asked);
+    const { record, files } = await createWanted(context, repository, { ...wanted, id });
     context.err(`session ${record.session_id}\n`);
     for (const text of describeSetAside(files.setAside)) context.err(`aside   ${text}\n`);
     if (record.checkout === undefined && (await runSetup(context, record)) !== EXIT.done)

@@ -31,23 +31,17 @@ function momentJson({ token, commit, made }: Moment) {
   return { folder: token.path, commit, at: made };
 }
 
-function describeMoment(moment: Moment | undefined, now: Date): [string, string][] {
+function describeMoment(moment: Moment | undefined, now: Date): string[][] {
   if (moment === undefined) return [];
   const { commit, made, token } = moment;
   return [['last frozen', `${age(new Date(made), now)}, snapshot ${shortOid(commit)}: ${token.path}`]];
 }
 
 /** For a session in place: the user sees that branch checked out. */
-async function describeCommit({ git }: Repository, { record }: SessionStatus): Promise<[string, string][]> {
+async function describeCommit({ git }: Repository, { record }: SessionStatus): Promise<string[][]> {
   if (record.checkout === undefined) return [];
-  const commit = await gitAnswer(git, [
-    'log',
-    '-1',
-    '--no-show-signature',
-    '--format=%h %s',
-    record.work_branch,
-    '--',
-  ]);
+  const words = ['log', '-1', '--no-show-signature', '--format=%h %s', record.work_branch, '--'];
+  const commit = await gitAnswer(git, words);
   return commit === undefined ? [] : [['last commit', commit]];
 }
 
@@ -56,7 +50,7 @@ function sandboxText({ record: { sandbox }, sandboxPresent, isOutOfSight }: Sess
   return `${sandbox} (${isOutOfSight ? 'out of sight from here' : 'missing'})`;
 }
 
-function describeSession(view: SessionStatus, now: Date): [string, string][] {
+function describeSession(view: SessionStatus, now: Date): string[][] {
   const { record, headCommit } = view;
   const workBranch = shortBranch(record.work_branch);
   const userBranch = record.user_branch;
@@ -73,15 +67,10 @@ function describeSession(view: SessionStatus, now: Date): [string, string][] {
     ['start commit', record.from === undefined ? startCommit : `${startCommit} from session ${record.from}`],
     ...(record.landed === undefined
       ? []
-      : [
-          ['landed', `${shortOid(record.landed.commit)} on ${shortBranch(record.landed.onto)}`] as [
-            string,
-            string,
-          ],
-        ]),
+      : [['landed', `${shortOid(record.landed.commit)} on ${shortBranch(record.landed.onto)}`]]),
     ['created', record.created_at],
     ['provider', `${record.provider}${record.captures === undefined ? '' : ', snapshots by command only'}`],
     ['working copy', record.working_copy],
-    ...(record.profile === undefined ? [] : [['profile', record.profile] as [string, string]]),
+    ...(record.profile === undefined ? [] : [['profile', record.profile]]),
   ];
 }

@@ -1,7 +1,6 @@
-import { EXIT } from '../../../errors.ts';
 import { type Abandoned, findAbandoned, type Swept, sweep } from '../../../running/sweep.ts';
-import { DRY_RUN_OPTION, defineCommand, JSON_OPTION } from '../../command-line/command.ts';
-import { errorJson, json } from '../../output/format.ts';
+import { DRY_RUN_JSON, defineCommand } from '../../command-line/command.ts';
+import { errorJson } from '../../output/format.ts';
 import { sweptLine } from '../../sweeping.ts';
 
 export const sessionSweep = defineCommand({
@@ -14,7 +13,7 @@ export const sessionSweep = defineCommand({
     'keeps its snapshots until agt gc. agt.autoRevert says which sessions are meant: by default only those in your own ' +
     'checkout, never sandboxes. With agt.keepFailed, failed sessions stay. agt session new and agt autocommit --all do ' +
     'the same first.',
-  options: { 'dry-run': DRY_RUN_OPTION, json: JSON_OPTION },
+  options: DRY_RUN_JSON,
   examples: [['agt session sweep -n', 'list the sessions that would be reverted, and why']],
   run: async (args, context) => {
     const repository = await context.repository();
@@ -26,10 +25,14 @@ export const sessionSweep = defineCommand({
       return { json: found.map((one) => sweptJson(one, 'would-revert')), text: lines.join('') };
     }
     const swept = await sweep(repository, context.now());
-    if (args.json)
-      context.out(json(swept.map((one) => sweptJson(one, one.hasEnded ? 'reverted' : 'failed'))));
-    else for (const one of swept) (one.error === undefined ? context.out : context.err)(sweptLine(one));
-    return swept.some(({ error }) => error !== undefined) ? EXIT.failed : EXIT.done;
+    const failed = swept.filter(({ error }) => error !== undefined);
+    const done = swept.filter(({ error }) => error === undefined);
+    return {
+      json: swept.map((one) => sweptJson(one, one.hasEnded ? 'reverted' : 'failed')),
+      text: done.map(sweptLine).join(''),
+      notes: failed.map(sweptLine).join(''),
+      failed: failed.length > 0,
+    };
   },
 });
 

@@ -1,5 +1,5 @@
 import { syncSession } from '../../../landing/sync.ts';
-import { DRY_RUN_OPTION, flag, JSON_OPTION, WAIT_OPTION, withValue } from '../../command-line/command.ts';
+import { DRY_RUN_JSON, flag, WAIT_OPTION, withValue } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
 import { interruptible } from '../../output/interrupted.ts';
@@ -17,8 +17,7 @@ export const sessionSync = defineSessionCommand({
     rebase: flag('rebase the commits of the sandbox instead of merging'),
     from: withValue('the branch to bring in (default: the user branch)'),
     wait: WAIT_OPTION,
-    'dry-run': DRY_RUN_OPTION,
-    json: JSON_OPTION,
+    ...DRY_RUN_JSON,
   },
   examples: [
     ['agt sync fix-login', 'merge your branch into the sandbox'],

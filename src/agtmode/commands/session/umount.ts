@@ -1,25 +1,19 @@
 import { resolve } from 'node:path';
 import { listMounts } from '../../../disk/mounts.ts';
 import { realEntry } from '../../../disk/real-path.ts';
-import { AgtError, EXIT, formatError, isAgtError, usageError, worstExitCode } from '../../../errors.ts';
+import { AgtError, usageError } from '../../../errors.ts';
 import { endMount, unmount } from '../../../lifecycle/mounted/end-mount.ts';
-import {
-  listMountRecords,
-  type MountPlace,
-  type MountRecord,
-} from '../../../lifecycle/mounted/mount-record.ts';
 import { MOUNT_TYPE } from '../../../snapshot/folders.ts';
 import {
-  DRY_RUN_OPTION,
+  DRY_RUN_QUIET_JSON,
   defineCommand,
   flag,
-  JSON_OPTION,
-  QUIET_OPTION,
+  type Report,
+  reportEach,
   withValue,
 } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { json } from '../../output/format.ts';
-import { mountJson } from '../../output/mounts.ts';
+import { type KnownMount, mountJson, mountsOf } from '../../output/mounts.ts';
 import { repositoriesHere } from '../../session-here.ts';
 
 export const sessionUmount = defineCommand({
@@ -35,9 +29,7 @@ export const sessionUmount = defineCommand({
     all: flag('unmount all snapshots of this repository'),
     lazy: { ...flag('detach the folder now, although programs use it'), alias: 'l' },
     force: flag('delete also files of a copy that have changed'),
-    'dry-run': DRY_RUN_OPTION,
-    quiet: QUIET_OPTION,
-    json: JSON_OPTION,
+    ...DRY_RUN_QUIET_JSON,
   },
   examples: [
     ['agt session umount fix-login', 'unmount all snapshots of a session'],
@@ -49,38 +41,23 @@ export const sessionUmount = defineCommand({
     if ((given === undefined) === !args.all)
       throw usageError('give a session id or a directory, or --all', 'see: agt session mount');
     const places = await repositoriesHere(context);
-    const mounts = places.flatMap((place) =>
-      listMountRecords(place.agtDir).map((record) => ({ place, record })),
-    );
+    const mounts = mountsOf(places);
     const chosen = given === undefined ? mounts : choose(context, mounts, given);
     if (places.length === 0 || (chosen.length === 0 && given !== undefined))
       return unmountStranger(context, given, args);
-    const ended: ReturnType<typeof mountJson>[] = [];
-    const failures: unknown[] = [];
-    for (const { place, record } of chosen) {
-      try {
-        const found = mountJson(place.agtDir, record);
-        if (!args['dry-run']) await endMount(place, record, args);
-        ended.push(found);
-        context.out(
-          args.json ? '' : `${args['dry-run'] ? 'would unmount' : 'unmounted'} ${record.directory}\n`,
-        );
-      } catch (error) {
-        if (!isAgtError(error)) throw error;
-        failures.push(error);
-        context.err(formatError(error, false));
-      }
-    }
-    if (args.json) context.out(json(ended));
-    else if (chosen.length === 0) context.out('nothing is mounted\n');
-    return failures.length === 0 ? EXIT.done : worstExitCode(failures.map(() => EXIT.failed));
+    if (chosen.length === 0) return { json: [], text: 'nothing is mounted\n' };
+    const done = args['dry-run'] ? 'would unmount' : 'unmounted';
+    return reportEach(
+      chosen,
+      ({ record }) => ({ directory: record.directory }),
+      async (mount) => {
+        const json = mountJson(mount);
+        if (!args['dry-run']) await endMount(mount.place, mount.record, args);
+        return { json, text: `${done} ${mount.record.directory}\n` };
+      },
+    );
   },
 });
-
-interface KnownMount {
-  readonly place: MountPlace;
-  readonly record: MountRecord;
-}
 
 function choose({ cwd }: Context, mounts: readonly KnownMount[], given: string): readonly KnownMount[] {
   const ofSession = mounts.filter(({ record }) => record.session === given);
@@ -92,8 +69,8 @@ function choose({ cwd }: Context, mounts: readonly KnownMount[], given: string):
 async function unmountStranger(
   context: Context,
   given: string | undefined,
-  args: { readonly lazy: boolean; readonly 'dry-run': boolean; readonly json: boolean },
-): Promise<number> {
+  args: { readonly lazy: boolean; readonly 'dry-run': boolean },
+): Promise<Report> {
   const path = given === undefined ? undefined : realEntry(resolve(context.cwd, given));
   const found = listMounts().find(({ type, point }) => type === MOUNT_TYPE && point === path);
   if (found === undefined) {
@@ -103,7 +80,6 @@ async function unmountStranger(
     });
   }
   if (!args['dry-run']) await unmount(found.point, args.lazy);
-  if (args.json) context.out(json([{ directory: found.point }]));
-  else context.out(`${args['dry-run'] ? 'would unmount' : 'unmounted'} ${found.point}\n`);
-  return EXIT.done;
+  const done = args['dry-run'] ? 'would unmount' : 'unmounted';
+  return { json: [{ directory: found.point }], text: `${done} ${found.point}\n` };
 }

@@ -1,5 +1,5 @@
 import { unacceptSession } from '../../../landing/unaccept.ts';
-import { DRY_RUN_OPTION, JSON_OPTION } from '../../command-line/command.ts';
+import { DRY_RUN_JSON } from '../../command-line/command.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { reportUnaccept } from '../../output/landing.ts';
@@ -12,7 +12,7 @@ export const sessionUnaccept = defineSessionCommand({
     'Move the branch back to the commit before the acceptance, let the worktree follow, and bring the session back. If ' +
     'the branch has newer commits, or a remote has the commit already, change nothing and print the git command that ' +
     'undoes it by a new commit.',
-  options: { 'dry-run': DRY_RUN_OPTION, json: JSON_OPTION },
+  options: DRY_RUN_JSON,
   examples: [['agt session unaccept fix-login', 'the branch and the session are as before']],
   run: async (args, context, session) => {
     const request = { dryRun: args['dry-run'], now: context.now() };

@@ -8,20 +8,18 @@ import {
   findUndoTarget,
   readPosition,
 } from '../../../timetravel/restore/undo.ts';
-import { type Answer, DRY_RUN_OPTION, flag, JSON_OPTION, QUIET_OPTION } from '../../command-line/command.ts';
+import { DRY_RUN_QUIET_JSON, flag, type Report } from '../../command-line/command.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
 import { interruptible } from '../../output/interrupted.ts';
-import { printRestore, reportPreview } from '../../output/restore.ts';
+import { reportPreview, reportRestore } from '../../output/restore.ts';
 import type { SessionHere } from '../../session-here.ts';
 
 const options = {
   turn: flag(
     'a turn of the agent, from one prompt to the next, in place of a step; without any prompt, a step',
   ),
-  'dry-run': DRY_RUN_OPTION,
-  quiet: QUIET_OPTION,
-  json: JSON_OPTION,
+  ...DRY_RUN_QUIET_JSON,
 } as const;
 
 const elsewhere = { '--path': 'agt session restore --to SNAPSHOT --path PATH' };
@@ -58,9 +56,9 @@ export const sessionRedo = defineSessionCommand({
 async function move(
   context: Context,
   session: SessionHere,
-  args: { readonly turn: boolean; readonly 'dry-run': boolean; readonly json: boolean },
+  args: { readonly turn: boolean; readonly 'dry-run': boolean },
   by: 'undo' | 'redo',
-): Promise<Answer> {
+): Promise<Report> {
   const { repository, record } = session;
   const findTarget = by === 'undo' ? findUndoTarget : findRedoTarget;
   const distance: Distance = args.turn ? 'turn' : 'step';
@@ -73,5 +71,5 @@ async function move(
   if (args['dry-run']) return reportPreview(await previewRestore(repository, record, request));
   const restored = await interruptible(context, session, restoreSession, request);
   const position = await readPosition(repository, restored.record, by);
-  return printRestore(context, restored, args.json, { by, distance, position });
+  return reportRestore(context, restored, { by, distance, position });
 }

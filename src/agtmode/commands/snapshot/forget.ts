@@ -1,15 +1,15 @@
 import { resolve } from 'node:path';
 import { realPath } from '../../../disk/real-path.ts';
 import { stateHome } from '../../../disk/state-home.ts';
-import { AgtError, EXIT } from '../../../errors.ts';
+import { AgtError } from '../../../errors.ts';
 import { forgetFolder } from '../../../folders/forget.ts';
 import { type AttachedSession, openStore, storeName } from '../../../folders/store.ts';
 import { folderStore } from '../../../layout.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { readHistory } from '../../../snapshot/history.ts';
-import { DRY_RUN_OPTION, defineCommand, flag, JSON_OPTION, withValue } from '../../command-line/command.ts';
+import { DRY_RUN_JSON, defineCommand, flag, withValue } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { json, plural, showPath } from '../../output/format.ts';
+import { plural, showPath } from '../../output/format.ts';
 import { attachedHere, sessionIfAny } from '../../session-here.ts';
 
 export const snapshotForget = defineCommand({
@@ -22,8 +22,7 @@ export const snapshotForget = defineCommand({
   positionals: { folder: withValue('folder (default: the one that you are in)') },
   options: {
     force: flag('delete them; without it, agt only says how many there are'),
-    'dry-run': DRY_RUN_OPTION,
-    json: JSON_OPTION,
+    ...DRY_RUN_JSON,
   },
   examples: [
     ['agt snapshot forget -n', 'show how many snapshots of this folder would go'],
@@ -41,12 +40,10 @@ export const snapshotForget = defineCommand({
       });
     }
     if (!args['dry-run']) await forgetFolder(context.folderAccess(), attached);
-    if (args.json) {
-      const about = { folder, store: repository.commonDir, snapshots: length };
-      context.out(json({ ...about, deleted: !args['dry-run'] }));
-    } else
-      context.out(`${args['dry-run'] ? 'would delete' : 'deleted'} ${snapshots} of ${showPath(folder)}\n`);
-    return EXIT.done;
+    return {
+      json: { folder, store: repository.commonDir, snapshots: length, deleted: !args['dry-run'] },
+      text: `${args['dry-run'] ? 'would delete' : 'deleted'} ${snapshots} of ${showPath(folder)}\n`,
+    };
   },
 });
 

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { realPath } from '../../../disk/real-path.ts';
-import { AgtError, EXIT, usageError } from '../../../errors.ts';
+import { AgtError, usageError } from '../../../errors.ts';
 import { FolderRefused } from '../../../folders/refuse.ts';
 import { findAttached, settingsFile } from '../../../folders/store.ts';
 import { resolveObject } from '../../../git/run/git.ts';
@@ -11,16 +11,16 @@ import { autocommit } from '../../../triggers/autocommit.ts';
 import { captureFolder, type FolderCapture } from '../../../triggers/capture-folder.ts';
 import type { AutocommitOptions } from '../../../workspace/capture-session.ts';
 import {
-  DRY_RUN_OPTION,
+  DRY_RUN_QUIET_JSON,
   defineCommand,
   flag,
-  JSON_OPTION,
-  QUIET_OPTION,
+  type Report,
+  withDefault,
   withValue,
 } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
 import { type Context, openContext } from '../../context.ts';
-import { autocommitJson, printAutocommit, printProblems } from '../../output/autocommit.ts';
+import { autocommitJson, printProblems, reportAutocommit } from '../../output/autocommit.ts';
 import { json, shortOid, showPath } from '../../output/format.ts';
 import { folderHere } from '../../session-here.ts';
 
@@ -49,14 +49,8 @@ export const snapshot = defineCommand({
     conversation: withValue('store the id of the conversation of the agent'),
     ignored: flag('take the files that git ignores as well'),
     'if-changed': flag('if nothing but the label is new, add no snapshot'),
-    wait: {
-      type: 'string',
-      default: '0',
-      describe: 'wait this many seconds if another agt is working on the folder',
-    },
-    'dry-run': DRY_RUN_OPTION,
-    quiet: QUIET_OPTION,
-    json: JSON_OPTION,
+    wait: withDefault('0', 'wait this many seconds if another agt is working on the folder'),
+    ...DRY_RUN_QUIET_JSON,
   },
   examples: [
     ['agt snapshot', 'record the worktree or folder that you are in'],
@@ -71,24 +65,22 @@ export const snapshot = defineCommand({
       dryRun: args['dry-run'],
       onlyIfChanged: args['if-changed'],
       withIgnored: args.ignored,
-      ...(args.label === undefined ? {} : { label: args.label }),
-      ...(args.tool === undefined ? {} : { tool: args.tool }),
-      ...(args.agent === undefined ? {} : { agent: args.agent }),
-      ...(args.conversation === undefined ? {} : { conversation: args.conversation }),
+      label: args.label,
+      tool: args.tool,
+      agent: args.agent,
+      conversation: args.conversation,
     };
     const waitMs = parseDuration('wait', args.wait);
     const taken = await take(context, args.folder, options, waitMs).catch((error: unknown) => {
       if (args.json && error instanceof FolderRefused) context.out(json(refusalJson(error)));
       throw error;
     });
-    if (typeof taken === 'string') {
-      if (args.json)
-        context.out(json({ folder: taken, outcome: 'would-commit', commit: null, changes: null }));
-      else context.out(`would take the first snapshot of ${showPath(taken)}\n`);
-      return EXIT.done;
-    }
-    await print(context, taken, { asJson: args.json, listChanges: args['dry-run'] });
-    return taken.result.failed.length > 0 ? EXIT.failed : EXIT.done;
+    if (typeof taken === 'string')
+      return {
+        json: { folder: taken, outcome: 'would-commit', commit: null, changes: null },
+        text: `would take the first snapshot of ${showPath(taken)}\n`,
+      };
+    return report(context, taken, args.json);
   },
 });
 
@@ -134,20 +126,20 @@ function requireDirectory({ cwd }: Context, given: string): string {
   });
 }
 
-async function print(
+async function report(
   context: Context,
   { session, result, isNew }: FolderCapture,
-  { asJson, listChanges }: { readonly asJson: boolean; readonly listChanges: boolean },
-): Promise<void> {
+  asJson: boolean,
+): Promise<Report> {
   const { repository, record } = session;
-  if (asJson) {
-    const { commit } = result;
-    const tree = commit === undefined ? undefined : await resolveObject(repository.git, `${commit}^{tree}`);
-    const folder = record.checkout ?? record.sandbox;
-    context.out(json({ folder, ...autocommitJson(record, result), tree: tree ?? null }));
-    return;
+  const { commit } = result;
+  if (isNew && !asJson) {
+    printProblems(context, record, result);
+    const text = `${record.session_id}: first snapshot, ${shortOid(commit ?? '')}\n`;
+    return { text, failed: result.failed.length > 0 };
   }
-  if (!isNew) return printAutocommit(context, record, result, { quietIfUnchanged: false, listChanges });
-  printProblems(context, record, result);
-  context.out(`${record.session_id}: first snapshot, ${shortOid(result.commit ?? '')}\n`);
+  const tree = asJson && commit && (await resolveObject(repository.git, `${commit}^{tree}`));
+  const captured = reportAutocommit(context, record, result, { json: asJson });
+  const folder = record.checkout ?? record.sandbox;
+  return { ...captured, json: { folder, ...autocommitJson(record, result), tree: tree || null } };
 }

@@ -1,18 +1,58 @@
-/** Writes the shim: the script for `agt shim install`, and the git of commands that `agt session run` starts. */
-import { readlinkSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+/**
+ * The shim: the script named `git` that `agt shim install` writes, and the git of commands that `agt session run`
+ * starts.
+ */
+import { readlinkSync, renameSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { globalConfigPath, toSettings } from '../config/settings.ts';
 import { makeDirectories } from '../disk/make-directories.ts';
-import { readIfThere } from '../disk/read-file.ts';
+import { readIfThere, readRegularFile, statOrUndefined } from '../disk/read-file.ts';
 import { AgtError, attempt } from '../errors.ts';
-import { firstGitIsAgt, ownFiles } from '../git/run/find-git.ts';
+import { firstGitIsAgt, ownFiles, SHIM_MARK } from '../git/run/find-git.ts';
 import { gitText } from '../git/run/git.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import { shimText } from '../gitmode/shim/shim.ts';
 import { binDirectory } from '../layout.ts';
+import type { Finding } from '../maintenance/doctor/finding.ts';
 import { ownCommand, packed } from '../process/invocation.ts';
 import { type Context, gitForShim } from './context.ts';
-import { frontIn, writeFront } from './front/write-front.ts';
-import { linkPath } from './installed-shim.ts';
+import { frontIn, writeFront, writeScript } from './front/write-front.ts';
+
+/** The directory beside the script that holds a link to agt. The link is named git, so agt starts in git mode. */
+const LINK_DIRECTORY = '.agt';
+
+/** The mark is in the first lines of the script. */
+const MARK_BYTES = 256;
+
+export function linkPath(shimDirectory: string): string {
+  return join(shimDirectory, LINK_DIRECTORY, 'git');
+}
+
+export function isShim(path: string): boolean {
+  const head = attempt(() => readRegularFile(path).toString('latin1', 0, MARK_BYTES));
+  return head?.includes(SHIM_MARK) === true; // what is unreadable is no script
+}
+
+/** A note if the first git on PATH is a shim older than agt or the settings. Such a shim works, but slowly. */
+export function findOutdatedShim(env: NodeJS.ProcessEnv, settingsFile: string | undefined): Finding[] {
+  const shim = (env['PATH'] ?? '')
+    .split(delimiter)
+    .map((dir) => join(dir, 'git'))
+    .find((path) => statOrUndefined(path)?.isFile());
+  if (shim === undefined || !isShim(shim)) return [];
+  const written = statSync(shim).mtimeMs;
+  const sources = [linkPath(dirname(shim)), ...(settingsFile === undefined ? [] : [settingsFile])];
+  const newer = sources.find((path) => (statOrUndefined(path)?.mtimeMs ?? 0) > written);
+  if (newer === undefined) return [];
+  return [
+    {
+      level: 'note',
+      about: shim,
+      problem: `the shim is older than ${newer}, so every git command starts agt`,
+      mend: `agt shim install --dir ${shellQuote(dirname(shim))}`,
+    },
+  ];
+}
 
 export async function shimScript(dir: string, context: Context): Promise<string> {
   const git = await gitForShim(context);
@@ -51,22 +91,11 @@ export async function gitDirectory(context: Context, bin?: string): Promise<stri
 function linkExecutable(link: string): void {
   const [own] = ownFiles();
   if (own === undefined) throw new AgtError('cannot find the agt executable');
-  if (targetOf(link) === resolve(own)) return;
+  if (attempt(() => readlinkSync(link)) === resolve(own)) return;
   makeDirectories(dirname(link));
   // Another agt may do the same at the same time.
   const temporary = `${link}.${process.pid}.tmp`;
   rmSync(temporary, { force: true });
   symlinkSync(resolve(own), temporary);
   renameSync(temporary, link);
-}
-
-function targetOf(link: string): string | undefined {
-  return attempt(() => readlinkSync(link));
-}
-
-/** Other processes see the old script or the new one, never a part. */
-function writeScript(path: string, text: string): void {
-  const temporary = `${path}.${process.pid}`;
-  writeFileSync(temporary, text, { mode: 0o755 });
-  renameSync(temporary, path);
 }
