@@ -54,45 +54,32 @@ export interface Landable {
   readonly newer: ReadonlySet<string>;
 }
 
+export interface LandingChange extends LandingTarget {
+  readonly changes: readonly DiffEntry[];
+  /** New files that the sandbox does not track, one byte per character; undefined if agt was killed since. */
+  readonly untracked?: readonly string[];
+  /** Changed paths that stay out, readable. */
+  readonly leftOut: readonly string[];
+  /** Before hooks and editor; undefined if the commits keep theirs, or agt was killed since. */
+  readonly message: string | undefined;
+  readonly warnings: readonly string[];
+}
+
 /** How the branch is to change. */
-export interface LandingPlan {
-  readonly target: LandingTarget;
+export interface LandingPlan extends LandingChange {
   /** The tree of the branch afterwards. */
   readonly tree: string;
   readonly parents: readonly string[];
-  /** The draft of the message; undefined if the commits are made already. */
-  readonly message: string | undefined;
   /** The last of the commits that are made already. */
   readonly commit: string | undefined;
   /** A commit of the content of the sandbox; undefined if the branch gets that commit, or only some of its work. */
   readonly source: string | undefined;
-  readonly changes: readonly DiffEntry[];
-  /** New files that the sandbox does not track, one byte per character. */
-  readonly untracked: readonly string[];
-  /** Changed paths that stay out, readable. */
-  readonly leftOut: readonly string[];
-  readonly warnings: readonly string[];
-}
-
-export interface LandingChange {
-  /** A full name. */
-  readonly onto: string;
-  /** The tip of the branch before. */
-  readonly from: string;
-  readonly worktree: string | undefined;
-  readonly changes: readonly DiffEntry[];
-  /** See LandingPlan; undefined if agt was killed since. */
-  readonly untracked?: readonly string[];
-  readonly leftOut: readonly string[];
-  /** As it was before hooks and editor; undefined if the commits keep theirs, or agt was killed since. */
-  readonly message: string | undefined;
 }
 
 /** The branch has moved. */
 export interface Landing extends LandingChange {
   readonly record: SessionRecord;
   readonly commit: string;
-  readonly warnings: readonly string[];
 }
 
 export interface AcceptResult extends LandingChange {
@@ -103,17 +90,4 @@ export interface AcceptResult extends LandingChange {
   readonly kept: boolean;
   /** The session has ended, but the user's own work could not be put back. */
   readonly trouble?: AgtError | undefined;
-  readonly warnings: readonly string[];
-}
-
-export function changeOf({ target, changes, untracked, leftOut, message }: LandingPlan): LandingChange {
-  return {
-    onto: target.ref,
-    from: target.tip,
-    worktree: target.worktree,
-    changes,
-    untracked,
-    leftOut,
-    message,
-  };
 }

@@ -12,7 +12,7 @@ import { requireAllowed, unfinishedError } from '../session/operation.ts';
 import { refuseRunning } from '../session/owner.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
-import { type AcceptRequest, type AcceptResult, changeOf, type Landing } from './accept-request.ts';
+import type { AcceptRequest, AcceptResult, Landing, LandingPlan } from './accept-request.ts';
 import { endSession, finishEarlier } from './end-session.ts';
 import { land } from './land.ts';
 import { BranchMoved } from './move-branch.ts';
@@ -21,7 +21,7 @@ import { planLanding } from './plan-landing.ts';
 import { requireSettled } from './sandbox-content.ts';
 import { findTarget } from './target.ts';
 import { refuseUsersIgnored } from './users-side.ts';
-import { withWorkbench } from './workbench.ts';
+import { type Workbench, withWorkbench } from './workbench.ts';
 
 const WAY_OUT = 'let the session go on: --keep';
 
@@ -70,25 +70,31 @@ async function mergeAndLand(
 ): Promise<Landing> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await attemptToLand(session, record, request);
+      const newer = new Set<string>(); // agt has just captured everything
+      return await withPlan(session.repository, record, request, newer, (plan, bench) =>
+        land(session, record, plan, { bench, request }),
+      );
     } catch (error) {
       if (!(error instanceof BranchMoved) || attempt === ATTEMPTS) throw error;
     }
   }
 }
 
-async function attemptToLand(
-  session: LockedSession,
+/** Merges with the branch as it is now. `newer`: see Landable. */
+async function withPlan<T>(
+  repository: Repository,
   record: SessionRecord,
   request: AcceptRequest,
-): Promise<Landing> {
-  const { repository } = session;
+  newer: ReadonlySet<string>,
+  action: (plan: LandingPlan, bench: Workbench) => Promise<T>,
+): Promise<T> {
   const target = await findTarget(repository, record, request.onto);
-  return withWorkbench(repository, { ref: target.ref, dryRun: false }, async (bench) => {
-    const newer = new Set<string>(); // agt has just captured everything
+  const { onto: ref, worktree } = target;
+  return withWorkbench(repository, { ref, dryRun: request.dryRun }, async (bench) => {
     const plan = await planLanding(repository, record, { target, bench, request, newer });
     await refuseUsersIgnored(repository, record, plan.changes);
-    return land(session, record, plan, { bench, request });
+    if (worktree !== undefined) await refuseOverlap(inDirectory(repository.git, worktree), plan.changes);
+    return action(plan, bench);
   });
 }
 
@@ -102,14 +108,12 @@ async function previewAccept(
   if (!request.keep)
     await requireRemovable(repository, record, { force: false, now: request.now, wayOut: WAY_OUT });
   const newer = await changedSince(repository, record, request.now);
-  const target = await findTarget(repository, record, request.onto);
-  return withWorkbench(repository, { ref: target.ref, dryRun: true }, async (bench) => {
-    const plan = await planLanding(repository, record, { target, bench, request, newer });
-    await refuseUsersIgnored(repository, record, plan.changes);
-    const { worktree } = target;
-    if (worktree !== undefined) await refuseOverlap(inDirectory(repository.git, worktree), plan.changes);
-    return { ...changeOf(plan), record, commit: undefined, kept: request.keep, warnings: plan.warnings };
-  });
+  return withPlan(repository, record, request, newer, async (plan) => ({
+    ...plan,
+    record,
+    commit: undefined,
+    kept: request.keep,
+  }));
 }
 
 /** The acceptance itself makes a snapshot of it first. */

@@ -2,6 +2,7 @@
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, isAgtError } from '../errors.ts';
 import { landedRef } from '../filter/agent-refs.ts';
+import { diffTrees } from '../git/objects/raw-diff.ts';
 import { FSYNC_ARGS, gitText, inDirectory } from '../git/run/git.ts';
 import { planRemoval, removeLocked } from '../lifecycle/remove.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -13,7 +14,6 @@ import { captureSession } from '../workspace/capture-session.ts';
 import type { AcceptResult, Landing } from './accept-request.ts';
 import { runHook } from './hooks.ts';
 import { settleMove } from './recover.ts';
-import { diffTrees } from './sandbox-content.ts';
 
 /** Records the landing and removes the sandbox. An agent that went on working keeps its session. */
 export async function endSession(session: LockedSession, landing: Landing, now: Date): Promise<AcceptResult> {
@@ -99,33 +99,25 @@ export async function finishEarlier(
     session.write(before);
     return { record: before, result: undefined };
   }
-  const landing = { ...(await landingOf(session, record, move)), record };
+  const landing = { ...(await changeOf(session.repository, move, EARLIER)), record };
   return { record, result: await endSession(session, landing, now) };
 }
 
 const EARLIER =
   'an earlier agt was killed after it had moved the branch: the message and the files are of that one';
 
-async function landingOf(
-  { repository }: LockedSession,
-  record: SessionRecord,
-  { onto, from, to = '', worktree }: BranchMove,
-): Promise<Landing> {
-  const changes = await diffTrees(repository.git, from, to);
-  return {
-    record,
-    onto,
-    from,
-    worktree,
-    changes,
-    leftOut: [],
-    message: undefined,
-    commit: to,
-    warnings: [EARLIER],
-  };
-}
-
 const BEFORE = 'it was accepted before: nothing has changed now';
+
+/** What only the agt knew that made the commit is lost. */
+async function changeOf(
+  { git }: Repository,
+  { onto, from, to = '', worktree }: Omit<BranchMove, 'tree' | 'keep'>,
+  warning: string,
+) {
+  const changes = await diffTrees(git, from, to);
+  const unknown = { leftOut: [], message: undefined };
+  return { ...unknown, onto, from, worktree, changes, commit: to, warnings: [warning] };
+}
 
 /** For an acceptance of which only the removal was left, or nothing. */
 async function landedResult(
@@ -133,11 +125,9 @@ async function landedResult(
   record: SessionRecord,
   warning: string,
 ): Promise<AcceptResult> {
-  const { commit = '', from = '', onto = '' } = record.landed ?? {};
-  const changes = await diffTrees(session.repository.git, from, commit);
-  const ended = session.read() ?? record;
-  const unknown = { worktree: undefined, leftOut: [], message: undefined, warnings: [warning] };
-  return { ...unknown, record: ended, onto, from, changes, commit, kept: false };
+  const { commit: to = '', from = '', onto = '' } = record.landed ?? {};
+  const change = await changeOf(session.repository, { onto, from, to }, warning);
+  return { ...change, worktree: undefined, record: session.read() ?? record, kept: false };
 }
 
 /** For agt doctor: an acceptance that had moved the branch ends; any other is undone. */

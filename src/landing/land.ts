@@ -2,16 +2,14 @@
 import { failurePoint } from '../disk/failure-point.ts';
 import { EXIT, isAgtError } from '../errors.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
-import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from '../session/lock.ts';
 import { begin } from '../session/operation.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { BranchMove } from '../session/state.ts';
-import { type AcceptRequest, changeOf, type Landing, type LandingPlan } from './accept-request.ts';
+import type { AcceptRequest, Landing, LandingPlan } from './accept-request.ts';
 import { hasHook, requireHook } from './hooks.ts';
 import { makeCommit } from './make-commit.ts';
 import { bringAlong, moveBranch } from './move-branch.ts';
-import { refuseOverlap } from './overlap.ts';
 import { settleMove } from './recover.ts';
 import type { Workbench } from './workbench.ts';
 
@@ -27,36 +25,20 @@ export async function land(
   plan: LandingPlan,
   { bench, request }: Tools,
 ): Promise<Landing> {
-  const { repository } = session;
-  const { worktree, tip: from, ref: onto } = plan.target;
-  const git = worktree === undefined ? bench.git : inDirectory(repository.git, worktree);
-  if (worktree !== undefined) await refuseOverlap(git, plan.changes);
-  const commit = () => commitOf(git, bench, plan, request);
+  const { onto, from, tree, worktree, source } = plan;
+  const git = worktree === undefined ? bench.git : inDirectory(session.repository.git, worktree);
   const checksFiles = request.verify && plan.commit === undefined && (await hasHook(git, 'pre-merge-commit'));
   const warnings = [...plan.warnings];
   if (checksFiles && worktree === undefined)
     warnings.push('the pre-merge-commit hook did not run, because no worktree has the branch checked out');
-  const hookFirst = checksFiles && worktree !== undefined;
-  const place = worktree === undefined ? {} : { worktree };
-  const source = plan.source === undefined ? {} : { source: plan.source };
-  const move: BranchMove = { onto, from, tree: plan.tree, ...place, keep: request.keep, ...source };
-  const made = hookFirst ? undefined : await commit();
-  const to = await carryOut(
-    session,
-    record,
-    { ...move, ...(made === undefined ? {} : { to: made }) },
-    async (follow) => {
-      await follow.run();
-      await requireHook(git, 'pre-merge-commit', [], { GIT_EDITOR: ':' });
-      return commit();
-    },
-  );
-  return {
-    ...changeOf(plan),
-    record: { ...record, intent: { operation: 'accept', ...move, to } },
-    commit: to,
-    warnings,
-  };
+  const commit = () => commitOf(git, bench, plan, request);
+  const to = checksFiles && worktree !== undefined ? undefined : await commit();
+  const intent = { operation: 'accept', onto, from, to, tree, worktree, keep: request.keep, source } as const;
+  const landed = await carryOut(session, record, intent, async () => {
+    await requireHook(git, 'pre-merge-commit', [], { GIT_EDITOR: ':' });
+    return commit();
+  });
+  return { ...plan, ...landed, warnings };
 }
 
 async function commitOf(
@@ -70,70 +52,55 @@ async function commitOf(
   return makeCommit(git, bench, { tree, parents, message, source, edit, verify });
 }
 
+type MoveIntent = BranchMove & { readonly operation: 'accept' | 'unaccept' };
+
 /**
- * Moves worktree and branch. `makeCommit` is for a move without a commit: it brings the worktree along first, because a
- * hook checks the files before there is a commit. Returns the commit.
+ * Moves worktree and branch. `makeCommit` is for a move without a commit: the worktree follows before it, because a hook
+ * checks the files before there is a commit.
  */
-async function carryOut(
+export async function carryOut(
   session: LockedSession,
   record: SessionRecord,
-  move: BranchMove,
-  makeCommit: (follow: Follow) => Promise<string>,
-): Promise<string> {
+  begun: MoveIntent,
+  makeCommit?: () => Promise<string>,
+): Promise<{ readonly record: SessionRecord; readonly commit: string }> {
   const { repository } = session;
-  begin(session, record, { operation: 'accept', ...move });
-  const follow = new Follow(repository, move);
-  let moving = move;
-  try {
-    const to = move.to ?? (await makeCommit(follow));
-    moving = { ...move, to };
-    if (move.to === undefined) session.write({ ...record, intent: { operation: 'accept', ...moving } });
-    await moveWith(repository, { ...moving, to }, `agt accept: ${record.session_id}`, follow);
-    return to;
-  } catch (error) {
-    // The branch may have moved although git reported a failure.
-    if (follow.hasBegun && (await settleMove(repository, moving)) && moving.to !== undefined)
-      return moving.to;
-    session.write(record);
-    throw error;
-  }
-}
-
-/** Brings the worktree along, once. */
-export class Follow {
-  /** The worktree may have changed: git can fail in the middle, as when a filter fails. */
-  hasBegun = false;
-  private isDone = false;
-  private readonly repository: Repository;
-  private readonly move: BranchMove;
-
-  constructor(repository: Repository, move: BranchMove) {
-    this.repository = repository;
-    this.move = move;
-  }
-
-  async run(): Promise<void> {
-    const { worktree, from, tree } = this.move;
-    if (worktree === undefined || this.isDone) return;
-    this.hasBegun = true;
-    await bringAlong(inDirectory(this.repository.git, worktree), from, tree).catch((error: unknown) => {
+  const { onto: ref, from, worktree, tree } = begun;
+  let intent = begun;
+  let written = begin(session, record, intent);
+  // The worktree may have changed: git can fail in the middle, as when a filter fails.
+  let hasBegun = false;
+  let isDone = false;
+  const follow = async () => {
+    if (worktree === undefined || isDone) return;
+    hasBegun = true;
+    await bringAlong(inDirectory(repository.git, worktree), from, tree).catch((error: unknown) => {
       // Somebody else has the lock of the index: git had not begun.
-      this.hasBegun = !(isAgtError(error) && error.exitCode === EXIT.busy);
+      hasBegun = !(isAgtError(error) && error.exitCode === EXIT.busy);
       throw error;
     });
-    this.isDone = true;
+    isDone = true;
     failurePoint('landing: worktree brought along');
+  };
+  try {
+    if (intent.to === undefined && makeCommit !== undefined) {
+      await follow();
+      intent = { ...intent, to: await makeCommit() };
+      written = { ...written, intent };
+      session.write(written);
+    }
+    const { operation, to = '' } = intent;
+    const reason = `agt ${operation}: ${record.session_id}`;
+    await moveBranch(repository, worktree, { ref, from, to, reason }, async () => {
+      failurePoint('landing: branch locked');
+      await follow();
+    });
+  } catch (error) {
+    // The branch may have moved although git reported a failure.
+    if (!hasBegun || !(await settleMove(repository, intent))) {
+      session.write(record);
+      throw error;
+    }
   }
-}
-
-export async function moveWith(
-  repository: Repository,
-  { onto: ref, from, to, worktree }: BranchMove & { readonly to: string },
-  reason: string,
-  follow: Follow,
-): Promise<void> {
-  await moveBranch(repository, worktree, { ref, from, to, reason }, async () => {
-    failurePoint('landing: branch locked');
-    await follow.run();
-  });
+  return { record: written, commit: intent.to ?? '' };
 }

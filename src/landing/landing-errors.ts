@@ -10,13 +10,13 @@ const LISTED = 20;
 
 export function conflictError(
   { session_id: id, user_branch: userBranch }: SessionRecord,
-  { ref }: LandingTarget,
+  { onto }: LandingTarget,
   conflicts: readonly Conflict[],
   isPicked = false,
 ): AgtError {
-  const branch = shortBranch(ref);
+  const branch = shortBranch(onto);
   const files = conflicts.length === 1 ? '1 file' : `${conflicts.length} files`;
-  const from = ref === userBranch ? '' : ` --from ${branch}`;
+  const from = onto === userBranch ? '' : ` --from ${branch}`;
   const more = conflicts.length > LISTED ? [`and ${conflicts.length - LISTED} more`] : [];
   return new AgtError(`session "${id}" conflicts with "${branch}" in ${files}, and nothing has changed`, {
     hints: [
@@ -36,8 +36,8 @@ export function onlyFailedCalls({ session_id: id }: SessionRecord, paths: readon
 }
 
 /** `--commits` was given. */
-export function nothingPicked({ session_id: id }: SessionRecord, { ref }: LandingTarget): AgtError {
-  return new AgtError(`nothing to accept: these commits and steps change nothing in "${shortBranch(ref)}"`, {
+export function nothingPicked({ session_id: id }: SessionRecord, { onto }: LandingTarget): AgtError {
+  return new AgtError(`nothing to accept: these commits and steps change nothing in "${shortBranch(onto)}"`, {
     hints: [`see what the session has: agt session log ${id} --stat, and: agt session diff ${id} --base`],
   });
 }
@@ -59,8 +59,8 @@ export function onlyHidden({ session_id: id }: SessionRecord, paths: readonly st
   );
 }
 
-export function nothingToAccept({ session_id: id }: SessionRecord, { ref }: LandingTarget): AgtError {
-  return new AgtError(`nothing to accept: "${shortBranch(ref)}" has all work of session "${id}"`, {
+export function nothingToAccept({ session_id: id }: SessionRecord, { onto }: LandingTarget): AgtError {
+  return new AgtError(`nothing to accept: "${shortBranch(onto)}" has all work of session "${id}"`, {
     hints: [`end the session: agt session remove ${id}`],
   });
 }

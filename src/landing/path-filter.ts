@@ -1,9 +1,8 @@
 /** Leaves out changed paths that the user does not want. */
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
-import type { DiffEntry } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
-import { diffTrees } from './sandbox-content.ts';
 import type { Workbench } from './workbench.ts';
 
 interface Patterns {
@@ -26,7 +25,7 @@ export async function choosePaths(
   if (include.length === 0 && exclude.length === 0) return { tree, leftOut: [] };
   const { git } = bench;
   const wanted = await matcher({ include, exclude });
-  const changes = await diffTrees(git, base, tree, {});
+  const changes = await diffTrees(git, base, tree);
   for (const pattern of exclude) {
     const excludes = await matcher({ include: [pattern], exclude: [] });
     if (changes.some(({ path }) => excludes(displayPath(path)))) continue;
@@ -41,7 +40,7 @@ export async function choosePaths(
     });
   }
   const chosen = await leaveOut(bench, tree, left);
-  const taken = await diffTrees(git, base, chosen.tree, {});
+  const taken = await diffTrees(git, base, chosen.tree);
   if (taken.length !== changes.length - left.length) {
     throw new AgtError('the patterns take only a part of a file that became a directory, or the reverse', {
       hints: ['change the patterns so that they match all of it or nothing'],
@@ -57,7 +56,7 @@ export async function leaveOut(
   left: readonly DiffEntry[],
 ): Promise<Choice> {
   if (left.length === 0) return { tree, leftOut: [] };
-  const edits = left.map(({ path, before }): IndexEdit => [path, before && `${before.mode} ${before.oid}`]);
+  const edits = left.map(({ path, before }): IndexEdit => [path, entryOf(before)]);
   return {
     tree: await editTree(withIndex(git, index), { tree }, edits),
     leftOut: left.map(({ path }) => displayPath(path)),

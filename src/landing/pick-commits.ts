@@ -1,6 +1,7 @@
 /** `--commits`: takes some commits of the agent onto the branch, or some steps that snapshots record, in memory. */
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
+import { diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../session/record.ts';
@@ -12,7 +13,6 @@ import { conflictError, nothingPicked } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
 import { mergeWithBase } from './merge-in-memory.ts';
 import { withTrailer } from './message.ts';
-import { diffTrees } from './sandbox-content.ts';
 import { ownChangesOf, treesOfStep } from './snapshot-step.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 
@@ -28,7 +28,7 @@ export async function pickCommits(
     picks.flatMap((pick) => (typeof pick === 'string' ? pick : [])),
   );
   const { steps, untracked, leftOut } = await stepsOf(repository, record, picks, request);
-  let tip = target.tip;
+  let tip = target.from;
   for (const pick of picks) {
     const { base, theirs } =
       typeof pick === 'string'
@@ -39,11 +39,11 @@ export async function pickCommits(
     const isEmpty = (await resolveObject(git, `${tip}^{tree}`)) === merged.tree;
     if (!isEmpty) tip = await copyOf(repository, git, record, { pick, tree: merged.tree, parent: tip });
   }
-  if (tip === target.tip) throw nothingPicked(record, target);
+  if (tip === target.from) throw nothingPicked(record, target);
   const tree = await gitText(git, ['rev-parse', `${tip}^{tree}`]);
-  const changes = await diffTrees(git, target.tip, tip);
+  const changes = await diffTrees(git, target.from, tip);
   return {
-    target,
+    ...target,
     tree,
     parents: [],
     message: undefined,

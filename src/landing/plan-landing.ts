@@ -2,6 +2,7 @@
 import { displayPath } from '../disk/path-bytes.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
+import { diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitText, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
@@ -21,7 +22,7 @@ import { draftMessage } from './message.ts';
 import { choosePaths, leaveOut } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
 import { isAncestor } from './recover.ts';
-import { diffTrees, mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
+import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
 import type { LandingTarget } from './target.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
@@ -40,9 +41,9 @@ export async function planLanding(
     ? { tree: content.tree, leftOut: [] }
     : await withoutFailedCalls(repository, record, bench, content, landable.newer);
   const landed = await landedSource(git, record, target, content.head);
-  const base = landed ?? (await mergeBase(git, target.tip, content.head));
+  const base = landed ?? (await mergeBase(git, target.from, content.head));
   const chosen = await choosePaths(bench, { base, tree: calls.tree }, request);
-  const added = await diffTrees(git, base, chosen.tree, {});
+  const added = await diffTrees(git, base, chosen.tree);
   const untracked = request.committedOnly ? [] : await untrackedAmong(repository, record, added);
   const unwanted = await untrackedToLeaveOut(repository, record, untracked, request);
   const { isUsers } = await usersOwn(repository, record);
@@ -51,10 +52,10 @@ export async function planLanding(
   const theirs = await commitToMerge(repository, record, { ...content, tree }, landable);
   const merged =
     landed === undefined
-      ? await mergeInMemory(bench, target.tip, theirs)
-      : await mergeWithBase(bench, { base: landed, ours: target.tip, theirs });
+      ? await mergeInMemory(bench, target.from, theirs)
+      : await mergeWithBase(bench, { base: landed, ours: target.from, theirs });
   if (merged.conflicts !== undefined) throw conflictError(record, target, merged.conflicts);
-  const changes = await diffTrees(git, target.tip, merged.tree, {});
+  const changes = await diffTrees(git, target.from, merged.tree);
   if (changes.length === 0) {
     if (calls.leftOut.length > 0) throw onlyFailedCalls(record, calls.leftOut);
     if (leftOut.length === 0) throw nothingToAccept(record, target);
@@ -62,7 +63,7 @@ export async function planLanding(
   }
   const commits = await commitsBetween(
     git,
-    [target.tip, ...(landed === undefined ? [] : [landed])],
+    [target.from, ...(landed === undefined ? [] : [landed])],
     content.head,
   );
   if (request.keepCommits) {
@@ -70,9 +71,9 @@ export async function planLanding(
     refuseHidden(added, new Set(added.filter(isUsers).map(({ path }) => path)));
   }
   return {
-    target,
+    ...target,
     tree: merged.tree,
-    parents: [target.tip, ...(request.keepCommits ? [theirs] : [])],
+    parents: [target.from, ...(request.keepCommits ? [theirs] : [])],
     message: await draftMessage(repository, record, commits, request),
     commit: undefined,
     source: request.keepCommits ? undefined : theirs,
@@ -113,13 +114,13 @@ function readable({ uncommitted }: SandboxContent): string[] {
 export async function landedSource(
   git: Git,
   { landed }: SessionRecord,
-  { ref, tip }: Pick<LandingTarget, 'ref' | 'tip'>,
+  { onto, from }: Pick<LandingTarget, 'onto' | 'from'>,
   head: string,
 ): Promise<string | undefined> {
-  if (landed?.source === undefined || landed.onto !== ref) return undefined;
+  if (landed?.source === undefined || landed.onto !== onto) return undefined;
   const { source, commit } = landed;
   if ((await resolveObject(git, `${source}^{commit}`)) === undefined) return undefined;
-  const isOnBranch = await isAncestor(git, commit, tip);
+  const isOnBranch = await isAncestor(git, commit, from);
   return isOnBranch && !(await isAncestor(git, commit, head)) ? source : undefined;
 }
 

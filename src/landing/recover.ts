@@ -10,7 +10,7 @@ import { AgtError, errorCode } from '../errors.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { LINK, SUBMODULE } from '../git/modes.ts';
-import type { DiffEntry } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editIndex, type IndexEdit } from '../git/objects/scratch-index.ts';
 import {
   fieldsOf,
@@ -25,7 +25,6 @@ import {
 import { withUsersPrograms } from '../git/run/programs.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { BranchMove } from '../session/state.ts';
-import { diffTrees } from './sandbox-content.ts';
 
 /** Whether the branch has moved. If not, the worktree is as it was before, but for later changes by the user. */
 export async function settleMove(repository: Repository, move: BranchMove): Promise<boolean> {
@@ -59,7 +58,7 @@ async function hasCheckedOut(git: Git, worktree: string, ref: string): Promise<b
 async function bringBack(git: Git, { from, tree }: BranchMove, places: readonly string[]): Promise<void> {
   const gitDir = await gitText(git, ['rev-parse', '--absolute-git-dir']);
   await breakStaleLocks([`${gitDir}/index.lock`], async () => [...places, gitDir]);
-  const changes = await diffTrees(git, from, tree, { objects: {} });
+  const changes = await diffTrees(git, from, tree);
   // If git has written the index, it can go back as it went. It refuses if the user has changed such a file since.
   await runGit(git, ['read-tree', '-m', '-u', tree, from], { detached: true });
   await undoFiles(git, changes);
@@ -77,11 +76,8 @@ async function undoFiles(git: Git, changes: readonly DiffEntry[]): Promise<void>
   );
   for (const change of newFirst) {
     const entry = indexed.get(change.path);
-    const isOld =
-      entry === (change.before === undefined ? undefined : `${change.before.mode} ${change.before.oid}`);
-    const isNew =
-      entry === (change.after === undefined ? undefined : `${change.after.mode} ${change.after.oid}`);
-    if (!(isOld || isNew) || !(await isDebris(git, change))) continue;
+    const isKnown = [change.before, change.after].some((version) => entryOf(version) === entry);
+    if (!isKnown || !(await isDebris(git, change))) continue;
     touched.push(change);
     try {
       if (change.before === undefined) removeFile(git.cwd, change.path);
@@ -130,9 +126,7 @@ async function isDebris(git: Git, { path, before, after }: DiffEntry): Promise<b
 }
 
 async function restoreIndexEntries(git: Git, changes: readonly DiffEntry[]): Promise<void> {
-  const edits = changes.map(
-    ({ path, before }): IndexEdit => [path, before && `${before.mode} ${before.oid}`],
-  );
+  const edits = changes.map(({ path, before }): IndexEdit => [path, entryOf(before)]);
   const [first] = changes;
   await editIndex(git, edits, (first?.before ?? first?.after)?.oid.length ?? 0);
 }

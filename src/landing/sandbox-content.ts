@@ -5,21 +5,15 @@ import { AgtError } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { SUBMODULE } from '../git/modes.ts';
-import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
-import {
-  addAll,
-  copyIndex,
-  editTree,
-  type IndexEdit,
-  withIndex,
-  writeTree,
-} from '../git/objects/scratch-index.ts';
-import { type Git, gitAnswer, gitBytes, gitFailed, gitText, inDirectory } from '../git/run/git.ts';
+import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
+import { addAll, copyIndex, writeTree } from '../git/objects/scratch-index.ts';
+import { type Git, gitAnswer, gitFailed, gitText, inDirectory } from '../git/run/git.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { sandboxHead } from '../session/sandbox.ts';
 import { requireReadableSandbox } from '../session/sandbox-place.ts';
+import { leaveOut } from './path-filter.ts';
 import { refuseOperation } from './target.ts';
 import { usersOwn } from './users-side.ts';
 import type { Workbench } from './workbench.ts';
@@ -84,12 +78,10 @@ async function uncommittedWork(
 ): Promise<Omit<SandboxContent, 'head'>> {
   const { isUsers, emptyRepositories } = await usersOwn(repository, record);
   const tree = await treeOfFiles(inDirectory(repository.git, record.sandbox), bench, emptyRepositories);
-  const changes = await diffTrees(bench.git, head, tree, {});
+  const changes = await diffTrees(bench.git, head, tree);
   const users = changes.filter(isUsers);
-  if (users.length === 0) return { tree, uncommitted: changes };
-  const edits = users.map(({ path, before }): IndexEdit => [path, before && `${before.mode} ${before.oid}`]);
-  const own = await editTree(withIndex(bench.git, bench.index), { tree }, edits);
-  return { tree: own, uncommitted: changes.filter((change) => !isUsers(change)) };
+  const own = await leaveOut(bench, tree, users);
+  return { tree: own.tree, uncommitted: changes.filter((change) => !isUsers(change)) };
 }
 
 async function treeOfFiles(
@@ -104,18 +96,6 @@ async function treeOfFiles(
   if (empty !== undefined) throw hasRepositories([empty]);
   if (added.exitCode !== 0) throw gitFailed(['add'], added);
   return writeTree(index);
-}
-
-/** Files that differ; paths hold one byte per character. */
-export async function diffTrees(
-  git: Git,
-  from: string,
-  to: string,
-  { objects = {} }: Partial<Pick<Workbench, 'objects'>> = {},
-): Promise<DiffEntry[]> {
-  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--numstat', from, to];
-  const output = await gitBytes(git, args, { env: objects });
-  return parseRawDiff(output.toString('latin1'), (path) => path).get('') ?? [];
 }
 
 /** git would store only the name of the commit of a repository inside the sandbox, and its files would be lost. */

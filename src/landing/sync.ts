@@ -10,6 +10,7 @@ import { AgtError } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
+import { diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitAnswer, gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
@@ -21,10 +22,12 @@ import { readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { captureSession } from '../workspace/capture-session.ts';
-import { commitsBetween } from './plan-landing.ts';
-import { conflictsOfSync } from './preview-sync.ts';
-import { syncLanded } from './sync-landed.ts';
+import { type Merged, mergeInMemory, mergeWithBase, plainCommit } from './merge-in-memory.ts';
+import { refuseInTheWay, refuseOverlap } from './overlap.ts';
+import { commitsBetween, landedSource } from './plan-landing.ts';
+import { readSandbox } from './sandbox-content.ts';
 import { refuseOperation, unmergedPaths } from './target.ts';
+import { type Workbench, withWorkbench } from './workbench.ts';
 
 export interface SyncRequest {
   readonly rebase: boolean;
@@ -58,8 +61,8 @@ export async function syncSession(
 ): Promise<SyncResult> {
   if (request.dryRun) {
     const plan = await planSync(repository, record, request);
-    if (plan.commits === 0 || (await goOnFromLanded(repository, record, plan, true))) return plan;
-    return { ...plan, conflicts: await conflictsOfSync(repository, record, plan) };
+    if (plan.commits === 0) return plan;
+    return { ...plan, conflicts: (await previewSync(repository, record, plan)).conflicts };
   }
   const found = readRecord(repository, record.session_id) ?? record;
   if (found.intent?.operation === 'sync') await finishSync(repository, found);
@@ -81,12 +84,11 @@ async function sync(
   await breakLocks(session.repository, record);
   const { now } = request;
   const captured = await captureSession(session, record, { now, label: 'before sync' });
-  // Both may refuse, so agt tries them before the intent is written. git would replace a repository in the sandbox.
-  const goesOn = await goOnFromLanded(session.repository, record, plan, true);
-  if (!goesOn) await conflictsOfSync(session.repository, record, plan);
+  // Either way may be refused, so agt tries it before the intent is written. git would replace a repository in the sandbox.
+  const { goesOn } = await previewSync(session.repository, record, plan);
   const begun = begin(session, record, { operation: 'sync', snapshot: captured.commit ?? '' });
   const git = inDirectory(session.repository.git, record.sandbox);
-  const isDone = goesOn && (await goOnFromLanded(session.repository, record, plan, false));
+  const isDone = goesOn && (await syncLanded(session.repository, record, plan, false));
   const exitCode = isDone ? 0 : await runSync(git, plan);
   failurePoint('sync: git has ended');
   if (exitCode !== 0 && (await operationIn(git)) === null) return { ...plan, record: begun, isRefused: true };
@@ -98,18 +100,99 @@ async function sync(
   return { ...plan, record: done, head, conflicts };
 }
 
-async function goOnFromLanded(
+/** In memory. @throws AgtError if something is in the way. */
+async function previewSync(repository: Repository, record: SessionRecord, plan: SyncResult) {
+  const goesOn = await syncLanded(repository, record, plan, true);
+  return { goesOn, conflicts: goesOn ? [] : await conflictsOfSync(repository, record, plan) };
+}
+
+/**
+ * After `accept --keep` the branch has the work of the sandbox, but not as the commits and files that the sandbox has; a
+ * merge of git would find each change twice. Here the sandbox goes on from the tip of the branch, and only the work that
+ * came since stays: uncommitted.
+ *
+ * Whether this was the way to sync. If not, nothing has changed. @throws AgtError if ignored files are in the way.
+ */
+async function syncLanded(
   repository: Repository,
   record: SessionRecord,
   { branch, head }: SyncResult,
   dryRun: boolean,
 ): Promise<boolean> {
-  const ref = record.user_branch;
+  const { git } = repository;
+  const { user_branch: ref } = record;
   if (ref === undefined || shortBranch(ref) !== branch) return false;
+  const sandbox = inDirectory(git, record.sandbox);
   // It would take commits away from another branch.
-  if ((await otherBranch(inDirectory(repository.git, record.sandbox), record)) !== undefined) return false;
-  const tip = await gitText(repository.git, ['rev-parse', '--verify', `${ref}^{commit}`]);
-  return syncLanded(repository, record, { ref, tip, head, dryRun });
+  if ((await otherBranch(sandbox, record)) !== undefined) return false;
+  const tip = await gitText(git, ['rev-parse', '--verify', `${ref}^{commit}`]);
+  const landed = await landedSource(git, record, { onto: ref, from: tip }, head);
+  if (landed === undefined || !(await hasNoCommitsSince(git, landed, head))) return false;
+  return withWorkbench(repository, { ref, dryRun: true }, async (bench) => {
+    const { tree: content } = await readSandbox(repository, record, bench, false);
+    const merged = await mergeWithBase(bench, { base: landed, ours: content, theirs: tip });
+    if (merged.conflicts !== undefined) return false;
+    refuseInTheWay(sandbox, await diffTrees(bench.git, content, merged.tree));
+    if (!dryRun) await goOnFrom(sandbox, bench, { content, merged: merged.tree, tip });
+    return true;
+  });
+}
+
+/** The content that landed is a commit on top of the HEAD of then, or that HEAD itself. */
+async function hasNoCommitsSince(git: Git, landed: string, head: string): Promise<boolean> {
+  return landed === head || (await resolveObject(git, `${landed}^`)) === head;
+}
+
+interface Trees {
+  /** Has the files as they are. */
+  readonly content: string;
+  readonly merged: string;
+  readonly tip: string;
+}
+
+async function goOnFrom(sandbox: Git, { dir, objects }: Workbench, trees: Trees): Promise<void> {
+  // The index in which agt has just added the files: git knows them as unchanged.
+  const env = { ...objects, GIT_INDEX_FILE: join(dir, 'sandbox-index') };
+  await gitText(sandbox, ['read-tree', '-m', '-u', trees.content, trees.merged], { env });
+  failurePoint('sync: files brought along');
+  await gitText(sandbox, ['reset', '--quiet', '--mixed', trees.tip, '--']);
+}
+
+/** The branch that HEAD of the sandbox is on, if it is not the work branch. A merge only adds to it. */
+async function otherBranch(git: Git, { work_branch }: SessionRecord): Promise<string | undefined> {
+  const ref = await gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD']);
+  return ref === undefined || ref === work_branch ? undefined : shortBranch(ref);
+}
+
+/** Returns the paths in conflict. @throws AgtError if uncommitted files of the sandbox would be in the way. */
+async function conflictsOfSync(
+  repository: Repository,
+  record: SessionRecord,
+  { operation, branch, head }: SyncResult,
+): Promise<readonly string[]> {
+  const sandbox = inDirectory(repository.git, record.sandbox);
+  const tip = await gitText(sandbox, ['rev-parse', '--verify', `${branch}^{commit}`]);
+  return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
+    const merged =
+      operation === 'merge' ? await mergeInMemory(bench, head, tip) : await rebaseInMemory(bench, head, tip);
+    // git looks for files in the way before it shows a conflict.
+    await refuseOverlap(sandbox, await diffTrees(bench.git, head, merged.tree));
+    return (merged.conflicts ?? []).map(({ path }) => path);
+  });
+}
+
+/** Copies the commits of `head` that `onto` lacks, as `git rebase` does: no merges, and none that `onto` has as a copy. */
+async function rebaseInMemory(bench: Workbench, head: string, onto: string): Promise<Merged> {
+  const { git } = bench;
+  const args = ['rev-list', '--reverse', '--topo-order', '--no-merges', '--right-only', '--cherry-pick'];
+  const listed = await gitText(git, [...args, `${onto}...${head}`, '--']);
+  let tip = onto;
+  for (const commit of listed.split('\n').filter((line) => line !== '')) {
+    const merged = await mergeWithBase(bench, { base: `${commit}^`, ours: tip, theirs: commit });
+    if (merged.conflicts !== undefined) return merged;
+    tip = await plainCommit(git, merged.tree, [tip]);
+  }
+  return { tree: await gitText(git, ['rev-parse', '--verify', `${tip}^{tree}`]) };
 }
 
 /** @throws AgtError if the sandbox is not ready. */
@@ -147,12 +230,6 @@ async function planSync(
     });
   }
   return { record, branch, commits, head, conflicts: [], operation };
-}
-
-/** The branch that HEAD of the sandbox is on, if it is not the work branch. A merge only adds to it. */
-async function otherBranch(git: Git, { work_branch }: SessionRecord): Promise<string | undefined> {
-  const ref = await gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD']);
-  return ref === undefined || ref === work_branch ? undefined : shortBranch(ref);
 }
 
 /** Nothing of the user's stash, and no other branch, may move with it. */

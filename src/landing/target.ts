@@ -14,29 +14,30 @@ import { listRecords, type SessionRecord } from '../session/record.ts';
 import { readGitDirFiles } from '../snapshot/git-dir-files.ts';
 
 export interface LandingTarget {
-  /** A full name. */
-  readonly ref: string;
-  readonly tip: string;
+  /** The branch; a full name. */
+  readonly onto: string;
+  /** Its tip before. */
+  readonly from: string;
   /** Undefined if no worktree has the branch checked out. */
   readonly worktree: string | undefined;
 }
 
-/** `onto`: the branch that the user names; without it, the user branch of the session. */
+/** `branch`: the one that the user names; without it, the user branch of the session. */
 export async function findTarget(
   repository: Repository,
   record: SessionRecord,
-  onto: string | undefined,
+  branch: string | undefined,
 ): Promise<LandingTarget> {
   const { git } = repository;
-  const named = onto === undefined ? userBranch(record) : chosenBranch(repository, onto);
-  const ref = (await gitAnswer(git, ['symbolic-ref', '--quiet', named])) ?? named;
-  const tip = await resolveObject(git, `${ref}^{commit}`);
-  if (tip === undefined) {
-    throw new AgtError(`there is no branch "${shortBranch(ref)}"`, {
-      hints: [`name another one with --onto, or create it: git branch ${shortBranch(ref)} COMMIT`],
+  const named = branch === undefined ? userBranch(record) : chosenBranch(repository, branch);
+  const onto = (await gitAnswer(git, ['symbolic-ref', '--quiet', named])) ?? named;
+  const from = await resolveObject(git, `${onto}^{commit}`);
+  if (from === undefined) {
+    throw new AgtError(`there is no branch "${shortBranch(onto)}"`, {
+      hints: [`name another one with --onto, or create it: git branch ${shortBranch(onto)} COMMIT`],
     });
   }
-  return { ref, tip, worktree: await worktreeOf(repository, ref) };
+  return { onto, from, worktree: await worktreeOf(repository, onto) };
 }
 
 function userBranch({ session_id, user_branch }: SessionRecord): string {

@@ -4,6 +4,7 @@ import { landedRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
+import { diffTrees } from '../git/objects/raw-diff.ts';
 import { gitText, inDirectory, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
@@ -13,11 +14,10 @@ import type { BranchMove } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readHistory, type Snapshot } from '../snapshot/history.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
-import { Follow, moveWith } from './land.ts';
+import { carryOut } from './land.ts';
 import { refuseOverlap } from './overlap.ts';
 import { isAncestor, settleMove } from './recover.ts';
-import { diffTrees } from './sandbox-content.ts';
-import { findTarget, type LandingTarget } from './target.ts';
+import { findTarget } from './target.ts';
 
 export interface UnacceptResult {
   readonly record: SessionRecord;
@@ -45,19 +45,14 @@ export async function unacceptSession(
 ): Promise<UnacceptResult> {
   const { intent } = record;
   if (intent?.operation === 'restore' && intent.unaccepted !== undefined) {
-    const result = { ...(await resultOf(repository, record, intent.unaccepted)), restored: true };
-    return {
-      ...result,
-      record: request.dryRun ? record : await bringSessionBack(repository, record, request.now),
-    };
+    const result = await resultOf(repository, record, intent.unaccepted, true);
+    return request.dryRun ? result : bringSessionBack(repository, result, request.now);
   }
-  if (request.dryRun) return { ...(await planUnaccept(repository, record)).result, record };
+  if (request.dryRun) return resultOf(repository, record, await planUnaccept(repository, record));
   const result = await withSessionLock(repository, record.session_id, (session) =>
     moveBack(session, session.read() ?? record, request.now),
   );
-  return result.restored
-    ? { ...result, record: await bringSessionBack(repository, result.record, request.now) }
-    : result;
+  return result.restored ? bringSessionBack(repository, result, request.now) : result;
 }
 
 async function moveBack(session: LockedSession, found: SessionRecord, now: Date): Promise<UnacceptResult> {
@@ -65,56 +60,32 @@ async function moveBack(session: LockedSession, found: SessionRecord, now: Date)
   const { intent, ...rest } = found;
   if (intent?.operation === 'unaccept' && (await settleMove(repository, intent))) {
     const { operation: _, ...move } = intent;
-    return moved(session, { record: found, move, result: await resultOf(repository, found, move), now });
+    return moved(session, found, move, now);
   }
   const record = intent?.operation === 'unaccept' ? rest : found;
-  const { move, result } = await planUnaccept(repository, record);
-  const begun = begin(session, record, { operation: 'unaccept', ...move });
-  const follow = new Follow(repository, move);
-  try {
-    await moveWith(repository, move, `agt unaccept: ${record.session_id}`, follow);
-  } catch (error) {
-    if (!follow.hasBegun || !(await settleMove(repository, move))) {
-      session.write(record);
-      throw error;
-    }
-  }
-  return moved(session, { record: begun, move, result, now });
+  const move = await planUnaccept(repository, record);
+  const { record: begun } = await carryOut(session, record, { operation: 'unaccept', ...move });
+  return moved(session, begun, move, now);
 }
 
 /** The branch has moved. A session that was kept goes on; the sandbox of another one comes back afterwards. */
 async function moved(
   session: LockedSession,
-  { record: { landed: _, ...record }, move, result, now }: Moved,
+  { landed: _, ...record }: SessionRecord,
+  move: BranchMove,
+  now: Date,
 ): Promise<UnacceptResult> {
-  const { git } = session.repository;
-  await runGit(git, ['update-ref', '-d', landedRef(record.session_id)]);
+  const { repository } = session;
+  await runGit(repository.git, ['update-ref', '-d', landedRef(record.session_id)]);
+  const result = await resultOf(repository, record, move);
   if (!result.restored) return { ...result, record: complete(session, record, 'unaccept', now) };
-  const { commit: snapshot } = await newestSnapshot(session.repository, record);
-  const intent = {
-    operation: 'restore',
-    by: 'restore',
-    scope: TOP_FOLDERS,
-    snapshot,
-    unaccepted: move,
-  } as const;
-  return { ...result, record: begin(session, record, intent) };
-}
-
-interface Moved {
-  readonly record: SessionRecord;
-  readonly move: BranchMove;
-  readonly result: Omit<UnacceptResult, 'record'>;
-  readonly now: Date;
-}
-
-interface UnacceptPlan {
-  readonly move: BranchMove & { readonly to: string };
-  readonly result: Omit<UnacceptResult, 'record'>;
+  const { commit: snapshot } = await newestSnapshot(repository, record);
+  const restore = { operation: 'restore', by: 'restore', scope: TOP_FOLDERS, snapshot } as const;
+  return { ...result, record: begin(session, record, { ...restore, unaccepted: move }) };
 }
 
 /** @throws AgtError if the branch cannot simply go back. */
-async function planUnaccept(repository: Repository, record: SessionRecord): Promise<UnacceptPlan> {
+async function planUnaccept(repository: Repository, record: SessionRecord): Promise<BranchMove> {
   const { git } = repository;
   const { session_id: id, landed, intent } = record;
   if (landed === undefined) {
@@ -123,32 +94,31 @@ async function planUnaccept(repository: Repository, record: SessionRecord): Prom
     });
   }
   if (intent !== undefined) throw unfinishedError(id, intent.operation);
-  const target = await findTarget(repository, record, shortBranch(landed.onto));
-  await requireTip(repository, { id, isEnded: !isActive(record) }, landed, target);
-  const changes = await diffTrees(git, landed.commit, landed.from);
-  const { worktree } = target;
-  if (worktree !== undefined) await refuseOverlap(inDirectory(git, worktree), changes);
-  const tree = await gitText(git, ['rev-parse', '--verify', `${landed.from}^{tree}`]);
+  const { onto, commit: from, from: to } = landed;
   const keep = isActive(record);
-  const place = worktree === undefined ? {} : { worktree };
-  const move = { onto: landed.onto, from: landed.commit, to: landed.from, tree, ...place, keep };
-  return { move, result: { ...(await resultOf(repository, record, move)), changes } };
+  const { worktree, from: tip } = await findTarget(repository, record, shortBranch(onto));
+  await requireTip(repository, { id, isEnded: !keep }, landed, tip);
+  if (worktree !== undefined) await refuseOverlap(inDirectory(git, worktree), await diffTrees(git, from, to));
+  const tree = await gitText(git, ['rev-parse', '--verify', `${to}^{tree}`]);
+  return { onto, from, to, tree, worktree, keep };
 }
 
+/** Without a sandbox it comes back. */
 async function resultOf(
   { git }: Repository,
   record: SessionRecord,
   { onto, from, to = '', worktree }: BranchMove,
-): Promise<Omit<UnacceptResult, 'record'>> {
+  restored = !isActive(record),
+): Promise<UnacceptResult> {
   const changes = await diffTrees(git, from, to);
-  return { onto, commit: from, tip: to, worktree, changes, restored: !isActive(record) };
+  return { record, onto, commit: from, tip: to, worktree, changes, restored };
 }
 
 async function requireTip(
   { git }: Repository,
   { id, isEnded }: { readonly id: string; readonly isEnded: boolean },
   { commit, from, onto }: Landed,
-  { tip }: LandingTarget,
+  tip: string,
 ): Promise<void> {
   const branch = shortBranch(onto);
   const remote = await gitText(git, [
@@ -179,12 +149,12 @@ const ABBREVIATED = 12;
 
 async function bringSessionBack(
   repository: Repository,
-  record: SessionRecord,
+  result: UnacceptResult,
   now: Date,
-): Promise<SessionRecord> {
-  const choose = () => newestSnapshot(repository, record);
+): Promise<UnacceptResult> {
+  const choose = () => newestSnapshot(repository, result.record);
   const request = { scope: TOP_FOLDERS, by: 'restore' as const, now, choose };
-  return (await restoreSession(repository, record, request)).record;
+  return { ...result, record: (await restoreSession(repository, result.record, request)).record };
 }
 
 async function newestSnapshot({ git }: Repository, record: SessionRecord): Promise<Snapshot> {

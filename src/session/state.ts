@@ -18,15 +18,15 @@ export interface BranchMove {
   /** The tip of the branch before. */
   readonly from: string;
   /** The tip afterwards; undefined as long as its commit does not exist. */
-  readonly to?: string;
+  readonly to?: string | undefined;
   /** The tree of that commit. */
   readonly tree: string;
   /** The worktree that has the branch checked out. It changes before the branch moves. */
-  readonly worktree?: string;
+  readonly worktree?: string | undefined;
   /** The session goes on afterwards. */
   readonly keep: boolean;
   /** A commit of the content of the sandbox. */
-  readonly source?: string;
+  readonly source?: string | undefined;
 }
 
 export type Intent =

@@ -1,4 +1,5 @@
 /** Reads the output of `git diff-tree -r -z --raw [--numstat]`, for one pair of trees or for many commits. */
+import { type Git, gitBytes } from '../run/git.ts';
 
 interface FileVersion {
   readonly mode: string;
@@ -15,6 +16,18 @@ export interface DiffEntry {
   /** Number of lines; undefined without `--numstat` and for binary files. */
   readonly insertions: number | undefined;
   readonly removals: number | undefined;
+}
+
+/** `mode oid`, as an index has it. */
+export function entryOf(version: DiffEntry['before']): string | undefined {
+  return version && `${version.mode} ${version.oid}`;
+}
+
+/** Files that differ. */
+export async function diffTrees(git: Git, from: string, to: string): Promise<DiffEntry[]> {
+  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--numstat', from, to];
+  const output = await gitBytes(git, args);
+  return parseRawDiff(output.toString('latin1'), (path) => path).get('') ?? [];
 }
 
 /** Turns a path in a tree into the path on disk. */
