@@ -12,7 +12,7 @@ import type { SessionRecord } from '../session/record.ts';
 import type { BranchMove } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import type { AcceptResult, Landing } from './accept-request.ts';
-import { runHook } from './hooks.ts';
+import { runHook } from './make-commit.ts';
 import { settleMove } from './recover.ts';
 
 /** Records the landing and removes the sandbox. An agent that went on working keeps its session. */

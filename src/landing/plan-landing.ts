@@ -8,7 +8,6 @@ import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Landable, LandingPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
-import { withoutFailedCalls } from './failed-calls.ts';
 import {
   conflictError,
   nothingToAccept,
@@ -23,6 +22,7 @@ import { choosePaths, leaveOut } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
 import { isAncestor } from './recover.ts';
 import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
+import { withoutFailedCalls } from './snapshot-step.ts';
 import type { LandingTarget } from './target.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';

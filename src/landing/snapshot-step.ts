@@ -1,20 +1,26 @@
-/** The step that a snapshot records: how the sandbox changed since the snapshot before, as git would store the files. */
+/**
+ * The step that a snapshot records: how the sandbox changed since the snapshot before, as git would store the files. The
+ * steps of failed tool calls stay out of the work, unless a later step changed the same file.
+ */
 
 import { existsSync } from 'node:fs';
+import { displayPath } from '../disk/path-bytes.ts';
 import { LINK } from '../git/modes.ts';
+import { listTree } from '../git/objects/ls-tree.ts';
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withIndex, withoutIndex } from '../git/objects/scratch-index.ts';
 import { FSYNC_ARGS, type Git, gitBytes, gitText, inDirectory, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { SessionRecord } from '../session/record.ts';
-import type { Snapshot } from '../snapshot/history.ts';
+import { type SessionRecord, snapshotRefs } from '../session/record.ts';
+import { readHistory, type Snapshot } from '../snapshot/history.ts';
 import { parentDirectories, sandboxTree } from '../snapshot/tree.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
 import type { Sides } from './merge-in-memory.ts';
+import type { SandboxContent } from './sandbox-content.ts';
 import type { Workbench } from './workbench.ts';
 
 /** In the sandbox. The first snapshot of a history follows the start commit, which has the files at its top. */
-export async function changesOf(git: Git, record: SessionRecord, snapshot: Snapshot): Promise<DiffEntry[]> {
+async function changesOf(git: Git, record: SessionRecord, snapshot: Snapshot): Promise<DiffEntry[]> {
   const { previous, commit } = snapshot;
   const from = previous === undefined ? `${record.from_commit}^{tree}` : await sandboxTree(git, previous);
   const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', from, await sandboxTree(git, commit)];
@@ -25,7 +31,7 @@ export async function changesOf(git: Git, record: SessionRecord, snapshot: Snaps
 type Version = DiffEntry['before'];
 
 /** A tree with other versions of some files: as git stores them; a snapshot has their bytes on disk. */
-export async function treeWith(
+async function treeWith(
   sandbox: Git,
   { git, index, objects }: Workbench,
   tree: string,
@@ -89,3 +95,45 @@ async function withoutForeign(sandbox: Git, changes: readonly DiffEntry[]): Prom
 
 /** A file of git's own, in a repository. */
 const REPOSITORY = /^(.+?)\/\.git\//;
+
+interface WithoutFailed {
+  readonly tree: string;
+  /** Readable paths of the changes that are out. */
+  readonly leftOut: readonly string[];
+}
+
+/** `newer`: readable paths that have changed since the last snapshot, which is a later step, too. */
+export async function withoutFailedCalls(
+  repository: Repository,
+  record: SessionRecord,
+  bench: Workbench,
+  { tree, head }: SandboxContent,
+  newer: ReadonlySet<string>,
+): Promise<WithoutFailed> {
+  const failed = await failedChanges(repository.git, record);
+  for (const path of failed.keys()) if (newer.has(displayPath(path))) failed.delete(path);
+  if (failed.size === 0) return { tree, leftOut: [] };
+  const sandbox = inDirectory(repository.git, record.sandbox);
+  // Files that neither the work nor its commits nor its start have are ignored ones.
+  const lists = [tree, head, record.from_commit].map((name) => listTree(bench.git, name, 'files'));
+  const known = new Set((await Promise.all(lists)).flat().map(({ path }) => path));
+  const left = new Map([...failed].filter(([path]) => known.has(path)));
+  return {
+    tree: await treeWith(sandbox, bench, tree, left),
+    leftOut: [...left.keys()].map(displayPath),
+  };
+}
+
+/** Files that a failed call was the last to change, by path in the sandbox, with the version before. */
+async function failedChanges(git: Git, record: SessionRecord): Promise<Map<string, Version>> {
+  const history = (await readHistory(git, snapshotRefs(record))).toReversed();
+  const first = history.findIndex(({ call }) => call?.outcome === 'failed');
+  const failed = new Map<string, Version>();
+  for (const snapshot of first < 0 ? [] : history.slice(first)) {
+    for (const { path, before } of await changesOf(git, record, snapshot)) {
+      if (snapshot.call?.outcome !== 'failed') failed.delete(path);
+      else if (!failed.has(path)) failed.set(path, before);
+    }
+  }
+  return failed;
+}
