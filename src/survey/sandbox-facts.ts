@@ -1,9 +1,11 @@
 /** Reads what files alone say about a session: its sandbox, HEAD, the operation in progress and the owner. */
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { processIsGone } from '../disk/lock-owner.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
-import { type HeadFile, readHeadFile } from '../git/files/head-file.ts';
+import { type HeadFile, isReadableHead, readHeadFile } from '../git/files/head-file.ts';
+import { type StatusEntry, statusOfEach } from '../git/objects/status.ts';
+import type { Git } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { renamedFolder } from '../session/relocate.ts';
@@ -46,4 +48,34 @@ export function readSandboxFacts(
     operation: (gitDir === undefined ? undefined : readOperation(gitDir)) ?? undefined,
     running: record.owner === undefined ? undefined : !processIsGone(record.owner),
   };
+}
+
+const OPTIONS = ['--untracked-files=all', '--ignore-submodules=dirty'];
+
+/** So many untracked files are a directory that nobody has ignored yet. A listing counts no more. */
+const MOST_UNTRACKED = 2000;
+
+/** By sandbox. None where there is no sandbox, and where git cannot tell. */
+export async function readWorkingFiles(
+  git: Git,
+  facts: readonly Pick<SandboxFacts, 'record' | 'gitDir'>[],
+): Promise<Map<string, readonly StatusEntry[]>> {
+  const present = facts.filter(({ gitDir }) => gitDir !== undefined && isReadable(gitDir));
+  const sandboxes = present.map(({ record }) => record.sandbox);
+  const found = await statusOfEach(git, sandboxes, OPTIONS);
+  return new Map([...found].map(([sandbox, { entries }]) => [sandbox, worthCounting(entries)]));
+}
+
+/** git would wait for a named pipe. */
+function isReadable(gitDir: string): boolean {
+  const index = lstatSync(join(gitDir, 'index'), { throwIfNoEntry: false });
+  return index?.isFile() !== false && isReadableHead(gitDir);
+}
+
+/** Without untracked repositories, which git lists as directories. */
+function worthCounting(entries: readonly StatusEntry[]): StatusEntry[] {
+  let untracked = 0;
+  return entries.filter(
+    ({ kind, path }) => kind !== 'untracked' || (!path.endsWith('/') && untracked++ < MOST_UNTRACKED),
+  );
 }

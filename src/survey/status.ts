@@ -14,13 +14,10 @@ import { scratchDirectory } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
-import { countSnapshots } from './count-snapshots.ts';
 import { type DiffStat, type Examined, examine, type Work } from './examine.ts';
-import { type Head, readHeads } from './heads.ts';
 import { compareWithHomes, homePatterns } from './merged.ts';
-import { type Refs, readRefs } from './refs.ts';
-import { readSandboxFacts, type SandboxFacts } from './sandbox-facts.ts';
-import { readWorkingFiles } from './working-files.ts';
+import { countSnapshots, type Head, type Refs, readHeads, readRefs } from './refs.ts';
+import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
 
 export interface SessionStatus {
   readonly record: SessionRecord;

@@ -1,8 +1,8 @@
 /** An autocommit: locks the session, keeps within the budget, captures, and joins small packs. */
 import type { CaptureResult } from '../autocommit/capture.ts';
 import { identityOf } from '../folders/moved.ts';
-import { autoRepack } from '../maintenance/retention/auto-repack.ts';
 import { enforceBudget } from '../maintenance/retention/budget.ts';
+import { autoRepack } from '../maintenance/retention/repack.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';

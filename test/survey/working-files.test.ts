@@ -6,8 +6,8 @@ import { withScratchObjects } from '../../src/git/objects/scratch-objects.ts';
 import { parseStatus, STATUS, statusOfEach } from '../../src/git/objects/status.ts';
 import { openGit } from '../../src/git/run/git.ts';
 import type { SessionRecord } from '../../src/session/record.ts';
+import { readWorkingFiles } from '../../src/survey/sandbox-facts.ts';
 import { ScratchHistory } from '../../src/survey/scratch-history.ts';
-import { readWorkingFiles } from '../../src/survey/working-files.ts';
 import { git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 async function filesOf(repository: string) {

@@ -36,13 +36,11 @@ import { listUpstreamRecords, type UpstreamRecord } from '../../session/upstream
 import { previewCapture } from '../../workspace/capture-session.ts';
 import { excessOverBudget } from '../retention/budget.ts';
 import { checkAccess } from './check-access.ts';
-import type { Preview } from './check-capture.ts';
 import { checkFrozen } from './check-leases.ts';
 import { checkMounts } from './check-mounts.ts';
 import { checkMessages, checkSession } from './check-session.ts';
-import type { Finding, Finishers } from './finding.ts';
-import { findLeftovers } from './leftovers.ts';
-import { orphanFolders, orphanRefs, setAsideWork } from './orphans.ts';
+import type { Finding, Finishers, Preview } from './finding.ts';
+import { findLeftovers, orphanFolders, orphanRefs, setAsideWork } from './leftovers.ts';
 
 interface CheckOptions {
   /** Reads every snapshot as well, which takes long. */

@@ -2,9 +2,10 @@
 
 import { forgetKnownRefs } from '../../autocommit/known-refs.ts';
 import { isLocked } from '../../disk/lock.ts';
-import { systemFailure } from '../../errors.ts';
+import { isAgtError, listSome, systemFailure } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
+import { shownPath } from '../../folders/store.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
@@ -12,7 +13,7 @@ import { gitText, resolveObject } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { sessionLockFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { beginAnew, commandToCapture } from '../../session/advised-commands.ts';
+import { beginAnew, commandToCapture, commandToRestore } from '../../session/advised-commands.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { ensureWorkspace } from '../../session/provider.ts';
 import { isAttached, type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
@@ -20,9 +21,8 @@ import { startCommit } from '../../session/start-commit.ts';
 import { isEnded } from '../../session/state.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
-import { checkCapture, type Preview } from './check-capture.ts';
 import { checkSandbox } from './check-sandbox.ts';
-import type { Finding, Finishers } from './finding.ts';
+import type { Finding, Finishers, Preview } from './finding.ts';
 import { checkIntent } from './unfinished-operations.ts';
 
 /** Facts of the repository, found once for all of its sessions. */
@@ -209,4 +209,37 @@ async function lastHead(repository: Repository, record: SessionRecord): Promise<
       return head;
   }
   return startCommit(repository, record);
+}
+
+/** So many paths are named. */
+const MOST_LISTED = 3;
+
+async function checkCapture(record: SessionRecord, preview: Preview): Promise<Finding[]> {
+  const about = record.session_id;
+  try {
+    const { failed, warnings } = await preview(record);
+    const listed = failed.map(({ path, reason }) => `${shownPath(record, path)} ${reason}`);
+    const unreadable: Finding[] =
+      failed.length === 0
+        ? []
+        : [
+            {
+              level: 'warning',
+              about,
+              problem: `not all of it can be captured: ${listSome(listed, MOST_LISTED)}`,
+              mend: 'make it readable, or name it in .agtignore',
+            },
+          ];
+    return [
+      ...unreadable,
+      ...warnings.map((problem): Finding => {
+        const mend = `${commandToCapture(record)} && ${commandToRestore(record, '@')}`;
+        return { level: 'warning', about, problem, mend };
+      }),
+    ];
+  } catch (error) {
+    if (!isAgtError(error)) throw error;
+    const problem = `it cannot be captured: ${error.message}`;
+    return [{ level: 'error', about, problem, mend: error.hints[0] ?? commandToCapture(record) }];
+  }
 }

@@ -1,4 +1,5 @@
 /** One thing that `agt doctor` found. */
+import type { CaptureResult } from '../../autocommit/capture.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
 
@@ -22,3 +23,6 @@ export interface Finishers {
   readonly unaccept: Finish;
   readonly sync: Finish;
 }
+
+/** A capture that writes nothing. */
+export type Preview = (record: SessionRecord) => Promise<CaptureResult>;

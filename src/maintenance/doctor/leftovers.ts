@@ -5,22 +5,26 @@
  */
 
 import { existsSync, globSync, readdirSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isLocked } from '../../disk/lock.ts';
 import { askForLife, dropOwned, isLifeSign, listLifeSigns, ownerHasEnded } from '../../disk/lock-owner.ts';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { errorCode } from '../../errors.ts';
+import { STASHES, sessionNamespaces, stashRef, tipRef } from '../../filter/agent-refs.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import { registrationOf, type WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { locksDirectory, STASH_DIRECTORIES, sessionFiles, sessionLockFile } from '../../layout.ts';
 import { removeEmptyParents } from '../../lifecycle/empty-parents.ts';
+import { aboutSetAside } from '../../lifecycle/in-place/set-aside.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { idProblem } from '../../session/id.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { dropUnfinishedWorktree, folderBeside } from '../../session/register-worktree.ts';
-import { isEnded } from '../../session/state.ts';
+import { isEnded, type SessionState } from '../../session/state.ts';
 import type { Finding } from './finding.ts';
 
 /** A file of git that names no process must be unchanged for this long. */
@@ -203,4 +207,60 @@ function emptySessionsFolder(
   const fix = () => removeEmptyParents(sessionsDir);
   const mend = `rmdir ${shellQuote(sessionsDir)}`;
   return [{ level: 'note', about: sessionsDir, problem: 'an empty folder', mend, fix }];
+}
+
+/** Also what is left of the folder of a removed session: files that no snapshot has. */
+export function orphanFolders(
+  sessionsDir: string,
+  records: readonly { readonly sandbox: string; readonly state?: SessionState }[],
+): Finding[] {
+  const [removed, others] = [true, false].map((wanted) => {
+    const chosen = records.filter(({ state }) => (state !== undefined && isEnded({ state })) === wanted);
+    return new Set(chosen.map(({ sandbox }) => basename(dirname(sandbox))));
+  });
+  const names = existsSync(sessionsDir) ? readdirSync(sessionsDir) : [];
+  return names
+    .filter((name) => idProblem(name) === undefined && others?.has(name) !== true)
+    .map((name) => ({
+      level: 'warning',
+      about: name,
+      problem: `${removed?.has(name) ? 'the session is removed, and yet there is' : 'a session folder without metadata:'} ${join(sessionsDir, name)}`,
+      mend: 'check what it contains, then move it away',
+    }));
+}
+
+/** The user's own work of before a session, which was in the way of what the session brought. */
+export function setAsideWork(records: readonly SessionRecord[], refs: ReadonlySet<string>): Finding[] {
+  const going = new Set(
+    records
+      .filter((record) => !isEnded(record) && record.checkout !== undefined)
+      .map(({ session_id: id }) => stashRef(id)),
+  );
+  return [...refs]
+    .filter((ref) => ref.startsWith(STASHES) && !going.has(ref))
+    .map((ref) => ({
+      level: 'warning',
+      about: ref.slice(STASHES.length),
+      problem: 'uncommitted work of yours from before this session is still set aside',
+      mend: aboutSetAside(ref).join('; '),
+    }));
+}
+
+export function orphanRefs(
+  repository: Repository,
+  records: readonly SessionRecord[],
+  refs: ReadonlySet<string>,
+): Finding[] {
+  const known = new Set(
+    records.flatMap((record) => [record.branch, record.work_branch, tipRef(record.session_id)]),
+  );
+  const namespaces = sessionNamespaces(repository.prefixes);
+  return [...refs]
+    .filter((ref) => namespaces.some((namespace) => ref.startsWith(namespace)) && !known.has(ref))
+    .map((ref) => ({
+      level: 'note',
+      about: shortBranch(ref),
+      problem: 'a ref in a namespace of agt that belongs to no session here',
+      mend: `keep it, or delete it: agt git update-ref -d ${ref}`,
+    }));
 }

@@ -1,14 +1,17 @@
 /** The operations that agt did not complete, as a table: how `agt doctor` finishes or undoes each. */
 
+import { existsSync } from 'node:fs';
+import { AgtError } from '../../errors.ts';
+import { planRemoval, removeSession } from '../../lifecycle/remove.ts';
+import { uncapturedFiles } from '../../lifecycle/uncaptured.ts';
 import { undoCreation } from '../../lifecycle/undo-creation.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { commandToRestore } from '../../session/advised-commands.ts';
 import { withSessionLock } from '../../session/lock.ts';
-import type { SessionRecord } from '../../session/record.ts';
+import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { Intent, Operation } from '../../session/state.ts';
 import { applyRetentionToSession } from '../retention/gc.ts';
 import type { Finding, Finishers } from './finding.ts';
-import { finishRemoval } from './finish-removal.ts';
 
 interface Row<I extends Intent> {
   readonly problem: string;
@@ -92,4 +95,23 @@ export function checkIntent(
     findings: [{ level: 'error', about, problem, mend: row.command(record, intent), fix }],
     checkRest,
   };
+}
+
+/** @throws AgtError if somebody has worked in the folder since the capture before the removal. */
+async function finishRemoval(repository: Repository, record: SessionRecord): Promise<void> {
+  const lost = mayHaveChanged(record) ? await uncapturedFiles(repository, record) : [];
+  if (lost.length > 0) {
+    const advice = 'copy what you need, then run the command that agt doctor names';
+    throw new AgtError(`not captured: ${lost.join(', ')} (${advice})`);
+  }
+  const plan = await planRemoval(repository, record, false);
+  await removeSession(repository, plan, { force: false, now: new Date() });
+}
+
+/** A removal that is still moving the folder captures it once more itself. */
+function mayHaveChanged(record: SessionRecord): boolean {
+  const { intent, checkout } = record;
+  if (checkout !== undefined) return false; // it looks again itself
+  const isMoving = intent?.operation === 'remove' && intent.phase === 'moving';
+  return !isMoving && existsSync(sessionFolder(record));
 }

@@ -5,12 +5,12 @@ import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { reachableObjects } from '../../git/objects/reachable.ts';
-import { gitAnswer, gitText } from '../../git/run/git.ts';
+import { gitAnswer, gitText, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { isAttached, listRecords, type SessionRecord } from '../../session/record.ts';
+import { isAttached, listRecords, type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
 import { unpushedInSubmodules } from '../../session/submodules.ts';
-import { type Chain, readChain } from './chain.ts';
+import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { costOf, nonSnapshotRefs, snapshotRefsBySession } from './du.ts';
 import { keptOfFolder, keptWhenEnded, keptWhenThinned } from './keep-policy.ts';
 
@@ -168,4 +168,26 @@ export async function countUnmerged(repository: Repository, commit: string): Pro
   const users = [...agents, '--glob=refs/heads/*', '--remotes', '--tags'];
   const args = ['rev-list', '--count', commit, '--not', ...users, '--'];
   return Number((await gitAnswer(repository.git, args)) ?? Number.NaN);
+}
+
+export interface Chain {
+  /** Newest first. Snapshots that a fork has from another session belong to that one. */
+  readonly snapshots: readonly Snapshot[];
+  /** The commit that the shadow branch points to; undefined if somebody deleted the branch. */
+  readonly branch: string | undefined;
+  readonly tip: string | undefined;
+}
+
+export async function readChain(repository: Repository, record: SessionRecord): Promise<Chain> {
+  const refs = snapshotRefs(record);
+  const [tip, branch] = await Promise.all(
+    [refs.tip, refs.shadow].map((ref) => resolveObject(repository.git, `${ref}^{commit}`)),
+  );
+  if (tip === undefined) return { snapshots: [], branch, tip };
+  const history = await readHistory(repository.git, refs);
+  // A commit with agt's trailers but another author may be a person's, and gc rewrites none of those.
+  const isOwn = ({ session, authorEmail }: Snapshot) =>
+    session === record.session_id && authorEmail === repository.settings.agentEmail;
+  const end = history.findIndex((snapshot) => !isOwn(snapshot));
+  return { snapshots: end < 0 ? history : history.slice(0, end), branch, tip };
 }

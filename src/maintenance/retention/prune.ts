@@ -6,10 +6,12 @@
  * three quarters of the object store and half of the free disk. It leaves the other packs for later.
  */
 
+import { type Dirent, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { withLock } from '../../disk/lock.ts';
-import { usageError } from '../../errors.ts';
+import { AgtError, errorCode, usageError } from '../../errors.ts';
+import { refuseBlockedWorktrees } from '../../git/files/worktree-registrations.ts';
 import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
 import { objectStoreSize } from '../../git/objects/object-store.ts';
 import {
@@ -24,7 +26,6 @@ import type { Repository } from '../../repository/repository.ts';
 import { retryWhileBusy } from '../../session/retry.ts';
 import { freeDisk } from './du.ts';
 import { LONGEST_WAIT_MS, withIdleSessions } from './idle-sessions.ts';
-import { requireReadableRefs } from './readable-refs.ts';
 import { isPartialClone, joinPacks, rewritePacks } from './repack.ts';
 
 /** agt rewrites a pack if it loses at least this part. A small pack costs little to rewrite. */
@@ -129,4 +130,32 @@ export async function expiryTime(git: Git, asked: string | undefined): Promise<s
     `"${expire}" is not a time`,
     "for example: --prune='3 days ago', --prune=now, --prune=never",
   );
+}
+
+const DIRECTORIES = ['refs', 'logs', 'worktrees'];
+
+/** @throws AgtError for the first directory that cannot be listed, and for a HEAD that git would wait for. */
+function requireReadableRefs(commonDir: string): void {
+  refuseBlockedWorktrees(commonDir);
+  for (const name of DIRECTORIES) listRecursively(join(commonDir, name));
+}
+
+function listRecursively(directory: string): void {
+  for (const entry of entriesOf(directory)) {
+    if (entry.isDirectory()) listRecursively(join(directory, entry.name));
+  }
+}
+
+function entriesOf(directory: string): Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true });
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return []; // it never existed, or git has just deleted it
+    throw new AgtError(`cannot read ${directory} (${errorCode(error)})`, {
+      hints: [
+        'agt deleted no objects: git would treat everything that this directory refers to as unreachable',
+      ],
+      cause: error,
+    });
+  }
 }

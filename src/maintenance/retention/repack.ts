@@ -1,6 +1,17 @@
 /** Rewrites packs with git-repack(1). The caller holds the pack lock (layout.ts). */
-import { listPacks, type Pack, packsWithoutIndex } from '../../git/objects/object-store.ts';
+
+import { join } from 'node:path';
+import { withLock } from '../../disk/lock.ts';
+import { AgtError, EXIT } from '../../errors.ts';
+import {
+  estimateLooseObjects,
+  listPacks,
+  type Pack,
+  packsWithoutIndex,
+} from '../../git/objects/object-store.ts';
 import { type Git, gitAnswer, gitText } from '../../git/run/git.ts';
+import { packLockFile } from '../../layout.ts';
+import type { Repository } from '../../repository/repository.ts';
 
 /** Options that apply whatever the user has configured. */
 const REPACK = [
@@ -59,4 +70,30 @@ export async function joinPacks(git: Git, objectsDir: string, limit: number): Pr
 export async function isPartialClone(git: Git): Promise<boolean> {
   const pattern = '^(extensions\\.partialclone|remote\\..*\\.promisor)$';
   return ((await gitAnswer(git, ['config', '--get-regexp', pattern])) ?? '') !== '';
+}
+
+/** Well below git's own gc.auto (6,700 loose objects) and gc.autoPackLimit (50 packs). */
+const MANY_LOOSE_OBJECTS = 2_048;
+const MANY_PACKS = 40;
+/** git writes this much in a second or two. */
+const MOST_WRITTEN_BYTES = 128 * 1024 * 1024;
+
+/** Does nothing if gc.auto is 0. If another agt repacks or git fails, a later call does the work. */
+export async function autoRepack(repository: Repository): Promise<void> {
+  const { git, commonDir } = repository;
+  const objectsDir = join(commonDir, 'objects');
+  const hasMany =
+    estimateLooseObjects(objectsDir) >= MANY_LOOSE_OBJECTS || listPacks(objectsDir).length >= MANY_PACKS;
+  if (!hasMany) return;
+  if ((await gitAnswer(git, ['config', '--type=int', '--get', 'gc.auto'])) === '0') return;
+  if (await isPartialClone(git)) return;
+  try {
+    await withLock(packLockFile(repository.agtDir), 'the object store', () =>
+      joinPacks(git, objectsDir, MOST_WRITTEN_BYTES),
+    );
+  } catch (error) {
+    const isExpected =
+      error instanceof AgtError && (error.exitCode === EXIT.busy || error.exitCode === EXIT.git);
+    if (!isExpected) throw error;
+  }
 }

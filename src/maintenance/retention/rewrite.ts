@@ -16,7 +16,7 @@ import { statCacheFile } from '../../layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import type { Chain } from './chain.ts';
+import type { Chain } from './plan.ts';
 
 /**
  * `kept` must not be empty. If agt is killed, either the old or the new history is complete: the refs move in

@@ -1,8 +1,8 @@
 /** Thins random histories: kept snapshots do not change, and only deleted ones become unreachable. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readChain } from '../../../src/maintenance/retention/chain.ts';
 import { keptWhenThinned } from '../../../src/maintenance/retention/keep-policy.ts';
+import { readChain } from '../../../src/maintenance/retention/plan.ts';
 import { rewriteChain } from '../../../src/maintenance/retention/rewrite.ts';
 import { withSessionLock } from '../../../src/session/lock.ts';
 import { openSession } from '../../harness/opened.ts';
