@@ -1,6 +1,6 @@
 /** Makes the refs of a session again after somebody deleted agt's own ref to the last snapshot. */
 import { readCommits } from '../git/objects/commits.ts';
-import { type Git, gitAnswer, gitText, resolveObject } from '../git/run/git.ts';
+import { type Git, gitText, isAncestor, resolveObject } from '../git/run/git.ts';
 import { parseSnapshot } from '../snapshot/history.ts';
 import { loadStatCache } from './last-snapshot.ts';
 import type { CaptureTarget } from './request.ts';
@@ -32,7 +32,7 @@ async function findLastSnapshot(git: Git, target: CaptureTarget): Promise<string
   const named = [target.shadowRef, loadStatCache(target).cache?.commit ?? ''];
   const [shadow, seen] = await Promise.all(named.map((name) => findSnapshot(git, target, name)));
   if (shadow === undefined || seen === undefined) return shadow ?? seen;
-  const isOlder = (await gitAnswer(git, ['merge-base', '--is-ancestor', shadow, seen])) !== undefined;
+  const isOlder = await isAncestor(git, shadow, seen);
   return isOlder ? seen : shadow;
 }
 

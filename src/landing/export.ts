@@ -6,7 +6,7 @@
 import { AgtError, EXIT, listSome, usageError } from '../errors.ts';
 import { shadowNamespaces } from '../filter/agent-refs.ts';
 import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
-import { gitAnswer, gitText, runGit } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitLines, gitText, runGit } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
@@ -44,12 +44,19 @@ export async function exportSession(
   const branch = request.as ?? shortBranch(ref);
   await checkBranchName(repository, branch);
   await requireOwnCommits(repository, record, commit);
-  const newCommits = await commitsNewTo(repository, commit, remote);
+  const newCommits = await gitLines(repository.git, [
+    'rev-list',
+    commit,
+    '--not',
+    `--remotes=${remote}`,
+    '--',
+  ]);
   await refuseSessionFolders(repository, newCommits);
   if (!request.forceDefault) await refuseDefaultBranch(repository, record, remote, branch);
-  await push(repository, { record, remote, ref, branch, dryRun: request.dryRun });
-  if (!request.dryRun) await remember(repository, record, { remote, branch, commit }, request.now);
-  return { remote, branch, commit, commits: newCommits.length };
+  const exported = { remote, branch, commit, commits: newCommits.length };
+  await push(repository, record, exported, ref, request.dryRun);
+  if (!request.dryRun) await remember(repository, record, exported, request.now);
+  return exported;
 }
 
 /** Another command may work on the session. */
@@ -58,16 +65,22 @@ const LONGEST_WAIT_MS = 15_000;
 function remember(
   repository: Repository,
   record: SessionRecord,
-  pushed: { readonly remote: string; readonly branch: string; readonly commit: string },
+  { remote, branch, commit }: Exported,
   now: Date,
 ): Promise<void> {
   const { session_id: id } = record;
   return retryWhileBusy(LONGEST_WAIT_MS, () =>
     withSessionLock(repository, id, async (session) => {
-      session.write({ ...(session.read() ?? record), exported: { ...pushed, at: now.toISOString() } });
+      session.write({
+        ...(session.read() ?? record),
+        exported: { remote, branch, commit, at: now.toISOString() },
+      });
     }),
   );
 }
+
+/** Paths that a message lists. */
+const LISTED = 3;
 
 /** @throws AgtError if the push would go to the branch that everybody starts from. */
 async function refuseDefaultBranch(
@@ -112,7 +125,7 @@ async function exportableBranch(
   const uncommitted = await uncommittedPaths(repository, record);
   if (uncommitted.length > 0 && !allowDirty) {
     const files = uncommitted.length === 1 ? '1 file' : `${uncommitted.length} files`;
-    const changes = `uncommitted changes (${files}: ${shorten(uncommitted)})`;
+    const changes = `uncommitted changes (${files}: ${listSome(uncommitted, LISTED)})`;
     throw new AgtError(`sandbox of "${record.session_id}" has ${changes}`, {
       hints: ['commit them, or export only the commits with --allow-dirty'],
     });
@@ -172,53 +185,42 @@ function ownBranch(record: SessionRecord, { ref, commit }: SandboxHead, isOwn: b
   return { ref, commit };
 }
 
-/** Paths that a message lists. */
-const LISTED_PATHS = 3;
-
-function shorten(paths: readonly string[]): string {
-  return listSome(paths, LISTED_PATHS);
-}
-
 async function chooseRemote(
-  repository: Repository,
+  { git }: Repository,
   record: SessionRecord,
   requested: string | undefined,
 ): Promise<string> {
-  const remote = requested ?? (await defaultRemote(repository, record));
-  const remotes = await listRemotes(repository);
+  const remotes = await gitLines(git, ['remote']);
+  const remote = requested ?? (await configuredRemote(git, record)) ?? onlyRemote(remotes);
   if (remotes.includes(remote)) return remote;
   throw usageError(`no remote "${remote}"`, `remotes here: ${remotes.join(', ') || 'none'}`);
 }
 
-/** The remote that the user branch pushes to or pulls from, else the only remote, else origin. */
-async function defaultRemote(repository: Repository, record: SessionRecord): Promise<string> {
-  const user = record.user_branch === undefined ? undefined : shortBranch(record.user_branch);
-  const keys = [
-    ...(user === undefined ? [] : [`branch.${user}.pushRemote`]),
-    'remote.pushDefault',
-    ...(user === undefined ? [] : [`branch.${user}.remote`]),
-  ];
-  for (const key of keys) {
-    const value = await gitAnswer(repository.git, ['config', '--get', key]);
+/** The remote that the user branch pushes to or pulls from. */
+async function configuredRemote(git: Git, { user_branch }: SessionRecord): Promise<string | undefined> {
+  const ofBranch = (name: string) =>
+    user_branch === undefined ? [] : [`branch.${shortBranch(user_branch)}.${name}`];
+  for (const key of [...ofBranch('pushRemote'), 'remote.pushDefault', ...ofBranch('remote')]) {
+    const value = await gitAnswer(git, ['config', '--get', key]);
     if (value && value !== '.') return value;
   }
-  const remotes = await listRemotes(repository);
-  if (remotes.length > 1 && !remotes.includes('origin')) {
-    throw usageError(
-      'this repository has several remotes, and no setting chooses one',
-      `choose one with --remote: ${remotes.join(', ')}`,
-    );
-  }
-  if (remotes.length === 0) {
+  return undefined;
+}
+
+/** The only remote, else origin. */
+function onlyRemote(remotes: readonly string[]): string {
+  const [only, ...others] = remotes;
+  if (only === undefined) {
     throw new AgtError('this repository has no remote to export to', {
       hints: ['add one: git remote add origin URL'],
     });
   }
-  return remotes.length === 1 ? (remotes[0] as string) : 'origin';
-}
-
-async function listRemotes(repository: Repository): Promise<string[]> {
-  return (await gitText(repository.git, ['remote'])).split('\n').filter((name) => name !== '');
+  if (others.length === 0) return only;
+  if (remotes.includes('origin')) return 'origin';
+  throw usageError(
+    'this repository has several remotes, and no setting chooses one',
+    `choose one with --remote: ${remotes.join(', ')}`,
+  );
 }
 
 async function checkBranchName(repository: Repository, branch: string): Promise<void> {
@@ -232,11 +234,6 @@ async function checkBranchName(repository: Repository, branch: string): Promise<
       'choose another name',
     );
   }
-}
-
-async function commitsNewTo(repository: Repository, commit: string, remote: string): Promise<string[]> {
-  const listed = await gitText(repository.git, ['rev-list', commit, '--not', `--remotes=${remote}`, '--']);
-  return listed.split('\n').filter((line) => line !== '');
 }
 
 /** @throws AgtError if one of the commits has the tree of a snapshot. */
@@ -263,17 +260,14 @@ export async function refuseSessionFolders(
 /** Hexadecimal digits of a commit in messages. */
 const ABBREVIATED = 12;
 
-interface Push {
-  readonly record: SessionRecord;
-  readonly remote: string;
-  /** A full name. */
-  readonly ref: string;
-  /** The name at the remote. */
-  readonly branch: string;
-  readonly dryRun: boolean;
-}
-
-async function push(repository: Repository, { record, remote, ref, branch, dryRun }: Push): Promise<void> {
+/** `ref` is the branch here. */
+async function push(
+  repository: Repository,
+  { session_id: id }: SessionRecord,
+  { remote, branch }: Exported,
+  ref: string,
+  dryRun: boolean,
+): Promise<void> {
   const options = dryRun ? ['--dry-run'] : ['--set-upstream'];
   const args = ['push', ...options, '--', remote, `${ref}:refs/heads/${branch}`];
   // On standard output git only says which branch it tracks now; that of agt is the result.
@@ -283,7 +277,7 @@ async function push(repository: Repository, { record, remote, ref, branch, dryRu
   // git exits with 1 if the remote has refused the branch.
   const hint =
     run.exitCode === 1
-      ? `export under another name: agt session export ${record.session_id} --as NAME`
+      ? `export under another name: agt session export ${id} --as NAME`
       : `see where it is: git remote get-url --push ${remote}`;
   throw new AgtError(`git push to "${remote}" failed, and nothing was exported`, {
     exitCode: run.exitCode,

@@ -2,7 +2,7 @@
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
-import { type Git, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
+import { type Git, gitLines, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { readHistory, type Snapshot } from '../snapshot/history.ts';
@@ -113,7 +113,7 @@ async function resolveCommits(git: Git, name: string): Promise<string[] | undefi
   const isRange = name.includes('..');
   if (!isRange && (await resolveObject(git, `${name}^{commit}`)) === undefined) return undefined;
   const args = ['rev-list', '--reverse', '--topo-order', ...(isRange ? [] : ['--max-count=1']), name, '--'];
-  return (await gitText(git, args)).split('\n').filter((line) => line !== '');
+  return gitLines(git, args);
 }
 
 async function findStep(

@@ -1,26 +1,18 @@
 /** Merges the work of a session with a branch, and decides which commit the branch gets. */
 import { displayPath } from '../disk/path-bytes.ts';
 import { SUBMODULE } from '../git/modes.ts';
-import type { DiffEntry } from '../git/objects/raw-diff.ts';
-import { diffTrees } from '../git/objects/raw-diff.ts';
-import { type Git, gitText, resolveObject } from '../git/run/git.ts';
+import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
+import { type Git, gitLines, isAncestor, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Landable, LandingPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
-import {
-  conflictError,
-  nothingToAccept,
-  onlyFailedCalls,
-  onlyHidden,
-  onlyUntracked,
-} from './landing-errors.ts';
+import { conflictError, nothingToAccept, onlyFailedCalls, onlyHidden, onlyUntracked } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
 import { mergeInMemory, mergeWithBase, plainCommit } from './merge-in-memory.ts';
 import { draftMessage } from './message.ts';
 import { choosePaths, leaveOut } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
-import { isAncestor } from './recover.ts';
 import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
 import type { LandingTarget } from './target.ts';
@@ -144,6 +136,5 @@ async function commitToMerge(
 /** The commits of `head` that the others lack, oldest first. */
 export async function commitsBetween(git: Git, others: readonly string[], head: string): Promise<string[]> {
   const args = ['rev-list', '--reverse', '--topo-order', head, '--not', ...others, '--'];
-  const listed = await gitText(git, args);
-  return listed.split('\n').filter((line) => line !== '');
+  return gitLines(git, args);
 }

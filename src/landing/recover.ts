@@ -12,16 +12,7 @@ import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { LINK, SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editIndex, type IndexEdit } from '../git/objects/scratch-index.ts';
-import {
-  fieldsOf,
-  type Git,
-  gitAnswer,
-  gitBytes,
-  gitText,
-  inDirectory,
-  resolveObject,
-  runGit,
-} from '../git/run/git.ts';
+import { fieldsOf, type Git, gitBytes, gitText, inDirectory, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { BranchMove } from '../session/state.ts';
@@ -44,10 +35,6 @@ async function isReached(git: Git, { from, to = '' }: BranchMove, tip: string): 
   if (tip === to) return true;
   const isForward = await isAncestor(git, from, to);
   return isForward && (await isAncestor(git, to, tip));
-}
-
-export async function isAncestor(git: Git, older: string, newer: string): Promise<boolean> {
-  return (await gitAnswer(git, ['merge-base', '--is-ancestor', older, newer])) !== undefined;
 }
 
 async function hasCheckedOut(git: Git, worktree: string, ref: string): Promise<boolean> {

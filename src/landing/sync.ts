@@ -11,7 +11,7 @@ import { gitDirOf } from '../git/files/discover-repository.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
-import { type Git, gitAnswer, gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitLines, gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
@@ -185,9 +185,8 @@ async function conflictsOfSync(
 async function rebaseInMemory(bench: Workbench, head: string, onto: string): Promise<Merged> {
   const { git } = bench;
   const args = ['rev-list', '--reverse', '--topo-order', '--no-merges', '--right-only', '--cherry-pick'];
-  const listed = await gitText(git, [...args, `${onto}...${head}`, '--']);
   let tip = onto;
-  for (const commit of listed.split('\n').filter((line) => line !== '')) {
+  for (const commit of await gitLines(git, [...args, `${onto}...${head}`, '--'])) {
     const merged = await mergeWithBase(bench, { base: `${commit}^`, ours: tip, theirs: commit });
     if (merged.conflicts !== undefined) return merged;
     tip = await plainCommit(git, merged.tree, [tip]);

@@ -3,9 +3,8 @@ import { AgtError } from '../errors.ts';
 import { landedRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import type { DiffEntry } from '../git/objects/raw-diff.ts';
-import { diffTrees } from '../git/objects/raw-diff.ts';
-import { gitText, inDirectory, runGit } from '../git/run/git.ts';
+import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
+import { gitText, inDirectory, isAncestor, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, unfinishedError } from '../session/operation.ts';
@@ -16,7 +15,7 @@ import { readHistory, type Snapshot } from '../snapshot/history.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { carryOut } from './land.ts';
 import { refuseOverlap } from './overlap.ts';
-import { isAncestor, settleMove } from './recover.ts';
+import { settleMove } from './recover.ts';
 import { findTarget } from './target.ts';
 
 export interface UnacceptResult {

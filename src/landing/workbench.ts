@@ -6,7 +6,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { Git } from '../git/run/git.ts';
-import { scratchDirectory } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 
 export interface Workbench {
@@ -26,11 +25,12 @@ interface WorkbenchOptions {
 }
 
 export function withWorkbench<T>(
-  { git, commonDir, agtDir }: Repository,
+  repository: Repository,
   { ref, dryRun }: WorkbenchOptions,
   action: (bench: Workbench) => Promise<T>,
 ): Promise<T> {
-  return withScratchObjects(git, { commonDir, parent: scratchDirectory(agtDir) }, ({ git: scratch, dir }) => {
+  return withScratchObjects(repository, ({ git: scratch, dir }) => {
+    const { git, commonDir } = repository;
     const [gitDir, tree, index] = ['git', 'tree', 'index'].map((name) => join(dir, name)) as [
       string,
       string,

@@ -7,7 +7,7 @@ import { recordPrefixes } from '../config/prefixes.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError } from '../errors.ts';
 import { adoptedRef, shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
-import { FSYNC_ARGS, type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
+import { FSYNC_ARGS, type Git, gitText, inDirectory, isAncestor, resolveObject } from '../git/run/git.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
@@ -86,8 +86,7 @@ async function captureFirst(session: LockedSession, record: SessionRecord, now: 
   const keep = tip === undefined ? [] : [tip];
   const captured = await captureSession(session, record, { now, label: 'adopted', keep });
   failurePoint('adopt: captured');
-  const isKept = async (commit: string) =>
-    (await gitAnswer(git, ['merge-base', '--is-ancestor', commit, tipRef(record.session_id)])) !== undefined;
+  const isKept = async (commit: string) => await isAncestor(git, commit, tipRef(record.session_id));
   if (tip !== undefined && (await isKept(tip))) await gitText(git, ['update-ref', '-d', kept, tip]);
   return { record, commit: captured.commit, failed: captured.failed };
 }

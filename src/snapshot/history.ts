@@ -4,7 +4,9 @@
  * start commit; the history of a fork continues into the session that it was forked from. A commit that
  * `accept` made names its session as well, but not the agent's HEAD, and agt is not its author.
  */
+
 import { AgtError } from '../errors.ts';
+import { shortOid } from '../git/files/ref-files.ts';
 import { readCommits } from '../git/objects/commits.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import { type Git, gitBytes, resolveObject } from '../git/run/git.ts';
@@ -98,15 +100,12 @@ export async function refuseLostHistory(git: Git, refs: SnapshotRefs): Promise<v
   for (const ref of [refs.tip, refs.shadow]) {
     const commit = await resolveObject(git, ref);
     if (commit === undefined) continue;
-    const reason = `${ref} leads to ${commit.slice(0, ABBREVIATED)}, which is missing`;
+    const reason = `${ref} leads to ${shortOid(commit)}, which is missing`;
     throw new AgtError(`cannot read the snapshots of "${refs.session}": ${reason}`, {
       hints: ['see: agt doctor'],
     });
   }
 }
-
-/** Hexadecimal digits of a commit in messages. */
-export const ABBREVIATED = 10;
 
 async function newestCommit(git: Git, refs: SnapshotRefs): Promise<string | undefined> {
   for (const ref of [refs.tip, refs.shadow]) {

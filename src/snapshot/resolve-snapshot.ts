@@ -3,9 +3,11 @@
  * wins over an abbreviated object name, because a person chose it. If several snapshots have the label, the
  * newest one wins.
  */
+
 import { AgtError } from '../errors.ts';
+import { shortOid } from '../git/files/ref-files.ts';
 import { type Git, gitText, resolveObject } from '../git/run/git.ts';
-import { ABBREVIATED, oneLine, requireHistory, type Snapshot, type SnapshotRefs } from './history.ts';
+import { oneLine, requireHistory, type Snapshot, type SnapshotRefs } from './history.ts';
 
 /** @throws AgtError if the session has no such snapshot. */
 export async function resolveSnapshot(
@@ -85,7 +87,7 @@ async function findByRevisionOrTime(
   if (time === undefined) {
     return commit === undefined
       ? 'it is not a label, a commit or a time'
-      : `commit ${commit.slice(0, ABBREVIATED)} is not one of its snapshots`;
+      : `commit ${shortOid(commit)} is not one of its snapshots`;
   }
   // The clock may have gone backwards since.
   const last = Math.max(now.getTime(), ...history.map((snapshot) => snapshot.time.getTime()));

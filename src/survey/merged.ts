@@ -6,7 +6,6 @@
 import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { gitText } from '../git/run/git.ts';
-import { scratchDirectory } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { type CommitGraph, readCommitGraph } from './commit-graph.ts';
@@ -34,14 +33,14 @@ export async function isMerged(
 ): Promise<boolean> {
   const patterns = homePatterns(record);
   if (patterns.length === 0) return false;
-  const { git, commonDir, agtDir } = repository;
+  const { git } = repository;
   const listed = await gitText(git, ['for-each-ref', '--format=%(objectname) %(refname)', '--', ...patterns]);
   const tips = listed.split('\n').flatMap((line) => line.split(' ')[0] || []);
   const graph = readCommitGraph(git, [commit, ...tips]);
   const homes = compareWithHomes(graph, commit, tips).filter(({ behind }) => behind.length > 0);
   if (homes.length === 0) return false;
   const work = { head: commit, base: undefined, tip: undefined, homes };
-  return withScratchObjects(git, { commonDir, parent: scratchDirectory(agtDir) }, async (scratch) => {
+  return withScratchObjects(repository, async (scratch) => {
     return examine(scratch, [work], commit.length / 2)?.[0]?.isMerged === true;
   });
 }

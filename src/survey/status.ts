@@ -10,7 +10,6 @@ import { hasPromisorPacks } from '../git/objects/object-store.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
-import { scratchDirectory } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
@@ -163,12 +162,10 @@ async function examineAll(
   compared: readonly Compared[],
 ): Promise<(Examined | undefined)[]> {
   const works = compared.flatMap(({ work }) => work ?? []);
-  const { git, commonDir, agtDir } = repository;
   // A merge would fetch the blobs that a partial clone lacks.
-  if (works.length === 0 || hasPromisorPacks(commonDir)) return [];
-  const paths = { commonDir, parent: scratchDirectory(agtDir) };
+  if (works.length === 0 || hasPromisorPacks(repository.commonDir)) return [];
   const examineThese = (some: readonly Work[]) =>
-    withScratchObjects(git, paths, async (scratch) =>
+    withScratchObjects(repository, async (scratch) =>
       examine(scratch, some, (some[0]?.head.length ?? 0) / 2),
     );
   const found = new Map<Work, Examined | undefined>();

@@ -28,9 +28,9 @@ async function expectAsGit(repository: string): Promise<string[]> {
   const expected = run(REAL_GIT, ['write-tree'], { cwd: repository, env }).stdout.trim();
   const entries = (await filesOf(repository)) ?? [];
   const head = git(repository, 'rev-parse', 'HEAD');
-  const paths = { commonDir: join(repository, '.git'), parent: makeTempDir() };
   const open = openGit(REAL_GIT, repository, process.env);
-  const tree = await withScratchObjects(open, paths, async (scratch) => {
+  const place = { git: open, commonDir: join(repository, '.git'), agtDir: makeTempDir() };
+  const tree = await withScratchObjects(place, async (scratch) => {
     const history = new ScratchHistory();
     const name = history.addSandbox(head, repository, entries);
     expect(history.write(scratch, head.length / 2)).toBe(true);

@@ -1,10 +1,11 @@
 /** Prints the result of an autocommit. Files that are missing in the snapshot go to standard error. */
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
+import { shortOid } from '../../git/files/ref-files.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Report } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
-import { plural, shortOid, showPath } from './format.ts';
+import { plural, showPath } from './format.ts';
 import { printNotCaptured } from './session.ts';
 import { fileStatus, LETTERS } from './vocabulary.ts';
 

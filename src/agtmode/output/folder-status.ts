@@ -3,6 +3,7 @@ import type { Change } from '../../autocommit/list-changes.ts';
 import { isAgtError, systemFailure } from '../../errors.ts';
 import { knownRefusal } from '../../folders/refuse.ts';
 import { shownPath } from '../../folders/store.ts';
+import { shortOid } from '../../git/files/ref-files.ts';
 import { isAttached, snapshotRefs } from '../../session/record.ts';
 import type { Intent } from '../../session/state.ts';
 import { readHistory, requireHistory, type Snapshot } from '../../snapshot/history.ts';
@@ -10,7 +11,7 @@ import { readSteps } from '../../timetravel/restore/undo.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
 import type { Context } from '../context.ts';
 import { folderHere, type SessionHere } from '../session-here.ts';
-import { age, plural, shortOid, showPath, table } from './format.ts';
+import { age, plural, showPath, table } from './format.ts';
 import { fileStatus } from './vocabulary.ts';
 
 /** `here`: undefined if the folder has no store. */

@@ -34,13 +34,6 @@ export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-const SHORT_OID_LENGTH = 10;
-
-/** Always the same length, so that columns align and core.abbrev changes nothing. */
-export function shortOid(oid: string): string {
-  return oid.slice(0, SHORT_OID_LENGTH);
-}
-
 const UNITS = [
   ['year', 365 * 86_400],
   ['month', 30 * 86_400],

@@ -1,5 +1,6 @@
 /** Says how to go on with an operation that a person interrupts. */
 import { AgtError, formatError } from '../../errors.ts';
+import { shortOid } from '../../git/files/ref-files.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { agtInFolder, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
@@ -7,7 +8,6 @@ import { isAttached, readRecord, type SessionRecord } from '../../session/record
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Context } from '../context.ts';
 import type { SessionHere } from '../session-here.ts';
-import { shortOid } from './format.ts';
 
 /** Runs an operation on a session. */
 export async function interruptible<T, R extends readonly unknown[]>(

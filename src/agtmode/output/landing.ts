@@ -2,7 +2,7 @@
 
 import { displayPath } from '../../disk/path-bytes.ts';
 import { listSome } from '../../errors.ts';
-import { shortBranch } from '../../git/files/ref-files.ts';
+import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import type { DiffEntry } from '../../git/objects/raw-diff.ts';
 import type { AcceptResult } from '../../landing/accept-request.ts';
 import type { SyncResult } from '../../landing/sync.ts';
@@ -11,7 +11,7 @@ import type { RemovalPlan } from '../../lifecycle/remove.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { Report } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
-import { plural, shortOid, showPath } from './format.ts';
+import { plural, showPath } from './format.ts';
 import { changeStatus, LETTERS } from './vocabulary.ts';
 
 /** Paths that a text lists; JSON has all. */

@@ -1,11 +1,13 @@
 /** Shows mounted snapshots. */
+
+import { shortOid } from '../../git/files/ref-files.ts';
 import {
   listMountRecords,
   type MountPlace,
   type MountRecord,
   mountState,
 } from '../../lifecycle/mounted/mount-record.ts';
-import { age, shortOid, table } from './format.ts';
+import { age, table } from './format.ts';
 
 export interface KnownMount {
   readonly place: MountPlace;

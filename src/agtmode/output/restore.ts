@@ -1,11 +1,12 @@
 import { shownId } from '../../folders/store.ts';
+import { shortOid } from '../../git/files/ref-files.ts';
 import { commandToCompare, commandToRestore } from '../../session/advised-commands.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
 import type { Distance, Position } from '../../timetravel/restore/undo.ts';
 import type { Report } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
-import { age, plural, shortOid, showPath } from './format.ts';
+import { age, plural, showPath } from './format.ts';
 import { fileStatus } from './vocabulary.ts';
 
 /** Paths that differ after a restore beside a writer: a screenful. */

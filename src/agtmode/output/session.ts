@@ -4,12 +4,12 @@ import type { NotCaptured } from '../../autocommit/capture.ts';
 import { listSome } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
-import { shortBranch } from '../../git/files/ref-files.ts';
+import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import type { NewSession } from '../../lifecycle/new.ts';
 import { EMPTY_FIELDS, type Landed, type SessionRecord } from '../../session/record.ts';
 import type { SessionStatus } from '../../survey/status.ts';
 import type { Context } from '../context.ts';
-import { age, json, shortOid, showPath } from './format.ts';
+import { age, json, showPath } from './format.ts';
 
 /** Metadata as docs/guide/json.md has them: there `branch` is nothing, because a session has three. */
 export function recordJson({ branch, landed, ...record }: SessionRecord) {

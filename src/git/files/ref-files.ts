@@ -76,6 +76,13 @@ export function shortBranch(ref: string): string {
   return ref.replace(/^refs\/heads\//, '');
 }
 
+const SHORT_OID_LENGTH = 10;
+
+/** As messages have it: always the same length, so that columns align and core.abbrev changes nothing. */
+export function shortOid(oid: string): string {
+  return oid.slice(0, SHORT_OID_LENGTH);
+}
+
 /** Undefined for a ref that does not exist. */
 export type RefValues = ReadonlyMap<string, string | undefined>;
 

@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, wri
 import { join } from 'node:path';
 import { ageOf, ownerIsGone, signOwner } from '../../disk/lock-owner.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
+import { scratchDirectory } from '../../layout.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import type { Git } from '../run/git.ts';
 
@@ -16,12 +17,18 @@ export interface ScratchObjects {
   readonly dir: string;
 }
 
-/** Absolute paths. `parent` holds one directory for each command that runs. It need not exist yet. */
+/** A repository. */
+interface ScratchPlace {
+  readonly git: Git;
+  readonly commonDir: string;
+  readonly agtDir: string;
+}
+
 export async function withScratchObjects<T>(
-  git: Git,
-  { commonDir, parent }: { readonly commonDir: string; readonly parent: string },
+  { git, commonDir, agtDir }: ScratchPlace,
   action: (scratch: ScratchObjects) => Promise<T>,
 ): Promise<T> {
+  const parent = scratchDirectory(agtDir);
   makeDirectories(parent);
   for (const path of abandonedScratch(parent)) rmSync(path, { recursive: true, force: true });
   let dir: string | undefined;

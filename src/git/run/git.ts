@@ -203,6 +203,19 @@ export async function gitAnswer(
   return run.exitCode === 0 ? run.stdout.toString().replace(/\n$/, '') : undefined;
 }
 
+/** The lines that git prints. */
+export async function gitLines(
+  git: Git,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<string[]> {
+  return (await gitText(git, args, options)).split('\n').filter((line) => line !== '');
+}
+
+export async function isAncestor(git: Git, older: string, newer: string): Promise<boolean> {
+  return (await gitAnswer(git, ['merge-base', '--is-ancestor', older, newer])) !== undefined;
+}
+
 /** The object name that git finds for `name`, such as `HEAD^{tree}`; undefined if there is none. */
 export function resolveObject(git: Git, name: string): Promise<string | undefined> {
   return gitAnswer(git, ['rev-parse', '--verify', '--quiet', '--end-of-options', name]);

@@ -3,20 +3,7 @@
  * `.git`. So agt notes the HEAD and the index of each one, keeps a copy of its git directory, and puts back what the agent
  * has changed or deleted. Commits that the agent has made in one stay under a ref there.
  */
-import {
-  constants,
-  copyFileSync,
-  existsSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { constants, copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { entriesOf } from '../../disk/folder-entries.ts';
@@ -26,7 +13,7 @@ import { readSmallFile } from '../../disk/read-file.ts';
 import { nestedRef } from '../../filter/agent-refs.ts';
 import { gitDirOf, gitFileTarget } from '../../git/files/discover-repository.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
-import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../../git/run/git.ts';
+import { type Git, gitAnswer, gitText, inDirectory, isAncestor, resolveObject } from '../../git/run/git.ts';
 import { nestedDirectory } from '../../layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
@@ -229,7 +216,7 @@ export async function putRepositoryBack(
 
 async function isNew(git: Git, commit: string, before: string | undefined): Promise<boolean> {
   if (before === undefined) return true;
-  return (await gitAnswer(git, ['merge-base', '--is-ancestor', commit, before])) === undefined;
+  return !(await isAncestor(git, commit, before));
 }
 
 async function putHeadBack(git: Git, { head = '', commit }: NestedRepository): Promise<void> {

@@ -6,7 +6,7 @@ import { isAgtError, listSome, systemFailure } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shownPath } from '../../folders/store.ts';
-import { shortBranch } from '../../git/files/ref-files.ts';
+import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
@@ -79,7 +79,7 @@ export async function checkMessages(repository: Repository, record: SessionRecor
     .map(({ commit }) => ({
       level: 'note',
       about: record.session_id,
-      problem: `the message of snapshot ${commit.slice(0, ABBREVIATED)} is damaged: its label, tool and HEAD are lost`,
+      problem: `the message of snapshot ${shortOid(commit)} is damaged: its label, tool and HEAD are lost`,
       mend: 'its files are whole, and it can be restored',
     }));
 }
@@ -156,7 +156,7 @@ async function checkTip(repository: Repository, record: SessionRecord): Promise<
 /** A capture of a session begins a new history, if the shadow branch does not have the last one either. */
 function lostSnapshots(repository: Repository, record: SessionRecord, commit: string): Finding {
   const about = record.session_id;
-  const problem = `${tipRef(about)} leads to ${commit.slice(0, ABBREVIATED)}, which is missing: snapshots are lost`;
+  const problem = `${tipRef(about)} leads to ${shortOid(commit)}, which is missing: snapshots are lost`;
   const finding = { level: 'error', about, problem } as const;
   if (isAttached(record)) return { ...finding, mend: beginAnew(repository.commonDir) };
   if (!isActive(record)) return { ...finding, mend: 'look for them in a backup of the repository' };
@@ -166,9 +166,6 @@ function lostSnapshots(repository: Repository, record: SessionRecord, commit: st
   };
   return { ...finding, mend: 'agt doctor --fix', fix };
 }
-
-/** Hexadecimal digits of a commit in messages. */
-const ABBREVIATED = 10;
 
 /** A capture also makes missing refs again. */
 function capture(repository: Repository, record: SessionRecord): Promise<unknown> {

@@ -7,10 +7,9 @@
 import { existsSync, globSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isLocked } from '../../disk/lock.ts';
-import { askForLife, dropOwned, isLifeSign, listLifeSigns, ownerHasEnded } from '../../disk/lock-owner.ts';
+import { askForLife, dropOwned, isAlive, isLifeSign, listLifeSigns, ownerHasEnded } from '../../disk/lock-owner.ts';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
-import { errorCode } from '../../errors.ts';
 import { STASHES, sessionNamespaces, stashRef, tipRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { registrationOf, type WorktreeEntry } from '../../git/files/worktree-registrations.ts';
@@ -129,12 +128,7 @@ function namedByProcess(commonDir: string): string[] {
 
 /** Also true for a name without a process id. */
 function hasEnded(pid: string | undefined): boolean {
-  try {
-    process.kill(Number(pid), 0);
-    return false;
-  } catch (error) {
-    return errorCode(error) !== 'EPERM'; // a process of another user
-  }
+  return pid === undefined || !isAlive(Number(pid));
 }
 
 /** Locks of git on files that agt's commands change. */

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { AgtError } from '../../errors.ts';
+import { shortOid } from '../../git/files/ref-files.ts';
 import { planRemoval, removeSession } from '../../lifecycle/remove.ts';
 import { uncapturedFiles } from '../../lifecycle/uncaptured.ts';
 import { undoCreation } from '../../lifecycle/undo-creation.ts';
@@ -49,7 +50,7 @@ const UNFINISHED: Table = {
   restore: {
     problem: 'agt did not finish restoring it',
     command: (record, { scope, snapshot }) =>
-      isPartial(scope) ? 'agt doctor --fix' : commandToRestore(record, snapshot.slice(0, ABBREVIATED)),
+      isPartial(scope) ? 'agt doctor --fix' : commandToRestore(record, shortOid(snapshot)),
     fix: (repository, record, finishers) => finishers.restore(repository, record),
     checkRest: true,
   },
@@ -72,9 +73,6 @@ const UNFINISHED: Table = {
     checkRest: false,
   },
 };
-
-/** Hexadecimal digits of a commit in a command that a person types. */
-const ABBREVIATED = 10;
 
 /** Whether it restored single files. Only the intent names those, so only agt doctor can finish it. */
 function isPartial(scope: readonly string[]): boolean {

@@ -1,18 +1,9 @@
-/**
- * `agt.budget`: the disk that the snapshots of all sessions of a repository may take together. A measurement
- * takes seconds in a large repository. So each capture counts what it adds, and agt measures again only if
- * the estimate exceeds the budget.
- *
- * If the budget is exceeded, agt thins the active sessions. If that is not enough, agt refuses to capture
- * before it writes anything. So at most one capture exceeds the budget. agt counts the captures of a restore
- * or a removal, but never refuses them.
- */
-
+/** `agt.budget`: the disk that the snapshots of all sessions of a repository may take together (see README.md). */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { showSize } from '../../config/values.ts';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
-import { AgtError, attempt } from '../../errors.ts';
+import { readJson } from '../../disk/read-file.ts';
+import { AgtError } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { gitText } from '../../git/run/git.ts';
 import { measuredUsageFile } from '../../layout.ts';
@@ -121,6 +112,6 @@ async function measure(repository: Repository): Promise<number> {
 }
 
 /** Undefined if there is no usable measurement. */
-function readMeasured(repository: Repository): Measured | undefined {
-  return attempt(() => JSON.parse(readFileSync(measuredUsageFile(repository.agtDir), 'utf8')) as Measured);
+function readMeasured({ agtDir }: Repository): Measured | undefined {
+  return readJson(measuredUsageFile(agtDir)) as Measured | undefined;
 }

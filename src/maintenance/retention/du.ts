@@ -10,7 +10,7 @@
 import { statfsSync } from 'node:fs';
 import { snapshotNamespaces, tipRef } from '../../filter/agent-refs.ts';
 import { reachableObjects, sizesOnDisk } from '../../git/objects/reachable.ts';
-import { type Git, gitText } from '../../git/run/git.ts';
+import { type Git, gitLines } from '../../git/run/git.ts';
 import { reportProgress } from '../../process/progress.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
@@ -58,34 +58,24 @@ export async function costOf(
 }
 
 /**
- * All refs except those of snapshots: the user's and the work branches. For a branch also its tree: a file
- * that it has now does not count, whichever commit added it.
+ * The refs of snapshots, and all others: the user's and the work branches. For a branch also its tree: a file that it has
+ * now does not count, whichever commit added it.
  */
-export async function nonSnapshotRefs(repository: Repository): Promise<string[]> {
-  const namespaces = snapshotNamespaces(repository.prefixes);
-  return (await listRefs(repository))
-    .filter((ref) => !namespaces.some((namespace) => ref.startsWith(namespace)))
-    .flatMap((ref) => (ref.startsWith('refs/heads/') ? [ref, `${ref}^{tree}`] : [ref]));
+export async function refsByUse({ git, prefixes }: Repository) {
+  const namespaces = snapshotNamespaces(prefixes);
+  const isOfSnapshots = (ref: string) => namespaces.some((namespace) => ref.startsWith(namespace));
+  const refs = await gitLines(git, ['for-each-ref', '--format=%(refname)']);
+  return {
+    snapshots: refs.filter(isOfSnapshots),
+    others: refs
+      .filter((ref) => !isOfSnapshots(ref))
+      .flatMap((ref) => (ref.startsWith('refs/heads/') ? [ref, `${ref}^{tree}`] : [ref])),
+  };
 }
 
-/** The existing refs to snapshots, by session id. */
-export async function snapshotRefsBySession(
-  repository: Repository,
-  records: readonly SessionRecord[],
-): Promise<Map<string, string[]>> {
-  const existing = new Set(await listRefs(repository));
-  return new Map(
-    records.map((record) => [
-      record.session_id,
-      [tipRef(record.session_id), record.branch].filter((ref) => existing.has(ref)),
-    ]),
-  );
-}
-
-async function listRefs({ git }: Repository): Promise<string[]> {
-  return (await gitText(git, ['for-each-ref', '--format=%(refname)']))
-    .split('\n')
-    .filter((ref) => ref !== '');
+/** They need not exist. */
+export function refsOf(record: SessionRecord): string[] {
+  return [tipRef(record.session_id), record.branch];
 }
 
 interface DiskUse extends Costs {
@@ -95,11 +85,12 @@ interface DiskUse extends Costs {
 
 export async function diskUse(repository: Repository): Promise<DiskUse> {
   const { records } = listRecords(repository);
-  const costs = await costOf(
-    repository.git,
-    await snapshotRefsBySession(repository, records),
-    await nonSnapshotRefs(repository),
-  );
+  const { snapshots, others } = await refsByUse(repository);
+  const histories = records.map((record): [string, string[]] => [
+    record.session_id,
+    refsOf(record).filter((ref) => snapshots.includes(ref)),
+  ]);
+  const costs = await costOf(repository.git, new Map(histories), others);
   return { ...costs, free: freeDisk(repository.commonDir) };
 }
 

@@ -1,17 +1,17 @@
 /** Plans what `agt gc` does to each session, and computes what that would free. It changes nothing. */
 
-import { branchNamespaces, snapshotNamespaces } from '../../filter/agent-refs.ts';
+import { branchNamespaces } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { reachableObjects } from '../../git/objects/reachable.ts';
-import { gitAnswer, gitText, resolveObject } from '../../git/run/git.ts';
+import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, listRecords, type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
 import { unpushedInSubmodules } from '../../session/submodules.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
-import { costOf, nonSnapshotRefs, snapshotRefsBySession } from './du.ts';
+import { costOf, refsByUse, refsOf } from './du.ts';
 import { keptOfFolder, keptWhenEnded, keptWhenThinned } from './keep-policy.ts';
 
 export interface RetentionRequest {
@@ -37,13 +37,19 @@ export async function planSession(
   record: SessionRecord,
   { thin, now }: RetentionRequest,
 ): Promise<SessionPlan | undefined> {
+  const { retention, snapshotRetention } = repository.settings;
   const seconds = now.getTime() / 1000;
-  if (isAttached(record)) return planFolder(repository, record, { thin, now });
-  const isOver = retentionIsOver(repository, record, seconds);
-  if (!isOver && !(thin && isActive(record))) return undefined;
+  const isFolder = isAttached(record);
+  const isOver = !isFolder && retentionIsOver(record, retention, seconds);
+  if (!isFolder && !isOver && !(thin && isActive(record))) return undefined;
   const chain = await readChain(repository, record);
   const { snapshots } = chain;
-  const kept = isOver ? keptWhenEnded(snapshots) : keptWhenThinned(snapshots, seconds);
+  // A folder has one history for good, of which agt keeps the last days.
+  const kept = [
+    ...(isFolder ? [keptOfFolder(snapshots, seconds, snapshotRetention)] : []),
+    ...(isOver ? [keptWhenEnded(snapshots)] : []),
+    ...(thin && !isOver ? [keptWhenThinned(snapshots, seconds)] : []),
+  ].reduce((some, others) => some.intersection(others));
   const going = snapshots.filter(({ commit }) => !kept.has(commit)).length;
   const plan = { record, chain, kept, going };
   if (isOver && kept.size === 0) return { ...plan, action: 'drop' };
@@ -51,27 +57,12 @@ export async function planSession(
   return { ...plan, action: isOver ? 'reduce' : 'thin' };
 }
 
-/** An attached folder has one history for good, of which agt keeps the last days. */
-async function planFolder(
-  repository: Repository,
-  record: SessionRecord,
-  { thin, now }: RetentionRequest,
-): Promise<SessionPlan | undefined> {
-  const seconds = now.getTime() / 1000;
-  const chain = await readChain(repository, record);
-  const { snapshots } = chain;
-  const young = keptOfFolder(snapshots, seconds, repository.settings.snapshotRetention);
-  const kept = thin ? young.intersection(keptWhenThinned(snapshots, seconds)) : young;
-  const going = snapshots.filter(({ commit }) => !kept.has(commit)).length;
-  return going === 0 ? undefined : { record, chain, kept, going, action: 'thin' };
-}
-
 /** Whether the session was removed longer ago than agt.retention, or a killed gc began to drop it. */
-function retentionIsOver(repository: Repository, record: SessionRecord, now: number): boolean {
+function retentionIsOver(record: SessionRecord, retention: number, now: number): boolean {
   if (!isEnded(record)) return false;
   if (record.intent?.operation === 'drop') return true;
   const removed = new Date(record.last_activity_at).getTime() / 1000;
-  return now - removed > repository.settings.retention;
+  return now - removed > retention;
 }
 
 /** Why agt must not carry out this plan; undefined if it can. */
@@ -107,17 +98,18 @@ export async function planRetention(repository: Repository, request: RetentionRe
     const plan = await planSession(repository, record, request);
     if (plan !== undefined) plans.push(plan);
   }
-  const { bytes, total } = await freedBy(repository, records, plans);
+  const { bytes, total } = await freedBy(repository, plans);
   return { plans, bytes, total, damaged: damaged.map(({ problem }) => problem) };
 }
 
 async function freedBy(
   repository: Repository,
-  records: readonly SessionRecord[],
   plans: readonly SessionPlan[],
 ): Promise<{ bytes: Map<string, number>; total: number }> {
-  const others = await nonSnapshotRefs(repository);
-  const roots = await rootsThatStay(repository, records, plans);
+  const { snapshots, others } = await refsByUse(repository);
+  const planned = new Set(plans.flatMap(({ record }) => refsOf(record)));
+  // Also refs that belong to no session here.
+  const roots = [...snapshots.filter((ref) => !planned.has(ref)), ...plans.flatMap(stayingObjects)];
   const staying = new Set(await reachableObjects(repository.git, roots, others));
   const histories = plans.map(({ record, chain }): [string, string[]] => [
     record.session_id,
@@ -127,21 +119,6 @@ async function freedBy(
   return { bytes: new Map([...each].map(([id, { own }]) => [id, own])), total };
 }
 
-/** Refs and objects of snapshots that would still exist after all plans. */
-async function rootsThatStay(
-  repository: Repository,
-  records: readonly SessionRecord[],
-  plans: readonly SessionPlan[],
-): Promise<string[]> {
-  const planned = new Set(plans.map(({ record }) => record.session_id));
-  const unplanned = records.filter(({ session_id }) => !planned.has(session_id));
-  return [
-    ...[...(await snapshotRefsBySession(repository, unplanned)).values()].flat(),
-    ...(await refsWithoutMetadata(repository, records)),
-    ...plans.flatMap(stayingObjects),
-  ];
-}
-
 /** The trees of the snapshots that stay, and the commits that they take over as parents from deleted ones. */
 function stayingObjects({ chain, kept, action }: SessionPlan): string[] {
   if (action === 'drop') return [];
@@ -149,17 +126,6 @@ function stayingObjects({ chain, kept, action }: SessionPlan): string[] {
     ...(kept.has(commit) ? [tree] : []),
     ...parents.slice(1),
   ]);
-}
-
-/** Shadow branches and tips that belong to no session here. agt keeps them. */
-async function refsWithoutMetadata(
-  repository: Repository,
-  records: readonly SessionRecord[],
-): Promise<string[]> {
-  const known = new Set([...(await snapshotRefsBySession(repository, records)).values()].flat());
-  const prefixes = snapshotNamespaces(repository.prefixes);
-  const listed = await gitText(repository.git, ['for-each-ref', '--format=%(refname)', '--', ...prefixes]);
-  return listed.split('\n').filter((ref) => ref !== '' && !known.has(ref));
 }
 
 /** Counts the commits that no branch, remote-tracking branch or tag of the user has; NaN if git fails. */

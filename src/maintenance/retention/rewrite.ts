@@ -10,6 +10,7 @@
 import { readStatCache, writeStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
+import { shortOid } from '../../git/files/ref-files.ts';
 import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
 import { FSYNC_ARGS, type Git, gitText, runGit } from '../../git/run/git.ts';
 import { statCacheFile } from '../../layout.ts';
@@ -112,17 +113,14 @@ function withParents(raw: string, parents: readonly string[], newNames: Readonly
   return Buffer.from(header + renameInMessage(raw.slice(headerEnd), newNames), 'latin1');
 }
 
-/** Hexadecimal digits of a commit in the subject that agt gives to a restore (autocommit/write-commit.ts). */
-const ABBREVIATED = 10;
-
 /** Renames snapshots in trailers, and in the subject of a restore. */
 function renameInMessage(message: string, newNames: ReadonlyMap<string, string>): string {
   let text = message;
   for (const [, oid = ''] of message.matchAll(/^Agt-[\w-]+: ([0-9a-f]{40,64})$/gm)) {
     const name = newNames.get(oid);
     if (name === undefined) continue;
-    const subject = new RegExp(`^(\n\nagt \\w+ to )${oid.slice(0, ABBREVIATED)}\n`);
-    text = text.replaceAll(`: ${oid}\n`, `: ${name}\n`).replace(subject, `$1${name.slice(0, ABBREVIATED)}\n`);
+    const subject = new RegExp(`^(\n\nagt \\w+ to )${shortOid(oid)}\n`);
+    text = text.replaceAll(`: ${oid}\n`, `: ${name}\n`).replace(subject, `$1${shortOid(name)}\n`);
   }
   return text;
 }

@@ -7,7 +7,6 @@ import { type DiffEntry, parseRawDiff } from '../../git/objects/raw-diff.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes, runGitOnTerminal } from '../../git/run/git.ts';
 import { withoutDiffPrograms } from '../../git/run/programs.ts';
-import { scratchDirectory } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { sandboxHead } from '../../session/sandbox.ts';
@@ -19,14 +18,7 @@ import { decodePath } from '../../snapshot/tree-names.ts';
 import { isExclusion, type Pathspec } from '../pathspec.ts';
 import { type AmbiguousFolders, readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { agentTree } from './agent-tree.ts';
-import {
-  type ComparedTree,
-  treeOfCommit,
-  treeOfDisk,
-  treeOfSnapshot,
-  treeOfStart,
-  treeOfWork,
-} from './compared-tree.ts';
+import { type ComparedTree, treeOfCommit, treeOfDisk, treeOfSnapshot, treeOfStart, treeOfWork } from './compared-tree.ts';
 import { gitInSandbox } from './git-in-sandbox.ts';
 import { type MetadataDiff, metadataDiff } from './metadata-diff.ts';
 
@@ -107,8 +99,7 @@ function compare<T>(
   request: DiffRequest,
   action: (comparison: Comparison) => Promise<T>,
 ): Promise<T & DiffNotes> {
-  const directories = { commonDir: repository.commonDir, parent: scratchDirectory(repository.agtDir) };
-  return withScratchObjects(repository.git, directories, async (scratch) => {
+  return withScratchObjects(repository, async (scratch) => {
     const { git } = scratch;
     const before = await readEnd(repository, record, scratch, request.before, request.now);
     const after = await readEnd(repository, request.other ?? record, scratch, request.after, request.now);

@@ -1,5 +1,6 @@
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { usageError } from '../../../errors.ts';
+import { shortOid } from '../../../git/files/ref-files.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { requireHistory, type Snapshot } from '../../../snapshot/history.ts';
@@ -15,7 +16,7 @@ import { readTimeline, type SnapshotChanges } from '../../../timetravel/timeline
 import { flag, JSON_OPTION, withValue } from '../../command-line/command.ts';
 import { pathspecArguments } from '../../command-line/pathspec-arguments.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
-import { fileSize, localTime, shortOid, showPath, table } from '../../output/format.ts';
+import { fileSize, localTime, showPath, table } from '../../output/format.ts';
 import { showInPager } from '../../output/pager.ts';
 import { fileStatus, LETTERS } from '../../output/vocabulary.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { AgtError, listSome } from '../../../errors.ts';
 import { tipRef } from '../../../filter/agent-refs.ts';
-import { shortBranch } from '../../../git/files/ref-files.ts';
+import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { findObject } from '../../../git/objects/object-reader.ts';
 import {
   type Deleted,
@@ -18,7 +18,7 @@ import { askYesOrNo } from '../../ask.ts';
 import { DRY_RUN_QUIET_JSON, flag, type Report } from '../../command-line/command.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
-import { shortOid, showPath } from '../../output/format.ts';
+import { showPath } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import type { SessionHere } from '../../session-here.ts';
 

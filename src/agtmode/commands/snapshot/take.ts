@@ -4,6 +4,7 @@ import { realPath } from '../../../disk/real-path.ts';
 import { AgtError, usageError } from '../../../errors.ts';
 import { FolderRefused } from '../../../folders/refuse.ts';
 import { findAttached, settingsFile } from '../../../folders/store.ts';
+import { shortOid } from '../../../git/files/ref-files.ts';
 import { resolveObject } from '../../../git/run/git.ts';
 import { sessionContaining } from '../../../session/find-session.ts';
 import { retryWhileBusy } from '../../../session/retry.ts';
@@ -21,7 +22,7 @@ import {
 import { parseDuration } from '../../command-line/duration.ts';
 import { type Context, openContext } from '../../context.ts';
 import { autocommitJson, printProblems, reportAutocommit } from '../../output/autocommit.ts';
-import { json, shortOid, showPath } from '../../output/format.ts';
+import { json, showPath } from '../../output/format.ts';
 import { folderHere } from '../../session-here.ts';
 
 /** Words that people try after `agt snapshot`. */
