@@ -71,7 +71,7 @@ async function mergeAndLand(
     try {
       const newer = new Set<string>(); // agt has just captured everything
       return await withPlan(session.repository, record, request, newer, (plan, bench) =>
-        land(session, record, plan, { bench, request }),
+        land(session, record, plan, bench, request),
       );
     } catch (error) {
       if (!(error instanceof BranchMoved) || attempt === ATTEMPTS) throw error;

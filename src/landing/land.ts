@@ -22,43 +22,31 @@ import { hasHook, makeCommit, requireHook } from './make-commit.ts';
 import { settleMove } from './recover.ts';
 import type { Workbench } from './workbench.ts';
 
-interface Tools {
-  readonly bench: Workbench;
-  readonly request: AcceptRequest;
-}
-
 /** @throws AgtError; then branch and worktree are as before. */
 export async function land(
   session: LockedSession,
   record: SessionRecord,
   plan: LandingPlan,
-  { bench, request }: Tools,
+  bench: Workbench,
+  request: AcceptRequest,
 ): Promise<Landing> {
-  const { onto, from, tree, worktree, source } = plan;
+  const { onto, from, tree, worktree, source, parents, message = '' } = plan;
+  const { keepCommits, text, edit, verify, keep } = request;
   const git = worktree === undefined ? bench.git : inDirectory(session.repository.git, worktree);
-  const checksFiles = request.verify && plan.commit === undefined && (await hasHook(git, 'pre-merge-commit'));
+  const checksFiles = verify && plan.commit === undefined && (await hasHook(git, 'pre-merge-commit'));
   const warnings = [...plan.warnings];
   if (checksFiles && worktree === undefined)
     warnings.push('the pre-merge-commit hook did not run, because no worktree has the branch checked out');
-  const commit = () => commitOf(git, bench, plan, request);
+  const kind = keepCommits ? 'merge' : text === undefined ? 'squash' : 'message';
+  const commit = async () =>
+    plan.commit ?? makeCommit(git, bench, { tree, parents, message, source: kind, edit, verify });
   const to = checksFiles && worktree !== undefined ? undefined : await commit();
-  const intent = { operation: 'accept', onto, from, to, tree, worktree, keep: request.keep, source } as const;
+  const intent = { operation: 'accept', onto, from, to, tree, worktree, keep, source } as const;
   const landed = await carryOut(session, record, intent, async () => {
     await requireHook(git, 'pre-merge-commit', [], { GIT_EDITOR: ':' });
     return commit();
   });
   return { ...plan, ...landed, warnings };
-}
-
-async function commitOf(
-  git: Git,
-  bench: Workbench,
-  { commit, tree, parents, message = '' }: LandingPlan,
-  { keepCommits, text, edit, verify }: AcceptRequest,
-): Promise<string> {
-  if (commit !== undefined) return commit;
-  const source = keepCommits ? 'merge' : text === undefined ? 'squash' : 'message';
-  return makeCommit(git, bench, { tree, parents, message, source, edit, verify });
 }
 
 type MoveIntent = BranchMove & { readonly operation: 'accept' | 'unaccept' };

@@ -29,16 +29,10 @@ export async function choosePaths(
   for (const pattern of exclude) {
     const excludes = await matcher({ include: [pattern], exclude: [] });
     if (changes.some(({ path }) => excludes(displayPath(path)))) continue;
-    throw new AgtError(`--exclude "${pattern}" matches no changed file, and nothing has changed`, {
-      hints: [`changed files: ${changes.map(({ path }) => displayPath(path)).join(', ') || 'none'}`],
-    });
+    throw noMatch(`--exclude "${pattern}" matches no changed file`, changes);
   }
   const left = changes.filter(({ path }) => !wanted(displayPath(path)));
-  if (left.length === changes.length) {
-    throw new AgtError('no changed file matches the patterns, and nothing has changed', {
-      hints: [`changed files: ${changes.map(({ path }) => displayPath(path)).join(', ') || 'none'}`],
-    });
-  }
+  if (left.length === changes.length) throw noMatch('no changed file matches the patterns', changes);
   const chosen = await leaveOut(bench, tree, left);
   const taken = await diffTrees(git, base, chosen.tree);
   if (taken.length !== changes.length - left.length) {
@@ -47,6 +41,11 @@ export async function choosePaths(
     });
   }
   return chosen;
+}
+
+function noMatch(problem: string, changes: readonly DiffEntry[]): AgtError {
+  const paths = changes.map(({ path }) => displayPath(path)).join(', ') || 'none';
+  return new AgtError(`${problem}, and nothing has changed`, { hints: [`changed files: ${paths}`] });
 }
 
 /** The tree as it was before these changes. */

@@ -37,7 +37,7 @@ export async function pickCommits(
     const merged = await mergeWithBase(bench, { base, ours: tip, theirs });
     if (merged.conflicts !== undefined) throw conflictError(record, target, merged.conflicts, true);
     const isEmpty = (await resolveObject(git, `${tip}^{tree}`)) === merged.tree;
-    if (!isEmpty) tip = await copyOf(repository, git, record, { pick, tree: merged.tree, parent: tip });
+    if (!isEmpty) tip = await copyOf(repository, git, record, pick, { tree: merged.tree, parents: [tip] });
   }
   if (tip === target.from) throw nothingPicked(record, target);
   const tree = await gitText(git, ['rev-parse', `${tip}^{tree}`]);
@@ -132,23 +132,18 @@ async function findStep(
   }
 }
 
-interface Copy {
-  readonly pick: Pick;
-  readonly tree: string;
-  readonly parent: string;
-}
-
 /** A commit keeps its author, its date and its message. */
 async function copyOf(
   repository: Repository,
   git: Git,
   { session_id }: SessionRecord,
-  { pick, tree, parent }: Copy,
+  pick: Pick,
+  content: Omit<Parameters<typeof commitTree>[1], 'message'>,
 ): Promise<string> {
   const { message, env } =
     typeof pick === 'string' ? await readCommit(git, pick) : { message: titleOf(pick), env: {} };
   const text = await withTrailer(repository, message, session_id);
-  return commitTree(git, { tree, parents: [parent], message: text }, env);
+  return commitTree(git, { ...content, message: text }, env);
 }
 
 function titleOf({ label, call, tool, time }: Snapshot): string {

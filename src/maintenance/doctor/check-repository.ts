@@ -4,7 +4,7 @@
  * `fix`.
  */
 
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { prefixesInUse, prefixesLine, recordedPrefixes, recordPrefixes } from '../../config/prefixes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
@@ -21,10 +21,9 @@ import {
   type WorktreeEntry,
   writeHead,
 } from '../../git/files/worktree-registrations.ts';
-import { abandonedScratch } from '../../git/objects/scratch-objects.ts';
 import { gitText, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
-import { areaConfigFile, prefixesFile, scratchDirectory } from '../../layout.ts';
+import { areaConfigFile, prefixesFile } from '../../layout.ts';
 import { hideAgentRefs, missingHideRefs } from '../../repository/hide-refs.ts';
 import { folderOfNamespace } from '../../repository/namespace-files.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -40,7 +39,7 @@ import { checkFrozen } from './check-leases.ts';
 import { checkMounts } from './check-mounts.ts';
 import { checkMessages, checkSession } from './check-session.ts';
 import type { Finding, Finishers, Preview } from './finding.ts';
-import { findLeftovers, orphanFolders, orphanRefs, setAsideWork } from './leftovers.ts';
+import { findLeftovers, leftover, orphanFolders, orphanRefs, setAsideWork } from './leftovers.ts';
 
 interface CheckOptions {
   /** Reads every snapshot as well, which takes long. */
@@ -96,7 +95,6 @@ export async function checkRepository(
     ]),
     ...brokenRegistrations(repository.commonDir, 'unlinked').map(describeWithoutLink),
     ...(await findLeftovers(repository, records, worktrees, sessionsDir)),
-    ...abandonedScratch(scratchDirectory(repository.agtDir)).map(describeScratch),
     ...(await checkFrozen(repository, records)),
     ...checkMounts(repository, refs),
     ...checkPrefixes(repository),
@@ -135,8 +133,7 @@ async function checkClone({ commonDir }: Repository): Promise<Finding[]> {
 function describeUnfinishedWorktree(path: string): Finding {
   const problem =
     'a killed git left this worktree half registered, and other git commands fail because of it';
-  const mend = `rm -rf ${shellQuote(path)}`;
-  return { level: 'error', about: path, problem, mend, fix: () => removeTree(path) };
+  return { ...leftover(path, problem), level: 'error' };
 }
 
 /** For a sandbox: the capture and the restore that come after tell what HEAD was. */
@@ -231,12 +228,6 @@ function checkConfigInWorktree(worktree: WorktreeEntry): Finding[] {
 /** False also where a mount does not answer. */
 function isFile(path: string): boolean {
   return attempt(() => statSync(path).isFile()) ?? false;
-}
-
-function describeScratch(path: string): Finding {
-  const problem = 'a killed agt left this directory; the next agt session diff deletes it';
-  const fix = () => rmSync(path, { recursive: true, force: true });
-  return { level: 'note', about: path, problem, mend: `rm -r ${shellQuote(path)}`, fix };
 }
 
 /** Git mode learns the prefixes of sessions from a note, and reads metadata only if the settings tell it to. */

@@ -135,8 +135,7 @@ async function checkCheckout(
   const problem = describeCheckout(checkout, place, found?.checkout);
   if (found === undefined)
     return [{ level: 'error', about, problem, mend: adviceForCheckout(record, checkout, place) }];
-  const fix = () =>
-    withSessionLock(repository, about, async (session) => connectCheckout(session, record, found));
+  const fix = connecting(repository, record, found);
   return [{ level: 'error', about, problem, mend: 'agt doctor --fix', fix }];
 }
 
@@ -146,11 +145,19 @@ function checkNote(repository: Repository, record: SessionRecord, checkout: stri
   const noted = readSmallFile(inPlaceFile(gitDirOf(checkout) ?? join(checkout, '.git')));
   if (noted === about) return [];
   const problem = `git mode does not guard ${checkout}: the note that it belongs to this session is missing`;
-  const fix = () =>
-    withSessionLock(repository, about, async (session) =>
-      connectCheckout(session, record, { checkout, sandbox }),
-    );
+  const fix = connecting(repository, record, { checkout, sandbox });
   return [{ level: 'error', about, problem, mend: 'agt doctor --fix', fix }];
+}
+
+function connecting(
+  repository: Repository,
+  record: SessionRecord,
+  found: Parameters<typeof connectCheckout>[2],
+) {
+  return () =>
+    withSessionLock(repository, record.session_id, async (session) =>
+      connectCheckout(session, record, found),
+    );
 }
 
 async function checkUserBranch(

@@ -14,8 +14,15 @@ import { STASHES, sessionNamespaces, stashRef, tipRef } from '../../filter/agent
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { registrationOf, type WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
+import { abandonedScratch } from '../../git/objects/scratch-objects.ts';
 import { shellQuote } from '../../git/run/trace.ts';
-import { locksDirectory, STASH_DIRECTORIES, sessionFiles, sessionLockFile } from '../../layout.ts';
+import {
+  locksDirectory,
+  STASH_DIRECTORIES,
+  scratchDirectory,
+  sessionFiles,
+  sessionLockFile,
+} from '../../layout.ts';
 import { removeEmptyParents } from '../../lifecycle/empty-parents.ts';
 import { aboutSetAside } from '../../lifecycle/in-place/set-aside.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -47,14 +54,20 @@ export async function findLeftovers(
   return [
     ...(await staleLocks(agtDir)),
     ...killed.map((path) => leftover(path, LEFT_BY_KILLED)),
+    ...abandonedScratch(scratchDirectory(agtDir)).map((path) => leftover(path, SCRATCH)),
     ...(await abandonedWorktreeFolders(repository, records)),
     ...emptySessionsFolder(repository, records, worktrees, sessionsDir),
   ];
 }
 
 const LEFT_BY_KILLED = 'a killed process left this';
+const SCRATCH = 'a killed agt left this directory; the next agt session diff deletes it';
 
-function leftover(path: string, problem: string, fix: () => unknown = () => removeTree(path)): Finding {
+export function leftover(
+  path: string,
+  problem: string,
+  fix: () => unknown = () => removeTree(path),
+): Finding {
   return { level: 'note', about: path, problem, mend: `rm -rf ${shellQuote(path)}`, fix };
 }
 

@@ -15,70 +15,38 @@ import { applyRetentionToSession } from '../retention/gc.ts';
 import type { Finding, Finishers } from './finding.ts';
 
 interface Row<I extends Intent> {
-  readonly problem: string;
-  /** The command that a person would run. */
-  readonly command: (record: SessionRecord, intent: I) => string;
-  readonly fix: (repository: Repository, record: SessionRecord, finishers: Finishers) => Promise<unknown>;
-  /** Whether agt can also check the refs and the sandbox of such a session. */
-  readonly checkRest: boolean;
+  readonly doing: string;
+  /** What a person would run instead of `agt doctor --fix`. */
+  readonly command?: (record: SessionRecord, intent: I) => string;
 }
 
 type Table = { readonly [O in Operation]: Row<Extract<Intent, { operation: O }>> };
 
 const UNFINISHED: Table = {
-  create: {
-    problem: 'agt did not finish creating it',
-    command: () => 'agt doctor --fix',
-    fix: undoCreation,
-    checkRest: false,
-  },
-  remove: {
-    problem: 'agt did not finish removing it',
-    command: ({ session_id: id }) => `agt session remove ${id}`,
-    fix: finishRemoval,
-    checkRest: false,
-  },
-  drop: {
-    problem: 'agt did not finish dropping its snapshots',
-    command: () => 'agt gc',
-    fix: (repository, record) =>
-      withSessionLock(repository, record.session_id, async (session) => {
-        await applyRetentionToSession(session, record, { thin: false, now: new Date() });
-      }),
-    checkRest: false,
-  },
+  create: { doing: 'creating it' },
+  remove: { doing: 'removing it', command: ({ session_id: id }) => `agt session remove ${id}` },
+  drop: { doing: 'dropping its snapshots', command: () => 'agt gc' },
   restore: {
-    problem: 'agt did not finish restoring it',
+    doing: 'restoring it',
     command: (record, { scope, snapshot }) =>
-      isPartial(scope) ? 'agt doctor --fix' : commandToRestore(record, shortOid(snapshot)),
-    fix: (repository, record, finishers) => finishers.restore(repository, record),
-    checkRest: true,
+      isPartial(scope) ? FIX : commandToRestore(record, shortOid(snapshot)),
   },
-  accept: {
-    problem: 'agt did not finish accepting it',
-    command: () => 'agt doctor --fix',
-    fix: (repository, record, finishers) => finishers.accept(repository, record),
-    checkRest: false,
-  },
+  accept: { doing: 'accepting it' },
   unaccept: {
-    problem: 'agt did not finish taking back its acceptance',
+    doing: 'taking back its acceptance',
     command: ({ session_id: id }) => `agt session unaccept ${id}`,
-    fix: (repository, record, finishers) => finishers.unaccept(repository, record),
-    checkRest: false,
   },
-  sync: {
-    problem: 'agt did not finish syncing it',
-    command: ({ session_id: id }) => `agt session sync ${id}`,
-    fix: (repository, record, finishers) => finishers.sync(repository, record),
-    checkRest: false,
-  },
+  sync: { doing: 'syncing it', command: ({ session_id: id }) => `agt session sync ${id}` },
 };
+
+const FIX = 'agt doctor --fix';
 
 /** Whether it restored single files. Only the intent names those, so only agt doctor can finish it. */
 function isPartial(scope: readonly string[]): boolean {
   return scope.some((path) => path.includes('/'));
 }
 
+/** `checkRest`: whether agt can also check the refs and the sandbox of the session. */
 export function checkIntent(
   repository: Repository,
   record: SessionRecord,
@@ -86,13 +54,22 @@ export function checkIntent(
 ): { readonly findings: Finding[]; readonly checkRest: boolean } {
   const { session_id: about, intent } = record;
   if (intent === undefined) return { findings: [], checkRest: true };
-  const row = UNFINISHED[intent.operation] as Row<Intent>;
-  const fix = () => row.fix(repository, record, finishers);
-  const { problem, checkRest } = row;
-  return {
-    findings: [{ level: 'error', about, problem, mend: row.command(record, intent), fix }],
-    checkRest,
+  const { doing, command } = UNFINISHED[intent.operation] as Row<Intent>;
+  const ways = { ...finishers, create: undoCreation, remove: finishRemoval, drop: finishDrop };
+  const finding: Finding = {
+    level: 'error',
+    about,
+    problem: `agt did not finish ${doing}`,
+    mend: command?.(record, intent) ?? FIX,
+    fix: () => ways[intent.operation](repository, record),
   };
+  return { findings: [finding], checkRest: intent.operation === 'restore' };
+}
+
+async function finishDrop(repository: Repository, record: SessionRecord): Promise<void> {
+  await withSessionLock(repository, record.session_id, (session) =>
+    applyRetentionToSession(session, record, { thin: false, now: new Date() }),
+  );
 }
 
 /** @throws AgtError if somebody has worked in the folder since the capture before the removal. */

@@ -1,10 +1,4 @@
-/**
- * Waits until no agt uses a session. `git fast-import` reuses an object that is in the store, even if it is
- * old and unreachable. If agt deleted that object before the capture moved its ref, it would be missing from
- * the snapshot. So agt deletes objects only while no capture runs. Other git commands first refresh the time
- * of an object that they reuse, so the expiry time protects it.
- */
-
+/** Waits until no agt uses a session: agt deletes objects only while no capture runs (see README.md). */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,11 +1,4 @@
-/**
- * Deletes unreachable objects, then joins loose objects and small packs.
- *
- * To delete objects of a pack, git writes the rest of the pack anew beside it. So that this never needs twice
- * the disk, agt rewrites only packs that lose a good part of their objects, and limits what git writes to
- * three quarters of the object store and half of the free disk. It leaves the other packs for later.
- */
-
+/** Deletes unreachable objects, then joins loose objects and small packs. README.md beside it has the limits. */
 import { type Dirent, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
