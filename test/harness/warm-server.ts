@@ -2,7 +2,7 @@
  * A process that runs one agt command after the other, so that a test does not pay a start of Node for each. It runs the
  * bundles of the executable, afresh for every command, on standard streams that are files (test/harness/warm-agt.ts).
  */
-import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Script } from 'node:vm';
@@ -62,12 +62,29 @@ async function answer({ name, args, cwd, env }: Question): Promise<number> {
   main.runInThisContext()(module.exports, requireOwn, module, executable, dist);
   await Promise.race([module.exports.finished, exited]);
   process.chdir('/'); // the test may unmount the directory
+  endChildren();
   const code = process.exitCode ?? 0;
   process.exitCode = undefined;
   for (const name of process.eventNames())
     for (const listener of process.listeners(name as 'exit'))
       if (!before.get(name)?.includes(listener)) process.off(name, listener);
   return Number(code);
+}
+
+/** Those that end with agt, because its end closes their input. The others have a process group of their own. */
+function endChildren(): void {
+  const groupOf = (pid: string) =>
+    readFileSync(`/proc/${pid}/stat`, 'latin1')
+      .replace(/^.*\) /s, '')
+      .split(' ')[2];
+  const own = groupOf('self');
+  for (const task of readdirSync('/proc/self/task'))
+    for (const pid of readFileSync(`/proc/self/task/${task}/children`, 'latin1').trim().split(' '))
+      try {
+        if (groupOf(pid) === own) process.kill(Number(pid), 'SIGKILL');
+      } catch {
+        // it has ended
+      }
 }
 
 const questions = openSync(join(directory, 'questions'), 'r');
