@@ -7,7 +7,13 @@ import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Landable, LandingPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
-import { conflictError, nothingToAccept, onlyFailedCalls, onlyHidden, onlyUntracked } from './landing-errors.ts';
+import {
+  conflictError,
+  nothingToAccept,
+  onlyFailedCalls,
+  onlyHidden,
+  onlyUntracked,
+} from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
 import { mergeInMemory, mergeWithBase, plainCommit } from './merge-in-memory.ts';
 import { draftMessage } from './message.ts';

@@ -12,7 +12,16 @@ import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { LINK, SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editIndex, type IndexEdit } from '../git/objects/scratch-index.ts';
-import { fieldsOf, type Git, gitBytes, gitText, inDirectory, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
+import {
+  fieldsOf,
+  type Git,
+  gitBytes,
+  gitText,
+  inDirectory,
+  isAncestor,
+  resolveObject,
+  runGit,
+} from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { BranchMove } from '../session/state.ts';

@@ -11,7 +11,15 @@ import { gitDirOf } from '../git/files/discover-repository.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
-import { type Git, gitAnswer, gitLines, gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
+import {
+  type Git,
+  gitAnswer,
+  gitLines,
+  gitText,
+  inDirectory,
+  resolveObject,
+  runGit,
+} from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';

@@ -3,7 +3,20 @@
  * `.git`. So agt notes the HEAD and the index of each one, keeps a copy of its git directory, and puts back what the agent
  * has changed or deleted. Commits that the agent has made in one stay under a ref there.
  */
-import { constants, copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { entriesOf } from '../../disk/folder-entries.ts';

@@ -7,7 +7,14 @@
 import { existsSync, globSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isLocked } from '../../disk/lock.ts';
-import { askForLife, dropOwned, isAlive, isLifeSign, listLifeSigns, ownerHasEnded } from '../../disk/lock-owner.ts';
+import {
+  askForLife,
+  dropOwned,
+  isAlive,
+  isLifeSign,
+  listLifeSigns,
+  ownerHasEnded,
+} from '../../disk/lock-owner.ts';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { STASHES, sessionNamespaces, stashRef, tipRef } from '../../filter/agent-refs.ts';

@@ -18,7 +18,14 @@ import { decodePath } from '../../snapshot/tree-names.ts';
 import { isExclusion, type Pathspec } from '../pathspec.ts';
 import { type AmbiguousFolders, readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { agentTree } from './agent-tree.ts';
-import { type ComparedTree, treeOfCommit, treeOfDisk, treeOfSnapshot, treeOfStart, treeOfWork } from './compared-tree.ts';
+import {
+  type ComparedTree,
+  treeOfCommit,
+  treeOfDisk,
+  treeOfSnapshot,
+  treeOfStart,
+  treeOfWork,
+} from './compared-tree.ts';
 import { gitInSandbox } from './git-in-sandbox.ts';
 import { type MetadataDiff, metadataDiff } from './metadata-diff.ts';
 
