@@ -53,13 +53,9 @@ export async function runAgtMode(args: string[]): Promise<number> {
     isStartedByGuard(process.env) ||
     MENDING.some((name) => `${rest.slice(0, 2).join(' ')} `.startsWith(`${name} `));
   const context = openContext(enterDirectory(directory), process.env, tolerant);
-  if (word === undefined) {
+  if (word === undefined || (isHelp(word) && others.length === 0)) {
     context.out(overview(COMMANDS));
-    return EXIT.usage;
-  }
-  if (isHelp(word) && others.length === 0) {
-    context.out(overview(COMMANDS));
-    return EXIT.done;
+    return word === undefined ? EXIT.usage : EXIT.done;
   }
   if (word === '--version' || word === '-v') return printOwnVersion(context.out);
   if (word === 'help' && SHORT_FORMS.has(others[0] ?? ''))
@@ -118,15 +114,9 @@ function refuseUnknown(word: string, { gitPath, env }: Context): void {
   const { exitCode, stdout } = queryGitSync(gitPath(), ['--list-cmds=main,others,alias'], env);
   const ofGit = stdout.split('\n').filter((name) => name !== '');
   if (exitCode !== EXIT.done || ofGit.includes(word)) return;
-  const own = COMMANDS.map((command) => commandName(command));
-  const known = new Map([
-    ...ofGit.map((name): [string, string] => [name, name]),
-    ...own.map((name): [string, string] => [name.split(' ').at(-1) ?? '', name]),
-    ...[...own.map((name) => name.split(' ')[0] ?? ''), ...SHORT_FORMS].map((name): [string, string] => [
-      name,
-      name,
-    ]),
-  ]);
+  const known = new Map(ofGit.map((name) => [name, name]));
+  for (const name of COMMANDS.map(commandName)) known.set(name.split(' ').at(-1) ?? '', name);
+  for (const name of [...OWN_WORDS, ...SHORT_FORMS]) known.set(name, name);
   const meant = similar(word, known.keys()).map((name) => `agt ${known.get(name)}`);
   throw usageError(
     `"${word}" is not a command of agt or git`,

@@ -79,13 +79,10 @@ export async function adviceToSnapshot(context: Context, purpose: string): Promi
 
 /** Outside of git repositories. */
 function noSession(given: string, folder: string, attached: AttachedSession | undefined): AgtError {
-  const place = `${showPath(folder)} is in no git repository`;
-  if (attached === undefined)
-    return new AgtError(`there is no session "${given}" here: ${place}, and has no snapshots`, {
-      hints: ['for sessions, change to a repository', 'the folders that have snapshots: agt du --folders'],
-    });
-  return new AgtError(`there is no session "${given}" here: ${place}`, {
-    hints: [needsNoId(attached)],
+  const problem = `there is no session "${given}" here: ${showPath(folder)} is in no git repository`;
+  if (attached !== undefined) return new AgtError(problem, { hints: [needsNoId(attached)] });
+  return new AgtError(`${problem}, and has no snapshots`, {
+    hints: ['for sessions, change to a repository', 'the folders that have snapshots: agt du --folders'],
   });
 }
 
@@ -133,14 +130,8 @@ export async function attachedHere(context: Context): Promise<AttachedSession | 
   return findAttached(context.folderAccess(), folder, settingsFile(user));
 }
 
-export interface FolderHere {
-  /** A real path. */
-  readonly folder: string;
-  readonly user: Repository | undefined;
-}
-
-/** The folder that agt would attach for a command in the current directory. */
-export async function folderHere(context: Context): Promise<FolderHere> {
+/** The folder that agt would attach for a command in the current directory: a real path. */
+export async function folderHere(context: Context) {
   const user = await context.repositoryIfAny();
   return { folder: folderAt(context.folderAccess(), user?.worktree, context.cwd), user };
 }

@@ -9,21 +9,17 @@ import type { Context } from './context.ts';
 
 /** `problem`: why agt cannot use the store of a folder. */
 export function checkState({ env, cwd }: Context, problem: AgtError | undefined): Finding[] {
-  const found = checkDirectories(env);
-  if (found.length > 0 || problem === undefined) return found;
-  return [{ level: 'error', about: cwd, problem: problem.message, mend: problem.hints.join('; ') }];
-}
-
-function checkDirectories(env: NodeJS.ProcessEnv): Finding[] {
   const [state, ofAgt] = [stateHome(env), stateDirectory(env)];
   if (state === undefined || ofAgt === undefined) {
-    const problem = 'neither HOME nor XDG_STATE_HOME is set, so agt keeps no snapshots of folders';
-    return [{ level: 'warning', about: 'HOME', problem, mend: 'set HOME' }];
+    const missing = 'neither HOME nor XDG_STATE_HOME is set, so agt keeps no snapshots of folders';
+    return [{ level: 'warning', about: 'HOME', problem: missing, mend: 'set HOME' }];
   }
-  return checkStateDirectories([
+  const found = checkStateDirectories([
     ofAgt,
     foldersDirectory(state),
     hooksDirectory(ofAgt),
     leasesDirectory(state),
   ]);
+  if (found.length > 0 || problem === undefined) return found;
+  return [{ level: 'error', about: cwd, problem: problem.message, mend: problem.hints.join('; ') }];
 }

@@ -5,17 +5,8 @@
  */
 import { type Command, commandName, findCommand } from './command.ts';
 
-export interface ParsedCommandLine {
-  readonly command: Command;
-  /** As yargs would give them to the command. */
-  readonly args: Readonly<Record<string, unknown>>;
-}
-
-/** Undefined if the command line needs yargs. */
-export function parseWithoutYargs(
-  commands: readonly Command[],
-  words: readonly string[],
-): ParsedCommandLine | undefined {
+/** The arguments as yargs would give them to the command; undefined if the command line needs yargs. */
+export function parseWithoutYargs(commands: readonly Command[], words: readonly string[]) {
   const command = findCommand(commands, words);
   if (command === undefined || !hasPlainOptions(command)) return undefined;
   const { options = {} } = command;

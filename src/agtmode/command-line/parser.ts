@@ -63,11 +63,10 @@ export function makeParser(
  * word under undefined.
  */
 function groupByFamily(commands: readonly Command[]): Map<string | undefined, Command[]> {
-  const firstWords = commands.map((command) => commandName(command).split(' '));
-  const families = new Set(firstWords.filter((words) => words.length > 1).map(([first]) => first));
+  const names = commands.map(commandName);
   return Map.groupBy(commands, (command) => {
-    const [first] = commandName(command).split(' ');
-    return families.has(first) ? first : undefined;
+    const [first = ''] = commandName(command).split(' ');
+    return names.some((name) => name.startsWith(`${first} `)) ? first : undefined;
   });
 }
 

@@ -1,4 +1,5 @@
 /** agt cron install, remove, show: the crontab line that autocommits every session of a repository. */
+
 import { basename, dirname } from 'node:path';
 import { usageError } from '../../errors.ts';
 import { ownCommand } from '../../process/invocation.ts';
@@ -6,6 +7,7 @@ import { readCrontab, writeCrontab } from '../../triggers/cron/crontab.ts';
 import { cronLine, cronSchedule, findLine, putLine, removeLine } from '../../triggers/cron/crontab-line.ts';
 import { DRY_RUN, defineCommand, JSON_OPTION, withDefault } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
+import { verb } from '../output/format.ts';
 
 export const cronInstall = defineCommand({
   usage: 'cron install',
@@ -50,7 +52,7 @@ export const cronRemove = defineCommand({
     const line = findLine(before, repository);
     if (line === undefined) return NO_LINE;
     if (!args['dry-run']) await writeCrontab(context.env, removeLine(before, repository));
-    return `${args['dry-run'] ? 'would remove' : 'removed'}: ${toText(line)}\n`;
+    return `${verb(args['dry-run'], 'removed', 'remove')}: ${toText(line)}\n`;
   },
 });
 

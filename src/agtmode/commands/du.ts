@@ -65,17 +65,7 @@ function totalLine(total: number, budget: number | null, free: number): string {
   return `total ${showSize(total)}${limit}, ${Number.isFinite(free) ? showSize(free) : 'unknown'} free\n`;
 }
 
-interface FolderUse {
-  readonly folder: string;
-  readonly exists: boolean;
-  readonly store: string;
-  /** Undefined if they cannot be read. */
-  readonly snapshots: number | undefined;
-  readonly last: Date | undefined;
-  readonly bytes: number;
-  /** Why they cannot. */
-  readonly error?: unknown;
-}
+type FolderUse = NonNullable<Awaited<ReturnType<typeof measure>>>;
 
 /** A store that cannot be read is named, and the others are shown. */
 async function reportFolders(context: Context): Promise<Report> {
@@ -100,7 +90,8 @@ async function reportFolders(context: Context): Promise<Report> {
   };
 }
 
-async function measure(context: Context, store: string): Promise<FolderUse | undefined> {
+/** Without `snapshots`, they cannot be read, as `error` says. */
+async function measure(context: Context, store: string) {
   const session = openListedStore(context.folderAccess(), store);
   if (session === undefined) return undefined;
   const { repository, record } = session;
@@ -109,7 +100,7 @@ async function measure(context: Context, store: string): Promise<FolderUse | und
   const about = { folder, exists: existsSync(folder), store, bytes };
   try {
     const snapshots = await readSnapshots(session);
-    return { ...about, snapshots: snapshots.length, last: snapshots[0]?.time };
+    return { ...about, snapshots: snapshots.length, last: snapshots[0]?.time, error: undefined };
   } catch (error) {
     return { ...about, snapshots: undefined, last: undefined, error: unreadable(session, error) };
   }

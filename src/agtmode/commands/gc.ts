@@ -16,7 +16,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { retryAfterChange } from '../../session/retry.ts';
 import { DRY_RUN_QUIET_JSON, defineCommand, flag, type Report, withValue } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
-import { errorJson, plural, showPath } from '../output/format.ts';
+import { errorJson, plural, showPath, verb } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
 
 const OPTIONS = {
@@ -98,10 +98,10 @@ async function tryToPrune(
   }
 }
 
-const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, future: string]>> = {
-  drop: ['deleted', 'would delete'],
-  reduce: ['kept the labelled ones, deleted', 'would keep the labelled ones, delete'],
-  thin: ['thinned out, deleted', 'would thin out, delete'],
+const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, plain: string]>> = {
+  drop: ['deleted', 'delete'],
+  reduce: ['kept the labelled ones, deleted', 'keep the labelled ones, delete'],
+  thin: ['thinned out, deleted', 'thin out, delete'],
 };
 
 function describeOutcome(
@@ -112,13 +112,12 @@ function describeOutcome(
   const { record, chain, going, action } = plan;
   const id = record.session_id;
   if (refused !== undefined) return `${id}: skipped: ${refused}\n`;
-  const verb = VERBS[action][isDryRun ? 1 : 0];
   const size = showSize(bytes.get(id) ?? 0);
   const kept =
     workBranch === undefined
       ? ''
       : `${id}: kept ${shortBranch(workBranch)}, which has commits that are not merged, or is checked out\n`;
-  return `${id}: ${verb} ${going} of ${plural(chain.snapshots.length, 'snapshot')} (${size})\n${kept}`;
+  return `${id}: ${verb(isDryRun, ...VERBS[action])} ${going} of ${plural(chain.snapshots.length, 'snapshot')} (${size})\n${kept}`;
 }
 
 /** Part of the object store. */
@@ -188,8 +187,7 @@ function describeFolder(
   const name = showPath(folder);
   if (refused !== undefined) return `${name}: skipped: ${refused}\n`;
   if (plan === undefined && freed === 0) return '';
-  const verb = isDryRun ? 'would delete' : 'deleted';
   const snapshots = `${plan?.going ?? 0} of ${plural(plan?.chain.snapshots.length ?? 0, 'snapshot')}`;
   if (plan === undefined) return `${name}: ${showSize(freed)} freed\n`;
-  return `${name}: ${verb} ${snapshots} (${showSize(freed)})\n`;
+  return `${name}: ${verb(isDryRun, 'deleted', 'delete')} ${snapshots} (${showSize(freed)})\n`;
 }

@@ -1,4 +1,3 @@
-import type { NotCaptured } from '../../autocommit/capture.ts';
 import type { SettingValue } from '../../config/settings.ts';
 import { formatError } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
@@ -113,16 +112,10 @@ async function readSessions(
   return Array.fromAsync(views, (view) => readStatus(preview, view));
 }
 
-interface StatusLine {
-  readonly view: SessionStatus;
-  /** Paths that changed since the last autocommit; undefined if agt could not compare. */
-  readonly changed?: number;
-  readonly failed: readonly NotCaptured[];
-  /** Why agt could not compare, as a printed error. */
-  readonly problem?: string;
-}
+type StatusLine = Awaited<ReturnType<typeof readStatus>>;
 
-async function readStatus(preview: Preview, view: SessionStatus): Promise<StatusLine> {
+/** `changed`: paths that changed since the last autocommit; undefined if agt could not compare, as `problem` says. */
+async function readStatus(preview: Preview, view: SessionStatus) {
   const { record } = view;
   if (!view.sandboxPresent || !isActive(record)) return { view, failed: [] };
   try {

@@ -18,13 +18,14 @@ export const TOOLS_ARGUMENT = many(`agents: ${INTEGRATIONS.map(({ name }) => nam
 
 export const PROJECT_OPTION = flag('use the settings of the project here, not your own');
 
-export interface ToolArguments {
+/** @throws AgtError for an unknown name, or if there is none. */
+export function chosenTools({
+  tools = [],
+  all,
+}: {
   readonly tools: readonly string[] | undefined;
   readonly all: boolean;
-}
-
-/** @throws AgtError for an unknown name, or if there is none. */
-export function chosenTools({ tools = [], all }: ToolArguments): readonly Integration[] {
+}): readonly Integration[] {
   if (all && tools.length > 0)
     throw usageError('--all stands for every agent', 'leave out the names, or --all');
   if (all) return INTEGRATIONS;

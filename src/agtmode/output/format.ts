@@ -26,6 +26,11 @@ export function plural(n: number, noun: string): string {
   return n === 1 ? `1 ${noun}` : `${n} ${noun}s`;
 }
 
+/** `removed`; in a dry run, `would remove`. */
+export function verb(isDryRun: boolean, past: string, plain: string): string {
+  return isDryRun ? `would ${plain}` : past;
+}
+
 export function sentence(text: string): string {
   return `${capitalized(text)}.`;
 }

@@ -5,13 +5,13 @@ import { listSome } from '../../errors.ts';
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import type { DiffEntry } from '../../git/objects/raw-diff.ts';
 import type { AcceptResult } from '../../landing/accept-request.ts';
+import type { rejectSession } from '../../landing/reject.ts';
 import type { SyncResult } from '../../landing/sync.ts';
 import type { UnacceptResult } from '../../landing/unaccept.ts';
-import type { RemovalPlan } from '../../lifecycle/remove.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { Report } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
-import { plural, showPath } from './format.ts';
+import { plural, showPath, verb } from './format.ts';
 import { changeStatus, LETTERS } from './vocabulary.ts';
 
 /** Paths that a text lists; JSON has all. */
@@ -118,15 +118,10 @@ export function reportUnaccept(result: UnacceptResult, dryRun: boolean): Report 
   return { json: report, text: text(lines) };
 }
 
-interface Rejected {
-  readonly plan: RemovalPlan;
-  readonly ignored: readonly string[];
-  readonly reason: string | undefined;
-}
-
 export function reportReject(
   { session_id: id, work_branch, branch, checkout, user_branch: home = '' }: SessionRecord,
-  { plan, ignored, reason }: Rejected,
+  { plan, ignored }: Awaited<ReturnType<typeof rejectSession>>,
+  reason: string | undefined,
   dryRun: boolean,
 ): Report {
   const report = {
@@ -137,15 +132,16 @@ export function reportReject(
     ignored,
     dry_run: dryRun,
   };
-  const verb = (past: string, future: string) => (dryRun ? `would ${future}` : past);
   const lines = [
-    `${verb('rejected', 'reject')} ${id}`,
-    ...(checkout === undefined ? [] : [`${verb('returned', 'return')} ${checkout} to ${shortBranch(home)}`]),
+    `${verb(dryRun, 'rejected', 'reject')} ${id}`,
+    ...(checkout === undefined
+      ? []
+      : [`${verb(dryRun, 'returned', 'return')} ${checkout} to ${shortBranch(home)}`]),
     ...(checkout !== undefined || plan.folder === undefined
       ? []
-      : [`${verb('removed', 'remove')}  ${plan.folder}`]),
-    `${verb('deleted', 'delete')}  branch ${shortBranch(work_branch)}`,
-    `${verb('kept', 'keep')}     its snapshots on ${shortBranch(branch)} until agt gc; agt undo ${id} brings it back`,
+      : [`${verb(dryRun, 'removed', 'remove')}  ${plan.folder}`]),
+    `${verb(dryRun, 'deleted', 'delete')}  branch ${shortBranch(work_branch)}`,
+    `${verb(dryRun, 'kept', 'keep')}     its snapshots on ${shortBranch(branch)} until agt gc; agt undo ${id} brings it back`,
     ...(ignored.length > 0 ? [`no snapshot has ${listOf(ignored)}, because of .agtignore`] : []),
   ];
   return { json: report, text: text(lines) };

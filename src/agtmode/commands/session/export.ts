@@ -2,7 +2,7 @@ import { exportSession } from '../../../landing/export.ts';
 import { openPullRequest } from '../../../landing/pull-request.ts';
 import { DRY_RUN_JSON, flag, withValue } from '../../command-line/command.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
-import { plural } from '../../output/format.ts';
+import { plural, verb } from '../../output/format.ts';
 
 export const sessionExport = defineSessionCommand({
   name: 'session export',
@@ -34,18 +34,12 @@ export const sessionExport = defineSessionCommand({
       forceDefault: args['force-default'],
       now: context.now(),
     });
-    if (!args.json) context.out(describeExport(exported, args['dry-run']));
+    const { commits, remote, branch } = exported;
+    const done = verb(args['dry-run'], 'exported', 'export');
+    if (!args.json) context.out(`${done} ${plural(commits, 'commit')} to ${remote} as ${branch}\n`);
     const opens = args.pr && !args['dry-run'];
     const address = opens ? await openPullRequest(repository, record, exported) : undefined;
     const report = { ...exported, pull_request: address ?? null, dry_run: args['dry-run'] };
     return { json: report, text: address === undefined ? '' : `opened ${address}\n` };
   },
 });
-
-function describeExport(
-  { commits, remote, branch }: Awaited<ReturnType<typeof exportSession>>,
-  dryRun: boolean,
-): string {
-  const verb = dryRun ? 'would export' : 'exported';
-  return `${verb} ${plural(commits, 'commit')} to ${remote} as ${branch}\n`;
-}

@@ -10,7 +10,18 @@ import { sessionJson, shownState } from '../../output/session.ts';
 import { outOfSightNote, sessionTable } from '../../output/session-table.ts';
 import { adviceToSnapshot, attachedHere } from '../../session-here.ts';
 
-const SORT_KEYS = ['age', 'id', 'state', 'commits', 'dirty', 'behind', 'autocommit'] as const;
+/** By what a person can sort. */
+const VALUES: Readonly<Record<string, (view: SessionStatus) => string | number>> = {
+  age: ({ record }) => -Date.parse(record.created_at),
+  id: ({ record }) => record.session_id,
+  state: shownState,
+  commits: ({ ahead }) => ahead ?? -1,
+  dirty: ({ dirty }) => dirty ?? -1,
+  behind: ({ behind }) => behind ?? -1,
+  autocommit: ({ lastAutocommit }) => lastAutocommit?.time.getTime() ?? 0,
+};
+const SORT_KEYS = Object.keys(VALUES).join(', ');
+
 const STATES = [...SESSION_STATES, 'running'] as const;
 
 export const sessionList = defineCommand({
@@ -25,7 +36,7 @@ export const sessionList = defineCommand({
     'agt accept), whether some was accepted before, and whether a remote has the commits (exported). A narrow terminal shows fewer columns.',
   options: {
     all: { ...flag('include sessions that have ended'), alias: 'a' },
-    sort: withValue(`sort by ${SORT_KEYS.join(', ')}; with - before it, in reverse`),
+    sort: withValue(`sort by ${SORT_KEYS}; with - before it, in reverse`),
     failed: flag('only sessions that have failed'),
     state: withValue(`only sessions in these states: ${STATES.join(', ')}`),
     json: JSON_OPTION,
@@ -79,25 +90,15 @@ function mayBeIn(record: SessionRecord, states: ReadonlySet<string> | undefined,
   return states.has(record.state) || (states.has('running') && isActive(record));
 }
 
-const VALUES: Record<(typeof SORT_KEYS)[number], (view: SessionStatus) => string | number> = {
-  age: ({ record }) => -Date.parse(record.created_at),
-  id: ({ record }) => record.session_id,
-  state: shownState,
-  commits: ({ ahead }) => ahead ?? -1,
-  dirty: ({ dirty }) => dirty ?? -1,
-  behind: ({ behind }) => behind ?? -1,
-  autocommit: ({ lastAutocommit }) => lastAutocommit?.time.getTime() ?? 0,
-};
-
 /** @throws AgtError for an unknown key. */
 function comparison(key: string | undefined): (a: SessionStatus, b: SessionStatus) => number {
   if (key === undefined) return () => 0;
-  const name = key.replace(/^-/, '') as (typeof SORT_KEYS)[number];
-  if (!SORT_KEYS.includes(name))
-    throw usageError(`cannot sort by "${name}"`, `sort by ${SORT_KEYS.join(', ')}`);
+  const name = key.replace(/^-/, '');
+  const value = Object.hasOwn(VALUES, name) ? VALUES[name] : undefined;
+  if (value === undefined) throw usageError(`cannot sort by "${name}"`, `sort by ${SORT_KEYS}`);
   const direction = key.startsWith('-') ? -1 : 1;
   return (one, other) => {
-    const [a, b] = [VALUES[name](one), VALUES[name](other)];
+    const [a, b] = [value(one), value(other)];
     return a === b ? 0 : a < b ? -direction : direction;
   };
 }

@@ -46,7 +46,9 @@ export const sessionLog = defineSessionCommand({
     const since =
       args.since === undefined ? undefined : await parseSince(repository, args.since, context.now());
     const history = await requireHistory(repository.git, snapshotRefs(record));
-    const ambiguous = await ambiguousIn(repository, history);
+    const [last] = history;
+    const ambiguous: AmbiguousFolders =
+      last === undefined ? new Set() : await readAmbiguousFolders(repository.git, [last.commit]);
     const inFolder = (path: string) => pathInSession(record, path, context.cwd, ambiguous);
     const pathspecs = pathspecArguments(args).map((spec) => parsePathspec(spec, inFolder));
     const chosen = history.filter(({ time }) => since === undefined || time >= since);
@@ -57,10 +59,6 @@ export const sessionLog = defineSessionCommand({
     return { json: args.stat ? entries : entries.map(({ files: _, ...entry }) => entry) };
   },
 });
-
-async function ambiguousIn(repository: Repository, [last]: readonly Snapshot[]): Promise<AmbiguousFolders> {
-  return last === undefined ? new Set() : readAmbiguousFolders(repository.git, [last.commit]);
-}
 
 /** With pathspecs, only snapshots that changed one of them: agt must read the changes of all to know which did. */
 async function readChanges(

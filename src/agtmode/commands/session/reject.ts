@@ -43,6 +43,6 @@ export const sessionReject = defineSessionCommand({
     const { reason, running, force, 'dry-run': dryRun } = args;
     const options = { reason, running, force, dryRun, now: context.now() };
     const rejected = await interruptible(context, session, rejectSession, options);
-    return reportReject(record, { ...rejected, reason }, dryRun);
+    return reportReject(record, rejected, reason, dryRun);
   },
 });

@@ -18,7 +18,7 @@ import { askYesOrNo } from '../../ask.ts';
 import { DRY_RUN_QUIET_JSON, flag, type Report } from '../../command-line/command.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
-import { showPath } from '../../output/format.ts';
+import { showPath, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import type { SessionHere } from '../../session-here.ts';
 
@@ -51,7 +51,7 @@ export const sessionRemove = defineSessionCommand({
     if (record.state === 'removed' && !args['delete-branch'] && !existsSync(sessionFolder(record))) {
       const plan = await planRemoval(repository, record, false);
       const more = `to delete its snapshots as well: agt session remove ${record.session_id} --delete-branch`;
-      return { json: planJson(plan, { dryRun }), text: `${record.session_id}: removed before; ${more}\n` };
+      return { json: planJson(plan, dryRun), text: `${record.session_id}: removed before; ${more}\n` };
     }
     if (isEnded(record) && !args['delete-branch']) {
       throw new AgtError(`session "${record.session_id}" is already ${record.state}`, {
@@ -70,10 +70,9 @@ export const sessionRemove = defineSessionCommand({
     }
     const text = async () => {
       const tip = await findObject(repository.git, tipRef(record.session_id));
-      const hasSnapshots = tip !== record.from_commit;
-      return describePlan(plan, { done: !dryRun, hasSnapshots }) + describeDeleted(deleted);
+      return describePlan(plan, dryRun, !dryRun && tip === record.from_commit) + describeDeleted(deleted);
     };
-    return { json: planJson(plan, { dryRun, unsaved, deleted }), text };
+    return { json: { ...planJson(plan, dryRun), unsaved, ...deleted }, text };
   },
 });
 
@@ -90,59 +89,43 @@ async function removeHalfMade(
   const kept = await interruptible(context, session, undoCreation);
   if (kept !== undefined && deleteBranch) return undefined;
   const refs = kept === undefined ? plan.refs : [];
-  const text = kept === undefined ? describePlan(plan, { done: true, hasSnapshots: false }) : `${kept}\n`;
-  return { json: planJson({ ...plan, refs }, { dryRun: false }), text };
-}
-
-interface Found {
-  readonly dryRun: boolean;
-  readonly unsaved?: readonly string[];
-  readonly deleted?: Deleted | undefined;
+  const text = kept === undefined ? describePlan(plan, false, true) : `${kept}\n`;
+  return { json: planJson({ ...plan, refs }, false), text };
 }
 
 const NOTHING: Deleted = { ignored: [], uncaptured: [] };
 
-function planJson({ folder, refs, record }: RemovalPlan, { dryRun, unsaved = [], deleted = NOTHING }: Found) {
+function planJson({ folder, refs, record }: RemovalPlan, dryRun: boolean) {
   return {
     session_id: record.session_id,
     dry_run: dryRun,
     folder: folder ?? null,
     deleted_refs: refs,
     snapshots_kept: refs.length === 0,
-    unsaved,
-    ignored: deleted.ignored,
-    uncaptured: deleted.uncaptured,
+    unsaved: [],
+    ...NOTHING,
   };
 }
 
-function describePlan(
-  { folder, refs, record }: RemovalPlan,
-  { done, hasSnapshots }: { readonly done: boolean; readonly hasSnapshots: boolean },
-): string {
-  const verb = (past: string, future: string) => (done ? past : `would ${future}`);
-  const branches = refs.filter(({ ref }) => ref.startsWith('refs/heads/'));
+/** `isEmpty`: no snapshots stay. */
+function describePlan({ folder, refs, record }: RemovalPlan, dryRun: boolean, isEmpty: boolean): string {
+  const { session_id: id, checkout, user_branch: home = '' } = record;
+  const end =
+    checkout === undefined
+      ? `${verb(dryRun, 'removed', 'remove')} ${folder}`
+      : `${verb(dryRun, 'returned', 'return')} ${checkout} to ${shortBranch(home)}`;
+  const kept = `${verb(dryRun, 'kept', 'keep')} its snapshots on ${shortBranch(record.branch)}`;
   const lines = [
-    ...(folder === undefined ? [] : [describeFolder(record, folder, verb)]),
-    ...branches.map(
-      ({ ref, commit }) =>
-        `${verb('deleted', 'delete')} branch ${shortBranch(ref)} (was ${shortOid(commit)})`,
-    ),
+    ...(folder === undefined ? [] : [end]),
+    ...refs
+      .filter(({ ref }) => ref.startsWith('refs/heads/'))
+      .map(({ ref, commit }) => {
+        return `${verb(dryRun, 'deleted', 'delete')} branch ${shortBranch(ref)} (was ${shortOid(commit)})`;
+      }),
   ];
-  if (refs.length === 0) {
-    const kept = `${verb('kept', 'keep')} its snapshots on ${shortBranch(record.branch)}`;
-    const [id, isEmpty] = [record.session_id, done && !hasSnapshots];
+  if (refs.length === 0)
     lines.push(isEmpty ? `removed ${id}, which had no snapshots` : `${kept}; agt undo ${id} brings it back`);
-  }
   return `${lines.join('\n')}\n`;
-}
-
-function describeFolder(
-  { checkout, user_branch: branch = '' }: SessionRecord,
-  folder: string,
-  verb: (past: string, future: string) => string,
-): string {
-  if (checkout === undefined) return `${verb('removed', 'remove')} ${folder}`;
-  return `${verb('returned', 'return')} ${checkout} to ${shortBranch(branch)}`;
 }
 
 function describeDeleted({ ignored, uncaptured } = NOTHING): string {

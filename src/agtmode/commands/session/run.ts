@@ -1,8 +1,8 @@
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import type { Repository } from '../../../repository/repository.ts';
-import { type CommandEnd, endAs } from '../../../running/command.ts';
+import { endAs } from '../../../running/command.ts';
 import { chooseWay, wordsIn } from '../../../running/namespace.ts';
-import { runInSessions, type SessionToRun } from '../../../running/run.ts';
+import { runInSessions } from '../../../running/run.ts';
 import { findSession, namedSession } from '../../../session/find-session.ts';
 import type { SessionRecord } from '../../../session/record.ts';
 import { type Namespace, prepareNamespace, usersPath } from '../../../workspace/namespace.ts';
@@ -80,12 +80,13 @@ export const sessionRun = defineCommand({
           showProgress: false,
           replace: true,
         })
-      : findSessions(context, repository, ids);
+      : ids.length === 0
+        ? [findSession(repository, undefined, context.cwd)]
+        : ids.map((id) => namedSession(repository, id));
     for (const record of records) await requireRunnable(context, record);
     const width = Math.max(...records.map(({ session_id }) => session_id.length));
-    const sessions: SessionToRun[] = [];
-    for (const record of records) {
-      const prefix = records.length > 1 ? prefixOf(context, record, width) : undefined;
+    const sessions = await Array.fromAsync(records, async (record) => {
+      const label = paint(context.colour)('dim', `${record.session_id.padEnd(width)} |`);
       const namespace = await namespaceFor(context, repository, record, args['working-copy']);
       const env = await environmentFor(context, record, args.profile, namespace);
       const profile = args.profile ?? record.profile;
@@ -93,17 +94,17 @@ export const sessionRun = defineCommand({
       const request = {
         ...command,
         ...placeOf(context, record, namespace, command.words),
-        prefix,
+        prefix: records.length > 1 ? `${label} ` : undefined,
         everyMs: everyMs === 0 ? undefined : everyMs,
         now: context.now,
         onKilled: (killed: SessionRecord, reason: string) =>
           reportFailure(context, repository, killed, reason),
         onProblem: (failed: SessionRecord, error: unknown) => reportNotRecorded(context, failed, error),
       };
-      sessions.push({ record, request });
-    }
+      return { record, request };
+    });
     const ends = await runInSessions(repository, sessions);
-    return endAs(worstOf(ends));
+    return endAs(ends.reduce((worst, end) => (end.exitCode > worst.exitCode ? end : worst)));
   },
 });
 
@@ -135,11 +136,6 @@ async function namespaceFor(
   return prepareNamespace(repository, record, path);
 }
 
-function findSessions(context: Context, repository: Repository, ids: readonly string[]): SessionRecord[] {
-  if (ids.length === 0) return [findSession(repository, undefined, context.cwd)];
-  return ids.map((id) => namedSession(repository, id));
-}
-
 async function createSessions(
   context: Context,
   repository: Repository,
@@ -159,15 +155,4 @@ async function createSessions(
     records.push(record);
   }
   return records;
-}
-
-function prefixOf(context: Context, { session_id: id }: SessionRecord, width: number): string {
-  return `${paint(context.colour)('dim', `${id.padEnd(width)} |`)} `;
-}
-
-function worstOf(ends: readonly CommandEnd[]): CommandEnd {
-  return ends.reduce((worst, end) => (end.exitCode > worst.exitCode ? end : worst), {
-    exitCode: EXIT.done,
-    signal: undefined,
-  });
 }

@@ -13,6 +13,7 @@ import {
   withValue,
 } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
+import { verb } from '../../output/format.ts';
 import { type KnownMount, mountJson, mountsOf } from '../../output/mounts.ts';
 import { repositoriesHere } from '../../session-here.ts';
 
@@ -46,7 +47,7 @@ export const sessionUmount = defineCommand({
     if (places.length === 0 || (chosen.length === 0 && given !== undefined))
       return unmountStranger(context, given, args);
     if (chosen.length === 0) return { json: [], text: 'nothing is mounted\n' };
-    const done = args['dry-run'] ? 'would unmount' : 'unmounted';
+    const done = verb(args['dry-run'], 'unmounted', 'unmount');
     return reportEach(
       chosen,
       ({ record }) => ({ directory: record.directory }),
@@ -80,6 +81,6 @@ async function unmountStranger(
     });
   }
   if (!args['dry-run']) await unmount(found.point, args.lazy);
-  const done = args['dry-run'] ? 'would unmount' : 'unmounted';
+  const done = verb(args['dry-run'], 'unmounted', 'unmount');
   return { json: [{ directory: found.point }], text: `${done} ${found.point}\n` };
 }

@@ -9,7 +9,7 @@ import { snapshotRefs } from '../../../session/record.ts';
 import { readHistory } from '../../../snapshot/history.ts';
 import { DRY_RUN_JSON, defineCommand, flag, withValue } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { plural, showPath } from '../../output/format.ts';
+import { plural, showPath, verb } from '../../output/format.ts';
 import { attachedHere, sessionIfAny } from '../../session-here.ts';
 
 export const snapshotForget = defineCommand({
@@ -42,7 +42,7 @@ export const snapshotForget = defineCommand({
     if (!args['dry-run']) await forgetFolder(context.folderAccess(), attached);
     return {
       json: { folder, store: repository.commonDir, snapshots: length, deleted: !args['dry-run'] },
-      text: `${args['dry-run'] ? 'would delete' : 'deleted'} ${snapshots} of ${showPath(folder)}\n`,
+      text: `${verb(args['dry-run'], 'deleted', 'delete')} ${snapshots} of ${showPath(folder)}\n`,
     };
   },
 });
