@@ -103,7 +103,7 @@ async function serve([file = '']: readonly string[], context: Context): Promise<
 
 async function printCompletions(given: readonly string[], context: Context): Promise<number> {
   const { complete } = await import('./command-line/complete.ts');
-  const words = { commands: COMMANDS, shortForms: SHORT_FORMS, others: ['help', 'git', 'cd'] };
+  const words = { commands: COMMANDS, shortForms: SHORT_FORMS };
   for (const word of await complete(given, words, context)) context.out(`${word}\n`);
   return EXIT.done;
 }

@@ -14,8 +14,6 @@ import { type Command, commandName, findCommand } from './command.ts';
 interface Words {
   readonly commands: readonly Command[];
   readonly shortForms: ReadonlySet<string>;
-  /** Names that agt knows besides its commands: `help`. */
-  readonly others: readonly string[];
 }
 
 /** `given` begins with `agt`; its last word is the one to complete, and may be empty. */
@@ -48,14 +46,14 @@ function expand(before: readonly string[], { shortForms }: Words): string[] {
 async function candidates(
   before: readonly string[],
   current: string,
-  { commands, shortForms, others }: Words,
+  { commands, shortForms }: Words,
   context: Context,
 ): Promise<string[]> {
   const command = findCommand(commands, before);
   if (command === undefined) {
     const rest = commands.map((one) => commandName(one).split(' '));
     if (before.length === 0 || (before.length === 1 && before[0] === 'help'))
-      return [...rest.map(([first = '']) => first), ...shortForms, ...others];
+      return [...rest.map(([first = '']) => first), ...shortForms, 'help', 'git', 'cd'];
     return secondWords(commands, before);
   }
   const rest = before.slice(commandName(command).split(' ').length);

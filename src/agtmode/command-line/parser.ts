@@ -22,7 +22,7 @@ const FAMILY_SUMMARIES: Readonly<Record<string, string>> = {
 /** The parser calls `run` with the command that it finds and the parsed arguments. */
 export type RunCommand = (command: Command, args: never) => Promise<void>;
 
-/** Parses the command line with yargs, runs the command and returns its exit code. */
+/** Returns the exit code. */
 export async function runWithYargs(
   commands: readonly Command[],
   context: Context,

@@ -11,9 +11,7 @@ export const clone = defineCommand({
     'Create <name>.git (a bare repository), <name>/main (a worktree of the default branch, named after the branch) and ' +
     '<name>/sessions (for session folders). If the clone fails or is interrupted, remove everything again. Sessions ' +
     'work in ordinary repositories as well: there, session folders go to <repository>.agt/sessions.',
-  positionals: {
-    url: required('repository to clone, as for git clone'),
-  },
+  positionals: { url: required('repository to clone, as for git clone') },
   options: {
     path: withValue('create them in this directory (default: the current directory)'),
     branch: { type: 'string', alias: 'b', describe: 'check out this branch, not the default branch' },

@@ -145,8 +145,8 @@ function outcomeJson({ plan, refused, workBranch }: SessionOutcome, bytes: Reado
     snapshots: plan.chain.snapshots.length,
     going: plan.going,
     bytes: bytes.get(plan.record.session_id) ?? 0,
-    ...(workBranch === undefined ? {} : { work_branch_kept: shortBranch(workBranch) }),
-    ...(refused === undefined ? {} : { refused }),
+    work_branch_kept: workBranch && shortBranch(workBranch),
+    refused,
   };
 }
 

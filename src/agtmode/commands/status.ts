@@ -131,7 +131,7 @@ function statusJson({ view, changed, failed, problem }: StatusLine) {
     ...sessionJson(view),
     changed_since: changed ?? null,
     failed,
-    ...(problem === undefined ? {} : { problem }),
+    problem,
   };
 }
 
@@ -147,7 +147,7 @@ function describeSessions(context: Context, sessions: readonly StatusLine[]): st
   const views = sessions.map(({ view }) => view);
   const unsaved = {
     heading: 'UNSAVED',
-    cell: (view: SessionStatus) => describeChanges(changes.get(view)),
+    cell: (view: SessionStatus) => (changes.get(view) === 0 ? '' : String(changes.get(view) ?? '?')),
     alignRight: true,
   } as const;
   const now = context.now();
@@ -163,12 +163,6 @@ function describeSessions(context: Context, sessions: readonly StatusLine[]): st
     printNotCaptured(context, view.record, failed);
   }
   return views.length === 0 ? '' : `\n${sessionTable(context, views, [unsaved, complete])}`;
-}
-
-/** Paths that no autocommit has captured yet. */
-function describeChanges(changed: number | undefined): string {
-  if (changed === undefined) return '?';
-  return changed === 0 ? '' : `${changed}`;
 }
 
 function describeSettings(context: Context, settings: readonly SettingValue[]): string {

@@ -21,9 +21,7 @@ export const watch = defineCommand({
     'install` named agt: they need not start agt. If the kernel cannot watch a folder, print a warning and autocommit every --interval seconds. ' +
     'The kernel does not see changes that other machines make (NFS, shared folders of virtual machines): use agt cron ' +
     'there.',
-  positionals: {
-    ids: many('session ids (default: all active sessions)'),
-  },
+  positionals: { ids: many('session ids (default: all active sessions)') },
   options: {
     debounce: withDefault('2', 'autocommit after this many seconds without a change'),
     interval: withDefault(

@@ -75,8 +75,7 @@ async function answerAutocommit(
   const record = findSession(repository, session, cwd);
   if (repository.agtDir !== agtDir || !isActive(record)) return undefined;
   const now = context.now();
-  const options = { now, ...(tool === undefined ? {} : { tool }) };
-  const result = await retryWhileBusy(WAIT_MS, () => autocommit(repository, record, options));
+  const result = await retryWhileBusy(WAIT_MS, () => autocommit(repository, record, { now, tool }));
   const lines: string[] = [];
   const print = (stream: string) => (text: string) => {
     for (const line of text.split('\n').slice(0, -1)) lines.push(`${stream} ${line}\n`);

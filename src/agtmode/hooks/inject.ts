@@ -41,7 +41,7 @@ async function hooksFor(
   directory: string,
 ): Promise<Injection | undefined> {
   if (injectHooks === undefined) return undefined;
-  const file = await hooksFile(context, integration, { project: false, worktrees: false });
+  const file = await hooksFile(context, integration, { project: false });
   const installed = await findHooks(file).catch(() => 'unreadable');
   if (installed !== undefined) return undefined;
   const command = writeInjectedFront(context, integration, directory);

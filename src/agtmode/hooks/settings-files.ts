@@ -19,13 +19,7 @@ export const TOOLS_ARGUMENT = many(`agents: ${INTEGRATIONS.map(({ name }) => nam
 export const PROJECT_OPTION = flag('use the settings of the project here, not your own');
 
 /** @throws AgtError for an unknown name, or if there is none. */
-export function chosenTools({
-  tools = [],
-  all,
-}: {
-  readonly tools: readonly string[] | undefined;
-  readonly all: boolean;
-}): readonly Integration[] {
+export function chosenTools(tools: readonly string[] = [], all = false): readonly Integration[] {
   if (all && tools.length > 0)
     throw usageError('--all stands for every agent', 'leave out the names, or --all');
   if (all) return INTEGRATIONS;
@@ -56,15 +50,10 @@ export function requireStateDirectory({ env }: Context): string {
   });
 }
 
-export interface FileOptions {
-  readonly project: boolean;
-  readonly worktrees: boolean;
-}
-
 export async function hooksFile(
   context: Context,
   integration: Integration,
-  { project, worktrees }: FileOptions,
+  { project, worktrees = false }: { readonly project: boolean; readonly worktrees?: boolean },
 ): Promise<HooksFile> {
   const settings = integration.settings({ worktrees });
   const path = project

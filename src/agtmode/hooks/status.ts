@@ -24,7 +24,7 @@ export type HookStatus = Awaited<ReturnType<typeof statusOf>>;
 
 export async function statusOf(context: Context, integration: Integration, project: boolean) {
   const { name } = integration;
-  const plain = await hooksFile(context, integration, { project, worktrees: false });
+  const plain = await hooksFile(context, integration, { project });
   const worktrees = integration.worktrees !== undefined && hasWorktreeHooks(plain.path);
   const file = worktrees ? await hooksFile(context, integration, { project, worktrees }) : plain;
   const last = readLastEvent(context.env, name);

@@ -9,7 +9,6 @@ import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Context } from '../context.ts';
 import type { SessionHere } from '../session-here.ts';
 
-/** Runs an operation on a session. */
 export async function interruptible<T, R extends readonly unknown[]>(
   context: Context,
   { repository, record }: SessionHere,

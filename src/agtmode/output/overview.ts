@@ -1,7 +1,6 @@
 /** `agt --help`: the words of agt, and every command under its heading. */
 import { type Command, GROUPS } from '../command-line/command.ts';
 
-/** Two columns. */
 export type Pairs = readonly (readonly [left: string, right: string])[];
 
 export const HEADINGS: Record<(typeof GROUPS)[number], string> = {

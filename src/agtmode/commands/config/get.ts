@@ -5,9 +5,7 @@ export const configGet = defineCommand({
   usage: 'config get <key>',
   group: 'setup',
   summary: 'print the value of a setting',
-  positionals: {
-    key: required('name of the setting, such as agt.agentEmail'),
-  },
+  positionals: { key: required('name of the setting, such as agt.agentEmail') },
   options: { json: JSON_OPTION },
   examples: [['agt config get agt.gitPath', 'print the path of the real git']],
   run: async (args, context) => {

@@ -15,9 +15,7 @@ export const configSet = defineCommand({
     key: KEY_ARGUMENT,
     value: required('new value'),
   },
-  options: {
-    global: flag('write to ~/.agtconfig, for all repositories'),
-  },
+  options: { global: flag('write to ~/.agtconfig, for all repositories') },
   examples: [
     ['agt config set agt.maxFileSize 2g', 'change the limit for this repository'],
     ['agt config set --global agt.gitPath /usr/bin/git', 'set the real git for all repositories'],

@@ -10,12 +10,8 @@ export const configUnset = defineCommand({
   usage: 'config unset <key>',
   group: 'setup',
   summary: 'remove a setting of this repository, or of all (--global)',
-  positionals: {
-    key: KEY_ARGUMENT,
-  },
-  options: {
-    global: flag('remove it from ~/.agtconfig'),
-  },
+  positionals: { key: KEY_ARGUMENT },
+  options: { global: flag('remove it from ~/.agtconfig') },
   examples: [
     ['agt config unset agt.maxFileSize', 'go back to the limit of ~/.agtconfig, or to the default'],
     ['agt config unset --global agt.gitPath', 'let agt search PATH for git'],

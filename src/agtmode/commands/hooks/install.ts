@@ -46,7 +46,7 @@ export const hooksInstall = defineCommand({
     ['agt hooks install --all --dry-run', 'show which settings would change'],
   ],
   run: async (args, context) => {
-    const integrations = chosenTools(args);
+    const integrations = chosenTools(args.tools, args.all);
     if (args.worktrees && integrations.every(({ worktrees }) => worktrees === undefined))
       throw usageError('--worktrees is for claude-code', 'leave it out for other agents');
     return reportEach(

@@ -16,8 +16,8 @@ export const hooksStatus = defineCommand({
   options: { project: PROJECT_OPTION, json: JSON_OPTION },
   examples: [['agt hooks status', 'show all agents']],
   run: async (args, context) => {
-    const integrations =
-      (args.tools ?? []).length === 0 ? INTEGRATIONS : chosenTools({ tools: args.tools, all: false });
+    const { tools = [] } = args;
+    const integrations = tools.length === 0 ? INTEGRATIONS : chosenTools(tools);
     logKilled(context.env);
     const lines = await Array.fromAsync(integrations, (one) => statusOf(context, one, args.project));
     const now = context.now();

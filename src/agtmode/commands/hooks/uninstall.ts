@@ -28,10 +28,10 @@ export const hooksUninstall = defineCommand({
   examples: [['agt hooks uninstall --all', 'remove the hooks from every agent']],
   run: async (args, context) => {
     const isDryRun = args['dry-run'];
-    const fileOf = (integration: Integration) =>
-      hooksFile(context, integration, { project: args.project, worktrees: false });
+    const { project } = args;
+    const fileOf = (integration: Integration) => hooksFile(context, integration, { project });
     return reportEach(
-      chosenTools(args),
+      chosenTools(args.tools, args.all),
       async (integration) => ({ tool: integration.name, file: (await fileOf(integration)).path }),
       async (integration) => {
         const file = await fileOf(integration);

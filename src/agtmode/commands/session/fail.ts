@@ -12,9 +12,7 @@ export const sessionFail = defineSessionCommand({
   description:
     'For a harness whose agent has failed: mark the session as failed, with the reason, and revert it if agt.autoRevert ' +
     'says so, as agt session sweep does. Otherwise the session stays as it is, and is active again when its agent goes on.',
-  options: {
-    reason: required('why; agt session show prints it'),
-  },
+  options: { reason: required('why; agt session show prints it') },
   examples: [['agt session fail fix-login --reason "no memory"', 'the agent ended without a result']],
   run: async (args, context, { repository, record }) => {
     if (!isActive(record) && !isHalfEnded(record)) {

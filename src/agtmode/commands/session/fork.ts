@@ -25,9 +25,7 @@ export const sessionFork = defineCommand({
     'Create a session that continues from a snapshot of another session: same commits, index, uncommitted and ignored ' +
     'files, xdg/ and config/. Without --at, autocommit the other session first and fork that snapshot. The other ' +
     'session stays as it is; it may have been removed. In a folder with snapshots of its own (agt snapshot), fork those.',
-  positionals: {
-    source: withValue('session to fork (default: the session of the current directory)'),
-  },
+  positionals: { source: withValue('session to fork (default: the session of the current directory)') },
   options: {
     session: withValue('session to fork, in place of the argument'),
     id: withValue('id of the new session (default: sess-<date>-<time>-<random>)'),

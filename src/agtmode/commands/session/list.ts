@@ -77,7 +77,6 @@ async function noSessions(context: Context): Promise<string> {
   return `no sessions: this folder is in no git repository; ${next}\n`;
 }
 
-/** @throws AgtError for a word that is no state. */
 function parseStates(text: string | undefined): ReadonlySet<string> | undefined {
   const words = text?.split(',').map((word) => word.trim());
   const unknown = words?.find((word) => !(STATES as readonly string[]).includes(word));
@@ -90,7 +89,6 @@ function mayBeIn(record: SessionRecord, states: ReadonlySet<string> | undefined,
   return states.has(record.state) || (states.has('running') && isActive(record));
 }
 
-/** @throws AgtError for an unknown key. */
 function comparison(key: string | undefined): (a: SessionStatus, b: SessionStatus) => number {
   if (key === undefined) return () => 0;
   const name = key.replace(/^-/, '');

@@ -24,9 +24,7 @@ export const sessionNew = defineCommand({
     '.worktreeinclude (gitignore patterns, at the top of your worktree) lists them. agt says what uncommitted work of ' +
     'yours it leaves behind; --with-changes takes it along. Then it runs the command of the setting agt.setup in the ' +
     'sandbox; if that fails, the session is there all the same, and the exit code is 1.',
-  positionals: {
-    name: withValue('session id (default: sess-<date>-<time>-<random>)'),
-  },
+  positionals: { name: withValue('session id (default: sess-<date>-<time>-<random>)') },
   options: {
     id: withValue('session id, in place of the argument'),
     from: withValue('start from this session, branch or commit (default: HEAD)'),

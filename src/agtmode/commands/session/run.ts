@@ -41,9 +41,7 @@ export const sessionRun = defineCommand({
     'session and its sandbox. XDG_DATA_HOME and XDG_CONFIG_HOME stay as they are, unless a profile in your settings sets ' +
     'them: [profile "x"] env = XDG_DATA_HOME={xdg}. The profiles claude-code, codex, opencode, gemini, qwen and pi keep the ' +
     'conversation of that agent in the session; claude, opencode and pi then call agt in this run, as after agt hooks install.',
-  positionals: {
-    ids: many('session ids (default: the session of the current directory)'),
-  },
+  positionals: { ids: many('session ids (default: the session of the current directory)') },
   options: {
     session: SESSION_OPTION,
     new: flag('create the session first, with a generated id if none is given'),
