@@ -11,7 +11,7 @@ import { AgtError } from '../errors.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { parseStatus, STATUS } from '../git/objects/status.ts';
-import { type Git, gitAnswer, gitBytes } from '../git/run/git.ts';
+import { fieldsOf, type Git, gitAnswer, gitBytes } from '../git/run/git.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 
 /** Paths that a message lists. */
@@ -97,7 +97,7 @@ async function hiddenChanges(
   changes: readonly DiffEntry[],
 ): Promise<[path: string, flag: string][]> {
   const before = new Map(changes.map((change) => [change.path, change.before]));
-  const listed = (await gitBytes(git, ['ls-files', '-v', '-z'])).toString('latin1').split('\0');
+  const listed = fieldsOf(await gitBytes(git, ['ls-files', '-v', '-z']));
   const flagged = listed.filter((entry) => /^[a-zS] /.test(entry) && before.has(entry.slice(2)));
   const found: [string, string][] = [];
   for (const entry of flagged) {

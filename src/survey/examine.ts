@@ -54,14 +54,10 @@ interface Named {
 }
 
 /** Undefined if git could not write the commits, such as in a repository that lacks objects. */
-export function examine(
-  scratch: ScratchObjects,
-  works: readonly Work[],
-  oidLength: number,
-): Examined[] | undefined {
+export function examine(scratch: ScratchObjects, works: readonly Work[]): Examined[] | undefined {
   const history = new ScratchHistory();
   const named = works.map((work) => addWork(history, work));
-  if (!history.write(scratch, oidLength)) return undefined;
+  if (!history.write(scratch, (works[0]?.head.length ?? 0) / 2)) return undefined;
   const { git } = scratch;
   const stats = diffStats(git, named, history);
   const merges = named.flatMap(({ merge }) => (merge === undefined ? [] : [history.oidOf(merge)]));

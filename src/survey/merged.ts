@@ -40,7 +40,5 @@ export async function isMerged(
   const homes = compareWithHomes(graph, commit, tips).filter(({ behind }) => behind.length > 0);
   if (homes.length === 0) return false;
   const work = { head: commit, base: undefined, tip: undefined, homes };
-  return withScratchObjects(repository, async (scratch) => {
-    return examine(scratch, [work], commit.length / 2)?.[0]?.isMerged === true;
-  });
+  return withScratchObjects(repository, async (scratch) => examine(scratch, [work])?.[0]?.isMerged === true);
 }

@@ -165,9 +165,7 @@ async function examineAll(
   // A merge would fetch the blobs that a partial clone lacks.
   if (works.length === 0 || hasPromisorPacks(repository.commonDir)) return [];
   const examineThese = (some: readonly Work[]) =>
-    withScratchObjects(repository, async (scratch) =>
-      examine(scratch, some, (some[0]?.head.length ?? 0) / 2),
-    );
+    withScratchObjects(repository, async (scratch) => examine(scratch, some));
   const found = new Map<Work, Examined | undefined>();
   const together = await examineThese(works).catch(unlessReadOnly);
   // Objects that one session lacks must not hide the others.
