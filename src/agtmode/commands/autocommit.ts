@@ -71,7 +71,7 @@ export const autocommit = defineCommand({
     const waitMs = parseDuration('wait', args.wait);
     const capture = async (record: SessionRecord) => {
       const result = await retryWhileBusy(waitMs, () => captureSession(repository, record, options));
-      return reportAutocommit(context, record, result, args);
+      return reportAutocommit(record, result, args.all);
     };
     if (!args.all) return capture(findSession(repository, given, context.cwd));
     if (!args['dry-run']) await sweepFirst(context, repository);

@@ -16,7 +16,7 @@ import { failuresHere } from '../hooks/failures-here.ts';
 import { describeFindings } from '../output/findings.ts';
 import { readFolderStatus } from '../output/folder-status.ts';
 import { age, paint, plural, shortAge, showPath, table } from '../output/format.ts';
-import { printNotCaptured, sessionJson } from '../output/session.ts';
+import { describeNotCaptured, sessionJson } from '../output/session.ts';
 import { outOfSightNote, sessionTable } from '../output/session-table.ts';
 import { attachedHere, attachedIfUsable, folderHere } from '../session-here.ts';
 import { checkState } from '../state-access.ts';
@@ -160,7 +160,7 @@ function describeSessions(context: Context, sessions: readonly StatusLine[]): st
   context.err(outOfSightNote(views));
   for (const { view, failed, problem } of sessions) {
     if (problem !== undefined) context.err(problem);
-    printNotCaptured(context, view.record, failed);
+    context.err(describeNotCaptured(view.record, failed));
   }
   return views.length === 0 ? '' : `\n${sessionTable(context, views, [unsaved, complete])}`;
 }

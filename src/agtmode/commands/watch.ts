@@ -6,7 +6,7 @@ import { defineCommand, flag, many, withDefault, withValue } from '../command-li
 import { parseDuration } from '../command-line/duration.ts';
 import type { Context } from '../context.ts';
 import { answerFront, answerUntilIdle, sessionAsked } from '../front/answer-front.ts';
-import { autocommitJson, printAutocommit } from '../output/autocommit.ts';
+import { autocommitJson, reportAutocommit } from '../output/autocommit.ts';
 import { errorJson } from '../output/format.ts';
 import { whyOff } from '../switched-off.ts';
 
@@ -44,10 +44,7 @@ export const watch = defineCommand({
     if (intervalMs < SHORTEST_INTERVAL_MS) throw usageError('--interval is at least 0.1 seconds');
     const repository = await context.repository();
     const off = await whyOff(context);
-    if (off !== undefined) {
-      if (!args.json) context.out(off);
-      return EXIT.done;
-    }
+    if (off !== undefined) return args.json ? EXIT.done : off;
     if (args.idle !== undefined) {
       await answerUntilIdle(repository, context.env, parseDuration('idle', args.idle));
       return EXIT.done;
@@ -137,7 +134,9 @@ function printEvent(context: Context, event: WatchEvent, isNewProblem: boolean):
   if (event.kind === 'captured') {
     const { record, result } = event;
     const shown = isNewProblem ? result : { ...result, warnings: [], skipped: [], failed: [] };
-    printAutocommit(context, record, shown, true);
+    const { text, notes } = reportAutocommit(record, shown, true);
+    context.err(notes);
+    context.out(text);
   } else if (event.kind === 'failed') {
     context.err(formatError(event.error, false));
   } else if (event.kind === 'dropped') {

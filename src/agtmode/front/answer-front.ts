@@ -18,7 +18,7 @@ import { autocommit } from '../../triggers/autocommit.ts';
 import { type Answer, answerQuestions, type Question } from '../../triggers/watch/questions.ts';
 import { openContext } from '../context.ts';
 import { placeOf, withoutProjectVariables } from '../hooks/call.ts';
-import { printAutocommit } from '../output/autocommit.ts';
+import { reportAutocommit } from '../output/autocommit.ts';
 
 /** For another agt that works on the session: long enough for most autocommits. agt itself goes by `--wait`. */
 const WAIT_MS = 1_000;
@@ -76,12 +76,9 @@ async function answerAutocommit(
   if (repository.agtDir !== agtDir || !isActive(record)) return undefined;
   const now = context.now();
   const result = await retryWhileBusy(WAIT_MS, () => autocommit(repository, record, { now, tool }));
-  const lines: string[] = [];
-  const print = (stream: string) => (text: string) => {
-    for (const line of text.split('\n').slice(0, -1)) lines.push(`${stream} ${line}\n`);
-  };
-  printAutocommit({ ...context, out: print('out'), err: print('err') }, record, result);
-  return `${lines.join('')}exit ${result.failed.length > 0 ? EXIT.failed : EXIT.done}\n`;
+  const { text, notes, failed } = reportAutocommit(record, result);
+  const exit = `exit ${failed ? EXIT.failed : EXIT.done}\n`;
+  return notes.replace(/^(?=[\s\S])/gm, 'err ') + text.replace(/^(?=[\s\S])/gm, 'out ') + exit;
 }
 
 /** The front has looked that the event is that of a tool which has succeeded. */

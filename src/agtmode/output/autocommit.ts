@@ -1,57 +1,43 @@
-/** Prints the result of an autocommit. Files that are missing in the snapshot go to standard error. */
+/** The result of an autocommit. Files that are missing in the snapshot go to standard error. */
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import type { Report } from '../command-line/command.ts';
-import type { Context } from '../context.ts';
 import { plural, showPath } from './format.ts';
-import { printNotCaptured } from './session.ts';
+import { describeNotCaptured } from './session.ts';
 import { fileStatus, LETTERS } from './vocabulary.ts';
 
 /** `isOneOfMany`: say nothing of it if nothing changed, and list no paths. */
-export function printAutocommit(
-  context: Context,
-  record: SessionRecord,
-  result: CaptureResult,
-  isOneOfMany = false,
-): void {
-  printProblems(context, record, result);
-  const { outcome, changes, commit } = result;
+export function reportAutocommit(record: SessionRecord, result: CaptureResult, isOneOfMany = false) {
+  const { outcome, changes, commit, failed } = result;
   const id = shownId(record);
-  if (outcome === 'unchanged') {
-    if (!isOneOfMany) context.out(`${id}: nothing changed\n`);
-    return;
-  }
-  if (outcome === 'would-commit' && !isOneOfMany)
-    for (const { path, kind } of changes)
-      context.out(`${LETTERS[fileStatus(kind)]} ${showPath(shownPath(record, path))}\n`);
   const paths = plural(changes.length, 'path');
-  if (outcome === 'would-commit') context.out(`${id}: would capture ${paths}\n`);
-  else context.out(`${id}: captured ${paths} as ${shortOid(commit ?? '')}\n`);
+  const listed = outcome === 'would-commit' && !isOneOfMany ? changes : [];
+  const lines = listed.map(
+    ({ path, kind }) => `${LETTERS[fileStatus(kind)]} ${showPath(shownPath(record, path))}\n`,
+  );
+  const text = {
+    unchanged: isOneOfMany ? '' : `${id}: nothing changed\n`,
+    'would-commit': `${lines.join('')}${id}: would capture ${paths}\n`,
+    committed: `${id}: captured ${paths} as ${shortOid(commit ?? '')}\n`,
+  }[outcome];
+  const notes = describeProblems(record, result);
+  return { json: autocommitJson(record, result), text, notes, failed: failed.length > 0 };
 }
 
-export function reportAutocommit(
-  context: Context,
-  record: SessionRecord,
-  result: CaptureResult,
-  { json, all = false }: { readonly json: boolean; readonly all?: boolean },
-): Omit<Report, 'text'> {
-  if (!json) printAutocommit(context, record, result, all);
-  return { json: autocommitJson(record, result), failed: result.failed.length > 0 };
-}
-
-export function printProblems(
-  context: Context,
+export function describeProblems(
   record: SessionRecord,
   { warnings, skipped, failed }: CaptureResult,
-): void {
+): string {
   const id = shownId(record);
-  for (const warning of warnings) context.err(`warning: ${id}: ${warning}\n`);
-  for (const { path, reason } of skipped)
-    context.err(`warning: ${id}: not captured: ${showPath(shownPath(record, path))}: ${reason}\n`);
-  printNotCaptured(context, record, failed);
-  if (failed.length > 0) context.err(`error: ${id}: not everything could be captured\n`);
+  return [
+    ...warnings.map((warning) => `warning: ${id}: ${warning}\n`),
+    ...skipped.map(({ path, reason }) => {
+      return `warning: ${id}: not captured: ${showPath(shownPath(record, path))}: ${reason}\n`;
+    }),
+    describeNotCaptured(record, failed),
+    failed.length > 0 ? `error: ${id}: not everything could be captured\n` : '',
+  ].join('');
 }
 
 export function autocommitJson(record: SessionRecord, { seen: _, ...result }: CaptureResult) {

@@ -63,14 +63,12 @@ export function shownState(status: SessionStatus): string {
   return running === true ? 'running' : record.state;
 }
 
-/** Prints each path that could not be captured, and why. */
-export function printNotCaptured(
-  context: Context,
-  record: SessionRecord,
-  failed: readonly NotCaptured[],
-): void {
-  for (const { path, reason } of failed)
-    context.err(`error: ${shownId(record)}: ${showPath(shownPath(record, path))} ${reason}\n`);
+/** Each path that could not be captured, and why. */
+export function describeNotCaptured(record: SessionRecord, failed: readonly NotCaptured[]): string {
+  const lines = failed.map(
+    ({ path, reason }) => `error: ${shownId(record)}: ${showPath(shownPath(record, path))} ${reason}\n`,
+  );
+  return lines.join('');
 }
 
 /** Readable paths, relative to the sandbox. */

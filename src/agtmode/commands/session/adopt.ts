@@ -6,7 +6,7 @@ import { listUpstreamRecords } from '../../../session/upstream-record.ts';
 import { defineCommand, JSON_OPTION } from '../../command-line/command.ts';
 import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
-import { printNewSession, printNotCaptured, recordJson } from '../../output/session.ts';
+import { describeNotCaptured, printNewSession, recordJson } from '../../output/session.ts';
 
 export const sessionAdopt = defineCommand({
   usage: 'session adopt [id]',
@@ -25,7 +25,7 @@ export const sessionAdopt = defineCommand({
     const id = given === undefined ? await sessionHere(context) : checkId(given);
     const { record, commit, failed } = await adoptSession(repository, id, context.now());
     if (!args.json) await printNewSession(context, record, false);
-    printNotCaptured(context, record, failed);
+    context.err(describeNotCaptured(record, failed));
     return { json: { ...recordJson(record), commit: commit ?? null, failed }, failed: failed.length > 0 };
   },
 });

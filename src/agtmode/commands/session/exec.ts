@@ -5,7 +5,7 @@ import { isReadOnly } from '../../../running/record-call.ts';
 import { defineCommand, flag } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
 import { SESSION_ARGUMENT, SESSION_OPTION, sessionInRepository } from '../../command-line/session-command.ts';
-import { printProblems } from '../../output/autocommit.ts';
+import { describeProblems } from '../../output/autocommit.ts';
 import {
   commandArgument,
   directoryFor,
@@ -67,7 +67,7 @@ export const sessionExec = defineCommand({
       },
     });
     if (result.startError !== undefined) context.err(formatError(result.startError, false));
-    if (result.recorded !== undefined) printProblems(context, record, result.recorded);
+    if (result.recorded !== undefined) context.err(describeProblems(record, result.recorded));
     if (result.recordError !== undefined) reportNotRecorded(context, record, result.recordError);
     return endAs(result.end);
   },

@@ -56,10 +56,8 @@ export const sessionNew = defineCommand({
   run: async (args, context) => {
     const checked = context.git(); // fails if git is too old
     checked.catch(() => {}); // agt waits for it before the first change
-    if (args['if-repo'] && (await context.repositoryIfAny()) === undefined) {
-      context.out(args.json ? 'null\n' : 'sessions are off here: this is no git repository\n');
-      return EXIT.done;
-    }
+    if (args['if-repo'] && (await context.repositoryIfAny()) === undefined)
+      return { json: null, text: 'sessions are off here: this is no git repository\n' };
     const repository = await context.repository();
     await sweepFirst(context, repository);
     const { record, files } = await createWanted(context, repository, {

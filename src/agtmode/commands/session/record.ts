@@ -37,6 +37,6 @@ export const sessionRecord = defineSessionCommand({
       waitMs,
       now: context.now(),
     });
-    return reportAutocommit(context, record, result, args);
+    return reportAutocommit(record, result);
   },
 });

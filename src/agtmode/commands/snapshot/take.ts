@@ -21,7 +21,7 @@ import {
 } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
 import { type Context, openContext } from '../../context.ts';
-import { autocommitJson, printProblems, reportAutocommit } from '../../output/autocommit.ts';
+import { reportAutocommit } from '../../output/autocommit.ts';
 import { json, showPath } from '../../output/format.ts';
 import { folderHere } from '../../session-here.ts';
 
@@ -81,7 +81,7 @@ export const snapshot = defineCommand({
         json: { folder: taken, outcome: 'would-commit', commit: null, changes: null },
         text: `would take the first snapshot of ${showPath(taken)}\n`,
       };
-    return report(context, taken, args.json);
+    return report(taken, args.json);
   },
 });
 
@@ -127,20 +127,14 @@ function requireDirectory({ cwd }: Context, given: string): string {
   });
 }
 
-async function report(
-  context: Context,
-  { session, result, isNew }: FolderCapture,
-  asJson: boolean,
-): Promise<Report> {
+async function report({ session, result, isNew }: FolderCapture, asJson: boolean): Promise<Report> {
   const { repository, record } = session;
   const { commit } = result;
-  if (isNew && !asJson) {
-    printProblems(context, record, result);
-    const text = `${record.session_id}: first snapshot, ${shortOid(commit ?? '')}\n`;
-    return { text, failed: result.failed.length > 0 };
-  }
+  const { json: captured, text, ...others } = reportAutocommit(record, result);
   const tree = asJson && commit && (await resolveObject(repository.git, `${commit}^{tree}`));
-  const captured = reportAutocommit(context, record, result, { json: asJson });
-  const folder = record.checkout ?? record.sandbox;
-  return { ...captured, json: { folder, ...autocommitJson(record, result), tree: tree || null } };
+  return {
+    ...others,
+    json: { folder: record.checkout ?? record.sandbox, ...captured, tree: tree || null },
+    text: isNew ? `${record.session_id}: first snapshot, ${shortOid(commit ?? '')}\n` : text,
+  };
 }
