@@ -155,8 +155,10 @@ async function moveBranch(
   try {
     await uninterrupted(() => moveLockedRef(git, move, action));
   } catch (error) {
-    if (isAgtError(error) && error.exitCode === EXIT.git && (await isElsewhere(git, move)))
-      throw new BranchMoved(move.ref);
+    if (!isAgtError(error) || error.exitCode !== EXIT.git) throw error;
+    // Another acceptance may bring a large worktree along under the lock.
+    const isHeld = /\.lock': File exists/.test(String(error.cause));
+    if (isHeld || (await isElsewhere(git, move))) throw new BranchMoved(move.ref);
     throw error;
   }
   failurePoint('landing: branch moved');

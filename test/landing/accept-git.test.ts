@@ -145,6 +145,18 @@ test('files that are only newer than the index knows do not hinder it', () => {
   expect(git(repository, 'status', '--porcelain')).toBe('');
 });
 
+test('another git holds the branch for two seconds: accept waits', async () => {
+  write(join(sandbox, 'new'), 'new\n');
+  const holder = spawn(REAL_GIT, ['update-ref', '--stdin'], { cwd: repository });
+  const tip = git(repository, 'rev-parse', 'main');
+  const prepared = new Promise((done) => holder.stdout.once('data', done));
+  holder.stdin.write(`start\nupdate refs/heads/main ${tip} ${tip}\nprepare\n`);
+  await prepared;
+  setTimeout(() => holder.stdin.end('abort\n'), 2_000);
+  const child = spawn(AGT, ['accept', 's1', '--untracked=all'], { cwd: repository, stdio: 'ignore' });
+  expect(await new Promise((done) => child.once('close', done))).toBe(0);
+});
+
 test('five sessions that are accepted at once all land', async () => {
   const ids = [1, 2, 3, 4, 5].map((n) => `p${n}`);
   for (const id of ids) {

@@ -38,8 +38,11 @@ export async function moveLockedRef(git: Git, move: RefMove, action: () => Promi
   }
 }
 
+/** The holder of the lock may bring a worktree along meanwhile. */
+const PATIENCE = ['-c', 'core.filesRefLockTimeout=1000'];
+
 async function tryToMove(git: Git, move: RefMove, action: () => Promise<void>): Promise<void> {
-  const args = [...FSYNC_ARGS, 'update-ref', '-m', move.reason, '--stdin'];
+  const args = [...FSYNC_ARGS, ...PATIENCE, 'update-ref', '-m', move.reason, '--stdin'];
   // An interrupt from the terminal must not reach git between the two steps.
   const child = spawnGit(git, args, { detached: true }) as ChildProcessWithoutNullStreams;
   const ended = endOf(child).catch((error: unknown) => {
