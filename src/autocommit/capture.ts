@@ -136,7 +136,7 @@ function summarize(
   };
 }
 
-/** Undefined if the scan has not seen everything, or if times tell not enough (see `CaptureResult.seen`). */
+/** Undefined if the scan has not seen everything, or if times cannot prove that nothing changed (see `CaptureResult.seen`). */
 function seenBy(
   { last, scanned, clock, isMapped }: Observation,
   { siblings }: CaptureOptions,

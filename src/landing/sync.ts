@@ -146,7 +146,7 @@ async function syncLanded(
   });
 }
 
-/** The content that landed is a commit on top of the HEAD of then, or that HEAD itself. */
+/** The content that landed is the HEAD at that time, or a commit on top of it. */
 async function hasNoCommitsSince(git: Git, landed: string, head: string): Promise<boolean> {
   return landed === head || (await resolveObject(git, `${landed}^`)) === head;
 }

@@ -104,7 +104,7 @@ async function keptWithoutCheckout(
   const ref = stashRef(id);
   if ((await resolveObject(git, ref)) === undefined) return undefined;
   return new AgtError(
-    `${checkout} is gone, so your uncommitted work of before session "${id}" could not be put back`,
+    `${checkout} is gone, so agt could not put back the work that you had not committed when session "${id}" began`,
     {
       hints: [`it is safe, for a checkout of ${shortBranch(branch)}`, ...aboutSetAside(ref)],
     },

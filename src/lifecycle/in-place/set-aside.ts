@@ -176,7 +176,7 @@ export async function dropStash(session: LockedSession, record: SessionRecord): 
 
 export function notPutBack({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
   return new AgtError(
-    `agt could not put back what you had not committed before session "${id}": ${paths.join(', ')} has changed`,
+    `agt could not put back the work that you had not committed when session "${id}" began: ${paths.join(', ')} has changed`,
     { hints: aboutSetAside(stashRef(id)) },
   );
 }

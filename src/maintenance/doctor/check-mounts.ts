@@ -57,7 +57,7 @@ function describeRef({ git }: Repository, ref: string): Finding {
 /** A file system that answers takes a millisecond. */
 const LONGEST_ANSWER_MS = 1_000;
 
-/** Dead ones whose repository somebody has deleted. The doctor of another repository names those of that one. */
+/** Dead mounts whose repository is gone. The doctor of a repository finds its own. */
 export async function checkForeignMounts(): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { type, point, source } of listMounts()) {

@@ -1,8 +1,8 @@
 /**
  * Facts for the front (agtmode/front/front-text.ts), the script that answers in place of agt if nothing has changed. After
  * a complete scan agt leaves a file that says what has to be the same and what must not be newer than the scan. The
- * file has the time of the scan; each write of the session's metadata deletes it. agt leaves no facts if a change might
- * go without a later time on some file or directory.
+ * file has the time of the scan; each write of the session's metadata deletes it. No facts are left where a change might
+ * leave every time as it was.
  *
  * agt notes before the scan which files exist: a change meanwhile makes a difference.
  */

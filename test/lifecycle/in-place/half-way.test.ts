@@ -105,7 +105,7 @@ test('killed half way, and the user goes on: doctor loses no edit, and names the
   killedAt('in place: set aside', repository, ...BEGIN);
   write(join(repository, 'a'), 'edited\n');
   expect(agt(repository, 'doctor', '--fix').stdout).toMatch(
-    /agt could not put back what you had not committed before session "s1": a has changed/,
+    /agt could not put back the work that you had not committed when session "s1" began: a has changed/,
   );
   expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('edited\n');
   expect(existsSync(join(repository, '.git/agt/sessions/s1.json'))).toBe(false);

@@ -80,7 +80,9 @@ test('a linked worktree that is gone: the session can end, and agt says where th
     mend: 'agt session remove s1; its snapshots are kept',
   });
   const ended = agt(repository, 'session', 'remove', ...ID);
-  expect(ended.stderr).toContain(`error: ${linked} is gone, so your uncommitted work of before session "s1"`);
+  expect(ended.stderr).toContain(
+    `error: ${linked} is gone, so agt could not put back the work that you had not committed when session "s1" began`,
+  );
   expect(ended.stderr).toContain('git stash apply --index refs/agt/stash/s1');
   expect(metadata(repository)).toMatchObject({ state: 'removed', working_copy: 'worktree' });
   git(repository, 'worktree', 'prune');

@@ -102,7 +102,7 @@ test('a file that changes meanwhile stops no other from coming back', () => {
   expect(agt(repository, 'reject', 's1').stderr).toContain('did not finish creating session "s1"');
   const fixed = agt(repository, 'doctor', '--fix');
   expect(fixed.stdout).toContain(
-    'agt could not put back what you had not committed before session "s1": log has changed',
+    'agt could not put back the work that you had not committed when session "s1" began: log has changed',
   );
   expect(git(repository, 'status', '--porcelain').split('\n')).toEqual([' M a', 'M  b', ' M log']);
   expect(readFileSync(join(repository, 'log'), 'utf8')).toBe('mine\nmore\n');
