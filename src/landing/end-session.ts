@@ -108,7 +108,7 @@ const EARLIER =
 
 const BEFORE = 'it was accepted before: nothing has changed now';
 
-/** What only the agt knew that made the commit is lost. */
+/** Facts that only the agt knew that made the commit are lost. */
 async function changeOf(
   { git }: Repository,
   { onto, from, to = '', worktree }: Omit<BranchMove, 'tree' | 'keep'>,

@@ -1,4 +1,4 @@
-/** What git says about the refs, HEADs and snapshots of many sessions: one process for each question. */
+/** The answers of git about the refs, HEADs and snapshots of many sessions: one process for each question. */
 
 import { basename } from 'node:path';
 import { branchNamespaces } from '../filter/agent-refs.ts';

@@ -54,7 +54,7 @@ async function visitReachable(git: Git, visit: (name: Buffer) => void): Promise<
   await gitBytes(git, [...LIST_OBJECTS, ...EVERYTHING], { onOutput });
 }
 
-/** What `git gc` could free: the bytes of objects that nothing refers to, in each pack and in loose objects. */
+/** The space that `git gc` could free: the bytes of objects that nothing refers to, in each pack and in loose objects. */
 export interface MeasuredPack extends Pack {
   /** Bytes of unreachable objects that are old enough to be deleted; 0 for a special pack. */
   readonly expired: number;
@@ -152,7 +152,7 @@ const IS_LARGE = 0x80000000;
 const TIMES_HEADER_LENGTH = 12;
 
 /**
- * What a pack holds, from its index (version 2) and, for a cruft pack, from its file of times: gitformat-pack(5). Objects
+ * The content of a pack, from its index (version 2) and, for a cruft pack, from its file of times: gitformat-pack(5). Objects
  * are looked up by binary name.
  */
 class PackIndex {

@@ -104,7 +104,7 @@ export interface GitEnd {
 }
 
 /**
- * What it prints to pipes, and how it ends. Without `input`, its standard input stays open.
+ * Its output to pipes, and how it ends. Without `input`, its standard input stays open.
  * @throws the system's error if it could not be started.
  */
 export function endOf(

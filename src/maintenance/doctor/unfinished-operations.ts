@@ -16,7 +16,7 @@ import type { Finding, Finishers } from './finding.ts';
 
 interface Row<I extends Intent> {
   readonly doing: string;
-  /** What a person would run instead of `agt doctor --fix`. */
+  /** The command that a person would run instead of `agt doctor --fix`. */
   readonly command?: (record: SessionRecord, intent: I) => string;
 }
 
