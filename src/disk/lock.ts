@@ -5,6 +5,7 @@
  */
 import { existsSync, linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AgtError, EXIT, errorCode, nameFile } from '../errors.ts';
 import { failurePoint } from './failure-point.ts';
 import { ageOf, dropOwned, giveLifeSign, ownerHasEnded, ownerIsGone, ownerText } from './lock-owner.ts';
@@ -13,18 +14,25 @@ import { readIfThere } from './read-file.ts';
 
 /** A process that breaks a stale lock and takes longer than this is taken for dead. */
 const BREAKING_MS = 30_000;
+const POLL_MS = 50;
 
-/** `what` is locked, for the message. @throws AgtError with exit code 75 while another process holds the lock. */
+/** `what` is locked, for the message. @throws AgtError with exit code 75 if another process holds the lock for `waitMs`. */
 export async function withLock<T>(
   path: string,
   what: string | (() => string),
   action: () => Promise<T>,
+  waitMs = 0,
 ): Promise<T> {
+  const deadline = Date.now() + waitMs;
   tryToMakeDirectories(dirname(path));
   const sign = await giveLifeSign(dirname(path));
   const own = ownerText(sign?.name);
   try {
-    if (!tryLink(path, own) && !((await breakStale(path, own)) && tryLink(path, own))) {
+    while (!tryLink(path, own) && !((await breakStale(path, own)) && tryLink(path, own))) {
+      if (Date.now() < deadline) {
+        await sleep(POLL_MS);
+        continue;
+      }
       throw new AgtError(`another agt is using ${typeof what === 'string' ? what : what()}`, {
         exitCode: EXIT.busy,
         hints: ['try again in a moment', `if none is running: rm ${path}`],

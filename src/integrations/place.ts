@@ -7,7 +7,7 @@ import { agtDirectory, folderStore, slowCaptureFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { failAgent, markFailed } from '../running/mark-failed.ts';
 import type { SessionRecord } from '../session/record.ts';
-import { isBusy, retryWhileBusy } from '../session/retry.ts';
+import { isBusy } from '../session/retry.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { captureFolder } from '../triggers/capture-folder.ts';
 import type { AutocommitOptions } from '../workspace/capture-session.ts';
@@ -26,9 +26,6 @@ export interface Place {
   readonly failTurn: (reason: string, now: Date) => Promise<void>;
 }
 
-/** Two tools of an agent may end at once. */
-export const LONGEST_WAIT_MS = 10_000;
-
 export function sessionPlace(user: Repository, record: SessionRecord): Place {
   return {
     user,
@@ -38,7 +35,7 @@ export function sessionPlace(user: Repository, record: SessionRecord): Place {
     capture: async (options) => {
       if (!isCapturedByItself(record)) return;
       try {
-        await unlessBusy(() => retryWhileBusy(LONGEST_WAIT_MS, () => autocommit(user, record, options)));
+        await unlessBusy(() => autocommit(user, record, options));
       } catch (error) {
         await markFailed(user, record, error, options.now);
         throw error;
@@ -56,7 +53,7 @@ export function folderPlace(
   readOnlyTools: readonly string[],
 ): Place {
   const store = folderStore(stateHome(access.env) ?? '', storeName(folder));
-  const request = { folder, user, waitMs: LONGEST_WAIT_MS, trustsRefusal: true };
+  const request = { folder, user, trustsRefusal: true };
   return {
     user,
     record: undefined,

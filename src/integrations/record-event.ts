@@ -23,7 +23,7 @@ import {
   type TurnEvent,
 } from './event.ts';
 import type { Integration } from './integration.ts';
-import { LONGEST_WAIT_MS, type Place, unlessBusy } from './place.ts';
+import { type Place, unlessBusy } from './place.ts';
 import { keepTranscript } from './transcript.ts';
 import { sweepWorktrees } from './worktrees.ts';
 
@@ -134,7 +134,7 @@ async function setOwner(
   change: (present: Owner | undefined) => Owner | undefined,
 ): Promise<void> {
   if (user === undefined || record === undefined) return;
-  await unlessBusy(() => changeOwner(user, record.session_id, change, LONGEST_WAIT_MS));
+  await unlessBusy(() => changeOwner(user, record.session_id, change));
 }
 
 /** The tool empties the file for each conversation, but may send the event several times. */

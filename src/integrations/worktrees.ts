@@ -13,7 +13,6 @@ import { changeOwner } from '../running/change-owner.ts';
 import { checkId, type SessionId } from '../session/id.ts';
 import { type Owner, ownerOf } from '../session/owner.ts';
 import { listRecords, readRecord, type SessionRecord } from '../session/record.ts';
-import { LONGEST_WAIT_MS } from './place.ts';
 
 export interface WorktreeRequest {
   readonly name: string;
@@ -41,7 +40,7 @@ export async function createWorktree(repository: Repository, request: WorktreeRe
   const { record } = await newSession(repository, options);
   if (pid !== undefined) {
     const owner = ownerOf(pid, request.agent, now);
-    await changeOwner(repository, record.session_id, () => owner, LONGEST_WAIT_MS);
+    await changeOwner(repository, record.session_id, () => owner);
   }
   return { record, isNew: true };
 }
@@ -90,7 +89,7 @@ export async function removeWorktree(
     return;
   }
   const release = (owner: Owner | undefined) => (owner?.pid === pid ? undefined : owner);
-  await changeOwner(repository, record.session_id, release, LONGEST_WAIT_MS);
+  await changeOwner(repository, record.session_id, release);
   await removeSession(repository, await planRemoval(repository, record, false), { force: false, now });
 }
 

@@ -11,7 +11,6 @@ import { withUsersPrograms } from '../git/run/programs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
 import type { SessionRecord } from '../session/record.ts';
-import { retryWhileBusy } from '../session/retry.ts';
 import { type SandboxHead, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
 import { requireReadableSandbox } from '../session/sandbox-place.ts';
 
@@ -59,9 +58,6 @@ export async function exportSession(
   return exported;
 }
 
-/** Another command may work on the session. */
-const LONGEST_WAIT_MS = 15_000;
-
 function remember(
   repository: Repository,
   record: SessionRecord,
@@ -69,14 +65,10 @@ function remember(
   now: Date,
 ): Promise<void> {
   const { session_id: id } = record;
-  return retryWhileBusy(LONGEST_WAIT_MS, () =>
-    withSessionLock(repository, id, async (session) => {
-      session.write({
-        ...(session.read() ?? record),
-        exported: { remote, branch, commit, at: now.toISOString() },
-      });
-    }),
-  );
+  return withSessionLock(repository, id, async (session) => {
+    const exported = { remote, branch, commit, at: now.toISOString() };
+    session.write({ ...(session.read() ?? record), exported });
+  });
 }
 
 /** Paths that a message lists. */

@@ -7,9 +7,7 @@ import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import type { SessionRecord } from '../session/record.ts';
-import { isBusy, retryWhileBusy } from '../session/retry.ts';
-
-const LONGEST_WAIT_MS = 5_000;
+import { isBusy } from '../session/retry.ts';
 
 /** Never throws: on a full disk agt cannot write this down either, and its caller reports the first error. */
 export async function markFailed(
@@ -39,11 +37,9 @@ function writeFailure(
   failure: { now: Date; reason: string },
   by: Pick<SessionRecord, 'failed_turn'> = {},
 ): Promise<void> {
-  return retryWhileBusy(LONGEST_WAIT_MS, () =>
-    withSessionLock(repository, id, async (session) => {
-      const record = session.read();
-      if (record !== undefined && isActive(record))
-        session.write({ ...inState(record, 'failed', failure), ...by });
-    }),
-  );
+  return withSessionLock(repository, id, async (session) => {
+    const record = session.read();
+    if (record !== undefined && isActive(record))
+      session.write({ ...inState(record, 'failed', failure), ...by });
+  });
 }

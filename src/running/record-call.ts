@@ -2,7 +2,6 @@
 import type { CaptureResult } from '../autocommit/capture.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
-import { retryWhileBusy } from '../session/retry.ts';
 import type { ToolCall } from '../snapshot/history.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { markFailed } from './mark-failed.ts';
@@ -23,9 +22,7 @@ export async function recordCall(
   { tool, call, onlyIfChanged, waitMs, now }: CallToRecord,
 ): Promise<CaptureResult> {
   try {
-    return await retryWhileBusy(waitMs, () =>
-      autocommit(repository, record, { now, tool, call, onlyIfChanged }),
-    );
+    return await autocommit(repository, record, { now, tool, call, onlyIfChanged, waitMs });
   } catch (error) {
     await markFailed(repository, record, error, now);
     throw error;

@@ -6,7 +6,6 @@ import { isCapturedByItself } from '../filter/session-file.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type Owner, ownerOf } from '../session/owner.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
-import { retryWhileBusy } from '../session/retry.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { changeOwner } from './change-owner.ts';
 import {
@@ -147,7 +146,7 @@ class Run {
     const record = readRecord(this.repository, this.record.session_id);
     if (record === undefined || !isCapturedByItself(record)) return; // accepted, rejected or removed meanwhile
     const attempt = () =>
-      retryWhileBusy(LONGEST_WAIT_MS, () => autocommit(this.repository, record, { now: this.request.now() }));
+      autocommit(this.repository, record, { now: this.request.now(), waitMs: LONGEST_WAIT_MS });
     // Ctrl-C of a terminal reaches agt's git too.
     await attempt().catch((error: unknown) => {
       if (isAgtError(error) && error.signal !== undefined) return attempt();
@@ -159,14 +158,16 @@ class Run {
   private own(): Promise<void> {
     const { owner } = this;
     if (owner === undefined) return Promise.resolve();
-    return changeOwner(this.repository, this.record.session_id, (present) =>
-      present === undefined || processIsGone(present) ? owner : present,
-    );
+    return this.changeOwner((present) => (present === undefined || processIsGone(present) ? owner : present));
   }
 
   private disown(): Promise<void> {
-    return changeOwner(this.repository, this.record.session_id, (present) =>
+    return this.changeOwner((present) =>
       present?.pid === this.owner?.pid && present?.start === this.owner?.start ? undefined : present,
     );
+  }
+
+  private changeOwner(change: (present: Owner | undefined) => Owner | undefined): Promise<void> {
+    return changeOwner(this.repository, this.record.session_id, change, LONGEST_WAIT_MS);
   }
 }

@@ -18,6 +18,8 @@ import { deleteRecord, readRecord, type SessionRecord, writeRecord } from './rec
 
 /** `agt gc` deletes objects within seconds. A command on a session waits at most this long for it. */
 const LONGEST_WAIT_FOR_GC_MS = 15_000;
+/** Hooks and watchers capture in the background, and that takes seconds. */
+export const USUAL_WAIT_MS = 10_000;
 const POLL_MS = 50;
 
 /** A session that this process has locked: only `withSessionLock` makes one. Every change takes one. */
@@ -51,12 +53,11 @@ export async function withSessionLock<T>(
   repository: Repository,
   id: SessionId,
   action: (session: LockedSession) => Promise<T>,
-  { mount = true, waitMs = 0 } = {},
+  { mount = true, waitMs = USUAL_WAIT_MS } = {},
 ): Promise<T> {
   refuseFromNamespace(repository, id);
   const pruneLock = pruneLockFile(repository.agtDir);
   const deadline = Date.now() + LONGEST_WAIT_FOR_GC_MS;
-  await waitForLock(sessionLockFile(repository.agtDir, id), waitMs);
   for (;;) {
     while ((await isLocked(pruneLock)) && Date.now() < deadline) await sleep(POLL_MS);
     // Check again under the session's lock: agt gc takes its own lock first and then waits for the sessions'
@@ -70,6 +71,7 @@ export async function withSessionLock<T>(
         if (mount) mountAgain(repository, id);
         return { result: await action(new LockedSession(repository, id)) };
       },
+      waitMs,
     );
     if (done !== undefined) return done.result;
     if (Date.now() < deadline) continue;
@@ -78,12 +80,6 @@ export async function withSessionLock<T>(
       hints: ['try again in a few seconds'],
     });
   }
-}
-
-/** Another process may still be first afterwards. */
-async function waitForLock(file: string, waitMs: number): Promise<void> {
-  const deadline = Date.now() + waitMs;
-  while (Date.now() < deadline && (await isLocked(file))) await sleep(POLL_MS);
 }
 
 /** For messages: an attached folder is no session to the user. */

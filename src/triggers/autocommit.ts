@@ -18,9 +18,10 @@ export async function autocommit(
   options: AutocommitOptions,
 ): Promise<CaptureResult> {
   if (options.dryRun) return previewCapture(repository, record, options);
-  const result = await withSessionLock(repository, record.session_id, async (session) =>
-    autocommitLocked(session, await followMove(session, session.read() ?? record), options),
-  );
+  const { waitMs } = options;
+  const capture = async (session: LockedSession) =>
+    autocommitLocked(session, await followMove(session, session.read() ?? record), options);
+  const result = await withSessionLock(repository, record.session_id, capture, { waitMs });
   if (result.outcome === 'committed') await autoRepack(repository);
   return result;
 }

@@ -5,7 +5,6 @@ import { createStore } from '../folders/create-store.ts';
 import { FolderRefused, forgetRefusal, knownRefusal, noteRefusal, refuseFolder } from '../folders/refuse.ts';
 import { type AttachedSession, type FolderAccess, findAttached, settingsFile } from '../folders/store.ts';
 import type { Repository } from '../repository/repository.ts';
-import { retryWhileBusy } from '../session/retry.ts';
 import type { AutocommitOptions } from '../workspace/capture-session.ts';
 import { autocommit } from './autocommit.ts';
 
@@ -21,8 +20,6 @@ export interface FolderRequest {
   readonly folder: string;
   /** The repository that the folder is the top of a worktree of. */
   readonly user: Repository | undefined;
-  /** How long to wait for another agt that works on the folder. */
-  readonly waitMs: number;
   /** Do not look again at a folder that agt has refused before, which can take seconds. For hooks. */
   readonly trustsRefusal?: boolean;
 }
@@ -33,14 +30,14 @@ export async function captureFolder(
   request: FolderRequest,
   options: AutocommitOptions,
 ): Promise<FolderCapture> {
-  const { folder, waitMs } = request;
+  const { folder } = request;
   const refusal = request.trustsRefusal === true ? knownRefusal(access, folder) : undefined;
   if (refusal !== undefined) throw new FolderRefused(refusal, [], true);
   try {
     const known = findAttached(access, folder, settingsFile(request.user));
     const session = known ?? (await attach(access, request, options.now));
     const { repository, record } = session;
-    const result = await retryWhileBusy(waitMs, () => autocommit(repository, record, options));
+    const result = await autocommit(repository, record, options);
     forgetRefusal(access, folder);
     return { session, result, isNew: known === undefined };
   } catch (error) {

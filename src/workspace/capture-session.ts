@@ -20,6 +20,8 @@ import { recordAddedBytes } from './usage.ts';
 export interface AutocommitOptions extends Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'> {
   /** The agent works: a turn that failed before is past. */
   readonly agentGoesOn?: boolean;
+  /** How long to wait for another agt that works on the session. */
+  readonly waitMs?: number;
   /** Do not freeze the folder, because it goes. */
   readonly isLast?: boolean;
 }

@@ -1,8 +1,9 @@
-/** Takes a lock, says so, and holds it until it is killed: node hold-lock.ts PATH */
+/** Takes a lock, says so, and holds it, at most so many milliseconds: node hold-lock.ts PATH [MILLISECONDS] */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { withLock } from '../../src/disk/lock.ts';
 
-const [path] = process.argv.slice(2);
+const [path, milliseconds = 1 << 30] = process.argv.slice(2);
 await withLock(path as string, 'a test', async () => {
   process.stdout.write('held\n');
-  await new Promise((resolve) => setTimeout(resolve, 1 << 30));
+  await sleep(Number(milliseconds));
 });

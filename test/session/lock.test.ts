@@ -37,13 +37,9 @@ describe('if something fails', () => {
     agtOk(folder, 'snapshot');
     const { store } = JSON.parse(agtOk(folder, 'snapshot', 'status', '--json'));
     write(join(store, 'agt/locks/project'), JSON.stringify(identify(process.pid)));
-    for (const command of ['snapshot', 'undo']) {
-      const { exitCode, stderr } = agt(folder, command);
-      expect([exitCode, stderr]).toEqual([
-        75,
-        expect.stringContaining(`error: another agt is using the folder ${folder}\n`),
-      ]);
-    }
+    const { exitCode, stderr } = agt(folder, 'snapshot', '--wait', '0');
+    const message = expect.stringContaining(`error: another agt is using the folder ${folder}\n`);
+    expect([exitCode, stderr]).toEqual([75, message]);
   });
 
   test('killed while it took over a lock: the next one takes over', () => {
@@ -111,6 +107,30 @@ describe('if something fails', () => {
     expect(await ended).toBe(0);
     expect(manifestOf(session).session).toBe('s1');
     expect(tryAutocommit(session, '--wait', 'long').exitCode).toBe(2);
+  });
+
+  test('commands of a person wait for a capture in the background', async () => {
+    const session = makeSession();
+    write(join(session.sandbox, 'new'), 'one\n');
+    agtOk(session.repository, 'autocommit', '--session-id', 's1');
+    write(join(session.sandbox, 'new'), 'two\n');
+    const lock = join(session.repository, '.git/agt/locks/s1');
+    const commands = [
+      ['snapshot', '--label', 'here'],
+      ['undo', 's1'],
+      ['session', 'redo', 's1'],
+      ['session', 'fork', 's1', '--id', 's2'],
+      ['reject', 's1'],
+    ];
+    for (const args of commands) {
+      const holder = spawn(process.execPath, [join(import.meta.dirname, 'hold-lock.ts'), lock, '700']);
+      await new Promise((resolve) => holder.stdout.once('data', resolve));
+      const { exitCode, stderr } = agt(
+        args[0] === 'snapshot' ? session.sandbox : session.repository,
+        ...args,
+      );
+      expect([args, exitCode, stderr]).toEqual([args, 0, expect.not.stringContaining('error')]);
+    }
   });
 
   test('a lock whose owner was killed and not yet waited for is taken over', async () => {

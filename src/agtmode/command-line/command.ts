@@ -114,7 +114,7 @@ export function many(describe: string) {
 export const JSON_OPTION = flag('print JSON');
 export const WAIT_OPTION = withDefault(
   '10',
-  'wait this many seconds if another agt is working on the session',
+  'wait this many seconds if another agt works on the same session or folder',
 );
 
 export const FS_SNAPSHOTS_OPTION = {

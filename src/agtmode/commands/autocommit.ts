@@ -4,7 +4,6 @@ import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { findSession } from '../../session/find-session.ts';
 import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
-import { retryWhileBusy } from '../../session/retry.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { autocommit as captureSession } from '../../triggers/autocommit.ts';
 import type { AutocommitOptions } from '../../workspace/capture-session.ts';
@@ -66,11 +65,11 @@ export const autocommit = defineCommand({
       label: args.label,
       tool: args.tool,
       siblings: parseFolders(args.siblings),
+      waitMs: parseDuration('wait', args.wait),
       rereadSince: parseTimestamp(args.timestamp),
     };
-    const waitMs = parseDuration('wait', args.wait);
     const capture = async (record: SessionRecord) => {
-      const result = await retryWhileBusy(waitMs, () => captureSession(repository, record, options));
+      const result = await captureSession(repository, record, options);
       return reportAutocommit(record, result, args.all);
     };
     if (!args.all) return capture(findSession(repository, given, context.cwd));

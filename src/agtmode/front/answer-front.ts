@@ -13,7 +13,6 @@ import { watcherFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { findSession, sessionContaining } from '../../session/find-session.ts';
 import type { SessionId } from '../../session/id.ts';
-import { retryWhileBusy } from '../../session/retry.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { type Answer, answerQuestions, type Question } from '../../triggers/watch/questions.ts';
 import { openContext } from '../context.ts';
@@ -75,7 +74,7 @@ async function answerAutocommit(
   const record = findSession(repository, session, cwd);
   if (repository.agtDir !== agtDir || !isActive(record)) return undefined;
   const now = context.now();
-  const result = await retryWhileBusy(WAIT_MS, () => autocommit(repository, record, { now, tool }));
+  const result = await autocommit(repository, record, { now, tool, waitMs: WAIT_MS });
   const { text, notes, failed } = reportAutocommit(record, result);
   const exit = `exit ${failed ? EXIT.failed : EXIT.done}\n`;
   return notes.replace(/^(?=[\s\S])/gm, 'err ') + text.replace(/^(?=[\s\S])/gm, 'out ') + exit;

@@ -4,11 +4,9 @@ import { closeSync, readFileSync } from 'node:fs';
 import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import type { PromptEvent } from '../../integrations/event.ts';
-import { LONGEST_WAIT_MS } from '../../integrations/place.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { snapshotRefs } from '../../session/record.ts';
-import { retryWhileBusy } from '../../session/retry.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { runCommand } from '../command-line/command.ts';
 import { parseWithoutYargs } from '../command-line/parse-without-yargs.ts';
@@ -82,8 +80,7 @@ async function answer(context: Context, run: PromptRun): Promise<string> {
   const streams = { out: print, err: print, colour: false, showsProgress: false } as const;
   const own: Context = { ...context, ...streams, isPrompt: true, completed };
   try {
-    // The hook of the same agent's start may still be capturing.
-    const exitCode = await retryWhileBusy(LONGEST_WAIT_MS, () => runPrompt(own, run));
+    const exitCode = await runPrompt(own, run);
     if (exitCode !== EXIT.done) run.failure = new AgtError(text.trimEnd());
   } catch (error) {
     run.failure = error;

@@ -12,7 +12,6 @@ import type { Repository } from '../../repository/repository.ts';
 import { sessionContaining } from '../../session/find-session.ts';
 import { checkId, generateId, type SessionId } from '../../session/id.ts';
 import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
-import { retryWhileBusy } from '../../session/retry.ts';
 import { readOperation } from '../../snapshot/git-dir-files.ts';
 import { createSession, requireFreeId } from '../create.ts';
 import { planRemoval, removeSession } from '../remove.ts';
@@ -58,11 +57,7 @@ export async function newSessionInPlace(
 /** Waits for another agt that begins a session in the same checkout. */
 async function oneAtATime<T>({ agtDir }: Repository, checkout: string, action: () => Promise<T>): Promise<T> {
   const lock = checkoutLockFile(agtDir, gitDirOf(checkout) ?? checkout);
-  const [outcome] = await retryWhileBusy(LONGEST_WAIT_MS, () =>
-    withLock(lock, `the checkout ${checkout}`, () => Promise.allSettled([action()])),
-  );
-  if (outcome.status === 'rejected') throw outcome.reason;
-  return outcome.value;
+  return withLock(lock, `the checkout ${checkout}`, action, LONGEST_WAIT_MS);
 }
 
 async function begin(

@@ -81,7 +81,7 @@ async function thinActive(own: LockedSession, now: Date): Promise<string[]> {
   };
   for (const { session_id: id } of listRecords(repository).records.filter(isActive)) {
     try {
-      await (id === own.id ? thin(own) : withSessionLock(repository, id, thin));
+      await (id === own.id ? thin(own) : withSessionLock(repository, id, thin, { waitMs: 0 }));
     } catch {
       // Another process uses the session, or it has a problem. Its own commands report that.
     }

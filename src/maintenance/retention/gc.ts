@@ -7,7 +7,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { begin, complete } from '../../session/operation.ts';
 import { isAttached, listRecords, type SessionRecord } from '../../session/record.ts';
-import { retryAfterChange, retryWhileBusy } from '../../session/retry.ts';
+import { retryAfterChange } from '../../session/retry.ts';
 import { isEnded } from '../../session/state.ts';
 import { isMerged } from '../../survey/merged.ts';
 import { LONGEST_WAIT_MS } from './idle-sessions.ts';
@@ -50,12 +50,11 @@ export async function applyRetention(
     const id = listed.session_id;
     try {
       if (!isAffected(listed, request)) continue;
-      const outcome = await retryWhileBusy(LONGEST_WAIT_MS, () =>
-        withSessionLock(repository, id, async (session) => {
-          const record = session.read();
-          return record === undefined ? undefined : applyRetentionToSession(session, record, request);
-        }),
-      );
+      const apply = async (session: LockedSession) => {
+        const record = session.read();
+        return record === undefined ? undefined : applyRetentionToSession(session, record, request);
+      };
+      const outcome = await withSessionLock(repository, id, apply, { waitMs: LONGEST_WAIT_MS });
       if (outcome !== undefined) outcomes.push(outcome);
     } catch (error) {
       failures.push({ id, error });

@@ -16,7 +16,6 @@ import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import { packLockFile } from '../../layout.ts';
 import { reportProgress } from '../../process/progress.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { retryWhileBusy } from '../../session/retry.ts';
 import { freeDisk } from './du.ts';
 import { LONGEST_WAIT_MS, withIdleSessions } from './idle-sessions.ts';
 import { isPartialClone, joinPacks, rewritePacks } from './repack.ts';
@@ -44,9 +43,8 @@ export interface PruneResult {
 
 /** `expire` is a time in git's date syntax, `now` or `never`. */
 export function pruneAndRepack(repository: Repository, expire: string): Promise<PruneResult> {
-  return retryWhileBusy(LONGEST_WAIT_MS, () =>
-    withLock(packLockFile(repository.agtDir), 'the object store', () => pruneLocked(repository, expire)),
-  );
+  const lock = packLockFile(repository.agtDir);
+  return withLock(lock, 'the object store', () => pruneLocked(repository, expire), LONGEST_WAIT_MS);
 }
 
 async function pruneLocked(repository: Repository, expire: string): Promise<PruneResult> {

@@ -25,9 +25,8 @@ import {
 } from '../../lifecycle/mounted/mount-record.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { sessionContaining } from '../../session/find-session.ts';
-import { withSessionLock } from '../../session/lock.ts';
+import { USUAL_WAIT_MS, withSessionLock } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import { retryWhileBusy } from '../../session/retry.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { copySnapshot } from './copy.ts';
 import { FUSE_DEVICE } from './serve.ts';
@@ -74,8 +73,11 @@ async function claimAndMount(
   { reason, ...request }: MountRequest & { readonly way: MountWay; readonly reason: string | undefined },
 ): Promise<Mounted> {
   const lock = mountsLockFile(repository.agtDir);
-  const { record, isNew } = await retryWhileBusy(LONGEST_WAIT_MS, () =>
-    withLock(lock, 'the mounts of this repository', () => claim(repository, session, request)),
+  const { record, isNew } = await withLock(
+    lock,
+    'the mounts of this repository',
+    () => claim(repository, session, request),
+    USUAL_WAIT_MS,
   );
   if (!isNew) return { record, reason: undefined };
   return { record: await makeMount(repository, session, record, request.snapshot), reason };
@@ -188,9 +190,6 @@ function unusable(path: string, reason: string): AgtError {
 
 const READ_ONLY = 0o555;
 
-/** A capture takes seconds. */
-const LONGEST_WAIT_MS = 15_000;
-
 async function makeMount(
   repository: Repository,
   { session_id: id }: SessionRecord,
@@ -202,9 +201,7 @@ async function makeMount(
   failurePoint('mount: recorded');
   try {
     // While agt gc deletes objects, nobody takes the lock.
-    await retryWhileBusy(LONGEST_WAIT_MS, () =>
-      withSessionLock(repository, id, () => gitText(git, ['update-ref', mountedRef(name), commit])),
-    );
+    await withSessionLock(repository, id, () => gitText(git, ['update-ref', mountedRef(name), commit]));
     failurePoint('mount: kept');
     if (made_directory) makeDirectories(directory);
     failurePoint('mount: directory made');

@@ -7,7 +7,6 @@ import { findAttached, settingsFile } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { resolveObject } from '../../../git/run/git.ts';
 import { sessionContaining } from '../../../session/find-session.ts';
-import { retryWhileBusy } from '../../../session/retry.ts';
 import { autocommit } from '../../../triggers/autocommit.ts';
 import { captureFolder, type FolderCapture } from '../../../triggers/capture-folder.ts';
 import type { AutocommitOptions } from '../../../workspace/capture-session.ts';
@@ -16,7 +15,7 @@ import {
   defineCommand,
   flag,
   type Report,
-  withDefault,
+  WAIT_OPTION,
   withValue,
 } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
@@ -50,7 +49,7 @@ export const snapshot = defineCommand({
     conversation: withValue('store the id of the conversation of the agent'),
     ignored: flag('take the files that git ignores as well'),
     'if-changed': flag('if nothing but the label is new, add no snapshot'),
-    wait: withDefault('0', 'wait this many seconds if another agt is working on the folder'),
+    wait: WAIT_OPTION,
     ...DRY_RUN_QUIET_JSON,
   },
   examples: [
@@ -63,6 +62,7 @@ export const snapshot = defineCommand({
       if (args[name]?.trim() === '') throw usageError(`--${name} is empty`, 'give a text, or leave it out');
     const options: AutocommitOptions = {
       now: context.now(),
+      waitMs: parseDuration('wait', args.wait),
       dryRun: args['dry-run'],
       onlyIfChanged: args['if-changed'],
       withIgnored: args.ignored,
@@ -71,8 +71,7 @@ export const snapshot = defineCommand({
       agent: args.agent,
       conversation: args.conversation,
     };
-    const waitMs = parseDuration('wait', args.wait);
-    const taken = await take(context, args.folder, options, waitMs).catch((error: unknown) => {
+    const taken = await take(context, args.folder, options).catch((error: unknown) => {
       if (args.json && error instanceof FolderRefused) context.out(json(refusalJson(error)));
       throw error;
     });
@@ -95,13 +94,12 @@ async function take(
   context: Context,
   given: string | undefined,
   options: AutocommitOptions,
-  waitMs: number,
 ): Promise<FolderCapture | string> {
   const place = given === undefined ? context : openContext(requireDirectory(context, given), context.env);
   const user = await place.repositoryIfAny();
   const record = user && sessionContaining(user, place.cwd);
   if (user !== undefined && record !== undefined) {
-    const result = await retryWhileBusy(waitMs, () => autocommit(user, record, options));
+    const result = await autocommit(user, record, options);
     return { session: { repository: user, record }, result, isNew: false };
   }
   const here = await folderHere(place);
@@ -109,7 +107,7 @@ async function take(
   const access = place.folderAccess();
   if (options.dryRun === true && findAttached(access, folder, settingsFile(user)) === undefined)
     return folder;
-  return captureFolder(access, { folder, user, waitMs }, options);
+  return captureFolder(access, { folder, user }, options);
 }
 
 /** The real path. */
