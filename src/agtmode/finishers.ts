@@ -3,7 +3,7 @@ import { finishAccept } from '../landing/end-session.ts';
 import { finishSync } from '../landing/sync.ts';
 import { finishUnaccept } from '../landing/unaccept.ts';
 import type { Finishers } from '../maintenance/doctor/finding.ts';
-import { finishRestore } from '../timetravel/restore/finish-restore.ts';
+import { finishRestore } from '../timetravel/restore/restore.ts';
 
 export const finishers: Finishers = {
   restore: finishRestore,

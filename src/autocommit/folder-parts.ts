@@ -3,6 +3,7 @@
  * is in one part with all that is in it, or it is split: then somebody has to look at its own entries.
  */
 import { availableParallelism } from 'node:os';
+import { parentPath } from '../disk/path-bytes.ts';
 import type { CachedDirectories } from './stat-cache/cached-directories.ts';
 import type { CachedFiles } from './stat-cache/cached-files.ts';
 
@@ -29,7 +30,7 @@ export function folderParts(files: CachedFiles, directories: CachedDirectories):
   const count = Math.min(availableParallelism(), MOST_PARTS);
   if (files.length < FEWEST_FILES || count < 2) return undefined;
   const weights = weigh(files, directories);
-  const children = childrenIn(weights);
+  const children = Map.groupBy(weights.keys(), parentPath);
   const split: string[] = [];
   const whole: string[] = [];
   const waiting = ['config', 'sandbox', 'xdg'].filter((top) => weights.has(top));
@@ -63,15 +64,6 @@ function weigh(files: CachedFiles, directories: CachedDirectories): Map<string, 
   for (const [number, path] of files.columns.directories.entries())
     if (path !== '') add(path, counts[number] ?? 0);
   return weights;
-}
-
-function childrenIn(weights: ReadonlyMap<string, number>): Map<string, string[]> {
-  const children = new Map<string, string[]>();
-  for (const path of weights.keys()) {
-    const parent = path.slice(0, Math.max(path.lastIndexOf('/'), 0));
-    children.set(parent, [...(children.get(parent) ?? []), path]);
-  }
-  return children;
 }
 
 /** The largest first, each to the part that has least. */

@@ -2,7 +2,8 @@
 import { statSync } from 'node:fs';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { treeMode } from '../git/modes.ts';
-import { type Git, runGit } from '../git/run/git.ts';
+import { readObject } from '../git/objects/object-reader.ts';
+import type { Git } from '../git/run/git.ts';
 import { statCacheFile } from '../layout.ts';
 import type { SnapshotManifest } from '../snapshot/manifest.ts';
 import { readSnapshotTree, readStartTree, type TreeEntry } from '../snapshot/tree.ts';
@@ -91,7 +92,8 @@ export function statCacheSize({ agtDir, sessionId }: CaptureTarget): number {
   return statSync(statCacheFile(agtDir, sessionId), { throwIfNoEntry: false })?.size ?? 0;
 }
 
-async function digestOfCapturedIndex(git: Git, tip: string): Promise<string> {
-  const run = await runGit(git, ['cat-file', 'blob', `${tip}:_/index`]);
-  return run.exitCode === 0 ? summarizeIndex(run.stdout, tip.length / 2).digest : '';
+/** Empty if the snapshot has none. */
+export async function digestOfCapturedIndex(git: Git, commit: string): Promise<string> {
+  const index = await readObject(git, `${commit}:_/index`);
+  return index === undefined ? '' : summarizeIndex(index.content, commit.length / 2).digest;
 }

@@ -1,10 +1,10 @@
-/** Makes the refs of a session again after somebody deleted agt's own ref to the last snapshot. */
+/** Puts agt's own ref to the last snapshot right: if somebody deleted it, and if it is behind the shadow branch. */
 import { readCommits } from '../git/objects/commits.ts';
 import { type Git, gitText, isAncestor, resolveObject } from '../git/run/git.ts';
 import { parseSnapshot } from '../snapshot/history.ts';
 import { loadStatCache } from './last-snapshot.ts';
 import type { CaptureTarget } from './request.ts';
-import { LostTip } from './starting-refs.ts';
+import { LostTip, type RefsAtStart } from './starting-refs.ts';
 
 /** Returns a warning. */
 export async function recreateTip(git: Git, target: CaptureTarget): Promise<string> {
@@ -51,4 +51,36 @@ async function commitToBeginAt(git: Git, target: CaptureTarget): Promise<string>
     if (commit !== undefined) return commit;
   }
   throw new LostTip(target);
+}
+
+/**
+ * git moves the tip and the shadow branch one after the other. If it could not move the tip, the branch alone leads to
+ * the newest snapshot. Then the tip follows. Whether agt has moved it.
+ */
+export async function advanceTip(
+  git: Git,
+  target: CaptureTarget,
+  { tip, shadow }: Pick<RefsAtStart, 'tip' | 'shadow'>,
+): Promise<boolean> {
+  if (shadow === undefined || shadow === tip || !(await isContinuation(git, target, tip, shadow)))
+    return false;
+  await gitText(git, ['update-ref', target.tipRef, shadow, tip]);
+  return true;
+}
+
+/** Whether the branch has nothing but snapshots of this session since the tip. */
+async function isContinuation(
+  git: Git,
+  target: CaptureTarget,
+  tip: string,
+  shadow: string,
+): Promise<boolean> {
+  const listed = await gitAnswer(git, ['rev-list', '--first-parent', `${tip}..${shadow}`, '--']);
+  const oids = (listed ?? '').split('\n').filter((oid) => oid !== '');
+  const contents = await readCommits(git, oids);
+  const commits = oids.map((oid) => parseSnapshot(oid, contents.get(oid) ?? ''));
+  return (
+    commits.at(-1)?.parents[0] === tip &&
+    commits.every(({ session, isDamaged }) => session === target.sessionId || isDamaged)
+  );
 }

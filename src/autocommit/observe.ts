@@ -4,11 +4,11 @@ import { readFileClock } from '../disk/file-clock.ts';
 import type { LinkedEntry } from '../disk/is-inside.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { filesMappedForWriting } from '../disk/processes.ts';
-import { type Git, inDirectory } from '../git/run/git.ts';
+import { hashNameOf } from '../git/objects/hash.ts';
+import { type Git, gitAnswer, inDirectory, resolveObject } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readIgnoreFile } from '../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../snapshot/manifest.ts';
-import { NO_INDEX, readRefsOfAttached } from './attached-refs.ts';
 import { buildManifest } from './build-manifest.ts';
 import {
   type LastSnapshot,
@@ -19,12 +19,11 @@ import {
 } from './last-snapshot.ts';
 import type { ObjectStream } from './object-stream.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
-import { LargeChange } from './scan/large-change.ts';
 import { type ScanResult, scan } from './scan/scan.ts';
-import type { IgnoredFiles } from './scan/scan-options.ts';
+import { type IgnoredFiles, LargeChange, type ScanOptions } from './scan/scan-options.ts';
 import { Source } from './source.ts';
-import { readStagedIndex, type StagedIndex } from './staged-index.ts';
-import { directoryForGit, type RefsAtStart, readRefsAtStart } from './starting-refs.ts';
+import { NO_INDEX, readStagedIndex, type StagedIndex } from './staged-index.ts';
+import { directoryForGit, type RefsAtStart, readRefsAtStart, readRefsOfAttached } from './starting-refs.ts';
 import { directoryTimesAreReliable } from './stat-cache/cached-directories.ts';
 import { RefreshThreads } from './stat-cache/refresh-in-threads.ts';
 
@@ -105,7 +104,7 @@ async function observe(
   const ignore = readIgnoreFile(frozen?.folder ?? target.folder);
   const ignored = await ignoredRead;
   const scanned = await scan(source, last, {
-    hash: refs.tip.length === 64 ? 'sha256' : 'sha1',
+    hash: hashNameOf(refs.tip),
     maxFileSize: options.maxFileSize,
     topFolders,
     isLinked: target.checkout !== undefined,
@@ -134,6 +133,26 @@ async function observe(
   });
   const clock = frozen?.clock ?? liveClock;
   return { refs, last, index, scanned, clock, isMapped: mapped.size > 0, manifest };
+}
+
+/**
+ * Compares only the files with a snapshot, without the stat cache and the sandbox's git directory: it reads every file, and
+ * stores nothing.
+ */
+export async function observeFiles(
+  git: Git,
+  target: CaptureTarget,
+  tip: string,
+  { maxFileSize, ignore }: Pick<ScanOptions, 'maxFileSize' | 'ignore'>,
+): Promise<Pick<Observation, 'last' | 'scanned'>> {
+  const last = await readLastSnapshot(git, target, {
+    tip,
+    tipTree: (await resolveObject(git, `${tip}^{tree}`)) ?? '',
+    tipManifest: await gitAnswer(git, ['cat-file', 'blob', `${tip}:_/manifest.json`]),
+  });
+  const options = { hash: hashNameOf(tip), maxFileSize, topFolders: TOP_FOLDERS, ignore };
+  const scanned = await scan(new Source(target.folder), last, { ...options, store: async () => true });
+  return { last, scanned };
 }
 
 /** The files that git ignores in an attached folder. git has been started when the function returns. */

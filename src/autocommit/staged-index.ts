@@ -2,14 +2,14 @@
  * The sandbox's index: its raw bytes and a digest of its entries and flags. `git status` often rewrites the stat data in
  * an index; the digest ignores them. agt never locks the sandbox's index: git works on a copy.
  */
-import { lstatSync, readFileSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { failurePoint } from '../disk/failure-point.ts';
 import { readNoFollow } from '../disk/read-file.ts';
 import { isAgtError } from '../errors.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { type Git, gitText } from '../git/run/git.ts';
 import { failureReason } from '../snapshot/failure.ts';
-import { withIndexCopy } from './index-copy.ts';
 import type { LastSnapshot } from './last-snapshot.ts';
 
 export interface StagedIndex {
@@ -27,6 +27,9 @@ export interface IndexContent {
   /** Whether it names objects that `git write-tree` leaves out. */
   readonly hasMoreThanTree: boolean;
 }
+
+/** That of an attached folder, which is the user's. */
+export const NO_INDEX: StagedIndex = { content: undefined, digest: '', stat: 'none', warnings: [] };
 
 /** `gitDir` is the sandbox's own. `oidLength` is in bytes. A damaged index is no reason to capture nothing. */
 export async function readStagedIndex(
@@ -85,4 +88,21 @@ async function joinSplitIndex(git: Git, gitDir: string, raw: Buffer): Promise<Bu
     });
     return readFileSync(copy);
   });
+}
+
+/** For git to work on, so that agt never locks the index itself. The copy is beside the original: git looks there for the shared part of a split index. */
+export async function withIndexCopy<T>(
+  gitDir: string,
+  raw: Buffer,
+  action: (copy: string) => Promise<T>,
+): Promise<T> {
+  const directory = mkdtempSync(join(gitDir, `agt-index-${process.pid}-`));
+  try {
+    const copy = join(directory, 'index');
+    writeFileSync(copy, raw);
+    failurePoint('capture: index copied');
+    return await action(copy);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }

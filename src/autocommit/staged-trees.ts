@@ -7,8 +7,7 @@ import { INTENT_TO_ADD, parseIndex, type ResolvedEntry } from '../git/files/inde
 import { IN_INDEX } from '../git/modes.ts';
 import { editIndex, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
 import { FSYNC_ARGS, type Git, gitAnswer, gitText } from '../git/run/git.ts';
-import { withIndexCopy } from './index-copy.ts';
-import type { IndexContent } from './staged-index.ts';
+import { type IndexContent, withIndexCopy } from './staged-index.ts';
 
 export interface StagedTrees {
   /** The tree of the index; undefined if nothing is staged. */

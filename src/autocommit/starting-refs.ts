@@ -8,8 +8,8 @@ import { runBatchCommand } from '../git/objects/object-reader.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
 import { type GitDirFiles, readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { RecordedHead, SnapshotManifest } from '../snapshot/manifest.ts';
-import { readKnownRefs, refsWithoutGit } from './known-refs.ts';
-import type { CaptureTarget } from './request.ts';
+import { type KnownRefs, readKnownRefs, refsWithoutGit } from './known-refs.ts';
+import type { AttachedFolder, CaptureTarget } from './request.ts';
 
 export interface RefsAtStart {
   /** The sandbox's own git directory. */
@@ -119,29 +119,60 @@ function findWithoutGit(git: Git, target: CaptureTarget, gitDir: string): Found 
 
 /** Without a git directory whose HEAD can be read, it asks nothing about HEAD. */
 async function askGit(git: Git, target: CaptureTarget, gitDir: string | undefined): Promise<Found> {
-  const { tipRef, lostGitDir } = target;
-  const head = nameOfHead(lostGitDir);
+  const head = nameOfHead(target.lostGitDir);
   const names = [
     gitDir === undefined ? 'of a damaged HEAD' : `${head}^{commit}`,
-    tipRef,
-    `${tipRef}^{tree}`,
-    target.shadowRef,
     `${target.userRef ?? ''}^{commit}`,
     `${target.workRef}^{commit}`,
     `${target.startCommit}^{commit}`,
   ];
-  const questions = [...names.map((name) => `info ${name}`), `contents ${tipRef}:_/manifest.json`];
-  const [answers, ref] = await Promise.all([
-    runBatchCommand(git, questions),
+  const [{ others, ...found }, ref] = await Promise.all([
+    askAboutTip(git, target, names),
     gitDir === undefined ? '' : (headRef(gitDir) ?? gitAnswer(git, ['symbolic-ref', '--quiet', head])),
   ]);
-  const lines = answers.toString().replace(/\n$/, '').split('\n');
-  const [commit, tip, tipTree, shadow, user, work, start, manifest] = lines.map(
-    (answer) => /^([0-9a-f]+) (?:commit|tree|blob) \d+$/.exec(answer)?.[1],
-  );
+  const [commit, user, work, start] = others;
+  return { ...found, user: user ?? start ?? found.tip, ref, commit, work };
+}
+
+/** `others`: the objects that `names` lead to. @throws LostTip */
+async function askAboutTip(git: Git, target: CaptureTarget, names: readonly string[]) {
+  const { tipRef, shadowRef } = target;
+  const all = [tipRef, `${tipRef}^{tree}`, shadowRef, ...names];
+  const questions = [...all.map((name) => `info ${name}`), `contents ${tipRef}:_/manifest.json`];
+  const lines = (await runBatchCommand(git, questions)).toString().replace(/\n$/, '').split('\n');
+  const oidIn = (answer = '') => /^([0-9a-f]+) (?:commit|tree|blob) \d+$/.exec(answer)?.[1];
+  const [tip, tipTree, shadow, ...others] = lines.slice(0, all.length).map(oidIn);
   if (tip === undefined || tipTree === undefined) throw new LostTip(target);
-  const tipManifest = manifest === undefined ? undefined : lines.slice(names.length + 1).join('\n');
-  return { tip, tipTree, tipManifest, shadow, user: user ?? start ?? tip, ref, commit, work, isKnown: false };
+  const hasManifest = oidIn(lines[all.length]) !== undefined;
+  const tipManifest = hasManifest ? lines.slice(all.length + 1).join('\n') : undefined;
+  return { tip, tipTree, tipManifest, shadow, others, isKnown: false };
+}
+
+/** For folders of which agt captures nothing that git keeps. */
+export const NOTHING_OF_GIT = {
+  head: { ref: null, commit: null },
+  gitDirFiles: { operation: null, files: new Map(), unreadable: [] },
+} as const;
+
+/** agt's own refs alone, since an attached folder is none of its worktrees. The user's HEAD is noted. */
+export async function readRefsOfAttached(
+  git: Git,
+  target: CaptureTarget,
+  attached: AttachedFolder,
+): Promise<RefsAtStart> {
+  const { shadowRef, commonDir } = target;
+  const known = readKnownRefs(target);
+  const refs = known && refsWithoutGit(git, target, known, [shadowRef]);
+  const found =
+    refs === undefined
+      ? askAboutTip(inDirectory(git, commonDir), target, [])
+      : { ...(known as KnownRefs), shadow: refs.get(shadowRef), isKnown: true };
+  const [{ tip, tipTree, tipManifest, shadow, isKnown }, userHead] = await Promise.all([
+    found,
+    attached.readHead(),
+  ]);
+  const own = { gitDir: commonDir, tip, tipTree, tipManifest, shadow, user: undefined, userHead, isKnown };
+  return { ...NOTHING_OF_GIT, ...own, warnings: [] };
 }
 
 function headCommit(gitDir: string): string | undefined {

@@ -3,15 +3,15 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { type FastImport, fastImportPath } from '../git/objects/fast-import.ts';
 import { type Git, gitAnswer, inDirectory, runGit } from '../git/run/git.ts';
 import { autoMergeTree } from '../snapshot/git-dir-files.ts';
+import { oneLine } from '../snapshot/history.ts';
 import { serializeManifest } from '../snapshot/manifest.ts';
 import { encodePath } from '../snapshot/tree-names.ts';
-import { commitHeader } from './commit-message.ts';
 import type { ObjectStream } from './object-stream.ts';
 import type { Observation } from './observe.ts';
 import { listParents } from './parents.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
 import { NO_TREES, type StagedTrees, writeStagedTrees } from './staged-trees.ts';
-import { directoryForGit } from './starting-refs.ts';
+import { directoryForGit, type RefsAtStart } from './starting-refs.ts';
 
 /**
  * Returns the new commit and its tree. The refs move last, when everything is on disk. `beforeRefsMove` gets the commit's name, and
@@ -165,3 +165,61 @@ function command(start: string, path: string): Buffer {
 }
 
 const NEWLINE = Buffer.from('\n');
+
+/** The commit becomes mark `:1`. */
+function commitHeader(
+  target: CaptureTarget,
+  refs: RefsAtStart,
+  options: CaptureOptions,
+  parents: readonly string[],
+): string {
+  const message = commitMessage(target, refs, options);
+  const seconds = Math.floor(options.now.getTime() / 1000);
+  const identity = `agt <${options.agentEmail}> ${seconds} ${timeZone(options.now)}`;
+  const [first, ...others] = parents;
+  return [
+    `commit ${target.tipRef}`,
+    'mark :1',
+    `author ${identity}`,
+    `committer ${identity}`,
+    `data ${Buffer.byteLength(message)}`,
+    message,
+    `from ${first}`,
+    ...others.map((parent) => `merge ${parent}`),
+    '',
+  ].join('\n');
+}
+
+function commitMessage(target: CaptureTarget, refs: RefsAtStart, options: CaptureOptions): string {
+  const { label, tool, call, restored, unfinished, agent, conversation } = options;
+  const trailers: [name: string, value: string | null | undefined][] = [
+    ['Session', target.sessionId],
+    ['Head', refs.head.commit ?? refs.userHead],
+    ['Agent', agent && oneLine(agent)],
+    ['Conversation', conversation && oneLine(conversation)],
+    ['Label', label && oneLine(label)],
+    ['Tool', tool && oneLine(tool)],
+    ['Call', call?.id && oneLine(call.id)],
+    ['Summary', call?.summary && oneLine(call.summary)],
+    ['Outcome', call?.outcome],
+    ['Restored', restored?.commit],
+    ['Restored-By', restored?.by],
+    ['Unfinished', unfinished],
+  ];
+  const lines = trailers.flatMap(([name, value]) => (value ? [`Agt-${name}: ${value}`] : []));
+  return `${oneLine(label ?? '') || subjectOf(options)}\n\n${lines.join('\n')}\n`;
+}
+
+function subjectOf({ restored, unfinished, tool, call }: CaptureOptions): string {
+  if (call !== undefined) return oneLine([tool, call.summary].filter(Boolean).join(': ')) || 'agt record';
+  if (restored !== undefined) return `agt ${restored.by} to ${restored.commit.slice(0, 10)}`;
+  return unfinished === undefined ? 'agt autocommit' : `on the way to ${unfinished.slice(0, 10)}`;
+}
+
+/** The time zone as git writes it: +0100. */
+function timeZone(date: Date): string {
+  const minutes = -date.getTimezoneOffset();
+  const absolute = Math.abs(minutes);
+  const twoDigits = (number: number) => String(number).padStart(2, '0');
+  return `${minutes < 0 ? '-' : '+'}${twoDigits(Math.floor(absolute / 60))}${twoDigits(absolute % 60)}`;
+}

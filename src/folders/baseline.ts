@@ -5,7 +5,7 @@
  */
 import { lstatSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MOST_FILES, TooManyFiles } from '../autocommit/scan/most-files.ts';
+import { MOST_FILES, TooManyFiles } from '../autocommit/scan/scan-options.ts';
 import { seedStatCache } from '../autocommit/stat-cache/seed.ts';
 import type { IndexBytes } from '../autocommit/stat-cache/settle-index.ts';
 import { requireSpace } from '../disk/free-space.ts';

@@ -7,9 +7,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readLastSnapshot } from '../autocommit/last-snapshot.ts';
-import { scan } from '../autocommit/scan/scan.ts';
-import { Source } from '../autocommit/source.ts';
+import { observeFiles } from '../autocommit/observe.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { attempt } from '../errors.ts';
@@ -17,7 +15,6 @@ import { tipRef } from '../filter/agent-refs.ts';
 import { type Git, gitAnswer, resolveObject, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
-import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { captureTarget } from '../workspace/capture-session.ts';
 
 /** One such file is reason enough to delete nothing. The message lists at most this many. */
@@ -39,25 +36,13 @@ export async function uncapturedFiles(repository: Repository, record: SessionRec
   return found.map(displayPath);
 }
 
-/** Scans without the stat cache, so it reads every file. */
 async function scanAgainstTip(repository: Repository, record: SessionRecord) {
   const { git } = repository;
   const target = captureTarget(repository, record);
   const tip = (await resolveObject(git, tipRef(record.session_id))) ?? record.from_commit;
-  const last = await readLastSnapshot(git, target, {
-    tip,
-    tipTree: (await resolveObject(git, `${tip}^{tree}`)) ?? '',
-    tipManifest: await gitAnswer(git, ['cat-file', 'blob', `${tip}:_/manifest.json`]),
-  });
-  const { writes, skipped, failed } = await scan(new Source(target.folder), last, {
-    hash: tip.length === 64 ? 'sha256' : 'sha1',
-    maxFileSize: Number.POSITIVE_INFINITY,
-    topFolders: TOP_FOLDERS,
-    ignore: undefined,
-    refreshed: undefined,
-    rereadSince: undefined,
-    store: async () => true,
-  });
+  const everything = { maxFileSize: Number.POSITIVE_INFINITY, ignore: undefined };
+  const { last, scanned } = await observeFiles(git, target, tip, everything);
+  const { writes, skipped, failed } = scanned;
   return { last, writes, notCaptured: [...skipped, ...failed].map(({ path }) => path) };
 }
 

@@ -87,7 +87,10 @@ export interface SnapshotMetadata {
 export async function readSnapshotMetadata(git: Git, commit: string): Promise<SnapshotMetadata> {
   const found = await readObject(git, `${commit}:_/manifest.json`);
   if (found === undefined) throw new AgtError(`${commit} is no snapshot: it has no manifest`);
-  const manifest = JSON.parse(found.content.toString()) as SnapshotManifest;
+  return metadataOf(commit, JSON.parse(found.content.toString()) as SnapshotManifest);
+}
+
+export function metadataOf(commit: string, manifest: SnapshotManifest): SnapshotMetadata {
   return {
     commit,
     manifest,

@@ -28,12 +28,6 @@ export interface NearMoment {
   readonly skipped: readonly string[];
 }
 
-/** A moment whose content is whole, with what is known of it. */
-interface KnownMoment extends Pick<NearMoment, 'moment' | 'cache' | 'statCache'> {
-  /** The snapshot of the same content. */
-  readonly content: SnapshotMetadata;
-}
-
 /** Undefined if agt keeps none whose content is whole. */
 export async function nearestMoment(
   repository: Repository,
@@ -47,30 +41,22 @@ export async function nearestMoment(
   const found: NearMoment[] = [];
   for (const moment of candidates) {
     const { statCache } = momentFiles(repository.agtDir, owner.session_id, moment.number);
-    for (const known of await readMoment(repository.git, moment, statCache))
-      found.push(...(await planFrom(repository.git, known, wanted)));
+    found.push(...(await readMoment(repository.git, moment, statCache, wanted)));
   }
   return found.sort((a, b) => planSize(a.plan) - planSize(b.plan))[0];
 }
 
 /** None if the moment is of no use: its stat cache is damaged, or `agt gc --thin` has dropped its snapshot. */
-async function readMoment(git: Git, moment: Moment, statCache: string): Promise<KnownMoment[]> {
-  try {
-    const cache = readStatCache(statCache);
-    if (cache?.commit !== moment.commit || hasBorders(cache)) return [];
-    return [{ moment, cache, statCache, content: await readSnapshotMetadata(git, moment.commit) }];
-  } catch {
-    return [];
-  }
-}
-
-/** None if objects are missing. */
-async function planFrom(
+async function readMoment(
   git: Git,
-  { moment, cache, statCache, content }: KnownMoment,
+  moment: Moment,
+  statCache: string,
   wanted: SnapshotMetadata,
 ): Promise<NearMoment[]> {
   try {
+    const cache = readStatCache(statCache);
+    if (cache?.commit !== moment.commit || hasBorders(cache)) return [];
+    const content = await readSnapshotMetadata(git, moment.commit);
     // The clone has nothing that was not captured: finishClone removes it.
     const whole = (snapshot: SnapshotMetadata) => ({ ...snapshot, skipped: [] });
     const plan = await prepareCheckout(git, whole(content), whole(wanted), TOP_FOLDERS);

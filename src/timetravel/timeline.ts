@@ -1,5 +1,4 @@
 /** Reads what each snapshot of a session changed. The number of git calls does not depend on the number of snapshots. */
-
 import { SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
@@ -8,7 +7,7 @@ import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { emptyTree, sandboxTree } from '../snapshot/tree.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
-import { isExclusion, type Pathspec } from './pathspec.ts';
+import { isExclusion, type Pathspec } from './session-paths.ts';
 
 interface FileChange {
   /** Relative to the session folder, as on disk; one byte per character. */

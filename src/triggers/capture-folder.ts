@@ -1,6 +1,6 @@
 /** Captures a folder that is in no session: the first time agt makes a store for it. */
 import type { CaptureResult } from '../autocommit/capture.ts';
-import { TooManyFiles } from '../autocommit/scan/most-files.ts';
+import { TooManyFiles } from '../autocommit/scan/scan-options.ts';
 import { createStore } from '../folders/create-store.ts';
 import { FolderRefused, forgetRefusal, knownRefusal, noteRefusal, refuseFolder } from '../folders/refuse.ts';
 import { type AttachedSession, type FolderAccess, findAttached, settingsFile } from '../folders/store.ts';

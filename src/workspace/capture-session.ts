@@ -1,6 +1,8 @@
 /** Captures a session: passes its folder and refs to src/autocommit, which knows nothing of sessions. */
 
 import { type CaptureResult, capture } from '../autocommit/capture.ts';
+import type { ObjectStream } from '../autocommit/object-stream.ts';
+import { type Observation, observeFolder } from '../autocommit/observe.ts';
 import type { CaptureOptions, CaptureTarget } from '../autocommit/request.ts';
 import type { Freeze } from '../autocommit/source.ts';
 import { AgtError } from '../errors.ts';
@@ -62,6 +64,18 @@ export async function captureSession(
   } finally {
     await freezer?.settle(whole);
   }
+}
+
+/** Compares the folder with the last snapshot, and stores new content in `objects` alone. It needs no lock. */
+export function observeSession(
+  repository: Repository,
+  record: SessionRecord,
+  options: Partial<CaptureOptions> = {},
+  objects?: ObjectStream,
+): Promise<Observation> {
+  const { agentEmail, maxFileSize } = repository.settings;
+  const usual = { agentEmail, maxFileSize, now: new Date() };
+  return observeFolder(repository.git, captureTarget(repository, record), { ...usual, ...options }, objects);
 }
 
 /** Reports what a capture would store. It writes nothing and needs no lock. */

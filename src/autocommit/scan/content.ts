@@ -16,7 +16,7 @@ import {
 import type { IsInside } from '../../disk/is-inside.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import type { FastImport } from '../../git/objects/fast-import.ts';
-import { type HashName, openHash } from '../../git/objects/hash.ts';
+import { type HashName, hashNameOf, openHash } from '../../git/objects/hash.ts';
 
 const MIB = 1024 * 1024;
 /** Files up to this size are read once and held in memory. Larger ones are hashed first, and streamed if new. */
@@ -46,6 +46,15 @@ export function readContent(path: string, hash: HashName, isInside: IsInside): C
     if (content !== undefined) return content;
   }
   throw new UnstableFile('changes all the time');
+}
+
+/** Whether a file has the content of a blob. False also if it changes all the time, or may not be read. */
+export function hasContent(path: string, oid: string, isInside: IsInside): boolean {
+  try {
+    return readContent(path, hashNameOf(oid), isInside).oid === oid;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -130,10 +139,6 @@ async function sendFile(
 
 function isUnchanged(before: Stats, after: Stats): boolean {
   return before.size === after.size && before.mtimeMs === after.mtimeMs && before.ctimeMs === after.ctimeMs;
-}
-
-function hashNameOf(oid: string): HashName {
-  return oid.length === 64 ? 'sha256' : 'sha1';
 }
 
 /** Undefined if there are fewer or more bytes than `size`. */

@@ -1,4 +1,6 @@
 /** The input of a scan, and the form in which it names paths that it leaves out. */
+
+import { AgtError } from '../../errors.ts';
 import type { HashName } from '../../git/objects/hash.ts';
 import { type IgnoreFile, ignoreText } from '../../snapshot/ignore-file.ts';
 import type { UpToDate } from '../stat-cache/refresh.ts';
@@ -17,16 +19,16 @@ export interface ScanOptions {
   readonly ignore: IgnoreFile | undefined;
   /** Files that the scan takes for absent, without a word. */
   readonly ignored?: IgnoredFiles | undefined;
-  /** The scan gives up if there are too many files (most-files.ts). */
+  /** The scan gives up if there are more files than MOST_FILES. */
   readonly isLimited?: boolean;
-  /** The scan gives up if freezing the folder is worth it (large-change.ts). */
+  /** The scan gives up with LargeChange. */
   readonly mayFreeze?: boolean;
   /** Unix seconds: files modified then or later are read, even if they look unchanged. */
-  readonly rereadSince: number | undefined;
+  readonly rereadSince?: number | undefined;
   /** Files that are read now and by the next scan, since their stat data may not show a change. */
   readonly mapped?: ReadonlySet<string>;
   /** Undefined: every file is read. */
-  readonly refreshed: RefreshedCache | undefined;
+  readonly refreshed?: RefreshedCache | undefined;
   /** Stores content that the last snapshot does not have. False if the file has changed since it was read. */
   readonly store: (path: string, content: Content) => Promise<boolean>;
   /** Asked before a large new file is read, which takes long. @throws AgtError if it does not fit on the disk */
@@ -63,4 +65,30 @@ export interface LeftOut {
   /** Relative to the session folder, one byte per character. */
   readonly path: string;
   readonly reason: string;
+}
+
+/** A folder with more is one that nobody meant, such as a disk. Only attached folders have this limit. */
+export const MOST_FILES = 200_000;
+
+export class TooManyFiles extends AgtError {
+  constructor() {
+    super(`the folder has more than ${MOST_FILES.toLocaleString('en')} files that git does not ignore`, {
+      hints: ['name large directories in .gitignore, or give a smaller folder'],
+    });
+  }
+}
+
+/**
+ * A change of more is large enough to freeze the folder first, which takes some 15 milliseconds: while agt reads so much, an
+ * agent may write, and the snapshot would mix two moments. A small change is read in less time than that.
+ */
+const FEW_FILES = 256;
+const FEW_BYTES = 32 * 1024 * 1024;
+
+/** Thrown by a scan as soon as it has found that much to read, before it has read anything. */
+export class LargeChange extends Error {}
+
+/** @throws LargeChange */
+export function refuseLargeChange(files: number, bytes: number): void {
+  if (files > FEW_FILES || bytes > FEW_BYTES) throw new LargeChange();
 }

@@ -20,47 +20,41 @@ import { IGNORE_FILE, IGNORED } from '../../snapshot/ignore-file.ts';
 import type { Source } from '../source.ts';
 import { type CachedDirectories, CachedDirectoriesBuilder } from '../stat-cache/cached-directories.ts';
 import { type CachedFiles, joinPath } from '../stat-cache/cached-files.ts';
-import { refuseLargeChange } from './large-change.ts';
-import { MOST_FILES, TooManyFiles } from './most-files.ts';
-import { type LeftOut, type RefreshedCache, rulesText, type ScanOptions } from './scan-options.ts';
+import {
+  type LeftOut,
+  MOST_FILES,
+  type RefreshedCache,
+  refuseLargeChange,
+  rulesText,
+  type ScanOptions,
+  TooManyFiles,
+} from './scan-options.ts';
+
+export function walk(source: Source, options: ScanOptions): Walked {
+  const walked = new Walked(source, options);
+  walked.visitEntries('', options.topFolders);
+  walked.nameOthers();
+  return walked;
+}
 
 /** All paths are relative to the session folder, one byte per character. */
-export interface Walked {
+export class Walked {
   /** For each row of the cached files: 1 if the file is as the cache has it. */
   readonly kept: Uint8Array;
   /** Regular files and links whose content must be read. */
-  readonly toRead: readonly string[];
+  readonly toRead: string[] = [];
   /** st_mode of each directory. */
-  readonly directories: ReadonlyMap<string, number>;
-  readonly emptyDirectories: readonly string[];
+  readonly directories = new Map<string, number>();
+  readonly emptyDirectories: string[] = [];
   /** Left out by rule. */
-  readonly skipped: readonly LeftOut[];
+  readonly skipped: LeftOut[] = [];
   /** Paths that git ignores in an attached folder. */
-  readonly leftOut: readonly string[];
+  readonly leftOut: string[] = [];
   /** Entries that lstat refuses, and directories that cannot be listed. */
-  readonly failed: readonly LeftOut[];
+  readonly failed: LeftOut[] = [];
   /** The directories for the next stat cache. */
   readonly directoriesToCache: CachedDirectoriesBuilder;
   /** Whether a directory was listed although the cache had times for it. It needs the new ones. */
-  readonly hasNewTimes: boolean;
-}
-
-export function walk(source: Source, options: ScanOptions): Walked {
-  const walker = new Walker(source, options);
-  walker.visitEntries('', options.topFolders);
-  walker.nameOthers();
-  return walker;
-}
-
-class Walker implements Walked {
-  readonly kept: Uint8Array;
-  readonly toRead: string[] = [];
-  readonly directories = new Map<string, number>();
-  readonly emptyDirectories: string[] = [];
-  readonly skipped: LeftOut[] = [];
-  readonly leftOut: string[] = [];
-  readonly failed: LeftOut[] = [];
-  readonly directoriesToCache: CachedDirectoriesBuilder;
   hasNewTimes = false;
   private bytesToRead = 0;
   private readonly source: Source;

@@ -3,8 +3,10 @@
  * next scan need not list it. That holds only on file systems that update a directory's times whenever an entry comes or
  * goes.
  */
-import { lstatSync, type Stats } from 'node:fs';
+import { lstatSync, readdirSync, type Stats } from 'node:fs';
+import { systemPath } from '../../disk/long-path.ts';
 import { fileSystemType } from '../../disk/mounts.ts';
+import { parentPath } from '../../disk/path-bytes.ts';
 import type { StatData } from './cached-files.ts';
 
 /** Numbers per directory: mtimeMs, ctimeMs, ino, mode, and 1 if it is empty. As many as a file has, by chance. */
@@ -14,7 +16,9 @@ const WIDTH = 5;
 const BORDER = -1;
 const EMPTY = 4;
 
-export interface CachedDirectoriesData {
+type CachedDirectoriesData = Pick<CachedDirectories, 'paths' | 'data' | 'excluded' | 'encoded' | 'ignore'>;
+
+export class CachedDirectories {
   readonly paths: readonly string[];
   readonly data: Float64Array;
   /** Entries that are neither captured files nor directories: sockets, too large files, ignored paths. */
@@ -22,14 +26,6 @@ export interface CachedDirectoriesData {
   /** Captured files whose name in the git tree is encoded (tree-names.ts). */
   readonly encoded: readonly string[];
   /** The text of `.agtignore` at that scan. */
-  readonly ignore: string;
-}
-
-export class CachedDirectories implements CachedDirectoriesData {
-  readonly paths: readonly string[];
-  readonly data: Float64Array;
-  readonly excluded: readonly string[];
-  readonly encoded: readonly string[];
   readonly ignore: string;
   private rows: ReadonlyMap<string, number> | undefined;
   private children: ReadonlyMap<string, readonly string[]> | undefined;
@@ -50,7 +46,7 @@ export class CachedDirectories implements CachedDirectoriesData {
 
   /** Paths of the subdirectories of a directory, and of the excluded entries in it. */
   childrenOf(path: string): readonly string[] {
-    this.children ??= groupByParent([...this.paths, ...this.excluded]);
+    this.children ??= Map.groupBy([...this.paths, ...this.excluded], parentPath);
     return this.children.get(path) ?? [];
   }
 
@@ -75,11 +71,6 @@ export class CachedDirectories implements CachedDirectoriesData {
   /** Whether the cache has times for all. */
   haveTimes(): boolean {
     return this.paths.every((_, row) => !this.mustList(row));
-  }
-
-  /** Whether both times are before `clock`. Any change after `clock` then shows in the stat data. */
-  isOlder(row: number, clock: number): boolean {
-    return (this.data[row * WIDTH] as number) < clock && (this.data[row * WIDTH + 1] as number) < clock;
   }
 
   /** Whether the directory has the same stat data as when it was cached, and both times are before `clock`. */
@@ -141,6 +132,35 @@ export class CachedDirectoriesBuilder {
 }
 
 /**
+ * For the directories of a folder that agt or git has just written. Entries that nobody wrote, such as a hook's files, are
+ * excluded ones.
+ */
+export function examineDirectories(
+  folder: string,
+  directories: ReadonlySet<string>,
+  isFile: (path: string) => boolean,
+): { readonly builder: CachedDirectoriesBuilder; readonly excluded: readonly string[] } {
+  const root = Buffer.from(folder).toString('latin1');
+  const builder = new CachedDirectoriesBuilder(folder);
+  const excluded: string[] = [];
+  for (const directory of directories) {
+    const absolute = systemPath(`${root}/${directory}`);
+    const stat = lstatSync(absolute, { throwIfNoEntry: false });
+    if (!stat?.isDirectory()) {
+      if (!isFile(directory)) excluded.push(directory);
+      continue;
+    }
+    const names = readdirSync(absolute, 'latin1');
+    builder.add(directory, stat, names.length === 0);
+    for (const name of names) {
+      const path = `${directory}/${name}`;
+      if (!isFile(path) && !directories.has(path) && path !== 'sandbox/.git') excluded.push(path);
+    }
+  }
+  return { builder, excluded };
+}
+
+/**
  * f_type of file systems that are known to update a directory's times with its entries: ext2 to ext4, XFS, Btrfs, tmpfs,
  * overlayfs, F2FS, ZFS, bcachefs (statfs(2)). Network and FUSE file systems are not, nor is anything mounted below.
  */
@@ -151,17 +171,6 @@ const TRUSTED_TYPES = new Set([
 /** Whether the times of the directories in `folder`, an absolute path, show that an entry came or went. */
 export function directoryTimesAreReliable(folder: string | Buffer): boolean {
   return TRUSTED_TYPES.has(fileSystemType(folder) ?? -1);
-}
-
-function groupByParent(paths: readonly string[]): Map<string, string[]> {
-  const groups = new Map<string, string[]>();
-  for (const path of paths) {
-    const parent = path.slice(0, Math.max(path.lastIndexOf('/'), 0));
-    const group = groups.get(parent);
-    if (group === undefined) groups.set(parent, [path]);
-    else group.push(path);
-  }
-  return groups;
 }
 
 function areEqual(a: readonly string[], b: readonly string[]): boolean {

@@ -10,8 +10,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
 import { CachedDirectories } from './cached-directories.ts';
-import { refreshBatches, type UpToDate } from './refresh.ts';
-import { RefreshControl } from './refresh-control.ts';
+import { RefreshControl, refreshBatches, type UpToDate } from './refresh.ts';
 import type { RefreshShare } from './refresh-worker.ts';
 import type { StatCache } from './stat-cache.ts';
 

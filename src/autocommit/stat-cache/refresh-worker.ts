@@ -1,10 +1,8 @@
 /** A thread that helps to refresh a stat cache (refresh-in-threads.ts). It waits for one message with its share. */
 import { parentPort } from 'node:worker_threads';
 import { CachedDirectories } from './cached-directories.ts';
-import { CachedFiles } from './cached-files.ts';
-import { refreshBatches, type UpToDate } from './refresh.ts';
-import { RefreshControl } from './refresh-control.ts';
-import { directoryNumbers, fileColumns, type SharedColumns } from './shared-columns.ts';
+import { CachedFiles, directoryNumbers, fileColumns, type SharedColumns } from './cached-files.ts';
+import { RefreshControl, refreshBatches, type UpToDate } from './refresh.ts';
 
 export interface RefreshShare {
   /** The number of this thread. */

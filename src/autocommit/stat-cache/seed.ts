@@ -8,9 +8,10 @@
  *
  * If anything is unexpected, no cache is made, and the autocommit reads everything.
  */
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { clockAfter } from '../../disk/file-clock.ts';
 import { systemPath } from '../../disk/long-path.ts';
+import { parentPath } from '../../disk/path-bytes.ts';
 import { worktreeGitDir } from '../../git/files/discover-repository.ts';
 import { INTENT_TO_ADD, type IndexEntry, parseIndex } from '../../git/files/index-file.ts';
 import { IN_INDEX } from '../../git/modes.ts';
@@ -18,7 +19,7 @@ import { type GitConfig, readGitConfig } from '../../git/run/config.ts';
 import { type Git, inDirectory } from '../../git/run/git.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
-import { type CachedDirectories, CachedDirectoriesBuilder } from './cached-directories.ts';
+import { examineDirectories } from './cached-directories.ts';
 import type { CachedFiles, StatData } from './cached-files.ts';
 import { CachedFilesBuilder } from './cached-files-builder.ts';
 import { listConverted } from './converted.ts';
@@ -61,7 +62,10 @@ export async function seedStatCache(git: Git, seed: Seed): Promise<void> {
   });
   const clock = await clockAfter(index.ctimeMs, folder);
   // From now on every change gives a directory a time at or after the clock.
-  const directories = seedDirectories(folder, files, entries);
+  const made = listDirectories(entries);
+  const { builder, excluded } = examineDirectories(folder, made, (path) => files.find(path) >= 0);
+  const others = TOP_FOLDERS.filter((top) => !made.has(top));
+  const directories = builder.build([...others, ...excluded], [], '');
   const captured = { digest: '', stat: '' }; // so that the first snapshot captures the index
   writeStatCache(statCache, { commit, clock, index: captured, files, directories, unstorable });
 }
@@ -110,49 +114,17 @@ function seedFiles(
   return { files: files.build(), unstorable };
 }
 
-/** The directories that git made. Entries that git did not write, such as a hook's files, are excluded ones. */
-function seedDirectories(
-  folder: string,
-  files: CachedFiles,
-  entries: readonly IndexEntry[],
-): CachedDirectories {
-  const root = Buffer.from(folder).toString('latin1');
-  const builder = new CachedDirectoriesBuilder(folder);
-  const directories = listDirectories(entries);
-  const excluded = TOP_FOLDERS.filter((top) => !directories.has(top));
-  for (const directory of directories) {
-    const path = systemPath(`${root}/${directory}`);
-    const stat = lstatSync(path, { throwIfNoEntry: false });
-    if (!stat?.isDirectory()) {
-      excluded.push(directory);
-      continue;
-    }
-    const names = readdirSync(path, 'latin1');
-    builder.add(directory, stat, names.length === 0);
-    const rows = files.namesIn(directory);
-    for (const name of names) {
-      const entry = `${directory}/${name}`;
-      if (!rows.has(name) && !directories.has(entry) && entry !== 'sandbox/.git') excluded.push(entry);
-    }
-  }
-  return builder.build(excluded, [], '');
-}
-
 /** Every directory that holds an entry of the index, relative to the session folder. */
 function listDirectories(entries: readonly IndexEntry[]): Set<string> {
   const directories = new Set<string>();
   for (const { path } of entries) {
-    let directory = parentOf(`sandbox/${path}`);
+    let directory = parentPath(`sandbox/${path}`);
     while (directory !== '' && !directories.has(directory)) {
       directories.add(directory);
-      directory = parentOf(directory);
+      directory = parentPath(directory);
     }
   }
   return directories;
-}
-
-function parentOf(path: string): string {
-  return path.slice(0, Math.max(path.lastIndexOf('/'), 0));
 }
 
 /** The stat data of an index entry, in the order of gitformat-index(5). */

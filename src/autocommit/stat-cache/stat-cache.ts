@@ -12,8 +12,7 @@ import { crc32 } from 'node:zlib';
 import { type PreparedFile, prepareFile } from '../../disk/atomic-file.ts';
 import { errorCode } from '../../errors.ts';
 import { CachedDirectories } from './cached-directories.ts';
-import { CachedFiles } from './cached-files.ts';
-import { directoryNumbers, fileColumns, type SharedColumns } from './shared-columns.ts';
+import { CachedFiles, directoryNumbers, fileColumns, type SharedColumns } from './cached-files.ts';
 
 /** The sandbox's index file at that scan (staged-index.ts). */
 interface CachedIndex {

@@ -2,7 +2,7 @@
  * Examines the files that agt has just written into a new folder, before anybody works there. From what it finds come the
  * stat cache, so that the first autocommit reads no file, and the stat data of git's index, so that `git status` opens none.
  */
-import { type BigIntStats, lstatSync, readdirSync } from 'node:fs';
+import { type BigIntStats, lstatSync } from 'node:fs';
 import { clockAfter, readFileClock } from '../../disk/file-clock.ts';
 import { isAscii, systemPath } from '../../disk/long-path.ts';
 import type { IndexEntry } from '../../git/files/index-file.ts';
@@ -10,7 +10,7 @@ import { type StatOf, secondsOf, setBack } from '../../git/files/index-stat.ts';
 import { treeMode } from '../../git/modes.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
-import { CachedDirectoriesBuilder } from './cached-directories.ts';
+import { examineDirectories } from './cached-directories.ts';
 import type { StatData } from './cached-files.ts';
 import { CachedFilesBuilder } from './cached-files-builder.ts';
 import { writeStatCache } from './stat-cache.ts';
@@ -82,24 +82,8 @@ export class WrittenFiles {
   }
 
   private directories(paths: Iterable<string>, ignore: string) {
-    const builder = new CachedDirectoriesBuilder(this.folder);
-    const root = Buffer.from(this.folder).toString('latin1');
     const all = new Set([...TOP_FOLDERS, ...paths]);
-    const excluded: string[] = [];
-    for (const directory of all) {
-      const absolute = systemPath(`${root}/${directory}`);
-      const stat = lstatSync(absolute, { throwIfNoEntry: false });
-      if (!stat?.isDirectory()) {
-        if (!this.examined.has(directory)) excluded.push(directory);
-        continue;
-      }
-      const names = readdirSync(absolute, 'latin1');
-      builder.add(directory, stat, names.length === 0);
-      for (const name of names) {
-        const path = `${directory}/${name}`;
-        if (!this.examined.has(path) && !all.has(path) && path !== 'sandbox/.git') excluded.push(path);
-      }
-    }
+    const { builder, excluded } = examineDirectories(this.folder, all, (path) => this.examined.has(path));
     const encoded = [...this.examined.keys()].filter((path) => encodePath(path) !== path);
     return builder.build(excluded, encoded, ignore);
   }

@@ -2,24 +2,20 @@
  * Reads and stores commit objects byte for byte. git has no command that stores several commit objects as they are, so
  * agt writes them into one pack. `git index-pack` checks, flushes and names that pack; it appears as a whole or not at all.
  */
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 import { AgtError } from '../../errors.ts';
 import { FSYNC_ARGS, type Git, gitBytes, gitText } from '../run/git.ts';
+import { hashNameOf } from './hash.ts';
 
 /** The type of a commit in a pack, the version of a pack and the length of its header: gitformat-pack(5). */
 const COMMIT_TYPE = 1;
 const PACK_VERSION = 2;
 const PACK_HEADER_LENGTH = 12;
 
-/** SHA-1 or SHA-256, whichever has names as long as `oid`. */
-function hashLike(oid: string): Hash {
-  return createHash(oid.length === 64 ? 'sha256' : 'sha1');
-}
-
 /** The object name of a commit with this content. `like` is any other object name of the repository. */
 export function commitOid(content: Buffer, like: string): string {
-  return hashLike(like).update(`commit ${content.length}\0`).update(content).digest('hex');
+  return createHash(hashNameOf(like)).update(`commit ${content.length}\0`).update(content).digest('hex');
 }
 
 /** `contents` are whole commit objects. The objects that they name are in the repository or among them. */
@@ -34,7 +30,7 @@ export async function storeCommits(git: Git, contents: readonly Buffer[], like: 
     deflateSync(content),
   ]);
   const body = Buffer.concat([header, ...entries]);
-  const pack = Buffer.concat([body, hashLike(like).update(body).digest()]);
+  const pack = Buffer.concat([body, createHash(hashNameOf(like)).update(body).digest()]);
   await gitText(git, [...FSYNC_ARGS, 'index-pack', '--stdin', '--strict'], { input: pack, isPrivate: true });
 }
 

@@ -6,6 +6,11 @@ import { createHash, type Hash } from 'node:crypto';
 
 export type HashName = 'sha1' | 'sha256';
 
+/** The hash whose names are as long as this one. */
+export function hashNameOf(oid: string): HashName {
+  return oid.length === 64 ? 'sha256' : 'sha1';
+}
+
 export interface ObjectHash {
   update(part: string | Uint8Array): ObjectHash;
   /** Hexadecimal. */

@@ -4,7 +4,7 @@
  */
 import { readdirSync, rmSync, type Stats } from 'node:fs';
 import { linkedSandbox } from '../../autocommit/observe.ts';
-import { readContent } from '../../autocommit/scan/content.ts';
+import { hasContent } from '../../autocommit/scan/content.ts';
 import { applyPlan, type Unfinished } from '../../checkout/apply.ts';
 import { prepareCheckout } from '../../checkout/checkout.ts';
 import type { TargetFolder } from '../../checkout/folder-writer.ts';
@@ -14,7 +14,6 @@ import { insideCheck, type LinkedEntry } from '../../disk/is-inside.ts';
 import { isAlive } from '../../disk/lock-owner.ts';
 import { OpenDirectories } from '../../disk/open-directories.ts';
 import { parentPath } from '../../disk/path-bytes.ts';
-import { attempt } from '../../errors.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { diffSnapshots, parentDirectories } from '../../snapshot/tree.ts';
@@ -53,7 +52,7 @@ export async function planMove(place: InPlace, moving: Moving): Promise<Move> {
   );
   const path = folderPath(record);
   const linked = linkedSandbox(record);
-  const has = contentCheck(path, linked, from.commit);
+  const has = contentCheck(path, linked);
   const isCaptured = (one: string, stat: Stats) => has(one, stat, before.get(one)?.oid);
   const isWanted = (file: FileToWrite, stat: Stats | undefined) =>
     stat !== undefined &&
@@ -120,25 +119,22 @@ export function deleteLater(
 }
 
 /** Compares the content of a file with a blob. */
-function contentCheck(folder: string, linked: LinkedEntry | undefined, { length }: string) {
+function contentCheck(folder: string, linked: LinkedEntry | undefined) {
   const isInside = insideCheck(folder, linked);
-  const hash = length === 64 ? 'sha256' : 'sha1';
-  return (path: string, stat: Stats, oid: string | undefined): boolean => {
-    if (oid === undefined || !(stat.isFile() || stat.isSymbolicLink())) return false;
-    // It changes all the time, or may not be read.
-    return attempt(() => readContent(`${folder}/${path}`, hash, isInside).oid === oid) ?? false;
-  };
+  return (path: string, stat: Stats, oid: string | undefined): boolean =>
+    oid !== undefined &&
+    (stat.isFile() || stat.isSymbolicLink()) &&
+    hasContent(`${folder}/${path}`, oid, isInside);
 }
 
 /** `isOnDisk`: whether a file of the checkout has the content of a blob; with undefined: whether nothing is there. */
 export function whatIsOnDisk(
   record: SessionRecord,
-  commit: string,
   action: (isOnDisk: (path: string, oid: string | undefined) => boolean) => void,
 ): void {
   const path = folderPath(record);
   const linked = linkedSandbox(record);
-  const has = contentCheck(path, linked, commit);
+  const has = contentCheck(path, linked);
   withDisk(path, linked, (disk) =>
     action((one, oid) => {
       const stat = disk.lstat(`sandbox/${one}`);

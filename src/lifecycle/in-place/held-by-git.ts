@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { withIndexCopy } from '../../autocommit/index-copy.ts';
+import { withIndexCopy } from '../../autocommit/staged-index.ts';
 import { parseIndex } from '../../git/files/index-file.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import { isUnder } from '../../snapshot/folders.ts';
@@ -41,7 +41,7 @@ export async function withHeldByGit(
     const before = await asWritten(current, copy);
     const after = await asWritten(wanted, `${copy}-wanted`);
     const held = new Map<string, TreeEntry | undefined>();
-    whatIsOnDisk(record, commit, (isOnDisk) => {
+    whatIsOnDisk(record, (isOnDisk) => {
       for (const path of paths) {
         const versions = [undefined, before.get(path), after.get(path)];
         const found = versions.findIndex((one) => isOnDisk(path, one?.oid));

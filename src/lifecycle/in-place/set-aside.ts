@@ -5,7 +5,7 @@
  */
 import { lstatSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { withIndexCopy } from '../../autocommit/index-copy.ts';
+import { withIndexCopy } from '../../autocommit/staged-index.ts';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { systemPath } from '../../disk/long-path.ts';

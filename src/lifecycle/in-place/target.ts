@@ -5,7 +5,7 @@
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { withIndexCopy } from '../../autocommit/index-copy.ts';
+import { withIndexCopy } from '../../autocommit/staged-index.ts';
 import { parseIndex, SKIP_WORKTREE } from '../../git/files/index-file.ts';
 import { FILE, IN_INDEX, LINK, PROGRAM, SUBMODULE } from '../../git/modes.ts';
 import { readObject } from '../../git/objects/object-reader.ts';

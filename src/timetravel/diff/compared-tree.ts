@@ -2,18 +2,13 @@
  * The two trees of a comparison. Each is the tree of a session folder: of a snapshot, of a commit, of the files on disk,
  * or of those that git would commit. agt writes them as scratch objects.
  */
-
 import { join } from 'node:path';
 import { ObjectStream } from '../../autocommit/object-stream.ts';
-import { linkedSandbox, observeFolder } from '../../autocommit/observe.ts';
-import type { CaptureTarget } from '../../autocommit/request.ts';
-import { readContent, UnstableFile } from '../../autocommit/scan/content.ts';
 import { directoryForGit } from '../../autocommit/starting-refs.ts';
-import { type IsInside, insideCheck } from '../../disk/is-inside.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { errorCode } from '../../errors.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
-import { SUBMODULE, treeMode } from '../../git/modes.ts';
+import { isReadableHead } from '../../git/files/head-file.ts';
+import { SUBMODULE } from '../../git/modes.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import {
   addAll,
@@ -25,15 +20,14 @@ import {
   writeTree,
 } from '../../git/objects/scratch-index.ts';
 import type { ScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, gitText } from '../../git/run/git.ts';
+import { type Git, gitText, inDirectory } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import type { SessionRecord } from '../../session/record.ts';
+import { isAttached, type SessionRecord } from '../../session/record.ts';
 import { requireReadableSandbox, requireSandbox } from '../../session/sandbox-place.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotManifest } from '../../snapshot/manifest.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
-import { captureTarget } from '../../workspace/capture-session.ts';
-import { gitInSandbox } from './git-in-sandbox.ts';
+import { captureTarget, observeSession } from '../../workspace/capture-session.ts';
 
 export interface ComparedTree {
   /** A tree that holds `sandbox`, `xdg` and `config`, or its commit. */
@@ -90,84 +84,38 @@ export async function treeOfDisk(
   repository: Repository,
   record: SessionRecord,
   scratch: ScratchObjects,
-  now: Date,
 ): Promise<ComparedTree> {
   requireSandbox(repository, record);
-  const { agentEmail, maxFileSize } = repository.settings;
-  const target = captureTarget(repository, record);
-  const { refs, last, scanned, manifest } = await observeFolder(repository.git, target, {
-    agentEmail,
-    maxFileSize,
-    now,
-  });
-  const hash = refs.tip.length === 64 ? 'sha256' : 'sha1';
-  const { writes, unstable } = await storeFiles(scratch, target, [...scanned.writes.keys()], hash);
-  const base = last.isFirst ? { tree: refs.tipTree, prefix: 'sandbox/' } : { tree: refs.tip, prefix: '' };
-  const deletions = [...last.unstorable, ...scanned.deletions.map(encodePath)];
-  const edits = [...deletions.map((path): IndexEdit => [path, undefined]), ...writes];
-  const isEqual = base.prefix === '' && edits.length === 0;
-  const uncompared = [
-    ...scanned.failed.map(({ path, reason }) => ({ path: displayPath(path), reason })),
-    ...unstable.map((path) => ({ path: displayPath(path), reason: 'keeps changing' })),
-  ];
-  const tree = isEqual ? base.tree : await editTree(editor(scratch), base, edits);
-  return { tree, manifest, uncompared };
+  const directory = directoryForGit(scratch.git, captureTarget(repository, record));
+  const objects = new ObjectStream(scratch.git, scratch.dir, directory);
+  try {
+    const { refs, last, scanned, manifest } = await observeSession(repository, record, {}, objects);
+    if (scanned.writes.size > 0) await objects.open().finish();
+    const base = last.isFirst ? { tree: refs.tipTree, prefix: 'sandbox/' } : { tree: refs.tip, prefix: '' };
+    const edits = [
+      ...[...last.unstorable, ...scanned.deletions.map(encodePath)].map(
+        (path): IndexEdit => [path, undefined],
+      ),
+      ...[...scanned.writes].map(([path, { mode, oid }]): IndexEdit => [encodePath(path), `${mode} ${oid}`]),
+    ];
+    const isEqual = base.prefix === '' && edits.length === 0;
+    const tree = isEqual ? base.tree : await editTree(editor(scratch), base, edits);
+    const uncompared = scanned.failed.map(({ path, reason }) => ({ path: displayPath(path), reason }));
+    return { tree, manifest, uncompared };
+  } finally {
+    await objects.close();
+  }
 }
 
 function editor({ git, dir }: ScratchObjects): Git {
   return withIndex(git, join(dir, 'index'));
 }
 
-interface StoredFiles {
-  /** `mode oid` of each stored file by its path in a tree. */
-  readonly writes: Map<string, string>;
-  /** Files that changed at every attempt to read them, or that no longer exist. */
-  readonly unstable: string[];
-}
-
-/** `paths` are relative to the session folder; one byte per character, as are all paths here. */
-async function storeFiles(
-  scratch: ScratchObjects,
-  target: CaptureTarget,
-  paths: readonly string[],
-  hash: 'sha1' | 'sha256',
-): Promise<StoredFiles> {
-  const writes = new Map<string, string>();
-  const unstable: string[] = [];
-  const objects = new ObjectStream(scratch.git, scratch.dir, directoryForGit(scratch.git, target));
-  const folder = Buffer.from(target.folder).toString('latin1');
-  const isInside = insideCheck(folder, linkedSandbox(target));
-  try {
-    for (const path of paths) {
-      const stored = await storeFile(objects, `${folder}/${path}`, hash, isInside);
-      if (stored === undefined) unstable.push(path);
-      else writes.set(encodePath(path), stored);
-    }
-    if (writes.size > 0) await objects.open().finish();
-  } finally {
-    await objects.close();
-  }
-  return { writes, unstable };
-}
-
-/** How often agt reads a file that changes while it is read. */
-const READ_ATTEMPTS = 3;
-
-/** `mode oid`; undefined if the file changed at every attempt or no longer exists. `path` is absolute. */
-async function storeFile(
-  objects: ObjectStream,
-  path: string,
-  hash: 'sha1' | 'sha256',
-  isInside: IsInside,
-): Promise<string | undefined> {
-  for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
-    try {
-      const content = readContent(path, hash, isInside);
-      if (await objects.store(path, content, isInside))
-        return `${treeMode(content.stat.mode)} ${content.oid}`;
-    } catch (error) {
-      if (!(error instanceof UnstableFile) && errorCode(error) !== 'ENOENT') throw error;
-    }
-  }
-  return undefined;
+/** For a comparison in the sandbox, where the `.gitattributes` and `.gitignore` files apply. In an attached folder without a repository, and for a damaged HEAD, git gets the common directory. */
+export function gitInSandbox(git: Git, { commonDir }: Repository, record: SessionRecord): Git {
+  const inSandbox = inDirectory(git, record.sandbox);
+  const gitDir = gitDirOf(record.sandbox);
+  const isUsual = gitDir === undefined ? !isAttached(record) : isReadableHead(gitDir);
+  if (isUsual) return inSandbox;
+  return { ...inSandbox, env: { ...git.env, GIT_DIR: commonDir, GIT_WORK_TREE: record.sandbox } };
 }

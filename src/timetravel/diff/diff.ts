@@ -2,7 +2,6 @@
  * `agt session diff`: compares two snapshots of one session or of two, commits, and files on disk. git itself compares and prints, so
  * that colours, pager, renames and exit codes are git's. The command changes nothing in the session and leaves no files.
  */
-
 import { type DiffEntry, parseRawDiff } from '../../git/objects/raw-diff.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes, runGitOnTerminal } from '../../git/run/git.ts';
@@ -15,18 +14,23 @@ import { startCommit } from '../../session/start-commit.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
-import { isExclusion, type Pathspec } from '../pathspec.ts';
-import { type AmbiguousFolders, readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
+import {
+  type AmbiguousFolders,
+  isExclusion,
+  type Pathspec,
+  readAmbiguousFolders,
+  relativeToSandbox,
+} from '../session-paths.ts';
 import { agentTree } from './agent-tree.ts';
 import {
   type ComparedTree,
+  gitInSandbox,
   treeOfCommit,
   treeOfDisk,
   treeOfSnapshot,
   treeOfStart,
   treeOfWork,
 } from './compared-tree.ts';
-import { gitInSandbox } from './git-in-sandbox.ts';
 import { type MetadataDiff, metadataDiff } from './metadata-diff.ts';
 
 /**
@@ -42,7 +46,6 @@ export interface DiffRequest {
   readonly other?: SessionRecord | undefined;
   /** Converts the pathspecs that the user wrote. */
   readonly pathspecs: (ambiguous: AmbiguousFolders) => Pathspec[];
-  readonly now: Date;
 }
 
 /** Results that git does not print. */
@@ -108,8 +111,8 @@ function compare<T>(
 ): Promise<T & DiffNotes> {
   return withScratchObjects(repository, async (scratch) => {
     const { git } = scratch;
-    const before = await readEnd(repository, record, scratch, request.before, request.now);
-    const after = await readEnd(repository, request.other ?? record, scratch, request.after, request.now);
+    const before = await readEnd(repository, record, scratch, request.before);
+    const after = await readEnd(repository, request.other ?? record, scratch, request.after);
     const ambiguous = await readAmbiguousFolders(git, [before.tree, after.tree]);
     const pathspecs = request.pathspecs(ambiguous);
     const metadata = (await metadataDiff(git, before, after)).filter(({ path }) => isWanted(path, pathspecs));
@@ -123,9 +126,8 @@ async function readEnd(
   record: SessionRecord,
   scratch: ScratchObjects,
   end: DiffEnd,
-  now: Date,
 ): Promise<ComparedTree> {
-  if (end === 'disk') return treeOfDisk(repository, record, scratch, now);
+  if (end === 'disk') return treeOfDisk(repository, record, scratch);
   if (end === 'work') return treeOfWork(repository, record, scratch);
   if (end === 'base') return treeOfCommit(scratch, await mergeBase(repository, record));
   if (end === 'start') return treeOfStart(scratch, await startCommit(repository, record));

@@ -3,24 +3,43 @@
  * the source once more: if it still equals the snapshot that agt made before, so does the clone. Otherwise agt compares
  * the clone itself, whose inodes the kernel has not read yet, and writes the files of the snapshot if they differ.
  */
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+
+import {
+  chmodSync,
+  constants,
+  copyFileSync,
+  lchownSync,
+  lstatSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { loadStatCache } from '../../autocommit/last-snapshot.ts';
-import { type Observation, observeFolder } from '../../autocommit/observe.ts';
-import { deriveStatCache } from '../../autocommit/stat-cache/derive.ts';
-import { writeStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
+import { digestOfCapturedIndex, loadStatCache } from '../../autocommit/last-snapshot.ts';
+import type { Observation } from '../../autocommit/observe.ts';
+import { CachedFilesBuilder } from '../../autocommit/stat-cache/cached-files-builder.ts';
+import { type StatCache, writeStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { restoreIndex } from '../../checkout/sandbox-git-dir.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { systemPath } from '../../disk/long-path.ts';
+import { parentPath } from '../../disk/path-bytes.ts';
 import { removeAt, removeOnly } from '../../disk/remove-tree.ts';
+import { AgtError } from '../../errors.ts';
 import { worktreeGitDir } from '../../git/files/discover-repository.ts';
 import { summarizeIndex } from '../../git/files/index-file.ts';
+import type { Git } from '../../git/run/git.ts';
+import { fieldsOf } from '../../git/run/git.ts';
 import { statCacheFile } from '../../layout.ts';
+import { runProgram } from '../../process/program.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isOwnMount, type WorkspaceFields } from '../../session/provider.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { isTemporaryEntry } from '../../snapshot/folders.ts';
 import type { SnapshotMetadata } from '../../snapshot/manifest.ts';
-import { captureTarget } from '../../workspace/capture-session.ts';
+import { diffSnapshots } from '../../snapshot/tree.ts';
+import { captureTarget, observeSession } from '../../workspace/capture-session.ts';
 import { type ClonedIndex, type CloneSource, copyStatCache } from '../../workspace/clone.ts';
 import { finishClone, hasBorders, type NearMoment, nearestMoment } from '../near-moment.ts';
 import type { ForkOrigin } from './fork-origin.ts';
@@ -70,7 +89,7 @@ export async function isExactClone(
   try {
     copyStatCache(repository, fork, clone);
     for (const record of [source, fork]) {
-      const found = await observe(repository, record);
+      const found = await observeSession(repository, record);
       if (
         !isSame(found, content) ||
         (record === source && (found.last.cache === undefined || hasBorders(found.last.cache)))
@@ -121,12 +140,6 @@ export async function finishFork(
   }
 }
 
-function observe(repository: Repository, record: SessionRecord): Promise<Observation> {
-  const { agentEmail, maxFileSize } = repository.settings;
-  const options = { agentEmail, maxFileSize, now: new Date(), dryRun: true };
-  return observeFolder(repository.git, captureTarget(repository, record), options);
-}
-
 function isSame({ last, scanned, manifest }: Observation, content: SnapshotMetadata): boolean {
   const { modes, empty_directories } = content.manifest;
   return (
@@ -141,4 +154,46 @@ function isSame({ last, scanned, manifest }: Observation, content: SnapshotMetad
 export function emptyClone(record: SessionRecord): void {
   const isOwn = (path: string) => path === 'sandbox/.git' || (!path.includes('/') && isTemporaryEntry(path));
   removeOnly(sessionFolder(record), (path) => !isOwn(path), isOwnMount(record));
+}
+
+/**
+ * Two names of one file in a session are two files in its fork, as they are when agt writes the files of a snapshot. A
+ * clone on btrfs or ZFS has them as one. On overlay the kernel separates them with the first write.
+ */
+export async function separateNames(folder: string): Promise<void> {
+  const args = [folder, '-xdev', '-type', 'f', '-links', '+1', '-print0'];
+  const { exitCode, stdout, stderr } = await runProgram('find', args);
+  if (exitCode !== 0) throw new AgtError(`find failed: ${stderr.trim()}`);
+  for (const path of fieldsOf(stdout)) separate(path);
+}
+
+function separate(path: string): void {
+  const stat = lstatSync(systemPath(path));
+  if (stat.nlink === 1) return;
+  const copy = systemPath(`${parentPath(path)}/.agt-${process.pid}.tmp`);
+  copyFileSync(systemPath(path), copy, constants.COPYFILE_FICLONE);
+  lchownSync(copy, stat.uid, stat.gid);
+  chmodSync(copy, stat.mode);
+  utimesSync(copy, stat.atimeMs / 1000, stat.mtimeMs / 1000);
+  renameSync(copy, systemPath(path));
+}
+
+/** The stat cache of one snapshot, made from that of another one: files that differ are read by the next scan. */
+async function deriveStatCache(git: Git, cache: StatCache, commit: string): Promise<StatCache> {
+  if (cache.commit === commit) return cache;
+  const { files } = cache;
+  const differences = await diffSnapshots(git, cache.commit, commit);
+  const rows = differences.map(({ path }) => files.find(path)).filter((row) => row >= 0);
+  const builder = new CachedFilesBuilder(commit.length / 2, files.length + differences.length);
+  let start = 0;
+  for (const row of rows.sort((a, b) => a - b)) {
+    builder.copy(files, start, row);
+    start = row + 1;
+  }
+  builder.copy(files, start, files.length);
+  for (const { path, after } of differences)
+    if (after !== undefined) builder.addUnread(path, Number.parseInt(after.mode, 8), after.oid);
+  const digest = await digestOfCapturedIndex(git, commit);
+  const { clock, directories } = cache;
+  return { commit, clock, index: { digest, stat: '' }, files: builder.build(), directories };
 }

@@ -13,7 +13,6 @@ import { undoUnfinishedCreation } from '../../lifecycle/undo-creation.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId } from '../../session/id.ts';
 import { type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
-import type { Snapshot } from '../../snapshot/history.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { examineWritten } from '../written-folder.ts';
@@ -39,7 +38,10 @@ export async function forkFolder(
   const captured = spec === undefined ? await autocommit(store, source, { now }) : undefined;
   const snapshot = await resolveSnapshot(store.git, snapshotRefs(source), spec ?? '@', now);
   const start = await resolveStartPoint(user, undefined, source.checkout ?? user.git.cwd);
-  const workCommit = (await commitOf(user, snapshot)) ?? start.commit;
+  // Somebody may have deleted the commit that the user's HEAD was at.
+  const { head } = snapshot;
+  const recorded = head === undefined ? undefined : await resolveObject(user.git, `${head}^{commit}`);
+  const workCommit = recorded ?? start.commit;
   const record = await createSession(user, {
     id,
     workCommit,
@@ -62,9 +64,4 @@ export async function forkFolder(
   const warnings = [...(captured?.warnings ?? []), ...first.warnings];
   const missing = [...(captured?.failed ?? []), ...first.failed];
   return { record, warnings: [...warnings, ...missing.map(({ path, reason }) => `${path} ${reason}`)] };
-}
-
-/** The commit of the user's HEAD then, unless somebody has deleted it. */
-async function commitOf({ git }: Repository, { head }: Snapshot): Promise<string | undefined> {
-  return head === undefined ? undefined : resolveObject(git, `${head}^{commit}`);
 }

@@ -119,36 +119,23 @@ async function describeOrigin(
 ): Promise<ForkOrigin> {
   const content = await readSnapshotMetadata(repository.git, snapshot.commit);
   const { ref, commit, work } = content.manifest.head;
+  const origin = { content, times: undefined, isCurrent: false };
   if (commit !== null && isWorkRef(repository.prefixes, snapshot.session, ref))
-    return {
-      ...{ content, snapshotWorkBranch: ref, workCommit: commit },
-      ...{ detached: undefined, times: undefined, isCurrent: false, warnings },
-    };
-  const workCommit =
-    (await existingCommit(repository, work)) ??
-    (await findWorkCommit()) ??
-    (await startCommit(repository, source));
+    return { ...origin, snapshotWorkBranch: ref, workCommit: commit, detached: undefined, warnings };
+  // It may be gone: somebody may have rewritten the history.
+  const recorded = work ? await resolveObject(repository.git, `${work}^{commit}`) : undefined;
+  const workCommit = recorded ?? (await findWorkCommit()) ?? (await startCommit(repository, source));
   const warning =
     commit === null
       ? 'HEAD was on a branch without commits; in the fork it is on the work branch'
       : `HEAD is detached at ${commit.slice(0, 10)}, its commit in the snapshot`;
   return {
-    content,
+    ...origin,
     snapshotWorkBranch: workBranchOf(repository, snapshot.session),
     workCommit,
     detached: commit ?? undefined,
-    times: undefined,
-    isCurrent: false,
     warnings: [...warnings, warning],
   };
-}
-
-/** Undefined also if somebody rewrote the history and deleted it. */
-async function existingCommit(
-  { git }: Repository,
-  commit: string | null | undefined,
-): Promise<string | undefined> {
-  return typeof commit === 'string' ? resolveObject(git, `${commit}^{commit}`) : undefined;
 }
 
 /** The work branch's commit in the newest of the snapshots that recorded it. */

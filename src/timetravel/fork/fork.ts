@@ -2,7 +2,6 @@
  * `agt session fork`: creates sessions that continue from a snapshot of another one. If the user names no snapshot, agt
  * captures the source first and writes the new folder from that snapshot, so that both have the same content.
  */
-
 import { checkOutSnapshot } from '../../checkout/checkout.ts';
 import { restoreGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
@@ -19,9 +18,15 @@ import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { type CloneSource, warmUp } from '../../workspace/clone.ts';
 import type { NearMoment } from '../near-moment.ts';
 import { examineWritten } from '../written-folder.ts';
-import { emptyClone, finishFork, isExactClone, momentToClone, sourceToClone } from './clone-source.ts';
+import {
+  emptyClone,
+  finishFork,
+  isExactClone,
+  momentToClone,
+  separateNames,
+  sourceToClone,
+} from './clone-source.ts';
 import { type ForkOrigin, readForkOrigin } from './fork-origin.ts';
-import { separateNames } from './separate-names.ts';
 
 /** Here two names of one file are so in a clone as well. */
 const SHARES_FILES = new Set(['btrfs', 'zfs']);

@@ -5,13 +5,16 @@
 import { randomBytes } from 'node:crypto';
 import { accessSync, chmodSync, constants, existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { checkOutSnapshot } from '../../checkout/checkout.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { entriesOf } from '../../disk/folder-entries.ts';
 import { withLock } from '../../disk/lock.ts';
+import { systemPath } from '../../disk/long-path.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { listMounts } from '../../disk/mounts.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
 import { mountedRef } from '../../filter/agent-refs.ts';
-import { gitText } from '../../git/run/git.ts';
+import { type Git, gitText } from '../../git/run/git.ts';
 import { mountPoints, mountsLockFile } from '../../layout.ts';
 import { endMount } from '../../lifecycle/mounted/end-mount.ts';
 import {
@@ -28,9 +31,7 @@ import { sessionContaining } from '../../session/find-session.ts';
 import { USUAL_WAIT_MS, withSessionLock } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { copySnapshot } from './copy.ts';
-import { FUSE_DEVICE } from './serve.ts';
-import { startServer } from './start-server.ts';
+import { FUSE_DEVICE, startServer } from './serve.ts';
 
 export interface MountRequest {
   readonly snapshot: Snapshot;
@@ -55,8 +56,13 @@ export async function mountSnapshot(
 ): Promise<Mounted> {
   const problem = request.copy ? undefined : fuseProblem();
   const way = request.copy || problem !== undefined ? 'copy' : 'files';
-  const mountAs = (as: MountWay, reason: string | undefined) =>
-    claimAndMount(repository, session, { ...request, way: as, reason });
+  const mountAs = async (as: MountWay, reason: string | undefined): Promise<Mounted> => {
+    const lock = mountsLockFile(repository.agtDir);
+    const make = () => claim(repository, session, { ...request, way: as });
+    const { record, isNew } = await withLock(lock, 'the mounts of this repository', make, USUAL_WAIT_MS);
+    if (!isNew) return { record, reason: undefined };
+    return { record: await makeMount(repository, session, record, request.snapshot), reason };
+  };
   try {
     return await mountAs(way, problem);
   } catch (error) {
@@ -65,22 +71,6 @@ export async function mountSnapshot(
       throw error;
     return mountAs('copy', error.message);
   }
-}
-
-async function claimAndMount(
-  repository: Repository,
-  session: SessionRecord,
-  { reason, ...request }: MountRequest & { readonly way: MountWay; readonly reason: string | undefined },
-): Promise<Mounted> {
-  const lock = mountsLockFile(repository.agtDir);
-  const { record, isNew } = await withLock(
-    lock,
-    'the mounts of this repository',
-    () => claim(repository, session, request),
-    USUAL_WAIT_MS,
-  );
-  if (!isNew) return { record, reason: undefined };
-  return { record: await makeMount(repository, session, record, request.snapshot), reason };
 }
 
 /** Finds the mount that there is already, or writes the record of a new one, so that no other agt uses its directory. */
@@ -220,4 +210,29 @@ async function makeMount(
 function complete(agtDir: string, { process: _, ...record }: MountRecord, at: number): void {
   writeMount(agtDir, { ...record, complete_at: at });
   failurePoint('mount: copied');
+}
+
+/** `complete` gets the time of the last change of a file. */
+async function copySnapshot(
+  git: Git,
+  { commit, time }: Snapshot,
+  directory: string,
+  complete: (time: number) => void,
+): Promise<void> {
+  const seconds = Math.floor(time.getTime() / 1000);
+  await checkOutSnapshot(git, commit, directory, () => seconds);
+  const top = Buffer.from(directory).toString('latin1');
+  complete(Math.max(...entriesOf(top).map(({ name }) => protect(`${top}/${name}`))));
+}
+
+const WRITE = 0o222;
+
+/** Takes every right to write. Returns the time of the last change of a file. */
+function protect(path: string): number {
+  let last = 0;
+  const stat = lstatSync(systemPath(path));
+  if (stat.isDirectory())
+    for (const { name } of entriesOf(path)) last = Math.max(last, protect(`${path}/${name}`));
+  if (stat.isFile() || stat.isDirectory()) chmodSync(systemPath(path), stat.mode & 0o7777 & ~WRITE);
+  return stat.isDirectory() ? last : Math.max(last, lstatSync(systemPath(path)).ctimeMs);
 }

@@ -6,6 +6,7 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { listMounts } from '../../disk/mounts.ts';
 import { AgtError } from '../../errors.ts';
 import { type Git, gitText, inDirectory } from '../../git/run/git.ts';
+import { mountFile } from '../../layout.ts';
 import { forgetMount, removeDirectory, unmount } from '../../lifecycle/mounted/end-mount.ts';
 import {
   type MountRecord,
@@ -14,6 +15,7 @@ import {
   readMount,
   writeMount,
 } from '../../lifecycle/mounted/mount-record.ts';
+import { ownCommand } from '../../process/invocation.ts';
 import { MOUNT_TYPE } from '../../snapshot/folders.ts';
 import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { FileContents } from './file-contents.ts';
@@ -116,4 +118,32 @@ function placeNow(record: MountRecord, agtDir: string): string {
   const source = mountSource(agtDir, record);
   const points = listMounts().flatMap((one) => (one.source === source ? one.point : []));
   return points.includes(record.directory) ? record.directory : (points[0] ?? record.directory);
+}
+
+/** The server goes on when this agt has ended. @throws AgtError with what the server said */
+export async function startServer(agtDir: string, name: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const [program = '', ...first] = ownCommand();
+  const { AGT_TRACE: _, ...quiet } = { ...process.env, ...env };
+  const server = spawn(program, [...first, '--serve-mount', mountFile(agtDir, name)], {
+    ...{ cwd: '/', detached: true, env: quiet },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  server.stderr.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.on('error', reject);
+    server.on('close', () => reject(new AgtError(reasonIn(said))));
+    server.stdout.on('data', (chunk: Buffer) => {
+      if (chunk.toString() === MOUNTED) resolve();
+    });
+  });
+  server.stdout.destroy();
+  server.stderr.destroy();
+  server.unref();
+}
+
+function reasonIn(said: string): string {
+  return /^error: (.*)$/m.exec(said)?.[1] ?? 'the process that serves the snapshot has ended';
 }

@@ -17,7 +17,7 @@ export function isFile(mode: number): boolean {
   return (mode & TYPE.file) !== 0 && (mode & 0o020000) === 0;
 }
 
-interface FileNode {
+export interface FileNode {
   readonly number: number;
   readonly parent: number;
   readonly path: string;
@@ -31,21 +31,14 @@ interface FileNode {
   children: Promise<ReadonlyMap<string, FileNode>> | undefined;
 }
 
-export type { FileNode };
-
-export interface Owner {
-  readonly uid: number;
-  readonly gid: number;
-}
-
-export interface ShownSnapshot {
+interface ShownSnapshot {
   readonly metadata: SnapshotMetadata;
   /** The tree of the commit. */
   readonly tree: string;
   /** Unix seconds: the time of every file, since a snapshot records no others. */
   readonly time: number;
   /** Owns all files but those whose owner the snapshot records. */
-  readonly owner: Owner;
+  readonly owner: { readonly uid: number; readonly gid: number };
 }
 
 export class SnapshotFiles {

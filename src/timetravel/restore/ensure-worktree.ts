@@ -9,12 +9,14 @@ import { holdsFiles } from '../../disk/folder-entries.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { AgtError } from '../../errors.ts';
 import { mendWorktrees, reconnectWorktrees } from '../../git/files/worktree-registrations.ts';
-import { runGit } from '../../git/run/git.ts';
+import { gitText, inDirectory, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
+import type { LockedSession } from '../../session/lock.ts';
 import { dropWorkspace } from '../../session/provider.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { dropUnfinishedWorktree, registerWorktree } from '../../session/register-worktree.ts';
 import { refuseForeign, sandboxExists, sandboxPlace } from '../../session/sandbox-place.ts';
+import { captureSession } from '../../workspace/capture-session.ts';
 import { makeFolder } from '../../workspace/clone.ts';
 
 /** The content that a session folder had: files to capture; none, but git still has its index and HEAD; or nothing. */
@@ -61,4 +63,24 @@ export function refuseToReplace(repository: Repository, record: SessionRecord): 
   throw new AgtError(`"${record.sandbox}" has become a repository of its own`, {
     hints: ['agt does not capture a .git directory; move it out of the sandbox with: agt doctor --fix'],
   });
+}
+
+/**
+ * Before a restore of a session whose folder is gone: a snapshot of what git still has of it. Its files are those of the
+ * last snapshot. `keep`: commits that nothing else would keep. `isNew`: agt has just registered the sandbox, and nothing
+ * but these commits is the session's.
+ */
+export async function keepGitState(
+  session: LockedSession,
+  record: SessionRecord,
+  { now, keep, isNew }: { readonly now: Date; readonly keep: readonly string[]; readonly isNew: boolean },
+): Promise<void> {
+  const [commit] = keep;
+  if (isNew) {
+    if (commit === undefined) return;
+    const git = inDirectory(session.repository.git, record.sandbox);
+    await gitText(git, ['update-ref', '--no-deref', 'HEAD', commit]);
+    await gitText(git, ['read-tree', commit]);
+  }
+  await captureSession(session, record, { now, keep, siblings: [] });
 }

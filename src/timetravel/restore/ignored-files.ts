@@ -1,12 +1,17 @@
 /** How a restore treats the files that git ignores in an attached folder: it deletes none of them. */
+
+import { lstatSync, type Stats } from 'node:fs';
 import { ignoredFiles } from '../../autocommit/observe.ts';
 import type { CaptureOptions } from '../../autocommit/request.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
+import { entriesOf } from '../../disk/folder-entries.ts';
+import { systemPath } from '../../disk/long-path.ts';
 import { pathFromJson } from '../../disk/path-bytes.ts';
+import { attempt } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { findObject, findObjects, readObject } from '../../git/objects/object-reader.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { isAttached, type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { isAttached, type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
 import { requireHistory } from '../../snapshot/history.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
@@ -71,4 +76,37 @@ async function ignoredSince(
 export function keepIgnored(plan: CheckoutPlan, isIgnored: IgnoresFile | undefined): CheckoutPlan {
   if (isIgnored === undefined) return plan;
   return { ...plan, deletions: plan.deletions.filter((path) => !isIgnored(path)) };
+}
+
+/** The plan, with paths that cannot be written among the blocked ones. */
+export function withObstructed(record: SessionRecord, plan: CheckoutPlan): CheckoutPlan {
+  const folder = Buffer.from(sessionFolder(record)).toString('latin1');
+  const going = new Set(plan.deletions);
+  const blocked = new Set(
+    plan.writes.map(({ path }) => path).filter((path) => isObstructed(folder, path, going)),
+  );
+  return {
+    ...plan,
+    writes: plan.writes.filter(({ path }) => !blocked.has(path)),
+    blocked: [...plan.blocked, ...blocked],
+  };
+}
+
+/** `going`: the files that the restore deletes. The first parent is the sandbox, which is a link. */
+function isObstructed(folder: string, path: string, going: ReadonlySet<string>): boolean {
+  const isStayingFile = (above: string) => look(folder, above)?.isDirectory() === false && !going.has(above);
+  const isBelowFile = parentDirectories(path).some((above) => above.includes('/') && isStayingFile(above));
+  return isBelowFile || (look(folder, path)?.isDirectory() === true && holdsStaying(folder, path, going));
+}
+
+function holdsStaying(folder: string, directory: string, going: ReadonlySet<string>): boolean {
+  return entriesOf(`${folder}/${directory}`).some((entry) => {
+    const path = `${directory}/${entry.name}`;
+    return entry.isDirectory() ? holdsStaying(folder, path, going) : !going.has(path);
+  });
+}
+
+/** Undefined also below a file. */
+function look(folder: string, path: string): Stats | undefined {
+  return attempt(() => lstatSync(systemPath(`${folder}/${path}`)));
 }

@@ -1,29 +1,25 @@
 /** Lists what a restore would change. It changes and stores nothing. */
-
-import { observeFolder } from '../../autocommit/observe.ts';
+import { buildManifest } from '../../autocommit/build-manifest.ts';
+import { type Observation, observeFiles } from '../../autocommit/observe.ts';
+import { NOTHING_OF_GIT } from '../../autocommit/starting-refs.ts';
 import { readFilesIfNeeded } from '../../checkout/checkout.ts';
 import { type CheckoutPlan, planCheckout } from '../../checkout/plan.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
-import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
+import { displayPath } from '../../disk/path-bytes.ts';
+import { AgtError } from '../../errors.ts';
+import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { sandboxExists } from '../../session/sandbox-place.ts';
+import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import {
-  readModes,
-  readOwners,
-  readSnapshotMetadata,
-  type SnapshotMetadata,
-} from '../../snapshot/manifest.ts';
+import { readIgnoreFile } from '../../snapshot/ignore-file.ts';
+import { metadataOf, readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { type ChangedFile, diffSnapshots, listDirectories } from '../../snapshot/tree.ts';
-import { captureTarget } from '../../workspace/capture-session.ts';
+import { captureTarget, observeSession } from '../../workspace/capture-session.ts';
 import { type AmbiguousFolders, readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
-import { filesOfLast, keepIgnored, listIgnored } from './ignored-files.ts';
-import { type ObservedFiles, observeFiles } from './observe-files.ts';
-import { withObstructed } from './obstructed.ts';
-import { refuseUsersWork } from './refuse-users-work.ts';
-import type { RestoreRequest } from './request.ts';
-import { refuseRedo, unfinishedTarget } from './unfinished-restore.ts';
+import { filesOfLast, keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
+import { type RestoreRequest, refuseRedo, refuseUsersWork, unfinishedTarget } from './unfinished-restore.ts';
 
 export interface Preview {
   readonly record: SessionRecord;
@@ -45,7 +41,7 @@ export async function previewRestore(
 ): Promise<Preview> {
   const { git } = repository;
   refuseRedo(record, request.by);
-  const current = await readCurrent(repository, record, request.now);
+  const current = await readCurrent(repository, record);
   const snapshot =
     (await unfinishedTarget(repository, record, request)) ??
     (await request.choose(current.differences.length > 0));
@@ -80,38 +76,40 @@ interface CurrentFolder {
   readonly differences: readonly ChangedFile[];
 }
 
-async function readCurrent(repository: Repository, record: SessionRecord, now: Date): Promise<CurrentFolder> {
-  const observed = await observe(repository, record, now);
+async function readCurrent(repository: Repository, record: SessionRecord): Promise<CurrentFolder> {
+  const observed = await observe(repository, record);
   if (observed === undefined) return { content: undefined, directories: new Set(), differences: [] };
   const { tip, last, scanned, manifest } = observed;
-  const differences = [
-    ...[...scanned.writes].map(([path, after]) => ({ path, before: last.find(path), after })),
-    ...scanned.deletions.map((path) => ({ path, before: last.find(path), after: undefined })),
-  ];
-  const content = {
-    commit: tip,
-    manifest,
-    modes: readModes(manifest),
-    owners: readOwners(manifest),
-    emptyDirectories: scanned.emptyDirectories,
-    skipped: manifest.skipped.map(({ path }) => pathFromJson(path)),
-  };
-  return { content, directories: scanned.directories, differences };
+  const changed = [...scanned.writes, ...scanned.deletions.map((path) => [path, undefined] as const)];
+  const differences = changed.map(([path, after]) => ({ path, before: last.find(path), after }));
+  return { content: metadataOf(tip, manifest), directories: scanned.directories, differences };
 }
 
+type Observed = Pick<Observation, 'last' | 'scanned' | 'manifest'> & { readonly tip: string };
+
 /** Undefined if the folder has no files. */
-async function observe(
-  repository: Repository,
-  record: SessionRecord,
-  now: Date,
-): Promise<ObservedFiles | undefined> {
-  if (!sandboxExists(repository, record))
-    return holdsFiles(sessionFolder(record)) ? observeFiles(repository, record) : undefined;
-  const { agentEmail, maxFileSize } = repository.settings;
+async function observe(repository: Repository, record: SessionRecord): Promise<Observed | undefined> {
+  if (sandboxExists(repository, record)) {
+    const found = await observeSession(repository, record, await filesOfLast(repository, record));
+    return { ...found, tip: found.refs.tip };
+  }
+  return holdsFiles(sessionFolder(record)) ? observeWithoutGit(repository, record) : undefined;
+}
+
+/** The manifest is that of the next snapshot, but for HEAD and what git keeps for the worktree. */
+async function observeWithoutGit(repository: Repository, record: SessionRecord): Promise<Observed> {
+  const { git, settings } = repository;
   const target = captureTarget(repository, record);
-  const taking = await filesOfLast(repository, record);
-  const found = await observeFolder(repository.git, target, { agentEmail, maxFileSize, now, ...taking });
-  return { ...found, tip: found.refs.tip };
+  const tip = await resolveObject(git, target.tipRef);
+  if (tip === undefined) throw new AgtError(`agt's own ref is missing: ${target.tipRef}`);
+  const { maxFileSize } = settings;
+  const ignore = readIgnoreFile(target.folder);
+  const { last, scanned } = await observeFiles(git, target, tip, { maxFileSize, ignore });
+  const manifest = buildManifest(scanned, last.manifest, {
+    ...{ ...NOTHING_OF_GIT, session: target.sessionId, label: undefined, tool: undefined },
+    ...{ ignore: ignore?.lines, topFolders: TOP_FOLDERS, ownerOf: () => undefined },
+  });
+  return { tip, last, scanned, manifest };
 }
 
 /** From the disk to the wanted snapshot, given how each of them differs from the last snapshot. */

@@ -2,13 +2,18 @@
 import { lstatSync } from 'node:fs';
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { linkedSandbox } from '../../autocommit/observe.ts';
+import { hasContent } from '../../autocommit/scan/content.ts';
+import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { applyPlan } from '../../checkout/apply.ts';
 import { prepareCheckout } from '../../checkout/checkout.ts';
+import type { TargetFolder } from '../../checkout/folder-writer.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
 import { requireSpaceFor } from '../../checkout/required-space.ts';
+import { insideCheck } from '../../disk/is-inside.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import type { Git } from '../../git/run/git.ts';
+import { statCacheFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
@@ -17,9 +22,8 @@ import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { type AmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { keepIgnored, type Taking } from './ignored-files.ts';
-import type { RestoreRequest } from './request.ts';
 import type { IgnoresFile } from './restored-rules.ts';
-import { openSessionFolder } from './session-folder.ts';
+import type { RestoreRequest } from './unfinished-restore.ts';
 
 export interface FilesToRestore {
   /** The session as it will be after the restore: agt captures only active sessions. */
@@ -185,4 +189,24 @@ export async function stayingFiles(
 export function isDirectory(record: SessionRecord, path: string): boolean {
   const folder = Buffer.from(sessionFolder(record)).toString('latin1');
   return lstatSync(systemPath(`${folder}/${path}`), { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** As the last capture left it, for a checkout that must not replace anything newer. */
+function openSessionFolder(repository: Repository, record: SessionRecord): TargetFolder {
+  const files = readStatCache(statCacheFile(repository.agtDir, record.session_id))?.files;
+  const path = Buffer.from(sessionFolder(record)).toString('latin1');
+  const linked = linkedSandbox(record);
+  const isInside = insideCheck(path, linked);
+  return {
+    path,
+    linked,
+    isCaptured: (entry, stat) => {
+      const row = files?.find(entry) ?? -1;
+      if (files === undefined || row < 0) return false;
+      if (files.isSame(row, stat, Number.POSITIVE_INFINITY)) return true;
+      // Its stat data would not show a change.
+      const isUnread = Number.isNaN(files.mtimeMs(row)) && stat.isFile();
+      return isUnread && hasContent(`${path}/${entry}`, files.oid(row), isInside);
+    },
+  };
 }

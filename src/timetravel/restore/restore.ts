@@ -2,7 +2,6 @@
  * `agt session restore`, `undo` and `redo`: bring a session, or a part of it, back to a snapshot. agt captures the folder
  * before and after, so the history only grows and every restore can be undone.
  */
-
 import { readKnownRefs } from '../../autocommit/known-refs.ts';
 import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
@@ -10,11 +9,13 @@ import { restoreHead } from '../../checkout/sandbox-head.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
+import { AgtError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import type { StatOf } from '../../git/files/index-stat.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { gitAnswer } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { commandToRestore } from '../../session/advised-commands.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { begin, complete, inState, requireAllowed } from '../../session/operation.ts';
 import {
@@ -35,16 +36,20 @@ import {
   type SnapshotManifest,
   type SnapshotMetadata,
 } from '../../snapshot/manifest.ts';
+import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { examineWritten } from '../written-folder.ts';
-import { ensureWorktree, refuseToReplace } from './ensure-worktree.ts';
+import { ensureWorktree, keepGitState, refuseToReplace } from './ensure-worktree.ts';
 import { filesOfLast, filesToTake, listIgnored } from './ignored-files.ts';
-import { keepGitState } from './keep-git-state.ts';
-import { refuseUsersWork } from './refuse-users-work.ts';
-import type { RestoreRequest } from './request.ts';
 import { type FilesToRestore, NO_FILES, requireRoom, restoreFiles, stayingFiles } from './restore-files.ts';
-import { killedRedo, refuseRedo, unfinishedTarget } from './unfinished-restore.ts';
+import {
+  killedRedo,
+  type RestoreRequest,
+  refuseRedo,
+  refuseUsersWork,
+  unfinishedTarget,
+} from './unfinished-restore.ts';
 import { verifyRestore } from './verify.ts';
 
 export interface RestoreResult {
@@ -269,4 +274,19 @@ async function captureAndVerify(
   const shownUnread = unread.map((path) => relativeToSandbox(path, ambiguous));
   const different = [...mismatches, ...shownUnread].filter((path) => !staying.paths.has(path));
   return { commit, mismatches: [...new Set(different)], warnings };
+}
+
+/** Returns what changed, and how to get back what was there. */
+export async function finishRestore(repository: Repository, record: SessionRecord): Promise<string> {
+  const { session_id: id, intent } = record;
+  if (intent?.operation !== 'restore') throw new AgtError(`session "${id}" has no unfinished restore`);
+  const now = new Date();
+  const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), intent.snapshot, now);
+  const choose = async () => snapshot;
+  const request = { scope: intent.scope, by: intent.by, now, choose };
+  const { before, changed, mismatches } = await restoreSession(repository, record, request);
+  const paths = changed === 1 ? '1 path' : `${changed} paths`;
+  const result = mismatches.length === 0 ? '' : ', some differ from the snapshot';
+  const back = before === undefined ? '' : `; to undo: ${commandToRestore(record, before.slice(0, 10))}`;
+  return `restored ${paths}${result}${back}`;
 }

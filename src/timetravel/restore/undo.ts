@@ -4,13 +4,11 @@
  * There is no other record of it that could be wrong. With `--turn` both go to the next step that holds a prompt: a turn
  * of an agent is everything from one prompt of its user to the next, whichever agent that is.
  */
-
 import { differingGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { AgtError } from '../../errors.ts';
 import { type AllPrefixes, isWorkRef } from '../../filter/agent-refs.ts';
 import { shownId } from '../../folders/store.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import type { Git } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { commandToList, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
 import { isAttached, type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
@@ -25,7 +23,8 @@ import {
   serializeManifest,
 } from '../../snapshot/manifest.ts';
 import { promptIn } from '../../snapshot/own-labels.ts';
-import { changesFiles } from './changes-files.ts';
+import { keepIgnored, listIgnored } from './ignored-files.ts';
+import { isDirectory, pathsOf, planFrom } from './restore-files.ts';
 import { isBeforeRedo } from './unfinished-restore.ts';
 
 interface UndoHistory {
@@ -35,6 +34,8 @@ interface UndoHistory {
   readonly current: number;
   /** The newest snapshot is in the middle of a restore that was not finished: it is no step. */
   readonly isBetween: boolean;
+  /** Whether a restore of one would change nothing in the other. */
+  readonly isSame: (a: Snapshot, b: Snapshot) => Promise<boolean>;
 }
 
 /** `history` is newest first. */
@@ -45,11 +46,9 @@ export async function readSteps(repository: Repository, history: readonly Snapsh
   const oids = (await findObjects(repository.git, names)).map((object) => object?.oid);
   const keyOf = (n: number) => oids.slice(n * parts.length, (n + 1) * parts.length).join(' ');
   const keys = new Map(history.map(({ commit }, n) => [commit, keyOf(n)]));
-  return replayHistory(
-    history,
-    async (a, b) =>
-      keys.get(a.commit) === keys.get(b.commit) && isSameSnapshot(repository, a.commit, b.commit),
-  );
+  const isSame: UndoHistory['isSame'] = async (a, b) =>
+    keys.get(a.commit) === keys.get(b.commit) && hasSameMetadata(repository, a, b);
+  return replayHistory(history, isSame);
 }
 
 interface Step {
@@ -66,7 +65,7 @@ interface Step {
 /** A snapshot that changed nothing, such as one with a label alone, is no step. It takes no redo away, and names the step. */
 export async function replayHistory(
   history: readonly Snapshot[],
-  isSame: (a: Snapshot, b: Snapshot) => Promise<boolean>,
+  isSame: UndoHistory['isSame'],
 ): Promise<UndoHistory> {
   const steps: Step[] = [];
   let current = -1;
@@ -87,14 +86,14 @@ export async function replayHistory(
       current = steps.push({ snapshot, commits, prompt: promptIn(snapshot), isRestore }) - 1;
     }
   }
-  return { steps, current, isBetween: history[0]?.unfinished !== undefined };
+  return { steps, current, isBetween: history[0]?.unfinished !== undefined, isSame };
 }
 
 /** After an unfinished restore, every snapshot is a step: it holds what the restore left. */
 async function changedNothing(
   before: Snapshot | undefined,
   snapshot: Snapshot,
-  isSame: (a: Snapshot, b: Snapshot) => Promise<boolean>,
+  isSame: UndoHistory['isSame'],
 ): Promise<boolean> {
   return before !== undefined && before.unfinished === undefined && isSame(before, snapshot);
 }
@@ -158,14 +157,15 @@ export async function findUndoTarget(
   distance: Distance,
 ): Promise<Snapshot> {
   const history = await requireHistory(repository.git, snapshotRefs(record));
-  const { steps, current, isBetween } = await readSteps(repository, history);
+  const { steps, current, isBetween, isSame } = await readSteps(repository, history);
+  const isCurrent = (snapshot: Snapshot) => isSame(snapshot, (steps[current] as Step).snapshot);
   const isGone = isEnded(record) || sandboxPlace(repository, record) === 'missing';
   const isBack = hasUncaptured || isBetween || isGone || isBeforeRedo(record, history[0]);
   const earlier = steps.slice(0, Math.max(0, isBack ? current + 1 : current)).reverse();
   const stopping = stops(steps, distance);
   for (const { snapshot } of earlier.filter((step) => stopping.has(step))) {
     if (isBack) return snapshot;
-    if (await isSameSnapshot(repository, snapshot.commit, steps[current]?.snapshot.commit ?? '')) continue;
+    if (await isCurrent(snapshot)) continue;
     if (await changesFiles(repository, record, history[0], snapshot)) return snapshot;
   }
   const id = shownId(record);
@@ -195,12 +195,13 @@ export async function findRedoTarget(
   distance: Distance,
 ): Promise<Snapshot> {
   const history = await requireHistory(repository.git, snapshotRefs(record));
-  const { steps, current, isBetween } = await readSteps(repository, history);
+  const { steps, current, isBetween, isSame } = await readSteps(repository, history);
+  const isCurrent = (snapshot: Snapshot) => isSame(snapshot, (steps[current] as Step).snapshot);
   const stopping = stops(steps, distance);
   let target: Snapshot | undefined;
   for (const step of hasUncaptured || isBetween ? [] : steps.slice(current + 1)) {
     const { snapshot } = step;
-    if (await isSameSnapshot(repository, snapshot.commit, steps[current]?.snapshot.commit ?? '')) continue;
+    if (await isCurrent(snapshot)) continue;
     target = snapshot;
     if (stopping.has(step)) break;
   }
@@ -219,10 +220,12 @@ export async function findRedoTarget(
  * Whether two snapshots are the same but for their session, the name of its work branch, label and tool, and for what agt
  * did not capture: no restore changes that.
  */
-async function isSameSnapshot(repository: Repository, a: string, b: string): Promise<boolean> {
+async function hasSameMetadata(repository: Repository, a: Snapshot, b: Snapshot): Promise<boolean> {
   const { git, prefixes } = repository;
-  if (!(await hasSameObjects(git, a, b))) return false;
-  const [one, other] = await Promise.all([readSnapshotMetadata(git, a), readSnapshotMetadata(git, b)]);
+  const [one, other] = await Promise.all([
+    readSnapshotMetadata(git, a.commit),
+    readSnapshotMetadata(git, b.commit),
+  ]);
   const withoutNames = ({ manifest }: SnapshotMetadata) =>
     serializeManifest({
       ...manifest,
@@ -235,15 +238,6 @@ async function isSameSnapshot(repository: Repository, a: string, b: string): Pro
       tool: null,
     });
   return withoutNames(one) === withoutNames(other) && hasSameGitDirFiles(repository, one, other);
-}
-
-async function hasSameObjects(git: Git, a: string, b: string): Promise<boolean> {
-  const paths = [...TOP_FOLDERS, '_/index'];
-  const found = await findObjects(
-    git,
-    [a, b].flatMap((commit) => paths.map((path) => `${commit}:${path}`)),
-  );
-  return paths.every((_, i) => found[i]?.oid === found[paths.length + i]?.oid);
 }
 
 /** Some of these files name the work branch, which is another one in a fork. */
@@ -265,4 +259,25 @@ async function hasSameGitDirFiles(
 /** A fork begins with snapshots of its source, which was on a work branch of its own. */
 function isOnWorkBranch(prefixes: AllPrefixes, { head, session }: SnapshotManifest): boolean {
   return isWorkRef(prefixes, session, head.ref);
+}
+
+/**
+ * Whether a restore of an attached folder would change a file. It deletes nothing that git ignores, so it may change
+ * nothing, although the snapshots differ: the last one was taken with --ignored, or a directory that was empty has
+ * ignored files. `captured`: the snapshot that the folder is in. True for every other session.
+ */
+async function changesFiles(
+  repository: Repository,
+  record: SessionRecord,
+  captured: Snapshot | undefined,
+  { commit }: Snapshot,
+): Promise<boolean> {
+  if (!isAttached(record) || captured === undefined) return true;
+  const wanted = await readSnapshotMetadata(repository.git, commit);
+  const plan = await planFrom(repository.git, { captured: captured.commit, wanted, scope: TOP_FOLDERS });
+  const present = plan.emptyDirectories.made.filter((path) => isDirectory(record, path));
+  // git lists the ignored files only if all depends on them.
+  if (pathsOf(plan).length > plan.deletions.length + present.length) return true;
+  const kept = keepIgnored(plan, await listIgnored(repository, record, commit));
+  return kept.deletions.length > 0;
 }

@@ -1,5 +1,5 @@
 /**
- * Finds the restore that the same command was killed in, so that it is finished instead of begun anew: an undo would
+ * The request of a restore, and what agt refuses. Finds the restore that the same command was killed in, so that it is finished instead of begun anew: an undo would
  * otherwise take what the killed one left for a change of the agent.
  */
 import { AgtError } from '../../errors.ts';
@@ -9,7 +9,7 @@ import { commandToMove } from '../../session/advised-commands.ts';
 import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import type { Intent } from '../../session/state.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
-import type { RestoreRequest } from './request.ts';
+import { BEFORE_THE_SESSION } from '../../snapshot/own-labels.ts';
 
 type RestoreIntent = Extract<Intent, { operation: 'restore' }>;
 
@@ -65,4 +65,28 @@ export async function killedRedo(
 /** Whether a redo was killed before anything of it was captured. */
 export function isBeforeRedo({ intent }: SessionRecord, newest: Snapshot | undefined): boolean {
   return intent?.operation === 'restore' && intent.by === 'redo' && newest?.commit === intent.tip;
+}
+
+/** Of `agt session restore`, `undo` and `redo`. */
+export interface RestoreRequest {
+  /** Top-level folders, or paths in them: relative to the session folder, one byte per character. */
+  readonly scope: readonly string[];
+  readonly by: 'restore' | 'undo' | 'redo';
+  readonly now: Date;
+  /** Chooses the snapshot. `hasUncaptured`: the folder differs from its last snapshot, as it may in a preview. */
+  readonly choose: (hasUncaptured: boolean) => Promise<Snapshot>;
+}
+
+/**
+ * A session in place has the user's own work in its first snapshot: its end brings that back, and a restore must not.
+ * @throws AgtError for that snapshot
+ */
+export function refuseUsersWork(
+  { session_id: id, working_copy }: SessionRecord,
+  { label, previous }: Snapshot,
+): void {
+  if (working_copy !== 'in-place' || previous !== undefined || label !== BEFORE_THE_SESSION) return;
+  throw new AgtError(`that snapshot has your own work from before session "${id}"`, {
+    hints: [`end the session, and agt brings it back: agt session reject ${id}`],
+  });
 }

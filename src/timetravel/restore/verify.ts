@@ -1,10 +1,10 @@
 /** Verifies a restore: compares the snapshot that was made after it with the snapshot that was wanted. */
 
+import { digestOfCapturedIndex } from '../../autocommit/last-snapshot.ts';
 import { prepareCheckout } from '../../checkout/checkout.ts';
 import { differingGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
-import { summarizeIndex } from '../../git/files/index-file.ts';
-import { findObject, readObject } from '../../git/objects/object-reader.ts';
+import { findObject } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 import { underAny } from '../../snapshot/failure.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
@@ -98,10 +98,8 @@ function hasSameHead(
 /** Whether the indexes are equal but for their stat data. */
 async function hasEquivalentIndex(git: Git, a: SnapshotMetadata, b: SnapshotMetadata): Promise<boolean> {
   const [one, other] = await Promise.all([a, b].map(({ commit }) => findObject(git, `${commit}:_/index`)));
-  return one === other || (await indexDigest(git, a)) === (await indexDigest(git, b));
-}
-
-async function indexDigest(git: Git, { commit }: SnapshotMetadata): Promise<string> {
-  const index = await readObject(git, `${commit}:_/index`);
-  return index === undefined ? '' : summarizeIndex(index.content, commit.length / 2).digest;
+  return (
+    one === other ||
+    (await digestOfCapturedIndex(git, a.commit)) === (await digestOfCapturedIndex(git, b.commit))
+  );
 }

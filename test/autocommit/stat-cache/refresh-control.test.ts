@@ -1,7 +1,7 @@
 /** Threads divide a refresh between them, and the main thread waits for the others. */
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { RefreshControl } from '../../../src/autocommit/stat-cache/refresh-control.ts';
+import { RefreshControl } from '../../../src/autocommit/stat-cache/refresh.ts';
 
 test('each batch is taken once', () => {
   const one = new RefreshControl();
@@ -21,7 +21,7 @@ test('the main thread waits for a thread that is still working', async () => {
   const control = new RefreshControl();
   const source = `
     import { workerData } from 'node:worker_threads';
-    import { RefreshControl } from '${new URL('../../../src/autocommit/stat-cache/refresh-control.ts', import.meta.url)}';
+    import { RefreshControl } from '${new URL('../../../src/autocommit/stat-cache/refresh.ts', import.meta.url)}';
     const control = new RefreshControl(workerData);
     control.enter(3);
     setTimeout(() => control.leave(3), 300);`;

@@ -9,9 +9,9 @@ import { readHistory } from '../../../snapshot/history.ts';
 import { findSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { type DiffRequest, listDiff, showDiff } from '../../../timetravel/diff/diff.ts';
 import type { MetadataDiff } from '../../../timetravel/diff/metadata-diff.ts';
-import { parsePathspec } from '../../../timetravel/pathspec.ts';
 import {
   type AmbiguousFolders,
+  parsePathspec,
   pathInSession,
   relativeToSandbox,
 } from '../../../timetravel/session-paths.ts';
@@ -67,7 +67,6 @@ export const sessionDiff = defineCommand({
         const inFolder = (path: string) => pathInSession(record, path, context.cwd, ambiguous);
         return pathspecArguments(args).map((spec) => parsePathspec(spec, inFolder));
       },
-      now: context.now(),
     };
     if (!args.json) return printDiff(context, repository, record, request, args);
     const { entries, metadata, ambiguous, uncompared } = await listDiff(repository, record, request);

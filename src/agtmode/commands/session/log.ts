@@ -5,9 +5,9 @@ import type { Repository } from '../../../repository/repository.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { requireHistory, type Snapshot } from '../../../snapshot/history.ts';
 import { parseTime } from '../../../snapshot/resolve-snapshot.ts';
-import { parsePathspec } from '../../../timetravel/pathspec.ts';
 import {
   type AmbiguousFolders,
+  parsePathspec,
   pathInSession,
   readAmbiguousFolders,
   relativeToSandbox,

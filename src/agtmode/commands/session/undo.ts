@@ -1,6 +1,5 @@
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
-import type { RestoreRequest } from '../../../timetravel/restore/request.ts';
 import { restoreSession } from '../../../timetravel/restore/restore.ts';
 import {
   type Distance,
@@ -8,6 +7,7 @@ import {
   findUndoTarget,
   readPosition,
 } from '../../../timetravel/restore/undo.ts';
+import type { RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
 import { DRY_RUN_QUIET_JSON, flag, type Report } from '../../command-line/command.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
