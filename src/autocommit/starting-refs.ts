@@ -50,25 +50,19 @@ export async function readRefsAtStart(git: Git, target: CaptureTarget): Promise<
   if (gitDir === undefined) throw new AgtError(`${target.sandbox} is not a worktree`);
   const isDamaged = !isReadableHead(gitDir);
   const workGit = inDirectory(git, directoryForGit(git, target));
-  const found =
+  const { ref, commit, work, ...found } =
     (isDamaged ? undefined : findWithoutGit(workGit, target, gitDir)) ??
     (await askGit(workGit, target, isDamaged ? undefined : gitDir));
-  const { tip, tipTree, tipManifest, shadow, user, ref, commit, work, isKnown } = found;
   return {
+    ...found,
     gitDir,
-    tip,
-    tipTree,
-    tipManifest,
-    shadow,
-    user,
     head: isDamaged
-      ? lastHead(tipManifest, target, work)
+      ? lastHead(found.tipManifest, target, work)
       : {
           ref: ref || null,
           commit: commit ?? null,
           ...(ref === target.workRef ? {} : { work: work ?? null }),
         },
-    isKnown,
     warnings: [
       ...(isDamaged ? ['HEAD of the sandbox is damaged; the snapshot has the last one'] : []),
       ...(lostGitDir === undefined ? [] : ['the sandbox has lost its .git file; see: agt doctor']),
@@ -104,10 +98,10 @@ function findWithoutGit(git: Git, target: CaptureTarget, gitDir: string): Found 
   const user = refs?.get(userRef ?? '') ?? startCommit;
   const hasAll = [user, detached ?? user].every((commit) => [known.tip, ...known.commits].includes(commit));
   if (refs === undefined || !hasAll) return undefined;
+  const { commits: _, tipManifest, ...own } = known;
   return {
-    tip: known.tip,
-    tipTree: known.tipTree,
-    tipManifest: known.tipManifest,
+    ...own,
+    tipManifest,
     shadow: refs.get(shadowRef),
     user,
     ref,

@@ -45,32 +45,23 @@ export async function examineWritten(
     const inSandbox = plan.writes.flatMap(({ path }) =>
       path.startsWith('sandbox/') ? [path.slice('sandbox/'.length)] : [],
     );
-    const checkout = { worktree: record.sandbox, commonDir: repository.commonDir };
-    const converted = await listConverted(
-      inDirectory(repository.git, record.sandbox),
-      checkout,
-      inSandbox,
-      config,
-    );
+    const git = inDirectory(repository.git, record.sandbox);
+    const converted = await listConverted(git, repository.commonDir, inSandbox, config);
     return {
       statOf: files.statOf(converted),
-      seed: (commit) => seed(repository, record, { plan, files, commit }),
+      seed: (commit) => seed(repository, record, plan, files, commit),
     };
   } catch {
     return { statOf: () => undefined, seed: async () => undefined };
   }
 }
 
-interface Seeded {
-  readonly plan: CheckoutPlan;
-  readonly files: WrittenFiles;
-  readonly commit: string;
-}
-
 async function seed(
   repository: Repository,
   record: SessionRecord,
-  { plan, files, commit }: Seeded,
+  plan: CheckoutPlan,
+  files: WrittenFiles,
+  commit: string,
 ): Promise<void> {
   if (plan.blocked.length > 0) return; // the snapshot has files that are not on disk
   const folder = sessionFolder(record);

@@ -16,7 +16,12 @@ const WIDTH = 5;
 const BORDER = -1;
 const EMPTY = 4;
 
-type CachedDirectoriesData = Pick<CachedDirectories, 'paths' | 'data' | 'excluded' | 'encoded' | 'ignore'>;
+const NO_NUMBERS = new Float64Array();
+
+export type CachedDirectoriesData = Pick<
+  CachedDirectories,
+  'paths' | 'data' | 'excluded' | 'encoded' | 'ignore'
+>;
 
 export class CachedDirectories {
   readonly paths: readonly string[];
@@ -30,7 +35,13 @@ export class CachedDirectories {
   private rows: ReadonlyMap<string, number> | undefined;
   private children: ReadonlyMap<string, readonly string[]> | undefined;
 
-  constructor({ paths, data, excluded, encoded, ignore }: CachedDirectoriesData) {
+  constructor({
+    paths = [],
+    data = NO_NUMBERS,
+    excluded = [],
+    encoded = [],
+    ignore = '',
+  }: Partial<CachedDirectoriesData>) {
     this.paths = paths;
     this.data = data;
     this.excluded = excluded;

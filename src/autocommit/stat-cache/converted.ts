@@ -12,20 +12,13 @@ const ATTRIBUTES = ['eol', 'ident', 'filter', 'working-tree-encoding'];
 /** Matches every attributes file that sets one of them, or defines a macro that may. */
 const SUSPECT = /eol=crlf|ident|filter|working-tree-encoding|\[attr\]/;
 
-interface Checkout {
-  /** Absolute. */
-  readonly worktree: string;
-  /** Absolute. */
-  readonly commonDir: string;
-}
-
 /**
  * `paths` are relative to the worktree that git runs in; `known` is the configuration of that worktree, if the caller
  * has read it. 'all' if the configuration alone converts files.
  */
 export async function listConverted(
   git: Git,
-  checkout: Checkout,
+  commonDir: string,
   paths: readonly string[],
   known?: GitConfig,
 ): Promise<ReadonlySet<string> | 'all'> {
@@ -34,17 +27,12 @@ export async function listConverted(
   if (/^(true|yes|on|1|input)$/i.test(config.get('core.autocrlf')?.at(-1) ?? '') || config.has('core.eol'))
     return 'all';
   const isSuspect = (path: string) => existsSync(path) && SUSPECT.test(readFileSync(path, 'latin1'));
-  if (!attributeFiles(git, checkout, paths, config).some(isSuspect)) return new Set();
+  if (!attributeFiles(git, commonDir, paths, config).some(isSuspect)) return new Set();
   return checkAttributes(git, paths);
 }
 
 /** Every file that git reads attributes from. */
-function attributeFiles(
-  git: Git,
-  { worktree, commonDir }: Checkout,
-  paths: readonly string[],
-  config: GitConfig,
-): string[] {
+function attributeFiles(git: Git, commonDir: string, paths: readonly string[], config: GitConfig): string[] {
   const own = paths.filter((path) => path === '.gitattributes' || path.endsWith('/.gitattributes'));
   const home = git.env['HOME'] ?? homedir();
   const user = config
@@ -52,7 +40,7 @@ function attributeFiles(
     ?.at(-1)
     ?.replace(/^~(?=\/)/, home);
   return [
-    ...own.map((path) => join(worktree, Buffer.from(path, 'latin1').toString())),
+    ...own.map((path) => join(git.cwd, Buffer.from(path, 'latin1').toString())),
     join(commonDir, 'info', 'attributes'),
     user ?? join(git.env['XDG_CONFIG_HOME'] || join(home, '.config'), 'git', 'attributes'),
     '/etc/gitattributes',

@@ -76,9 +76,7 @@ export class RefreshThreads {
   }
 }
 
-const NO_DIRECTORIES = new CachedDirectories({
-  ...{ paths: [], data: new Float64Array(), excluded: [], encoded: [], ignore: '' },
-});
+const NO_DIRECTORIES = new CachedDirectories({});
 
 /** If it fails later, entries that it took are not marked as up to date, and the walk examines them. */
 function startWorker(): Worker {

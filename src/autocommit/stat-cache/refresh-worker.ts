@@ -27,7 +27,6 @@ parentPort?.once('message', ({ thread, shared, control: bytes, ...share }: Refre
     const directories = new CachedDirectories({
       paths: share.directoryPaths,
       data: directoryNumbers(shared),
-      ...{ excluded: [], encoded: [], ignore: '' },
     });
     if (control.enter(thread))
       refreshBatches({ ...share, files, directories, takeBatch: () => control.takeBatch() });

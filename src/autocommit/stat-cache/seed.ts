@@ -52,8 +52,7 @@ export async function seedStatCache(git: Git, seed: Seed): Promise<void> {
   const { entries, split } = parseIndex(bytes, commit.length / 2);
   if (split || entries.some(({ stage, mode }) => stage > 0 || mode === IN_INDEX.directory)) return;
   const paths = entries.map(({ path }) => path);
-  const checkout = { worktree: sandbox, commonDir };
-  const converted = await listConverted(inDirectory(git, sandbox), checkout, paths, config);
+  const converted = await listConverted(inDirectory(git, sandbox), commonDir, paths, config);
   if (converted === 'all') return;
 
   const { files, unstorable } = seedFiles(bytes, entries, {

@@ -11,7 +11,7 @@ import { endianness } from 'node:os';
 import { crc32 } from 'node:zlib';
 import { type PreparedFile, prepareFile } from '../../disk/atomic-file.ts';
 import { errorCode } from '../../errors.ts';
-import { CachedDirectories } from './cached-directories.ts';
+import { CachedDirectories, type CachedDirectoriesData } from './cached-directories.ts';
 import { CachedFiles, directoryNumbers, fileColumns, type SharedColumns } from './cached-files.ts';
 
 /** The sandbox's index file at that scan (staged-index.ts). */
@@ -37,24 +37,15 @@ export interface StatCache {
   readonly shared?: SharedColumns;
 }
 
-/** The line of JSON. The keys belong to the format. */
-interface Head {
-  format: string;
-  count: number;
-  commit: string;
-  clock: number;
-  index: CachedIndex;
-  folders: readonly string[];
-  places?: {
-    paths: readonly string[];
-    others: readonly string[];
-    encoded: readonly string[];
-    ignore: string;
-  };
-  foreign?: readonly string[];
+/** The line of JSON. */
+interface Head extends Pick<StatCache, 'commit' | 'clock' | 'index' | 'unstorable'> {
+  readonly format: string;
+  readonly count: number;
+  readonly folders: readonly string[];
+  readonly directories?: Omit<CachedDirectoriesData, 'data'> | undefined;
 }
 
-const FORMAT = `agt-scan-7-${endianness()}`;
+const FORMAT = `agt-scan-8-${endianness()}`;
 const CRC_LENGTH = 4;
 const NEWLINE = 0x0a;
 
@@ -77,19 +68,15 @@ export function prepareStatCache(path: string, cache: StatCache): PreparedFile {
 
 /** Padded, so that the columns after it are aligned. */
 function headLine({ commit, clock, index, files, directories, unstorable }: StatCache): Buffer {
-  const head: Head = {
+  const { paths, excluded, encoded, ignore } = directories ?? {};
+  const head = {
     ...{ format: FORMAT, count: files.length, commit, clock, index, folders: files.columns.directories },
-    ...(directories === undefined ? {} : { places: placesOf(directories) }),
-    ...(unstorable === undefined ? {} : { foreign: unstorable }),
+    ...{ unstorable, directories: directories && { paths, excluded, encoded, ignore } },
   };
   const line = Buffer.from(JSON.stringify(head));
   const padding = Buffer.alloc(8 - (line.length % 8), ' ');
   padding[padding.length - 1] = NEWLINE;
   return Buffer.concat([line, padding]);
-}
-
-function placesOf({ paths, excluded, encoded, ignore }: CachedDirectories): NonNullable<Head['places']> {
-  return { paths, others: excluded, encoded, ignore };
 }
 
 /** Undefined if there is none. @throws Error with the reason if it cannot be used. */
@@ -103,19 +90,19 @@ export function readStatCache(path: string): StatCache | undefined {
   const lineEnd = body.indexOf(NEWLINE);
   const head = JSON.parse(body.toString('utf8', 0, lineEnd)) as Head;
   if (head.format !== FORMAT) throw new Error('it is of another format');
-  const { commit, clock, index, places, foreign } = head;
+  const { commit, clock, index, directories: listed, unstorable } = head;
   const shared: SharedColumns = {
     bytes,
     start: lineEnd + 1,
     fileCount: head.count,
-    directoryCount: places?.paths.length ?? 0,
+    directoryCount: listed?.paths.length ?? 0,
     oidLength: commit.length / 2,
     end: body.length,
   };
   const files = new CachedFiles(fileColumns(shared, head.folders));
   const data = directoryNumbers(shared);
-  const directories = places && new CachedDirectories({ ...places, excluded: places.others, data });
-  return { commit, clock, index, files, directories, unstorable: foreign, shared };
+  const directories = listed && new CachedDirectories({ ...listed, data });
+  return { commit, clock, index, files, directories, unstorable, shared };
 }
 
 function readShared(path: string): SharedArrayBuffer | undefined {

@@ -16,21 +16,13 @@ import { type SessionRecord, sessionFolder, snapshotRefs } from '../../session/r
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { examineWritten } from '../written-folder.ts';
-
-interface FolderForkRequest {
-  readonly id: string | undefined;
-  /** Names a snapshot of the folder; undefined for the folder as it is now. */
-  readonly snapshot: string | undefined;
-  readonly now: Date;
-  /** A value of fs.snapshots; undefined for git. */
-  readonly snapshots?: string | undefined;
-}
+import type { ForkRequest } from './fork.ts';
 
 /** `user` is the repository of the folder. */
 export async function forkFolder(
   user: Repository,
   { repository: store, record: source }: AttachedSession,
-  { id: given, snapshot: spec, now, snapshots }: FolderForkRequest,
+  { id: given, snapshot: spec, now, snapshots }: Pick<ForkRequest, 'id' | 'snapshot' | 'now' | 'snapshots'>,
 ): Promise<{ readonly record: SessionRecord; readonly warnings: readonly string[] }> {
   const id = given === undefined ? generateId(now) : checkId(given);
   await undoUnfinishedCreation(user, id);

@@ -31,7 +31,7 @@ import { type ForkOrigin, readForkOrigin } from './fork-origin.ts';
 /** Here two names of one file are so in a clone as well. */
 const SHARES_FILES = new Set(['btrfs', 'zfs']);
 
-interface ForkRequest {
+export interface ForkRequest {
   readonly id: string | undefined;
   /** Names a snapshot of the source; undefined for the source as it is now. */
   readonly snapshot: string | undefined;
@@ -44,17 +44,12 @@ interface ForkRequest {
   readonly standsAt?: string | undefined;
 }
 
-interface ForkResult {
-  readonly records: SessionRecord[];
-  readonly warnings: string[];
-}
-
 /** @throws AgtError. If some forks were created before one failed, a hint names them. */
 export async function forkSession(
   repository: Repository,
   source: SessionRecord,
   request: ForkRequest,
-): Promise<ForkResult> {
+): Promise<{ readonly records: SessionRecord[]; readonly warnings: string[] }> {
   const ids = forkIds(request);
   for (const id of ids) {
     refuseFromNamespace(repository, id);

@@ -6,7 +6,7 @@
  */
 import { differingGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { AgtError } from '../../errors.ts';
-import { type AllPrefixes, isWorkRef } from '../../filter/agent-refs.ts';
+import { isWorkRef } from '../../filter/agent-refs.ts';
 import { shownId } from '../../folders/store.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -74,8 +74,11 @@ export async function replayHistory(
     if (snapshot.unfinished !== undefined) continue;
     const target = targetOf(snapshot, steps, current);
     const step = steps[current];
+    const before = oldestFirst[i - 1];
+    // After an unfinished restore, every snapshot is a step: it holds what the restore left.
+    const isComparable = before !== undefined && before.unfinished === undefined;
     if (target >= 0) current = target;
-    else if (step !== undefined && (await changedNothing(oldestFirst[i - 1], snapshot, isSame))) {
+    else if (step !== undefined && isComparable && (await isSame(before, snapshot))) {
       step.commits.push(snapshot.commit);
       if (snapshot.label !== undefined) step.snapshot = snapshot;
       step.prompt = promptIn(snapshot) ?? step.prompt;
@@ -87,15 +90,6 @@ export async function replayHistory(
     }
   }
   return { steps, current, isBetween: history[0]?.unfinished !== undefined, isSame };
-}
-
-/** After an unfinished restore, every snapshot is a step: it holds what the restore left. */
-async function changedNothing(
-  before: Snapshot | undefined,
-  snapshot: Snapshot,
-  isSame: UndoHistory['isSame'],
-): Promise<boolean> {
-  return before !== undefined && before.unfinished === undefined && isSame(before, snapshot);
 }
 
 /** Where undo and redo have come to. */
@@ -226,10 +220,13 @@ async function hasSameMetadata(repository: Repository, a: Snapshot, b: Snapshot)
     readSnapshotMetadata(git, a.commit),
     readSnapshotMetadata(git, b.commit),
   ]);
+  // A fork begins with snapshots of its source, which was on a work branch of its own.
+  const refOf = ({ head, session }: SnapshotManifest) =>
+    isWorkRef(prefixes, session, head.ref) ? '' : head.ref;
   const withoutNames = ({ manifest }: SnapshotMetadata) =>
     serializeManifest({
       ...manifest,
-      head: { ...manifest.head, ref: isOnWorkBranch(prefixes, manifest) ? '' : manifest.head.ref },
+      head: { ...manifest.head, ref: refOf(manifest) },
       git_dir_digest: '',
       skipped: [],
       ignored: [],
@@ -249,16 +246,11 @@ async function hasSameGitDirFiles(
   const [first, second] = [one.manifest, other.manifest];
   if (first.git_dir_digest === second.git_dir_digest) return true;
   if (first.session === second.session) return false;
-  const [workBranch, snapshotWorkBranch] = [first, second].map(({ session }) =>
-    workBranchOf(repository, session),
-  ) as [string, string];
-  const branches = { workBranch, snapshotWorkBranch };
+  const branches = {
+    workBranch: workBranchOf(repository, first.session),
+    snapshotWorkBranch: workBranchOf(repository, second.session),
+  };
   return (await differingGitDirFiles(repository.git, one, other, branches)).length === 0;
-}
-
-/** A fork begins with snapshots of its source, which was on a work branch of its own. */
-function isOnWorkBranch(prefixes: AllPrefixes, { head, session }: SnapshotManifest): boolean {
-  return isWorkRef(prefixes, session, head.ref);
 }
 
 /**

@@ -64,26 +64,18 @@ async function differingPaths(
   scope: readonly string[],
 ): Promise<string[]> {
   const plan = await prepareCheckout(git, after, wanted, scope);
+  const present = new Set(after.emptyDirectories);
   return [
     ...plan.blocked,
     ...plan.deletions,
     ...plan.writes.map(({ path }) => path),
     ...plan.modes.keys(),
-    ...missingDirectories(after, wanted, scope),
+    ...wanted.emptyDirectories.filter((path) => isUnder(path, scope) && !present.has(path)),
   ];
 }
 
 function ignoredPaths({ manifest }: SnapshotMetadata): string[] {
   return manifest.skipped.filter(({ reason }) => reason === IGNORED).map(({ path }) => pathFromJson(path));
-}
-
-function missingDirectories(
-  after: SnapshotMetadata,
-  wanted: SnapshotMetadata,
-  scope: readonly string[],
-): string[] {
-  const present = new Set(after.emptyDirectories);
-  return wanted.emptyDirectories.filter((path) => isUnder(path, scope) && !present.has(path));
 }
 
 function hasSameHead(
