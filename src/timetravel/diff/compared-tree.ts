@@ -111,7 +111,10 @@ function editor({ git, dir }: ScratchObjects): Git {
   return withIndex(git, join(dir, 'index'));
 }
 
-/** For a comparison in the sandbox, where the `.gitattributes` and `.gitignore` files apply. In an attached folder without a repository, and for a damaged HEAD, git gets the common directory. */
+/**
+ * For a comparison in the sandbox, where the `.gitattributes` and `.gitignore` files apply. In an attached folder without
+ * a repository, and for a damaged HEAD, git gets the common directory.
+ */
 export function gitInSandbox(git: Git, { commonDir }: Repository, record: SessionRecord): Git {
   const inSandbox = inDirectory(git, record.sandbox);
   const gitDir = gitDirOf(record.sandbox);
