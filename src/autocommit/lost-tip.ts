@@ -1,6 +1,6 @@
 /** Puts agt's own ref to the last snapshot right: if somebody deleted it, and if it is behind the shadow branch. */
 import { readCommits } from '../git/objects/commits.ts';
-import { type Git, gitText, isAncestor, resolveObject } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitText, isAncestor, resolveObject } from '../git/run/git.ts';
 import { parseSnapshot } from '../snapshot/history.ts';
 import { loadStatCache } from './last-snapshot.ts';
 import type { CaptureTarget } from './request.ts';
