@@ -1,8 +1,9 @@
 /** The commands to kill, and what the same command has to bring about when it is run again. */
-import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Facts, readRefs } from './facts.ts';
 import type { KillPlace } from './kill-place.ts';
+import { gitDirectory } from './life.ts';
 import { AGT, GIT_MODE, ok, REAL_GIT } from './programs.ts';
 
 export interface KillScene {
@@ -17,6 +18,8 @@ export interface KillScene {
   readonly creates?: true;
   /** Whether the killed command had done its work, so that the second run may do it once more. */
   readonly wasDone?: (place: KillPlace) => boolean;
+  /** The person's part in the second run. */
+  readonly beforeAgain?: (place: KillPlace) => void;
   /** Throws unless the second run did its work. */
   readonly check: (place: KillPlace, wasDone: boolean) => void;
 }
@@ -123,6 +126,8 @@ export const KILL_SCENES: readonly KillScene[] = [
     name: 'git reset --hard',
     command: () => [GIT_MODE, 'reset', '-q', '--hard'],
     cwd: (place) => place.sandbox,
+    // A git that is killed leaves its lock, and asks the person to remove it.
+    beforeAgain: ({ sandbox }) => rmSync(join(gitDirectory(sandbox), 'index.lock'), { force: true }),
     check: isStored,
   },
   {

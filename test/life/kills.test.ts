@@ -95,6 +95,7 @@ async function runAgain(
 ): Promise<string | undefined> {
   try {
     const wasDone = scene.wasDone?.(place) === true;
+    scene.beforeAgain?.(place);
     const { exitCode, stderr } = await attempt(place, scene);
     if (exitCode !== 0 && !isDone(scene, stderr)) return `exit code ${exitCode}: ${stderr}`;
     if (stderr.includes('warning: agt:')) return stderr;
