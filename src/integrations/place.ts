@@ -6,7 +6,7 @@ import { type FolderAccess, folderId, storeName } from '../folders/store.ts';
 import { agtDirectory, folderStore, slowCaptureFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { failAgent, markFailed } from '../running/mark-failed.ts';
-import type { SessionRecord } from '../session/record.ts';
+import { readRecord, type SessionRecord } from '../session/record.ts';
 import { isBusy } from '../session/retry.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { captureFolder } from '../triggers/capture-folder.ts';
@@ -37,6 +37,8 @@ export function sessionPlace(user: Repository, record: SessionRecord): Place {
       try {
         await unlessBusy(() => autocommit(user, record, options));
       } catch (error) {
+        const now = readRecord(user, record.session_id);
+        if (now === undefined || !isCapturedByItself(now)) return; // somebody has ended it meanwhile
         await markFailed(user, record, error, options.now);
         throw error;
       }

@@ -78,7 +78,6 @@ export function describeAgent(spec: AgentSpec, tools: AgentTools): void {
       expect(turn).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/all is done\s*$/) });
       expect(agent.failures()).toBe('');
       expect(existsSync(`${evil}.was-here`)).toBe(false);
-      rmSync(join(folder, '.env'));
     }
     const log = agent.log(sandbox).filter(({ tool }) => tool !== null);
     expect(log.length).toBeGreaterThan(0);

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { ownerText } from '../../src/disk/lock-owner.ts';
 import { makeSession } from '../harness/session.ts';
 import { AGT, agtOk, write } from '../harness/world.ts';
-import { catches, failures, hook, log, SIGHUP, silent, stateDir, until } from './hooks.ts';
+import { catches, failures, hook, log, metadata, SIGHUP, silent, stateDir, until } from './hooks.ts';
 
 test('an agent ends a hook that takes too long: the snapshot comes all the same, and the log has the reason', async () => {
   const session = makeSession();
@@ -35,6 +35,21 @@ test('an agent ends a hook that takes too long: the snapshot comes all the same,
   expect(failures()).toMatchObject([
     { event: 'PostToolUse', reason: expect.stringMatching(/^the agent ended agt before/) },
   ]);
+});
+
+test('a session that somebody ends while a hook waits for it is no failure of the hook', async () => {
+  const session = makeSession();
+  const lock = join(session.repository, '.git/agt/locks/s1');
+  write(lock, ownerText());
+  const child = spawn(AGT, ['hook', 'claude-code'], { stdio: ['pipe', 'ignore', 'ignore'] });
+  child.stdin.end(JSON.stringify({ hook_event_name: 'Stop', cwd: session.sandbox }));
+  await until(() => catches(child.pid ?? 0, SIGHUP));
+  const ended = new Promise((resolve) => child.on('exit', resolve));
+  const rejected = JSON.stringify({ ...metadata(session), state: 'rejected' });
+  write(join(session.repository, '.git/agt/sessions/s1.json'), rejected);
+  rmSync(lock);
+  expect(await ended).toBe(0);
+  expect(failures()).toEqual([]);
 });
 
 test('a hook that its agent kills is known until the next snapshot is complete', async () => {
