@@ -7,6 +7,7 @@ import { globSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
+import { filesRotate } from './long-files.ts';
 import { isQuick } from './quick.ts';
 import { noteStarts, printStarts } from './starts.ts';
 import { isDeep, today } from './today.ts';
@@ -20,7 +21,7 @@ export default function setup(): () => void {
   console.log(
     isDeep
       ? 'all cases of the long tests'
-      : `a seventh of the cases of the long tests; the same again: AGT_TEST_DAY=${today()}`,
+      : `a seventh of the ${filesRotate ? 'long files and of the ' : ''}cases of the long tests; the same again: AGT_TEST_DAY=${today()}`,
   );
   const home = join(tmpdir(), `agt-test-${process.pid}`);
   process.env['AGT_TEST_ROOT'] = home;

@@ -3,7 +3,7 @@
  * --deep), a run does what the default runs of seven days do.
  */
 
-const DAYS = 7;
+export const DAYS = 7;
 
 export const isDeep = (process.env['AGT_TEST_DEEP'] ?? '') !== '';
 
