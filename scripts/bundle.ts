@@ -41,7 +41,7 @@ const stringWidthWhenNeeded: Plugin = {
  * with the first call.
  */
 const LOADED_WHEN_NEEDED =
-  /^node:(child_process|crypto|zlib|readline|readline\/promises|timers\/promises|tty|util|worker_threads)$/;
+  /^node:(child_process|crypto|zlib|readline|readline\/promises|timers\/promises|tty|util)$/;
 
 /**
  * One module for each builtin. esbuild would copy the builtin's hundred exports for every file that imports it, which
@@ -78,20 +78,6 @@ function loadedAtOnce(builtin: string): string {
   return `export const { ${names.join(', ')} } = require('${builtin}');`;
 }
 
-/** The source of a thread. agt mode starts it from a string, because the packed executable has no file to start. */
-const worker = await build({
-  absWorkingDir: root,
-  entryPoints: ['src/autocommit/stat-cache/refresh-worker.ts'],
-  bundle: true,
-  write: false,
-  platform: 'node',
-  format: 'cjs',
-  target: 'node22.15',
-  minifySyntax: true,
-  minifyWhitespace: true,
-  logLevel: 'warning',
-});
-
 for (const [entry, outfile] of [
   ['src/main.ts', `${outdir}/main.cjs`],
   ['src/agtmode/frequent.ts', `${outdir}/frequent.cjs`],
@@ -117,7 +103,6 @@ for (const [entry, outfile] of [
     define: {
       AGT_VERSION: JSON.stringify(version),
       AGT_FAILURE_POINTS: String(failurePoints),
-      AGT_REFRESH_WORKER: JSON.stringify(worker.outputFiles[0]?.text),
       AGT_PI_EXTENSION: JSON.stringify(readFileSync(join(root, 'extensions/pi/agt.ts'), 'utf8')),
       'import.meta.url': '__bundleUrl',
       'import.meta.dirname': '__dirname',

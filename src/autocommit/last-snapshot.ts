@@ -1,5 +1,4 @@
 /** The last snapshot: its files, its manifest, and the stat cache if it can be used. */
-import { statSync } from 'node:fs';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { treeMode } from '../git/modes.ts';
 import { readObject } from '../git/objects/object-reader.ts';
@@ -85,11 +84,6 @@ export function loadStatCache({ agtDir, sessionId }: CaptureTarget): LoadedCache
   } catch (error) {
     return { cache: undefined, problem: (error as Error).message };
   }
-}
-
-/** In bytes. */
-export function statCacheSize({ agtDir, sessionId }: CaptureTarget): number {
-  return statSync(statCacheFile(agtDir, sessionId), { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Empty if the snapshot has none. */

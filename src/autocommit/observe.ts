@@ -10,13 +10,7 @@ import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readIgnoreFile } from '../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../snapshot/manifest.ts';
 import { buildManifest } from './build-manifest.ts';
-import {
-  type LastSnapshot,
-  type LoadedCache,
-  loadStatCache,
-  readLastSnapshot,
-  statCacheSize,
-} from './last-snapshot.ts';
+import { type LastSnapshot, type LoadedCache, loadStatCache, readLastSnapshot } from './last-snapshot.ts';
 import type { ObjectStream } from './object-stream.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
 import { type ScanResult, scan } from './scan/scan.ts';
@@ -25,7 +19,7 @@ import { Source } from './source.ts';
 import { NO_INDEX, readStagedIndex, type StagedIndex } from './staged-index.ts';
 import { directoryForGit, type RefsAtStart, readRefsAtStart, readRefsOfAttached } from './starting-refs.ts';
 import { directoryTimesAreReliable } from './stat-cache/cached-directories.ts';
-import { RefreshThreads } from './stat-cache/refresh-in-threads.ts';
+import { refresh } from './stat-cache/refresh.ts';
 
 export interface Observation {
   readonly refs: RefsAtStart;
@@ -72,7 +66,6 @@ async function observe(
   options: CaptureOptions,
   { objects, freezes }: How,
 ): Promise<Observation> {
-  const threads = new RefreshThreads(statCacheSize(target));
   const topFolders = options.siblings ?? TOP_FOLDERS;
   // Before everything that can change.
   const liveClock = readFileClock(target.folder) - clockSlack(target);
@@ -84,9 +77,9 @@ async function observe(
   const loaded = loadStatCache(target);
   const ignoredRead = options.withIgnored ? undefined : ignoredFiles(target, options, loaded);
   for (const read of [refsRead, ignoredRead]) read?.catch(() => undefined); // reported below, unless something else fails before
-  const refresh = () =>
-    loaded.cache && threads.refresh(target.folder, loaded.cache, topFolders, attached && target.checkout);
-  const before = freezes === 'now' ? undefined : refresh();
+  const look = () =>
+    loaded.cache && refresh(target.folder, loaded.cache, topFolders, attached && target.checkout);
+  const before = freezes === 'now' ? undefined : look();
   const refs = await refsRead;
 
   const last = await readLastSnapshot(git, target, refs, loaded);
@@ -97,8 +90,7 @@ async function observe(
       : NO_INDEX;
   const frozen = freezes === 'now' ? await target.freeze?.() : undefined;
   // An entry that is still as it was is so in the frozen folder, too.
-  const upToDate = freezes === 'now' ? refresh() : before;
-  if (upToDate === undefined) threads.stop();
+  const upToDate = freezes === 'now' ? look() : before;
   const mapped = mappedFiles(target);
   const source = new Source(target.folder, frozen, linkedSandbox(target));
   const ignore = readIgnoreFile(frozen?.folder ?? target.folder);

@@ -6,7 +6,7 @@ import type { LastSnapshot } from '../../src/autocommit/last-snapshot.ts';
 import { type ScanResult, scan } from '../../src/autocommit/scan/scan.ts';
 import type { ScanOptions } from '../../src/autocommit/scan/scan-options.ts';
 import { Source } from '../../src/autocommit/source.ts';
-import { RefreshThreads } from '../../src/autocommit/stat-cache/refresh-in-threads.ts';
+import { refresh } from '../../src/autocommit/stat-cache/refresh.ts';
 import type { StatCache } from '../../src/autocommit/stat-cache/stat-cache.ts';
 import { readFileClock } from '../../src/disk/file-clock.ts';
 import { TOP_FOLDERS } from '../../src/snapshot/folders.ts';
@@ -30,7 +30,7 @@ export class ScannedFolder {
     const { cache, folder } = this;
     const clock = readFileClock(folder);
     const topFolders = options.topFolders ?? TOP_FOLDERS;
-    const upToDate = cache && new RefreshThreads(0).refresh(folder, cache, topFolders);
+    const upToDate = cache && refresh(folder, cache, topFolders);
     const result = await this.run({ refreshed: cache && upToDate && { cache, upToDate }, ...options });
     if (take) this.take(result, clock);
     return result;

@@ -9,8 +9,8 @@ import { fileSystemType } from '../../disk/mounts.ts';
 import { parentPath } from '../../disk/path-bytes.ts';
 import type { StatData } from './cached-files.ts';
 
-/** Numbers per directory: mtimeMs, ctimeMs, ino, mode, and 1 if it is empty. As many as a file has, by chance. */
-const WIDTH = 5;
+/** Numbers per directory: mtimeMs, ctimeMs, ino, mode, and 1 if it is empty. */
+export const DIRECTORY_WIDTH = 5;
 
 /** In place of the inode number of a directory that is of another file system. */
 const BORDER = -1;
@@ -62,21 +62,21 @@ export class CachedDirectories {
   }
 
   mode(row: number): number {
-    return this.data[row * WIDTH + 3] as number;
+    return this.data[row * DIRECTORY_WIDTH + 3] as number;
   }
 
   isEmpty(row: number): boolean {
-    return this.data[row * WIDTH + EMPTY] === 1;
+    return this.data[row * DIRECTORY_WIDTH + EMPTY] === 1;
   }
 
   /** Whether the cache has no times for it, so that every scan must list it. */
   mustList(row: number): boolean {
-    return Number.isNaN(this.data[row * WIDTH]);
+    return Number.isNaN(this.data[row * DIRECTORY_WIDTH]);
   }
 
   /** Whether the directory is of another file system than the folder. */
   isBorder(row: number): boolean {
-    return this.data[row * WIDTH + 2] === BORDER;
+    return this.data[row * DIRECTORY_WIDTH + 2] === BORDER;
   }
 
   /** Whether the cache has times for all. */
@@ -86,7 +86,7 @@ export class CachedDirectories {
 
   /** Whether the directory has the same stat data as when it was cached, and both times are before `clock`. */
   isSame(row: number, { mtimeMs, ctimeMs, ino, mode }: StatData, clock: number): boolean {
-    const offset = row * WIDTH;
+    const offset = row * DIRECTORY_WIDTH;
     return (
       this.data[offset] === mtimeMs &&
       this.data[offset + 1] === ctimeMs &&
@@ -133,7 +133,8 @@ export class CachedDirectoriesBuilder {
 
   copy({ paths, data }: CachedDirectories, row: number): void {
     this.paths.push(paths[row] as string);
-    for (let i = row * WIDTH; i < (row + 1) * WIDTH; i++) this.numbers.push(data[i] as number);
+    for (let i = row * DIRECTORY_WIDTH; i < (row + 1) * DIRECTORY_WIDTH; i++)
+      this.numbers.push(data[i] as number);
   }
 
   build(excluded: readonly string[], encoded: readonly string[], ignore: string): CachedDirectories {

@@ -6,13 +6,13 @@
  * On disk: one line of JSON, padded with blanks to a multiple of eight bytes, then the columns in the machine's byte
  * order, then a CRC-32 of all that. The CRC is there to detect damage quickly.
  */
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 import { crc32 } from 'node:zlib';
 import { type PreparedFile, prepareFile } from '../../disk/atomic-file.ts';
+import { readRegularFile } from '../../disk/read-file.ts';
 import { errorCode } from '../../errors.ts';
-import { CachedDirectories, type CachedDirectoriesData } from './cached-directories.ts';
-import { CachedFiles, directoryNumbers, fileColumns, type SharedColumns } from './cached-files.ts';
+import { CachedDirectories, type CachedDirectoriesData, DIRECTORY_WIDTH } from './cached-directories.ts';
+import { CachedFiles, WIDTH } from './cached-files.ts';
 
 /** The sandbox's index file at that scan (staged-index.ts). */
 interface CachedIndex {
@@ -33,8 +33,6 @@ export interface StatCache {
   readonly directories?: CachedDirectories | undefined;
   /** In the cache of a start commit: paths of its tree, under `sandbox/`, that a shadow commit cannot hold. */
   readonly unstorable?: readonly string[] | undefined;
-  /** Only in a cache that was read from disk. */
-  readonly shared?: SharedColumns;
 }
 
 /** The line of JSON. */
@@ -81,48 +79,45 @@ function headLine({ commit, clock, index, files, directories, unstorable }: Stat
 
 /** Undefined if there is none. @throws Error with the reason if it cannot be used. */
 export function readStatCache(path: string): StatCache | undefined {
-  const bytes = readShared(path);
+  const bytes = readAligned(path);
   if (bytes === undefined) return undefined;
-  const all = Buffer.from(bytes);
-  if (all.length < CRC_LENGTH) throw new Error('it is damaged');
-  const body = all.subarray(0, all.length - CRC_LENGTH);
-  if (crc32(body) !== all.readUInt32BE(body.length)) throw new Error('it is damaged');
+  if (bytes.length < CRC_LENGTH) throw new Error('it is damaged');
+  const body = bytes.subarray(0, bytes.length - CRC_LENGTH);
+  if (crc32(body) !== bytes.readUInt32BE(body.length)) throw new Error('it is damaged');
   const lineEnd = body.indexOf(NEWLINE);
   const head = JSON.parse(body.toString('utf8', 0, lineEnd)) as Head;
   if (head.format !== FORMAT) throw new Error('it is of another format');
-  const { commit, clock, index, directories: listed, unstorable } = head;
-  const shared: SharedColumns = {
-    bytes,
-    start: lineEnd + 1,
-    fileCount: head.count,
-    directoryCount: listed?.paths.length ?? 0,
-    oidLength: commit.length / 2,
-    end: body.length,
+  const { commit, clock, index, directories: listed, unstorable, count, folders } = head;
+  let end = lineEnd + 1;
+  const column = (length: number) => {
+    end += length;
+    return body.subarray(end - length, end);
   };
-  const files = new CachedFiles(fileColumns(shared, head.folders));
-  const data = directoryNumbers(shared);
-  const directories = listed && new CachedDirectories({ ...listed, data });
-  return { commit, clock, index, files, directories, unstorable, shared };
+  const floats = (length: number) => {
+    const { buffer, byteOffset } = column(8 * length);
+    return new Float64Array(buffer, byteOffset, length);
+  };
+  const integers = (length: number) => {
+    const { buffer, byteOffset } = column(4 * length);
+    return new Uint32Array(buffer, byteOffset, length);
+  };
+  const data = floats(count * WIDTH);
+  const ofDirectories = floats((listed?.paths.length ?? 0) * DIRECTORY_WIDTH);
+  const [directoryOf, nameEnds] = [integers(count), integers(count)];
+  const oids = column((count * commit.length) / 2);
+  const names = body.subarray(end);
+  const files = new CachedFiles({ data, directoryOf, nameEnds, oids, names, directories: folders });
+  const directories = listed && new CachedDirectories({ ...listed, data: ofDirectories });
+  return { commit, clock, index, files, directories, unstorable };
 }
 
-function readShared(path: string): SharedArrayBuffer | undefined {
-  let fd: number;
+/** In memory whose address is a multiple of eight, as the columns need it. */
+function readAligned(path: string): Buffer | undefined {
   try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const bytes = readRegularFile(path);
+    return bytes.byteOffset % 8 === 0 ? bytes : Buffer.from(Uint8Array.from(bytes).buffer);
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
-  }
-  try {
-    const bytes = new SharedArrayBuffer(fstatSync(fd).size);
-    const view = new Uint8Array(bytes);
-    for (let offset = 0; offset < view.length; ) {
-      const read = readSync(fd, view, offset, view.length - offset, offset);
-      if (read === 0) throw new Error('it is damaged');
-      offset += read;
-    }
-    return bytes;
-  } finally {
-    closeSync(fd);
   }
 }

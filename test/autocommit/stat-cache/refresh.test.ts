@@ -1,13 +1,9 @@
-/** A refresh marks the entries of a stat cache that are up to date, alone or with other threads. */
+/** A refresh marks the entries of a stat cache that are up to date. */
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { RefreshThreads } from '../../../src/autocommit/stat-cache/refresh-in-threads.ts';
-import {
-  readStatCache,
-  type StatCache,
-  writeStatCache,
-} from '../../../src/autocommit/stat-cache/stat-cache.ts';
+import { refresh } from '../../../src/autocommit/stat-cache/refresh.ts';
+import type { StatCache } from '../../../src/autocommit/stat-cache/stat-cache.ts';
 import { TOP_FOLDERS } from '../../../src/snapshot/folders.ts';
 import { ScannedFolder } from '../../harness/scan.ts';
 import { write } from '../../harness/world.ts';
@@ -26,12 +22,8 @@ beforeEach(async () => {
 });
 
 /** The paths that are not marked. */
-function outdated(
-  cache = session.cache as StatCache,
-  topFolders = TOP_FOLDERS,
-  threads = new RefreshThreads(0),
-) {
-  const { files, directories } = threads.refresh(session.folder, cache, topFolders);
+function outdated(cache = session.cache as StatCache, topFolders = TOP_FOLDERS) {
+  const { files, directories } = refresh(session.folder, cache, topFolders);
   const unmarked = (paths: readonly string[], marks: Uint8Array) =>
     paths.filter((_, row) => marks[row] !== 1);
   return [
@@ -101,23 +93,4 @@ test('the current directory stays the same, even if the session folder is gone',
   rmSync(session.folder, { recursive: true });
   expect(outdated()).toHaveLength(8);
   expect(process.cwd()).toBe(before);
-});
-
-test('with threads the marks are the same', async () => {
-  for (let n = 0; n < 3000; n++) write(at(`sandbox/many/${n % 20}/f${n}`), `${n}\n`);
-  await session.tick();
-  await session.incremental();
-  const path = at('stat-cache');
-  writeStatCache(path, session.cache as StatCache);
-  const cache = readStatCache(path) as StatCache;
-  for (const n of [0, 1000, 2999]) write(at(`sandbox/many/${n % 20}/f${n}`), 'changed\n');
-  const threads = new RefreshThreads(Number.POSITIVE_INFINITY);
-  await new Promise((resolve) => setTimeout(resolve, 300)); // until they are ready
-  expect(outdated(cache, TOP_FOLDERS, threads)).toEqual(
-    ['sandbox/many/0/f0', 'sandbox/many/0/f1000', 'sandbox/many/19/f2999'].sort(),
-  );
-});
-
-test('threads that are not needed end', () => {
-  new RefreshThreads(Number.POSITIVE_INFINITY).stop();
 });
