@@ -1,4 +1,5 @@
 /** Arguments and output that the commands share that run a program in a session. */
+
 import { realpathSync, statSync } from 'node:fs';
 import { sep } from 'node:path';
 import { isIsolated, readProfile, type Variables } from '../config/profiles.ts';
@@ -15,7 +16,8 @@ import {
   withoutUpkeep,
 } from '../running/environment.ts';
 import type { SessionRecord } from '../session/record.ts';
-import { requireSandbox } from '../session/sandbox-place.ts';
+import { requireSandbox } from '../session/sandbox.ts';
+import { Session } from '../session/session.ts';
 import type { Namespace } from '../workspace/namespace.ts';
 import { flag, required, WAIT_OPTION, withValue } from './command-line/command.ts';
 import { pathspecArguments } from './command-line/pathspec-arguments.ts';
@@ -61,7 +63,7 @@ export async function requireRunnable(context: Context, record: SessionRecord): 
       hints: ['see: agt session list --all'],
     });
   }
-  requireSandbox(await context.repository(), record);
+  requireSandbox(new Session(await context.repository(), record));
 }
 
 export async function changesFor(

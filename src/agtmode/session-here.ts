@@ -1,29 +1,25 @@
 /** Finds the session of a command: one of the repository here, or the attached folder that the current directory is in. */
+
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { realPath } from '../disk/real-path.ts';
 import { AgtError, isAgtError, usageError } from '../errors.ts';
 import { whyRefused } from '../folders/refuse.ts';
-import { type AttachedSession, findAttached, folderAt, settingsFile, shownId } from '../folders/store.ts';
+import { findAttached, folderAt, settingsFile, shownId } from '../folders/store.ts';
 import type { Repository } from '../repository/repository.ts';
 import { agtInFolder, commandToList } from '../session/advised-commands.ts';
 import { namedSession, refuseMoved, sessionContaining } from '../session/find-session.ts';
 import { idProblem, type SessionId } from '../session/id.ts';
-import { readRecord, type SessionRecord } from '../session/record.ts';
+import { readRecord } from '../session/record.ts';
+import { Session } from '../session/session.ts';
 import { type Context, openContext } from './context.ts';
 import { showPath } from './output/format.ts';
-
-/** A session, and the repository that has its snapshots: that of the user, or the store of an attached folder. */
-export interface SessionHere {
-  readonly repository: Repository;
-  readonly record: SessionRecord;
-}
 
 /**
  * `given`: the id that the user names.
  * @throws AgtError if there is no such session.
  */
-export async function sessionHere(context: Context, given?: string): Promise<SessionHere> {
+export async function sessionHere(context: Context, given?: string): Promise<Session> {
   const user = await context.repositoryIfAny();
   if (given === undefined) {
     const found = await sessionIfAny(context);
@@ -52,7 +48,7 @@ export async function sessionHere(context: Context, given?: string): Promise<Ses
   if (!isKnown) await refuseFolder(context, given);
   if (user === undefined) throw noSession(given, attached?.record.checkout ?? context.cwd, attached);
   const more = attached && needsNoId(attached);
-  return { repository: user, record: namedSession(user, given, more) };
+  return new Session(user, namedSession(user, given, more));
 }
 
 /** @throws AgtError if `given` is the path of a folder. */
@@ -78,7 +74,7 @@ export async function adviceToSnapshot(context: Context, purpose: string): Promi
 }
 
 /** Outside of git repositories. */
-function noSession(given: string, folder: string, attached: AttachedSession | undefined): AgtError {
+function noSession(given: string, folder: string, attached: Session | undefined): AgtError {
   const problem = `there is no session "${given}" here: ${showPath(folder)} is in no git repository`;
   if (attached !== undefined) return new AgtError(problem, { hints: [needsNoId(attached)] });
   return new AgtError(`${problem}, and has no snapshots`, {
@@ -86,15 +82,15 @@ function noSession(given: string, folder: string, attached: AttachedSession | un
   });
 }
 
-function needsNoId({ record }: AttachedSession): string {
+function needsNoId({ record }: Session): string {
   return `the folder's own snapshots need no id: ${commandToList(record)}`;
 }
 
 /** The session that the current directory is in; undefined if it is in none. */
-export async function sessionIfAny(context: Context): Promise<SessionHere | undefined> {
+export async function sessionIfAny(context: Context): Promise<Session | undefined> {
   const repository = await context.repositoryIfAny();
   const record = repository && sessionContaining(repository, context.cwd);
-  if (repository !== undefined && record !== undefined) return { repository, record };
+  if (repository !== undefined && record !== undefined) return new Session(repository, record);
   return attachedHere(context);
 }
 
@@ -115,7 +111,7 @@ export async function repositoriesHere(context: Context): Promise<Repository[]> 
 /** For commands that have something else to say as well. */
 export async function attachedIfUsable(
   context: Context,
-): Promise<{ attached?: AttachedSession | undefined; problem?: AgtError }> {
+): Promise<{ attached?: Session | undefined; problem?: AgtError }> {
   try {
     return { attached: await attachedHere(context) };
   } catch (error) {
@@ -125,7 +121,7 @@ export async function attachedIfUsable(
 }
 
 /** The attached folder that the current directory is in. */
-export async function attachedHere(context: Context): Promise<AttachedSession | undefined> {
+export async function attachedHere(context: Context): Promise<Session | undefined> {
   const { folder, user } = await folderHere(context);
   return findAttached(context.folderAccess(), folder, settingsFile(user));
 }

@@ -1,9 +1,11 @@
 /** The sweep of abandoned sessions by `session new` and `autocommit --all`: one line for each, to standard error. */
+
 import { formatError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { failAgent } from '../running/mark-failed.ts';
 import { isHalfEnded, type Swept, sweep } from '../running/sweep.ts';
 import type { SessionRecord } from '../session/record.ts';
+import { Session } from '../session/session.ts';
 import type { Context } from './context.ts';
 
 export async function sweepFirst(context: Context, repository: Repository): Promise<void> {
@@ -18,7 +20,7 @@ export async function reportFailure(
   reason: string,
 ): Promise<void> {
   const { session_id: id } = record;
-  await failAgent(repository, record, reason, context.now());
+  await failAgent(new Session(repository, record), reason, context.now());
   const [swept] = await sweep(repository, context.now(), id);
   context.err(swept === undefined ? `${id}: failed, because ${reason}\n` : sweptLine(swept));
 }

@@ -11,11 +11,11 @@ import { openHash } from '../git/objects/hash.ts';
 import { type Git, gitFailed, inDirectory, runGit } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { SessionRecord } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 import { includedFiles } from '../session/worktree-include.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 
-export function attachedFolder(repository: Repository, record: SessionRecord): AttachedFolder {
+export function attachedFolder({ repository, record }: Session): AttachedFolder {
   const folder = record.checkout ?? record.sandbox;
   return {
     readHead: () => readHead(inDirectory(repository.git, folder)),

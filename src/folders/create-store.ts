@@ -14,10 +14,10 @@ import { FSYNC_ARGS, type Git, gitText, inDirectory } from '../git/run/git.ts';
 import { attachedSessions, folderStore, newStorePrefix, statCacheFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, writeRecord } from '../session/record.ts';
+import { Session } from '../session/session.ts';
 import { type Baseline, copyObjects, emptyTree, readBaseline, seedBaseline } from './baseline.ts';
 import { identityOf } from './moved.ts';
 import {
-  type AttachedSession,
   type FolderAccess,
   folderId,
   linkSandbox,
@@ -34,7 +34,7 @@ export async function createStore(
   folder: string,
   user: Repository | undefined,
   now: Date,
-): Promise<AttachedSession> {
+): Promise<Session> {
   const state = stateHome(access.env);
   if (state === undefined)
     throw new AgtError('agt does not know where to keep snapshots: HOME and XDG_STATE_HOME are not set', {
@@ -99,7 +99,7 @@ async function fill(access: FolderAccess, { folder, temporary, store, user, now 
   const record = describe(repository, { folder, store, commit, now });
   await createRefs(git, record);
   if (baseline !== undefined && tree !== undefined)
-    await seed(repository, record, { baseline, temporary, store });
+    await seed(new Session(repository, record), { baseline, temporary, store });
   linkSandbox({ ...record, sandbox: record.sandbox.replace(store, temporary) });
   writeRecord(repository, record);
 }
@@ -158,8 +158,7 @@ async function createRefs(git: Git, { session_id, branch, from_commit }: Session
 
 /** With a stat cache the first capture reads only files that git does not know, or that have changed. */
 async function seed(
-  { agtDir }: Repository,
-  record: SessionRecord,
+  { record, repository: { agtDir } }: Session,
   {
     baseline,
     temporary,

@@ -2,6 +2,7 @@
  * Stores of attached folders: one bare repository for each folder, outside of the folder and of the user's repositories.
  * Its name comes from the real path of the folder, so every command finds it from there. Only its owner may read it.
  */
+
 import {
   chmodSync,
   existsSync,
@@ -28,6 +29,7 @@ import { attachedSessions, folderStore, foldersDirectory } from '../layout.ts';
 import { openRepository, type Repository } from '../repository/repository.ts';
 import { idProblem, type SessionId } from '../session/id.ts';
 import { isAttached, listRecords, type SessionRecord } from '../session/record.ts';
+import { Session } from '../session/session.ts';
 import { giveBackMoved, takeOverMoved } from './moved.ts';
 
 /** How agt reaches attached folders. */
@@ -36,13 +38,6 @@ export interface FolderAccess {
   readonly env: NodeJS.ProcessEnv;
   /** `local`: settings file of the user's repository, if the folder is in one. */
   readonly readSettings: (local: string | undefined) => Settings;
-}
-
-/** A folder with its store. */
-export interface AttachedSession {
-  /** The store. */
-  readonly repository: Repository;
-  readonly record: SessionRecord;
 }
 
 /** As long as people can read it. */
@@ -106,7 +101,7 @@ export function findAttached(
   access: FolderAccess,
   folder: string,
   local: string | undefined,
-): AttachedSession | undefined {
+): Session | undefined {
   const state = stateHome(access.env);
   if (state === undefined) return undefined;
   const storeOf = (path: string) => folderStore(state, storeName(path));
@@ -121,17 +116,17 @@ export function openStore(
   access: FolderAccess,
   store: string,
   local: string | undefined,
-): AttachedSession | undefined {
+): Session | undefined {
   if (!existsSync(store)) return undefined;
   const repository = storeRepository(access, store, local);
   const record = listRecords(repository).records[0];
   if (record === undefined) return undefined;
   linkSandbox(record);
-  return { repository, record };
+  return new Session(repository, record);
 }
 
 /** One of `listStores`, with the settings of the repository that its folder is in. */
-export function openListedStore(access: FolderAccess, store: string): AttachedSession | undefined {
+export function openListedStore(access: FolderAccess, store: string): Session | undefined {
   const session = openStore(access, store, undefined);
   const folder = session?.record.checkout;
   const user = folder === undefined ? undefined : discoverRepository(folder, {});

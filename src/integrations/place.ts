@@ -1,4 +1,5 @@
 /** Where an agent works, and so where its snapshots go: a session of agt, or any other folder with a store of its own. */
+
 import { stateHome } from '../disk/state-home.ts';
 import { isCapturedByItself } from '../filter/session-file.ts';
 import { FolderRefused } from '../folders/refuse.ts';
@@ -8,6 +9,7 @@ import type { Repository } from '../repository/repository.ts';
 import { failAgent, markFailed } from '../running/mark-failed.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import { isBusy } from '../session/retry.ts';
+import type { Session } from '../session/session.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { captureFolder } from '../triggers/capture-folder.ts';
 import type { AutocommitOptions } from '../workspace/capture-session.ts';
@@ -26,7 +28,8 @@ export interface Place {
   readonly failTurn: (reason: string, now: Date) => Promise<void>;
 }
 
-export function sessionPlace(user: Repository, record: SessionRecord): Place {
+export function sessionPlace(session: Session): Place {
+  const { repository: user, record } = session;
   return {
     user,
     record,
@@ -35,15 +38,15 @@ export function sessionPlace(user: Repository, record: SessionRecord): Place {
     capture: async (options) => {
       if (!isCapturedByItself(record)) return;
       try {
-        await unlessBusy(() => autocommit(user, record, options));
+        await unlessBusy(() => autocommit(session, options));
       } catch (error) {
         const now = readRecord(user, record.session_id);
         if (now === undefined || !isCapturedByItself(now)) return; // somebody has ended it meanwhile
-        await markFailed(user, record, error, options.now);
+        await markFailed(session, error, options.now);
         throw error;
       }
     },
-    failTurn: (reason, now) => failAgent(user, record, reason, now).catch(() => {}),
+    failTurn: (reason, now) => failAgent(session, reason, now).catch(() => {}),
   };
 }
 

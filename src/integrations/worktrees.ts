@@ -1,4 +1,5 @@
 /** Worktrees that an agent makes for itself or its subagents become sessions. */
+
 import { existsSync } from 'node:fs';
 import { processIsGone } from '../disk/lock-owner.ts';
 import { realPath } from '../disk/real-path.ts';
@@ -13,6 +14,7 @@ import { changeOwner } from '../running/change-owner.ts';
 import { checkId, type SessionId } from '../session/id.ts';
 import { type Owner, ownerOf } from '../session/owner.ts';
 import { listRecords, readRecord, type SessionRecord } from '../session/record.ts';
+import { Session } from '../session/session.ts';
 
 export interface WorktreeRequest {
   readonly name: string;
@@ -90,7 +92,10 @@ export async function removeWorktree(
   }
   const release = (owner: Owner | undefined) => (owner?.pid === pid ? undefined : owner);
   await changeOwner(repository, record.session_id, release);
-  await removeSession(repository, await planRemoval(repository, record, false), { force: false, now });
+  await removeSession(repository, await planRemoval(new Session(repository, record), false), {
+    force: false,
+    now,
+  });
 }
 
 /**
@@ -107,13 +112,17 @@ export async function sweepWorktrees(
     const { owner, session_id: id } = record;
     const isLeft = owner !== undefined && (owner.pid === ending || processIsGone(owner));
     if (!id.startsWith(prefix) || !isLeft || !isActive(record) || record.intent !== undefined) continue;
-    if (!(await isUnchanged(repository, record))) continue;
+    if (!(await isUnchanged(new Session(repository, record)))) continue;
     await changeOwner(repository, id, (present) => (present?.pid === owner.pid ? undefined : present));
-    await removeSession(repository, await planRemoval(repository, record, false), { force: false, now });
+    await removeSession(repository, await planRemoval(new Session(repository, record), false), {
+      force: false,
+      now,
+    });
   }
 }
 
-async function isUnchanged(repository: Repository, record: SessionRecord): Promise<boolean> {
-  if ((await resolveObject(repository.git, record.work_branch)) !== record.from_commit) return false;
-  return (await unsavedWork(repository, record)).length === 0;
+async function isUnchanged(session: Session): Promise<boolean> {
+  if ((await resolveObject(session.git, session.record.work_branch)) !== session.record.from_commit)
+    return false;
+  return (await unsavedWork(session)).length === 0;
 }

@@ -1,4 +1,5 @@
 /** The part of an acceptance that follows once the branch has moved: the session ends, unless it is kept. */
+
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, isAgtError } from '../errors.ts';
 import { landedRef } from '../filter/agent-refs.ts';
@@ -9,6 +10,7 @@ import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { complete } from '../session/operation.ts';
 import type { SessionRecord } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 import type { BranchMove } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import type { AcceptResult, Landing } from './accept-request.ts';
@@ -24,31 +26,31 @@ export async function endSession(session: LockedSession, landing: Landing, now: 
   failurePoint('landing: recorded');
   const warnings = [...landing.warnings, ...(await afterMerge(session.repository, worktree))];
   if (intent?.operation === 'accept' && intent.keep) {
-    return { ...landing, record: await goOn(session, record, now), kept: true, warnings };
+    return { ...landing, record: await goOn(session.with(record), now), kept: true, warnings };
   }
   const { intent: _, ...active } = record;
-  const later = await captureSession(session, active, { now });
+  const later = await captureSession(session.with(active), { now });
   if (later.outcome === 'committed') {
     const warning = 'the sandbox changed meanwhile, so the session stays; accept it again for the rest';
     return {
       ...landing,
-      record: await goOn(session, record, now),
+      record: await goOn(session.with(record), now),
       kept: true,
       warnings: [...warnings, warning],
     };
   }
-  const trouble = await removeAccepted(session, active, now);
+  const trouble = await removeAccepted(session.with(active), now);
   return { ...landing, record: session.read() ?? active, kept: false, warnings, trouble };
 }
 
 /** The next acceptance needs the content that has landed. */
-async function goOn(session: LockedSession, record: SessionRecord, now: Date): Promise<SessionRecord> {
-  const { intent, landed, session_id: id } = record;
+async function goOn(session: LockedSession, now: Date): Promise<SessionRecord> {
+  const { intent, landed, session_id: id } = session.record;
   const source = intent?.operation === 'accept' ? intent.source : undefined;
-  if (source === undefined || landed === undefined) return complete(session, record, 'accept', now);
-  await gitText(session.repository.git, [...FSYNC_ARGS, 'update-ref', landedRef(id), source]);
+  if (source === undefined || landed === undefined) return complete(session, 'accept', now);
+  await gitText(session.git, [...FSYNC_ARGS, 'update-ref', landedRef(id), source]);
   failurePoint('landing: source kept');
-  return complete(session, { ...record, landed: { ...landed, source } }, 'accept', now);
+  return complete(session.with({ ...session.record, landed: { ...landed, source } }), 'accept', now);
 }
 
 async function afterMerge(repository: Repository, worktree: string | undefined): Promise<string[]> {
@@ -58,14 +60,14 @@ async function afterMerge(repository: Repository, worktree: string | undefined):
 }
 
 /** Returns an error that came after the end of the session. */
-async function removeAccepted(
-  session: LockedSession,
-  record: SessionRecord,
-  now: Date,
-): Promise<AgtError | undefined> {
-  const plan = await planRemoval(session.repository, record, false);
+async function removeAccepted(session: LockedSession, now: Date): Promise<AgtError | undefined> {
+  const plan = await planRemoval(session, false);
   try {
-    await removeLocked(session, { ...plan, record }, { force: false, now, outcome: 'accepted' });
+    await removeLocked(
+      session,
+      { ...plan, record: session.record },
+      { force: false, now, outcome: 'accepted' },
+    );
     return undefined;
   } catch (error) {
     if (isAgtError(error) && session.read()?.state === 'accepted') return error;
@@ -80,18 +82,15 @@ interface Earlier {
 }
 
 /** Ends an acceptance during which agt was killed. The result also of one that has ended. */
-export async function finishEarlier(
-  session: LockedSession,
-  record: SessionRecord,
-  now: Date,
-): Promise<Earlier> {
+export async function finishEarlier(session: LockedSession, now: Date): Promise<Earlier> {
+  const { record } = session;
   const { intent } = record;
   if (intent?.operation === 'remove' && intent.outcome === 'accepted' && record.landed !== undefined) {
-    const trouble = await removeAccepted(session, record, now);
-    return { record, result: { ...(await landedResult(session, record, EARLIER)), trouble } };
+    const trouble = await removeAccepted(session, now);
+    return { record, result: { ...(await landedResult(session, EARLIER)), trouble } };
   }
   if (record.state === 'accepted' && record.landed !== undefined)
-    return { record, result: await landedResult(session, record, BEFORE) };
+    return { record, result: await landedResult(session, BEFORE) };
   if (intent?.operation !== 'accept') return { record, result: undefined };
   const { operation: _, ...move } = intent;
   if (!(await settleMove(session.repository, move))) {
@@ -120,22 +119,17 @@ async function changeOf(
 }
 
 /** For an acceptance of which only the removal was left, or nothing. */
-async function landedResult(
-  session: LockedSession,
-  record: SessionRecord,
-  warning: string,
-): Promise<AcceptResult> {
-  const { commit: to = '', from = '', onto = '' } = record.landed ?? {};
+async function landedResult(session: LockedSession, warning: string): Promise<AcceptResult> {
+  const { commit: to = '', from = '', onto = '' } = session.record.landed ?? {};
   const change = await changeOf(session.repository, { onto, from, to }, warning);
-  return { ...change, worktree: undefined, record: session.read() ?? record, kept: false };
+  return { ...change, worktree: undefined, record: session.read() ?? session.record, kept: false };
 }
 
 /** For agt doctor: an acceptance that had moved the branch ends; any other is undone. */
-export async function finishAccept(repository: Repository, record: SessionRecord): Promise<void> {
-  await withSessionLock(repository, record.session_id, async (session) => {
-    const found = session.read();
-    if (found?.intent?.operation !== 'accept')
-      throw new AgtError(`session "${record.session_id}" has no unfinished acceptance`);
-    await finishEarlier(session, found, new Date());
+export async function finishAccept(session: Session): Promise<void> {
+  await withSessionLock(session, async (locked) => {
+    if (locked.record.intent?.operation !== 'accept')
+      throw new AgtError(`session "${session.id}" has no unfinished acceptance`);
+    await finishEarlier(locked, new Date());
   });
 }

@@ -3,6 +3,7 @@
  * folder (`.env` files, tokens, conversation logs) must never be published, so agt first checks each commit
  * that is new to the remote.
  */
+
 import { AgtError, EXIT, listSome, usageError } from '../errors.ts';
 import { shadowNamespaces } from '../filter/agent-refs.ts';
 import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
@@ -11,8 +12,13 @@ import { withUsersPrograms } from '../git/run/programs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
 import type { SessionRecord } from '../session/record.ts';
-import { type SandboxHead, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
-import { requireReadableSandbox } from '../session/sandbox-place.ts';
+import {
+  requireReadableSandbox,
+  type SandboxHead,
+  sandboxHead,
+  uncommittedPaths,
+} from '../session/sandbox.ts';
+import type { Session } from '../session/session.ts';
 
 interface ExportRequest {
   /** Branch name at the remote; by default the name of the branch that the sandbox has checked out. */
@@ -33,41 +39,25 @@ interface Exported {
   readonly commits: number;
 }
 
-export async function exportSession(
-  repository: Repository,
-  record: SessionRecord,
-  request: ExportRequest,
-): Promise<Exported> {
-  const { ref, commit } = await exportableBranch(repository, record, request.allowDirty);
-  const remote = await chooseRemote(repository, record, request.remote);
+export async function exportSession(session: Session, request: ExportRequest): Promise<Exported> {
+  const { ref, commit } = await exportableBranch(session, request.allowDirty);
+  const remote = await chooseRemote(session, request.remote);
   const branch = request.as ?? shortBranch(ref);
-  await checkBranchName(repository, branch);
-  await requireOwnCommits(repository, record, commit);
-  const newCommits = await gitLines(repository.git, [
-    'rev-list',
-    commit,
-    '--not',
-    `--remotes=${remote}`,
-    '--',
-  ]);
-  await refuseSessionFolders(repository, newCommits);
-  if (!request.forceDefault) await refuseDefaultBranch(repository, record, remote, branch);
+  await checkBranchName(session.repository, branch);
+  await requireOwnCommits(session, commit);
+  const newCommits = await gitLines(session.git, ['rev-list', commit, '--not', `--remotes=${remote}`, '--']);
+  await refuseSessionFolders(session.repository, newCommits);
+  if (!request.forceDefault) await refuseDefaultBranch(session, remote, branch);
   const exported = { remote, branch, commit, commits: newCommits.length };
-  await push(repository, record, exported, ref, request.dryRun);
-  if (!request.dryRun) await remember(repository, record, exported, request.now);
+  await push(session, exported, ref, request.dryRun);
+  if (!request.dryRun) await remember(session, exported, request.now);
   return exported;
 }
 
-function remember(
-  repository: Repository,
-  record: SessionRecord,
-  { remote, branch, commit }: Exported,
-  now: Date,
-): Promise<void> {
-  const { session_id: id } = record;
-  return withSessionLock(repository, id, async (session) => {
+function remember(session: Session, { remote, branch, commit }: Exported, now: Date): Promise<void> {
+  return withSessionLock(session, async (locked) => {
     const exported = { remote, branch, commit, at: now.toISOString() };
-    session.write({ ...(session.read() ?? record), exported });
+    locked.write({ ...locked.record, exported });
   });
 }
 
@@ -76,8 +66,7 @@ const LISTED = 3;
 
 /** @throws AgtError if the push would go to the branch that everybody starts from. */
 async function refuseDefaultBranch(
-  { git }: Repository,
-  { session_id: id, work_branch }: SessionRecord,
+  { git, id, record: { work_branch } }: Session,
   remote: string,
   branch: string,
 ): Promise<void> {
@@ -105,16 +94,13 @@ interface Exportable {
  * The work branch, or one that the agent has made. @throws AgtError if the sandbox is on no such branch, or has
  * uncommitted changes.
  */
-async function exportableBranch(
-  repository: Repository,
-  record: SessionRecord,
-  allowDirty: boolean,
-): Promise<Exportable> {
-  requireReadableSandbox(repository, record);
-  const head = await sandboxHead(repository, record);
+async function exportableBranch(session: Session, allowDirty: boolean): Promise<Exportable> {
+  const { repository, record } = session;
+  requireReadableSandbox(session);
+  const head = await sandboxHead(session);
   const isOwn = head.ref !== undefined && (await isMadeSince(repository, head.ref, record.created_at));
   const exportable = ownBranch(record, head, isOwn);
-  const uncommitted = await uncommittedPaths(repository, record);
+  const uncommitted = await uncommittedPaths(session);
   if (uncommitted.length > 0 && !allowDirty) {
     const files = uncommitted.length === 1 ? '1 file' : `${uncommitted.length} files`;
     const changes = `uncommitted changes (${files}: ${listSome(uncommitted, LISTED)})`;
@@ -135,8 +121,7 @@ async function isMadeSince({ git }: Repository, ref: string, time: string): Prom
 
 /** @throws AgtError if a push would only give another name to commits of the user. */
 async function requireOwnCommits(
-  { git }: Repository,
-  { session_id, user_branch, from_commit }: SessionRecord,
+  { git, record: { session_id, user_branch, from_commit } }: Session,
   commit: string,
 ): Promise<void> {
   const own = await gitAnswer(git, [
@@ -177,11 +162,7 @@ function ownBranch(record: SessionRecord, { ref, commit }: SandboxHead, isOwn: b
   return { ref, commit };
 }
 
-async function chooseRemote(
-  { git }: Repository,
-  record: SessionRecord,
-  requested: string | undefined,
-): Promise<string> {
+async function chooseRemote({ git, record }: Session, requested: string | undefined): Promise<string> {
   const remotes = await gitLines(git, ['remote']);
   const remote = requested ?? (await configuredRemote(git, record)) ?? onlyRemote(remotes);
   if (remotes.includes(remote)) return remote;
@@ -254,8 +235,7 @@ const ABBREVIATED = 12;
 
 /** `ref` is the branch here. */
 async function push(
-  repository: Repository,
-  { session_id: id }: SessionRecord,
+  { repository, id }: Session,
   { remote, branch }: Exported,
   ref: string,
   dryRun: boolean,

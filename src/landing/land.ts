@@ -25,14 +25,13 @@ import type { Workbench } from './workbench.ts';
 /** @throws AgtError; then branch and worktree are as before. */
 export async function land(
   session: LockedSession,
-  record: SessionRecord,
   plan: LandingPlan,
   bench: Workbench,
   request: AcceptRequest,
 ): Promise<Landing> {
   const { onto, from, tree, worktree, source, parents, message = '' } = plan;
   const { keepCommits, text, edit, verify, keep } = request;
-  const git = worktree === undefined ? bench.git : inDirectory(session.repository.git, worktree);
+  const git = worktree === undefined ? bench.git : inDirectory(session.git, worktree);
   const checksFiles = verify && plan.commit === undefined && (await hasHook(git, 'pre-merge-commit'));
   const warnings = [...plan.warnings];
   if (checksFiles && worktree === undefined)
@@ -42,7 +41,7 @@ export async function land(
     plan.commit ?? makeCommit(git, bench, { tree, parents, message, source: kind, edit, verify });
   const to = checksFiles && worktree !== undefined ? undefined : await commit();
   const intent = { operation: 'accept', onto, from, to, tree, worktree, keep, source } as const;
-  const landed = await carryOut(session, record, intent, async () => {
+  const landed = await carryOut(session, intent, async () => {
     await requireHook(git, 'pre-merge-commit', [], { GIT_EDITOR: ':' });
     return commit();
   });
@@ -57,14 +56,13 @@ type MoveIntent = BranchMove & { readonly operation: 'accept' | 'unaccept' };
  */
 export async function carryOut(
   session: LockedSession,
-  record: SessionRecord,
   begun: MoveIntent,
   makeCommit?: () => Promise<string>,
 ): Promise<{ readonly record: SessionRecord; readonly commit: string }> {
   const { repository } = session;
   const { onto: ref, from, worktree, tree } = begun;
   let intent = begun;
-  let written = begin(session, record, intent);
+  let written = begin(session, intent);
   // The worktree may have changed: git can fail in the middle, as when a filter fails.
   let hasBegun = false;
   let isDone = false;
@@ -87,7 +85,7 @@ export async function carryOut(
       session.write(written);
     }
     const { operation, to = '' } = intent;
-    const reason = `agt ${operation}: ${record.session_id}`;
+    const reason = `agt ${operation}: ${session.id}`;
     await moveBranch(repository, worktree, { ref, from, to, reason }, async () => {
       failurePoint('landing: branch locked');
       await follow();
@@ -95,7 +93,7 @@ export async function carryOut(
   } catch (error) {
     // The branch may have moved although git reported a failure.
     if (!hasBegun || !(await settleMove(repository, intent))) {
-      session.write(record);
+      session.write(session.record);
       throw error;
     }
   }

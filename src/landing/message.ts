@@ -3,8 +3,7 @@
 import { shortBranch } from '../git/files/ref-files.ts';
 import { gitText } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import { type SessionRecord, snapshotRefs } from '../session/record.ts';
-import { readHistory } from '../snapshot/history.ts';
+import type { Session } from '../session/session.ts';
 import { isOwnLabel } from '../snapshot/own-labels.ts';
 
 /** Columns of the first line of a message. */
@@ -19,33 +18,28 @@ export interface MessageRequest {
 
 /** `commits`: those of the session, oldest first. */
 export async function draftMessage(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   commits: readonly string[],
   { text, summary }: MessageRequest,
 ): Promise<string> {
-  const { session_id: session } = record;
-  if (text !== undefined) return withTrailer(repository, text, session);
+  const { id, repository, record } = session;
+  if (text !== undefined) return withTrailer(repository, text, id);
   const values: Readonly<Record<string, string>> = {
-    summary: summary ?? (await summarize(repository, record, commits)),
-    session,
+    summary: summary ?? (await summarize(session, commits)),
+    session: id,
     branch: shortBranch(record.work_branch),
   };
   const { commitTemplate } = repository.settings;
   const filled = commitTemplate.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
-  return withTrailer(repository, filled, session);
+  return withTrailer(repository, filled, id);
 }
 
 /** The labels of the session; without any, the messages of its commits. */
-export async function summarize(
-  repository: Repository,
-  record: SessionRecord,
-  commits: readonly string[],
-): Promise<string> {
-  const { session_id: id } = record;
-  const labels = await labelsOf(repository, record);
+export async function summarize(session: Session, commits: readonly string[]): Promise<string> {
+  const { session_id: id } = session.record;
+  const labels = await labelsOf(session);
   if (labels.length > 0) return joined(labels, `${id}: ${labels.length} steps`);
-  const messages = await messagesOf(repository, commits);
+  const messages = await messagesOf(session.repository, commits);
   const [only, ...others] = messages;
   if (only !== undefined && others.length === 0) return only;
   const subjects = [...new Set(messages.map((message) => message.split('\n')[0] ?? ''))];
@@ -63,9 +57,10 @@ function joined(lines: readonly string[], title: string): string {
 }
 
 /** Labels that a person gave since the last acceptance, oldest first. */
-async function labelsOf({ git }: Repository, record: SessionRecord): Promise<string[]> {
+async function labelsOf(session: Session): Promise<string[]> {
+  const { record } = session;
   const since = new Date(record.landed?.at ?? 0);
-  const history = await readHistory(git, snapshotRefs(record));
+  const history = await session.history();
   const labels = history
     .filter(({ session, time }) => session === record.session_id && time >= since)
     .flatMap(({ label }) => (label === undefined || isOwnLabel(label) ? [] : [label]));

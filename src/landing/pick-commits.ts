@@ -1,11 +1,13 @@
 /** `--commits`: takes some commits of the agent onto the branch, or some steps that snapshots record, in memory. */
+
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
-import { type Git, gitLines, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
+import { type Git, gitLines, gitText, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../session/record.ts';
-import { readHistory, type Snapshot } from '../snapshot/history.ts';
+import type { Session } from '../session/session.ts';
+import type { Snapshot } from '../snapshot/history.ts';
 import { findSnapshot } from '../snapshot/resolve-snapshot.ts';
 import type { AcceptRequest, Landable, LandingPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
@@ -17,23 +19,23 @@ import { ownChangesOf, treesOfStep } from './snapshot-step.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 
 export async function pickCommits(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   { target, bench, request }: Landable,
 ): Promise<LandingPlan> {
+  const { repository, record } = session;
   const { git } = bench;
-  const picks = await resolvePicks(repository, record, request.commits, request.now);
+  const picks = await resolvePicks(session, request.commits, request.now);
   await refuseSessionFolders(
     repository,
     picks.flatMap((pick) => (typeof pick === 'string' ? pick : [])),
   );
-  const { steps, untracked, leftOut } = await stepsOf(repository, record, picks, request);
+  const { steps, untracked, leftOut } = await stepsOf(session, picks, request);
   let tip = target.from;
   for (const pick of picks) {
     const { base, theirs } =
       typeof pick === 'string'
         ? { base: await resolveObject(git, `${pick}^`), theirs: pick }
-        : await treesOfStep(repository, record, bench, steps.get(pick) ?? []);
+        : await treesOfStep(session, bench, steps.get(pick) ?? []);
     const merged = await mergeWithBase(bench, { base, ours: tip, theirs });
     if (merged.conflicts !== undefined) throw conflictError(record, target, merged.conflicts, true);
     const isEmpty = (await resolveObject(git, `${tip}^{tree}`)) === merged.tree;
@@ -57,22 +59,16 @@ export async function pickCommits(
 }
 
 /** The changes of each step that is a snapshot. */
-async function stepsOf(
-  repository: Repository,
-  record: SessionRecord,
-  picks: readonly Pick[],
-  request: AcceptRequest,
-) {
+async function stepsOf(session: Session, picks: readonly Pick[], request: AcceptRequest) {
   const snapshots = picks.filter((pick) => typeof pick !== 'string');
   const found = await Promise.all(
-    snapshots.map(async (step) => [step, await ownChangesOf(repository, record, step)] as const),
+    snapshots.map(async (step) => [step, await ownChangesOf(session, step)] as const),
   );
   const untracked = await untrackedAmong(
-    repository,
-    record,
+    session,
     found.flatMap(([, changes]) => changes),
   );
-  const unwanted = await untrackedToLeaveOut(repository, record, untracked, request);
+  const unwanted = await untrackedToLeaveOut(session, untracked, request);
   const steps = found.map(
     ([step, changes]) => [step, changes.filter(({ path }) => !unwanted.has(path))] as const,
   );
@@ -83,14 +79,9 @@ async function stepsOf(
 type Pick = string | Snapshot;
 
 /** Names of commits, ranges such as `A..B`, and snapshots; a range in the order of its history, oldest first. */
-async function resolvePicks(
-  repository: Repository,
-  record: SessionRecord,
-  list: readonly string[],
-  now: Date,
-): Promise<Pick[]> {
-  const sandbox = inDirectory(repository.git, record.sandbox);
-  const history = await readHistory(repository.git, snapshotRefs(record));
+async function resolvePicks(session: Session, list: readonly string[], now: Date): Promise<Pick[]> {
+  const sandbox = session.sandboxGit;
+  const history = await session.history();
   const labels = new Set(history.flatMap(({ label }) => label ?? []));
   // A label may have blanks.
   const names = list
@@ -102,7 +93,7 @@ async function resolvePicks(
     const commits = isNumber ? undefined : await resolveCommits(sandbox, name);
     const snapshot =
       history.find(({ commit, call }) => commit === commits?.[0] || call?.id === name) ??
-      (commits === undefined ? await findStep(repository, record, history, name, now) : undefined);
+      (commits === undefined ? await findStep(session, history, name, now) : undefined);
     found.push(...(snapshot === undefined ? (commits ?? []) : [snapshot]));
   }
   return [...new Set(found)];
@@ -117,8 +108,7 @@ async function resolveCommits(git: Git, name: string): Promise<string[] | undefi
 }
 
 async function findStep(
-  { git }: Repository,
-  record: SessionRecord,
+  { git, record }: Session,
   history: readonly Snapshot[],
   name: string,
   now: Date,

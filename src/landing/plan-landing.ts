@@ -1,10 +1,11 @@
 /** Merges the work of a session with a branch, and decides which commit the branch gets. */
+
 import { displayPath } from '../disk/path-bytes.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitLines, isAncestor, resolveObject } from '../git/run/git.ts';
-import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 import type { Landable, LandingPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import {
@@ -26,28 +27,25 @@ import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
 
 /** @throws AgtError that names the conflicts, or if there is nothing to accept. */
-export async function planLanding(
-  repository: Repository,
-  record: SessionRecord,
-  landable: Landable,
-): Promise<LandingPlan> {
+export async function planLanding(session: Session, landable: Landable): Promise<LandingPlan> {
+  const { repository, record } = session;
   const { target, bench, request } = landable;
   const git = bench.git;
-  if (request.commits.length > 0) return pickCommits(repository, record, landable);
-  const content = await readSandbox(repository, record, bench, request.committedOnly);
+  if (request.commits.length > 0) return pickCommits(session, landable);
+  const content = await readSandbox(session, bench, request.committedOnly);
   const calls = request.withFailed
     ? { tree: content.tree, leftOut: [] }
-    : await withoutFailedCalls(repository, record, bench, content, landable.newer);
+    : await withoutFailedCalls(session, bench, content, landable.newer);
   const landed = await landedSource(git, record, target, content.head);
   const base = landed ?? (await mergeBase(git, target.from, content.head));
   const chosen = await choosePaths(bench, { base, tree: calls.tree }, request);
   const added = await diffTrees(git, base, chosen.tree);
-  const untracked = request.committedOnly ? [] : await untrackedAmong(repository, record, added);
-  const unwanted = await untrackedToLeaveOut(repository, record, untracked, request);
-  const { isUsers } = await usersOwn(repository, record);
+  const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);
+  const unwanted = await untrackedToLeaveOut(session, untracked, request);
+  const { isUsers } = await usersOwn(session);
   const left = added.filter((change) => unwanted.has(change.path) || isUsers(change));
   const { tree, leftOut } = await leaveOut(bench, chosen.tree, left);
-  const theirs = await commitToMerge(repository, record, { ...content, tree }, landable);
+  const theirs = await commitToMerge(session, { ...content, tree }, landable);
   const merged =
     landed === undefined
       ? await mergeInMemory(bench, target.from, theirs)
@@ -72,7 +70,7 @@ export async function planLanding(
     ...target,
     tree: merged.tree,
     parents: [target.from, ...(request.keepCommits ? [theirs] : [])],
-    message: await draftMessage(repository, record, commits, request),
+    message: await draftMessage(session, commits, request),
     commit: undefined,
     source: request.keepCommits ? undefined : theirs,
     changes,
@@ -124,16 +122,15 @@ export async function landedSource(
 
 /** With --keep-commits the branch gets this commit too, so the user makes it. */
 async function commitToMerge(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   content: SandboxContent,
   { bench, request }: Landable,
 ): Promise<string> {
   const { git } = bench;
   if ((await resolveObject(git, `${content.head}^{tree}`)) === content.tree) return content.head;
   if (!request.keepCommits) return plainCommit(git, content.tree, [content.head]);
-  const message = await draftMessage(repository, record, [], {
-    text: request.text ?? `Uncommitted work of session ${record.session_id}`,
+  const message = await draftMessage(session, [], {
+    text: request.text ?? `Uncommitted work of session ${session.id}`,
     summary: undefined,
   });
   return commitTree(git, { tree: content.tree, parents: [content.head], message });

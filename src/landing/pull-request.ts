@@ -1,10 +1,11 @@
 /** Opens a pull request for an exported branch with GitHub's `gh`, if that is installed. */
+
 import { AgtError, EXIT, errorCode } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { gitAnswer } from '../git/run/git.ts';
 import { runProgram } from '../process/program.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { SessionRecord } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 import { summarize } from './message.ts';
 import { commitsBetween } from './plan-landing.ts';
 
@@ -16,17 +17,12 @@ interface ExportedBranch {
 
 /** The address of the pull request, as `gh` prints it. @throws AgtError that says how to go on without `gh`. */
 export async function openPullRequest(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   { remote, branch, commit }: ExportedBranch,
 ): Promise<string> {
-  const { git } = repository;
-  const { user_branch, from_commit } = record;
-  const summary = await summarize(
-    repository,
-    record,
-    await commitsBetween(git, [user_branch ?? from_commit], commit),
-  );
+  const { git } = session.repository;
+  const { user_branch, from_commit } = session.record;
+  const summary = await summarize(session, await commitsBetween(git, [user_branch ?? from_commit], commit));
   const [title = '', ...body] = summary.split('\n');
   const base = user_branch === undefined ? [] : ['--base', shortBranch(user_branch)];
   const args = [
@@ -43,7 +39,7 @@ export async function openPullRequest(
   const env = { ...git.env, ...git.userLocale };
   const made = await runProgram('gh', args, { cwd: git.cwd, env }).catch(async (error) => {
     if (errorCode(error) !== 'ENOENT') throw error;
-    throw withoutGh(await addressOf(repository, remote, branch), branch);
+    throw withoutGh(await addressOf(session.repository, remote, branch), branch);
   });
   if (made.exitCode === 0) return made.stdout.toString().trim();
   const [first = `exit code ${made.exitCode}`, ...rest] = made.stderr.trim().split('\n');

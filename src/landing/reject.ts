@@ -2,8 +2,7 @@
 
 import type { RemovalOptions } from '../lifecycle/delete-folder.ts';
 import { planRemoval, type RemovalPlan, removeSession, requireRemovable } from '../lifecycle/remove.ts';
-import type { Repository } from '../repository/repository.ts';
-import type { SessionRecord } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 
 interface RejectResult {
   readonly plan: RemovalPlan;
@@ -12,15 +11,14 @@ interface RejectResult {
 }
 
 export async function rejectSession(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   { dryRun, ...options }: Omit<RemovalOptions, 'outcome'> & { readonly dryRun: boolean },
 ): Promise<RejectResult> {
-  const plan = await planRemoval(repository, record, false);
+  const plan = await planRemoval(session, false);
   if (dryRun) {
-    await requireRemovable(repository, record, { ...options, outcome: 'rejected' });
+    await requireRemovable(session, { ...options, outcome: 'rejected' });
     return { plan, ignored: [] };
   }
-  const { ignored } = await removeSession(repository, plan, { ...options, outcome: 'rejected' });
+  const { ignored } = await removeSession(session.repository, plan, { ...options, outcome: 'rejected' });
   return { plan, ignored };
 }

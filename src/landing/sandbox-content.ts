@@ -1,4 +1,5 @@
 /** The content of a sandbox as a tree: its commits, and its uncommitted files as `git add --all` would store them. */
+
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
@@ -7,12 +8,10 @@ import { shortBranch } from '../git/files/ref-files.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { addAll, copyIndex, writeTree } from '../git/objects/scratch-index.ts';
-import { type Git, gitAnswer, gitFailed, gitText, inDirectory } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitFailed, gitText } from '../git/run/git.ts';
 import { reportProgress } from '../process/progress.ts';
-import type { Repository } from '../repository/repository.ts';
-import type { SessionRecord } from '../session/record.ts';
-import { sandboxHead } from '../session/sandbox.ts';
-import { requireReadableSandbox } from '../session/sandbox-place.ts';
+import { requireReadableSandbox, sandboxHead } from '../session/sandbox.ts';
+import type { Session } from '../session/session.ts';
 import { leaveOut } from './path-filter.ts';
 import { refuseOperation } from './target.ts';
 import { usersOwn } from './users-side.ts';
@@ -26,12 +25,13 @@ export interface SandboxContent {
 }
 
 /** @throws AgtError if the sandbox is in a state in which nobody can say which work is to be accepted. */
-export async function requireSettled(repository: Repository, record: SessionRecord): Promise<string> {
-  requireReadableSandbox(repository, record);
-  const git = inDirectory(repository.git, record.sandbox);
+export async function requireSettled(session: Session): Promise<string> {
+  const { record } = session;
+  requireReadableSandbox(session);
+  const git = session.sandboxGit;
   const sandbox = `the sandbox of "${record.session_id}"`;
   await refuseOperation(git, sandbox);
-  const { ref, commit } = await sandboxHead(repository, record);
+  const { ref, commit } = await sandboxHead(session);
   const work = shortBranch(record.work_branch);
   if (commit === undefined) {
     throw new AgtError(`${sandbox} is on "${shortBranch(ref ?? '')}", which has no commits yet`, {
@@ -56,28 +56,26 @@ export async function requireSettled(repository: Repository, record: SessionReco
 }
 
 export async function readSandbox(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   bench: Workbench,
   committedOnly: boolean,
 ): Promise<SandboxContent> {
-  const head = await requireSettled(repository, record);
-  const git = inDirectory(repository.git, record.sandbox);
+  const head = await requireSettled(session);
+  const git = session.sandboxGit;
   reportProgress('reading the sandbox');
-  const { tree: whole, uncommitted } = await uncommittedWork(repository, record, bench, head);
+  const { tree: whole, uncommitted } = await uncommittedWork(session, bench, head);
   await refuseRepositories(git, whole, uncommitted, bench);
   const tree = committedOnly ? await gitText(git, ['rev-parse', `${head}^{tree}`]) : whole;
   return { head, tree, uncommitted };
 }
 
 async function uncommittedWork(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   bench: Workbench,
   head: string,
 ): Promise<Omit<SandboxContent, 'head'>> {
-  const { isUsers, emptyRepositories } = await usersOwn(repository, record);
-  const tree = await treeOfFiles(inDirectory(repository.git, record.sandbox), bench, emptyRepositories);
+  const { isUsers, emptyRepositories } = await usersOwn(session);
+  const tree = await treeOfFiles(session.sandboxGit, bench, emptyRepositories);
   const changes = await diffTrees(bench.git, head, tree);
   const users = changes.filter(isUsers);
   const own = await leaveOut(bench, tree, users);

@@ -9,9 +9,9 @@ import { LINK } from '../git/modes.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withIndex, withoutIndex } from '../git/objects/scratch-index.ts';
-import { FSYNC_ARGS, type Git, gitBytes, gitText, inDirectory, runGit } from '../git/run/git.ts';
-import type { Repository } from '../repository/repository.ts';
+import { FSYNC_ARGS, type Git, gitBytes, gitText, runGit } from '../git/run/git.ts';
 import { type SessionRecord, snapshotRefs } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 import { readHistory, type Snapshot } from '../snapshot/history.ts';
 import { parentDirectories, sandboxTree } from '../snapshot/tree.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
@@ -59,22 +59,17 @@ async function cleanEntry(
 }
 
 /** The tree of a step. Files that git ignores stay out, and those of repositories inside the sandbox. */
-export async function ownChangesOf(
-  { git }: Repository,
-  record: SessionRecord,
-  snapshot: Snapshot,
-): Promise<DiffEntry[]> {
-  return withoutForeign(inDirectory(git, record.sandbox), await changesOf(git, record, snapshot));
+export async function ownChangesOf(session: Session, snapshot: Snapshot): Promise<DiffEntry[]> {
+  return withoutForeign(session.sandboxGit, await changesOf(session.git, session.record, snapshot));
 }
 
 /** Two trees that differ in these changes alone; the rest of both is that of the sandbox's HEAD. */
 export async function treesOfStep(
-  { git }: Repository,
-  record: SessionRecord,
+  session: Session,
   bench: Workbench,
   changes: readonly DiffEntry[],
 ): Promise<Omit<Sides, 'ours'>> {
-  const sandbox = inDirectory(git, record.sandbox);
+  const sandbox = session.sandboxGit;
   const tree = await gitText(sandbox, ['rev-parse', '--verify', 'HEAD^{tree}']);
   const treeOf = (when: 'before' | 'after') =>
     treeWith(sandbox, bench, tree, new Map(changes.map((change) => [change.path, change[when]])));
@@ -104,18 +99,17 @@ interface WithoutFailed {
 
 /** `newer`: readable paths that have changed since the last snapshot, which is a later step, too. */
 export async function withoutFailedCalls(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   bench: Workbench,
   { tree, head }: SandboxContent,
   newer: ReadonlySet<string>,
 ): Promise<WithoutFailed> {
-  const failed = await failedChanges(repository.git, record);
+  const failed = await failedChanges(session.git, session.record);
   for (const path of failed.keys()) if (newer.has(displayPath(path))) failed.delete(path);
   if (failed.size === 0) return { tree, leftOut: [] };
-  const sandbox = inDirectory(repository.git, record.sandbox);
+  const sandbox = session.sandboxGit;
   // Files that neither the work nor its commits nor its start have are ignored ones.
-  const lists = [tree, head, record.from_commit].map((name) => listTree(bench.git, name, 'files'));
+  const lists = [tree, head, session.record.from_commit].map((name) => listTree(bench.git, name, 'files'));
   const known = new Set((await Promise.all(lists)).flat().map(({ path }) => path));
   const left = new Map([...failed].filter(([path]) => known.has(path)));
   return {

@@ -20,11 +20,11 @@ import {
   resolveObject,
   runGit,
 } from '../git/run/git.ts';
-import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
-import { requireReadableSandbox } from '../session/sandbox-place.ts';
+import { requireReadableSandbox } from '../session/sandbox.ts';
+import type { Session } from '../session/session.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
@@ -62,56 +62,49 @@ export interface SyncResult {
   readonly isRefused?: true;
 }
 
-export async function syncSession(
-  repository: Repository,
-  record: SessionRecord,
-  request: SyncRequest,
-): Promise<SyncResult> {
+export async function syncSession(session: Session, request: SyncRequest): Promise<SyncResult> {
+  const { repository, record } = session;
   if (request.dryRun) {
-    const plan = await planSync(repository, record, request);
+    const plan = await planSync(session, request);
     if (plan.commits === 0) return plan;
-    return { ...plan, conflicts: (await previewSync(repository, record, plan)).conflicts };
+    return { ...plan, conflicts: (await previewSync(session, plan)).conflicts };
   }
   const found = readRecord(repository, record.session_id) ?? record;
-  if (found.intent?.operation === 'sync') await finishSync(repository, found);
-  const action = (session: LockedSession) => sync(session, session.read() ?? record, request);
-  const result = await withSessionLock(repository, record.session_id, action, { waitMs: request.waitMs });
+  if (found.intent?.operation === 'sync') await finishSync(session.with(found));
+  const { waitMs } = request;
+  const result = await withSessionLock(session, (locked) => sync(locked, request), { waitMs });
   if (!result.isRefused) return result;
   // Before git refuses, it may have written some files, or a merge into AUTO_MERGE.
-  await finishSync(repository, result.record);
+  await finishSync(session.with(result.record));
   throw refused(record, result);
 }
 
-async function sync(
-  session: LockedSession,
-  record: SessionRecord,
-  request: SyncRequest,
-): Promise<SyncResult> {
-  const plan = await planSync(session.repository, record, request);
+async function sync(session: LockedSession, request: SyncRequest): Promise<SyncResult> {
+  const plan = await planSync(session, request);
   if (plan.commits === 0) return plan;
-  await breakLocks(session.repository, record);
+  await breakLocks(session);
   const { now } = request;
-  const captured = await captureSession(session, record, { now, label: 'before sync' });
+  const captured = await captureSession(session, { now, label: 'before sync' });
   // Either way may be refused, so agt tries it before the intent is written. git would replace a repository in the sandbox.
-  const { goesOn } = await previewSync(session.repository, record, plan);
-  const begun = begin(session, record, { operation: 'sync', snapshot: captured.commit ?? '' });
-  const git = inDirectory(session.repository.git, record.sandbox);
-  const isDone = goesOn && (await syncLanded(session.repository, record, plan, false));
+  const { goesOn } = await previewSync(session, plan);
+  const begun = begin(session, { operation: 'sync', snapshot: captured.commit ?? '' });
+  const git = session.sandboxGit;
+  const isDone = goesOn && (await syncLanded(session, plan, false));
   const exitCode = isDone ? 0 : await runSync(git, plan);
   failurePoint('sync: git has ended');
   if (exitCode !== 0 && (await operationIn(git)) === null) return { ...plan, record: begun, isRefused: true };
-  const done = complete(session, begun, 'sync', now);
+  const done = complete(session.with(begun), 'sync', now);
   const head = (await resolveObject(git, 'HEAD^{commit}')) ?? '';
   if (exitCode === 0) return { ...plan, record: done, head };
   const conflicts = await unmergedPaths(git);
-  if (conflicts.length === 0) throw notCommitted(record, plan);
+  if (conflicts.length === 0) throw notCommitted(session.record, plan);
   return { ...plan, record: done, head, conflicts };
 }
 
 /** In memory. @throws AgtError if something is in the way. */
-async function previewSync(repository: Repository, record: SessionRecord, plan: SyncResult) {
-  const goesOn = await syncLanded(repository, record, plan, true);
-  return { goesOn, conflicts: goesOn ? [] : await conflictsOfSync(repository, record, plan) };
+async function previewSync(session: Session, plan: SyncResult) {
+  const goesOn = await syncLanded(session, plan, true);
+  return { goesOn, conflicts: goesOn ? [] : await conflictsOfSync(session, plan) };
 }
 
 /**
@@ -121,12 +114,8 @@ async function previewSync(repository: Repository, record: SessionRecord, plan: 
  *
  * Whether this was the way to sync. If not, nothing has changed. @throws AgtError if ignored files are in the way.
  */
-async function syncLanded(
-  repository: Repository,
-  record: SessionRecord,
-  { branch, head }: SyncResult,
-  dryRun: boolean,
-): Promise<boolean> {
+async function syncLanded(session: Session, { branch, head }: SyncResult, dryRun: boolean): Promise<boolean> {
+  const { repository, record } = session;
   const { git } = repository;
   const { user_branch: ref } = record;
   if (ref === undefined || shortBranch(ref) !== branch) return false;
@@ -137,7 +126,7 @@ async function syncLanded(
   const landed = await landedSource(git, record, { onto: ref, from: tip }, head);
   if (landed === undefined || !(await hasNoCommitsSince(git, landed, head))) return false;
   return withWorkbench(repository, { ref, dryRun: true }, async (bench) => {
-    const { tree: content } = await readSandbox(repository, record, bench, false);
+    const { tree: content } = await readSandbox(session, bench, false);
     const merged = await mergeWithBase(bench, { base: landed, ours: content, theirs: tip });
     if (merged.conflicts !== undefined) return false;
     refuseInTheWay(sandbox, await diffTrees(bench.git, content, merged.tree));
@@ -174,19 +163,24 @@ async function otherBranch(git: Git, { work_branch }: SessionRecord): Promise<st
 
 /** Returns the paths in conflict. @throws AgtError if uncommitted files of the sandbox would be in the way. */
 async function conflictsOfSync(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   { operation, branch, head }: SyncResult,
 ): Promise<readonly string[]> {
-  const sandbox = inDirectory(repository.git, record.sandbox);
+  const sandbox = session.sandboxGit;
   const tip = await gitText(sandbox, ['rev-parse', '--verify', `${branch}^{commit}`]);
-  return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
-    const merged =
-      operation === 'merge' ? await mergeInMemory(bench, head, tip) : await rebaseInMemory(bench, head, tip);
-    // git looks for files in the way before it shows a conflict.
-    await refuseOverlap(sandbox, await diffTrees(bench.git, head, merged.tree));
-    return (merged.conflicts ?? []).map(({ path }) => path);
-  });
+  return withWorkbench(
+    session.repository,
+    { ref: session.record.work_branch, dryRun: true },
+    async (bench) => {
+      const merged =
+        operation === 'merge'
+          ? await mergeInMemory(bench, head, tip)
+          : await rebaseInMemory(bench, head, tip);
+      // git looks for files in the way before it shows a conflict.
+      await refuseOverlap(sandbox, await diffTrees(bench.git, head, merged.tree));
+      return (merged.conflicts ?? []).map(({ path }) => path);
+    },
+  );
 }
 
 /** Copies the commits of `head` that `onto` lacks, as `git rebase` does: no merges, and none that `onto` has as a copy. */
@@ -203,15 +197,12 @@ async function rebaseInMemory(bench: Workbench, head: string, onto: string): Pro
 }
 
 /** @throws AgtError if the sandbox is not ready. */
-async function planSync(
-  repository: Repository,
-  record: SessionRecord,
-  { rebase, from }: SyncRequest,
-): Promise<SyncResult> {
+async function planSync(session: Session, { rebase, from }: SyncRequest): Promise<SyncResult> {
+  const { repository, record } = session;
   const { session_id: id, user_branch, sandbox } = record;
   requireAllowed(record, 'sync');
   if (record.intent !== undefined) throw unfinishedError(id, record.intent.operation);
-  requireReadableSandbox(repository, record);
+  requireReadableSandbox(session);
   const git = inDirectory(repository.git, sandbox);
   await refuseOperation(git, `the sandbox of "${id}"`);
   const branch = from ?? (user_branch === undefined ? undefined : shortBranch(user_branch));
@@ -272,7 +263,7 @@ function notCommitted({ session_id: id, sandbox }: SessionRecord, { operation }:
 }
 
 /** git would end in the middle where a killed one has left a lock. */
-async function breakLocks({ commonDir, git }: Repository, { sandbox }: SessionRecord): Promise<void> {
+async function breakLocks({ git, repository: { commonDir }, record: { sandbox } }: Session): Promise<void> {
   const gitDir = gitDirOf(sandbox);
   if (gitDir === undefined) return;
   const own = readdirSync(gitDir).filter((name) => name.endsWith('.lock'));
@@ -281,11 +272,11 @@ async function breakLocks({ commonDir, git }: Repository, { sandbox }: SessionRe
 }
 
 /** Takes back a sync that was killed: git may have written only some of the files. */
-export async function finishSync(repository: Repository, record: SessionRecord): Promise<void> {
-  const { intent, session_id: id } = record;
+export async function finishSync(session: Session): Promise<void> {
+  const { intent, session_id: id } = session.record;
   if (intent?.operation !== 'sync') throw new AgtError(`session "${id}" has no unfinished sync`);
   const now = new Date();
-  const choose = () => resolveSnapshot(repository.git, snapshotRefs(record), intent.snapshot, now);
-  await breakLocks(repository, record);
-  await restoreSession(repository, record, { scope: TOP_FOLDERS, by: 'restore', now, choose });
+  const choose = () => resolveSnapshot(session.git, snapshotRefs(session.record), intent.snapshot, now);
+  await breakLocks(session);
+  await restoreSession(session, { scope: TOP_FOLDERS, by: 'restore', now, choose });
 }

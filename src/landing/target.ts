@@ -1,4 +1,5 @@
 /** The branch that takes the work of a session, and the worktree that has this branch checked out. */
+
 import { existsSync } from 'node:fs';
 import { displayPath } from '../disk/path-bytes.ts';
 import { isSameDirectory } from '../disk/real-path.ts';
@@ -11,6 +12,7 @@ import { shellQuote } from '../git/run/trace.ts';
 import { folderOfNamespace } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 import { readGitDirFiles } from '../snapshot/git-dir-files.ts';
 
 export interface LandingTarget {
@@ -24,8 +26,7 @@ export interface LandingTarget {
 
 /** `branch`: the one that the user names; without it, the user branch of the session. */
 export async function findTarget(
-  repository: Repository,
-  record: SessionRecord,
+  { repository, record }: Session,
   branch: string | undefined,
 ): Promise<LandingTarget> {
   const { git } = repository;

@@ -1,4 +1,5 @@
 /** `agt session unaccept`: takes the commits of an acceptance off the branch again, and brings the session back. */
+
 import { AgtError } from '../errors.ts';
 import { landedRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
@@ -8,10 +9,11 @@ import { gitText, inDirectory, isAncestor, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, unfinishedError } from '../session/operation.ts';
-import { type Landed, type SessionRecord, snapshotRefs } from '../session/record.ts';
+import type { Landed, SessionRecord } from '../session/record.ts';
+import { Session } from '../session/session.ts';
 import type { BranchMove } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
-import { readHistory, type Snapshot } from '../snapshot/history.ts';
+import type { Snapshot } from '../snapshot/history.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { carryOut } from './land.ts';
 import { refuseOverlap } from './overlap.ts';
@@ -37,54 +39,45 @@ interface UnacceptRequest {
   readonly now: Date;
 }
 
-export async function unacceptSession(
-  repository: Repository,
-  record: SessionRecord,
-  request: UnacceptRequest,
-): Promise<UnacceptResult> {
+export async function unacceptSession(session: Session, request: UnacceptRequest): Promise<UnacceptResult> {
+  const { repository, record } = session;
   const { intent } = record;
   if (intent?.operation === 'restore' && intent.unaccepted !== undefined) {
-    const result = await resultOf(repository, record, intent.unaccepted, true);
+    const result = await resultOf(session, intent.unaccepted, true);
     return request.dryRun ? result : bringSessionBack(repository, result, request.now);
   }
-  if (request.dryRun) return resultOf(repository, record, await planUnaccept(repository, record));
-  const result = await withSessionLock(repository, record.session_id, (session) =>
-    moveBack(session, session.read() ?? record, request.now),
-  );
+  if (request.dryRun) return resultOf(session, await planUnaccept(session));
+  const result = await withSessionLock(session, (locked) => moveBack(locked, request.now));
   return result.restored ? bringSessionBack(repository, result, request.now) : result;
 }
 
-async function moveBack(session: LockedSession, found: SessionRecord, now: Date): Promise<UnacceptResult> {
+async function moveBack(session: LockedSession, now: Date): Promise<UnacceptResult> {
   const { repository } = session;
-  const { intent, ...rest } = found;
+  const { intent, ...rest } = session.record;
   if (intent?.operation === 'unaccept' && (await settleMove(repository, intent))) {
     const { operation: _, ...move } = intent;
-    return moved(session, found, move, now);
+    return moved(session, move, now);
   }
-  const record = intent?.operation === 'unaccept' ? rest : found;
-  const move = await planUnaccept(repository, record);
-  const { record: begun } = await carryOut(session, record, { operation: 'unaccept', ...move });
-  return moved(session, begun, move, now);
+  const record = intent?.operation === 'unaccept' ? rest : session.record;
+  const move = await planUnaccept(session.with(record));
+  const { record: begun } = await carryOut(session.with(record), { operation: 'unaccept', ...move });
+  return moved(session.with(begun), move, now);
 }
 
 /** The branch has moved. A session that was kept goes on; the sandbox of another one comes back afterwards. */
-async function moved(
-  session: LockedSession,
-  { landed: _, ...record }: SessionRecord,
-  move: BranchMove,
-  now: Date,
-): Promise<UnacceptResult> {
-  const { repository } = session;
-  await runGit(repository.git, ['update-ref', '-d', landedRef(record.session_id)]);
-  const result = await resultOf(repository, record, move);
-  if (!result.restored) return { ...result, record: complete(session, record, 'unaccept', now) };
-  const { commit: snapshot } = await newestSnapshot(repository, record);
+async function moved(session: LockedSession, move: BranchMove, now: Date): Promise<UnacceptResult> {
+  const { landed: _, ...record } = session.record;
+  await runGit(session.git, ['update-ref', '-d', landedRef(session.id)]);
+  const result = await resultOf(session.with(record), move);
+  if (!result.restored) return { ...result, record: complete(session.with(record), 'unaccept', now) };
+  const { commit: snapshot } = await newestSnapshot(session.with(record));
   const restore = { operation: 'restore', by: 'restore', scope: TOP_FOLDERS, snapshot } as const;
-  return { ...result, record: begin(session, record, { ...restore, unaccepted: move }) };
+  return { ...result, record: begin(session.with(record), { ...restore, unaccepted: move }) };
 }
 
 /** @throws AgtError if the branch cannot simply go back. */
-async function planUnaccept(repository: Repository, record: SessionRecord): Promise<BranchMove> {
+async function planUnaccept(session: Session): Promise<BranchMove> {
+  const { repository, record } = session;
   const { git } = repository;
   const { session_id: id, landed, intent } = record;
   if (landed === undefined) {
@@ -95,7 +88,7 @@ async function planUnaccept(repository: Repository, record: SessionRecord): Prom
   if (intent !== undefined) throw unfinishedError(id, intent.operation);
   const { onto, commit: from, from: to } = landed;
   const keep = isActive(record);
-  const { worktree, from: tip } = await findTarget(repository, record, shortBranch(onto));
+  const { worktree, from: tip } = await findTarget(session, shortBranch(onto));
   await requireTip(repository, { id, isEnded: !keep }, landed, tip);
   if (worktree !== undefined) await refuseOverlap(inDirectory(git, worktree), await diffTrees(git, from, to));
   const tree = await gitText(git, ['rev-parse', '--verify', `${to}^{tree}`]);
@@ -104,8 +97,7 @@ async function planUnaccept(repository: Repository, record: SessionRecord): Prom
 
 /** Without a sandbox it comes back. */
 async function resultOf(
-  { git }: Repository,
-  record: SessionRecord,
+  { git, record }: Session,
   { onto, from, to = '', worktree }: BranchMove,
   restored = !isActive(record),
 ): Promise<UnacceptResult> {
@@ -151,17 +143,20 @@ async function bringSessionBack(
   result: UnacceptResult,
   now: Date,
 ): Promise<UnacceptResult> {
-  const choose = () => newestSnapshot(repository, result.record);
+  const choose = () => newestSnapshot(new Session(repository, result.record));
   const request = { scope: TOP_FOLDERS, by: 'restore' as const, now, choose };
-  return { ...result, record: (await restoreSession(repository, result.record, request)).record };
+  return {
+    ...result,
+    record: (await restoreSession(new Session(repository, result.record), request)).record,
+  };
 }
 
-async function newestSnapshot({ git }: Repository, record: SessionRecord): Promise<Snapshot> {
-  const [newest] = await readHistory(git, snapshotRefs(record));
-  if (newest === undefined) throw new AgtError(`session "${record.session_id}" has no snapshot`);
+async function newestSnapshot(session: Session): Promise<Snapshot> {
+  const [newest] = await session.history();
+  if (newest === undefined) throw new AgtError(`session "${session.id}" has no snapshot`);
   return newest;
 }
 
-export async function finishUnaccept(repository: Repository, record: SessionRecord): Promise<void> {
-  await unacceptSession(repository, record, { dryRun: false, now: new Date() });
+export async function finishUnaccept(session: Session): Promise<void> {
+  await unacceptSession(session, { dryRun: false, now: new Date() });
 }

@@ -3,35 +3,31 @@
  * a directory of dependencies that no .gitignore names would land with the rest. A person is asked; without a terminal,
  * accept refuses the files that look so, by name, size and number.
  */
+
 import { lstatSync } from 'node:fs';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
-import { gitBytes, inDirectory, PLAIN_INDEX } from '../git/run/git.ts';
+import { gitBytes, PLAIN_INDEX } from '../git/run/git.ts';
 import { shellQuote } from '../git/run/trace.ts';
-import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 import type { AcceptRequest, UntrackedFile } from './accept-request.ts';
 
 /** The new files that the index of the sandbox lacks; paths hold one byte per character. */
-export async function untrackedAmong(
-  { git }: Repository,
-  { sandbox }: SessionRecord,
-  changes: readonly DiffEntry[],
-): Promise<string[]> {
+export async function untrackedAmong(session: Session, changes: readonly DiffEntry[]): Promise<string[]> {
   const added = changes.filter(({ before, after }) => before === undefined && after !== undefined);
   if (added.length === 0) return [];
-  const output = await gitBytes(inDirectory(git, sandbox), [...PLAIN_INDEX, 'ls-files', '-z']);
+  const output = await gitBytes(session.sandboxGit, [...PLAIN_INDEX, 'ls-files', '-z']);
   const tracked = new Set(output.toString('latin1').split('\0'));
   return [...new Set(added.map(({ path }) => path))].filter((path) => !tracked.has(path));
 }
 
 /** Which of these untracked files stay out. @throws AgtError if agt must not take them, and nobody says what to do. */
 export async function untrackedToLeaveOut(
-  repository: Repository,
-  record: SessionRecord,
+  { repository, record }: Session,
   paths: readonly string[],
   { untracked = repository.settings.untracked, include, askUntracked }: AcceptRequest,
 ): Promise<ReadonlySet<string>> {

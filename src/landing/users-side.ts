@@ -1,4 +1,5 @@
 /** A session in place leaves some things of the user's where they are, and they are no work of the agent's. */
+
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { readSmallFile } from '../disk/read-file.ts';
@@ -6,14 +7,13 @@ import { AgtError } from '../errors.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { readUsersSide, type UsersSide } from '../lifecycle/in-place/users-side.ts';
-import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 
 /** @throws AgtError that names the files. */
 export async function refuseUsersIgnored(
-  { git }: Repository,
-  record: SessionRecord,
+  { git, record }: Session,
   changes: readonly DiffEntry[],
 ): Promise<void> {
   const side = record.checkout === undefined ? undefined : await readUsersSide(git, record);
@@ -66,7 +66,7 @@ export function refuseHidden(changes: readonly DiffEntry[], hidden: ReadonlySet<
  * Changes that are not the agent's: a repository inside at the commit at which the user had it, or one of the user's that
  * the agent has not made a submodule; and a file that the user had changed and told git to pass over.
  */
-export async function usersOwn({ git }: Repository, record: SessionRecord) {
+export async function usersOwn({ git, record }: Session) {
   const side = record.checkout === undefined ? undefined : await readUsersSide(git, record);
   const repositories = side?.repositories ?? [];
   const commits = new Map(repositories.map(({ path, commit }) => [path, commit]));

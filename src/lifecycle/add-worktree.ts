@@ -6,7 +6,6 @@ import { mendWorktrees, runWorktree } from '../git/files/worktree-registrations.
 import type { GitConfig } from '../git/run/config.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
 import type { LockedSession } from '../session/lock.ts';
-import type { SessionRecord } from '../session/record.ts';
 
 interface WorktreeOptions {
   /** False: git writes no files. */
@@ -15,8 +14,7 @@ interface WorktreeOptions {
 }
 
 export async function addWorktree(
-  { repository }: LockedSession,
-  record: SessionRecord,
+  { repository, record }: LockedSession,
   wanted: WorktreeOptions,
   config: GitConfig,
 ): Promise<void> {

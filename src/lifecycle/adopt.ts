@@ -3,6 +3,7 @@
  * of the agent become the work branch, without the snapshots between them; the old branch stays reachable from the first
  * snapshot. Each step can be done again: if agt is killed, the same command finishes.
  */
+
 import { recordPrefixes } from '../config/prefixes.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError } from '../errors.ts';
@@ -13,8 +14,8 @@ import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import type { SessionRecord } from '../session/record.ts';
-import { sandboxHead } from '../session/sandbox.ts';
-import { requireSandbox } from '../session/sandbox-place.ts';
+import { requireSandbox, sandboxHead } from '../session/sandbox.ts';
+import { Session } from '../session/session.ts';
 import { listUpstreamRecords, type UpstreamRecord } from '../session/upstream-record.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 
@@ -27,18 +28,18 @@ export interface Adopted {
 }
 
 export function adoptSession(repository: Repository, id: SessionId, now: Date): Promise<Adopted> {
-  return withSessionLock(repository, id, async (session) => {
+  return withSessionLock({ repository, id }, async (session) => {
     const found = listUpstreamRecords(repository).find(({ session_id }) => session_id === id);
     const record =
       found === undefined ? await unfinishedAdoption(session) : await takeOver(session, found, now);
-    return captureFirst(session, record, now);
+    return captureFirst(session.with(record), now);
   });
 }
 
 /** A session that agt was killed with after it had written the metadata. */
 async function unfinishedAdoption(session: LockedSession): Promise<SessionRecord> {
   const record = session.read();
-  const isUnfinished = (await resolveObject(session.repository.git, adoptedRef(session.id))) !== undefined;
+  const isUnfinished = (await resolveObject(session.git, adoptedRef(session.id))) !== undefined;
   if (record !== undefined && isUnfinished) return record;
   throw new AgtError(
     record === undefined
@@ -52,7 +53,7 @@ async function takeOver(session: LockedSession, found: UpstreamRecord, now: Date
   const { repository } = session;
   const { git } = repository;
   const record = recordOf(repository, found, now);
-  requireSandbox(repository, record);
+  requireSandbox(new Session(repository, record));
   const kept = adoptedRef(found.session_id);
   const tip = (await resolveObject(git, kept)) ?? (await resolveObject(git, `${found.branch}^{commit}`));
   if (tip === undefined)
@@ -71,7 +72,7 @@ async function takeOver(session: LockedSession, found: UpstreamRecord, now: Date
   const message = ['-m', 'agt: session adopt'];
   await gitText(git, [...FSYNC_ARGS, 'update-ref', ...message, '--stdin'], { input });
   failurePoint('adopt: refs moved');
-  const head = await sandboxHead(repository, record);
+  const head = await sandboxHead(new Session(repository, record));
   if (head.ref === found.branch)
     await gitText(inDirectory(git, record.sandbox), ['symbolic-ref', ...message, 'HEAD', record.work_branch]);
   failurePoint('adopt: HEAD on the work branch');
@@ -79,16 +80,16 @@ async function takeOver(session: LockedSession, found: UpstreamRecord, now: Date
   return record;
 }
 
-async function captureFirst(session: LockedSession, record: SessionRecord, now: Date): Promise<Adopted> {
+async function captureFirst(session: LockedSession, now: Date): Promise<Adopted> {
   const { git } = session.repository;
-  const kept = adoptedRef(record.session_id);
+  const kept = adoptedRef(session.id);
   const tip = await resolveObject(git, kept);
   const keep = tip === undefined ? [] : [tip];
-  const captured = await captureSession(session, record, { now, label: 'adopted', keep });
+  const captured = await captureSession(session, { now, label: 'adopted', keep });
   failurePoint('adopt: captured');
-  const isKept = async (commit: string) => await isAncestor(git, commit, tipRef(record.session_id));
+  const isKept = async (commit: string) => await isAncestor(git, commit, tipRef(session.id));
   if (tip !== undefined && (await isKept(tip))) await gitText(git, ['update-ref', '-d', kept, tip]);
-  return { record, commit: captured.commit, failed: captured.failed };
+  return { record: session.record, commit: captured.commit, failed: captured.failed };
 }
 
 function recordOf({ settings }: Repository, found: UpstreamRecord, now: Date): SessionRecord {

@@ -30,6 +30,7 @@ import {
   type WorkspaceFields,
 } from '../session/provider.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
+import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import {
   type ChooseSource,
@@ -79,7 +80,7 @@ export interface Made {
 export async function createSession(repository: Repository, wanted: NewSession): Promise<SessionRecord> {
   refuseHomeAndRoot(repository);
   await undoUnfinishedCreation(repository, wanted.id);
-  return withSessionLock(repository, wanted.id, (session) => create(session, wanted));
+  return withSessionLock({ repository, id: wanted.id }, (session) => create(session, wanted));
 }
 
 type Undo = () => Promise<unknown> | unknown;
@@ -93,7 +94,7 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
   const undo: Undo[] = [];
   const interrupts = catchInterrupts(`session "${wanted.id}" was not created`);
   try {
-    const made = await createResources(session, record, wanted, undo);
+    const made = await createResources(session.with(record), wanted, undo);
     interrupts.throwIfAny();
     await wanted.fill(record, session, made);
     keepRegistered(record);
@@ -101,10 +102,10 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
     failurePoint('create: filled');
     // The folder holds nothing else than the snapshot that it was made from.
     writeTimestamp(repository.agtDir, wanted.id, wanted.now);
-    return complete(session, record, 'create');
+    return complete(session.with(record), 'create');
   } catch (error) {
     if (await undoSteps(undo, record)) session.forget();
-    else if (record.checkout !== undefined) throw await halfWay(repository, record, error);
+    else if (record.checkout !== undefined) throw await halfWay(new Session(repository, record), error);
     interrupts.throwIfAny();
     throw error;
   } finally {
@@ -113,12 +114,8 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
 }
 
 /** Each step adds to `undo` before it acts. */
-async function createResources(
-  session: LockedSession,
-  record: SessionRecord,
-  wanted: NewSession,
-  undo: Undo[],
-): Promise<Made> {
+async function createResources(session: LockedSession, wanted: NewSession, undo: Undo[]): Promise<Made> {
+  const { record } = session;
   const { repository } = session;
   refuseBlockedWorktrees(repository.commonDir);
   const config = await (wanted.config ?? readGitConfig(repository.git));
@@ -127,9 +124,9 @@ async function createResources(
   await hideAgentRefs(repository, config);
   failurePoint('create: hidden from fetch');
 
-  undo.push(() => removeWorkspace(repository, record));
-  const cloned = await cloneFolder(repository, record, wanted.clone);
-  if (cloned === undefined) await makeFolder(repository, record);
+  undo.push(() => removeWorkspace(session));
+  const cloned = await cloneFolder(session, wanted.clone);
+  if (cloned === undefined) await makeFolder(session);
   failurePoint('create: folder made');
 
   for (const ref of refsOf(record, wanted)) undo.push(() => deleteRef(session, ref));
@@ -138,17 +135,17 @@ async function createResources(
 
   if (wanted.checkout !== undefined) {
     // A snapshot holds only what is in the checkout again then.
-    undo.push(() => deleteSnapshots(session, record));
-    undo.push(() => leaveAgain(session, record));
+    undo.push(() => deleteSnapshots(session));
+    undo.push(() => leaveAgain(session));
     symlinkSync(wanted.checkout, record.sandbox);
     failurePoint('create: checkout linked');
     return { config, clone: undefined };
   }
   undo.push(() => runWorktree(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
   const checkOut = wanted.checkOut && cloned === undefined;
-  await addWorktree(session, record, { ...wanted, checkOut }, config);
+  await addWorktree(session, { ...wanted, checkOut }, config);
   failurePoint('create: worktree added');
-  if (cloned !== undefined) await moveIntoWorktree(repository, record, cloned.workspace, cloned.source);
+  if (cloned !== undefined) await moveIntoWorktree(session, cloned.workspace, cloned.source);
   return { config, clone: cloned?.source };
 }
 
@@ -170,14 +167,14 @@ async function undoSteps(undo: readonly Undo[], { checkout }: SessionRecord): Pr
 }
 
 /** @throws AgtError if the checkout cannot be again as it was. */
-async function leaveAgain(session: LockedSession, record: SessionRecord): Promise<void> {
-  const undone = await undoEntering(session, record);
+async function leaveAgain(session: LockedSession): Promise<void> {
+  const undone = await undoEntering(session);
   if (undone === undefined || undone.trouble !== undefined)
-    throw new AgtError(`session "${session.id}" stays: what is in ${record.checkout} would be lost`);
+    throw new AgtError(`session "${session.id}" stays: what is in ${session.record.checkout} would be lost`);
 }
 
 /** The same error, with what stays in the user's own checkout. */
-async function halfWay({ git }: Repository, record: SessionRecord, error: unknown): Promise<AgtError> {
+async function halfWay({ git, record }: Session, error: unknown): Promise<AgtError> {
   const { session_id: id, checkout } = record;
   const ref = stashRef(id);
   const isSetAside = (await resolveObject(git, ref)) !== undefined;
@@ -286,7 +283,7 @@ async function deleteRef({ repository }: LockedSession, [ref, commit]: NewRef): 
   await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '-d', ref, commit]);
 }
 
-async function deleteSnapshots({ repository }: LockedSession, record: SessionRecord): Promise<void> {
+async function deleteSnapshots({ repository, record }: LockedSession): Promise<void> {
   const input = [record.branch, tipRef(record.session_id)].map((ref) => `delete ${ref}\n`).join('');
   await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '--stdin'], { input });
 }

@@ -2,6 +2,7 @@
  * Deletes a session folder: only what the last snapshot holds, or the user gives up. An agent may still write there. So
  * agt first moves the folder away, captures what came since the last capture, and keeps what has changed once more.
  */
+
 import { existsSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,12 +19,11 @@ import { isOfSubmodule } from '../git/files/discover-repository.ts';
 import { dropRegistration, leadTo, registrationOf } from '../git/files/worktree-registrations.ts';
 import { departingFolder, statCacheFile } from '../layout.ts';
 import { providerOf } from '../providers/choose.ts';
-import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from '../session/lock.ts';
 import { begin, inState } from '../session/operation.ts';
 import { dropWorkspace, isOwnMount, moveWorkspace, removeWorkspace, tokenOf } from '../session/provider.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
-import { sandboxExists } from '../session/sandbox-place.ts';
+import type { Session } from '../session/session.ts';
 import type { Outcome } from '../session/state.ts';
 import { keepSubmodules } from '../session/submodules.ts';
 import { isTemporaryEntry } from '../snapshot/folders.ts';
@@ -42,26 +42,23 @@ export interface RemovalOptions {
 }
 
 /** @returns readable paths that agt leaves in the session folder: they came too late to be captured, or nobody may delete them. */
-export async function deleteFolder(
-  session: LockedSession,
-  record: SessionRecord,
-  options: RemovalOptions,
-): Promise<Remaining> {
+export async function deleteFolder(session: LockedSession, options: RemovalOptions): Promise<Remaining> {
+  const { record } = session;
   const { repository } = session;
   const { outcome, reason } = options;
   const begun = isActive(record)
-    ? begin(session, record, {
+    ? begin(session, {
         operation: 'remove',
-        phase: sandboxExists(repository, record) ? 'moving' : 'deleting',
+        phase: session.place === 'here' ? 'moving' : 'deleting',
         ...(outcome === undefined ? {} : { outcome }),
         ...(reason === undefined ? {} : { reason }),
       })
     : record;
   const isMoving = begun.intent?.operation === 'remove' && begun.intent.phase === 'moving';
-  if (isMoving) await moveAndCapture(session, begun, options);
+  if (isMoving) await moveAndCapture(session.with(begun), options);
   const moved = departing(record);
   const place = existsSync(sessionFolder(moved)) ? moved : record;
-  const left = await deleteCaptured(repository, place, options.force);
+  const left = await deleteCaptured(session.with(place), options.force);
   for (const { sandbox } of [record, moved]) {
     const registration = registrationOf(repository.commonDir, sandbox);
     if (registration === undefined) continue;
@@ -82,24 +79,21 @@ function departing(record: SessionRecord): SessionRecord {
   return { ...record, sandbox: join(departingFolder(sessionFolder(record)), 'sandbox') };
 }
 
-async function moveAndCapture(
-  session: LockedSession,
-  record: SessionRecord,
-  { force, now }: RemovalOptions,
-): Promise<void> {
+async function moveAndCapture(session: LockedSession, { force, now }: RemovalOptions): Promise<void> {
+  const { record } = session;
   const moved = departing(record);
   try {
-    const place = (await move(session.repository, record, moved)) ? moved : record;
+    const place = (await move(session, moved)) ? moved : record;
     failurePoint('remove: moved away');
     await nextTick(sessionFolder(place));
-    const captured = await captureSession(
-      session,
-      { ...place, state: 'active' },
-      { now, label: 'before remove', isLast: true },
-    );
+    const captured = await captureSession(session.with({ ...place, state: 'active' }), {
+      now,
+      label: 'before remove',
+      isLast: true,
+    });
     if (!force) refuseLoss(record, captured);
   } catch (error) {
-    await move(session.repository, moved, record);
+    await move(session.with(moved), record);
     const { intent: _, ...active } = record;
     session.write(inState(active, 'active', { now }));
     throw error;
@@ -114,16 +108,16 @@ async function moveAndCapture(
  * Moves the session folder, and tells git where the sandbox is now. False if the system refuses.
  * @throws AgtError if programs are in a folder that is a mount
  */
-async function move(repository: Repository, from: SessionRecord, to: SessionRecord): Promise<boolean> {
+async function move(session: Session, to: SessionRecord): Promise<boolean> {
   const target = sessionFolder(to);
   try {
-    if (!existsSync(target)) await moveWorkspace(tokenOf(from), sessionFolder(from), target);
+    if (!existsSync(target)) await moveWorkspace(tokenOf(session.record), session.folder, target);
   } catch (error) {
     if (isAgtError(error)) throw error;
     return false;
   }
   failurePoint('remove: renamed');
-  const registration = registrationOf(repository.commonDir, from.sandbox);
+  const registration = registrationOf(session.repository.commonDir, session.record.sandbox);
   if (registration !== undefined) leadTo(registration, `${to.sandbox}/.git`);
   return true;
 }
@@ -160,14 +154,11 @@ export function refuseLoss(
 }
 
 /** @returns what remains, one byte per character. */
-export async function deleteCaptured(
-  repository: Repository,
-  record: SessionRecord,
-  force: boolean,
-): Promise<Remaining> {
-  const folder = sessionFolder(record);
+export async function deleteCaptured(session: Session, force: boolean): Promise<Remaining> {
+  const { repository, record } = session;
+  const folder = session.folder;
   const cache = readStatCacheIfUsable(statCacheFile(repository.agtDir, record.session_id));
-  if (force || cache === undefined) return deleteAll(repository, record);
+  if (force || cache === undefined) return deleteAll(session);
   const ignore = readIgnoreFile(folder);
   const gitDir = registrationOf(repository.commonDir, record.sandbox);
   const isCaptured = (path: string, stat: Stats): boolean => {
@@ -184,11 +175,11 @@ export async function deleteCaptured(
     if (goes && stat.nlink > 1) linked.set(stat.ino, stat);
     return goes;
   };
-  if (await dropIfCaptured(repository, record, mayGo)) return NOTHING;
+  if (await dropIfCaptured(session, mayGo)) return NOTHING;
   const { paths, refused } = removePossible(folder, mayGo, isOwnMount(record));
   // It goes last: after a kill agt still needs it.
   const left = paths.filter((path) => path !== IGNORE_FILE);
-  if (left.length === 0) await removeWorkspace(repository, record, folder);
+  if (left.length === 0) await removeWorkspace(session, folder);
   return { paths: left, refused };
 }
 
@@ -204,14 +195,14 @@ function isOtherName(stat: Stats, deleted: Stats | undefined): boolean {
   );
 }
 
-async function deleteAll(repository: Repository, record: SessionRecord): Promise<Remaining> {
-  const folder = sessionFolder(record);
+async function deleteAll(session: Session): Promise<Remaining> {
+  const folder = session.folder;
   try {
-    await removeWorkspace(repository, record, folder);
+    await removeWorkspace(session, folder);
     return NOTHING;
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    return removePossible(folder, () => true, isOwnMount(record));
+    return removePossible(folder, () => true, isOwnMount(session.record));
   }
 }
 
@@ -219,12 +210,12 @@ const NOTHING: Remaining = { paths: [], refused: [] };
 
 /** Lets the provider drop the folder at once, if all of it may go. Nobody can write there meanwhile. */
 async function dropIfCaptured(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   mayGo: (path: string, stat: Stats) => boolean,
 ): Promise<boolean> {
+  const { repository, record } = session;
   const token = tokenOf(record);
-  const folder = sessionFolder(record);
+  const folder = session.folder;
   if (token === undefined) return false;
   const provider = providerOf(token.kind);
   try {

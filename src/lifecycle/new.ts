@@ -10,6 +10,7 @@ import type { Repository } from '../repository/repository.ts';
 import { checkId, generateId } from '../session/id.ts';
 import type { LockedSession } from '../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import { Session } from '../session/session.ts';
 import { copyIncludedFiles, type Included, type SkippedFile } from '../session/worktree-include.ts';
 import { type CloneSource, copyStatCache, warmUp } from '../workspace/clone.ts';
 import { findTemplate, renewTemplate } from '../workspace/template.ts';
@@ -92,14 +93,15 @@ export async function newSession(repository: Repository, request: NewRequest): P
     clone: () => findTemplate(repository, start.commit, config),
     fill: async (record, session, { config: read, clone }) => {
       source = clone;
-      const isSame = clone?.commit === record.from_commit && takeStatCache(repository, record, clone);
-      if (!isSame) await seed(session, record, mayDifferInWorktrees(read) ? undefined : read);
-      if (clone?.commit !== record.from_commit) await renewTemplate(repository, record, read);
-      included = await copyIncludedFiles(session, record);
+      const isSame =
+        clone?.commit === record.from_commit && takeStatCache(new Session(repository, record), clone);
+      if (!isSame) await seed(session.with(record), mayDifferInWorktrees(read) ? undefined : read);
+      if (clone?.commit !== record.from_commit) await renewTemplate(new Session(repository, record), read);
+      included = await copyIncludedFiles(session.with(record));
       if (changes !== undefined) left = await takeAlong(session.repository, changes, record.sandbox);
     },
   });
-  if (source !== undefined) await warmUp(repository, record);
+  if (source !== undefined) await warmUp(new Session(repository, record));
   const taken = changes?.paths.filter((path) => !left.includes(path)) ?? [];
   return {
     record,
@@ -138,9 +140,9 @@ async function readStart(repository: Repository, request: NewRequest) {
   return { start, changes: Promise.resolve(changes) };
 }
 
-function takeStatCache(repository: Repository, record: SessionRecord, clone: CloneSource): boolean {
+function takeStatCache(session: Session, clone: CloneSource): boolean {
   try {
-    copyStatCache(repository, record, clone);
+    copyStatCache(session, clone);
     return true;
   } catch {
     return false;
@@ -148,11 +150,7 @@ function takeStatCache(repository: Repository, record: SessionRecord, clone: Clo
 }
 
 /** With a seeded stat cache the first autocommit need not read the files. If seeding fails, it reads them. */
-async function seed(
-  { repository }: LockedSession,
-  record: SessionRecord,
-  config: GitConfig | undefined,
-): Promise<void> {
+async function seed({ repository, record }: LockedSession, config: GitConfig | undefined): Promise<void> {
   const statCache = statCacheFile(repository.agtDir, record.session_id);
   const { sandbox, from_commit: commit } = record;
   try {

@@ -3,6 +3,7 @@
  * session can be restored, unless the user gives --delete-branch. If agt is killed, the next removal finishes
  * this one.
  */
+
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { NotCaptured } from '../autocommit/capture.ts';
@@ -22,7 +23,8 @@ import { refuseRunning } from '../session/owner.ts';
 import { isOwnMount } from '../session/provider.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
 import { isFolderOfOther, refuseMovedSandbox } from '../session/relocate.ts';
-import { refuseForeign, sandboxExists, sandboxPlace } from '../session/sandbox-place.ts';
+import { refuseForeign } from '../session/sandbox.ts';
+import { Session } from '../session/session.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { endMoments } from '../workspace/moments.ts';
 import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
@@ -45,21 +47,17 @@ export interface RemovalPlan {
   readonly refs: readonly RefAndCommit[];
 }
 
-export async function planRemoval(
-  repository: Repository,
-  record: SessionRecord,
-  deleteBranch: boolean,
-): Promise<RemovalPlan> {
-  const folder = sessionFolder(record);
+export async function planRemoval(session: Session, deleteBranch: boolean): Promise<RemovalPlan> {
+  const folder = session.folder;
   return {
-    record,
+    record: session.record,
     folder: existsSync(folder) ? folder : undefined,
     deleteBranch,
-    refs: deleteBranch ? await existingRefs(repository, record) : [],
+    refs: deleteBranch ? await existingRefs(session) : [],
   };
 }
 
-async function existingRefs(repository: Repository, record: SessionRecord): Promise<RefAndCommit[]> {
+async function existingRefs({ repository, record }: Session): Promise<RefAndCommit[]> {
   const names = [record.work_branch, record.branch, tipRef(record.session_id)];
   const format = '--format=%(refname) %(objectname)';
   const listed = await gitText(repository.git, ['for-each-ref', format, '--', ...names]);
@@ -88,7 +86,9 @@ export function removeSession(
   const outside = { ...repository, git: inDirectory(repository.git, repository.commonDir) };
   const remove = (session: LockedSession) => removeLocked(session, plan, options);
   // With --force a session may go whose folder cannot be mounted.
-  return withSessionLock(outside, plan.record.session_id, remove, { mount: !options.force });
+  return withSessionLock({ repository: outside, id: plan.record.session_id }, remove, {
+    mount: !options.force,
+  });
 }
 
 /** For a caller that holds the lock and whose current directory is not in the folder. */
@@ -99,106 +99,96 @@ export async function removeLocked(
 ): Promise<Deleted> {
   const { repository } = session;
   const record = session.read() ?? plan.record;
-  await refuseInTheWay(repository, record, options);
-  if (record.checkout !== undefined) return removeInPlace(session, record, plan, options);
-  const deleted = isActive(record) ? await captureLastTime(session, record, options) : NOTHING;
-  const left = await deleteFolder(session, record, options);
-  const deleteBranch = plan.deleteBranch || (await hadDeletedBranches(repository, record));
-  await finish(session, session.read() ?? record, { deleteBranch, now: options.now });
+  await refuseInTheWay(new Session(repository, record), options);
+  if (record.checkout !== undefined) return removeInPlace(session.with(record), plan, options);
+  const deleted = isActive(record) ? await captureLastTime(session.with(record), options) : NOTHING;
+  const left = await deleteFolder(session.with(record), options);
+  const deleteBranch = plan.deleteBranch || (await hadDeletedBranches(new Session(repository, record)));
+  await finish(session.with(session.read() ?? record), { deleteBranch, now: options.now });
   if (left.paths.length > 0) throw leftFiles(record, left);
   return deleted;
 }
 
 const NOTHING: Deleted = { ignored: [], uncaptured: [] };
 
-async function refuseInTheWay(
-  repository: Repository,
-  record: SessionRecord,
-  options: RemovalOptions,
-): Promise<void> {
+async function refuseInTheWay(session: Session, options: RemovalOptions): Promise<void> {
+  const { record } = session;
   refuseUnfinished(record, options);
   if (!options.force && options.running !== true && isActive(record))
     refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
-  const place = sandboxPlace(repository, record);
+  const place = session.place;
   if (place === 'elsewhere' || place === 'unmounted') refuseForeign(record, place);
-  await refuseMovedSandbox(repository, record);
-  await refuseOtherFolder(repository, record);
-  refuseMounts(sessionFolder(record), isOwnMount(record));
+  await refuseMovedSandbox(session);
+  await refuseOtherFolder(session);
+  refuseMounts(session.folder, isOwnMount(record));
 }
 
 /** Somebody may have changed the metadata. @throws AgtError if the folder that they name is no session folder of this id. */
-async function refuseOtherFolder(repository: Repository, record: SessionRecord): Promise<void> {
-  const { session_id: id, sandbox } = record;
-  const folder = sessionFolder(record);
+async function refuseOtherFolder(session: Session): Promise<void> {
+  const { session_id: id, sandbox } = session.record;
+  const folder = session.folder;
   if (basename(folder) === id && basename(dirname(folder)) === 'sessions') return;
   // Somebody renamed it, and agt doctor connected it again.
-  if (dirname(folder) === (await repository.sessionsDir()) && !isFolderOfOther(repository, record, folder))
+  if (dirname(folder) === (await session.repository.sessionsDir()) && !isFolderOfOther(session, folder))
     return;
   throw new AgtError(`agt does not delete ${folder}: it is not the folder of session "${id}"`, {
-    hints: [`its metadata name ${sandbox}; correct them: ${recordFile(repository.agtDir, id)}`],
+    hints: [`its metadata name ${sandbox}; correct them: ${recordFile(session.repository.agtDir, id)}`],
   });
 }
 
 /** For a dry run. @throws AgtError where a removal would refuse. */
 export async function requireRemovable(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   options: RemovalOptions & { readonly wayOut?: string },
 ): Promise<void> {
-  await refuseInTheWay(repository, record, options);
-  if (!isActive(record)) return;
-  await requireReturnable(repository, record);
-  if (options.force || record.checkout !== undefined || !sandboxExists(repository, record)) return;
-  refuseLoss(record, await previewCapture(repository, record, { now: options.now }), options.wayOut);
+  await refuseInTheWay(session, options);
+  if (!isActive(session.record)) return;
+  await requireReturnable(session);
+  if (options.force || session.record.checkout !== undefined || session.place !== 'here') return;
+  refuseLoss(session.record, await previewCapture(session, { now: options.now }), options.wayOut);
 }
 
 /** The folder is gone. */
 async function finish(
   session: LockedSession,
-  record: SessionRecord,
   { deleteBranch, now }: { readonly deleteBranch: boolean; readonly now: Date },
 ): Promise<void> {
   const { repository } = session;
-  await endMoments(repository, record);
-  if (repository.area === undefined) removeEmptyParents(dirname(sessionFolder(record)));
-  if (record.landed !== undefined)
-    await runGit(repository.git, ['update-ref', '-d', landedRef(record.session_id)]);
+  await endMoments(session);
+  if (repository.area === undefined) removeEmptyParents(dirname(session.folder));
+  if (session.record.landed !== undefined)
+    await runGit(repository.git, ['update-ref', '-d', landedRef(session.id)]);
   if (deleteBranch) {
-    await deleteRefs(session, record);
+    await deleteRefs(session);
     failurePoint('remove: refs deleted');
     session.forget();
     return;
   }
-  if (isDecided(record)) await dropWorkBranch(repository, record);
-  complete(session, record, 'remove', now);
+  if (isDecided(session.record)) await dropWorkBranch(session);
+  complete(session, 'remove', now);
 }
 
 /** @throws AgtError if the user's work stays set aside, or files stay in the session folder. The session has ended then. */
 async function removeInPlace(
   session: LockedSession,
-  record: SessionRecord,
   plan: RemovalPlan,
   options: RemovalOptions,
 ): Promise<Deleted> {
-  const ended = await leaveCheckout(session, record, options);
-  await finish(session, ended.record, { deleteBranch: plan.deleteBranch, now: options.now });
+  const ended = await leaveCheckout(session, options);
+  await finish(session.with(ended.record), { deleteBranch: plan.deleteBranch, now: options.now });
   if (ended.trouble !== undefined) throw ended.trouble;
-  if (ended.left.paths.length > 0) throw leftFiles(record, ended.left);
+  if (ended.left.paths.length > 0) throw leftFiles(session.record, ended.left);
   return NOTHING;
 }
 
 /** @throws AgtError if the folder has something that agt could not capture. Nothing is removed then. */
-async function captureLastTime(
-  session: LockedSession,
-  record: SessionRecord,
-  { force, now }: RemovalOptions,
-): Promise<Deleted> {
-  if (!sandboxExists(session.repository, record)) {
-    if (!force && holdsFiles(sessionFolder(record))) throw cannotCapture(record);
+async function captureLastTime(session: LockedSession, { force, now }: RemovalOptions): Promise<Deleted> {
+  if (session.place !== 'here') {
+    if (!force && holdsFiles(session.folder)) throw cannotCapture(session.record);
     return NOTHING;
   }
-  const captured = await captureSession(session, record, { now, label: 'before remove', isLast: true });
-  if (!force) refuseLoss(record, captured);
+  const captured = await captureSession(session, { now, label: 'before remove', isLast: true });
+  if (!force) refuseLoss(session.record, captured);
   const { ignored, skipped, failed } = captured;
   return { ignored, uncaptured: [...skipped, ...failed] };
 }
@@ -247,15 +237,16 @@ function isDecided({ intent }: SessionRecord): boolean {
 }
 
 /** Whether this removal finishes one that was killed after it had deleted the branches. */
-async function hadDeletedBranches(repository: Repository, record: SessionRecord): Promise<boolean> {
-  if (record.intent?.operation !== 'remove') return false;
-  const refs = await existingRefs(repository, record);
-  return refs.every(({ ref }) => ref === record.work_branch);
+async function hadDeletedBranches(session: Session): Promise<boolean> {
+  if (session.record.intent?.operation !== 'remove') return false;
+  const refs = await existingRefs(session);
+  return refs.every(({ ref }) => ref === session.record.work_branch);
 }
 
 /** Reads the refs again: the last capture has moved them since the plan. */
-async function deleteRefs({ repository }: LockedSession, record: SessionRecord): Promise<void> {
-  const refs = await existingRefs(repository, record);
+async function deleteRefs(session: LockedSession): Promise<void> {
+  const { repository } = session;
+  const refs = await existingRefs(session);
   if (refs.length === 0) return;
   const input = refs.map(({ ref, commit }) => `delete ${ref} ${commit}\n`).join('');
   await gitText(repository.git, ['update-ref', '--stdin'], { input });

@@ -13,8 +13,7 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { attempt } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { type Git, gitAnswer, resolveObject, runGit } from '../git/run/git.ts';
-import type { Repository } from '../repository/repository.ts';
-import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 import { captureTarget } from '../workspace/capture-session.ts';
 
 /** One such file is reason enough to delete nothing. The message lists at most this many. */
@@ -24,22 +23,22 @@ const MOST_LISTED = 10;
 const TEMPORARY = /(^|\/)\.agt-\d+\.tmp$/;
 
 /** Some of these files: readable paths, relative to the session folder. */
-export async function uncapturedFiles(repository: Repository, record: SessionRecord): Promise<string[]> {
-  const { last, writes, notCaptured } = await scanAgainstTip(repository, record);
+export async function uncapturedFiles(session: Session): Promise<string[]> {
+  const { last, writes, notCaptured } = await scanAgainstTip(session);
   const found = notCaptured;
   for (const [path, { oid }] of writes) {
     if (found.length >= MOST_LISTED) break;
     const captured = last.find(path)?.oid;
     if (oid === captured || TEMPORARY.test(path)) continue;
-    if (!(await isElsewhere(repository, record, path, captured))) found.push(path);
+    if (!(await isElsewhere(session, path, captured))) found.push(path);
   }
   return found.map(displayPath);
 }
 
-async function scanAgainstTip(repository: Repository, record: SessionRecord) {
-  const { git } = repository;
-  const target = captureTarget(repository, record);
-  const tip = (await resolveObject(git, tipRef(record.session_id))) ?? record.from_commit;
+async function scanAgainstTip(session: Session) {
+  const { git } = session.repository;
+  const target = captureTarget(session);
+  const tip = (await resolveObject(git, tipRef(session.id))) ?? session.record.from_commit;
   const everything = { maxFileSize: Number.POSITIVE_INFINITY, ignore: undefined };
   const { last, scanned } = await observeFiles(git, target, tip, everything);
   const { writes, skipped, failed } = scanned;
@@ -47,13 +46,9 @@ async function scanAgainstTip(repository: Repository, record: SessionRecord) {
 }
 
 /** Whether the file is the beginning of a file that is stored in another place. `captured` is a blob. */
-async function isElsewhere(
-  { git }: Repository,
-  record: SessionRecord,
-  path: string,
-  captured: string | undefined,
-): Promise<boolean> {
-  const content = readIfThere(Buffer.from(`${sessionFolder(record)}/`).toString('latin1') + path);
+async function isElsewhere(session: Session, path: string, captured: string | undefined): Promise<boolean> {
+  const { git, record } = session;
+  const content = readIfThere(Buffer.from(`${session.folder}/`).toString('latin1') + path);
   if (content === undefined) return false;
   if (content.length === 0) return true;
   const isBeginningOf = (whole: Buffer | undefined) =>

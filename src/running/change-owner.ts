@@ -22,5 +22,5 @@ export async function changeOwner(
     const owner = change(before);
     session.write(owner === undefined ? rest : { ...rest, owner });
   };
-  await withSessionLock(repository, id, write, { waitMs });
+  await withSessionLock({ repository, id }, write, { waitMs });
 }

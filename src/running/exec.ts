@@ -2,10 +2,10 @@
  * `agt session exec`: runs a tool and records its call. If the tool fails, the snapshot is marked with that and the session
  * stays as it is. If agt fails, the session is marked.
  */
+
 import type { CaptureResult } from '../autocommit/capture.ts';
 import { isAgtError } from '../errors.ts';
-import type { Repository } from '../repository/repository.ts';
-import type { SessionRecord } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 import { type CommandEnd, type CommandLine, withCommand } from './command.ts';
 import { type CallToRecord, recordCall } from './record-call.ts';
 
@@ -26,18 +26,14 @@ export interface ExecResult {
   readonly recordError?: unknown;
 }
 
-export async function execTool(
-  repository: Repository,
-  record: SessionRecord,
-  request: ExecRequest,
-): Promise<ExecResult> {
+export async function execTool(session: Session, request: ExecRequest): Promise<ExecResult> {
   return withCommand(request.line, async (command) => {
     const result = await command.ended.then((end): ExecResult => ({ end }), startFailure);
     if (request.isReadOnly) return result;
     const outcome = result.end.exitCode === 0 ? 'succeeded' : 'failed';
     const call = { outcome, id: request.callId, summary: request.summary } as const;
     try {
-      const recorded = await recordCall(repository, record, { ...request, call, now: request.now() });
+      const recorded = await recordCall(session, { ...request, call, now: request.now() });
       return { ...result, recorded };
     } catch (recordError) {
       return { ...result, recordError };

@@ -1,7 +1,7 @@
 /** `agt session record`: the call of a tool as a snapshot, even if it has changed nothing. */
+
 import type { CaptureResult } from '../autocommit/capture.ts';
-import type { Repository } from '../repository/repository.ts';
-import type { SessionRecord } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 import type { ToolCall } from '../snapshot/history.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { markFailed } from './mark-failed.ts';
@@ -17,14 +17,13 @@ export interface CallToRecord {
 
 /** @throws the error of agt or git, after it has marked the session as failed. */
 export async function recordCall(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   { tool, call, onlyIfChanged, waitMs, now }: CallToRecord,
 ): Promise<CaptureResult> {
   try {
-    return await autocommit(repository, record, { now, tool, call, onlyIfChanged, waitMs });
+    return await autocommit(session, { now, tool, call, onlyIfChanged, waitMs });
   } catch (error) {
-    await markFailed(repository, record, error, now);
+    await markFailed(session, error, now);
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 /** `agt session run`: a command in the sandbox of a session, with autocommits while it runs and when it has ended. */
+
 import { constants } from 'node:os';
 import { processIsGone } from '../disk/lock-owner.ts';
 import { isAgtError } from '../errors.ts';
@@ -6,6 +7,7 @@ import { isCapturedByItself } from '../filter/session-file.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type Owner, ownerOf } from '../session/owner.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
+import { Session } from '../session/session.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { changeOwner } from './change-owner.ts';
 import {
@@ -114,7 +116,7 @@ class Run {
       this.enqueue(() => this.disown());
       await this.work;
       if (this.problem !== undefined) {
-        await markFailed(this.repository, this.record, this.problem, this.request.now());
+        await markFailed(new Session(this.repository, this.record), this.problem, this.request.now());
         this.request.onProblem(this.record, this.problem);
       }
     }
@@ -146,7 +148,7 @@ class Run {
     const record = readRecord(this.repository, this.record.session_id);
     if (record === undefined || !isCapturedByItself(record)) return; // accepted, rejected or removed meanwhile
     const attempt = () =>
-      autocommit(this.repository, record, { now: this.request.now(), waitMs: LONGEST_WAIT_MS });
+      autocommit(new Session(this.repository, record), { now: this.request.now(), waitMs: LONGEST_WAIT_MS });
     // Ctrl-C of a terminal reaches agt's git too.
     await attempt().catch((error: unknown) => {
       if (isAgtError(error) && error.signal !== undefined) return attempt();

@@ -2,6 +2,7 @@
  * `agt session sweep`: reverts sessions that nobody works in any more and that nobody has accepted. A revert is a removal:
  * agt captures the session a last time, and its snapshots are kept until `agt gc`.
  */
+
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
@@ -13,8 +14,9 @@ import { gitText } from '../git/run/git.ts';
 import { planRemoval, removeSession } from '../lifecycle/remove.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
-import { listRecords, readRecord, type SessionRecord, sessionFolder } from '../session/record.ts';
+import { listRecords, readRecord, type SessionRecord } from '../session/record.ts';
 import { isBusy } from '../session/retry.ts';
+import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { previewCapture } from '../workspace/capture-session.ts';
 
@@ -39,7 +41,7 @@ export async function findAbandoned(
   const found: Abandoned[] = [];
   for (const record of listRecords(repository).records) {
     if (only !== undefined && record.session_id !== only) continue;
-    const reason = isHalfEnded(record) ? KILLED : await reasonToRevert(repository, record, now);
+    const reason = isHalfEnded(record) ? KILLED : await reasonToRevert(new Session(repository, record), now);
     if (reason !== undefined) found.push({ record, reason });
   }
   return found;
@@ -50,19 +52,19 @@ export async function sweep(repository: Repository, now: Date, only?: SessionId)
   const swept: Swept[] = [];
   for (const abandoned of await findAbandoned(repository, now, only)) {
     // Another agt may have ended it meanwhile.
-    if (hasEnded(repository, abandoned.record)) continue;
+    if (hasEnded(new Session(repository, abandoned.record))) continue;
     try {
       await revert(repository, abandoned, now);
       swept.push({ ...abandoned, hasEnded: true });
     } catch (error) {
       if (isBusy(error)) continue;
-      swept.push({ ...abandoned, error, hasEnded: hasEnded(repository, abandoned.record) });
+      swept.push({ ...abandoned, error, hasEnded: hasEnded(new Session(repository, abandoned.record)) });
     }
   }
   return swept;
 }
 
-function hasEnded(repository: Repository, { session_id: id }: SessionRecord): boolean {
+function hasEnded({ repository, id }: Session): boolean {
   const record = readRecord(repository, id);
   return record === undefined || (isEnded(record) && record.intent === undefined);
 }
@@ -80,11 +82,8 @@ function mayRevert(record: SessionRecord, policy: Settings['autoRevert']): boole
   return policy === 'always' || (policy === 'in-place' && record.checkout !== undefined);
 }
 
-async function reasonToRevert(
-  repository: Repository,
-  record: SessionRecord,
-  now: Date,
-): Promise<string | undefined> {
+async function reasonToRevert(session: Session, now: Date): Promise<string | undefined> {
+  const { repository, record } = session;
   const { owner, state, state_reason: why } = record;
   const { autoRevert, keepFailed, sessionTimeout } = repository.settings;
   if (!mayRevert(record, autoRevert)) return undefined;
@@ -95,18 +94,18 @@ async function reasonToRevert(
   if (owner !== undefined) return `its command ${owner.command} (process ${owner.pid}) has died`;
   const idle = (now.getTime() - Date.parse(record.last_activity_at)) / 1000;
   if (!(idle >= sessionTimeout)) return undefined;
-  const idleFor = (now.getTime() - (await lastActivity(repository, record, now))) / 1000;
+  const idleFor = (now.getTime() - (await lastActivity(session, now))) / 1000;
   return idleFor >= sessionTimeout ? `nobody has worked in it for ${showTime(idleFor)}` : undefined;
 }
 
 /** Milliseconds since 1970. Files may have changed after the last autocommit. */
-async function lastActivity(repository: Repository, record: SessionRecord, now: Date): Promise<number> {
-  const recorded = Date.parse(record.last_activity_at);
+async function lastActivity(session: Session, now: Date): Promise<number> {
+  const recorded = Date.parse(session.record.last_activity_at);
   try {
-    const { commit, changes } = await previewCapture(repository, record, { now });
-    const times = changes.map(({ path }) => changeTime(join(sessionFolder(record), path)) ?? recorded);
-    const hasSnapshot = commit !== undefined && commit !== record.from_commit;
-    const captured = hasSnapshot ? await commitTime(repository, commit) : recorded;
+    const { commit, changes } = await previewCapture(session, { now });
+    const times = changes.map(({ path }) => changeTime(join(session.folder, path)) ?? recorded);
+    const hasSnapshot = commit !== undefined && commit !== session.record.from_commit;
+    const captured = hasSnapshot ? await commitTime(session.repository, commit) : recorded;
     return Math.max(recorded, captured, ...times);
   } catch {
     return recorded; // the revert will say what is wrong
@@ -132,7 +131,7 @@ function showTime(seconds: number): string {
 }
 
 async function revert(repository: Repository, { record, reason }: Abandoned, now: Date): Promise<void> {
-  const plan = await planRemoval(repository, record, false);
+  const plan = await planRemoval(new Session(repository, record), false);
   const ending = isHalfEnded(record) ? {} : { outcome: 'reverted' as const, reason };
   await removeSession(repository, plan, { force: false, now, ...ending });
 }

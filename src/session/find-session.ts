@@ -1,4 +1,5 @@
 /** Finds the session of a command: the one that the user names, or the one that `cwd` is in. */
+
 import { existsSync } from 'node:fs';
 import { basename, dirname, sep } from 'node:path';
 import { isSameDirectory, realPath } from '../disk/real-path.ts';
@@ -7,6 +8,7 @@ import type { Repository } from '../repository/repository.ts';
 import { checkId, idProblem, type SessionId } from './id.ts';
 import { listRecords, readRecord, type SessionRecord, sessionFolder } from './record.ts';
 import { renamedFolder } from './relocate.ts';
+import { Session } from './session.ts';
 import { isEnded } from './state.ts';
 
 /** Ids that a hint lists; the newest first. */
@@ -56,7 +58,7 @@ function recordByName(repository: Repository, folder: string): SessionRecord | u
 
 function recordOfRenamed(repository: Repository, folder: string): SessionRecord | undefined {
   const { records } = listRecords(repository);
-  return records.find((record) => renamedFolder(repository, record, dirname(folder)) === folder);
+  return records.find((record) => renamedFolder(new Session(repository, record), dirname(folder)) === folder);
 }
 
 export function sessionContaining(repository: Repository, cwd: string): SessionRecord | undefined {

@@ -15,6 +15,7 @@ import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
 import { ensureWorkspace } from './provider.ts';
 import { deleteRecord, readRecord, type SessionRecord, writeRecord } from './record.ts';
+import { Session } from './session.ts';
 
 /** `agt gc` deletes objects within seconds. A command on a session waits at most this long for it. */
 const LONGEST_WAIT_FOR_GC_MS = 15_000;
@@ -22,14 +23,27 @@ const LONGEST_WAIT_FOR_GC_MS = 15_000;
 export const USUAL_WAIT_MS = 10_000;
 const POLL_MS = 50;
 
-/** A session that this process has locked: only `withSessionLock` makes one. Every change takes one. */
-class LockedSession {
+/** A session of which perhaps only the name is known. */
+interface NamedSession {
   readonly repository: Repository;
   readonly id: SessionId;
+  readonly record?: SessionRecord;
+}
 
-  constructor(repository: Repository, id: SessionId) {
-    this.repository = repository;
-    this.id = id;
+/** A session that this process has locked: only `withSessionLock` makes one. Every change takes one. */
+class LockedSession extends Session {
+  private current: SessionRecord | undefined;
+
+  constructor({ repository, id, record }: NamedSession, current?: SessionRecord) {
+    super(repository, record, id);
+    this.current = current;
+  }
+
+  /** As somebody has first read it under the lock. */
+  override get record(): SessionRecord {
+    this.current ??= this.read() ?? this.given;
+    if (this.current === undefined) throw new AgtError(`no session "${this.id}"`);
+    return this.current;
   }
 
   /** The current metadata; undefined if there are none. */
@@ -44,17 +58,21 @@ class LockedSession {
   forget(): void {
     deleteRecord(this.repository, this.id);
   }
+
+  override with(record: SessionRecord): LockedSession {
+    return new LockedSession({ repository: this.repository, id: this.id }, record);
+  }
 }
 
 export type { LockedSession };
 
 /** @throws AgtError with exit code 75 while another process holds the lock, for longer than `waitMs`. */
 export async function withSessionLock<T>(
-  repository: Repository,
-  id: SessionId,
+  named: NamedSession,
   action: (session: LockedSession) => Promise<T>,
   { mount = true, waitMs = USUAL_WAIT_MS } = {},
 ): Promise<T> {
+  const { repository, id } = named;
   refuseFromNamespace(repository, id);
   const pruneLock = pruneLockFile(repository.agtDir);
   const deadline = Date.now() + LONGEST_WAIT_FOR_GC_MS;
@@ -69,7 +87,7 @@ export async function withSessionLock<T>(
         if (await isLocked(pruneLock)) return undefined;
         await breakRefLocks(repository, id);
         if (mount) mountAgain(repository, id);
-        return { result: await action(new LockedSession(repository, id)) };
+        return { result: await action(new LockedSession(named)) };
       },
       waitMs,
     );

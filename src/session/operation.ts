@@ -21,22 +21,18 @@ export function unfinishedError(id: string, operation: Operation): AgtError {
 }
 
 /** Writes the intent. @throws AgtError if the state of the session does not allow the operation. */
-export function begin(session: LockedSession, record: SessionRecord, intent: Intent): SessionRecord {
-  requireAllowed(record, intent.operation);
+export function begin(session: LockedSession, intent: Intent): SessionRecord {
+  requireAllowed(session.record, intent.operation);
   const { during } = TRANSITIONS[intent.operation];
-  const state = during === 'same' ? record.state : during;
-  const begun: SessionRecord = { ...inState(record, state, { now: new Date() }), intent };
+  const state = during === 'same' ? session.record.state : during;
+  const begun: SessionRecord = { ...inState(session.record, state, { now: new Date() }), intent };
   session.write(begun);
   return begun;
 }
 
 /** Writes down that the command is done. */
-export function complete(
-  session: LockedSession,
-  { intent, owner, ...record }: SessionRecord,
-  operation: Operation,
-  now?: Date,
-): SessionRecord {
+export function complete(session: LockedSession, operation: Operation, now?: Date): SessionRecord {
+  const { intent, owner, ...record } = session.record;
   const { after } = TRANSITIONS[operation];
   if (after === 'forgotten') {
     session.forget();

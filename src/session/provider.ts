@@ -1,4 +1,5 @@
 /** The provider of a session, and the life of the folder that it makes for the session. */
+
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
@@ -12,7 +13,8 @@ import { endLease, takeLease } from '../providers/lease.ts';
 import { readPlace } from '../providers/place.ts';
 import { makingPath, newToken, parseToken, type Token, tokenText } from '../providers/token.ts';
 import type { Repository } from '../repository/repository.ts';
-import { type SessionRecord, sessionFolder } from './record.ts';
+import type { SessionRecord } from './record.ts';
+import type { Session } from './session.ts';
 
 /** The fields of the metadata that say how agt makes the folder of a session. */
 export type WorkspaceFields = Pick<SessionRecord, 'provider' | 'token' | 'captures'>;
@@ -47,8 +49,7 @@ export interface Workspace {
 
 /** Makes the folder under a temporary name: empty, or with the content of `from`. Undefined if git's way is the session's. */
 export async function makeWorkspace(
-  repository: Repository,
-  record: SessionRecord,
+  { repository, record }: Session,
   from?: string,
 ): Promise<Workspace | undefined> {
   const token = tokenOf(record);
@@ -126,11 +127,8 @@ export async function dropToken({ git }: Repository, token: Token, at?: string):
 }
 
 /** Removes the folder of a session, whatever made it. */
-export async function removeWorkspace(
-  repository: Repository,
-  record: SessionRecord,
-  folder = sessionFolder(record),
-): Promise<void> {
+export async function removeWorkspace(session: Session, folder = session.folder): Promise<void> {
+  const { repository, record } = session;
   if (!(await dropWorkspace(repository, record, folder))) {
     removeTree(folder);
     await dropWorkspace(repository, record, folder); // what else the provider has of it

@@ -1,4 +1,5 @@
 /** Makes the sandbox of a session a worktree again, with a new registration. */
+
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,20 +15,21 @@ import {
   registrationOf,
   worktreeText,
 } from '../git/files/worktree-registrations.ts';
-import { gitText, inDirectory, resolveObject } from '../git/run/git.ts';
-import type { Repository } from '../repository/repository.ts';
+import { gitText, resolveObject } from '../git/run/git.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';
+import type { Session } from './session.ts';
 import { startCommit } from './start-commit.ts';
 
 /**
  * git adds no worktree in a directory that has files. So agt adds one beside it, lets it lead to the sandbox, and moves its
  * `.git` file there.
  */
-export async function registerWorktree(repository: Repository, record: SessionRecord): Promise<void> {
+export async function registerWorktree(session: Session): Promise<void> {
+  const { repository, record } = session;
   const { git } = repository;
   const temporary = temporaryWorktree(record);
   const gitFile = join(record.sandbox, '.git');
-  const commit = await startCommit(repository, record);
+  const commit = await startCommit(session);
   await worktreeText(git, ['worktree', 'add', '--detach', '--no-checkout', '--', temporary, commit]);
   failurePoint('worktree: added beside');
   rmSync(gitFile, { force: true });
@@ -39,10 +41,7 @@ export async function registerWorktree(repository: Repository, record: SessionRe
 }
 
 /** Removes a worktree that agt was killed beside. @throws AgtError if the git that adds it does not end */
-export async function dropUnfinishedWorktree(
-  { commonDir }: Repository,
-  record: SessionRecord,
-): Promise<void> {
+export async function dropUnfinishedWorktree({ record, repository: { commonDir } }: Session): Promise<void> {
   const beside = folderBeside(record);
   if (!existsSync(beside)) return;
   const temporary = temporaryWorktree(record);
@@ -75,10 +74,11 @@ export function folderBeside(record: SessionRecord): string {
 }
 
 /** For a session without snapshots: HEAD on the work branch, and its files in the index. */
-export async function reconnectToWorkBranch(repository: Repository, record: SessionRecord): Promise<void> {
-  await dropUnfinishedWorktree(repository, record);
-  await registerWorktree(repository, record);
-  const git = inDirectory(repository.git, record.sandbox);
+export async function reconnectToWorkBranch(session: Session): Promise<void> {
+  const { record } = session;
+  await dropUnfinishedWorktree(session);
+  await registerWorktree(session);
+  const git = session.sandboxGit;
   const tip = await resolveObject(git, `${record.work_branch}^{commit}`);
   const isFree = (await branchUser(git, record.work_branch, record.sandbox)) === undefined;
   if (tip !== undefined && isFree) await gitText(git, ['symbolic-ref', 'HEAD', record.work_branch]);

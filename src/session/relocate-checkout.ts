@@ -2,6 +2,7 @@
  * Finds the checkout of a session in place again, after the repository was moved or copied. `agt-in-place` in a git
  * directory names the session, and git's links lead from there to the worktree.
  */
+
 import { lstatSync, readlinkSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
@@ -13,8 +14,7 @@ import { listRegistrations, worktreeOf } from '../git/files/worktree-registratio
 import { inPlaceFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from './lock.ts';
-import { type SessionRecord, sessionFolder } from './record.ts';
-import { sandboxPlace } from './sandbox-place.ts';
+import type { Session } from './session.ts';
 
 export interface FoundCheckout {
   /** Absolute. */
@@ -24,23 +24,18 @@ export interface FoundCheckout {
 }
 
 /** Whether nothing is at the place of the checkout, and no other checkout has the session. */
-export function isCheckoutGone(
-  repository: Repository,
-  { session_id, checkout = '' }: SessionRecord,
-): boolean {
+export function isCheckoutGone({ repository, record: { session_id, checkout = '' } }: Session): boolean {
   return !isThere(checkout) && checkoutWith(repository, session_id) === undefined;
 }
 
 /** Undefined if no checkout of this repository has the session. */
-export async function findCheckoutAgain(
-  repository: Repository,
-  record: SessionRecord,
-): Promise<FoundCheckout | undefined> {
+export async function findCheckoutAgain(session: Session): Promise<FoundCheckout | undefined> {
+  const { repository, record } = session;
   const checkout = checkoutWith(repository, record.session_id);
   if (checkout === undefined) return undefined;
   const usual = join(await repository.sessionsDir(), record.session_id, 'sandbox');
   // A copy leaves the session folder to the original.
-  const isOwn = sandboxPlace(repository, record) !== 'elsewhere' && isThere(sessionFolder(record));
+  const isOwn = session.place !== 'elsewhere' && isThere(session.folder);
   const sandbox = isOwn ? record.sandbox : usual;
   const found = lstatSync(sandbox, { throwIfNoEntry: false });
   return found === undefined || found.isSymbolicLink() ? { checkout, sandbox } : undefined;
@@ -57,18 +52,14 @@ function checkoutWith({ commonDir, worktree }: Repository, id: string): string |
 }
 
 /** Writes the link, the note for the guard and the metadata. */
-export function connectCheckout(
-  session: LockedSession,
-  record: SessionRecord,
-  { checkout, sandbox }: FoundCheckout,
-): void {
+export function connectCheckout(session: LockedSession, { checkout, sandbox }: FoundCheckout): void {
   for (const name of ['xdg', 'config']) makeDirectories(join(sandbox, '..', name));
   if (!isThere(sandbox) || readlinkSync(sandbox) !== checkout) {
     rmSync(sandbox, { force: true });
     symlinkSync(checkout, sandbox);
   }
-  writeFileAtomic(inPlaceFile(gitDirOf(checkout) ?? join(checkout, '.git')), record.session_id);
-  session.write({ ...record, checkout, sandbox });
+  writeFileAtomic(inPlaceFile(gitDirOf(checkout) ?? join(checkout, '.git')), session.id);
+  session.write({ ...session.record, checkout, sandbox });
 }
 
 function isThere(path: string): boolean {

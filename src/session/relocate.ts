@@ -1,4 +1,5 @@
 /** Finds the sandbox of a session whose repository or folder was moved or copied, and connects them again. */
+
 import { existsSync, lstatSync, mkdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
@@ -11,7 +12,8 @@ import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from './lock.ts';
 import { isAttached, listRecords, type SessionRecord, sessionFolder } from './record.ts';
 import { connectCheckout, findCheckoutAgain } from './relocate-checkout.ts';
-import { isOutOfSight, sandboxPlace } from './sandbox-place.ts';
+import { isOutOfSight } from './sandbox-place.ts';
+import type { Session } from './session.ts';
 import { isEnded } from './state.ts';
 
 export interface FoundSandbox {
@@ -24,59 +26,45 @@ export interface FoundSandbox {
 }
 
 /** Undefined if git's links do not say where it is. */
-export async function findAgain(
-  repository: Repository,
-  record: SessionRecord,
-): Promise<FoundSandbox | undefined> {
-  const sandbox = await placeNow(repository, record);
+export async function findAgain(session: Session): Promise<FoundSandbox | undefined> {
+  const sandbox = await placeNow(session);
   if (sandbox === undefined) return undefined;
   const registration =
-    registrationOf(repository.commonDir, record.sandbox) ??
-    (sandboxPlace(repository, record) === 'taken' ? undefined : registrationNamedBy(repository, sandbox));
+    registrationOf(session.repository.commonDir, session.record.sandbox) ??
+    (session.place === 'taken' ? undefined : registrationNamedBy(session.repository, sandbox));
   if (registration === undefined || !existsSync(join(registration, 'HEAD'))) return undefined;
   return { sandbox, registration, hasGitDirectory: isDirectory(join(sandbox, '.git')) };
 }
 
 /** The place in the metadata, unless that is gone or belongs to the original of this copy. */
-async function placeNow(repository: Repository, record: SessionRecord): Promise<string | undefined> {
-  const place = sandboxPlace(repository, record);
-  if (place === 'no link' || place === 'broken link') return record.sandbox;
+async function placeNow(session: Session): Promise<string | undefined> {
+  const place = session.place;
+  if (place === 'no link' || place === 'broken link') return session.record.sandbox;
   if (place === 'not a directory' || place === 'unmounted') return undefined;
-  const usual = await usualPlace(repository, record);
+  const usual = await usualPlace(session);
   // A copy without session folders gets the usual place, and a restore fills it.
-  if (usual !== record.sandbox && (place === 'elsewhere' || isDirectory(usual))) return usual;
-  const renamed = renamedFolder(repository, record, await repository.sessionsDir());
+  if (usual !== session.record.sandbox && (place === 'elsewhere' || isDirectory(usual))) return usual;
+  const renamed = renamedFolder(session, await session.repository.sessionsDir());
   return renamed === undefined ? undefined : join(renamed, 'sandbox');
 }
 
 /** The folder of a session that has not ended, if it is missing and somebody gave it another name in `sessionsDir`. */
-export function renamedFolder(
-  repository: Repository,
-  record: SessionRecord,
-  sessionsDir: string,
-): string | undefined {
-  if (isEnded(record) || sandboxPlace(repository, record) !== 'missing') return undefined;
+export function renamedFolder(session: Session, sessionsDir: string): string | undefined {
+  if (isEnded(session.record) || session.place !== 'missing') return undefined;
   return subdirectories(sessionsDir)
     .filter((name) => !name.startsWith('.')) // so begin the folders that a removal has renamed
     .map((name) => join(sessionsDir, name))
-    .find(
-      (path) =>
-        isRenamed(repository, record, join(path, 'sandbox')) && !isFolderOfOther(repository, record, path),
-    );
+    .find((path) => isRenamed(session, join(path, 'sandbox')) && !isFolderOfOther(session, path));
 }
 
 /** Whether the metadata of another session name the folder. */
-export function isFolderOfOther(
-  repository: Repository,
-  { session_id: id }: SessionRecord,
-  folder: string,
-): boolean {
+export function isFolderOfOther({ repository, id }: Session, folder: string): boolean {
   const { records } = listRecords(repository);
   return records.some((other) => other.session_id !== id && sessionFolder(other) === folder);
 }
 
 /** git itself lets the registration of a worktree that has moved lead to the new place after a day: HEAD still tells. */
-function isRenamed(repository: Repository, record: SessionRecord, sandbox: string): boolean {
+function isRenamed({ repository, record }: Session, sandbox: string): boolean {
   const named = isDirectory(sandbox) ? registrationNamedBy(repository, sandbox) : undefined;
   if (named === undefined) return false;
   const known = registrationOf(repository.commonDir, record.sandbox);
@@ -85,7 +73,7 @@ function isRenamed(repository: Repository, record: SessionRecord, sandbox: strin
   return head !== undefined && 'ref' in head && head.ref === record.work_branch;
 }
 
-async function usualPlace(repository: Repository, { session_id }: SessionRecord): Promise<string> {
+async function usualPlace({ repository, record: { session_id } }: Session): Promise<string> {
   return join(await repository.sessionsDir(), session_id, 'sandbox');
 }
 
@@ -94,18 +82,18 @@ async function usualPlace(repository: Repository, { session_id }: SessionRecord)
  *
  * @throws AgtError if the sandbox is not missing, but has moved
  */
-export async function placeToRestore(repository: Repository, record: SessionRecord): Promise<SessionRecord> {
-  if (sandboxPlace(repository, record) !== 'missing') return record;
-  await refuseMovedSandbox(repository, record);
-  return { ...record, sandbox: await usualPlace(repository, record) };
+export async function placeToRestore(session: Session): Promise<SessionRecord> {
+  if (session.place !== 'missing') return session.record;
+  await refuseMovedSandbox(session);
+  return { ...session.record, sandbox: await usualPlace(session) };
 }
 
 /** @throws AgtError if the sandbox is not at its place, but at another one. */
-export async function refuseMovedSandbox(repository: Repository, record: SessionRecord): Promise<void> {
-  if (isEnded(record) || sandboxPlace(repository, record) !== 'missing') return;
-  const found = await findAgain(repository, record);
+export async function refuseMovedSandbox(session: Session): Promise<void> {
+  if (isEnded(session.record) || session.place !== 'missing') return;
+  const found = await findAgain(session);
   if (found === undefined) return;
-  throw new AgtError(`the sandbox of "${record.session_id}" has moved to ${found.sandbox}`, {
+  throw new AgtError(`the sandbox of "${session.id}" has moved to ${found.sandbox}`, {
     hints: ['connect it again: agt doctor --fix'],
   });
 }
@@ -122,33 +110,30 @@ function registrationNamedBy({ commonDir }: Repository, sandbox: string): string
  * Connects the sandbox, or the checkout of a session in place, if it has moved with its repository. A folder that somebody
  * has given another name, or a repository in it, is left to `agt doctor --fix`. Returns the metadata.
  */
-export async function followMove(session: LockedSession, record: SessionRecord): Promise<SessionRecord> {
+export async function followMove(session: LockedSession): Promise<SessionRecord> {
+  const { record } = session;
   const { repository } = session;
-  const place = sandboxPlace(repository, record);
+  const place = session.place;
   const mayHaveMoved = ['missing', 'not a directory', 'broken link'].includes(place);
   if (isEnded(record) || isAttached(record) || !mayHaveMoved || isOutOfSight(repository, place))
     return record;
   if (record.checkout !== undefined) {
-    const found = await findCheckoutAgain(repository, record);
-    if (found !== undefined) connectCheckout(session, record, found);
+    const found = await findCheckoutAgain(session);
+    if (found !== undefined) connectCheckout(session, found);
   } else {
-    const found = await findAgain(repository, record);
+    const found = await findAgain(session);
     if (found === undefined || found.hasGitDirectory) return record;
-    if (basename(dirname(found.sandbox)) === record.session_id) connect(session, record, found);
+    if (basename(dirname(found.sandbox)) === record.session_id) connect(session, found);
   }
   return session.read() ?? record;
 }
 
 /** Writes both links and the metadata. */
-export function connect(
-  session: LockedSession,
-  record: SessionRecord,
-  { sandbox, registration }: FoundSandbox,
-): void {
+export function connect(session: LockedSession, { sandbox, registration }: FoundSandbox): void {
   mkdirSync(sandbox, { recursive: true });
   leadTo(registration, `${sandbox}/.git`);
   writeFileAtomic(join(sandbox, '.git'), `gitdir: ${registration}\n`);
-  session.write({ ...record, sandbox });
+  session.write({ ...session.record, sandbox });
 }
 
 function isDirectory(path: string): boolean {

@@ -2,16 +2,16 @@
  * The commit that a session started at. If somebody has rewritten the history and deleted the old one, the metadata name
  * a commit that is gone; then it is the commit below the oldest snapshot.
  */
+
 import { AgtError } from '../errors.ts';
 import { resolveObject } from '../git/run/git.ts';
-import type { Repository } from '../repository/repository.ts';
-import { readHistory } from '../snapshot/history.ts';
-import { type SessionRecord, snapshotRefs } from './record.ts';
+import type { Session } from './session.ts';
 
-export async function startCommit({ git }: Repository, record: SessionRecord): Promise<string> {
+export async function startCommit(session: Session): Promise<string> {
+  const { git, record } = session;
   const recorded = await resolveObject(git, `${record.from_commit}^{commit}`);
   if (recorded !== undefined) return recorded;
-  const oldest = (await readHistory(git, snapshotRefs(record))).at(-1);
+  const oldest = (await session.history()).at(-1);
   if (oldest?.parents[0] !== undefined) return oldest.parents[0];
   for (const ref of [record.work_branch, record.user_branch ?? record.work_branch]) {
     const commit = await resolveObject(git, `${ref}^{commit}`);

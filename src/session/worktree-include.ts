@@ -11,7 +11,6 @@ import { errorCode, systemFailure } from '../errors.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { type Git, gitBytes, inDirectory } from '../git/run/git.ts';
 import type { LockedSession } from './lock.ts';
-import type { SessionRecord } from './record.ts';
 
 const FILE = '.worktreeinclude';
 
@@ -26,10 +25,10 @@ export interface SkippedFile {
   readonly reason: string;
 }
 
-export async function copyIncludedFiles(
-  { repository }: LockedSession,
-  { sandbox }: SessionRecord,
-): Promise<Included> {
+export async function copyIncludedFiles({
+  repository,
+  record: { sandbox },
+}: LockedSession): Promise<Included> {
   const none = { copied: [], skipped: [] };
   const source = repository.worktree ?? (await listWorktrees(repository.git)).find(({ bare }) => !bare)?.path;
   if (source === undefined || source === sandbox) return none;

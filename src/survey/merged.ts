@@ -6,8 +6,8 @@
 import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { gitText } from '../git/run/git.ts';
-import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 import { type CommitGraph, readCommitGraph } from './commit-graph.ts';
 import { examine, type Home } from './examine.ts';
 
@@ -26,11 +26,7 @@ export function compareWithHomes(graph: CommitGraph, commit: string, tips: reado
 }
 
 /** False also if agt cannot tell. */
-export async function isMerged(
-  repository: Repository,
-  record: SessionRecord,
-  commit: string,
-): Promise<boolean> {
+export async function isMerged({ repository, record }: Session, commit: string): Promise<boolean> {
   const patterns = homePatterns(record);
   if (patterns.length === 0) return false;
   const { git } = repository;

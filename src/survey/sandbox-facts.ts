@@ -1,4 +1,5 @@
 /** Reads what files alone say about a session: its sandbox, HEAD, the operation in progress and the owner. */
+
 import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { processIsGone } from '../disk/lock-owner.ts';
@@ -6,10 +7,10 @@ import { gitDirOf } from '../git/files/discover-repository.ts';
 import { type HeadFile, isReadableHead, readHeadFile } from '../git/files/head-file.ts';
 import { type StatusEntry, statusOfEach } from '../git/objects/status.ts';
 import type { Git } from '../git/run/git.ts';
-import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { renamedFolder } from '../session/relocate.ts';
-import { isOutOfSight, sandboxPlace } from '../session/sandbox-place.ts';
+import { isOutOfSight } from '../session/sandbox-place.ts';
+import type { Session } from '../session/session.ts';
 import { readOperation } from '../snapshot/git-dir-files.ts';
 
 export interface SandboxFacts {
@@ -27,18 +28,15 @@ export interface SandboxFacts {
 }
 
 /** `sessionsDir`: where the folders of sessions are now. */
-export function readSandboxFacts(
-  repository: Repository,
-  record: SessionRecord,
-  sessionsDir: string,
-): SandboxFacts {
-  const place = sandboxPlace(repository, record);
+export function readSandboxFacts(session: Session, sessionsDir: string): SandboxFacts {
+  const { repository, record } = session;
+  const place = session.place;
   const gitDir = place === 'here' ? gitDirOf(record.sandbox) : undefined;
   const outOfSight = isOutOfSight(repository, place);
   const isBeside =
     place === 'missing' &&
     (existsSync(join(sessionsDir, record.session_id, 'sandbox')) ||
-      renamedFolder(repository, record, sessionsDir) !== undefined);
+      renamedFolder(session, sessionsDir) !== undefined);
   return {
     record,
     gitDir,

@@ -2,6 +2,7 @@
  * Collects what `session list`, `session show` and `status` report about sessions. However many sessions there are, it
  * starts the same number of git processes, and one `git status` in each sandbox.
  */
+
 import { readTimestamp } from '../autocommit/timestamp.ts';
 import { errorCode } from '../errors.ts';
 import { shadowNamespaces } from '../filter/agent-refs.ts';
@@ -12,6 +13,7 @@ import type { StatusEntry } from '../git/objects/status.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import { Session } from '../session/session.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
 import { type DiffStat, type Examined, examine, type Work } from './examine.ts';
 import { compareWithHomes, homePatterns } from './merged.ts';
@@ -59,10 +61,7 @@ interface SurveyOptions {
   readonly counts: boolean;
 }
 
-export async function readSessionStatus(
-  repository: Repository,
-  record: SessionRecord,
-): Promise<SessionStatus> {
+export async function readSessionStatus({ repository, record }: Session): Promise<SessionStatus> {
   const [status] = await surveySessions(repository, [record], { counts: true });
   return status as SessionStatus;
 }
@@ -74,7 +73,7 @@ export async function surveySessions(
 ): Promise<SessionStatus[]> {
   if (records.length === 0) return [];
   const sessionsDir = await repository.sessionsDir();
-  const facts = records.map((record) => readSandboxFacts(repository, record, sessionsDir));
+  const facts = records.map((record) => readSandboxFacts(new Session(repository, record), sessionsDir));
   const reading = readWorkingFiles(repository.git, facts);
   const headRefs = facts.flatMap(({ head }) => (head !== undefined && 'ref' in head ? [head.ref] : []));
   const refs = readRefs(repository, records, headRefs);

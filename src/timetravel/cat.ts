@@ -4,8 +4,8 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, listSome } from '../errors.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { type Git, gitBytes } from '../git/run/git.ts';
-import type { Repository } from '../repository/repository.ts';
-import { type SessionRecord, snapshotRefs } from '../session/record.ts';
+import { snapshotRefs } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 import { readHistory, type Snapshot } from '../snapshot/history.ts';
 import { findSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
@@ -17,8 +17,7 @@ import { type AmbiguousFolders, readAmbiguousFolders, relativeToSandbox } from '
  * @throws AgtError if there is no such snapshot or file.
  */
 export async function findFile(
-  repository: Repository,
-  record: SessionRecord,
+  { repository, record }: Session,
   spec: string,
   now: Date,
   paths: Paths,

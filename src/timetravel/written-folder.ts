@@ -2,6 +2,7 @@
  * A session folder that agt has just written whole, in a fork or in the restore of a removed session. Nobody works there
  * yet, so agt knows what is in every file: git's index and the stat cache need not read any.
  */
+
 import { rmSync } from 'node:fs';
 import { rulesText } from '../autocommit/scan/scan-options.ts';
 import { listConverted } from '../autocommit/stat-cache/converted.ts';
@@ -12,10 +13,8 @@ import { readNoFollow } from '../disk/read-file.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import type { StatOf } from '../git/files/index-stat.ts';
 import type { GitConfig } from '../git/run/config.ts';
-import { inDirectory } from '../git/run/git.ts';
 import { statCacheFile } from '../layout.ts';
-import type { Repository } from '../repository/repository.ts';
-import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 import { readIgnoreFile } from '../snapshot/ignore-file.ts';
 
 export interface WrittenFolder {
@@ -34,22 +33,21 @@ export interface WrittenOptions {
 
 /** If anything is unexpected, git and the next capture read the files. */
 export async function examineWritten(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   plan: CheckoutPlan,
   { hasTime, config }: WrittenOptions,
 ): Promise<WrittenFolder> {
-  const folder = sessionFolder(record);
+  const folder = session.folder;
   try {
     const files = new WrittenFiles(folder, plan.writes, hasTime);
     const inSandbox = plan.writes.flatMap(({ path }) =>
       path.startsWith('sandbox/') ? [path.slice('sandbox/'.length)] : [],
     );
-    const git = inDirectory(repository.git, record.sandbox);
-    const converted = await listConverted(git, repository.commonDir, inSandbox, config);
+    const git = session.sandboxGit;
+    const converted = await listConverted(git, session.repository.commonDir, inSandbox, config);
     return {
       statOf: files.statOf(converted),
-      seed: (commit) => seed(repository, record, plan, files, commit),
+      seed: (commit) => seed(session, plan, files, commit),
     };
   } catch {
     return { statOf: () => undefined, seed: async () => undefined };
@@ -57,18 +55,17 @@ export async function examineWritten(
 }
 
 async function seed(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   plan: CheckoutPlan,
   files: WrittenFiles,
   commit: string,
 ): Promise<void> {
   if (plan.blocked.length > 0) return; // the snapshot has files that are not on disk
-  const folder = sessionFolder(record);
-  const file = statCacheFile(repository.agtDir, record.session_id);
+  const folder = session.folder;
+  const file = statCacheFile(session.repository.agtDir, session.id);
   try {
     const ignore = rulesText({ ignore: readIgnoreFile(folder), ignored: undefined });
-    const digest = indexDigest(record.sandbox, commit.length / 2);
+    const digest = indexDigest(session.record.sandbox, commit.length / 2);
     await files.writeStatCache(file, commit, { directories: plan.directories.keys(), digest, ignore });
   } catch {
     rmSync(file, { force: true });

@@ -1,15 +1,17 @@
 /** Captures a folder that is in no session: the first time agt makes a store for it. */
+
 import type { CaptureResult } from '../autocommit/capture.ts';
 import { TooManyFiles } from '../autocommit/scan/scan-options.ts';
 import { createStore } from '../folders/create-store.ts';
 import { FolderRefused, forgetRefusal, knownRefusal, noteRefusal, refuseFolder } from '../folders/refuse.ts';
-import { type AttachedSession, type FolderAccess, findAttached, settingsFile } from '../folders/store.ts';
+import { type FolderAccess, findAttached, settingsFile } from '../folders/store.ts';
 import type { Repository } from '../repository/repository.ts';
+import type { Session } from '../session/session.ts';
 import type { AutocommitOptions } from '../workspace/capture-session.ts';
 import { autocommit } from './autocommit.ts';
 
 export interface FolderCapture {
-  readonly session: AttachedSession;
+  readonly session: Session;
   readonly result: CaptureResult;
   /** This is the first snapshot of the folder. */
   readonly isNew: boolean;
@@ -36,8 +38,7 @@ export async function captureFolder(
   try {
     const known = findAttached(access, folder, settingsFile(request.user));
     const session = known ?? (await attach(access, request, options.now));
-    const { repository, record } = session;
-    const result = await autocommit(repository, record, options);
+    const result = await autocommit(session, options);
     forgetRefusal(access, folder);
     return { session, result, isNew: known === undefined };
   } catch (error) {
@@ -46,11 +47,7 @@ export async function captureFolder(
 }
 
 /** @throws FolderRefused */
-async function attach(
-  access: FolderAccess,
-  { folder, user }: FolderRequest,
-  now: Date,
-): Promise<AttachedSession> {
+async function attach(access: FolderAccess, { folder, user }: FolderRequest, now: Date): Promise<Session> {
   refuseFolder(access, folder, user);
   return createStore(access, folder, user, now);
 }

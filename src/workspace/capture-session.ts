@@ -12,10 +12,10 @@ import { attachedFolder } from '../folders/attached-folder.ts';
 import { worktreeGitDir } from '../git/files/discover-repository.ts';
 import { reconnectIfCutOff } from '../git/files/worktree-registrations.ts';
 import { refuseRepositoryInside } from '../repository/refused-folders.ts';
-import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from '../session/lock.ts';
-import { isAttached, type SessionRecord, sessionFolder } from '../session/record.ts';
-import { lostGitDir, requireSandbox } from '../session/sandbox-place.ts';
+import { isAttached } from '../session/record.ts';
+import { lostGitDir, requireSandbox } from '../session/sandbox.ts';
+import type { Session } from '../session/session.ts';
 import { Freezer } from './moments.ts';
 import { recordAddedBytes } from './usage.ts';
 
@@ -28,13 +28,14 @@ export interface AutocommitOptions extends Omit<CaptureOptions, 'agentEmail' | '
   readonly isLast?: boolean;
 }
 
-export function captureTarget(repository: Repository, record: SessionRecord): CaptureTarget {
+export function captureTarget(session: Session): CaptureTarget {
+  const { repository, record } = session;
   return {
     sessionId: record.session_id,
-    folder: sessionFolder(record),
+    folder: session.folder,
     sandbox: record.sandbox,
     checkout: record.checkout,
-    lostGitDir: lostGitDir(repository, record),
+    lostGitDir: lostGitDir(session),
     commonDir: repository.commonDir,
     agtDir: repository.agtDir,
     shadowRef: record.branch,
@@ -42,21 +43,20 @@ export function captureTarget(repository: Repository, record: SessionRecord): Ca
     workRef: record.work_branch,
     userRef: record.user_branch,
     startCommit: record.from_commit,
-    attached: isAttached(record) ? attachedFolder(repository, record) : undefined,
+    attached: isAttached(record) ? attachedFolder(session) : undefined,
   };
 }
 
 /** Captures the session folder, if it differs from the last snapshot. */
 export async function captureSession(
   session: LockedSession,
-  record: SessionRecord,
   options: AutocommitOptions,
 ): Promise<CaptureResult> {
   const { repository } = session;
-  const freezer = options.isLast ? undefined : new Freezer(repository, record);
+  const freezer = options.isLast ? undefined : new Freezer(repository, session.record);
   let whole: string | undefined;
   try {
-    const result = await runCapture(repository, record, options, freezer?.freeze);
+    const result = await runCapture(session, options, freezer?.freeze);
     const captured = result.outcome === 'committed' ? result.commit : undefined;
     if (captured !== undefined) await recordAddedBytes(session, captured);
     if (result.failed.length === 0) whole = captured;
@@ -68,47 +68,38 @@ export async function captureSession(
 
 /** Compares the folder with the last snapshot, and stores new content in `objects` alone. It needs no lock. */
 export function observeSession(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   options: Partial<CaptureOptions> = {},
   objects?: ObjectStream,
 ): Promise<Observation> {
-  const { agentEmail, maxFileSize } = repository.settings;
+  const { agentEmail, maxFileSize } = session.repository.settings;
   const usual = { agentEmail, maxFileSize, now: new Date() };
-  return observeFolder(repository.git, captureTarget(repository, record), { ...usual, ...options }, objects);
+  return observeFolder(session.git, captureTarget(session), { ...usual, ...options }, objects);
 }
 
 /** Reports what a capture would store. It writes nothing and needs no lock. */
-export async function previewCapture(
-  repository: Repository,
-  record: SessionRecord,
-  options: AutocommitOptions,
-): Promise<CaptureResult> {
-  return runCapture(repository, record, { ...options, dryRun: true });
+export async function previewCapture(session: Session, options: AutocommitOptions): Promise<CaptureResult> {
+  return runCapture(session, { ...options, dryRun: true });
 }
 
-function runCapture(
-  repository: Repository,
-  record: SessionRecord,
-  options: AutocommitOptions,
-  freeze?: Freeze,
-): Promise<CaptureResult> {
-  requireCapturable(repository, record, options.dryRun !== true);
-  const { agentEmail, maxFileSize } = repository.settings;
-  const target = { ...captureTarget(repository, record), freeze };
-  return capture(repository.git, target, { agentEmail, maxFileSize, ...options });
+function runCapture(session: Session, options: AutocommitOptions, freeze?: Freeze): Promise<CaptureResult> {
+  requireCapturable(session, options.dryRun !== true);
+  const { agentEmail, maxFileSize } = session.repository.settings;
+  const target = { ...captureTarget(session), freeze };
+  return capture(session.git, target, { agentEmail, maxFileSize, ...options });
 }
 
 /** @throws AgtError */
-function requireCapturable(repository: Repository, record: SessionRecord, mayMend: boolean): void {
+function requireCapturable(session: Session, mayMend: boolean): void {
+  const { repository, record } = session;
   if (!isActive(record)) {
     throw new AgtError(`session "${record.session_id}" is ${record.state}, not active`, {
       hints: ['see: agt session list --all'],
     });
   }
-  if (lostGitDir(repository, record) === undefined) requireSandbox(repository, record);
+  if (lostGitDir(session) === undefined) requireSandbox(session);
   const gitDir = record.checkout === undefined ? worktreeGitDir(record.sandbox) : undefined;
   if (gitDir !== undefined && mayMend) reconnectIfCutOff(gitDir);
   const folder = isAttached(record) ? record.checkout : undefined;
-  refuseRepositoryInside(repository, folder ?? sessionFolder(record));
+  refuseRepositoryInside(repository, folder ?? session.folder);
 }

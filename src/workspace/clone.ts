@@ -2,6 +2,7 @@
  * Makes a sandbox of a clone: the files are there already, git and agt need only know them. The clone gets its own name
  * when it is complete, so that nobody takes its files for the work of an agent.
  */
+
 import { linkSync, readFileSync, rmdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
@@ -10,10 +11,9 @@ import { makeDirectories } from '../disk/make-directories.ts';
 import { AgtError } from '../errors.ts';
 import { worktreeGitDir } from '../git/files/discover-repository.ts';
 import { withStatOfCopy } from '../git/files/index-stat.ts';
-import { gitText, inDirectory, spawnGit } from '../git/run/git.ts';
+import { gitText, spawnGit } from '../git/run/git.ts';
 import { statCacheFile } from '../layout.ts';
 import { providerOf } from '../providers/choose.ts';
-import type { Repository } from '../repository/repository.ts';
 import {
   dropWorkspace,
   makeWorkspace,
@@ -21,7 +21,7 @@ import {
   type Workspace,
   type WorkspaceFields,
 } from '../session/provider.ts';
-import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 
 /** A folder to clone, with what is known of it. */
 export interface CloneSource {
@@ -49,14 +49,14 @@ export type ChooseSource = (record: WorkspaceFields) => Promise<CloneSource | un
 
 /** Undefined if there is nothing to clone, or if the provider cannot: then agt fills an empty folder. */
 export async function cloneFolder(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   choose: ChooseSource | undefined,
 ): Promise<ClonedFolder | undefined> {
+  const { repository, record } = session;
   const source = record.token === undefined ? undefined : await choose?.(record);
   if (source === undefined) return undefined;
   try {
-    const workspace = await makeWorkspace(repository, record, source.folder);
+    const workspace = await makeWorkspace(session, source.folder);
     return workspace && { workspace, source };
   } catch {
     await dropWorkspace(repository, record);
@@ -64,20 +64,19 @@ export async function cloneFolder(
   }
 }
 
-export async function makeFolder(repository: Repository, record: SessionRecord): Promise<void> {
-  const workspace = await makeWorkspace(repository, record);
+export async function makeFolder(session: Session): Promise<void> {
+  const workspace = await makeWorkspace(session);
   if (workspace !== undefined) await settleWorkspace(workspace);
-  for (const name of ['xdg', 'config']) makeDirectories(join(sessionFolder(record), name));
+  for (const name of ['xdg', 'config']) makeDirectories(join(session.folder, name));
 }
 
 /** `record.sandbox` is a registered worktree without files. */
 export async function moveIntoWorktree(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   workspace: Workspace,
   source: CloneSource,
 ): Promise<void> {
-  const { sandbox, from_commit: commit } = record;
+  const { sandbox, from_commit: commit } = session.record;
   const gitDir = worktreeGitDir(sandbox);
   if (gitDir === undefined) throw new AgtError(`git did not register "${sandbox}" as a worktree`);
   const clone = join(workspace.path, 'sandbox');
@@ -86,7 +85,7 @@ export async function moveIntoWorktree(
     if (providerOf(workspace.kind).newInodes) followInodes(gitDir, clone, commit);
     if (source.commit !== commit) {
       const env = { GIT_DIR: gitDir, GIT_WORK_TREE: clone };
-      await gitText(repository.git, ['read-tree', '-m', '-u', source.commit, commit], { env });
+      await gitText(session.git, ['read-tree', '-m', '-u', source.commit, commit], { env });
     }
   }
   failurePoint('clone: at its commit');
@@ -94,7 +93,7 @@ export async function moveIntoWorktree(
   // A rename would cross the border of a subvolume.
   writeFileSync(join(clone, '.git'), readFileSync(join(sandbox, '.git')), { flag: 'wx' });
   rmSync(join(sandbox, '.git'));
-  for (const empty of [sandbox, sessionFolder(record)]) rmdirSync(empty);
+  for (const empty of [sandbox, session.folder]) rmdirSync(empty);
   await settleWorkspace(workspace);
   if (providerOf(workspace.kind).newInodes && source.index !== undefined)
     followInodes(gitDir, sandbox, commit);
@@ -125,20 +124,16 @@ function followInodes(gitDir: string, folder: string, commit: string): void {
 const LARGE_INDEX = 1_000_000;
 
 /** Lets the kernel read the inodes of a clone, so that the agent's first `git status` need not. It takes no lock of git. */
-export async function warmUp({ git }: Repository, { sandbox }: SessionRecord): Promise<void> {
-  const index = join(worktreeGitDir(sandbox) ?? '', 'index');
+export async function warmUp(session: Session): Promise<void> {
+  const index = join(worktreeGitDir(session.record.sandbox) ?? '', 'index');
   if ((statSync(index, { throwIfNoEntry: false })?.size ?? 0) < LARGE_INDEX) return;
   const args = ['--no-optional-locks', 'status', '--porcelain'];
-  const child = spawnGit(inDirectory(git, sandbox), args, { detached: true, stdio: 'ignore' });
+  const child = spawnGit(session.sandboxGit, args, { detached: true, stdio: 'ignore' });
   child.on('error', () => undefined).unref(); // nobody waits for it
 }
 
 /** The stat cache of the source holds for the clone, too. A capture replaces the file and never writes into it. */
-export function copyStatCache(
-  repository: Repository,
-  record: SessionRecord,
-  { statCache }: CloneSource,
-): void {
+export function copyStatCache({ repository, record }: Session, { statCache }: CloneSource): void {
   const file = statCacheFile(repository.agtDir, record.session_id);
   rmSync(file, { force: true });
   makeDirectories(dirname(file));

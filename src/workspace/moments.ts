@@ -2,6 +2,7 @@
  * Frozen moments of a session: a capture of a large change freezes the session folder first, and keeps the frozen folder
  * with the snapshot of the same content. The newest `fs.keep` of a session stay, until the session is removed.
  */
+
 import { linkSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Freeze, FrozenFolder } from '../autocommit/source.ts';
@@ -24,6 +25,7 @@ import { carriesNonce, newToken, type Token } from '../providers/token.ts';
 import type { Repository } from '../repository/repository.ts';
 import { dropToken, lease, tokenOf } from '../session/provider.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import { Session } from '../session/session.ts';
 
 /** Freezes the folder of a session for one capture. */
 export class Freezer {
@@ -79,18 +81,14 @@ export class Freezer {
     const { repository, record, token, made } = this;
     if (token === undefined) return;
     const isKept = commit !== undefined && (await this.frozen) !== undefined && repository.settings.keep > 0;
-    if (isKept) keep(repository, record, { token, made, commit });
+    if (isKept) keep(new Session(repository, record), { token, made, commit });
     failurePoint('moment: recorded');
     if (!isKept) await dropToken(repository, token).catch(() => undefined); // agt doctor knows it by its lease
     await dropMoments(repository, record, repository.settings.keep);
   }
 }
 
-function keep(
-  { agtDir }: Repository,
-  { session_id: id }: SessionRecord,
-  moment: Omit<Moment, 'number'>,
-): void {
+function keep({ id, repository: { agtDir } }: Session, moment: Omit<Moment, 'number'>): void {
   const number = Math.max(0, ...momentNumbers(agtDir, id)) + 1;
   const { statCache } = momentFiles(agtDir, id, number);
   mkdirSync(momentsDirectory(agtDir, id), { recursive: true });
@@ -120,7 +118,7 @@ export async function dropMoments(
 }
 
 /** Drops all moments of a session that ends. A folder that cannot be dropped stays; agt doctor knows it by its lease. */
-export async function endMoments(repository: Repository, record: SessionRecord): Promise<void> {
+export async function endMoments({ repository, record }: Session): Promise<void> {
   const { agtDir } = repository;
   for (const token of momentTokens(agtDir, record)) await dropToken(repository, token).catch(() => undefined);
   failurePoint('moments: dropped');

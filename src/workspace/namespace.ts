@@ -9,6 +9,7 @@
  * Two worktrees now have one path, and others are hidden or broken: git inside would delete their registrations, with the
  * index and HEAD of the user. So the command can change the registration of the sandbox alone.
  */
+
 import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { giveTo, ownerOf } from '../checkout/owner.ts';
@@ -21,6 +22,7 @@ import { namespaceFiles } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';
 import { sessionContaining } from '../session/find-session.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 
 export interface Bind {
   readonly source: string;
@@ -41,13 +43,14 @@ export interface Namespace {
 }
 
 /** Writes the files that lie over others. @throws AgtError if the sandbox cannot stand at that path */
-export function prepareNamespace(repository: Repository, record: SessionRecord, path: string): Namespace {
+export function prepareNamespace(session: Session, path: string): Namespace {
+  const { repository, record } = session;
   const { commonDir } = repository;
   const { sandbox } = record;
-  refuse(repository, record, path);
+  refuse(session, path);
   const registration = worktreeGitDir(sandbox);
   if (registration === undefined) throw cannot(record, path, 'its .git file leads nowhere');
-  const files = namespaceFiles(sessionFolder(record));
+  const files = namespaceFiles(session.folder);
   makeDirectories(record, path, [files.directory, files.gitDirectory, files.registration, files.bin]);
   const isMoved = `${commonDir}/`.startsWith(`${path}/`);
   const inside = isMoved ? files.gitDirectory : commonDir;
@@ -100,12 +103,16 @@ export async function usersPath(repository: Repository, cwd: string): Promise<st
   });
 }
 
-function refuse({ commonDir }: Repository, record: SessionRecord, path: string): void {
+function refuse(session: Session, path: string): void {
+  const {
+    record,
+    repository: { commonDir },
+  } = session;
   const { checkout } = record;
   if (checkout !== undefined) throw cannot(record, path, 'the session works in place');
   if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw cannot(record, path, 'there is no such directory');
-  const folder = realpathSync(sessionFolder(record));
+  const folder = realpathSync(session.folder);
   if (`${folder}/`.startsWith(`${path}/`) || `${path}/`.startsWith(`${folder}/`))
     throw cannot(record, path, `its folder is ${folder}`);
   if (/\n/.test(path + commonDir))

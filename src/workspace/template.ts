@@ -4,6 +4,7 @@
  *
  * Everything here may be lost, and any doubt is a reason to check out: then the fresh session is the next template.
  */
+
 import { createHash } from 'node:crypto';
 import {
   constants,
@@ -30,7 +31,7 @@ import { providerOf } from '../providers/choose.ts';
 import { carriesNonce, newToken, parseToken, type Token, tokenText } from '../providers/token.ts';
 import type { Repository } from '../repository/repository.ts';
 import { dropToken, lease, tokenOf } from '../session/provider.ts';
-import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
 import type { CloneSource } from './clone.ts';
 
 export interface TemplateRecord {
@@ -99,29 +100,21 @@ function readTemplate({ agtDir }: Repository): TemplateRecord | undefined {
 }
 
 /** Makes the template of a session in which nobody has worked yet. If that fails, there is none. */
-export async function renewTemplate(
-  repository: Repository,
-  record: SessionRecord,
-  config: GitConfig,
-): Promise<void> {
-  const own = tokenOf(record);
-  const settings = checkoutSettings(repository, config);
+export async function renewTemplate(session: Session, config: GitConfig): Promise<void> {
+  const own = tokenOf(session.record);
+  const settings = checkoutSettings(session.repository, config);
   if (own === undefined || settings === undefined) return;
   const named = newToken(own.kind, join(frozenDirectory(dirname(own.path)), 'template'));
   const token = { ...named, path: `${named.path}-${named.nonce}` };
   try {
-    await freezeTemplate(repository, record, token, settings);
+    await freezeTemplate(session, token, settings);
   } catch {
-    await dropToken(repository, token).catch(() => undefined);
+    await dropToken(session.repository, token).catch(() => undefined);
   }
 }
 
-async function freezeTemplate(
-  repository: Repository,
-  record: SessionRecord,
-  token: Token,
-  settings: string,
-): Promise<void> {
+async function freezeTemplate(session: Session, token: Token, settings: string): Promise<void> {
+  const { repository, record } = session;
   const { agtDir } = repository;
   const gitDir = worktreeGitDir(record.sandbox);
   const statCache = statCacheFile(agtDir, record.session_id);
@@ -132,7 +125,7 @@ async function freezeTemplate(
   const before = readTemplate(repository);
   lease(repository, token, record.session_id);
   mkdirSync(dirname(token.path), { recursive: true });
-  await providerOf(token.kind).freeze(sessionFolder(record), token);
+  await providerOf(token.kind).freeze(session.folder, token);
   failurePoint('template: frozen');
   const files = templateFiles(agtDir, token.nonce);
   writeFileAtomic(files.index, bytes, { cache: true });

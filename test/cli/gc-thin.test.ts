@@ -118,7 +118,7 @@ describe('agt gc --thin', () => {
     await snapshot({ days: 9 }, 'tip');
     const { repository: opened, record } = openSession(session);
     let free = false;
-    const capture = withSessionLock(opened, record.session_id, async () => {
+    const capture = withSessionLock({ repository: opened, id: record.session_id }, async () => {
       await sleep(1000);
       free = true;
     });

@@ -171,12 +171,14 @@ describe('the object store after agt gc', () => {
       await sleep(ms);
       order.push(`${name} ends`);
     };
-    const before = withSessionLock(opened, record.session_id, () => step('capture', 300));
+    const before = withSessionLock({ repository: opened, id: record.session_id }, () => step('capture', 300));
     while (order.length === 0) await sleep(5);
     const gc = withIdleSessions(opened, () => step('gc', 300));
     while (!existsSync(join(repository, '.git/agt/locks/.prune'))) await sleep(5);
     // A session that did not exist when the removal began waits as well.
-    const after = withSessionLock(opened, 's2' as SessionId, () => step('new session', 0));
+    const after = withSessionLock({ repository: opened, id: 's2' as SessionId }, () =>
+      step('new session', 0),
+    );
     await Promise.all([before, gc, after]);
     expect(order).toEqual(
       ['capture', 'gc', 'new session'].flatMap((name) => [`${name} begins`, `${name} ends`]),

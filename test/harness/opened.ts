@@ -1,10 +1,12 @@
 /** Opens a session in this process, so that a test can set the clock. */
+
 import { join } from 'node:path';
 import { readSettings } from '../../src/config/settings.ts';
 import { openGit } from '../../src/git/run/git.ts';
 import { openRepository, type Repository } from '../../src/repository/repository.ts';
 import type { SessionId } from '../../src/session/id.ts';
 import { readRecord, type SessionRecord, writeRecord } from '../../src/session/record.ts';
+import { Session } from '../../src/session/session.ts';
 import { autocommit } from '../../src/triggers/autocommit.ts';
 import type { AutocommitOptions } from '../../src/workspace/capture-session.ts';
 import type { TestSession } from './session.ts';
@@ -30,7 +32,7 @@ export async function autocommitAt(
   marks: Pick<AutocommitOptions, 'label' | 'tool' | 'restored'> = {},
 ): Promise<string> {
   const { repository, record } = openSession(session);
-  return (await autocommit(repository, record, { now, ...marks })).commit ?? '';
+  return (await autocommit(new Session(repository, record), { now, ...marks })).commit ?? '';
 }
 
 /** Makes a removed session look as if it had been removed that long ago. */

@@ -210,7 +210,7 @@ test('accept waits for another agt that works on the session, unless --wait=0', 
   });
   const taken = Promise.withResolvers<void>();
   const done = Promise.withResolvers<void>();
-  const held = withSessionLock(opened, record.session_id, () => {
+  const held = withSessionLock({ repository: opened, id: record.session_id }, () => {
     taken.resolve();
     return done.promise;
   });

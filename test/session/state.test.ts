@@ -48,12 +48,12 @@ describe('an operation', () => {
     async (operation) => {
       const { from, during, after } = TRANSITIONS[operation];
       for (const state of from) {
-        await withSessionLock(repository, record.session_id, async (session) => {
-          const begun = begin(session, { ...record, state }, INTENTS[operation]);
+        await withSessionLock({ repository, id: record.session_id }, async (session) => {
+          const begun = begin(session.with({ ...record, state }), INTENTS[operation]);
           const expected = during === 'same' ? state : during;
           const { state_at: _, ...others } = record;
           expect(stored()).toMatchObject({ ...others, state: expected, intent: INTENTS[operation] });
-          const done = complete(session, begun, operation);
+          const done = complete(session.with(begun), operation);
           expect(done.intent).toBeUndefined();
         });
         expect(stored()?.state).toBe(after === 'forgotten' ? undefined : after);
@@ -71,8 +71,8 @@ describe('an operation', () => {
   )('%s is refused while the session is %s, and writes nothing', async (operation, state) => {
     writeRecord(repository, { ...record, state });
     const before = readFileSync(recordFile(repository.agtDir, record.session_id), 'utf8');
-    await withSessionLock(repository, record.session_id, async (session) => {
-      expect(() => begin(session, { ...record, state }, INTENTS[operation])).toThrow(
+    await withSessionLock({ repository, id: record.session_id }, async (session) => {
+      expect(() => begin(session.with({ ...record, state }), INTENTS[operation])).toThrow(
         new RegExp(`session "${record.session_id}"`),
       );
     });
@@ -81,17 +81,17 @@ describe('an operation', () => {
 
   test.each(OUTCOMES)('a removal can end in %s, with a time and a reason', async (outcome) => {
     const now = new Date('2026-03-01T10:00:00Z');
-    await withSessionLock(repository, record.session_id, async (session) => {
-      const begun = begin(session, record, { operation: 'remove', outcome, reason: 'not needed' });
-      complete(session, begun, 'remove', now);
+    await withSessionLock({ repository, id: record.session_id }, async (session) => {
+      const begun = begin(session.with(record), { operation: 'remove', outcome, reason: 'not needed' });
+      complete(session.with(begun), 'remove', now);
     });
     expect(stored()).toMatchObject({
       state: outcome,
       state_at: now.toISOString(),
       state_reason: 'not needed',
     });
-    await withSessionLock(repository, record.session_id, async (session) => {
-      complete(session, begin(session, stored() as SessionRecord, INTENTS.restore), 'restore');
+    await withSessionLock({ repository, id: record.session_id }, async (session) => {
+      complete(session.with(begin(session.with(stored() as SessionRecord), INTENTS.restore)), 'restore');
     });
     expect(stored()?.state).toBe('active');
     expect(stored()?.state_reason).toBeUndefined();

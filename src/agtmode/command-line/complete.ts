@@ -1,12 +1,13 @@
 /** Completion in a shell: what may stand in place of the last word of a command line. */
+
 import { SETTING_KEYS } from '../../config/keys.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
 import { INTEGRATIONS } from '../../integrations/tools.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { listRecords, type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { Session } from '../../session/session.ts';
 import { SESSION_STATES } from '../../session/state.ts';
-import { readHistory } from '../../snapshot/history.ts';
 import type { Context } from '../context.ts';
 import { attachedHere } from '../session-here.ts';
 import { type Command, commandName, findCommand } from './command.ts';
@@ -117,12 +118,12 @@ async function valuesOf(
   if (!SNAPSHOTS.includes(name)) return [];
   const named = [...positionalsIn(command, rest), rest[rest.indexOf('--session') + 1]];
   const record = records.find(({ session_id: id }) => named.includes(id)) ?? inFolder(records, context.cwd);
-  return record === undefined ? snapshotsOfFolder(context) : snapshotNames(repository, record);
+  return record === undefined ? snapshotsOfFolder(context) : snapshotNames(new Session(repository, record));
 }
 
 async function snapshotsOfFolder(context: Context): Promise<string[]> {
   const here = await attachedHere(context);
-  return here === undefined ? [] : snapshotNames(here.repository, here.record);
+  return here === undefined ? [] : snapshotNames(here);
 }
 
 function inFolder(records: readonly SessionRecord[], cwd: string): SessionRecord | undefined {
@@ -132,8 +133,8 @@ function inFolder(records: readonly SessionRecord[], cwd: string): SessionRecord
 /** How many snapshots without a label completion offers. */
 const NUMBERED = 10;
 
-async function snapshotNames({ git }: Repository, record: SessionRecord): Promise<string[]> {
-  const history = await readHistory(git, snapshotRefs(record));
+async function snapshotNames(session: Session): Promise<string[]> {
+  const history = await session.history();
   const labels = history.flatMap(({ label }) => label ?? []);
   return [...labels, ...history.slice(0, NUMBERED).map((_, i) => `@{${i}}`)];
 }

@@ -2,11 +2,13 @@
  * Commands on one session: the first argument or --session names it. Without both it is the session of the current
  * directory.
  */
+
 import type { InferredOptionTypes } from 'yargs';
 import { usageError } from '../../errors.ts';
 import { findSession } from '../../session/find-session.ts';
+import { Session } from '../../session/session.ts';
 import type { Context } from '../context.ts';
-import { type SessionHere, sessionHere } from '../session-here.ts';
+import { sessionHere } from '../session-here.ts';
 import {
   type Answer,
   type Command,
@@ -31,7 +33,7 @@ interface SessionCommand<O extends OptionTable, T>
   readonly run: (
     args: InferredOptionTypes<O>,
     context: Context,
-    session: SessionHere,
+    session: Session,
     checked: T,
   ) => Promise<Answer>;
 }
@@ -65,9 +67,9 @@ interface GivenSession {
 }
 
 /** A session of the repository here. */
-export async function sessionInRepository(context: Context, given: GivenSession): Promise<SessionHere> {
+export async function sessionInRepository(context: Context, given: GivenSession): Promise<Session> {
   const repository = await context.repository();
-  return { repository, record: findSession(repository, givenSession(given), context.cwd) };
+  return new Session(repository, findSession(repository, givenSession(given), context.cwd));
 }
 
 export function givenSession({ id, session }: GivenSession): string | undefined {

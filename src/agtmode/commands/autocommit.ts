@@ -4,6 +4,7 @@ import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { findSession } from '../../session/find-session.ts';
 import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
+import { Session } from '../../session/session.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { autocommit as captureSession } from '../../triggers/autocommit.ts';
 import type { AutocommitOptions } from '../../workspace/capture-session.ts';
@@ -69,7 +70,7 @@ export const autocommit = defineCommand({
       rereadSince: parseTimestamp(args.timestamp),
     };
     const capture = async (record: SessionRecord) => {
-      const result = await captureSession(repository, record, options);
+      const result = await captureSession(new Session(repository, record), options);
       return reportAutocommit(record, result, args.all);
     };
     if (!args.all) return capture(findSession(repository, given, context.cwd));
@@ -81,7 +82,7 @@ export const autocommit = defineCommand({
       ({ session_id }) => ({ session_id }),
       (record) =>
         capture(record).catch((error: unknown) => {
-          if (hasEnded(repository, record)) return {};
+          if (hasEnded(new Session(repository, record))) return {};
           throw error;
         }),
     );
@@ -112,7 +113,7 @@ function parseTimestamp(text: string | undefined): number | undefined {
 }
 
 /** Whether somebody has removed the session since it was listed. */
-function hasEnded(repository: Repository, { session_id: id }: SessionRecord): boolean {
+function hasEnded({ repository, id }: Session): boolean {
   const record = readRecord(repository, id);
   return record === undefined || !isActive(record);
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { showSize } from '../../config/values.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
-import { type AttachedSession, listStores, openListedStore } from '../../folders/store.ts';
+import { listStores, openListedStore } from '../../folders/store.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { objectStoreSize } from '../../git/objects/object-store.ts';
 import { diskUse } from '../../maintenance/retention/du.ts';
@@ -10,6 +10,7 @@ import { readChain } from '../../maintenance/retention/plan.ts';
 import { beginAnew, bringBack } from '../../session/advised-commands.ts';
 import { namedSession } from '../../session/find-session.ts';
 import { listRecords } from '../../session/record.ts';
+import { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { defineCommand, flag, JSON_OPTION, type Report, withValue } from '../command-line/command.ts';
 import { givenSession, SESSION_OPTION } from '../command-line/session-command.ts';
@@ -42,7 +43,7 @@ export const du = defineCommand({
     const sessions = await Array.fromAsync(wanted, async (record) => {
       const { session_id, state } = record;
       const { own = 0, shared = 0 } = each.get(session_id) ?? {};
-      const snapshots = (await readChain(repository, record)).snapshots.length;
+      const snapshots = (await readChain(new Session(repository, record))).snapshots.length;
       return { session_id, state, snapshots, own, shared };
     });
     const budget = repository.settings.budget ?? null;
@@ -107,13 +108,13 @@ async function measure(context: Context, store: string) {
 }
 
 /** @throws AgtError also where git has no answer but "no". */
-async function readSnapshots({ repository, record }: AttachedSession): Promise<readonly Snapshot[]> {
-  if ((await findObject(repository.git, tipRef(record.session_id))) === undefined)
-    throw new AgtError(`its store is damaged: ${repository.commonDir}`);
-  return (await readChain(repository, record)).snapshots;
+async function readSnapshots(session: Session): Promise<readonly Snapshot[]> {
+  if ((await findObject(session.git, tipRef(session.id))) === undefined)
+    throw new AgtError(`its store is damaged: ${session.repository.commonDir}`);
+  return (await readChain(session)).snapshots;
 }
 
-function unreadable({ repository, record }: AttachedSession, error: unknown): unknown {
+function unreadable({ repository, record }: Session, error: unknown): unknown {
   if (!isAgtError(error)) return error;
   const { message, hints, exitCode } = error;
   const folder = showPath(record.checkout ?? record.sandbox);

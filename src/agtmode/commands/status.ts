@@ -6,6 +6,7 @@ import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding, Preview } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../survey/status.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
@@ -50,7 +51,7 @@ export const status = defineCommand({
     ];
     const settings = await context.settingValues();
     const here = [
-      ...(repository === undefined ? [] : records.map((record) => ({ repository, record }))),
+      ...(repository === undefined ? [] : records.map((record) => new Session(repository, record))),
       ...(attached === undefined ? [] : [attached]),
     ];
     const places = repository
@@ -92,7 +93,7 @@ export const status = defineCommand({
 function previewOnce(repository: Repository, now: Date): Preview {
   const previews = new Map<string, ReturnType<Preview>>();
   return (record) => {
-    const known = previews.get(record.session_id) ?? previewCapture(repository, record, { now });
+    const known = previews.get(record.session_id) ?? previewCapture(new Session(repository, record), { now });
     previews.set(record.session_id, known);
     return known;
   };

@@ -2,6 +2,7 @@
  * Answers of `agt watch` to the front: it captures as agt would, and says what agt would print. If anything goes wrong, the
  * front starts agt, which finds the same and reports it.
  */
+
 import { existsSync } from 'node:fs';
 import { EXIT } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
@@ -13,6 +14,7 @@ import { watcherFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { findSession, sessionContaining } from '../../session/find-session.ts';
 import type { SessionId } from '../../session/id.ts';
+import { Session } from '../../session/session.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { type Answer, answerQuestions, type Question } from '../../triggers/watch/questions.ts';
 import { openContext } from '../context.ts';
@@ -74,7 +76,7 @@ async function answerAutocommit(
   const record = findSession(repository, session, cwd);
   if (repository.agtDir !== agtDir || !isActive(record)) return undefined;
   const now = context.now();
-  const result = await autocommit(repository, record, { now, tool, waitMs: WAIT_MS });
+  const result = await autocommit(new Session(repository, record), { now, tool, waitMs: WAIT_MS });
   const { text, notes, failed } = reportAutocommit(record, result);
   const exit = `exit ${failed ? EXIT.failed : EXIT.done}\n`;
   return notes.replace(/^(?=[\s\S])/gm, 'err ') + text.replace(/^(?=[\s\S])/gm, 'out ') + exit;

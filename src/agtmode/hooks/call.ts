@@ -1,4 +1,5 @@
 /** A call of `agt hook`: its environment, the place that it is about, and work that the agent does not wait for. */
+
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,6 +12,7 @@ import { folderPlace, type Place, sessionPlace } from '../../integrations/place.
 import { findIntegration } from '../../integrations/tools.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { refuseMoved, sessionContaining } from '../../session/find-session.ts';
+import { Session } from '../../session/session.ts';
 import { type Context, openContext } from '../context.ts';
 import { folderHere } from '../session-here.ts';
 
@@ -66,7 +68,7 @@ export async function placeOf(context: Context, isAbove: boolean): Promise<Place
     const isKnown = user?.worktree !== undefined || hasStore(access, folder);
     return isAbove && !isKnown ? undefined : folderPlace(access, folder, user, settings.readOnlyTools);
   }
-  return isActive(session) ? sessionPlace(user, session) : undefined;
+  return isActive(session) ? sessionPlace(new Session(user, session)) : undefined;
 }
 
 /** A wrong setting must not keep agt from capturing: it goes on with the default, and logs the problem. */

@@ -1,15 +1,16 @@
 /** The failures of hooks that a person has to hear of, in `agt status`. */
+
 import { isCompleteSince } from '../../autocommit/timestamp.ts';
 import { type LoggedFailure, recentFailures } from '../../integrations/hooks-log.ts';
 import { logKilled } from '../../integrations/running-hooks.ts';
 import { sessionFolder } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
 import type { Context } from '../context.ts';
-import type { SessionHere } from '../session-here.ts';
 
 /** `folders`: those beside the folders of the sessions. */
 export function failuresHere(
   { env, now }: Context,
-  sessions: readonly SessionHere[],
+  sessions: readonly Session[],
   folders: readonly string[],
 ): LoggedFailure[] {
   logKilled(env);
@@ -17,12 +18,12 @@ export function failuresHere(
   return recentFailures(env, all, now(), (failure) => isSettled(failure, sessions));
 }
 
-function folderOf(record: SessionHere['record']): string {
+function folderOf(record: Session['record']): string {
   return record.checkout ?? sessionFolder(record);
 }
 
 /** agt was ended, and has captured everything since. */
-function isSettled({ pending, at, cwd }: LoggedFailure, sessions: readonly SessionHere[]): boolean {
+function isSettled({ pending, at, cwd }: LoggedFailure, sessions: readonly Session[]): boolean {
   if (pending !== true) return false;
   const around = sessions.filter(({ record }) => `${cwd}/`.startsWith(`${folderOf(record)}/`));
   const here = around.toSorted((a, b) => folderOf(b.record).length - folderOf(a.record).length)[0];

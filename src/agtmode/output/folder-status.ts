@@ -1,21 +1,23 @@
 /** The snapshots of the folder or session that the user is in, and what has changed since the last one. */
+
 import type { Change } from '../../autocommit/list-changes.ts';
 import { isAgtError, systemFailure } from '../../errors.ts';
 import { knownRefusal } from '../../folders/refuse.ts';
 import { shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { isAttached, snapshotRefs } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
 import type { Intent } from '../../session/state.ts';
 import { readHistory, requireHistory, type Snapshot } from '../../snapshot/history.ts';
 import { readSteps } from '../../timetravel/restore/undo.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
 import type { Context } from '../context.ts';
-import { folderHere, type SessionHere } from '../session-here.ts';
+import { folderHere } from '../session-here.ts';
 import { age, plural, showPath, table } from './format.ts';
 import { fileStatus } from './vocabulary.ts';
 
 /** `here`: undefined if the folder has no store. */
-export async function readFolderStatus(context: Context, here: SessionHere | undefined) {
+export async function readFolderStatus(context: Context, here: Session | undefined) {
   if (here === undefined || (await isRefused(context, here))) return withoutSnapshots(context);
   const { repository, record } = here;
   const now = context.now();
@@ -53,7 +55,7 @@ export async function readFolderStatus(context: Context, here: SessionHere | und
 }
 
 /** A folder with too many files has a store without snapshots. */
-async function isRefused(context: Context, { repository, record }: SessionHere): Promise<boolean> {
+async function isRefused(context: Context, { repository, record }: Session): Promise<boolean> {
   if (!isAttached(record) || record.checkout === undefined) return false;
   if (knownRefusal(context.folderAccess(), record.checkout) === undefined) return false;
   return (await readHistory(repository.git, snapshotRefs(record))).length === 0;
@@ -72,11 +74,11 @@ async function withoutSnapshots(context: Context) {
 
 /** The snapshots can be read on a disk that is full or read-only, too. */
 async function readChanges(
-  { repository, record }: SessionHere,
+  session: Session,
   now: Date,
 ): Promise<{ changes?: readonly Change[]; problem?: string }> {
   try {
-    return { changes: (await previewCapture(repository, record, { now })).changes };
+    return { changes: (await previewCapture(session, { now })).changes };
   } catch (error) {
     const problem = isAgtError(error) ? error.message : systemFailure(error);
     if (problem === undefined) throw error;

@@ -1,25 +1,25 @@
 /** Says how to go on with an operation that a person interrupts. */
+
 import { AgtError, formatError } from '../../errors.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
-import type { Repository } from '../../repository/repository.ts';
 import { agtInFolder, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
 import { isAttached, readRecord, type SessionRecord } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Context } from '../context.ts';
-import type { SessionHere } from '../session-here.ts';
 
 export async function interruptible<T, R extends readonly unknown[]>(
   context: Context,
-  { repository, record }: SessionHere,
-  operation: (repository: Repository, record: SessionRecord, ...request: R) => Promise<T>,
+  session: Session,
+  operation: (session: Session, ...request: R) => Promise<T>,
   ...request: R
 ): Promise<T> {
   const say = () => {
-    const present = readRecord(repository, record.session_id);
+    const present = readRecord(session.repository, session.id);
     if (present !== undefined) context.err(formatError(describe(present), false));
   };
-  const result = await sayWhenInterrupted(say, () => operation(repository, record, ...request));
+  const result = await sayWhenInterrupted(say, () => operation(session, ...request));
   context.completed?.();
   return result;
 }

@@ -33,11 +33,11 @@ export interface InPlace {
   readonly git: Git;
 }
 
-export function inPlace(session: LockedSession, record: SessionRecord): InPlace {
-  const { checkout, user_branch: userBranch } = record;
+export function inPlace(session: LockedSession): InPlace {
+  const { checkout, user_branch: userBranch } = session.record;
   if (checkout === undefined || userBranch === undefined)
-    throw new AgtError(`session "${record.session_id}" does not work in your own checkout`);
-  return { session, record, checkout, userBranch, git: inDirectory(session.repository.git, checkout) };
+    throw new AgtError(`session "${session.id}" does not work in your own checkout`);
+  return { session, record: session.record, checkout, userBranch, git: inDirectory(session.git, checkout) };
 }
 
 export interface DirtyPath {

@@ -2,6 +2,7 @@
  * Ends a session that works in the user's own checkout: captures it, returns to the user's branch, and puts back what was
  * set aside. The intent says how far it has come, so the next command goes on after a kill.
  */
+
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
@@ -14,12 +15,12 @@ import { branchUser } from '../../git/files/worktree-registrations.ts';
 import { type Git, requireUsable, resolveObject } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { inPlaceFile } from '../../layout.ts';
-import type { Repository } from '../../repository/repository.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { begin } from '../../session/operation.ts';
-import { removalOf, type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
+import { removalOf, type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { isCheckoutGone } from '../../session/relocate-checkout.ts';
-import { requireSandbox } from '../../session/sandbox-place.ts';
+import { requireSandbox } from '../../session/sandbox.ts';
+import type { Session } from '../../session/session.ts';
 import { readHistory } from '../../snapshot/history.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { deleteCaptured, nextTick, type RemovalOptions, readable, refuseLoss } from '../delete-folder.ts';
@@ -36,17 +37,13 @@ export interface LeftCheckout {
   readonly trouble: AgtError | undefined;
 }
 
-export async function leaveCheckout(
-  session: LockedSession,
-  record: SessionRecord,
-  options: RemovalOptions,
-): Promise<LeftCheckout> {
-  const { repository } = session;
+export async function leaveCheckout(session: LockedSession, options: RemovalOptions): Promise<LeftCheckout> {
+  const { record } = session;
   const { outcome, reason, now } = options;
-  const isGone = phaseOf(record) !== 'deleting' && isCheckoutGone(repository, record);
-  if (isActive(record) && !isGone) await captureBeforeTheEnd(session, record, options);
+  const isGone = phaseOf(record) !== 'deleting' && isCheckoutGone(session);
+  if (isActive(record) && !isGone) await captureBeforeTheEnd(session, options);
   let begun = isActive(record)
-    ? begin(session, record, {
+    ? begin(session, {
         operation: 'remove',
         phase: 'returning',
         ...(outcome === undefined ? {} : { outcome }),
@@ -55,21 +52,21 @@ export async function leaveCheckout(
     : record;
   let trouble: AgtError | undefined;
   if (isGone) {
-    trouble = await keptWithoutCheckout(repository, record);
-    begun = inLastPhase(session, begun, trouble);
+    trouble = await keptWithoutCheckout(session);
+    begun = inLastPhase(session.with(begun), trouble);
   }
   if (phaseOf(begun) !== 'deleting') {
-    const place = inPlace(session, begun);
-    await requireReturnable(repository, record);
+    const place = inPlace(session.with(begun));
+    await requireReturnable(session);
     trouble = await returnToUser(place, now);
     dropSessionStash(place);
     rmSync(inPlaceFile(gitDir(place)), { force: true });
-    begun = inLastPhase(session, begun, trouble);
+    begun = inLastPhase(session.with(begun), trouble);
     failurePoint('in place: put back');
   }
-  if (removalOf(begun)?.keepsStash !== true) await dropStash(session, record);
+  if (removalOf(begun)?.keepsStash !== true) await dropStash(session);
   failurePoint('in place: stash dropped');
-  const left = readable(await deleteCaptured(repository, record, options.force));
+  const left = readable(await deleteCaptured(session, options.force));
   failurePoint('in place: folder removed');
   const { checkout: _, ...ended } = begun;
   return { record: { ...ended, working_copy: 'worktree' }, left, trouble };
@@ -78,15 +75,14 @@ export async function leaveCheckout(
 /** @throws AgtError if agt would delete files that it cannot capture, or cannot return. Nothing has changed then. */
 async function captureBeforeTheEnd(
   session: LockedSession,
-  record: SessionRecord,
   { force, outcome, now }: RemovalOptions,
 ): Promise<void> {
-  requireSandbox(session.repository, record);
-  await requireReturnable(session.repository, record);
-  await nextTick(sessionFolder(record));
-  const captured = await captureSession(session, record, { now, label: `before ${outcome ?? 'remove'}` });
-  if (!force) refuseLoss(record, captured);
-  await leaveUsersBranch(inPlace(session, record));
+  requireSandbox(session);
+  await requireReturnable(session);
+  await nextTick(session.folder);
+  const captured = await captureSession(session, { now, label: `before ${outcome ?? 'remove'}` });
+  if (!force) refuseLoss(session.record, captured);
+  await leaveUsersBranch(inPlace(session));
 }
 
 /** The agent has switched to the user's branch. There, HEAD would tell that everything of the user is back. */
@@ -97,10 +93,11 @@ async function leaveUsersBranch(place: InPlace): Promise<void> {
 }
 
 /** There is no checkout to return to. Undefined if nothing of the user's was set aside. */
-async function keptWithoutCheckout(
-  { git }: Repository,
-  { session_id: id, checkout, user_branch: branch = '' }: SessionRecord,
-): Promise<AgtError | undefined> {
+async function keptWithoutCheckout({
+  git,
+  id,
+  record: { checkout, user_branch: branch = '' },
+}: Session): Promise<AgtError | undefined> {
   const ref = stashRef(id);
   if ((await resolveObject(git, ref)) === undefined) return undefined;
   return new AgtError(
@@ -112,7 +109,7 @@ async function keptWithoutCheckout(
 }
 
 /** @throws AgtError if the branch to return to is gone, or another worktree has it. */
-export async function requireReturnable({ git }: Repository, record: SessionRecord): Promise<void> {
+export async function requireReturnable({ git, record }: Session): Promise<void> {
   const { session_id: id, checkout, user_branch: branch } = record;
   if (checkout === undefined || branch === undefined) return;
   if ((await resolveObject(git, branch)) === undefined) {
@@ -154,14 +151,10 @@ function phaseOf(record: SessionRecord) {
 }
 
 /** @param trouble why the ref of what was set aside stays */
-function inLastPhase(
-  session: LockedSession,
-  record: SessionRecord,
-  trouble: AgtError | undefined,
-): SessionRecord {
-  const { keepsStash: _, ...removal } = removalOf(record) ?? { operation: 'remove' as const };
+function inLastPhase(session: LockedSession, trouble: AgtError | undefined): SessionRecord {
+  const { keepsStash: _, ...removal } = removalOf(session.record) ?? { operation: 'remove' as const };
   const keeps = trouble === undefined ? {} : { keepsStash: true as const };
-  const next: SessionRecord = { ...record, intent: { ...removal, ...keeps, phase: 'deleting' } };
+  const next: SessionRecord = { ...session.record, intent: { ...removal, ...keeps, phase: 'deleting' } };
   session.write(next);
   return next;
 }

@@ -29,7 +29,6 @@ import { readObject } from '../../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitText, inDirectory, isAncestor, resolveObject } from '../../git/run/git.ts';
 import { nestedDirectory } from '../../layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
-import type { SessionRecord } from '../../session/record.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 import { type InPlace, replaceIndex } from './checkout.ts';
 
@@ -104,8 +103,8 @@ export function keepGitDirectories(place: InPlace, repositories: readonly Nested
   }
 }
 
-export function dropGitDirectories(session: LockedSession, record: SessionRecord): void {
-  rmSync(storeOf({ session, record }), { recursive: true, force: true });
+export function dropGitDirectories(session: LockedSession): void {
+  rmSync(storeOf({ session, record: session.record }), { recursive: true, force: true });
 }
 
 function storeOf({ session, record }: Pick<InPlace, 'session' | 'record'>): string {

@@ -1,4 +1,5 @@
 /** `agt session new --working-copy in-place`: a session in the user's own checkout, for agents that can work only there. */
+
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from '../../disk/lock.ts';
@@ -12,6 +13,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { sessionContaining } from '../../session/find-session.ts';
 import { checkId, generateId, type SessionId } from '../../session/id.ts';
 import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
+import { Session } from '../../session/session.ts';
 import { readOperation } from '../../snapshot/git-dir-files.ts';
 import { createSession, requireFreeId } from '../create.ts';
 import { planRemoval, removeSession } from '../remove.ts';
@@ -71,7 +73,7 @@ async function begin(
   const replaced = listRecords(repository).records.find(
     (record) => isActive(record) && record.checkout === checkout,
   );
-  if (replaced !== undefined) await replace(repository, replaced, request);
+  if (replaced !== undefined) await replace(new Session(repository, replaced), request);
   await requireQuiet(repository, checkout);
   const start = await resolveStartPoint(repository, undefined, checkout);
   let work: readonly string[] = [];
@@ -87,7 +89,7 @@ async function begin(
     snapshots: request.snapshots,
     showProgress: false,
     fill: async (created, session) => {
-      work = await enterCheckout(inPlace(session, created), request.now, request.withChanges);
+      work = await enterCheckout(inPlace(session.with(created)), request.now, request.withChanges);
     },
   });
   return { record, replaced, work, kept };
@@ -98,11 +100,14 @@ async function finishKilled(repository: Repository, checkout: string, now: Date)
   const kept: string[] = [];
   for (const record of listRecords(repository).records.filter((one) => one.checkout === checkout)) {
     if (record.intent?.operation === 'create') {
-      const work = await undoCreation(repository, record);
+      const work = await undoCreation(new Session(repository, record));
       if (work !== undefined) kept.push(`${record.session_id}: ${work}`);
     }
     if (record.intent?.operation === 'remove')
-      await removeSession(repository, await planRemoval(repository, record, false), { force: false, now });
+      await removeSession(repository, await planRemoval(new Session(repository, record), false), {
+        force: false,
+        now,
+      });
   }
   return kept;
 }
@@ -129,15 +134,20 @@ function requireCheckout(repository: Repository): string {
   });
 }
 
-async function replace(repository: Repository, older: SessionRecord, request: InPlaceRequest): Promise<void> {
+async function replace(session: Session, request: InPlaceRequest): Promise<void> {
   if (!request.replace) {
-    throw new AgtError(`session "${older.session_id}" works in this checkout`, {
-      hints: [`end it first: agt session remove ${older.session_id}; without --no-replace agt reverts it`],
+    throw new AgtError(`session "${session.id}" works in this checkout`, {
+      hints: [`end it first: agt session remove ${session.id}; without --no-replace agt reverts it`],
     });
   }
-  const plan = await planRemoval(repository, older, false);
+  const plan = await planRemoval(session, false);
   const reason = 'a new session began in the same checkout';
-  await removeSession(repository, plan, { force: false, now: request.now, outcome: 'reverted', reason });
+  await removeSession(session.repository, plan, {
+    force: false,
+    now: request.now,
+    outcome: 'reverted',
+    reason,
+  });
 }
 
 /** @throws AgtError unless the checkout is on a branch, without a conflict and without an operation in progress. */

@@ -88,7 +88,7 @@ async function bringFilesBack(place: InPlace, side: UsersSide, target: Target, n
       return [...new Set([...planned.plan.blocked, ...changed, ...refused.map(({ path }) => path)])];
     if (changed.length === 0) continue;
     const active = { ...place.record, state: 'active' as const };
-    await captureSession(place.session, active, { now, label: 'before the return' });
+    await captureSession(place.session.with(active), { now, label: 'before the return' });
   }
 }
 

@@ -50,7 +50,7 @@ export async function enterCheckout(place: InPlace, now: Date, withChanges: bool
   const { git, record, session, checkout } = place;
   const active = { ...record, state: 'active' as const };
   await nextTick(sessionFolder(record));
-  await captureSession(session, active, { now, label: BEFORE_THE_SESSION });
+  await captureSession(session.with(active), { now, label: BEFORE_THE_SESSION });
   failurePoint('in place: captured');
   const first = await gitText(git, ['rev-parse', '--verify', tipRef(record.session_id)]);
   const dirty = await dirtyPaths(git);
@@ -75,7 +75,7 @@ export async function enterCheckout(place: InPlace, now: Date, withChanges: bool
   await refreshTimes(place);
   failurePoint('in place: switched');
   // The first step of the agent starts from here, not from the user's uncommitted work.
-  await captureSession(session, active, { now, label: AFTER_THE_SWITCH });
+  await captureSession(session.with(active), { now, label: AFTER_THE_SWITCH });
   return dirty.map(({ path }) => displayPath(path));
 }
 
@@ -166,12 +166,12 @@ function deleteSetAside(ref: string, options = ''): string {
   return `agt git ${options}update-ref -d ${ref}`;
 }
 
-export async function dropStash(session: LockedSession, record: SessionRecord): Promise<void> {
+export async function dropStash(session: LockedSession): Promise<void> {
   const { git } = session.repository;
-  const ref = stashRef(record.session_id);
+  const ref = stashRef(session.id);
   const stash = await resolveObject(git, ref);
   if (stash !== undefined) await gitText(git, ['update-ref', '-d', ref, stash]);
-  dropGitDirectories(session, record);
+  dropGitDirectories(session);
 }
 
 export function notPutBack({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
@@ -222,14 +222,11 @@ export interface UndoneBeginning {
  * Undoes a beginning that failed or was killed. Files that somebody has changed since then stay as they are.
  * @returns undefined if changes would be lost: nothing has changed then
  */
-export async function undoEntering(
-  session: LockedSession,
-  record: SessionRecord,
-): Promise<UndoneBeginning | undefined> {
-  const place = inPlace(session, record);
+export async function undoEntering(session: LockedSession): Promise<UndoneBeginning | undefined> {
+  const place = inPlace(session);
   const undone = await putBack(place);
   if (undone === undefined) return undefined;
-  if (undone.trouble === undefined) await dropStash(place.session, place.record);
+  if (undone.trouble === undefined) await dropStash(place.session.with(place.record));
   rmSync(inPlaceFile(gitDir(place)), { force: true });
   return undone;
 }

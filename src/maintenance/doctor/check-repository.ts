@@ -30,6 +30,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { unfinishedClone } from '../../repository/unfinished-clone.ts';
 import { type DamagedRecord, isAttached, listRecords, type SessionRecord } from '../../session/record.ts';
 import { renamedFolder } from '../../session/relocate.ts';
+import { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { listUpstreamRecords, type UpstreamRecord } from '../../session/upstream-record.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
@@ -69,16 +70,17 @@ export async function checkRepository(
   const refs = new Set((await gitText(repository.git, ['for-each-ref', '--format=%(refname)'])).split('\n'));
   const sessionsDir = await repository.sessionsDir();
   const atPlaceNow = (record: SessionRecord) => {
-    const renamed = renamedFolder(repository, record, sessionsDir);
+    const renamed = renamedFolder(new Session(repository, record), sessionsDir);
     return renamed === undefined ? record : { ...record, sandbox: join(renamed, 'sandbox') };
   };
   const access = checkAccess(repository, sessionsDir);
   const ofSessions: Finding[] = [];
-  const previewNow: Preview = (record) => previewCapture(repository, record, { now: new Date() });
+  const previewNow: Preview = (record) =>
+    previewCapture(new Session(repository, record), { now: new Date() });
   const known = { worktrees, refs, finishers, preview: preview ?? previewNow };
   for (const record of records) {
-    ofSessions.push(...(await checkSession(repository, record, known)));
-    if (histories) ofSessions.push(...(await checkMessages(repository, record)));
+    ofSessions.push(...(await checkSession(new Session(repository, record), known)));
+    if (histories) ofSessions.push(...(await checkMessages(new Session(repository, record))));
   }
   return [
     ...clone,

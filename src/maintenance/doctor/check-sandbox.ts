@@ -12,42 +12,38 @@ import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { inPlaceFile } from '../../layout.ts';
-import type { Repository } from '../../repository/repository.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { reconnectToWorkBranch } from '../../session/register-worktree.ts';
 import { connect, type FoundSandbox, findAgain } from '../../session/relocate.ts';
 import { connectCheckout, findCheckoutAgain } from '../../session/relocate-checkout.ts';
-import { mountProblem, type SandboxPlace, sandboxPlace } from '../../session/sandbox-place.ts';
+import { mountProblem, type SandboxPlace } from '../../session/sandbox-place.ts';
+import type { Session } from '../../session/session.ts';
 import type { Finding } from './finding.ts';
 
 export async function checkSandbox(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   worktrees: readonly WorktreeEntry[],
 ): Promise<Finding[]> {
-  if (record.checkout !== undefined) return checkCheckout(repository, record, record.checkout);
-  const place = sandboxPlace(repository, record);
-  if (place === 'here') return checkWorktree(repository, record, worktrees);
+  const { record } = session;
+  if (record.checkout !== undefined) return checkCheckout(session, record.checkout);
+  const place = session.place;
+  if (place === 'here') return checkWorktree(session, worktrees);
   const { session_id: about } = record;
   if (place === 'unmounted') return [describeUnmounted(record)];
-  const found = await findAgain(repository, record);
+  const found = await findAgain(session);
   const finding = { level: 'error', about, problem: describe(record, place, found) } as const;
   if (found === undefined) {
-    if (
-      place !== 'not a directory' &&
-      holdsFiles(record.sandbox) &&
-      !(await hasSnapshots(repository, record))
-    ) {
-      const fix = () => withSessionLock(repository, about, () => reconnectToWorkBranch(repository, record));
+    if (place !== 'not a directory' && holdsFiles(record.sandbox) && !(await hasSnapshots(session))) {
+      const fix = () => withSessionLock(session, () => reconnectToWorkBranch(session));
       return [{ ...finding, mend: 'agt doctor --fix', fix }];
     }
-    return [{ ...finding, mend: await advice(repository, record, place, worktrees) }];
+    return [{ ...finding, mend: await advice(session, place, worktrees) }];
   }
   const fix = () =>
-    withSessionLock(repository, about, async (session) => {
+    withSessionLock(session, async (locked) => {
       if (found.hasGitDirectory) setAside(record);
-      connect(session, record, found);
+      connect(locked.with(record), found);
     });
   return [{ ...finding, mend: 'agt doctor --fix', fix }];
 }
@@ -57,16 +53,15 @@ function describeUnmounted({ session_id: about, token, sandbox }: SessionRecord)
   return { level: 'error', about, problem: message, mend: hints[0] ?? '' };
 }
 
-function checkWorktree(
-  repository: Repository,
-  { session_id: about, sandbox }: SessionRecord,
-  worktrees: readonly WorktreeEntry[],
-): Finding[] {
+function checkWorktree(session: Session, worktrees: readonly WorktreeEntry[]): Finding[] {
+  const {
+    repository,
+    record: { session_id: about, sandbox },
+  } = session;
   // A path in other words, such as through a link, costs many calls of the system for each worktree.
   if (worktrees.some(({ path }) => path === sandbox)) return [];
   if (worktrees.some(({ path }) => isSameDirectory(path, sandbox))) return [];
-  const fix = () =>
-    withSessionLock(repository, about, () => gitText(repository.git, ['worktree', 'repair', sandbox]));
+  const fix = () => withSessionLock(session, () => gitText(repository.git, ['worktree', 'repair', sandbox]));
   const problem = 'its sandbox is not a worktree of this repository';
   const mend = `agt git worktree repair ${shellQuote(sandbox)}`;
   return [{ level: 'error', about, problem, mend, fix }];
@@ -94,25 +89,19 @@ function describe({ sandbox }: SessionRecord, place: SandboxPlace, found: FoundS
 }
 
 async function advice(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   place: SandboxPlace,
   worktrees: readonly WorktreeEntry[],
 ): Promise<string> {
-  const { session_id: id, sandbox, work_branch } = record;
+  const { session_id: id, sandbox, work_branch } = session.record;
   if (place === 'not a directory') return `put the directory itself at ${sandbox}`;
   const moved = worktrees.find(({ branch, prunable }) => branch === work_branch && prunable === undefined);
   if (moved !== undefined && moved.path !== sandbox)
     return `agt git worktree move ${shellQuote(moved.path)} ${shellQuote(sandbox)}`;
-  return (await hasSnapshots(repository, record))
-    ? `agt session restore ${id} --to @`
-    : `agt session remove ${id}`;
+  return (await hasSnapshots(session)) ? `agt session restore ${id} --to @` : `agt session remove ${id}`;
 }
 
-async function hasSnapshots(
-  { git }: Repository,
-  { session_id, from_commit }: SessionRecord,
-): Promise<boolean> {
+async function hasSnapshots({ git, record: { session_id, from_commit } }: Session): Promise<boolean> {
   return (await resolveObject(git, tipRef(session_id))) !== from_commit;
 }
 
@@ -122,48 +111,37 @@ function setAside(record: SessionRecord): void {
   renameSync(join(record.sandbox, '.git'), aside);
 }
 
-async function checkCheckout(
-  repository: Repository,
-  record: SessionRecord,
-  checkout: string,
-): Promise<Finding[]> {
-  const { session_id: about } = record;
-  const place = sandboxPlace(repository, record);
-  if (place === 'here')
-    return [...checkNote(repository, record, checkout), ...(await checkUserBranch(repository, record))];
-  const found = await findCheckoutAgain(repository, record);
+async function checkCheckout(session: Session, checkout: string): Promise<Finding[]> {
+  const { session_id: about } = session.record;
+  const place = session.place;
+  if (place === 'here') return [...checkNote(session, checkout), ...(await checkUserBranch(session))];
+  const found = await findCheckoutAgain(session);
   const problem = describeCheckout(checkout, place, found?.checkout);
   if (found === undefined)
-    return [{ level: 'error', about, problem, mend: adviceForCheckout(record, checkout, place) }];
-  const fix = connecting(repository, record, found);
+    return [{ level: 'error', about, problem, mend: adviceForCheckout(session.record, checkout, place) }];
+  const fix = connecting(session, found);
   return [{ level: 'error', about, problem, mend: 'agt doctor --fix', fix }];
 }
 
 /** Without its note, the guard does not know that the checkout belongs to a session. */
-function checkNote(repository: Repository, record: SessionRecord, checkout: string): Finding[] {
-  const { session_id: about, sandbox } = record;
+function checkNote(session: Session, checkout: string): Finding[] {
+  const { session_id: about, sandbox } = session.record;
   const noted = readSmallFile(inPlaceFile(gitDirOf(checkout) ?? join(checkout, '.git')));
   if (noted === about) return [];
   const problem = `git mode does not guard ${checkout}: the note that it belongs to this session is missing`;
-  const fix = connecting(repository, record, { checkout, sandbox });
+  const fix = connecting(session, { checkout, sandbox });
   return [{ level: 'error', about, problem, mend: 'agt doctor --fix', fix }];
 }
 
-function connecting(
-  repository: Repository,
-  record: SessionRecord,
-  found: Parameters<typeof connectCheckout>[2],
-) {
+function connecting(session: Session, found: Parameters<typeof connectCheckout>[1]) {
   return () =>
-    withSessionLock(repository, record.session_id, async (session) =>
-      connectCheckout(session, record, found),
-    );
+    withSessionLock(session, async (locked) => connectCheckout(locked.with(session.record), found));
 }
 
-async function checkUserBranch(
-  { git }: Repository,
-  { session_id: about, user_branch: ref, from_commit: start }: SessionRecord,
-): Promise<Finding[]> {
+async function checkUserBranch({
+  git,
+  record: { session_id: about, user_branch: ref, from_commit: start },
+}: Session): Promise<Finding[]> {
   if (ref === undefined || (await resolveObject(git, ref)) !== undefined) return [];
   const branch = shortBranch(ref);
   const problem = `${branch} is gone, the branch that the checkout returns to at its end`;

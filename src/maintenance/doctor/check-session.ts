@@ -12,14 +12,13 @@ import { findObject } from '../../git/objects/object-reader.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { sessionLockFile } from '../../layout.ts';
-import type { Repository } from '../../repository/repository.ts';
 import { beginAnew, commandToCapture, commandToRestore } from '../../session/advised-commands.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { ensureWorkspace } from '../../session/provider.ts';
-import { isAttached, type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
+import { isAttached, type SessionRecord } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
 import { startCommit } from '../../session/start-commit.ts';
 import { isEnded } from '../../session/state.ts';
-import { readHistory } from '../../snapshot/history.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { checkSandbox } from './check-sandbox.ts';
 import type { Finding, Finishers, Preview } from './finding.ts';
@@ -35,75 +34,66 @@ export interface Known {
 }
 
 /** A session whose file system fails is a finding, and agt checks the others. */
-export async function checkSession(
-  repository: Repository,
-  record: SessionRecord,
-  known: Known,
-): Promise<Finding[]> {
+export async function checkSession(session: Session, known: Known): Promise<Finding[]> {
   try {
-    return await check(repository, record, known);
+    return await check(session, known);
   } catch (error) {
     const reason = systemFailure(error);
     if (reason === undefined) throw error;
     const problem = `agt cannot check it: ${reason}`;
-    const mend = `look whether its folder can be used: ${sessionFolder(record)}`;
-    return [{ level: 'error', about: record.session_id, problem, mend }];
+    const mend = `look whether its folder can be used: ${session.folder}`;
+    return [{ level: 'error', about: session.id, problem, mend }];
   }
 }
 
-async function check(
-  repository: Repository,
-  record: SessionRecord,
-  { worktrees, refs, finishers, preview }: Known,
-): Promise<Finding[]> {
+async function check(session: Session, { worktrees, refs, finishers, preview }: Known): Promise<Finding[]> {
+  const { repository, record } = session;
   // Another process is changing it.
   if (await isLocked(sessionLockFile(repository.agtDir, record.session_id))) return [];
-  const { findings, checkRest } = checkIntent(repository, record, finishers);
+  const { findings, checkRest } = checkIntent(session, finishers);
   if (!checkRest) return findings;
-  const gone = checkMount(repository, record);
+  const gone = checkMount(session);
   if (gone !== undefined) return [...findings, gone];
   findings.push(
-    ...(await checkRefs(repository, record, refs)),
-    ...(isAttached(record) ? [] : await checkWorkBranch(repository, record, refs)),
-    ...(isEnded(record) || isAttached(record) ? [] : await checkSandbox(repository, record, worktrees)),
+    ...(await checkRefs(session, refs)),
+    ...(isAttached(record) ? [] : await checkWorkBranch(session, refs)),
+    ...(isEnded(record) || isAttached(record) ? [] : await checkSandbox(session, worktrees)),
   );
   if (findings.length === 0 && isActive(record)) findings.push(...(await checkCapture(record, preview)));
   return findings;
 }
 
 /** Snapshots that agt can restore, and cannot describe. It reads every snapshot. */
-export async function checkMessages(repository: Repository, record: SessionRecord): Promise<Finding[]> {
-  const history = await readHistory(repository.git, snapshotRefs(record));
+export async function checkMessages(session: Session): Promise<Finding[]> {
+  const history = await session.history();
   return history
     .filter(({ isDamaged }) => isDamaged)
     .map(({ commit }) => ({
       level: 'note',
-      about: record.session_id,
+      about: session.id,
       problem: `the message of snapshot ${shortOid(commit)} is damaged: its label, tool and HEAD are lost`,
       mend: 'its files are whole, and it can be restored',
     }));
 }
 
 /** A folder that is a mount is an empty one after a restart of the machine. */
-function checkMount(repository: Repository, record: SessionRecord): Finding | undefined {
+function checkMount(session: Session): Finding | undefined {
+  const { repository, record } = session;
   if (!isActive(record) || !ensureWorkspace(record, true)) return undefined;
   const { session_id: about, provider } = record;
-  const problem = `its folder is a mount of ${provider}, and is mounted no longer: ${sessionFolder(record)}`;
+  const problem = `its folder is a mount of ${provider}, and is mounted no longer: ${session.folder}`;
   // Locking a session mounts it.
-  const fix = () => withSessionLock(repository, about, async () => undefined);
+  const fix = () => withSessionLock({ repository, id: about }, async () => undefined);
   return { level: 'error', about, problem, mend: `agt autocommit --session-id ${about}`, fix };
 }
 
 /** The shadow branch and agt's own tip: each can be made again from the other. */
-async function checkRefs(
-  repository: Repository,
-  record: SessionRecord,
-  refs: ReadonlySet<string>,
-): Promise<Finding[]> {
+async function checkRefs(session: Session, refs: ReadonlySet<string>): Promise<Finding[]> {
+  const { repository, record } = session;
   const about = record.session_id;
   const pair = [record.branch, tipRef(about)];
   const missing = pair.filter((ref) => !refs.has(ref));
-  if (missing.length === 0) return checkTip(repository, record);
+  if (missing.length === 0) return checkTip(session);
   return missing.map((ref) => {
     const finding = { level: 'error', about, problem: `${shortBranch(ref)} is missing` } as const;
     const other = pair.find((name) => !missing.includes(name));
@@ -113,30 +103,26 @@ async function checkRefs(
       return {
         ...finding,
         mend: commandToCapture(record),
-        fix: () => capture(repository, record),
+        fix: () => capture(session),
       };
-    const fix = () => recreateRef(repository, record, ref, other);
+    const fix = () => recreateRef(session, ref, other);
     const ownGit = isAttached(record) ? `git --git-dir=${shellQuote(repository.commonDir)}` : 'agt git';
     return { ...finding, mend: `${ownGit} update-ref ${ref} ${other}`, fix };
   });
 }
 
 /** Leaves a ref that is there by now: the fix of an unfinished restore makes it too. */
-function recreateRef(
-  repository: Repository,
-  record: SessionRecord,
-  ref: string,
-  target: string,
-): Promise<unknown> {
-  const noCommit = '0'.repeat(record.from_commit.length);
-  return withSessionLock(repository, record.session_id, async () => {
-    const { git } = repository;
+function recreateRef(session: Session, ref: string, target: string): Promise<unknown> {
+  const noCommit = '0'.repeat(session.record.from_commit.length);
+  return withSessionLock(session, async () => {
+    const { git } = session.repository;
     if ((await resolveObject(git, ref)) === undefined)
       await gitText(git, ['update-ref', ref, target, noCommit]);
   });
 }
 
-async function checkTip(repository: Repository, record: SessionRecord): Promise<Finding[]> {
+async function checkTip(session: Session): Promise<Finding[]> {
+  const { repository, record } = session;
   const about = record.session_id;
   const { git } = repository;
   const tip = tipRef(about);
@@ -144,17 +130,18 @@ async function checkTip(repository: Repository, record: SessionRecord): Promise<
     [record.branch, `${tip}^{commit}`].map((name) => findObject(git, name)),
   );
   const named = tipCommit ?? (await resolveObject(git, tip));
-  if (tipCommit === undefined && named !== undefined) return [lostSnapshots(repository, record, named)];
+  if (tipCommit === undefined && named !== undefined) return [lostSnapshots(session, named)];
   if (branchCommit === tipCommit) return [];
   const problem = `another program moved ${shortBranch(record.branch)}; agt continues from its own tip`;
   const finding = { level: 'warning', about, problem } as const;
   if (!isActive(record)) return [{ ...finding, mend: 'nothing to do: a restore keeps what the branch has' }];
   // A capture moves the branch back and keeps the commits that were put there reachable, as parents.
-  return [{ ...finding, mend: commandToCapture(record), fix: () => capture(repository, record) }];
+  return [{ ...finding, mend: commandToCapture(record), fix: () => capture(session) }];
 }
 
 /** A capture of a session begins a new history, if the shadow branch does not have the last one either. */
-function lostSnapshots(repository: Repository, record: SessionRecord, commit: string): Finding {
+function lostSnapshots(session: Session, commit: string): Finding {
+  const { repository, record } = session;
   const about = record.session_id;
   const problem = `${tipRef(about)} leads to ${shortOid(commit)}, which is missing: snapshots are lost`;
   const finding = { level: 'error', about, problem } as const;
@@ -162,50 +149,46 @@ function lostSnapshots(repository: Repository, record: SessionRecord, commit: st
   if (!isActive(record)) return { ...finding, mend: 'look for them in a backup of the repository' };
   const fix = () => {
     forgetKnownRefs({ agtDir: repository.agtDir, sessionId: about });
-    return capture(repository, record);
+    return capture(session);
   };
   return { ...finding, mend: 'agt doctor --fix', fix };
 }
 
 /** A capture also makes missing refs again. */
-function capture(repository: Repository, record: SessionRecord): Promise<unknown> {
-  return withSessionLock(repository, record.session_id, (session) =>
-    captureSession(session, record, { now: new Date() }),
+function capture(session: Session): Promise<unknown> {
+  return withSessionLock(session, (locked) =>
+    captureSession(locked.with(session.record), { now: new Date() }),
   );
 }
 
-async function checkWorkBranch(
-  repository: Repository,
-  record: SessionRecord,
-  refs: ReadonlySet<string>,
-): Promise<Finding[]> {
+async function checkWorkBranch(session: Session, refs: ReadonlySet<string>): Promise<Finding[]> {
+  const { repository, record } = session;
   const { session_id: about, work_branch: ref } = record;
   const branch = shortBranch(ref);
   if (!refs.has(ref)) {
     if (isEnded(record)) return [];
-    const commit = await lastHead(repository, record);
-    const fix = () => recreateRef(repository, record, ref, commit);
+    const commit = await lastHead(session);
+    const fix = () => recreateRef(session, ref, commit);
     const mend = `agt git branch ${branch} ${commit}`;
     return [{ level: 'warning', about, problem: `${branch} is missing`, mend, fix }];
   }
   if ((await findObject(repository.git, `${ref}^{commit}`)) !== undefined) return [];
   const problem = `${branch} leads to a commit that is gone; git fetch and git gc fail because of it`;
-  const [last, gone = ''] = await Promise.all([
-    lastHead(repository, record),
-    resolveObject(repository.git, ref),
-  ]);
+  const [last, gone = ''] = await Promise.all([lastHead(session), resolveObject(repository.git, ref)]);
   const fix = () =>
-    withSessionLock(repository, about, () => gitText(repository.git, ['update-ref', ref, last, gone]));
+    withSessionLock({ repository, id: about }, () =>
+      gitText(repository.git, ['update-ref', ref, last, gone]),
+    );
   return [{ level: 'error', about, problem, mend: `agt git update-ref ${ref} ${last}`, fix }];
 }
 
 /** The newest commit of the agent that a snapshot names and that is there. */
-async function lastHead(repository: Repository, record: SessionRecord): Promise<string> {
-  for (const { head } of await readHistory(repository.git, snapshotRefs(record))) {
-    if (head !== undefined && (await resolveObject(repository.git, `${head}^{commit}`)) !== undefined)
+async function lastHead(session: Session): Promise<string> {
+  for (const { head } of await session.history()) {
+    if (head !== undefined && (await resolveObject(session.git, `${head}^{commit}`)) !== undefined)
       return head;
   }
-  return startCommit(repository, record);
+  return startCommit(session);
 }
 
 /** So many paths are named. */

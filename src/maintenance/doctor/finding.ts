@@ -1,7 +1,8 @@
 /** One thing that `agt doctor` found. */
+
 import type { CaptureResult } from '../../autocommit/capture.ts';
-import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
 
 export interface Finding {
   readonly level: 'error' | 'warning' | 'note';
@@ -14,7 +15,7 @@ export interface Finding {
   readonly fix?: () => unknown;
 }
 
-type Finish = (repository: Repository, record: SessionRecord) => Promise<unknown>;
+type Finish = (session: Session) => Promise<unknown>;
 
 /** They finish or undo operations that were killed. A parameter, because maintenance/ cannot import their rooms. */
 export interface Finishers {

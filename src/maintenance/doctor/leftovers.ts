@@ -37,6 +37,7 @@ import { idProblem } from '../../session/id.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { dropUnfinishedWorktree, folderBeside } from '../../session/register-worktree.ts';
+import { Session } from '../../session/session.ts';
 import { isEnded, type SessionState } from '../../session/state.ts';
 import type { Finding } from './finding.ts';
 
@@ -200,7 +201,8 @@ async function abandonedWorktreeFolders(
     const id = record.session_id;
     const path = folderBeside(record);
     if (!existsSync(path) || (await isLocked(sessionLockFile(repository.agtDir, id)))) continue;
-    const fix = () => withSessionLock(repository, id, () => dropUnfinishedWorktree(repository, record));
+    const fix = () =>
+      withSessionLock({ repository, id }, () => dropUnfinishedWorktree(new Session(repository, record)));
     findings.push(leftover(path, LEFT_BY_KILLED, fix));
   }
   return findings;

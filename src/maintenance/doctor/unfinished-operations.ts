@@ -6,10 +6,10 @@ import { shortOid } from '../../git/files/ref-files.ts';
 import { planRemoval, removeSession } from '../../lifecycle/remove.ts';
 import { uncapturedFiles } from '../../lifecycle/uncaptured.ts';
 import { undoCreation } from '../../lifecycle/undo-creation.ts';
-import type { Repository } from '../../repository/repository.ts';
 import { commandToRestore } from '../../session/advised-commands.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
 import type { Intent, Operation } from '../../session/state.ts';
 import { applyRetentionToSession } from '../retention/gc.ts';
 import type { Finding, Finishers } from './finding.ts';
@@ -48,11 +48,10 @@ function isPartial(scope: readonly string[]): boolean {
 
 /** `checkRest`: whether agt can also check the refs and the sandbox of the session. */
 export function checkIntent(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   finishers: Finishers,
 ): { readonly findings: Finding[]; readonly checkRest: boolean } {
-  const { session_id: about, intent } = record;
+  const { session_id: about, intent } = session.record;
   if (intent === undefined) return { findings: [], checkRest: true };
   const { doing, command } = UNFINISHED[intent.operation] as Row<Intent>;
   const ways = { ...finishers, create: undoCreation, remove: finishRemoval, drop: finishDrop };
@@ -60,27 +59,27 @@ export function checkIntent(
     level: 'error',
     about,
     problem: `agt did not finish ${doing}`,
-    mend: command?.(record, intent) ?? FIX,
-    fix: () => ways[intent.operation](repository, record),
+    mend: command?.(session.record, intent) ?? FIX,
+    fix: () => ways[intent.operation](session),
   };
   return { findings: [finding], checkRest: intent.operation === 'restore' };
 }
 
-async function finishDrop(repository: Repository, record: SessionRecord): Promise<void> {
-  await withSessionLock(repository, record.session_id, (session) =>
-    applyRetentionToSession(session, record, { thin: false, now: new Date() }),
+async function finishDrop(session: Session): Promise<void> {
+  await withSessionLock(session, (locked) =>
+    applyRetentionToSession(locked.with(session.record), { thin: false, now: new Date() }),
   );
 }
 
 /** @throws AgtError if somebody has worked in the folder since the capture before the removal. */
-async function finishRemoval(repository: Repository, record: SessionRecord): Promise<void> {
-  const lost = mayHaveChanged(record) ? await uncapturedFiles(repository, record) : [];
+async function finishRemoval(session: Session): Promise<void> {
+  const lost = mayHaveChanged(session.record) ? await uncapturedFiles(session) : [];
   if (lost.length > 0) {
     const advice = 'copy what you need, then run the command that agt doctor names';
     throw new AgtError(`not captured: ${lost.join(', ')} (${advice})`);
   }
-  const plan = await planRemoval(repository, record, false);
-  await removeSession(repository, plan, { force: false, now: new Date() });
+  const plan = await planRemoval(session, false);
+  await removeSession(session.repository, plan, { force: false, now: new Date() });
 }
 
 /** A removal that is still moving the folder captures it once more itself. */

@@ -74,14 +74,14 @@ async function thinActive(own: LockedSession, now: Date): Promise<string[]> {
   const thin = async (session: LockedSession) => {
     const record = session.read();
     if (record === undefined || !isActive(record)) return;
-    const outcome = await applyRetentionToSession(session, record, { thin: true, now });
+    const outcome = await applyRetentionToSession(session.with(record), { thin: true, now });
     if (outcome === undefined || outcome.refused !== undefined) return;
     const { going, chain } = outcome.plan;
     thinned.push(`${session.id} (deleted ${going} of ${chain.snapshots.length} snapshots)`);
   };
   for (const { session_id: id } of listRecords(repository).records.filter(isActive)) {
     try {
-      await (id === own.id ? thin(own) : withSessionLock(repository, id, thin, { waitMs: 0 }));
+      await (id === own.id ? thin(own) : withSessionLock({ repository, id }, thin, { waitMs: 0 }));
     } catch {
       // Another process uses the session, or it has a problem. Its own commands report that.
     }

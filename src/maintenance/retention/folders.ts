@@ -2,9 +2,10 @@
 
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { stateHome } from '../../disk/state-home.ts';
-import { type AttachedSession, type FolderAccess, listStores, openListedStore } from '../../folders/store.ts';
+import { type FolderAccess, listStores, openListedStore } from '../../folders/store.ts';
 import { lastTidyFile } from '../../layout.ts';
 import { retryAfterChange } from '../../session/retry.ts';
+import type { Session } from '../../session/session.ts';
 import { applyRetention } from './gc.ts';
 import { planRetention, reasonToSkip, type SessionPlan } from './plan.ts';
 import { pruneAndRepack } from './prune.ts';
@@ -39,7 +40,7 @@ export const PRUNE_FOLDERS_BEFORE = '1.hour.ago';
 export async function tidyFolders(access: FolderAccess, request: FoldersRequest): Promise<FolderOutcome[]> {
   const outcomes: FolderOutcome[] = [];
   for (const store of listStores(access)) {
-    let session: AttachedSession | undefined;
+    let session: Session | undefined;
     try {
       session = openListedStore(access, store);
       if (session !== undefined) outcomes.push(await tidyFolder(store, session, request));
@@ -52,7 +53,7 @@ export async function tidyFolders(access: FolderAccess, request: FoldersRequest)
 
 async function tidyFolder(
   store: string,
-  { repository, record }: AttachedSession,
+  { repository, record }: Session,
   { thin, now, pruneBefore, dryRun }: FoldersRequest,
 ): Promise<FolderOutcome> {
   const of = { store, folder: record.checkout };

@@ -8,6 +8,7 @@ import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { begin, complete } from '../../session/operation.ts';
 import { isAttached, listRecords, type SessionRecord } from '../../session/record.ts';
 import { retryAfterChange } from '../../session/retry.ts';
+import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { isMerged } from '../../survey/merged.ts';
 import { LONGEST_WAIT_MS } from './idle-sessions.ts';
@@ -52,9 +53,9 @@ export async function applyRetention(
       if (!isAffected(listed, request)) continue;
       const apply = async (session: LockedSession) => {
         const record = session.read();
-        return record === undefined ? undefined : applyRetentionToSession(session, record, request);
+        return record === undefined ? undefined : applyRetentionToSession(session.with(record), request);
       };
-      const outcome = await withSessionLock(repository, id, apply, { waitMs: LONGEST_WAIT_MS });
+      const outcome = await withSessionLock({ repository, id }, apply, { waitMs: LONGEST_WAIT_MS });
       if (outcome !== undefined) outcomes.push(outcome);
     } catch (error) {
       failures.push({ id, error });
@@ -71,34 +72,29 @@ function isAffected(record: SessionRecord, { thin }: RetentionRequest): boolean 
 /** Undefined if there is nothing to do. */
 export async function applyRetentionToSession(
   session: LockedSession,
-  record: SessionRecord,
   request: RetentionRequest,
 ): Promise<SessionOutcome | undefined> {
   const { repository } = session;
-  const plan = await retryAfterChange(() => planSession(repository, record, request));
+  const plan = await retryAfterChange(() => planSession(session, request));
   if (plan === undefined) {
     // A gc that was killed may have left the reflog.
-    if (request.thin && isActive(record)) await forgetReflog(session, record);
+    if (request.thin && isActive(session.record)) await forgetReflog(session);
     return undefined;
   }
   const refused = await reasonToSkip(repository, plan);
   if (refused !== undefined) return { plan, refused };
-  if (plan.action === 'drop') return { plan, workBranch: await dropHistory(session, record, plan.chain) };
-  await rewriteChain(session, record, plan.chain, plan.kept);
+  if (plan.action === 'drop') return { plan, workBranch: await dropHistory(session, plan.chain) };
+  await rewriteChain(session, plan.chain, plan.kept);
   return { plan };
 }
 
 /** Returns the work branch if it stays. If agt is killed, the next `agt gc` reads the intent and finishes. */
-async function dropHistory(
-  session: LockedSession,
-  found: SessionRecord,
-  chain: Chain,
-): Promise<string | undefined> {
+async function dropHistory(session: LockedSession, chain: Chain): Promise<string | undefined> {
   const { repository } = session;
   const { git } = repository;
-  const record = begin(session, found, { operation: 'drop' });
+  const record = begin(session, { operation: 'drop' });
   const work = await resolveObject(git, `${record.work_branch}^{commit}`);
-  const deletesWork = work !== undefined && (await isSpare(repository, record, work));
+  const deletesWork = work !== undefined && (await isSpare(session.with(record), work));
   const refs: [ref: string, commit: string | undefined][] = [
     [tipRef(record.session_id), chain.tip],
     [record.branch, chain.branch],
@@ -110,13 +106,13 @@ async function dropHistory(
   failurePoint('gc: dropping');
   await gitText(git, ['update-ref', '--stdin'], { input });
   failurePoint('gc: refs deleted');
-  complete(session, record, 'drop');
+  complete(session.with(record), 'drop');
   return work === undefined || deletesWork ? undefined : record.work_branch;
 }
 
 /** Whether no worktree has the work branch checked out and the user has its commits, in this form or another. */
-async function isSpare(repository: Repository, record: SessionRecord, commit: string): Promise<boolean> {
-  const worktrees = await listWorktrees(repository.git);
-  if (worktrees.some(({ branch }) => branch === record.work_branch)) return false;
-  return (await countUnmerged(repository, commit)) === 0 || isMerged(repository, record, commit);
+async function isSpare(session: Session, commit: string): Promise<boolean> {
+  const worktrees = await listWorktrees(session.git);
+  if (worktrees.some(({ branch }) => branch === session.record.work_branch)) return false;
+  return (await countUnmerged(session.repository, commit)) === 0 || isMerged(session, commit);
 }

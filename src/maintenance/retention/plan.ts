@@ -8,6 +8,7 @@ import { reachableObjects } from '../../git/objects/reachable.ts';
 import { gitAnswer, resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, listRecords, type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { unpushedInSubmodules } from '../../session/submodules.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
@@ -33,16 +34,16 @@ export interface SessionPlan {
 
 /** Undefined if there is nothing to do. @throws AgtError if git fails. */
 export async function planSession(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   { thin, now }: RetentionRequest,
 ): Promise<SessionPlan | undefined> {
+  const { repository, record } = session;
   const { retention, snapshotRetention } = repository.settings;
   const seconds = now.getTime() / 1000;
   const isFolder = isAttached(record);
   const isOver = !isFolder && retentionIsOver(record, retention, seconds);
   if (!isFolder && !isOver && !(thin && isActive(record))) return undefined;
-  const chain = await readChain(repository, record);
+  const chain = await readChain(session);
   const { snapshots } = chain;
   // A folder has one history for good, of which agt keeps the last days.
   const kept = [
@@ -95,7 +96,7 @@ export async function planRetention(repository: Repository, request: RetentionRe
   const { records, damaged } = listRecords(repository);
   const plans: SessionPlan[] = [];
   for (const record of records) {
-    const plan = await planSession(repository, record, request);
+    const plan = await planSession(new Session(repository, record), request);
     if (plan !== undefined) plans.push(plan);
   }
   const { bytes, total } = await freedBy(repository, plans);
@@ -144,7 +145,7 @@ export interface Chain {
   readonly tip: string | undefined;
 }
 
-export async function readChain(repository: Repository, record: SessionRecord): Promise<Chain> {
+export async function readChain({ repository, record }: Session): Promise<Chain> {
   const refs = snapshotRefs(record);
   const [tip, branch] = await Promise.all(
     [refs.tip, refs.shadow].map((ref) => resolveObject(repository.git, `${ref}^{commit}`)),

@@ -15,7 +15,6 @@ import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.
 import { FSYNC_ARGS, type Git, gitText, runGit } from '../../git/run/git.ts';
 import { statCacheFile } from '../../layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
-import type { SessionRecord } from '../../session/record.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import type { Chain } from './plan.ts';
 
@@ -25,7 +24,6 @@ import type { Chain } from './plan.ts';
  */
 export async function rewriteChain(
   session: LockedSession,
-  record: SessionRecord,
   chain: Chain,
   kept: ReadonlySet<string>,
 ): Promise<void> {
@@ -35,17 +33,17 @@ export async function rewriteChain(
   const tip = newNames.get(newest.commit) ?? newest.commit;
   await storeCommits(git, contents, tip);
   failurePoint('gc: chain stored');
-  const moves = [tipRef(record.session_id), record.branch].map(
+  const moves = [tipRef(session.id), session.record.branch].map(
     (ref) => `update ${ref} ${tip} ${chain.tip}\n`,
   );
   await gitText(git, [...FSYNC_ARGS, 'update-ref', '-m', 'agt: thin', '--stdin'], { input: moves.join('') });
   failurePoint('gc: refs moved');
   renameInStatCache(session, chain.tip, tip);
-  await forgetReflog(session, record);
+  await forgetReflog(session);
 }
 
 /** The reflog of the shadow branch would keep the deleted snapshots reachable. */
-export async function forgetReflog({ repository }: LockedSession, record: SessionRecord): Promise<void> {
+export async function forgetReflog({ repository, record }: LockedSession): Promise<void> {
   const args = ['reflog', 'expire', '--expire=now', '--expire-unreachable=now', record.branch];
   await runGit(repository.git, args);
 }

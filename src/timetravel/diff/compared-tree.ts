@@ -2,6 +2,7 @@
  * The two trees of a comparison. Each is the tree of a session folder: of a snapshot, of a commit, of the files on disk,
  * or of those that git would commit. agt writes them as scratch objects.
  */
+
 import { join } from 'node:path';
 import { ObjectStream } from '../../autocommit/object-stream.ts';
 import { directoryForGit } from '../../autocommit/starting-refs.ts';
@@ -23,7 +24,8 @@ import type { ScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { type Git, gitText, inDirectory } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
-import { requireReadableSandbox, requireSandbox } from '../../session/sandbox-place.ts';
+import { requireReadableSandbox, requireSandbox } from '../../session/sandbox.ts';
+import type { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotManifest } from '../../snapshot/manifest.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
@@ -58,15 +60,11 @@ export async function treeOfCommit({ git }: ScratchObjects, commit: string): Pro
 }
 
 /** The sandbox as `git add -A` would stage it: with uncommitted and untracked files, without ignored ones. */
-export async function treeOfWork(
-  repository: Repository,
-  record: SessionRecord,
-  scratch: ScratchObjects,
-): Promise<ComparedTree> {
-  requireReadableSandbox(repository, record);
-  const git = gitInSandbox(scratch.git, repository, record);
+export async function treeOfWork(session: Session, scratch: ScratchObjects): Promise<ComparedTree> {
+  requireReadableSandbox(session);
+  const git = gitInSandbox(scratch.git, session.repository, session.record);
   const file = join(scratch.dir, 'work-index');
-  let index = await copyIndex(git, gitDirOf(record.sandbox), file);
+  let index = await copyIndex(git, gitDirOf(session.record.sandbox), file);
   let staged = await addAll(index, ['--all', '--ignore-errors']);
   if (staged.exitCode > 1) {
     // Half of a split index, or a damaged one.
@@ -80,16 +78,12 @@ export async function treeOfWork(
   return { ...(await treeOfCommit(scratch, await writeTree(index))), uncompared };
 }
 
-export async function treeOfDisk(
-  repository: Repository,
-  record: SessionRecord,
-  scratch: ScratchObjects,
-): Promise<ComparedTree> {
-  requireSandbox(repository, record);
-  const directory = directoryForGit(scratch.git, captureTarget(repository, record));
+export async function treeOfDisk(session: Session, scratch: ScratchObjects): Promise<ComparedTree> {
+  requireSandbox(session);
+  const directory = directoryForGit(scratch.git, captureTarget(session));
   const objects = new ObjectStream(scratch.git, scratch.dir, directory);
   try {
-    const { refs, last, scanned, manifest } = await observeSession(repository, record, {}, objects);
+    const { refs, last, scanned, manifest } = await observeSession(session, {}, objects);
     if (scanned.writes.size > 0) await objects.open().finish();
     const base = last.isFirst ? { tree: refs.tipTree, prefix: 'sandbox/' } : { tree: refs.tip, prefix: '' };
     const edits = [

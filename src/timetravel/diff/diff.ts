@@ -2,14 +2,14 @@
  * `agt session diff`: compares two snapshots of one session or of two, commits, and files on disk. git itself compares and prints, so
  * that colours, pager, renames and exit codes are git's. The command changes nothing in the session and leaves no files.
  */
+
 import { type DiffEntry, parseRawDiff } from '../../git/objects/raw-diff.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes, runGitOnTerminal } from '../../git/run/git.ts';
 import { withoutDiffPrograms } from '../../git/run/programs.ts';
-import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { sandboxHead } from '../../session/sandbox.ts';
-import { sandboxExists } from '../../session/sandbox-place.ts';
+import type { Session } from '../../session/session.ts';
 import { startCommit } from '../../session/start-commit.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
@@ -57,19 +57,18 @@ interface DiffNotes {
 
 /** Lets git print the differences. `options` are options of `git diff`. */
 export function showDiff(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   request: DiffRequest,
   options: readonly string[],
 ): Promise<DiffNotes & { readonly exitCode: number }> {
-  return compare(repository, record, request, async ({ git, before, after, ambiguous, pathspecs }) => {
+  return compare(session, request, async ({ git, before, after, ambiguous, pathspecs }) => {
     const tops = foldersIn(pathspecs);
     const trees = [
       await agentTree(git, before, ambiguous, tops),
       await agentTree(git, after, ambiguous, tops),
     ];
     // In the sandbox git applies the .gitattributes of the files that it compares.
-    const diffGit = sandboxExists(repository, record) ? gitInSandbox(git, repository, record) : git;
+    const diffGit = session.place === 'here' ? gitInSandbox(git, session.repository, session.record) : git;
     const paths = pathspecs.flatMap((spec) => inAgentTree(spec, ambiguous));
     const words = ['diff', ...withoutDiffPrograms(diffGit), ...options, ...trees, '--', ...paths];
     return { exitCode: await runGitOnTerminal(diffGit, words) };
@@ -78,11 +77,10 @@ export function showDiff(
 
 /** Returns the differences as a list. */
 export function listDiff(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   request: DiffRequest,
 ): Promise<DiffNotes & { readonly entries: DiffEntry[] }> {
-  return compare(repository, record, request, async ({ git, before, after, pathspecs }) => {
+  return compare(session, request, async ({ git, before, after, pathspecs }) => {
     const paths = [
       ...(pathspecs.every(isExclusion) ? TOP_FOLDERS : []),
       ...pathspecs.map(({ magic, path }) => magic + path),
@@ -104,15 +102,14 @@ interface Comparison {
 
 /** Prepares both trees, calls `action` and adds the differences that git cannot see. */
 function compare<T>(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   request: DiffRequest,
   action: (comparison: Comparison) => Promise<T>,
 ): Promise<T & DiffNotes> {
-  return withScratchObjects(repository, async (scratch) => {
+  return withScratchObjects(session.repository, async (scratch) => {
     const { git } = scratch;
-    const before = await readEnd(repository, record, scratch, request.before);
-    const after = await readEnd(repository, request.other ?? record, scratch, request.after);
+    const before = await readEnd(session, scratch, request.before);
+    const after = await readEnd(session.with(request.other ?? session.record), scratch, request.after);
     const ambiguous = await readAmbiguousFolders(git, [before.tree, after.tree]);
     const pathspecs = request.pathspecs(ambiguous);
     const metadata = (await metadataDiff(git, before, after)).filter(({ path }) => isWanted(path, pathspecs));
@@ -121,26 +118,20 @@ function compare<T>(
   });
 }
 
-async function readEnd(
-  repository: Repository,
-  record: SessionRecord,
-  scratch: ScratchObjects,
-  end: DiffEnd,
-): Promise<ComparedTree> {
-  if (end === 'disk') return treeOfDisk(repository, record, scratch);
-  if (end === 'work') return treeOfWork(repository, record, scratch);
-  if (end === 'base') return treeOfCommit(scratch, await mergeBase(repository, record));
-  if (end === 'start') return treeOfStart(scratch, await startCommit(repository, record));
+async function readEnd(session: Session, scratch: ScratchObjects, end: DiffEnd): Promise<ComparedTree> {
+  if (end === 'disk') return treeOfDisk(session, scratch);
+  if (end === 'work') return treeOfWork(session, scratch);
+  if (end === 'base') return treeOfCommit(scratch, await mergeBase(session));
+  if (end === 'start') return treeOfStart(scratch, await startCommit(session));
   return treeOfSnapshot(scratch.git, end);
 }
 
 /** Where HEAD and the user branch part; without a user branch, where the session started. */
-async function mergeBase(repository: Repository, record: SessionRecord): Promise<string> {
-  const { commit: head } = await sandboxHead(repository, record);
+async function mergeBase(session: Session): Promise<string> {
+  const { repository, record } = session;
+  const { commit: head } = await sandboxHead(session);
   const tips = [head ?? record.work_branch, record.user_branch ?? record.from_commit];
-  return (
-    (await gitAnswer(repository.git, ['merge-base', ...tips])) ?? (await startCommit(repository, record))
-  );
+  return (await gitAnswer(repository.git, ['merge-base', ...tips])) ?? (await startCommit(session));
 }
 
 /** The folders of the session that the pathspecs may match. */

@@ -36,6 +36,7 @@ import { runProgram } from '../../process/program.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isOwnMount, type WorkspaceFields } from '../../session/provider.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { Session } from '../../session/session.ts';
 import { isTemporaryEntry } from '../../snapshot/folders.ts';
 import type { SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { diffSnapshots } from '../../snapshot/tree.ts';
@@ -46,16 +47,16 @@ import type { ForkOrigin } from './fork-origin.ts';
 
 /** Undefined if the source is no folder of that provider, or if its stat cache is not that of the snapshot. */
 export function sourceToClone(
-  repository: Repository,
-  source: SessionRecord,
+  session: Session,
   { provider }: WorkspaceFields,
   { content, workCommit }: ForkOrigin,
 ): CloneSource | undefined {
-  const { cache } = loadStatCache(captureTarget(repository, source));
+  const { repository, record: source } = session;
+  const { cache } = loadStatCache(captureTarget(session));
   if (source.token === undefined || source.provider !== provider || cache?.commit !== content.commit)
     return undefined;
   return {
-    folder: sessionFolder(source),
+    folder: session.folder,
     index: capturedIndex(source.sandbox, cache.index.digest, content.commit.length / 2),
     statCache: statCacheFile(repository.agtDir, source.session_id),
     commit: workCommit,
@@ -87,9 +88,9 @@ export async function isExactClone(
   clone: CloneSource,
 ): Promise<boolean> {
   try {
-    copyStatCache(repository, fork, clone);
+    copyStatCache(new Session(repository, fork), clone);
     for (const record of [source, fork]) {
-      const found = await observeSession(repository, record);
+      const found = await observeSession(new Session(repository, record));
       if (
         !isSame(found, content) ||
         (record === source && (found.last.cache === undefined || hasBorders(found.last.cache)))
@@ -107,8 +108,7 @@ export async function isExactClone(
 
 /** A frozen moment of the source that is near to the snapshot. */
 export async function momentToClone(
-  repository: Repository,
-  source: SessionRecord,
+  { repository, record: source }: Session,
   { provider }: WorkspaceFields,
   { content, workCommit }: ForkOrigin,
 ): Promise<(CloneSource & { readonly near: NearMoment }) | undefined> {
@@ -123,13 +123,13 @@ export async function momentToClone(
 
 /** Makes the snapshot of the clone of a moment, which nobody could change. False if that is not possible. */
 export async function finishFork(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   near: NearMoment,
   content: SnapshotMetadata,
 ): Promise<boolean> {
+  const { repository, record } = session;
   try {
-    if (!(await finishClone(repository, sessionFolder(record), near, content))) return false;
+    if (!(await finishClone(repository, session.folder, near, content))) return false;
     failurePoint('fork: files written');
     await restoreIndex(repository.git, content, record.sandbox);
     const cache = await deriveStatCache(repository.git, near.cache, content.commit);

@@ -10,8 +10,9 @@ import { isActive } from '../../filter/session-file.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
-import { type SessionRecord, sessionFolder, snapshotRefs, workBranchOf } from '../../session/record.ts';
-import { mountProblem, sandboxExists } from '../../session/sandbox-place.ts';
+import { snapshotRefs, workBranchOf } from '../../session/record.ts';
+import { mountProblem } from '../../session/sandbox-place.ts';
+import type { Session } from '../../session/session.ts';
 import { startCommit } from '../../session/start-commit.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
@@ -42,27 +43,21 @@ export interface ForkOrigin {
 
 /** `id` is the id of the first fork. @throws AgtError if the folder of the source is not mounted */
 export async function readForkOrigin(
-  repository: Repository,
-  source: SessionRecord,
+  session: Session,
   request: OriginRequest,
   id: SessionId,
 ): Promise<ForkOrigin> {
-  const isOfNow = request.snapshot === undefined && isActive(source);
-  const problem = isOfNow ? mountProblem(source.token, sessionFolder(source)) : undefined;
+  const isOfNow = request.snapshot === undefined && isActive(session.record);
+  const problem = isOfNow ? mountProblem(session.record.token, session.folder) : undefined;
   if (problem !== undefined) throw problem;
-  return isOfNow && sandboxExists(repository, source)
-    ? captureOrigin(repository, source, id, request.now)
-    : findOrigin(repository, source, request);
+  return isOfNow && session.place === 'here'
+    ? captureOrigin(session, id, request.now)
+    : findOrigin(session, request);
 }
 
 /** Captures the source first. */
-async function captureOrigin(
-  repository: Repository,
-  source: SessionRecord,
-  id: SessionId,
-  now: Date,
-): Promise<ForkOrigin> {
-  const captured = await autocommit(repository, source, { now, label: `before fork to ${id}` });
+async function captureOrigin(session: Session, id: SessionId, now: Date): Promise<ForkOrigin> {
+  const captured = await autocommit(session, { now, label: `before fork to ${id}` });
   const warnings = [
     ...captured.warnings,
     ...captured.skipped.map(({ path, reason }) => `not in the fork: ${path}: ${reason}`),
@@ -71,16 +66,16 @@ async function captureOrigin(
         `agt could not capture ${path} (${reason}); the fork has its last captured version, if there is one`,
     ),
   ];
-  const [snapshot] = await readHistory(repository.git, snapshotRefs(source));
-  if (snapshot === undefined) throw new AgtError(`session "${source.session_id}" has no snapshot to fork`);
-  const findWorkCommit = () => resolveObject(repository.git, `${source.work_branch}^{commit}`);
-  const origin = await describeOrigin(repository, source, snapshot, findWorkCommit, warnings);
-  return { ...origin, times: timesIn(repository, source, snapshot), isCurrent: true };
+  const [snapshot] = await session.history();
+  if (snapshot === undefined) throw new AgtError(`session "${session.id}" has no snapshot to fork`);
+  const findWorkCommit = () => resolveObject(session.git, `${session.record.work_branch}^{commit}`);
+  const origin = await describeOrigin(session, snapshot, findWorkCommit, warnings);
+  return { ...origin, times: timesIn(session, snapshot), isCurrent: true };
 }
 
 /** The stat cache has the times that belong to the content of a snapshot. */
-function timesIn(repository: Repository, source: SessionRecord, { commit }: Snapshot): ForkOrigin['times'] {
-  const { cache } = loadStatCache(captureTarget(repository, source));
+function timesIn(session: Session, { commit }: Snapshot): ForkOrigin['times'] {
+  const { cache } = loadStatCache(captureTarget(session));
   if (cache?.commit !== commit) return undefined;
   return (path) => {
     const row = cache.files.find(path);
@@ -90,11 +85,8 @@ function timesIn(repository: Repository, source: SessionRecord, { commit }: Snap
 }
 
 /** Finds a snapshot that exists already: the one that the user named, or the last one of a session without sandbox. */
-async function findOrigin(
-  repository: Repository,
-  source: SessionRecord,
-  request: OriginRequest,
-): Promise<ForkOrigin> {
+async function findOrigin(session: Session, request: OriginRequest): Promise<ForkOrigin> {
+  const { repository, record: source } = session;
   const { git } = repository;
   const refs = snapshotRefs(source);
   const history = await readHistory(git, refs);
@@ -106,17 +98,17 @@ async function findOrigin(
         ]
       : [];
   const earlier = history.slice(history.indexOf(snapshot) + 1);
-  return describeOrigin(repository, source, snapshot, () => lastWorkCommit(repository, earlier), warnings);
+  return describeOrigin(session, snapshot, () => lastWorkCommit(repository, earlier), warnings);
 }
 
 /** `findWorkCommit` finds the commit of the work branch if the one that the snapshot records is gone. */
 async function describeOrigin(
-  repository: Repository,
-  source: SessionRecord,
+  session: Session,
   snapshot: Snapshot,
   findWorkCommit: () => Promise<string | undefined>,
   warnings: string[],
 ): Promise<ForkOrigin> {
+  const { repository } = session;
   const content = await readSnapshotMetadata(repository.git, snapshot.commit);
   const { ref, commit, work } = content.manifest.head;
   const origin = { content, times: undefined, isCurrent: false };
@@ -124,7 +116,7 @@ async function describeOrigin(
     return { ...origin, snapshotWorkBranch: ref, workCommit: commit, detached: undefined, warnings };
   // It may be gone: somebody may have rewritten the history.
   const recorded = work ? await resolveObject(repository.git, `${work}^{commit}`) : undefined;
-  const workCommit = recorded ?? (await findWorkCommit()) ?? (await startCommit(repository, source));
+  const workCommit = recorded ?? (await findWorkCommit()) ?? (await startCommit(session));
   const warning =
     commit === null
       ? 'HEAD was on a branch without commits; in the fork it is on the work branch'

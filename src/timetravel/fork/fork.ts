@@ -2,19 +2,20 @@
  * `agt session fork`: creates sessions that continue from a snapshot of another one. If the user names no snapshot, agt
  * captures the source first and writes the new folder from that snapshot, so that both have the same content.
  */
+
 import { checkOutSnapshot } from '../../checkout/checkout.ts';
 import { restoreGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
 import { type GitConfig, mayDifferInWorktrees } from '../../git/run/config.ts';
-import { inDirectory, runGit } from '../../git/run/git.ts';
+import { runGit } from '../../git/run/git.ts';
 import { createSession, requireFreeId } from '../../lifecycle/create.ts';
 import { undoUnfinishedCreation } from '../../lifecycle/undo-creation.ts';
-import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId, type SessionId } from '../../session/id.ts';
 import { refuseFromNamespace } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
 import { type CloneSource, warmUp } from '../../workspace/clone.ts';
 import type { NearMoment } from '../near-moment.ts';
 import { examineWritten } from '../written-folder.ts';
@@ -46,20 +47,19 @@ export interface ForkRequest {
 
 /** @throws AgtError. If some forks were created before one failed, a hint names them. */
 export async function forkSession(
-  repository: Repository,
-  source: SessionRecord,
+  session: Session,
   request: ForkRequest,
 ): Promise<{ readonly records: SessionRecord[]; readonly warnings: string[] }> {
   const ids = forkIds(request);
   for (const id of ids) {
-    refuseFromNamespace(repository, id);
-    await undoUnfinishedCreation(repository, id);
-    await requireFreeId(repository, id);
+    refuseFromNamespace(session.repository, id);
+    await undoUnfinishedCreation(session.repository, id);
+    await requireFreeId(session.repository, id);
   }
-  const origin = await readForkOrigin(repository, source, request, ids[0] as SessionId);
+  const origin = await readForkOrigin(session, request, ids[0] as SessionId);
   const records: SessionRecord[] = [];
   try {
-    for (const id of ids) records.push(await createFork(repository, source, origin, { ...request, id }));
+    for (const id of ids) records.push(await createFork(session, origin, { ...request, id }));
   } catch (error) {
     if (!isAgtError(error) || records.length === 0) throw error;
     const created = records.map((record) => record.session_id).join(', ');
@@ -78,11 +78,11 @@ function forkIds({ id, count, now }: ForkRequest): SessionId[] {
 }
 
 async function createFork(
-  repository: Repository,
-  source: SessionRecord,
+  session: Session,
   origin: ForkOrigin,
   { id, now, snapshots, standsAt }: Omit<ForkRequest, 'id'> & { readonly id: SessionId },
 ): Promise<SessionRecord> {
+  const { repository, record: source } = session;
   let near: NearMoment | undefined;
   let cloned: CloneSource | undefined;
   const record = await createSession(repository, {
@@ -90,8 +90,8 @@ async function createFork(
     snapshots,
     standsAt,
     clone: async (fields) => {
-      if (origin.isCurrent) return sourceToClone(repository, source, fields, origin);
-      const found = await momentToClone(repository, source, fields, origin);
+      if (origin.isCurrent) return sourceToClone(session, fields, origin);
+      const found = await momentToClone(session, fields, origin);
       near = found?.near;
       return found;
     },
@@ -106,51 +106,52 @@ async function createFork(
     showProgress: false,
     fill: async (record, _session, { config, clone }) => {
       cloned = clone;
-      if (clone === undefined) return fillFolder(repository, record, { ...origin, config });
+      if (clone === undefined) return fillFolder(session.with(record), { ...origin, config });
       if (SHARES_FILES.has(record.provider ?? '')) await separateNames(sessionFolder(record));
       if (near !== undefined) {
-        if (await finishFork(repository, record, near, origin.content))
-          return restoreGitDirectory(repository, record, origin);
+        if (await finishFork(session.with(record), near, origin.content))
+          return restoreGitDirectory(session.with(record), origin);
       } else {
         if (clone.index === undefined) await restoreIndex(repository.git, origin.content, record.sandbox);
         if (await isExactClone(repository, { source, fork: record }, origin.content, clone))
-          return restoreGitDirectory(repository, record, origin);
+          return restoreGitDirectory(session.with(record), origin);
       }
       emptyClone(record);
-      await fillFolder(repository, record, { ...origin, config });
+      await fillFolder(session.with(record), { ...origin, config });
     },
   });
-  if (cloned !== undefined) await warmUp(repository, record);
+  if (cloned !== undefined) await warmUp(session.with(record));
   return record;
 }
 
 async function fillFolder(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   { content, snapshotWorkBranch, detached, times, config }: ForkOrigin & { readonly config: GitConfig },
 ): Promise<void> {
-  const { git } = repository;
-  const { sandbox } = record;
-  const { plan } = await checkOutSnapshot(git, content.commit, sessionFolder(record), times);
+  const { git } = session.repository;
+  const { sandbox } = session.record;
+  const { plan } = await checkOutSnapshot(git, content.commit, session.folder, times);
   failurePoint('fork: files written');
   const known = mayDifferInWorktrees(config) ? undefined : config;
-  const written = await examineWritten(repository, record, plan, {
+  const written = await examineWritten(session, plan, {
     hasTime: (path) => times?.(path) !== undefined,
     config: known,
   });
   await restoreIndex(git, content, sandbox, written.statOf);
   failurePoint('fork: index written');
-  await restoreGitDirectory(repository, record, { content, snapshotWorkBranch, detached });
+  await restoreGitDirectory(session, { content, snapshotWorkBranch, detached });
   await written.seed(content.commit);
 }
 
 /** All but the index. */
 async function restoreGitDirectory(
-  { git }: Repository,
-  { sandbox, work_branch: workBranch }: SessionRecord,
+  session: Session,
   { content, snapshotWorkBranch, detached }: Pick<ForkOrigin, 'content' | 'snapshotWorkBranch' | 'detached'>,
 ): Promise<void> {
-  await restoreGitDirFiles(git, requireGitDir(sandbox), content, { workBranch, snapshotWorkBranch });
+  await restoreGitDirFiles(session.git, requireGitDir(session.record.sandbox), content, {
+    workBranch: session.record.work_branch,
+    snapshotWorkBranch,
+  });
   if (detached !== undefined)
-    await runGit(inDirectory(git, sandbox), ['update-ref', '--no-deref', 'HEAD', detached]);
+    await runGit(session.sandboxGit, ['update-ref', '--no-deref', 'HEAD', detached]);
 }

@@ -2,6 +2,7 @@
  * `agt session mount`: a snapshot as a folder that nobody can change. As root, a process of agt serves the files from git's
  * objects, so that it takes no time and no room. Otherwise agt writes a copy.
  */
+
 import { randomBytes } from 'node:crypto';
 import { accessSync, chmodSync, constants, existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -29,7 +30,7 @@ import {
 import type { Repository } from '../../repository/repository.ts';
 import { sessionContaining } from '../../session/find-session.ts';
 import { USUAL_WAIT_MS, withSessionLock } from '../../session/lock.ts';
-import type { SessionRecord } from '../../session/record.ts';
+import { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { FUSE_DEVICE, startServer } from './serve.ts';
 
@@ -50,18 +51,17 @@ export interface Mounted {
 }
 
 export async function mountSnapshot(
-  repository: Repository,
-  session: SessionRecord,
+  { repository, record: session }: Session,
   request: MountRequest,
 ): Promise<Mounted> {
   const problem = request.copy ? undefined : fuseProblem();
   const way = request.copy || problem !== undefined ? 'copy' : 'files';
   const mountAs = async (as: MountWay, reason: string | undefined): Promise<Mounted> => {
     const lock = mountsLockFile(repository.agtDir);
-    const make = () => claim(repository, session, { ...request, way: as });
+    const make = () => claim(new Session(repository, session), { ...request, way: as });
     const { record, isNew } = await withLock(lock, 'the mounts of this repository', make, USUAL_WAIT_MS);
     if (!isNew) return { record, reason: undefined };
-    return { record: await makeMount(repository, session, record, request.snapshot), reason };
+    return { record: await makeMount(new Session(repository, session), record, request.snapshot), reason };
   };
   try {
     return await mountAs(way, problem);
@@ -75,8 +75,7 @@ export async function mountSnapshot(
 
 /** Finds the mount that there is already, or writes the record of a new one, so that no other agt uses its directory. */
 async function claim(
-  repository: Repository,
-  { session_id: id }: SessionRecord,
+  { repository, id }: Session,
   { way, ...request }: MountRequest & { readonly way: MountWay },
 ): Promise<{ readonly record: MountRecord; readonly isNew: boolean }> {
   await clearEnded(repository);
@@ -180,18 +179,13 @@ function unusable(path: string, reason: string): AgtError {
 
 const READ_ONLY = 0o555;
 
-async function makeMount(
-  repository: Repository,
-  { session_id: id }: SessionRecord,
-  record: MountRecord,
-  snapshot: Snapshot,
-): Promise<MountRecord> {
-  const { git, agtDir } = repository;
+async function makeMount(session: Session, record: MountRecord, snapshot: Snapshot): Promise<MountRecord> {
+  const { git, agtDir } = session.repository;
   const { name, commit, directory, way, made_directory } = record;
   failurePoint('mount: recorded');
   try {
     // While agt gc deletes objects, nobody takes the lock.
-    await withSessionLock(repository, id, () => gitText(git, ['update-ref', mountedRef(name), commit]));
+    await withSessionLock(session, () => gitText(git, ['update-ref', mountedRef(name), commit]));
     failurePoint('mount: kept');
     if (made_directory) makeDirectories(directory);
     failurePoint('mount: directory made');
@@ -201,7 +195,7 @@ async function makeMount(
       if (made_directory) chmodSync(directory, READ_ONLY);
     }
   } catch (error) {
-    await endMount(repository, record);
+    await endMount(session.repository, record);
     throw error;
   }
   return readMount(agtDir, name) ?? record;

@@ -2,6 +2,7 @@
  * Makes sure that a session's sandbox is a worktree. The folder, its registration or both may be missing. No file of the
  * sandbox changes: the files that are still there are captured afterwards.
  */
+
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
@@ -9,55 +10,56 @@ import { holdsFiles } from '../../disk/folder-entries.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { AgtError } from '../../errors.ts';
 import { mendWorktrees, reconnectWorktrees } from '../../git/files/worktree-registrations.ts';
-import { gitText, inDirectory, runGit } from '../../git/run/git.ts';
-import type { Repository } from '../../repository/repository.ts';
+import { gitText, runGit } from '../../git/run/git.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { dropWorkspace } from '../../session/provider.ts';
-import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { isAttached } from '../../session/record.ts';
 import { dropUnfinishedWorktree, registerWorktree } from '../../session/register-worktree.ts';
-import { refuseForeign, sandboxExists, sandboxPlace } from '../../session/sandbox-place.ts';
+import { refuseForeign } from '../../session/sandbox.ts';
+import type { Session } from '../../session/session.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { makeFolder } from '../../workspace/clone.ts';
 
 /** The content that a session folder had: files to capture; none, but git still has its index and HEAD; or nothing. */
 type FoundFolder = 'files' | 'registered' | 'new';
 
-export async function ensureWorktree(repository: Repository, record: SessionRecord): Promise<FoundFolder> {
+export async function ensureWorktree(session: Session): Promise<FoundFolder> {
+  const { repository, record } = session;
   reconnectWorktrees(repository.commonDir);
-  await dropUnfinishedWorktree(repository, record);
-  if (sandboxExists(repository, record)) return 'files';
+  await dropUnfinishedWorktree(session);
+  if (session.place === 'here') return 'files';
   if (isAttached(record)) {
     makeDirectories(record.checkout ?? record.sandbox);
     return 'new';
   }
-  const wasEmpty = !holdsFiles(sessionFolder(record));
-  if (!existsSync(sessionFolder(record))) await makeFolderIfPossible(repository, record);
+  const wasEmpty = !holdsFiles(session.folder);
+  if (!existsSync(session.folder)) await makeFolderIfPossible(session);
   mkdirSync(record.sandbox, { recursive: true });
   mendWorktrees(repository.commonDir);
   failurePoint('worktree: folder made');
   // If only the `.git` file is missing, git writes it again. It would also take over the registration of another one.
-  if (sandboxPlace(repository, record) !== 'taken')
-    await runGit(repository.git, ['worktree', 'repair', record.sandbox]);
-  const isRegistered = sandboxExists(repository, record);
-  if (!isRegistered) await registerWorktree(repository, record);
-  if (!sandboxExists(repository, record))
+  if (session.look() !== 'taken') await runGit(repository.git, ['worktree', 'repair', record.sandbox]);
+  const isRegistered = session.look() === 'here';
+  if (!isRegistered) await registerWorktree(session);
+  if (session.look() !== 'here')
     throw new AgtError(`git could not register "${record.sandbox}" as a worktree`);
   if (!wasEmpty) return 'files';
   return isRegistered ? 'registered' : 'new';
 }
 
 /** Where the provider cannot make it any more, the folder is an ordinary one. */
-async function makeFolderIfPossible(repository: Repository, record: SessionRecord): Promise<void> {
+async function makeFolderIfPossible(session: Session): Promise<void> {
   try {
-    await makeFolder(repository, record);
+    await makeFolder(session);
   } catch {
-    await dropWorkspace(repository, record).catch(() => undefined);
+    await dropWorkspace(session.repository, session.record).catch(() => undefined);
   }
 }
 
 /** @throws AgtError if something is at the sandbox's place that is not to be replaced. */
-export function refuseToReplace(repository: Repository, record: SessionRecord): void {
-  refuseForeign(record, sandboxPlace(repository, record));
+export function refuseToReplace(session: Session): void {
+  const { record } = session;
+  refuseForeign(record, session.place);
   if (record.checkout !== undefined) return; // its .git is the user's
   if (!statSync(join(record.sandbox, '.git'), { throwIfNoEntry: false })?.isDirectory()) return;
   throw new AgtError(`"${record.sandbox}" has become a repository of its own`, {
@@ -72,15 +74,14 @@ export function refuseToReplace(repository: Repository, record: SessionRecord): 
  */
 export async function keepGitState(
   session: LockedSession,
-  record: SessionRecord,
   { now, keep, isNew }: { readonly now: Date; readonly keep: readonly string[]; readonly isNew: boolean },
 ): Promise<void> {
   const [commit] = keep;
   if (isNew) {
     if (commit === undefined) return;
-    const git = inDirectory(session.repository.git, record.sandbox);
+    const git = session.sandboxGit;
     await gitText(git, ['update-ref', '--no-deref', 'HEAD', commit]);
     await gitText(git, ['read-tree', commit]);
   }
-  await captureSession(session, record, { now, keep, siblings: [] });
+  await captureSession(session, { now, keep, siblings: [] });
 }

@@ -10,8 +10,8 @@ import { pathFromJson } from '../../disk/path-bytes.ts';
 import { attempt } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { findObject, findObjects, readObject } from '../../git/objects/object-reader.ts';
-import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
 import { requireHistory } from '../../snapshot/history.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
@@ -21,31 +21,27 @@ import { type IgnoresFile, ignoredByRestored } from './restored-rules.ts';
 /** For the captures of a restore: agt replaces no file that it has not captured, also if git ignores it by now. */
 export type Taking = Pick<CaptureOptions, 'alsoTake'>;
 
-export async function filesToTake({ git }: Repository, record: SessionRecord, tree: string): Promise<Taking> {
+export async function filesToTake({ git, record }: Session, tree: string): Promise<Taking> {
   if (!isAttached(record)) return {};
   return { alsoTake: [...(await readSnapshotTree(git, tree)).keys()] };
 }
 
 /** Without them, files that `agt snapshot --ignored` took would look deleted. */
-export async function filesOfLast(repository: Repository, record: SessionRecord): Promise<Taking> {
-  const last = await findObject(repository.git, tipRef(record.session_id));
-  return last === undefined ? {} : filesToTake(repository, record, last);
+export async function filesOfLast(session: Session): Promise<Taking> {
+  const last = await findObject(session.git, tipRef(session.id));
+  return last === undefined ? {} : filesToTake(session, last);
 }
 
 /**
  * The files that git ignores before a restore to the snapshot `wanted`, or after it, or ignored in a snapshot since.
  * Asked before the restore changes a `.gitignore`. Undefined for other folders than attached ones.
  */
-export async function listIgnored(
-  repository: Repository,
-  record: SessionRecord,
-  wanted: string,
-): Promise<IgnoresFile | undefined> {
-  if (!isAttached(record)) return undefined;
+export async function listIgnored(session: Session, wanted: string): Promise<IgnoresFile | undefined> {
+  if (!isAttached(session.record)) return undefined;
   const [before, ignoresAfter, since] = await Promise.all([
-    ignoredFiles(captureTarget(repository, record), {}),
-    ignoredByRestored(repository, record, wanted),
-    ignoredSince(repository, record, wanted),
+    ignoredFiles(captureTarget(session), {}),
+    ignoredByRestored(session, wanted),
+    ignoredSince(session, wanted),
   ]);
   const isListed = (path: string) =>
     [path, ...parentDirectories(path)].some((part) => since.has(part) || before?.leavesOut(part) === true);
@@ -53,11 +49,7 @@ export async function listIgnored(
 }
 
 /** A rule may be gone by now. An undo that went back in several steps must not delete what a single one leaves. */
-async function ignoredSince(
-  { git }: Repository,
-  record: SessionRecord,
-  wanted: string,
-): Promise<ReadonlySet<string>> {
+async function ignoredSince({ git, record }: Session, wanted: string): Promise<ReadonlySet<string>> {
   const history = await requireHistory(git, snapshotRefs(record));
   const end = history.findIndex(({ commit }) => commit === wanted);
   const commits = [wanted, ...history.slice(0, Math.max(0, end)).map(({ commit }) => commit)];

@@ -1,4 +1,5 @@
 /** Lists what a restore would change. It changes and stores nothing. */
+
 import { buildManifest } from '../../autocommit/build-manifest.ts';
 import { type Observation, observeFiles } from '../../autocommit/observe.ts';
 import { NOTHING_OF_GIT } from '../../autocommit/starting-refs.ts';
@@ -8,9 +9,8 @@ import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
 import { resolveObject } from '../../git/run/git.ts';
-import type { Repository } from '../../repository/repository.ts';
-import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { sandboxExists } from '../../session/sandbox-place.ts';
+import type { SessionRecord } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { readIgnoreFile } from '../../snapshot/ignore-file.ts';
@@ -34,17 +34,13 @@ interface PreviewedPath {
   readonly path: string;
 }
 
-export async function previewRestore(
-  repository: Repository,
-  record: SessionRecord,
-  request: RestoreRequest,
-): Promise<Preview> {
+export async function previewRestore(session: Session, request: RestoreRequest): Promise<Preview> {
+  const { repository, record } = session;
   const { git } = repository;
   refuseRedo(record, request.by);
-  const current = await readCurrent(repository, record);
+  const current = await readCurrent(session);
   const snapshot =
-    (await unfinishedTarget(repository, record, request)) ??
-    (await request.choose(current.differences.length > 0));
+    (await unfinishedTarget(session, request)) ?? (await request.choose(current.differences.length > 0));
   refuseUsersWork(record, snapshot);
   const to = await readSnapshotMetadata(git, snapshot.commit);
   const fromLastSnapshot = await diffSnapshots(git, current.content?.commit, to.commit);
@@ -57,9 +53,7 @@ export async function previewRestore(
     files: await readFilesIfNeeded(git, current.content, to),
     scope: request.scope,
   });
-  const isIgnored = sandboxExists(repository, record)
-    ? await listIgnored(repository, record, to.commit)
-    : undefined;
+  const isIgnored = session.place === 'here' ? await listIgnored(session, to.commit) : undefined;
   const kept = keepIgnored(plan, isIgnored);
   const trees = [to.commit, current.content?.commit].filter((commit) => commit !== undefined);
   const ambiguous = await readAmbiguousFolders(git, trees);
@@ -76,8 +70,8 @@ interface CurrentFolder {
   readonly differences: readonly ChangedFile[];
 }
 
-async function readCurrent(repository: Repository, record: SessionRecord): Promise<CurrentFolder> {
-  const observed = await observe(repository, record);
+async function readCurrent(session: Session): Promise<CurrentFolder> {
+  const observed = await observe(session);
   if (observed === undefined) return { content: undefined, directories: new Set(), differences: [] };
   const { tip, last, scanned, manifest } = observed;
   const changed = [...scanned.writes, ...scanned.deletions.map((path) => [path, undefined] as const)];
@@ -88,18 +82,18 @@ async function readCurrent(repository: Repository, record: SessionRecord): Promi
 type Observed = Pick<Observation, 'last' | 'scanned' | 'manifest'> & { readonly tip: string };
 
 /** Undefined if the folder has no files. */
-async function observe(repository: Repository, record: SessionRecord): Promise<Observed | undefined> {
-  if (sandboxExists(repository, record)) {
-    const found = await observeSession(repository, record, await filesOfLast(repository, record));
+async function observe(session: Session): Promise<Observed | undefined> {
+  if (session.place === 'here') {
+    const found = await observeSession(session, await filesOfLast(session));
     return { ...found, tip: found.refs.tip };
   }
-  return holdsFiles(sessionFolder(record)) ? observeWithoutGit(repository, record) : undefined;
+  return holdsFiles(session.folder) ? observeWithoutGit(session) : undefined;
 }
 
 /** The manifest is that of the next snapshot, but for HEAD and what git keeps for the worktree. */
-async function observeWithoutGit(repository: Repository, record: SessionRecord): Promise<Observed> {
-  const { git, settings } = repository;
-  const target = captureTarget(repository, record);
+async function observeWithoutGit(session: Session): Promise<Observed> {
+  const { git, settings } = session.repository;
+  const target = captureTarget(session);
   const tip = await resolveObject(git, target.tipRef);
   if (tip === undefined) throw new AgtError(`agt's own ref is missing: ${target.tipRef}`);
   const { maxFileSize } = settings;

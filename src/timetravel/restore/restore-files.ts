@@ -1,4 +1,5 @@
 /** Restores the files of a session, and captures first whatever it would replace. */
+
 import { lstatSync } from 'node:fs';
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { linkedSandbox } from '../../autocommit/observe.ts';
@@ -14,9 +15,9 @@ import { systemPath } from '../../disk/long-path.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import type { Git } from '../../git/run/git.ts';
 import { statCacheFile } from '../../layout.ts';
-import type { Repository } from '../../repository/repository.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
@@ -64,7 +65,7 @@ export async function restoreFiles(
   let plan = firstPlan ?? (await planFrom(git, { captured, wanted, scope, isIgnored }));
   for (let attempt = 1; ; attempt++) {
     for (const path of pathsOf(plan)) paths.add(path);
-    const { changed, refused } = await applyPlan(git, plan, openSessionFolder(session.repository, record));
+    const { changed, refused } = await applyPlan(git, plan, openSessionFolder(session.with(record)));
     if (changed.length === 0 || attempt === ATTEMPTS) {
       const busy = changed.map((path) => ({ path, reason: whyChanged(path, { record, plan, isIgnored }) }));
       const warnings = [...refused, ...busy].map(
@@ -74,7 +75,7 @@ export async function restoreFiles(
       return { changed: paths.size, warnings: [...notes, ...warnings], whole: isWhole ? plan : undefined };
     }
     const marks = { now, unfinished: wanted.commit, ...taking };
-    captured = (await captureSession(session, record, marks)).commit;
+    captured = (await captureSession(session.with(record), marks)).commit;
     plan = await planFrom(git, { captured, wanted, scope, isIgnored });
     notes.push(
       ...noteReplaced(plan, captured, {
@@ -132,13 +133,9 @@ export function pathsOf(plan: CheckoutPlan): string[] {
 }
 
 /** @throws AgtError if the disk has too little room for the restore. Nothing has changed then. */
-export async function requireRoom(
-  { git }: Repository,
-  record: SessionRecord,
-  way: Way,
-): Promise<CheckoutPlan> {
-  const plan = await planFrom(git, way);
-  await requireSpaceFor(git, plan, sessionFolder(record), linkedSandbox(record));
+export async function requireRoom(session: Session, way: Way): Promise<CheckoutPlan> {
+  const plan = await planFrom(session.git, way);
+  await requireSpaceFor(session.git, plan, session.folder, linkedSandbox(session.record));
   return plan;
 }
 
@@ -192,10 +189,10 @@ export function isDirectory(record: SessionRecord, path: string): boolean {
 }
 
 /** As the last capture left it, for a checkout that must not replace anything newer. */
-function openSessionFolder(repository: Repository, record: SessionRecord): TargetFolder {
-  const files = readStatCache(statCacheFile(repository.agtDir, record.session_id))?.files;
-  const path = Buffer.from(sessionFolder(record)).toString('latin1');
-  const linked = linkedSandbox(record);
+function openSessionFolder(session: Session): TargetFolder {
+  const files = readStatCache(statCacheFile(session.repository.agtDir, session.id))?.files;
+  const path = Buffer.from(session.folder).toString('latin1');
+  const linked = linkedSandbox(session.record);
   const isInside = insideCheck(path, linked);
   return {
     path,

@@ -2,6 +2,7 @@
  * `agt session restore`, `undo` and `redo`: bring a session, or a part of it, back to a snapshot. agt captures the folder
  * before and after, so the history only grows and every restore can be undone.
  */
+
 import { readKnownRefs } from '../../autocommit/known-refs.ts';
 import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
@@ -14,7 +15,6 @@ import { tipRef } from '../../filter/agent-refs.ts';
 import type { StatOf } from '../../git/files/index-stat.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { gitAnswer } from '../../git/run/git.ts';
-import type { Repository } from '../../repository/repository.ts';
 import { commandToRestore } from '../../session/advised-commands.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { begin, complete, inState, requireAllowed } from '../../session/operation.ts';
@@ -26,7 +26,7 @@ import {
   workBranchOf,
 } from '../../session/record.ts';
 import { placeToRestore } from '../../session/relocate.ts';
-import { sandboxExists } from '../../session/sandbox-place.ts';
+import { Session } from '../../session/session.ts';
 import { bringSubmodulesBack } from '../../session/submodules.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { refuseLostHistory, type Snapshot } from '../../snapshot/history.ts';
@@ -66,31 +66,21 @@ export interface RestoreResult {
   readonly warnings: readonly string[];
 }
 
-export function restoreSession(
-  repository: Repository,
-  record: SessionRecord,
-  request: RestoreRequest,
-): Promise<RestoreResult> {
-  return withSessionLock(repository, record.session_id, (session) =>
-    restore(session, session.read() ?? record, request),
-  );
+export function restoreSession(session: Session, request: RestoreRequest): Promise<RestoreResult> {
+  return withSessionLock(session, (locked) => restore(locked, request));
 }
 
-async function restore(
-  session: LockedSession,
-  found: SessionRecord,
-  request: RestoreRequest,
-): Promise<RestoreResult> {
-  requireAllowed(found, 'restore');
-  refuseRedo(found, request.by);
-  const start = await prepare(session, found, request);
+async function restore(session: LockedSession, request: RestoreRequest): Promise<RestoreResult> {
+  requireAllowed(session.record, 'restore');
+  refuseRedo(session.record, request.by);
+  const start = await prepare(session, request);
   const { changed, warnings } = await bringBack(session, start, request);
   await bringSubmodulesBack(session.repository, start.record);
   failurePoint('restore: brought back');
   const verified = await captureAndVerify(session, start, request);
   failurePoint('restore: compared');
   return {
-    record: complete(session, start.begun, 'restore', request.now),
+    record: complete(session.with(start.begun), 'restore', request.now),
     snapshot: start.snapshot,
     before: start.before?.commit,
     commit: verified.commit,
@@ -107,48 +97,45 @@ interface RestoreStart extends FilesToRestore {
 }
 
 /** Makes sure that there is a worktree, captures the folder, chooses the snapshot and writes the intent. */
-async function prepare(
-  session: LockedSession,
-  recorded: SessionRecord,
-  request: RestoreRequest,
-): Promise<RestoreStart> {
+async function prepare(session: LockedSession, request: RestoreRequest): Promise<RestoreStart> {
   const { repository } = session;
   const { now, scope, choose } = request;
-  const found = await placeToRestore(repository, recorded);
+  const found = await placeToRestore(session);
   const { intent: _, ...rest } = found;
   const record = inState(rest, 'active', { now });
 
-  refuseToReplace(repository, record);
+  refuseToReplace(session.with(record));
   await refuseLostHistory(repository.git, snapshotRefs(record));
-  const resumed = await unfinishedTarget(repository, found, request);
+  const resumed = await unfinishedTarget(session.with(found), request);
   const pick = async () => resumed ?? (await choose(false));
   // If agt has to create the sandbox again, the intent must be written before that.
-  const chosenEarly = sandboxExists(repository, record) ? undefined : await pick();
+  const chosenEarly = session.with(record).place === 'here' ? undefined : await pick();
   if (chosenEarly !== undefined) {
     if (!holdsFiles(sessionFolder(record))) {
       const wanted = await readSnapshotMetadata(repository.git, chosenEarly.commit);
-      await requireRoom(repository, record, { wanted, scope });
+      await requireRoom(session.with(record), { wanted, scope });
     }
-    await beginWith(session, found, chosenEarly, request);
+    await beginWith(session.with(found), chosenEarly, request);
   }
-  const folder = await ensureWorktree(repository, record);
-  const keep = await unkeptWorkTip(repository, record);
-  if (folder !== 'files') await keepGitState(session, record, { now, keep, isNew: folder === 'new' });
-  const unfinished = resumed?.commit ?? (await killedRedo(repository, found, request.by));
+  const folder = await ensureWorktree(session.with(record));
+  const keep = await unkeptWorkTip(session.with(record));
+  if (folder !== 'files') await keepGitState(session.with(record), { now, keep, isNew: folder === 'new' });
+  const unfinished = resumed?.commit ?? (await killedRedo(session.with(found), request.by));
   const marks = {
     ...(unfinished === undefined ? {} : { unfinished }),
-    ...(await filesOfLast(repository, record)),
+    ...(await filesOfLast(session.with(record))),
   };
   const before =
-    folder === 'files' ? await captureSession(session, record, { now, keep, ...marks }) : undefined;
+    folder === 'files' ? await captureSession(session.with(record), { now, keep, ...marks }) : undefined;
   const snapshot = chosenEarly ?? (await pick());
   refuseUsersWork(record, snapshot);
   failurePoint('restore: captured before');
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
-  const isIgnored = before === undefined ? undefined : await listIgnored(repository, record, snapshot.commit);
+  const isIgnored =
+    before === undefined ? undefined : await listIgnored(session.with(record), snapshot.commit);
   const way = { captured: before?.commit, wanted, scope, isIgnored };
-  const plan = before === undefined ? undefined : await requireRoom(repository, record, way);
-  const begun = await beginWith(session, found, snapshot, request);
+  const plan = before === undefined ? undefined : await requireRoom(session.with(record), way);
+  const begun = await beginWith(session.with(found), snapshot, request);
   const trees = [snapshot.commit, before?.commit].filter((commit) => commit !== undefined);
   if (folder !== 'files') restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
   return {
@@ -159,19 +146,19 @@ async function prepare(
     before,
     plan,
     isIgnored,
-    taking: await filesToTake(repository, record, snapshot.commit),
+    taking: await filesToTake(session.with(record), snapshot.commit),
     ambiguous: await readAmbiguousFolders(repository.git, trees),
   };
 }
 
 async function beginWith(
   session: LockedSession,
-  found: SessionRecord,
   { commit: snapshot }: Snapshot,
   { by, scope }: RestoreRequest,
 ): Promise<SessionRecord> {
-  const tip = await findObject(session.repository.git, tipRef(found.session_id));
-  const before = found.intent?.operation === 'restore' ? found.intent.unaccepted : undefined;
+  const tip = await findObject(session.git, tipRef(session.id));
+  const before =
+    session.record.intent?.operation === 'restore' ? session.record.intent.unaccepted : undefined;
   const intent = {
     operation: 'restore',
     snapshot,
@@ -180,13 +167,14 @@ async function beginWith(
     ...(tip === undefined ? {} : { tip }),
     ...(before === undefined ? {} : { unaccepted: before }),
   } as const;
-  return begin(session, found, intent);
+  return begin(session, intent);
 }
 
 /** The tip of the work branch, which a restore may move, if nothing that the snapshot before refers to leads to it. */
-async function unkeptWorkTip(repository: Repository, record: SessionRecord): Promise<string[]> {
+async function unkeptWorkTip(session: Session): Promise<string[]> {
+  const { repository, record } = session;
   const tip = await findObject(repository.git, record.work_branch);
-  if (tip === undefined || (await lastSnapshotKeeps(repository, record, tip))) return [];
+  if (tip === undefined || (await lastSnapshotKeeps(session, tip))) return [];
   const kept = [record.branch, record.user_branch ?? record.from_commit];
   const missing = await gitAnswer(repository.git, ['rev-list', '--max-count=1', tip, '--not', ...kept, '--']);
   return missing === '' ? [] : [tip];
@@ -194,8 +182,7 @@ async function unkeptWorkTip(repository: Repository, record: SessionRecord): Pro
 
 /** As HEAD or as the work branch; false if only git can tell. */
 async function lastSnapshotKeeps(
-  { git, agtDir }: Repository,
-  { session_id: sessionId }: SessionRecord,
+  { git, repository: { agtDir }, record: { session_id: sessionId } }: Session,
   commit: string,
 ): Promise<boolean> {
   const known = readKnownRefs({ agtDir, sessionId });
@@ -220,8 +207,8 @@ async function bringBack(
   const warnings = [...(before?.warnings ?? []), ...notCaptured, ...notRestored];
   if (request.scope.includes('sandbox') && !isAttached(record)) {
     const hasTime = () => false;
-    const written = whole && (await examineWritten(session.repository, record, whole, { hasTime }));
-    const restored = await restoreGitDir(session.repository, record, snapshot, wanted, written?.statOf);
+    const written = whole && (await examineWritten(session.with(record), whole, { hasTime }));
+    const restored = await restoreGitDir(session.with(record), snapshot, wanted, written?.statOf);
     warnings.push(...restored);
   }
   return { changed, warnings };
@@ -229,15 +216,14 @@ async function bringBack(
 
 /** Restores HEAD, the work branch, the index and the other files of the git directory. Returns warnings. */
 async function restoreGitDir(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   snapshot: Snapshot,
   wanted: SnapshotMetadata,
   statOf: StatOf | undefined,
 ): Promise<string[]> {
-  const { git } = repository;
-  const sandbox = record.checkout ?? record.sandbox;
-  const branches = workBranches(repository, record, snapshot);
+  const { git } = session.repository;
+  const sandbox = session.record.checkout ?? session.record.sandbox;
+  const branches = workBranches(session, snapshot);
   const warnings = await restoreHead(git, wanted.manifest.head, { sandbox, ...branches });
   failurePoint('restore: head moved');
   await restoreIndex(git, wanted, sandbox, statOf);
@@ -245,8 +231,7 @@ async function restoreGitDir(
 }
 
 function workBranches(
-  repository: Repository,
-  { work_branch: workBranch }: SessionRecord,
+  { repository, record: { work_branch: workBranch } }: Session,
   snapshot: Snapshot,
 ): WorkBranches {
   return { workBranch, snapshotWorkBranch: workBranchOf(repository, snapshot.session) };
@@ -260,9 +245,9 @@ async function captureAndVerify(
   const { repository } = session;
   const { record, snapshot, wanted, taking, ambiguous } = start;
   const restored = { commit: snapshot.commit, by };
-  const { commit = '', failed } = await captureSession(session, record, { now, restored, ...taking });
+  const { commit = '', failed } = await captureSession(session.with(record), { now, restored, ...taking });
   const after = await readSnapshotMetadata(repository.git, commit);
-  const branches = workBranches(repository, record, snapshot);
+  const branches = workBranches(new Session(repository, record), snapshot);
   const { mismatches, ignored } = await verifyRestore(repository.git, after, wanted, scope, {
     branches,
     ambiguous,
@@ -277,14 +262,15 @@ async function captureAndVerify(
 }
 
 /** Returns what changed, and how to get back what was there. */
-export async function finishRestore(repository: Repository, record: SessionRecord): Promise<string> {
+export async function finishRestore(session: Session): Promise<string> {
+  const { repository, record } = session;
   const { session_id: id, intent } = record;
   if (intent?.operation !== 'restore') throw new AgtError(`session "${id}" has no unfinished restore`);
   const now = new Date();
   const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), intent.snapshot, now);
   const choose = async () => snapshot;
   const request = { scope: intent.scope, by: intent.by, now, choose };
-  const { before, changed, mismatches } = await restoreSession(repository, record, request);
+  const { before, changed, mismatches } = await restoreSession(session, request);
   const paths = changed === 1 ? '1 path' : `${changed} paths`;
   const result = mismatches.length === 0 ? '' : ', some differ from the snapshot';
   const back = before === undefined ? '' : `; to undo: ${commandToRestore(record, before.slice(0, 10))}`;

@@ -1,4 +1,5 @@
 /** The files of an attached folder that git will ignore after a restore: by the `.gitignore` files of the snapshot. */
+
 import { existsSync } from 'node:fs';
 import ignore, { type Ignore } from 'ignore';
 import { displayPath } from '../../disk/path-bytes.ts';
@@ -8,7 +9,7 @@ import { readObject } from '../../git/objects/object-reader.ts';
 import { inDirectory } from '../../git/run/git.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
 import type { Repository } from '../../repository/repository.ts';
-import type { SessionRecord } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 
 const NAME = '/.gitignore';
@@ -19,8 +20,7 @@ export type IgnoresFile = (path: string) => boolean;
 
 /** It counts the rules of each repository in the folder for that repository alone, and no tracked file as ignored. */
 export async function ignoredByRestored(
-  repository: Repository,
-  record: SessionRecord,
+  { repository, record }: Session,
   commit: string,
 ): Promise<IgnoresFile> {
   const { git } = repository;

@@ -4,6 +4,7 @@
  * There is no other record of it that could be wrong. With `--turn` both go to the next step that holds a prompt: a turn
  * of an agent is everything from one prompt of its user to the next, whichever agent that is.
  */
+
 import { differingGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { AgtError } from '../../errors.ts';
 import { isWorkRef } from '../../filter/agent-refs.ts';
@@ -11,8 +12,8 @@ import { shownId } from '../../folders/store.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { commandToList, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
-import { isAttached, type SessionRecord, snapshotRefs, workBranchOf } from '../../session/record.ts';
-import { sandboxPlace } from '../../session/sandbox-place.ts';
+import { isAttached, snapshotRefs, workBranchOf } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { requireHistory, type Snapshot } from '../../snapshot/history.ts';
@@ -104,8 +105,7 @@ export interface Position {
 
 /** Undefined before the first autocommit. */
 export async function readPosition(
-  repository: Repository,
-  record: SessionRecord,
+  { repository, record }: Session,
   by: 'undo' | 'redo',
 ): Promise<Position | undefined> {
   const { steps, current } = await readSteps(
@@ -145,22 +145,22 @@ function stops(steps: readonly Step[], distance: Distance): ReadonlySet<Step> {
  * gone. @throws AgtError if there is none.
  */
 export async function findUndoTarget(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   hasUncaptured: boolean,
   distance: Distance,
 ): Promise<Snapshot> {
+  const { repository, record } = session;
   const history = await requireHistory(repository.git, snapshotRefs(record));
   const { steps, current, isBetween, isSame } = await readSteps(repository, history);
   const isCurrent = (snapshot: Snapshot) => isSame(snapshot, (steps[current] as Step).snapshot);
-  const isGone = isEnded(record) || sandboxPlace(repository, record) === 'missing';
+  const isGone = isEnded(record) || session.place === 'missing';
   const isBack = hasUncaptured || isBetween || isGone || isBeforeRedo(record, history[0]);
   const earlier = steps.slice(0, Math.max(0, isBack ? current + 1 : current)).reverse();
   const stopping = stops(steps, distance);
   for (const { snapshot } of earlier.filter((step) => stopping.has(step))) {
     if (isBack) return snapshot;
     if (await isCurrent(snapshot)) continue;
-    if (await changesFiles(repository, record, history[0], snapshot)) return snapshot;
+    if (await changesFiles(session, history[0], snapshot)) return snapshot;
   }
   const id = shownId(record);
   const hints = [`see: ${commandToList(record)}`];
@@ -183,8 +183,7 @@ export async function findUndoTarget(
  * @throws AgtError if something new was done since.
  */
 export async function findRedoTarget(
-  repository: Repository,
-  record: SessionRecord,
+  { repository, record }: Session,
   hasUncaptured: boolean,
   distance: Distance,
 ): Promise<Snapshot> {
@@ -259,17 +258,17 @@ async function hasSameGitDirFiles(
  * ignored files. `captured`: the snapshot that the folder is in. True for every other session.
  */
 async function changesFiles(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   captured: Snapshot | undefined,
   { commit }: Snapshot,
 ): Promise<boolean> {
+  const { repository, record } = session;
   if (!isAttached(record) || captured === undefined) return true;
   const wanted = await readSnapshotMetadata(repository.git, commit);
   const plan = await planFrom(repository.git, { captured: captured.commit, wanted, scope: TOP_FOLDERS });
   const present = plan.emptyDirectories.made.filter((path) => isDirectory(record, path));
   // git lists the ignored files only if all depends on them.
   if (pathsOf(plan).length > plan.deletions.length + present.length) return true;
-  const kept = keepIgnored(plan, await listIgnored(repository, record, commit));
+  const kept = keepIgnored(plan, await listIgnored(session, commit));
   return kept.deletions.length > 0;
 }

@@ -2,13 +2,14 @@
  * The request of a restore, and what agt refuses. Finds the restore that the same command was killed in, so that it is
  * finished instead of begun anew: an undo would otherwise take what the killed one left for a change of the agent.
  */
+
 import { AgtError } from '../../errors.ts';
 import { shownId } from '../../folders/store.ts';
-import type { Repository } from '../../repository/repository.ts';
 import { commandToMove } from '../../session/advised-commands.ts';
-import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import type { SessionRecord } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
 import type { Intent } from '../../session/state.ts';
-import { readHistory, type Snapshot } from '../../snapshot/history.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
 import { BEFORE_THE_SESSION } from '../../snapshot/own-labels.ts';
 
 type RestoreIntent = Extract<Intent, { operation: 'restore' }>;
@@ -24,15 +25,14 @@ export function refuseRedo(record: SessionRecord, by: RestoreRequest['by']): voi
 
 /** Its snapshot; undefined if there is none, or if something else was captured since. */
 export async function unfinishedTarget(
-  { git }: Repository,
-  record: SessionRecord,
+  session: Session,
   { by, scope, choose }: RestoreRequest,
 ): Promise<Snapshot | undefined> {
-  const { intent } = record;
+  const { intent } = session.record;
   if (intent?.operation !== 'restore' || intent.tip === undefined) return undefined;
   const isSameCommand = intent.by === by || by === 'restore';
   if (!isSameCommand || intent.scope.join('\0') !== scope.join('\0')) return undefined;
-  const history = await readHistory(git, snapshotRefs(record));
+  const history = await session.history();
   if (!isNewest(history, intent)) return undefined;
   if (by === 'restore' && (await choose(false)).commit !== intent.snapshot) return undefined;
   return history.find(({ commit }) => commit === intent.snapshot);
@@ -49,14 +49,10 @@ function isNewest(history: readonly Snapshot[], intent: RestoreIntent): boolean 
  * The snapshot that a redo was killed on the way to; an undo takes that redo back. So what it left is no step, and the steps
  * ahead stay. Undefined if there is none, or if something else was captured since.
  */
-export async function killedRedo(
-  { git }: Repository,
-  record: SessionRecord,
-  by: RestoreRequest['by'],
-): Promise<string | undefined> {
-  const { intent } = record;
+export async function killedRedo(session: Session, by: RestoreRequest['by']): Promise<string | undefined> {
+  const { intent } = session.record;
   if (by !== 'undo' || intent?.operation !== 'restore' || intent.by !== 'redo') return undefined;
-  const history = await readHistory(git, snapshotRefs(record));
+  const history = await session.history();
   const [newest] = history;
   const isComplete = newest?.commit !== intent.tip && newest?.restored === intent.snapshot;
   return !isComplete && isNewest(history, intent) ? intent.snapshot : undefined;

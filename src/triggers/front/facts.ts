@@ -6,6 +6,7 @@
  *
  * agt notes before the scan which files exist: a change meanwhile makes a difference.
  */
+
 import {
   closeSync,
   existsSync,
@@ -42,6 +43,7 @@ import {
 } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORE_FILE } from '../../snapshot/ignore-file.ts';
 import { noteIgnoreRules } from './attached-facts.ts';
@@ -61,7 +63,7 @@ const MOST_LAST_CHANGED = 20;
 const CLOCK_TICK_MS = 20;
 
 /** The facts that hold before a scan; undefined if there can be none. The caller holds the session's lock. */
-export function factsBeforeScan(repository: Repository, record: SessionRecord): FactLines | undefined {
+export function factsBeforeScan({ repository, record }: Session): FactLines | undefined {
   if (record.intent !== undefined) return undefined;
   return unlessImpossible(() => {
     const facts = new FactLines();
@@ -75,8 +77,7 @@ export function factsBeforeScan(repository: Repository, record: SessionRecord): 
 
 /** Leaves the facts after a scan and the last write of the metadata, or none. */
 export function leaveFacts(
-  repository: Repository,
-  record: SessionRecord,
+  { repository, record }: Session,
   facts: FactLines | undefined,
   { seen, commit, changes, warnings, skipped }: CaptureResult,
 ): void {

@@ -12,6 +12,7 @@ import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { isBusy } from '../../session/retry.ts';
+import { Session } from '../../session/session.ts';
 import { autocommit } from '../autocommit.ts';
 import { InterruptibleSleep } from './interruptible-sleep.ts';
 import { WatchedSession, type WatchTimes } from './watched-session.ts';
@@ -189,7 +190,7 @@ export class SessionWatcher {
     this.watchFolder(session);
     if (session.reason !== undefined) session.retryAfter(intervalMs);
     try {
-      const result = await autocommit(this.repository, record, { now: now(), waitMs });
+      const result = await autocommit(new Session(this.repository, record), { now: now(), waitMs });
       const complete = result.failed.length === 0;
       if (!complete) session.retryAfter(intervalMs);
       onEvent({ kind: 'captured', record, result });

@@ -1,10 +1,12 @@
 /** Thins random histories: kept snapshots do not change, and only deleted ones become unreachable. */
+
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { keptWhenThinned } from '../../../src/maintenance/retention/keep-policy.ts';
 import { readChain } from '../../../src/maintenance/retention/plan.ts';
 import { rewriteChain } from '../../../src/maintenance/retention/rewrite.ts';
 import { withSessionLock } from '../../../src/session/lock.ts';
+import { Session } from '../../../src/session/session.ts';
 import { openSession } from '../../harness/opened.ts';
 import { makeSession } from '../../harness/session.ts';
 import { runsOfToday } from '../../harness/today.ts';
@@ -96,16 +98,16 @@ test('thinning a random history deletes nothing but the dropped snapshots', asyn
       runs++;
       const tip = build(history);
       for (const ref of ['refs/agt/tip/s1', 'refs/heads/agtsessions/s1']) git(dir, 'update-ref', ref, tip);
-      const chain = await readChain(repository, record);
+      const chain = await readChain(new Session(repository, record));
       expect(chain.snapshots).toHaveLength(history.length);
       const kept = keptWhenThinned(chain.snapshots, NOW);
       const own = new Set(chain.snapshots.map(({ commit }) => commit));
       const others = list(tip).filter((oid) => !own.has(oid));
 
-      await withSessionLock(repository, record.session_id, (session) =>
-        rewriteChain(session, record, chain, kept),
+      await withSessionLock({ repository, id: record.session_id }, (session) =>
+        rewriteChain(session.with(record), chain, kept),
       );
-      const after = await readChain(repository, record);
+      const after = await readChain(new Session(repository, record));
       const stayed = chain.snapshots.filter(({ commit }) => kept.has(commit));
       expect(after.branch).toBe(after.tip);
       expect(after.snapshots.map((snapshot) => snapshot.tree)).toEqual(

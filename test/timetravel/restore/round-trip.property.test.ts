@@ -23,6 +23,7 @@ import { findRepository } from '../../../src/repository/find-repository.ts';
 import { openRepository } from '../../../src/repository/repository.ts';
 import { namedSession } from '../../../src/session/find-session.ts';
 import { snapshotRefs } from '../../../src/session/record.ts';
+import { Session } from '../../../src/session/session.ts';
 import { TOP_FOLDERS } from '../../../src/snapshot/folders.ts';
 import { readHistory, type Snapshot } from '../../../src/snapshot/history.ts';
 import { restoreSession } from '../../../src/timetravel/restore/restore.ts';
@@ -223,7 +224,7 @@ describe('capture and checkout', () => {
             const snapshot = (await readHistory(repository.git, snapshotRefs(record))).find(
               ({ commit }) => commit === wanted.commit,
             );
-            const done = await restoreSession(repository, record, {
+            const done = await restoreSession(new Session(repository, record), {
               scope: TOP_FOLDERS,
               by: 'restore',
               now: now(),

@@ -28,11 +28,11 @@ export const sessionCat = defineCommand({
     const given = givenSession({ id, session: args.session });
     if (!spec.includes(':'))
       throw usageError(`no snapshot given in "${spec}"`, 'usage: agt session cat [<id>] <snapshot>:<path>');
-    const { repository, record } = await sessionHere(context, given);
-    const oid = await findFile(repository, record, spec, context.now(), {
-      inSession: (path, namesakes) => pathInSession(record, path, context.cwd, namesakes),
-      toWrite: (path, namesakes) => pathToWrite(record, path, context.cwd, namesakes),
+    const session = await sessionHere(context, given);
+    const oid = await findFile(session, spec, context.now(), {
+      inSession: (path, namesakes) => pathInSession(session.record, path, context.cwd, namesakes),
+      toWrite: (path, namesakes) => pathToWrite(session.record, path, context.cwd, namesakes),
     });
-    return runGitOnTerminal(repository.git, ['cat-file', 'blob', oid]);
+    return runGitOnTerminal(session.git, ['cat-file', 'blob', oid]);
   },
 });

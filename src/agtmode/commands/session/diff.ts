@@ -1,10 +1,10 @@
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, usageError } from '../../../errors.ts';
 import type { DiffEntry } from '../../../git/objects/raw-diff.ts';
-import type { Repository } from '../../../repository/repository.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { idProblem, type SessionId } from '../../../session/id.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../../../session/record.ts';
+import { Session } from '../../../session/session.ts';
 import { readHistory } from '../../../snapshot/history.ts';
 import { findSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { type DiffRequest, listDiff, showDiff } from '../../../timetravel/diff/diff.ts';
@@ -21,7 +21,7 @@ import { SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-com
 import type { Context } from '../../context.ts';
 import { showPath } from '../../output/format.ts';
 import { changeStatus, fileStatus } from '../../output/vocabulary.ts';
-import { type SessionHere, sessionHere, sessionIfAny } from '../../session-here.ts';
+import { sessionHere, sessionIfAny } from '../../session-here.ts';
 
 export const sessionDiff = defineCommand({
   usage: 'session diff [id] [a] [b]',
@@ -60,16 +60,16 @@ export const sessionDiff = defineCommand({
   ],
   run: async (args, context) => {
     const words = [args.id, args.a, args.b].filter((word) => word !== undefined);
-    const { repository, record, snapshots } = await chooseSession(context, words, args.session);
+    const { session, snapshots } = await chooseSession(context, words, args.session);
     const request = {
-      ...(await chooseEnds(repository, record, snapshots, args, context.now())),
+      ...(await chooseEnds(session, snapshots, args, context.now())),
       pathspecs: (ambiguous: AmbiguousFolders) => {
-        const inFolder = (path: string) => pathInSession(record, path, context.cwd, ambiguous);
+        const inFolder = (path: string) => pathInSession(session.record, path, context.cwd, ambiguous);
         return pathspecArguments(args).map((spec) => parsePathspec(spec, inFolder));
       },
     };
-    if (!args.json) return printDiff(context, repository, record, request, args);
-    const { entries, metadata, ambiguous, uncompared } = await listDiff(repository, record, request);
+    if (!args.json) return printDiff(context, session, request, args);
+    const { entries, metadata, ambiguous, uncompared } = await listDiff(session, request);
     warnNotCompared(context, uncompared, ambiguous);
     const list = [
       ...entries.map((entry) => fileJson(entry, ambiguous)),
@@ -83,29 +83,29 @@ export const sessionDiff = defineCommand({
 async function chooseSession(
   context: Context,
   words: readonly string[],
-  session: string | undefined,
-): Promise<SessionHere & { readonly snapshots: readonly string[] }> {
+  id: string | undefined,
+): Promise<{ readonly session: Session; readonly snapshots: readonly string[] }> {
   const [first, ...rest] = words;
-  if (session !== undefined && first !== session)
-    return { ...(await sessionHere(context, session)), snapshots: words };
-  if (first === undefined) return { ...(await sessionHere(context)), snapshots: [] };
+  if (id !== undefined && first !== id) return { session: await sessionHere(context, id), snapshots: words };
+  if (first === undefined) return { session: await sessionHere(context), snapshots: [] };
   const user = await context.repositoryIfAny();
   const named = user && idProblem(first) === undefined ? readRecord(user, first as SessionId) : undefined;
-  if (user !== undefined && named !== undefined) return { repository: user, record: named, snapshots: rest };
+  if (user !== undefined && named !== undefined)
+    return { session: new Session(user, named), snapshots: rest };
   const current = await sessionIfAny(context);
   if (current === undefined || current.record.session_id === first)
-    return { ...(await sessionHere(context, first)), snapshots: rest };
+    return { session: await sessionHere(context, first), snapshots: rest };
   if (words.length > 2) throw usageError(`no session "${first}"`, 'usage: agt session diff [id] [a] [b]');
-  return { ...current, snapshots: words };
+  return { session: current, snapshots: words };
 }
 
 async function chooseEnds(
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   snapshots: readonly string[],
   { base, with: otherId }: { readonly base: boolean; readonly with: string | undefined },
   now: Date,
 ): Promise<Pick<DiffRequest, 'before' | 'after' | 'other'>> {
+  const { repository, record } = session;
   if (base && (otherId !== undefined || snapshots.length > 0))
     throw usageError(
       '--base compares the sandbox as it is, and nothing else',
@@ -120,7 +120,7 @@ async function chooseEnds(
     return findSnapshot(repository.git, refs, await readHistory(repository.git, refs), spec, now);
   };
   if (a === undefined) {
-    const [last] = await readHistory(repository.git, snapshotRefs(record));
+    const [last] = await session.history();
     return { before: last ?? 'start', after: 'disk' };
   }
   return {
@@ -136,13 +136,12 @@ const GIT_OPTIONS = ['stat', 'name-status', 'name-only', 'exit-code'] as const;
 /** git prints the differences of files, agt those of permissions and empty directories. Returns the exit code. */
 async function printDiff(
   context: Context,
-  repository: Repository,
-  record: SessionRecord,
+  session: Session,
   request: DiffRequest,
   args: Readonly<Record<(typeof GIT_OPTIONS)[number], boolean>>,
 ): Promise<number> {
   const options = GIT_OPTIONS.filter((name) => args[name]).map((name) => `--${name}`);
-  const { exitCode, metadata, ambiguous, uncompared } = await showDiff(repository, record, request, options);
+  const { exitCode, metadata, ambiguous, uncompared } = await showDiff(session, request, options);
   for (const difference of metadata) {
     if (args['name-status'] || args['name-only'])
       context.out(nameLine(difference, ambiguous, args['name-status']));

@@ -50,13 +50,14 @@ export const sessionExec = defineCommand({
     const waitMs = parseDuration('wait', args.wait);
     if (args['if-repo'] && (await context.repositoryIfAny()) === undefined)
       return runUnrecorded(context, words);
-    const { repository, record } = await sessionInRepository(context, args);
+    const session = await sessionInRepository(context, args);
+    const { record } = session;
     await requireRunnable(context, record);
-    const result = await execTool(repository, record, {
+    const result = await execTool(session, {
       tool,
       callId: args['call-id'],
       summary: args.summary,
-      isReadOnly: isReadOnly(tool, repository.settings.readOnlyTools),
+      isReadOnly: isReadOnly(tool, session.repository.settings.readOnlyTools),
       onlyIfChanged: args['if-changed'],
       waitMs,
       now: context.now,

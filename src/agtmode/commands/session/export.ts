@@ -25,8 +25,8 @@ export const sessionExport = defineSessionCommand({
     ['agt session export fix-login --pr', 'push, and open a pull request'],
     ['agt session export --as fix/login --dry-run', 'show what would be pushed as fix/login'],
   ],
-  run: async (args, context, { repository, record }) => {
-    const exported = await exportSession(repository, record, {
+  run: async (args, context, session) => {
+    const exported = await exportSession(session, {
       as: args.as,
       remote: args.remote,
       dryRun: args['dry-run'],
@@ -38,7 +38,7 @@ export const sessionExport = defineSessionCommand({
     const done = verb(args['dry-run'], 'exported', 'export');
     if (!args.json) context.out(`${done} ${plural(commits, 'commit')} to ${remote} as ${branch}\n`);
     const opens = args.pr && !args['dry-run'];
-    const address = opens ? await openPullRequest(repository, record, exported) : undefined;
+    const address = opens ? await openPullRequest(session, exported) : undefined;
     const report = { ...exported, pull_request: address ?? null, dry_run: args['dry-run'] };
     return { json: report, text: address === undefined ? '' : `opened ${address}\n` };
   },

@@ -1,6 +1,6 @@
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
-import type { AttachedSession } from '../../../folders/store.ts';
 import { isAttached } from '../../../session/record.ts';
+import type { Session } from '../../../session/session.ts';
 import { forkSession } from '../../../timetravel/fork/fork.ts';
 import { forkFolder } from '../../../timetravel/fork/fork-folder.ts';
 import {
@@ -15,7 +15,7 @@ import { givenSession } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
 import { overlayPath } from '../../creating.ts';
 import { printNewSession, recordJson } from '../../output/session.ts';
-import { type SessionHere, sessionHere } from '../../session-here.ts';
+import { sessionHere } from '../../session-here.ts';
 
 export const sessionFork = defineCommand({
   usage: 'session fork [source]',
@@ -55,7 +55,7 @@ export const sessionFork = defineCommand({
     };
     const { records, warnings } = isAttached(source.record)
       ? await forkHere(context, source, request, args.count)
-      : await forkSession(source.repository, source.record, {
+      : await forkSession(source, {
           ...request,
           count: args.count === undefined ? undefined : parseCount(args.count),
           standsAt: await standsAt(context, source, args['working-copy']),
@@ -70,7 +70,7 @@ export const sessionFork = defineCommand({
 /** A fork stands where its source does, unless the user asks for something else. */
 async function standsAt(
   context: Context,
-  { repository, record: { stands_at } }: SessionHere,
+  { repository, record: { stands_at } }: Session,
   asked: string | undefined,
 ): Promise<string | undefined> {
   return asked === undefined && stands_at !== undefined ? stands_at : overlayPath(context, repository, asked);
@@ -79,7 +79,7 @@ async function standsAt(
 /** A folder with snapshots of its own: the fork is a session of the repository that the folder belongs to. */
 async function forkHere(
   context: Context,
-  source: AttachedSession,
+  source: Session,
   request: Parameters<typeof forkFolder>[2],
   count: string | undefined,
 ) {

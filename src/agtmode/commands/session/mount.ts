@@ -1,6 +1,7 @@
 import { AgtError, isAgtError, usageError } from '../../../errors.ts';
 import { mountState } from '../../../lifecycle/mounted/mount-record.ts';
 import { snapshotRefs } from '../../../session/record.ts';
+import type { Session } from '../../../session/session.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { mountSnapshot } from '../../../timetravel/mount/mount.ts';
 import {
@@ -14,7 +15,7 @@ import {
 import { givenSession, SESSION_OPTION } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
 import { describeMounts, mountJson, mountsOf } from '../../output/mounts.ts';
-import { repositoriesHere, type SessionHere, sessionHere } from '../../session-here.ts';
+import { repositoriesHere, sessionHere } from '../../session-here.ts';
 
 export const sessionMount = defineCommand({
   usage: 'session mount [id] [dir]',
@@ -44,13 +45,13 @@ export const sessionMount = defineCommand({
   run: async (args, context) => {
     if (args.to === undefined) return listAll(context, args);
     const { id, dir } = wordsOf(args);
-    const { repository, record } = await sessionOf(context, { id, session: args.session });
+    const session = await sessionOf(context, { id, session: args.session });
     const now = context.now();
-    const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);
+    const snapshot = await resolveSnapshot(session.git, snapshotRefs(session.record), args.to, now);
     const request = { snapshot, directory: dir, cwd: context.cwd, copy: args.copy, now };
-    const { record: mounted, reason } = await mountSnapshot(repository, record, request);
+    const { record: mounted, reason } = await mountSnapshot(session, request);
     return {
-      json: { ...mountJson({ place: repository, record: mounted }), reason: reason ?? null },
+      json: { ...mountJson({ place: session.repository, record: mounted }), reason: reason ?? null },
       text: `${mounted.directory}\n`,
       notes: reason === undefined ? '' : `note: this is a copy: ${reason}\n`,
     };
@@ -71,7 +72,7 @@ function wordsOf({ id, dir, session }: Words & { readonly session: string | unde
 async function sessionOf(
   context: Context,
   given: { readonly id: string | undefined; readonly session: string | undefined },
-): Promise<SessionHere> {
+): Promise<Session> {
   try {
     return await sessionHere(context, givenSession(given));
   } catch (error) {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { AgtError, EXIT } from '../../../errors.ts';
-import { requireSandbox } from '../../../session/sandbox-place.ts';
+import { requireSandbox } from '../../../session/sandbox.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
 
@@ -17,8 +17,8 @@ export const sessionOpen = defineSessionCommand({
     ['agt session open fix-login', 'open the sandbox of a session'],
     ['agt config set --global agt.editor "code --new-window"', 'choose the editor'],
   ],
-  run: async (_, context, { repository, record }) => {
-    requireSandbox(repository, record);
+  run: async (_, context, session) => {
+    requireSandbox(session);
     const setting = await context.setting('agt.editor');
     const editor = setting || context.env['VISUAL'] || context.env['EDITOR'];
     if (!editor) {
@@ -26,7 +26,7 @@ export const sessionOpen = defineSessionCommand({
         hints: ['set one: agt config set --global agt.editor "code --new-window", or VISUAL, or EDITOR'],
       });
     }
-    return runEditor(editor, record.sandbox, context);
+    return runEditor(editor, session.record.sandbox, context);
   },
 });
 

@@ -26,17 +26,17 @@ export const sessionRecord = defineSessionCommand({
     ['agt session record fix-login --tool Bash --failed', 'after a command that failed'],
   ],
   check: (args) => ({ tool: requireTool(args.tool), waitMs: parseDuration('wait', args.wait) }),
-  run: async (args, context, { repository, record }, { tool, waitMs }) => {
-    if (isReadOnly(tool, repository.settings.readOnlyTools))
-      return { json: { session_id: record.session_id, outcome: 'read-only', commit: null } };
+  run: async (args, context, session, { tool, waitMs }) => {
+    if (isReadOnly(tool, session.repository.settings.readOnlyTools))
+      return { json: { session_id: session.id, outcome: 'read-only', commit: null } };
     const outcome = args.failed ? 'failed' : 'succeeded';
-    const result = await recordCall(repository, record, {
+    const result = await recordCall(session, {
       tool,
       call: { outcome, id: args['call-id'], summary: args.summary },
       onlyIfChanged: args['if-changed'],
       waitMs,
       now: context.now(),
     });
-    return reportAutocommit(record, result);
+    return reportAutocommit(session.record, result);
   },
 });

@@ -13,6 +13,7 @@ import {
 import { undoCreation } from '../../../lifecycle/undo-creation.ts';
 import { unsavedWork } from '../../../lifecycle/unsaved-work.ts';
 import { readRecord, type SessionRecord, sessionFolder } from '../../../session/record.ts';
+import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { askYesOrNo } from '../../ask.ts';
 import { DRY_RUN_QUIET_JSON, flag, type Report } from '../../command-line/command.ts';
@@ -20,7 +21,6 @@ import { defineSessionCommand } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
 import { showPath, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
-import type { SessionHere } from '../../session-here.ts';
 
 export const sessionRemove = defineSessionCommand({
   name: 'session remove',
@@ -49,7 +49,7 @@ export const sessionRemove = defineSessionCommand({
     }
     const record = readRecord(repository, found.session_id) ?? found;
     if (record.state === 'removed' && !args['delete-branch'] && !existsSync(sessionFolder(record))) {
-      const plan = await planRemoval(repository, record, false);
+      const plan = await planRemoval(session.with(record), false);
       const more = `to delete its snapshots as well: agt session remove ${record.session_id} --delete-branch`;
       return { json: planJson(plan, dryRun), text: `${record.session_id}: removed before; ${more}\n` };
     }
@@ -58,12 +58,14 @@ export const sessionRemove = defineSessionCommand({
         hints: [`delete its snapshots as well: agt session remove ${record.session_id} --delete-branch`],
       });
     }
-    const plan = await planRemoval(repository, record, args['delete-branch']);
+    const plan = await planRemoval(session.with(record), args['delete-branch']);
     const unsaved =
-      plan.deleteBranch && record.intent?.operation !== 'create' ? await unsavedWork(repository, record) : [];
+      plan.deleteBranch && record.intent?.operation !== 'create'
+        ? await unsavedWork(session.with(record))
+        : [];
     let deleted: Deleted | undefined;
     const options = { force: args.force, now: context.now() };
-    if (dryRun) await requireRemovable(repository, record, options);
+    if (dryRun) await requireRemovable(session.with(record), options);
     else {
       if (unsaved.length > 0 && !args.force) await confirm(context, record, unsaved);
       deleted = await interruptible(context, session, () => removeSession(repository, plan, options));
@@ -82,10 +84,10 @@ export const sessionRemove = defineSessionCommand({
  */
 async function removeHalfMade(
   context: Context,
-  session: SessionHere,
+  session: Session,
   deleteBranch: boolean,
 ): Promise<Report | undefined> {
-  const plan = await planRemoval(session.repository, session.record, true);
+  const plan = await planRemoval(session, true);
   const kept = await interruptible(context, session, undoCreation);
   if (kept !== undefined && deleteBranch) return undefined;
   const refs = kept === undefined ? plan.refs : [];

@@ -53,7 +53,7 @@ export const sessionRestore = defineSessionCommand({
       now,
       choose: async () => snapshot,
     };
-    if (args['dry-run']) return reportPreview(await previewRestore(repository, record, request));
+    if (args['dry-run']) return reportPreview(await previewRestore(session, request));
     return reportRestore(context, await interruptible(context, session, restoreSession, request));
   },
 });

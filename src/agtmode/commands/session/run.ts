@@ -5,6 +5,7 @@ import { chooseWay, wordsIn } from '../../../running/namespace.ts';
 import { runInSessions } from '../../../running/run.ts';
 import { findSession, namedSession } from '../../../session/find-session.ts';
 import type { SessionRecord } from '../../../session/record.ts';
+import { Session } from '../../../session/session.ts';
 import { type Namespace, prepareNamespace, usersPath } from '../../../workspace/namespace.ts';
 import { defineCommand, flag, many, withDefault, withValue } from '../../command-line/command.ts';
 import { parseDuration } from '../../command-line/duration.ts';
@@ -131,7 +132,7 @@ async function namespaceFor(
   const wanted = asked === 'auto' ? record.working_copy : (asked ?? record.working_copy);
   if (wanted !== 'cow-overlay') return undefined;
   const path = record.stands_at ?? (await usersPath(repository, context.cwd));
-  return prepareNamespace(repository, record, path);
+  return prepareNamespace(new Session(repository, record), path);
 }
 
 async function createSessions(

@@ -14,13 +14,13 @@ export const sessionShow = defineSessionCommand({
   summary: 'show one session: paths, branches and last autocommit',
   options: { json: JSON_OPTION },
   examples: [['agt session show fix-login', 'show everything about one session']],
-  run: async (_, context, { repository, record }) => {
-    const view = await readSessionStatus(repository, record);
-    const moment = listMoments(repository.agtDir, view.record).findLast(isThere);
+  run: async (_, context, session) => {
+    const view = await readSessionStatus(session);
+    const moment = listMoments(session.repository.agtDir, view.record).findLast(isThere);
     const text = async () =>
       table([
         ...describeSession(view, context.now()),
-        ...(await describeCommit(repository, view)),
+        ...(await describeCommit(session.repository, view)),
         ...describeMoment(moment, context.now()),
       ]);
     return { json: { ...sessionJson(view), last_frozen: moment ? momentJson(moment) : null }, text };

@@ -1,3 +1,4 @@
+import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { restoreSession } from '../../../timetravel/restore/restore.ts';
@@ -13,7 +14,6 @@ import { defineSessionCommand } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { reportPreview, reportRestore } from '../../output/restore.ts';
-import type { SessionHere } from '../../session-here.ts';
 
 const options = {
   turn: flag(
@@ -55,21 +55,20 @@ export const sessionRedo = defineSessionCommand({
 
 async function move(
   context: Context,
-  session: SessionHere,
+  session: Session,
   args: { readonly turn: boolean; readonly 'dry-run': boolean },
   by: 'undo' | 'redo',
 ): Promise<Report> {
-  const { repository, record } = session;
   const findTarget = by === 'undo' ? findUndoTarget : findRedoTarget;
   const distance: Distance = args.turn ? 'turn' : 'step';
   const request: RestoreRequest = {
     scope: TOP_FOLDERS,
     by,
     now: context.now(),
-    choose: (uncaptured) => findTarget(repository, record, uncaptured, distance),
+    choose: (uncaptured) => findTarget(session, uncaptured, distance),
   };
-  if (args['dry-run']) return reportPreview(await previewRestore(repository, record, request));
+  if (args['dry-run']) return reportPreview(await previewRestore(session, request));
   const restored = await interruptible(context, session, restoreSession, request);
-  const position = await readPosition(repository, restored.record, by);
+  const position = await readPosition(session.with(restored.record), by);
   return reportRestore(context, restored, { by, distance, position });
 }

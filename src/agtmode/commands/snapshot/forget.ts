@@ -3,9 +3,10 @@ import { realPath } from '../../../disk/real-path.ts';
 import { stateHome } from '../../../disk/state-home.ts';
 import { AgtError } from '../../../errors.ts';
 import { forgetFolder } from '../../../folders/forget.ts';
-import { type AttachedSession, openStore, storeName } from '../../../folders/store.ts';
+import { openStore, storeName } from '../../../folders/store.ts';
 import { folderStore } from '../../../layout.ts';
 import { snapshotRefs } from '../../../session/record.ts';
+import type { Session } from '../../../session/session.ts';
 import { readHistory } from '../../../snapshot/history.ts';
 import { DRY_RUN_JSON, defineCommand, flag, withValue } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
@@ -48,7 +49,7 @@ export const snapshotForget = defineCommand({
 });
 
 /** The store that has the name of this path, and no other that agt may take for it. */
-function find(context: Context, given: string): AttachedSession {
+function find(context: Context, given: string): Session {
   const access = context.folderAccess();
   const folder = realPath(resolve(context.cwd, given));
   const state = stateHome(access.env);
@@ -57,7 +58,7 @@ function find(context: Context, given: string): AttachedSession {
   return found;
 }
 
-async function attachedOrRefuse(context: Context): Promise<AttachedSession> {
+async function attachedOrRefuse(context: Context): Promise<Session> {
   const session = await sessionIfAny(context);
   const attached = await attachedHere(context);
   if (attached !== undefined && attached.record.sandbox === session?.record.sandbox) return attached;

@@ -7,6 +7,7 @@ import { findAttached, settingsFile } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { resolveObject } from '../../../git/run/git.ts';
 import { sessionContaining } from '../../../session/find-session.ts';
+import { Session } from '../../../session/session.ts';
 import { autocommit } from '../../../triggers/autocommit.ts';
 import { captureFolder, type FolderCapture } from '../../../triggers/capture-folder.ts';
 import type { AutocommitOptions } from '../../../workspace/capture-session.ts';
@@ -99,8 +100,8 @@ async function take(
   const user = await place.repositoryIfAny();
   const record = user && sessionContaining(user, place.cwd);
   if (user !== undefined && record !== undefined) {
-    const result = await autocommit(user, record, options);
-    return { session: { repository: user, record }, result, isNew: false };
+    const session = new Session(user, record);
+    return { session, result: await autocommit(session, options), isNew: false };
   }
   const here = await folderHere(place);
   const folder = given !== undefined && user === undefined ? place.cwd : here.folder;

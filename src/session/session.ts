@@ -1,0 +1,64 @@
+/** A session as agt has read it: every question about its folder, its sandbox and its history begins here. */
+import { join } from 'node:path';
+import { type Git, inDirectory } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { readHistory, type Snapshot } from '../snapshot/history.ts';
+import type { SessionId } from './id.ts';
+import { type SessionRecord, snapshotRefs } from './record.ts';
+import { type SandboxPlace, sandboxPlace } from './sandbox-place.ts';
+
+export class Session {
+  /** Has its snapshots: the repository of the user, or the store of an attached folder. */
+  readonly repository: Repository;
+  readonly id: SessionId;
+  /** Undefined for one of which only the id is known (lock.ts). */
+  protected readonly given: SessionRecord | undefined;
+  private seen: SandboxPlace | undefined;
+
+  constructor(repository: Repository, record: SessionRecord);
+  constructor(repository: Repository, record: SessionRecord | undefined, id: SessionId);
+  constructor(repository: Repository, record: SessionRecord | undefined, id = record?.session_id) {
+    this.repository = repository;
+    this.id = id as SessionId;
+    this.given = record;
+  }
+
+  get record(): SessionRecord {
+    return this.given as SessionRecord;
+  }
+
+  /** Runs in the repository. */
+  get git(): Git {
+    return this.repository.git;
+  }
+
+  get sandboxGit(): Git {
+    return inDirectory(this.repository.git, this.record.sandbox);
+  }
+
+  /** Absolute. */
+  get folder(): string {
+    return join(this.record.sandbox, '..');
+  }
+
+  /** As it was at the last look. */
+  get place(): SandboxPlace {
+    return this.seen ?? this.look();
+  }
+
+  /** Somebody may have moved or changed it since. */
+  look(): SandboxPlace {
+    this.seen = sandboxPlace(this.repository, this.record);
+    return this.seen;
+  }
+
+  /** Newest first. */
+  history(): Promise<Snapshot[]> {
+    return readHistory(this.repository.git, snapshotRefs(this.record));
+  }
+
+  /** The same session with other metadata. */
+  with(record: SessionRecord): Session {
+    return new Session(this.repository, record);
+  }
+}
