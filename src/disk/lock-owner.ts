@@ -2,6 +2,8 @@
 import {
   closeSync,
   constants,
+  existsSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -11,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { attempt, errorCode } from '../errors.ts';
 import { statusOf } from './processes.ts';
 import { readIfThere } from './read-file.ts';
@@ -40,9 +42,28 @@ export function ownerText(alive?: string): string {
   return JSON.stringify({ ...identify(process.pid), ...(alive === undefined ? {} : { alive }) });
 }
 
-/** Writes a file that names this process as its owner. */
-export function signOwner(path: string): void {
-  writeFileSync(path, ownerText());
+/** Names the process that works in a directory. */
+const OWNER_FILE = 'owner';
+
+/** A process signs its directory within milliseconds. One that has not done so after this time was killed. */
+const SIGNED_WITHIN_MS = 60_000;
+
+/** Makes a directory for the time that this process needs it. Its path begins with `prefix`. */
+export function makeOwnedDirectory(prefix: string): string {
+  const directory = mkdtempSync(prefix);
+  writeFileSync(join(directory, OWNER_FILE), ownerText());
+  return directory;
+}
+
+/** Those whose process was killed. */
+export function abandonedDirectories(prefix: string): string[] {
+  const [parent, start] = [dirname(prefix), basename(prefix)];
+  const names = attempt(() => readdirSync(parent)) ?? [];
+  const paths = names.filter((name) => name.startsWith(start)).map((name) => join(parent, name));
+  return paths.filter((path) => {
+    const owner = join(path, OWNER_FILE);
+    return existsSync(owner) ? ownerIsGone(owner) : (ageOf(path) ?? 0) > SIGNED_WITHIN_MS;
+  });
 }
 
 /** As `ownerIsGone`, and asks an owner in another container for a sign of life. */

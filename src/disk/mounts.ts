@@ -1,7 +1,7 @@
 /** Mounts around a path and inside of it. agt deletes no directory with a mount in it: the files belong somewhere else. */
 import { readFileSync, realpathSync, statfsSync } from 'node:fs';
 import { AgtError, attempt } from '../errors.ts';
-import { realPath } from './real-path.ts';
+import { realEntry, realPath } from './real-path.ts';
 
 const TABLE = '/proc/self/mountinfo';
 
@@ -27,6 +27,12 @@ export function listMounts(): MountEntry[] {
       const options = [...(fields[5] ?? '').split(','), ...superOptions.split(',')];
       return { point: decoded(fields[4] ?? ''), type, source: decoded(source), options };
     });
+}
+
+/** Also of a dead mount, which itself cannot be looked at. */
+export function isMountPoint(path: string): boolean {
+  const entry = realEntry(path);
+  return listMounts().some(({ point }) => point === entry);
 }
 
 /** The mount that a path is on: the longest mount point above it, and of equal ones the last. */

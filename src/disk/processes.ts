@@ -22,17 +22,20 @@ export function listProcesses(): RunningProcess[] | undefined {
 
 /** The files that any process of this user has open, or any process at all for root; undefined without /proc. */
 export function openFiles(): Set<string> | undefined {
-  const open = new Set<string>();
-  const processes = processIds();
-  if (processes === undefined) return undefined;
-  for (const pid of processes) {
-    try {
-      for (const fd of readdirSync(`/proc/${pid}/fd`)) open.add(readlinkSync(`/proc/${pid}/fd/${fd}`));
-    } catch {
-      // the process has ended, or belongs to another user
-    }
-  }
-  return open;
+  const ids = processIds();
+  return ids && new Set(ids.flatMap(openFilesOf));
+}
+
+/** The other processes that have a file open. Those of other users are not seen. */
+export function processesThatOpened(path: string): number[] {
+  const pids = (processIds() ?? []).filter((pid) => openFilesOf(pid).includes(path)).map(Number);
+  return pids.filter((pid) => pid !== process.pid);
+}
+
+/** None of a process that has ended, or belongs to another user. */
+function openFilesOf(pid: string): string[] {
+  const descriptors = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  return descriptors.flatMap((fd) => attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []);
 }
 
 /** Whether this process belongs to the foreground of its terminal, where Ctrl-C also reaches its children. */
@@ -41,9 +44,10 @@ export function isInForeground(): boolean {
   return group !== undefined && group === foreground;
 }
 
-/** Whether a signal such as SIGTSTP has stopped the process. */
+/** Whether a signal such as SIGTSTP has stopped all threads of a process. */
 export function isStopped(pid: number): boolean {
-  return statusOf(pid)[0] === 'T';
+  const threads = attempt(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+  return threads.length > 0 && threads.every((thread) => statusOf(Number(thread))[0] === 'T');
 }
 
 /**

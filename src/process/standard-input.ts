@@ -1,6 +1,7 @@
 /** Reads standard input to its end, without the modules that a stream would load. */
 import { readSync } from 'node:fs';
 import { errorCode } from '../errors.ts';
+import { pause } from './wait.ts';
 
 const CHUNK = 64 * 1024;
 const PAUSE_MS = 5;
@@ -24,6 +25,6 @@ function readSome(buffer: Buffer): number {
       if (errorCode(error) === 'EOF') return 0;
       if (errorCode(error) !== 'EAGAIN') throw error;
     }
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+    pause(PAUSE_MS);
   }
 }

@@ -1,13 +1,14 @@
 /** Which provider a new session gets: the one that was asked for, or the best that works at the place. */
+
+import { existsSync } from 'node:fs';
 import { AgtError } from '../errors.ts';
 import { agentfsProvider } from './agentfs/provider.ts';
-import { btrfsProvider } from './btrfs/provider.ts';
-import { gitProvider } from './git/provider.ts';
-import { PROVIDER_KINDS, type ProviderKind } from './kind.ts';
+import { btrfsProvider } from './btrfs.ts';
+import { gitProvider } from './git.ts';
 import { overlayProvider } from './overlay/provider.ts';
-import type { Place } from './place.ts';
-import type { Finding, Provider } from './provider.ts';
-import { zfsProvider } from './zfs/provider.ts';
+import type { Finding, Place, Provider } from './provider.ts';
+import { carriesNonce, PROVIDER_KINDS, type ProviderKind, type Token } from './token.ts';
+import { zfsProvider } from './zfs.ts';
 
 const PROVIDERS: Readonly<Record<ProviderKind, Provider>> = {
   zfs: zfsProvider,
@@ -19,6 +20,12 @@ const PROVIDERS: Readonly<Record<ProviderKind, Provider>> = {
 
 export function providerOf(kind: ProviderKind): Provider {
   return PROVIDERS[kind];
+}
+
+/** Whether a frozen folder is there, and still has the content of the instant at which agt froze it. */
+export function isWhole(token: Token): boolean {
+  const { kind, path } = token;
+  return existsSync(path) && carriesNonce(path, token) && PROVIDERS[kind].isFrozen?.(path) !== false;
 }
 
 /** The findings of all providers, the best first. */

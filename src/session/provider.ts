@@ -8,10 +8,16 @@ import { stateHome } from '../disk/state-home.ts';
 import { worktreeGitDir } from '../git/files/discover-repository.ts';
 import { departingFolder } from '../layout.ts';
 import { choose, providerOf } from '../providers/choose.ts';
-import type { ProviderKind } from '../providers/kind.ts';
-import { endLease, takeLease } from '../providers/lease.ts';
-import { readPlace } from '../providers/place.ts';
-import { makingPath, newToken, parseToken, type Token, tokenText } from '../providers/token.ts';
+import { readPlace } from '../providers/provider.ts';
+import {
+  endLease,
+  makingPath,
+  newToken,
+  parseToken,
+  type Token,
+  takeLease,
+  tokenText,
+} from '../providers/token.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from './record.ts';
 import type { Session } from './session.ts';
@@ -40,31 +46,48 @@ export function tokenOf({ token }: Pick<SessionRecord, 'token'>): Token | undefi
   return parseToken(token);
 }
 
-export interface Workspace {
-  readonly kind: ProviderKind;
-  readonly token: Token;
-  /** The folder, under a temporary name, until `settle`. */
-  readonly path: string;
+/** Takes the lease of what agt is about to make, and makes room for it. Without a home there is no room for leases. */
+export function own({ commonDir, git }: Repository, token: Token, session: string): void {
+  const state = stateHome(git.env);
+  if (state !== undefined)
+    takeLease(state, { token, repository: commonDir, session, made: new Date().toISOString() });
+  mkdirSync(dirname(token.path), { recursive: true });
 }
 
-/** Makes the folder under a temporary name: empty, or with the content of `from`. Undefined if git's way is the session's. */
+/** Removes what a token names, which may have been moved to `at`, and ends its lease. False if agt has not made what is there. */
+export async function release({ git }: Repository, token: Token, at?: string): Promise<boolean> {
+  if (!(await providerOf(token.kind).remove(token, at))) return false;
+  endLeaseOf(git.env, token);
+  return true;
+}
+
+/** Once nothing of it is left. */
+function endLeaseOf(env: NodeJS.ProcessEnv, token: Token | undefined): void {
+  const state = stateHome(env);
+  if (token === undefined || state === undefined) return;
+  if (!existsSync(token.path) && !existsSync(makingPath(token))) endLease(state, token);
+}
+
+/**
+ * Makes the folder of a session under a temporary name (makingPath), until `settleWorkspace`: empty, or with the content of
+ * `from`. Undefined if git's way is the session's.
+ */
 export async function makeWorkspace(
   { repository, record }: Session,
   from?: string,
-): Promise<Workspace | undefined> {
+): Promise<Token | undefined> {
   const token = tokenOf(record);
   if (token === undefined) return undefined;
-  lease(repository, token, record.session_id);
-  mkdirSync(dirname(token.path), { recursive: true });
+  own(repository, token, record.session_id);
   await providerOf(token.kind).prepare(token, from);
   failurePoint('workspace: made');
-  return { kind: token.kind, token, path: makingPath(token) };
+  return token;
 }
 
 /** Gives the folder its own name. */
-export async function settleWorkspace({ token, path }: Workspace): Promise<void> {
+export async function settleWorkspace(token: Token): Promise<void> {
   const { settle } = providerOf(token.kind);
-  if (settle === undefined) renameSync(path, token.path);
+  if (settle === undefined) renameSync(makingPath(token), token.path);
   else await settle(token);
   failurePoint('workspace: in place');
 }
@@ -91,12 +114,6 @@ export function ensureWorkspace({ sandbox, token: text }: Mounted, dryRun?: bool
 
 type Mounted = { readonly sandbox: string; readonly token?: string };
 
-export function lease({ commonDir, git }: Repository, token: Token, session?: string): void {
-  const state = stateHome(git.env);
-  if (state === undefined) return;
-  takeLease(state, { token, repository: commonDir, session, made: new Date().toISOString() });
-}
-
 /** Whether the folder of a session is a mount point that agt has made. */
 export function isOwnMount(record: Pick<SessionRecord, 'token'>): boolean {
   const token = tokenOf(record);
@@ -117,13 +134,7 @@ export async function dropWorkspace(
   at?: string,
 ): Promise<boolean> {
   const token = tokenOf(record);
-  return token !== undefined && dropToken(repository, token, at);
-}
-
-export async function dropToken({ git }: Repository, token: Token, at?: string): Promise<boolean> {
-  if (!(await providerOf(token.kind).remove(token, at))) return false;
-  endLeaseOf(git.env, token);
-  return true;
+  return token !== undefined && release(repository, token, at);
 }
 
 /** Removes the folder of a session, whatever made it. */
@@ -134,11 +145,4 @@ export async function removeWorkspace(session: Session, folder = session.folder)
     await dropWorkspace(repository, record, folder); // what else the provider has of it
   }
   endLeaseOf(repository.git.env, tokenOf(record));
-}
-
-/** Once nothing of it is left. */
-function endLeaseOf(env: NodeJS.ProcessEnv, token: Token | undefined): void {
-  const state = stateHome(env);
-  if (token === undefined || state === undefined) return;
-  if (!existsSync(token.path) && !existsSync(makingPath(token))) endLease(state, token);
 }

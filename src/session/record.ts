@@ -11,7 +11,7 @@ import { AgtError, errorCode } from '../errors.ts';
 import { tipRef, workRef } from '../filter/agent-refs.ts';
 import { parseSessionFile } from '../filter/session-file.ts';
 import { frontFactsFile, recordFile, recordsDirectory, sessionFiles } from '../layout.ts';
-import type { ProviderKind } from '../providers/kind.ts';
+import type { ProviderKind } from '../providers/token.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SnapshotRefs } from '../snapshot/history.ts';
 import { commandToList } from './advised-commands.ts';

@@ -11,12 +11,13 @@ import type { CheckoutPlan } from '../checkout/plan.ts';
 import { removeAt } from '../disk/remove-tree.ts';
 import { type Git, gitText } from '../git/run/git.ts';
 import { momentFiles } from '../layout.ts';
-import { isUsableMoment, listMoments, type Moment } from '../providers/moment.ts';
+import { isWhole } from '../providers/choose.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { IGNORE_FILE, restoreIgnoreFile } from '../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../snapshot/manifest.ts';
+import { listMoments, type Moment } from '../workspace/moments.ts';
 
 export interface NearMoment {
   readonly moment: Moment;
@@ -34,7 +35,7 @@ export async function nearestMoment(
   owner: Pick<SessionRecord, 'session_id' | 'sandbox'>,
   wanted: SnapshotMetadata,
 ): Promise<NearMoment | undefined> {
-  const moments = listMoments(repository.agtDir, owner).filter(isUsableMoment);
+  const moments = listMoments(repository.agtDir, owner).filter(({ token }) => isWhole(token));
   if (moments.length === 0) return undefined;
   const exact = moments.findLast(({ commit }) => commit === wanted.commit);
   const candidates = exact === undefined ? await neighbours(repository, moments, wanted.commit) : [exact];

@@ -14,13 +14,8 @@ import { withStatOfCopy } from '../git/files/index-stat.ts';
 import { gitText, spawnGit } from '../git/run/git.ts';
 import { statCacheFile } from '../layout.ts';
 import { providerOf } from '../providers/choose.ts';
-import {
-  dropWorkspace,
-  makeWorkspace,
-  settleWorkspace,
-  type Workspace,
-  type WorkspaceFields,
-} from '../session/provider.ts';
+import { makingPath, type Token } from '../providers/token.ts';
+import { dropWorkspace, makeWorkspace, settleWorkspace, type WorkspaceFields } from '../session/provider.ts';
 import type { Session } from '../session/session.ts';
 
 /** A folder to clone, with what is known of it. */
@@ -40,7 +35,7 @@ export interface ClonedIndex {
 }
 
 export interface ClonedFolder {
-  readonly workspace: Workspace;
+  readonly workspace: Token;
   readonly source: CloneSource;
 }
 
@@ -73,16 +68,17 @@ export async function makeFolder(session: Session): Promise<void> {
 /** `record.sandbox` is a registered worktree without files. */
 export async function moveIntoWorktree(
   session: Session,
-  workspace: Workspace,
+  workspace: Token,
   source: CloneSource,
 ): Promise<void> {
   const { sandbox, from_commit: commit } = session.record;
   const gitDir = worktreeGitDir(sandbox);
   if (gitDir === undefined) throw new AgtError(`git did not register "${sandbox}" as a worktree`);
-  const clone = join(workspace.path, 'sandbox');
+  const clone = join(makingPath(workspace), 'sandbox');
+  const { newInodes } = providerOf(workspace.kind);
   if (source.index !== undefined) {
     writeClonedIndex(gitDir, source.index);
-    if (providerOf(workspace.kind).newInodes) followInodes(gitDir, clone, commit);
+    if (newInodes) followInodes(gitDir, clone, commit);
     if (source.commit !== commit) {
       const env = { GIT_DIR: gitDir, GIT_WORK_TREE: clone };
       await gitText(session.git, ['read-tree', '-m', '-u', source.commit, commit], { env });
@@ -95,8 +91,7 @@ export async function moveIntoWorktree(
   rmSync(join(sandbox, '.git'));
   for (const empty of [sandbox, session.folder]) rmdirSync(empty);
   await settleWorkspace(workspace);
-  if (providerOf(workspace.kind).newInodes && source.index !== undefined)
-    followInodes(gitDir, sandbox, commit);
+  if (newInodes && source.index !== undefined) followInodes(gitDir, sandbox, commit);
 }
 
 /**

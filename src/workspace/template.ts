@@ -6,16 +6,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import {
-  constants,
-  copyFileSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { constants, copyFileSync, existsSync, lstatSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { hasCheckoutHook } from '../autocommit/stat-cache/settle-index.ts';
@@ -27,10 +18,10 @@ import { parseIndex } from '../git/files/index-file.ts';
 import type { GitConfig } from '../git/run/config.ts';
 import { gitText } from '../git/run/git.ts';
 import { frozenDirectory, statCacheFile, templateFiles } from '../layout.ts';
-import { providerOf } from '../providers/choose.ts';
-import { carriesNonce, newToken, parseToken, type Token, tokenText } from '../providers/token.ts';
+import { isWhole, providerOf } from '../providers/choose.ts';
+import { newFrozenToken, parseToken, type Token, tokenText } from '../providers/token.ts';
 import type { Repository } from '../repository/repository.ts';
-import { dropToken, lease, tokenOf } from '../session/provider.ts';
+import { own, release, tokenOf } from '../session/provider.ts';
 import type { Session } from '../session/session.ts';
 import type { CloneSource } from './clone.ts';
 
@@ -86,13 +77,7 @@ function isUsable(
   config: GitConfig,
 ): boolean {
   const age = Date.now() - Date.parse(made);
-  return (
-    age < LONGEST_LIFE_MS &&
-    existsSync(token.path) &&
-    carriesNonce(token.path, token) &&
-    providerOf(token.kind).isFrozen?.(token.path) !== false &&
-    settings === checkoutSettings(repository, config)
-  );
+  return age < LONGEST_LIFE_MS && isWhole(token) && settings === checkoutSettings(repository, config);
 }
 
 function readTemplate({ agtDir }: Repository): TemplateRecord | undefined {
@@ -101,15 +86,14 @@ function readTemplate({ agtDir }: Repository): TemplateRecord | undefined {
 
 /** Makes the template of a session in which nobody has worked yet. If that fails, there is none. */
 export async function renewTemplate(session: Session, config: GitConfig): Promise<void> {
-  const own = tokenOf(session.record);
+  const { kind, path } = tokenOf(session.record) ?? {};
   const settings = checkoutSettings(session.repository, config);
-  if (own === undefined || settings === undefined) return;
-  const named = newToken(own.kind, join(frozenDirectory(dirname(own.path)), 'template'));
-  const token = { ...named, path: `${named.path}-${named.nonce}` };
+  if (kind === undefined || path === undefined || settings === undefined) return;
+  const token = newFrozenToken(kind, join(frozenDirectory(dirname(path)), 'template'));
   try {
     await freezeTemplate(session, token, settings);
   } catch {
-    await dropToken(session.repository, token).catch(() => undefined);
+    await release(session.repository, token).catch(() => undefined);
   }
 }
 
@@ -123,8 +107,7 @@ async function freezeTemplate(session: Session, token: Token, settings: string):
   const bytes = readFileSync(indexFile);
   if (parseIndex(bytes, record.from_commit.length / 2).split) return;
   const before = readTemplate(repository);
-  lease(repository, token, record.session_id);
-  mkdirSync(dirname(token.path), { recursive: true });
+  own(repository, token, record.session_id);
   await providerOf(token.kind).freeze(session.folder, token);
   failurePoint('template: frozen');
   const files = templateFiles(agtDir, token.nonce);
@@ -152,7 +135,7 @@ async function dropUnused(repository: Repository, { kind, path: current }: Token
   if (isUsed === undefined) return;
   for (const token of walk(dirname(current))) {
     const age = Date.now() - statSync(token.path).ctimeMs;
-    if (token.path !== current && age > YOUNG_MS) await dropToken(repository, token);
+    if (token.path !== current && age > YOUNG_MS) await release(repository, token);
   }
 }
 
@@ -161,7 +144,7 @@ async function dropTemplate(repository: Repository, { token: text }: TemplateRec
   if (token === undefined) return;
   const files = templateFiles(repository.agtDir, token.nonce);
   for (const file of [files.index, files.statCache]) rmSync(file, { force: true });
-  await dropToken(repository, token);
+  await release(repository, token);
 }
 
 /** Sections of git's configuration that a checkout depends on. */

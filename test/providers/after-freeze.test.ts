@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listMoments } from '../../src/providers/moment.ts';
+import { listMoments } from '../../src/workspace/moments.ts';
 import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
 import { autocommit, onDisk, sessionOf, snapshotTree } from '../harness/session.ts';
 import { AGT, agtOk, git, makeRepositoryAt, makeTempDir, run, write } from '../harness/world.ts';

@@ -3,9 +3,15 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { choose, findAll } from '../../src/providers/choose.ts';
-import { endLease, listLeases, takeLease } from '../../src/providers/lease.ts';
-import type { Place } from '../../src/providers/place.ts';
-import { newToken, parseToken, tokenText } from '../../src/providers/token.ts';
+import type { Place } from '../../src/providers/provider.ts';
+import {
+  endLease,
+  listLeases,
+  newToken,
+  parseToken,
+  takeLease,
+  tokenText,
+} from '../../src/providers/token.ts';
 import { agt, agtOk, GIT_MODE, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 
 const BTRFS = 0x9123683e;

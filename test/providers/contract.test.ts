@@ -16,7 +16,7 @@ import {
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { providerOf } from '../../src/providers/choose.ts';
-import { listMoments } from '../../src/providers/moment.ts';
+import { listMoments } from '../../src/workspace/moments.ts';
 import {
   btrfsProblem,
   type Disk,

@@ -5,8 +5,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { btrfsProvider } from '../../src/providers/btrfs/provider.ts';
-import { isUsableMoment, listMoments } from '../../src/providers/moment.ts';
+import { btrfsProvider } from '../../src/providers/btrfs.ts';
+import { isWhole } from '../../src/providers/choose.ts';
+import { listMoments } from '../../src/workspace/moments.ts';
 import { btrfsProblem, type Disk, fillDisk, mountBtrfs } from '../harness/disks.ts';
 import {
   autocommit,
@@ -62,7 +63,7 @@ describe.skipIf(problem !== undefined)(`btrfs${problem === undefined ? '' : ` ($
   const agtDir = () => join(repository, '.git/agt');
   const moments = (of = session) => listMoments(agtDir(), owner(of));
   const view = (commit: string | null, of = session) =>
-    moments(of).findLast((one) => one.commit === commit && isUsableMoment(one))?.token.path;
+    moments(of).findLast((one) => one.commit === commit && isWhole(one.token))?.token.path;
 
   async function whileWriting<T>(cwd: string, action: () => T): Promise<T> {
     const writer: ChildProcess = spawn(process.execPath, ['-e', WRITER], { cwd, stdio: 'ignore' });

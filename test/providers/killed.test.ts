@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { providerOf } from '../../src/providers/choose.ts';
-import { listMoments } from '../../src/providers/moment.ts';
+import { listMoments } from '../../src/workspace/moments.ts';
 import { attack } from '../crash/aftermath.ts';
 import { btrfsProblem, type Disk, mountBtrfs, mountZfs, zfsProblem } from '../harness/disks.ts';
 import { ofToday } from '../harness/today.ts';

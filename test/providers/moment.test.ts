@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { momentFiles, momentPath } from '../../src/layout.ts';
-import { forgetMoment, isThere, listMoments, writeMoment } from '../../src/providers/moment.ts';
 import { newToken } from '../../src/providers/token.ts';
+import { forgetMoment, isThere, listMoments, writeMoment } from '../../src/workspace/moments.ts';
 import { makeTempDir } from '../harness/world.ts';
 
 test('frozen moments are listed by number, also after a move, and agt knows whether their folders are there', () => {

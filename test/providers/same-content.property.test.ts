@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listMoments } from '../../src/providers/moment.ts';
+import { listMoments } from '../../src/workspace/moments.ts';
 import { btrfsProblem, type Disk, mountBtrfs, mountZfs, zfsProblem } from '../harness/disks.ts';
 import { change } from '../harness/random-changes.ts';
 import { autocommit, manifestOf, sessionOf, type TestSession } from '../harness/session.ts';

@@ -9,7 +9,7 @@ import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import { attempt as attemptFix, type FixResult, fixAll } from '../../maintenance/doctor/fix.ts';
 import { choose, findAll } from '../../providers/choose.ts';
-import { type Place, readPlace } from '../../providers/place.ts';
+import { type Place, readPlace } from '../../providers/provider.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { describeNamespaces } from '../../running/namespace.ts';
 import { listRecords } from '../../session/record.ts';

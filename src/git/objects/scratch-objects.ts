@@ -2,12 +2,13 @@
  * Objects for the time of one command: git reads those of the repository and writes into a directory of its own. agt
  * deletes the directory when the command ends, also by a signal. If agt is killed, the next comparison deletes it.
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ageOf, ownerIsGone, signOwner } from '../../disk/lock-owner.ts';
+import { abandonedDirectories, makeOwnedDirectory } from '../../disk/lock-owner.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { scratchDirectory } from '../../layout.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
+import { pause } from '../../process/wait.ts';
 import type { Git } from '../run/git.ts';
 
 export interface ScratchObjects {
@@ -38,7 +39,7 @@ export async function withScratchObjects<T>(
   };
   return sayWhenInterrupted(cleanUp, async () => {
     try {
-      dir = mkdtempSync(join(parent, 'objects-'));
+      dir = makeOwnedDirectory(join(parent, PREFIX));
       initialize(dir, commonDir);
       const env = { ...git.env, GIT_OBJECT_DIRECTORY: join(dir, 'objects') };
       return await action({ git: { ...git, env }, dir });
@@ -49,11 +50,9 @@ export async function withScratchObjects<T>(
   });
 }
 
-/** Names this process as the owner of the directory. */
-const OWNER_FILE = 'owner';
+const PREFIX = 'objects-';
 
 function initialize(dir: string, commonDir: string): void {
-  signOwner(join(dir, OWNER_FILE));
   mkdirSync(join(dir, 'objects/info'), { recursive: true });
   mkdirSync(join(dir, 'objects/pack'));
   writeFileSync(join(dir, 'objects/info/alternates'), `${join(commonDir, 'objects')}\n`);
@@ -75,7 +74,7 @@ function removePersistently(directory: string): void {
     } catch {
       // git created a file in it meanwhile
     }
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+    pause(RETRY_MS);
   }
 }
 
@@ -89,14 +88,5 @@ function removeIfEmpty(directory: string): void {
 
 /** Directories of commands that were killed; absolute. */
 export function abandonedScratch(parent: string): string[] {
-  if (!existsSync(parent)) return [];
-  return readdirSync(parent)
-    .map((name) => join(parent, name))
-    .filter((path) => {
-      const owner = join(path, OWNER_FILE);
-      return existsSync(owner) ? ownerIsGone(owner) : (ageOf(path) ?? 0) > SIGNED_WITHIN_MS;
-    });
+  return abandonedDirectories(join(parent, PREFIX));
 }
-
-/** A command signs its directory within milliseconds. One that has not done so after this time was killed. */
-const SIGNED_WITHIN_MS = 60_000;

@@ -7,6 +7,7 @@ import { chmodSync, closeSync, openSync, renameSync, rmSync, statSync, writeFile
 import { join } from 'node:path';
 import { readRegularFile } from '../../disk/read-file.ts';
 import { attempt, errorCode } from '../../errors.ts';
+import { pause } from '../../process/wait.ts';
 
 /** As long as git waits for the lock of a ref, in milliseconds. */
 const WAIT_MS = 1000;
@@ -74,7 +75,7 @@ class Locks {
       } catch (error) {
         if (errorCode(error) !== 'EEXIST' || Date.now() > end) throw error;
       }
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
+      pause(POLL_MS);
     }
   }
 

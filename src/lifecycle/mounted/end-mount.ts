@@ -13,7 +13,7 @@ import { AgtError, errorCode, listSome } from '../../errors.ts';
 import { mountedRef } from '../../filter/agent-refs.ts';
 import { runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
-import { runTool } from '../../providers/run-tool.ts';
+import { runTool } from '../../providers/provider.ts';
 import { isTemporaryEntry } from '../../snapshot/folders.ts';
 import { IGNORE_FILE } from '../../snapshot/ignore-file.ts';
 import { readSnapshotTree } from '../../snapshot/tree.ts';

@@ -1,131 +1,153 @@
 /**
- * Measures an agentfs program in a folder that agt throws away. Versions differ in what a session needs: that a look at a
- * file costs no descriptor, that reading a file copies nothing, that a second mount shows the same files, and that a file
- * can be used that is deleted while it is open.
+ * Whether there is an agentfs program that is sound enough for sessions. agt measures it in a folder that it throws away.
+ * Versions differ in what a session needs: that a look at a file costs no descriptor, that reading a file copies nothing,
+ * that a second mount shows the same files, and that a file can be used that is deleted while it is open.
  */
-import { spawnSync } from 'node:child_process';
 import {
   closeSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   readdirSync,
+  readFileSync,
   readSync,
+  realpathSync,
   rmSync,
   statSync,
   unlinkSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
-import { identify, isAlive, type ProcessIdentity, processIsGone } from '../../disk/lock-owner.ts';
+import { abandonedDirectories, makeOwnedDirectory } from '../../disk/lock-owner.ts';
 import { readJson } from '../../disk/read-file.ts';
-import { AgtError, errorCode } from '../../errors.ts';
+import { errorCode, isAgtError } from '../../errors.ts';
 import { agentfsDirectory } from '../../layout.ts';
-import { mountDatabase, serversOf, unmount, waitForEnd } from './server.ts';
+import { cannot, type Finding, type Place, refuseUnwritable, runToolNow } from '../provider.ts';
+import { DATABASE, databaseFiles, mountDatabase, unmountDatabase } from './server.ts';
 
-export interface Measured {
-  readonly version: string;
-  /** Files that a program looked up. */
-  readonly files: number;
-  /** Descriptors that the server has open afterwards. */
-  readonly descriptors: number;
-  /** Bytes of a file that a program read. */
-  readonly read: number;
-  /** Bytes by which the database has grown then. */
-  readonly copied: number;
-  /** Files that were compared after a second mount, and those that were other ones then. */
-  readonly compared: number;
-  readonly changed: number;
-  /** The error of writing to a file that is deleted while it is open; null without one. */
-  readonly deleted: string | null;
+const SCORE = 10;
+const DEVICE = '/dev/fuse';
+
+export function findAgentfs(place: Place): Finding {
+  const program = agentfsProgram(place);
+  if (typeof program !== 'string') return program;
+  const unwritable = refuseUnwritable('agentfs', place);
+  if (unwritable !== undefined) return unwritable;
+  if (place.state === undefined)
+    return cannot('agentfs', 'HOME is not set, and agt keeps its notes there', 'set HOME');
+  try {
+    const { version, faults } = measure(program, place.state);
+    const notes = [`version ${version} mounts a clone of a session; ask for it with --fs-snapshots agentfs`];
+    if (faults.length === 0)
+      return { kind: 'agentfs', score: SCORE, clone: true, freeze: false, drop: 'at once', notes };
+    const next = 'agt measures it again once the program has changed; meanwhile: --fs-snapshots git';
+    return cannot('agentfs', `${program}, version ${version}, is not sound: ${faults.join('; ')}`, next);
+  } catch (error) {
+    if (!isAgtError(error)) throw error;
+    return cannot('agentfs', `agt could not measure it: ${error.message}`, error.hints[0]);
+  }
 }
 
-const DIRECTORIES = 20;
-const FILES_IN_EACH = 100;
-const LARGE = 4 * 1024 * 1024;
-/** A server that hangs must not keep agt for ever. */
-const LONGEST_MS = 60_000;
+/** Its real path, or why there is none that could work. */
+export function agentfsProgram({ program, isRoot }: Place): string | Finding {
+  const found = program('agentfs');
+  const source = 'see https://github.com/tursodatabase/agentfs';
+  if (found === undefined) return cannot('agentfs', 'there is no agentfs program on PATH', source);
+  if (!existsSync(DEVICE)) return cannot('agentfs', `there is no ${DEVICE}`, 'load the kernel module fuse');
+  if (!isRoot && program('fusermount3') === undefined)
+    return cannot('agentfs', 'only root mounts without fusermount3', 'install the package fuse3');
+  return realpathSync(found);
+}
 
-/** As often as the program changes. @throws AgtError if it cannot be measured */
-export function measure(program: string, state: string): Measured {
-  const stat = statSync(program);
-  const key = { program, mtimeMs: stat.mtimeMs, size: stat.size };
-  const file = join(agentfsDirectory(state), 'measured.json');
-  const known = readJson(file) as (Measured & typeof key) | undefined;
-  const isSame = known?.program === program && known.mtimeMs === key.mtimeMs && known.size === key.size;
-  if (isSame) return known;
-  const measured = measureNow(program, state);
-  writeFileAtomic(file, `${JSON.stringify({ ...key, ...measured })}\n`);
-  return measured;
+interface Measured {
+  readonly version: string;
+  readonly faults: readonly string[];
 }
 
 const FOLDER = 'measuring-';
-const OWNER = 'owner.json';
 
-function measureNow(program: string, state: string): Measured {
-  for (const { end } of leftFolders(state)) end();
-  mkdirSync(agentfsDirectory(state), { recursive: true });
-  const folder = mkdtempSync(join(agentfsDirectory(state), FOLDER));
+/** As often as the program changes. @throws AgtError if it cannot be measured */
+function measure(program: string, state: string): Measured {
+  const { mtimeMs, size } = statSync(program);
+  const measuredProgram = `${program} ${mtimeMs} ${size}`;
+  const directory = agentfsDirectory(state);
+  const file = join(directory, 'measured.json');
+  const known = readJson(file) as (Measured & { measuredProgram?: string }) | undefined;
+  if (known?.measuredProgram === measuredProgram) return known;
+  for (const folder of leftFolders(state)) endFolder(folder);
+  mkdirSync(directory, { recursive: true });
+  const folder = makeOwnedDirectory(join(directory, FOLDER));
   try {
-    writeFileSync(join(folder, OWNER), JSON.stringify(identify(process.pid)));
     failurePoint('agentfs: folder to measure');
-    return measureIn(program, folder);
+    const measured = measureIn(program, folder);
+    writeFileAtomic(file, `${JSON.stringify({ measuredProgram, ...measured })}\n`);
+    return measured;
   } finally {
     endFolder(folder);
   }
 }
 
+const LOOKED_AT = 2_000;
+const LARGE_FILE = 4 * 2 ** 20;
+
+const MAKE = `mkdir -p mount base/looked base/changed
+for d in $(seq 20); do
+  mkdir base/looked/d$d
+  for f in $(seq ${LOOKED_AT / 20}); do echo $d $f > base/looked/d$d/f$f; done
+done
+for d in one two three; do
+  mkdir base/changed/$d
+  for f in $(seq 8); do echo $d $f > base/changed/$d/f$f; done
+done
+yes 'not only zeros' | head -c ${LARGE_FILE} > base/large`;
+
+/** Every kind of change that an overlay keeps in another way. */
+const CHANGES = `cd changed
+echo other > one/f1; echo more >> one/f2; mv one/f3 one/moved; rm one/f4; mkdir one/made; echo in > one/made/in
+echo added > two/added; mv two/f5 three/f5-of-two; ln three/f6 three/linked; mkdir -p two/a/b; mv two/f6 two/a/b/`;
+const SUMS = 'find changed -type f | LC_ALL=C sort -r | while read -r f; do cksum "$f"; done | LC_ALL=C sort';
+
 function measureIn(program: string, folder: string): Measured {
-  const [base, point] = [join(folder, 'base'), join(folder, 'mount')];
-  for (let n = 0; n < DIRECTORIES; n++) {
-    mkdirSync(join(base, 'looked', `d${n}`), { recursive: true });
-    for (let m = 0; m < FILES_IN_EACH; m++)
-      writeFileSync(join(base, 'looked', `d${n}`, `f${m}`), `${n} ${m}\n`);
-  }
-  for (const name of ['one', 'two', 'three']) {
-    mkdirSync(join(base, 'changed', name), { recursive: true });
-    for (let n = 0; n < 8; n++) writeFileSync(join(base, 'changed', name, `f${n}`), `${name} ${n}\n`);
-  }
-  writeFileSync(join(base, 'large'), Buffer.alloc(LARGE, 'not only zeros'));
-  mkdirSync(point);
-  const version = call(folder, program, '--version')
-    .replace(/^agentfs\s+v?/, '')
-    .trim();
-  call(folder, program, 'init', '--base', base, 'measured');
-  const database = join(folder, '.agentfs', 'measured.db');
-  const server = mountDatabase(program, database, point);
+  const point = join(folder, 'mount');
+  const mount = () => mountDatabase(program, folder, point);
+  call(folder, 'sh', '-ec', MAKE);
+  const version = call(folder, program, '--version').replace(/^agentfs\s+v?/, '');
+  call(folder, program, 'init', '--base', join(folder, 'base'), DATABASE);
+  const server = mount();
   failurePoint('agentfs: mounted to measure');
   call(point, 'find', 'looked', '-type', 'f', '-size', '+0');
-  const descriptors = readdirSync(`/proc/${server}/fd`).length;
-  const before = sizeOf(database);
+  const held = readdirSync(`/proc/${server}/fd`).length;
+  const before = sizeOfDatabase(folder);
   call(point, 'cksum', 'large');
-  let copied = sizeOf(database) - before;
-  remount();
-  copied = Math.max(copied, sizeOf(database) - before);
+  const added = sizeOfDatabase(folder) - before;
+  end(folder);
+  mount();
+  const copied = Math.max(added, sizeOfDatabase(folder) - before);
   call(point, 'sh', '-ec', CHANGES);
-  const sums = call(point, 'sh', '-ec', SUMS).trim().split('\n');
-  remount();
+  const sums = call(point, 'sh', '-ec', SUMS).split('\n');
+  end(folder);
+  mount();
   call(point, 'find', 'looked/d7', 'looked/d3', '-type', 'f', '-size', '+0');
-  const now = new Set(call(point, 'sh', '-ec', SUMS).split('\n'));
-  const changed = sums.filter((line) => !now.has(line)).length;
-  const looked = { files: DIRECTORIES * FILES_IN_EACH, descriptors };
-  const deleted = useDeleted(join(point, 'deleted'));
-  return { version, ...looked, read: LARGE, copied, compared: sums.length, changed, deleted };
-
-  function remount(): void {
-    end(point, database);
-    mountDatabase(program, database, point);
-  }
+  const changed = new Set(sums).difference(new Set(call(point, 'sh', '-ec', SUMS).split('\n'))).size;
+  const failure = useDeleted(join(point, 'deleted'));
+  const faults = [
+    held > LOOKED_AT / 2 &&
+      `after a look at ${LOOKED_AT} files it has ${held} descriptors open (limit: ${descriptorLimit()})`,
+    copied > LARGE_FILE / 2 &&
+      `reading a file of ${megabytes(LARGE_FILE)} adds ${megabytes(copied)} to its database`,
+    changed > 0 &&
+      `after a second mount ${changed} of ${sums.length} files are missing or have other content`,
+    failure !== undefined && `a file that is deleted while it is open fails with ${failure}`,
+  ];
+  return { version, faults: faults.filter((fault) => fault !== false) };
 }
 
 /** agt and git delete temporary files that they have open, so that a kill leaves none. */
-function useDeleted(path: string): string | null {
+function useDeleted(path: string): string | undefined {
   const file = openSync(path, 'wx+');
-  let failure: string | null = null;
+  let failure: string | undefined;
   try {
     unlinkSync(path);
     writeSync(file, 'written');
@@ -141,63 +163,36 @@ function useDeleted(path: string): string | null {
   return failure;
 }
 
-/** Every kind of change that an overlay keeps in another way. */
-const CHANGES = `cd changed
-echo other > one/f1; echo more >> one/f2; mv one/f3 one/moved; rm one/f4; mkdir one/made; echo in > one/made/in
-echo added > two/added; mv two/f5 three/f5-of-two; ln three/f6 three/linked; mkdir -p two/a/b; mv two/f6 two/a/b/`;
-const SUMS = 'find changed -type f | LC_ALL=C sort -r | while read -r f; do cksum "$f"; done | LC_ALL=C sort';
+/** A program that hangs must not keep agt for ever. */
+const LONGEST_MS = 60_000;
 
 function call(cwd: string, program: string, ...args: string[]): string {
-  const run = spawnSync(program, args, {
-    ...{
-      cwd,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: LONGEST_MS,
-      killSignal: 'SIGKILL',
-    },
-    env: { ...process.env, LC_ALL: 'C' },
-  });
-  if (run.status === 0) return run.stdout;
-  const said = run.stderr?.split('\n').find((line) => line !== '');
-  const reason = run.error?.message ?? said ?? `it ended with ${run.signal ?? run.status}`;
-  throw new AgtError(`${program} ${args[0]} failed: ${reason}`);
+  return runToolNow(program, args, { cwd, timeout: LONGEST_MS }).trim();
 }
 
-/** Also what agentfs has not yet moved out of its log. */
-function sizeOf(database: string): number {
-  const files = [database, `${database}-wal`];
-  return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);
+function sizeOfDatabase(folder: string): number {
+  return databaseFiles(folder).reduce((sum, file) => sum + statSync(file).size, 0);
 }
 
-function end(point: string, database: string): void {
-  const servers = serversOf(database);
-  unmount(point);
-  if (!waitForEnd(servers)) for (const pid of servers.filter(isAlive)) process.kill(pid, 'SIGKILL');
+function megabytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 }
 
-function endFolder(folder: string): void {
-  end(join(folder, 'mount'), join(folder, '.agentfs', 'measured.db'));
+/** agentfs raises its own limit to the hard one. */
+function descriptorLimit(): string {
+  return /^Max open files +\S+ +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? 'unknown';
+}
+
+function end(folder: string): void {
+  for (const pid of unmountDatabase(folder, [join(folder, 'mount')])) process.kill(pid, 'SIGKILL');
+}
+
+export function endFolder(folder: string): void {
+  end(folder);
   rmSync(folder, { recursive: true, force: true });
 }
 
 /** Folders that a killed agt has left, perhaps with something mounted. */
-export function leftFolders(state: string): { readonly path: string; readonly end: () => void }[] {
-  const directory = agentfsDirectory(state);
-  if (!existsSync(directory)) return [];
-  return readdirSync(directory)
-    .filter((name) => name.startsWith(FOLDER))
-    .map((name) => join(directory, name))
-    .filter((path) => {
-      const owner = readJson(join(path, OWNER)) as ProcessIdentity | undefined;
-      return owner === undefined ? isOld(path) : processIsGone(owner);
-    })
-    .map((path) => ({ path, end: () => endFolder(path) }));
-}
-
-/** The owner is written at once. */
-const OLD_MS = 60_000;
-
-function isOld(path: string): boolean {
-  return Date.now() - (statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0) > OLD_MS;
+export function leftFolders(state: string): string[] {
+  return abandonedDirectories(join(agentfsDirectory(state), FOLDER));
 }

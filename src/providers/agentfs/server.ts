@@ -1,104 +1,103 @@
-/** The process of agentfs that serves one mounted folder. It ends with the mount. */
-import { spawn, spawnSync } from 'node:child_process';
-import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+/**
+ * A database of agentfs in a directory, and the process that serves it as a mounted folder. The process ends with the mount.
+ */
+import { spawn } from 'node:child_process';
+import { closeSync, constants, copyFileSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { failurePoint } from '../../disk/failure-point.ts';
 import { isAlive } from '../../disk/lock-owner.ts';
-import { listMounts } from '../../disk/mounts.ts';
+import { isMountPoint } from '../../disk/mounts.ts';
+import { isStopped, processesThatOpened } from '../../disk/processes.ts';
 import { realEntry } from '../../disk/real-path.ts';
 import { AgtError, attempt } from '../../errors.ts';
 import { shellQuote } from '../../git/run/trace.ts';
+import { waitUntil } from '../../process/wait.ts';
+import { runTool, runToolNow } from '../provider.ts';
+
+/** agentfs chooses its place below the directory, and agt the name. */
+export const DATABASE = 'session';
+
+export function databaseIn(directory: string): string {
+  return join(directory, '.agentfs', `${DATABASE}.db`);
+}
+
+/** What agentfs has not yet moved out of its log is in the second one, which may be missing. */
+export function databaseFiles(directory: string): string[] {
+  const database = databaseIn(directory);
+  return [database, `${database}-wal`].filter((file) => existsSync(file));
+}
 
 const LONGEST_START_MS = 20_000;
 const LONGEST_END_MS = 20_000;
+const LONGEST_STOP_MS = 5_000;
 const POLL_MS = 5;
 
-/** For files that agt makes; it must not be one of somebody else. */
-const ERRORS = 'errors';
+/** Mounts a database at an empty directory. Returns the process that serves it. @throws AgtError with the reason of agentfs */
+export function mountDatabase(program: string, directory: string, point: string): number {
+  const database = databaseIn(directory);
+  const cwd = dirname(database);
+  const log = openSync(join(cwd, 'errors'), 'w', 0o600); // it must not be a file of somebody else
+  const args = ['mount', '--foreground', database, point];
+  const child = spawn(program, args, { cwd, detached: true, stdio: ['ignore', log, log] });
+  closeSync(log);
+  child.on('error', () => undefined).unref();
+  const { pid } = child;
+  const isRunning = () => pid !== undefined && isAlive(pid);
+  waitUntil(() => isMountPoint(point) || !isRunning(), LONGEST_START_MS, POLL_MS);
+  if (pid !== undefined && isMountPoint(point) && isRunning()) return pid;
+  if (isRunning()) child.kill('SIGTERM');
+  const said = readFileSync(join(cwd, 'errors'), 'utf8').trimEnd().split('\n').at(-1);
+  throw new AgtError(`${program} did not mount ${point}: ${said || 'it gave no reason'}`);
+}
 
 /**
- * Mounts a database at an empty directory, and returns the process that serves it.
- * @throws AgtError with the reason of agentfs
+ * Unmounts all places of a database, and waits until its server has written everything and has ended. Returns the processes
+ * that go on. @throws AgtError if programs work there
  */
-export function mountDatabase(program: string, database: string, point: string): number {
-  const log = join(dirname(database), ERRORS);
-  const descriptor = openSync(log, 'w', 0o600);
-  const child = spawn(program, ['mount', '--foreground', database, point], {
-    cwd: dirname(database),
-    detached: true,
-    stdio: ['ignore', descriptor, descriptor],
-  });
-  closeSync(descriptor);
-  child.on('error', () => undefined);
-  child.unref();
-  const { pid } = child;
-  const isReady = () => isMounted(point) || pid === undefined || !isAlive(pid);
-  waitFor(isReady, LONGEST_START_MS);
-  if (pid !== undefined && isMounted(point) && isAlive(pid)) return pid;
-  if (pid !== undefined && isAlive(pid)) process.kill(pid, 'SIGTERM');
-  const said = readFileSync(log, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .at(-1);
-  throw new AgtError(`${program} did not mount ${point}: ${said ?? 'it gave no reason'}`);
+export function unmountDatabase(directory: string, points: readonly string[]): number[] {
+  const servers = serversOf(directory);
+  for (const point of points.filter(isMountPoint)) unmount(point);
+  waitUntil(() => !servers.some(isAlive), LONGEST_END_MS, POLL_MS);
+  return servers.filter(isAlive);
 }
 
-export function isMounted(point: string): boolean {
-  const path = realEntry(point);
-  return listMounts().some((mount) => mount.point === path);
-}
-
-/** @throws AgtError if programs work there */
-export function unmount(point: string): void {
-  if (!isMounted(point)) return;
-  const commands = [
-    ['umount', '-i', point],
-    ['fusermount3', '-u', point],
-    ['fusermount', '-u', point],
-  ];
-  let reason = '';
-  for (const [program = '', ...args] of commands) {
-    const { status, stderr } = spawnSync(program, args, {
-      encoding: 'utf8',
-      env: { ...process.env, LC_ALL: 'C' },
-    });
-    if (status === 0 || !isMounted(point)) return;
-    reason ||= stderr?.trim() ?? '';
-  }
-  throw new AgtError(`cannot unmount ${point}: ${reason.replace(/^umount: /, '')}`, {
-    hints: [`end the programs that work there; these are they: fuser -vm ${shellQuote(point)}`],
-  });
-}
-
-/** The processes that have the database open. Those of other users are not seen. */
-export function serversOf(database: string): number[] {
-  const path = realEntry(database);
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && name !== String(process.pid))
-    .filter((pid) => openFilesOf(pid).includes(path))
-    .map(Number);
-}
-
-function openFilesOf(pid: string): string[] {
+function unmount(point: string): void {
+  const isRoot = process.geteuid?.() === 0;
   try {
-    return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
-      return attempt(() => [readlinkSync(`/proc/${pid}/fd/${fd}`)]) ?? [];
+    runToolNow(isRoot ? 'umount' : 'fusermount3', [isRoot ? '-i' : '-u', point]);
+  } catch (error) {
+    if (!isMountPoint(point)) return;
+    const reason = (error as Error).message.replace(/^.* failed: (umount: )?/s, '');
+    throw new AgtError(`cannot unmount ${point}: ${reason}`, {
+      hints: [`end the programs that work there; these are they: fuser -vm ${shellQuote(point)}`],
     });
-  } catch {
-    return [];
   }
 }
 
-/** Waits until a server whose folder is unmounted has written everything and has ended. False if it goes on. */
-export function waitForEnd(servers: readonly number[]): boolean {
-  return waitFor(() => !servers.some(isAlive), LONGEST_END_MS);
+function serversOf(directory: string): number[] {
+  return processesThatOpened(realEntry(databaseIn(directory)));
 }
 
-function waitFor(isDone: () => boolean, longestMs: number): boolean {
-  const deadline = Date.now() + longestMs;
-  const clock = new Int32Array(new SharedArrayBuffer(4));
-  while (!isDone()) {
-    if (Date.now() > deadline) return false;
-    Atomics.wait(clock, 0, 0, POLL_MS);
+/** The copy has all that programs wrote in the mounted folder before; a program that writes meanwhile waits. */
+export async function copyDatabase(folder: string, from: string, to: string): Promise<void> {
+  await runTool('sync', ['-f', folder]);
+  const servers = serversOf(from);
+  const guard = spawn('sh', ['-c', GUARD, 'sh', ...servers.map(String)], {
+    ...{ detached: true, stdio: ['pipe', 'ignore', 'ignore'] },
+  });
+  guard.unref();
+  try {
+    for (const pid of servers) attempt(() => process.kill(pid, 'SIGSTOP'));
+    const areStopped = () => servers.every((pid) => isStopped(pid) || !isAlive(pid));
+    if (!waitUntil(areStopped, LONGEST_STOP_MS, POLL_MS)) throw new AgtError('agentfs did not stop in time');
+    failurePoint('agentfs: server stopped');
+    for (const file of databaseFiles(from))
+      copyFileSync(file, join(dirname(databaseIn(to)), basename(file)), constants.COPYFILE_FICLONE);
+  } finally {
+    for (const pid of servers) attempt(() => process.kill(pid, 'SIGCONT'));
+    guard.stdin?.destroy();
   }
-  return true;
 }
+
+/** Ends with the pipe from agt. So no server stays stopped if agt is killed. */
+const GUARD = 'read -r never; kill -CONT "$@"';

@@ -1,15 +1,16 @@
 /**
  * The layers of a session on overlayfs: below, a template that never changes; above, what differs in this session. Beside
- * the session folders, `overlay/<nonce>` has the upper layer, and the name of the lower one. A template counts the sessions
- * that need it, by a file each in `overlay/<template>.users`. Mounts end with the system: `ensureMounted` brings them back.
+ * the session folders, `overlay/<nonce>` has the upper layer, and the name of the lower one. A template stays as long as
+ * the layers of a session name it. Mounts end with the system: `ensureMounted` brings them back.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { listMounts } from '../../disk/mounts.ts';
+import { readIfThere } from '../../disk/read-file.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
-import { AgtError } from '../../errors.ts';
+import { AgtError, attempt } from '../../errors.ts';
 import { frozenDirectory } from '../../layout.ts';
+import { runToolNow } from '../provider.ts';
 import { type Token, tokenAt } from '../token.ts';
 
 export interface Layers {
@@ -21,30 +22,34 @@ export interface Layers {
   readonly name: string;
 }
 
-/** `folder`: the session folder, wherever it is now. */
-export function layersOf({ nonce }: Pick<Token, 'nonce'>, folder: string): Layers {
-  const data = join(dirname(dirname(folder)), 'overlay', nonce);
+/** `folder`: the session folder, wherever it is now, or a template. */
+function layersDirectory(folder: string): string {
+  return join(dirname(dirname(folder)), 'overlay');
+}
+
+export function layersOf({ nonce }: Token, folder: string): Layers {
+  const data = join(layersDirectory(folder), nonce);
   const inIt = (name: string) => join(data, name);
   return { data, upper: inIt('upper'), work: inIt('work'), name: inIt('lower') };
 }
 
-/** The template below a session. @throws system errors */
-export function lowerOf(layers: Layers, folder: string): string {
-  return join(frozenDirectory(dirname(folder)), readFileSync(layers.name, 'utf8').trim());
+/** The template below a session; undefined if it has no layers. */
+export function lowerOf({ name }: Layers, folder: string): string | undefined {
+  const lower = readIfThere(name).trim();
+  return lower === '' ? undefined : join(frozenDirectory(dirname(folder)), lower);
 }
 
 export function makeLayers(layers: Layers, lower: string): void {
   for (const directory of [layers.upper, layers.work]) mkdirSync(directory, { recursive: true });
   writeFileSync(layers.name, `${basename(lower)}\n`);
-  addUser(lower, basename(layers.data));
 }
 
 /** In the table of mounts, in place of a device. */
-function sourceOf({ nonce }: Pick<Token, 'nonce'>): string {
+function sourceOf({ nonce }: Token): string {
   return `agt-${nonce}`;
 }
 
-export function isMounted(token: Pick<Token, 'nonce'>, folder: string): boolean {
+export function isMounted(token: Token, folder: string): boolean {
   return listMounts().some(
     ({ point, type, source }) => point === folder && type === 'overlay' && source === sourceOf(token),
   );
@@ -54,41 +59,32 @@ export function isMounted(token: Pick<Token, 'nonce'>, folder: string): boolean 
 const OPTIONS = 'redirect_dir=on,index=off,xino=off,metacopy=off';
 
 /** @throws AgtError with the words of mount(8) */
-export function mountLayers(token: Pick<Token, 'nonce'>, folder: string, at = folder): void {
+export function mountLayers(token: Token, folder: string, at = folder): void {
   const layers = layersOf(token, folder);
   // Relative paths: a comma or a colon in one would separate options.
   const area = dirname(dirname(folder));
-  const relative = (path: string) => path.slice(area.length + 1);
-  const lower = lowerOf(layers, folder);
-  const paths = { lowerdir: lower, upperdir: layers.upper, workdir: layers.work };
-  const named = Object.entries(paths).map(([name, path]) => `${name}=${relative(path)}`);
+  const paths = { lowerdir: lowerOf(layers, folder), upperdir: layers.upper, workdir: layers.work };
+  const named = Object.entries(paths).map(([name, path]) => `${name}=${path?.slice(area.length + 1)}`);
   const options = [...named, OPTIONS].join(',');
-  run('mount', ['-n', '-i', '-t', 'overlay', '-o', options, sourceOf(token), at], area);
+  runToolNow('mount', ['-t', 'overlay', '-n', '-i', '-o', options, sourceOf(token), at], { cwd: area });
 }
 
 export function remount(folder: string, isReadOnly: boolean): void {
-  run('mount', ['-n', '-i', '-o', `remount,${isReadOnly ? 'ro' : 'rw'}`, folder], '/');
+  runToolNow('mount', ['-o', `remount,${isReadOnly ? 'ro' : 'rw'}`, '-n', '-i', folder]);
 }
 
 /** The same mount at a second place. The kernel flushes the whole disk when the last one goes, so it should stay mounted. */
 export function bindFolder(folder: string, place: string): void {
-  run('mount', ['-n', '-i', '--bind', folder, place], '/');
+  runToolNow('mount', ['--bind', '-n', '-i', folder, place]);
 }
 
 /** A program that is in it keeps a mount that nobody else sees. */
 export function unmountLayers(folder: string): void {
   try {
-    run('umount', ['-n', '-i', folder], '/');
+    runToolNow('umount', ['-n', '-i', folder]);
   } catch {
-    run('umount', ['-n', '-i', '-l', folder], '/');
+    runToolNow('umount', ['-n', '-i', '-l', folder]);
   }
-}
-
-function run(program: string, args: readonly string[], cwd: string): void {
-  const { status, stderr, error } = spawnSync(program, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
-  if (status === 0) return;
-  const reason = error?.message ?? stderr.toString().trim().split('\n')[0] ?? `exit code ${status}`;
-  throw new AgtError(`${program}(8) failed: ${reason}`);
 }
 
 /**
@@ -116,45 +112,36 @@ export function ensureMounted(token: Token, folder: string): void {
   }
 }
 
-function usersOf(template: string): string {
-  return join(dirname(dirname(template)), 'overlay', `${basename(template)}.users`);
+/** A file beside the layers: nobody needs the template any more as a template. */
+function droppedMark(template: string): string {
+  return join(layersDirectory(template), `${basename(template)}.dropped`);
 }
 
-const DROPPED = 'dropped';
-
-function addUser(template: string, nonce: string): void {
-  mkdirSync(usersOf(template), { recursive: true });
-  writeFileSync(join(usersOf(template), nonce), '');
+export function isDropped(template: string): boolean {
+  return existsSync(droppedMark(template));
 }
 
 /** Whether sessions need the template. */
 function hasUsers(template: string): boolean {
-  const directory = usersOf(template);
-  return existsSync(directory) && readdirSync(directory).some((name) => name !== DROPPED);
+  const directory = layersDirectory(template);
+  const nonces = attempt(() => readdirSync(directory)) ?? [];
+  return nonces.some((nonce) => readIfThere(join(directory, nonce, 'lower')).trim() === basename(template));
 }
 
-/** The last session takes a template along that nothing else needs. */
-export function dropUser(template: string, nonce: string): void {
-  rmSync(join(usersOf(template), nonce), { force: true });
-  if (existsSync(join(usersOf(template), DROPPED)) && !hasUsers(template)) dropTemplate(template);
+/** Removes the layers of a session. The last session takes a template along that nothing else needs. */
+export function removeLayers({ data }: Layers, lower: string | undefined): void {
+  if (existsSync(data)) removeTree(data);
+  if (lower !== undefined && isDropped(lower) && !hasUsers(lower)) dropTemplate(lower);
+  removeIfEmpty(dirname(data));
 }
 
 /** Removes a template, or leaves that to the last session that needs it. */
 export function dropTemplate(template: string): void {
-  if (hasUsers(template)) writeFileSync(join(usersOf(template), DROPPED), '');
-  else for (const path of [template, usersOf(template)]) removeTree(path);
-  removeIfEmpty(dirname(usersOf(template)));
+  if (hasUsers(template)) writeFileSync(droppedMark(template), '');
+  else for (const path of [template, droppedMark(template)]) removeTree(path);
+  removeIfEmpty(layersDirectory(template));
 }
 
-export function removeIfEmpty(directory: string): void {
-  try {
-    rmdirSync(directory);
-  } catch {
-    // other sessions have layers there
-  }
-}
-
-/** Nobody needs it any more as a template. */
-export function isDropped(template: string): boolean {
-  return existsSync(join(usersOf(template), DROPPED));
+function removeIfEmpty(directory: string): void {
+  attempt(() => rmdirSync(directory)); // other sessions may have layers there
 }

@@ -2,19 +2,23 @@
  * overlayfs, as root: each session folder is a mount of two layers. The first session of a repository is an ordinary folder;
  * it becomes the template of all others, and goes on above it.
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync } from 'node:fs';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
-import { AgtError } from '../../errors.ts';
-import type { Provider } from '../provider.ts';
-import { carriesNonce, makingPath, markFolder, type Token, tokenAt } from '../token.ts';
-import { findOverlay } from './find.ts';
+import { AgtError, attempt } from '../../errors.ts';
+import {
+  butOn,
+  cannot,
+  type Finding,
+  type Place,
+  type Provider,
+  refuseUnwritable,
+  runTool,
+} from '../provider.ts';
+import { carriesNonce, frozenName, makingPath, markFolder, type Token, tokenAt, tokensIn } from '../token.ts';
 import {
   bindFolder,
   dropTemplate,
-  dropUser,
   isDropped,
   isMounted,
   type Layers,
@@ -23,14 +27,14 @@ import {
   makeLayers,
   mountLayers,
   remount,
-  removeIfEmpty,
+  removeLayers,
   unmountLayers,
 } from './layers.ts';
 
 export const overlayProvider: Provider = {
   kind: 'overlay',
   mounts: true,
-  find: findOverlay,
+  find,
   prepare,
   settle: async (token) => {
     const making = makingPath(token);
@@ -53,32 +57,57 @@ export const overlayProvider: Provider = {
     (existsSync(layersOf(token, token.path).upper) || !isMounted(token, path)),
   isMounted: (token) => [makingPath(token), token.path].some((path) => isMounted(token, path)),
   remove,
-  walk,
+  walk: (directory) => tokensIn('overlay', directory, (path) => !isDropped(path)),
 };
+
+/** f_type of statfs(2): of ext4, xfs and tmpfs. */
+const TYPES: readonly (number | undefined)[] = [0xef53, 0x58465342, 0x01021994];
+
+/** Less than git's: a session has to be mounted again after each restart of the system, so nobody gets it unasked. */
+const SCORE = 40;
+
+function find(place: Place): Finding {
+  const { existing, fileSystem, isRoot } = place;
+  if (!TYPES.includes(fileSystem))
+    return cannot('overlay', `${existing} is not on ext4 or xfs${butOn(place)}`);
+  if (!isRoot) return cannot('overlay', 'only root can mount an overlay');
+  if (!hasOverlay())
+    return cannot('overlay', 'the kernel has no overlayfs', 'load its module: modprobe overlay');
+  const notes = [
+    'clones a session in milliseconds; on request only: after a restart of the system, root has to run agt',
+  ];
+  return (
+    refuseUnwritable('overlay', place) ?? {
+      ...{ kind: 'overlay', score: SCORE, clone: true, freeze: false, drop: 'slowly', notes },
+    }
+  );
+}
+
+function hasOverlay(): boolean {
+  return attempt(() => /^nodev\toverlay$/m.test(readFileSync('/proc/filesystems', 'utf8'))) ?? false;
+}
 
 async function prepare(token: Token, from?: string): Promise<void> {
   const making = makingPath(token);
   mkdirSync(making, { recursive: true });
   if (from !== undefined) {
     const layers = layersOf(token, token.path);
-    const source = isTemplate(from) ? undefined : sourceLayers(from);
-    makeLayers(layers, source === undefined ? from : lowerOf(source, from));
-    if (source !== undefined) copyLayer(source.upper, layers.upper);
+    if (isTemplate(from)) makeLayers(layers, from);
+    else await copyLayers(from, layers);
     mountLayers(token, token.path, making);
   }
   markFolder(making, token);
 }
 
 /** @throws AgtError if the folder is an ordinary one: agt copies its files then */
-function sourceLayers(folder: string): Layers {
+async function copyLayers(folder: string, copy: Layers): Promise<void> {
   const token = tokenAt(folder);
-  if (token === undefined || !isMounted(token, folder)) throw new AgtError(`${folder} is no mounted overlay`);
-  return layersOf(token, folder);
-}
-
-/** With the attributes and devices by which overlayfs marks what is gone or has moved. */
-function copyLayer(from: string, to: string): void {
-  execFileSync('cp', ['-a', '--reflink=auto', '-T', from, to], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const source = token !== undefined && isMounted(token, folder) ? layersOf(token, folder) : undefined;
+  const lower = source && lowerOf(source, folder);
+  if (source === undefined || lower === undefined) throw new AgtError(`${folder} is no mounted overlay`);
+  makeLayers(copy, lower);
+  // With the attributes and devices by which overlayfs marks what is gone or has moved.
+  await runTool('cp', ['-a', '--reflink=auto', '-T', source.upper, copy.upper]);
 }
 
 /** The folder of a session in which nobody has worked yet becomes the template, and then the lower layer of that session. */
@@ -99,7 +128,7 @@ async function remove(token: Token, at = token.path): Promise<boolean> {
     return true;
   }
   const layers = layersOf(token, at);
-  const lower = existsSync(layers.name) ? lowerOf(layers, at) : undefined;
+  const lower = lowerOf(layers, at);
   for (const path of [makingPath(token), at]) {
     if (isMounted(token, path)) unmountLayers(path);
     if (!existsSync(path)) continue;
@@ -107,23 +136,10 @@ async function remove(token: Token, at = token.path): Promise<boolean> {
     else if (lower !== undefined && readdirSync(path).length === 0) rmdirSync(path);
     else return false;
   }
-  if (existsSync(layers.data)) removeTree(layers.data);
-  if (lower !== undefined) dropUser(lower, token.nonce);
-  removeIfEmpty(dirname(layers.data));
+  removeLayers(layers, lower);
   return true;
 }
 
 function isTemplate(path: string): boolean {
-  return /^template-[0-9a-f]{16}$/.test(basename(path));
-}
-
-/** A template has the mark of the session that it was made of, so its name counts. */
-function walk(directory: string): Token[] {
-  if (!existsSync(directory)) return [];
-  const paths = readdirSync(directory).map((name) => join(directory, name));
-  return paths.flatMap((path): Token[] => {
-    const token = tokenAt(path);
-    if (token?.kind !== 'overlay' || isDropped(path)) return [];
-    return [{ ...token, path, nonce: isTemplate(path) ? path.slice(-16) : token.nonce }];
-  });
+  return frozenName(path)?.isMoment === false;
 }

@@ -12,7 +12,7 @@ import { entriesOf } from '../../disk/folder-entries.ts';
 import { withLock } from '../../disk/lock.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
-import { listMounts } from '../../disk/mounts.ts';
+import { isMountPoint } from '../../disk/mounts.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
 import { mountedRef } from '../../filter/agent-refs.ts';
 import { type Git, gitText } from '../../git/run/git.ts';
@@ -153,7 +153,7 @@ function inRealParent(path: string): string {
 /** @throws AgtError unless it is an empty directory, or nothing, and outside of what agt captures */
 function requireUsable(repository: Repository, given: string): string {
   const path = inRealParent(given);
-  if (listMounts().some(({ point }) => point === path)) throw unusable(path, 'something is mounted there');
+  if (isMountPoint(path)) throw unusable(path, 'something is mounted there');
   if (isBeingMade(repository, path)) throw unusable(path, 'another agt is mounting a snapshot there');
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat !== undefined && !stat.isDirectory()) throw unusable(path, 'it is no directory');

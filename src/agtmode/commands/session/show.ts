@@ -1,8 +1,8 @@
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { gitAnswer } from '../../../git/run/git.ts';
-import { isThere, listMoments, type Moment } from '../../../providers/moment.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { readSessionStatus, type SessionStatus } from '../../../survey/status.ts';
+import { isThere, listMoments, type Moment } from '../../../workspace/moments.ts';
 import { JSON_OPTION } from '../../command-line/command.ts';
 import { defineSessionCommand } from '../../command-line/session-command.ts';
 import { age, plural, table } from '../../output/format.ts';

@@ -3,23 +3,29 @@
  * is a read-only clone. All names carry the nonce, because equal names of snapshots would block `zfs promote`.
  */
 import { existsSync, readdirSync, rmdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mountOf } from '../../disk/mounts.ts';
-import { removeTree } from '../../disk/remove-tree.ts';
-import { AgtError, attempt } from '../../errors.ts';
-import type { Provider } from '../provider.ts';
-import { runTool } from '../run-tool.ts';
+import { mountOf } from '../disk/mounts.ts';
+import { removeTree } from '../disk/remove-tree.ts';
+import { AgtError, attempt } from '../errors.ts';
+import {
+  butOn,
+  cannot,
+  type Finding,
+  nearestDirectory,
+  type Place,
+  type Provider,
+  runTool,
+} from './provider.ts';
 import {
   carriesNonce,
   makingPath,
   markFolder,
   parseToken,
   type Token,
-  tokenAt,
+  tokensIn,
   tokenText,
-} from '../token.ts';
-import { findZfs, ZFS_TYPES } from './find.ts';
+} from './token.ts';
 
 /** A user property of each dataset that agt makes. */
 const PROPERTY = 'agt:token';
@@ -27,7 +33,7 @@ const PROPERTY = 'agt:token';
 export const zfsProvider: Provider = {
   kind: 'zfs',
   mounts: true,
-  find: findZfs,
+  find,
   prepare: async (token, from) => {
     const making = makingPath(token);
     const options = optionsOf(token, making);
@@ -45,19 +51,32 @@ export const zfsProvider: Provider = {
     if (dataset !== undefined) await zfs('set', `readonly=${isClosed ? 'on' : 'off'}`, dataset);
   },
   remove,
-  walk: (directory) => {
-    if (!existsSync(directory)) return [];
-    const paths = readdirSync(directory).map((name) => join(directory, name));
-    return paths.filter(mountedAt).flatMap((path) => {
-      const token = tokenAt(path);
-      return token === undefined ? [] : [{ ...token, path }];
-    });
-  },
+  walk: (directory) => tokensIn('zfs', directory, (path) => mountedAt(path) !== undefined),
   unmounted: async (token) => {
     const dataset = datasetOf(token);
     return (await isOwn(dataset, token)) && mountedAt(token.path) === undefined ? dataset : undefined;
   },
 };
+
+const SCORE = 90;
+
+/** Types in mountinfo: of the kernel's module, and of zfs-fuse. The source of such a mount is the dataset. */
+const ZFS_TYPES: readonly (string | undefined)[] = ['zfs', 'fuse.zfs'];
+
+function find(place: Place): Finding {
+  const { existing, mount, program, isRoot } = place;
+  if (!ZFS_TYPES.includes(mount?.type)) return cannot('zfs', `${existing} is not on ZFS${butOn(place)}`);
+  if (program('zfs') === undefined)
+    return cannot(
+      'zfs',
+      'there is no zfs program on PATH',
+      'install the package zfsutils-linux, or zfs-fuse',
+    );
+  if (!isRoot) return cannot('zfs', 'only root can mount datasets on Linux', 'run agt as root, or use git');
+  const untested = mount?.type === 'zfs' ? ["agt is tested with zfs-fuse, not with the kernel's ZFS"] : [];
+  const notes = ['clones and drops a session in milliseconds', ...untested];
+  return { kind: 'zfs', score: SCORE, clone: true, freeze: true, drop: 'at once', notes };
+}
 
 function optionsOf(token: Token, path: string): string[] {
   return ['-o', `${PROPERTY}=${tokenText(token)}`, '-o', `mountpoint=${path}`];
@@ -83,16 +102,10 @@ function datasetOf({ path, nonce }: Token): string {
   return `${mount?.source}/agt-${nonce}`;
 }
 
-function nearestDirectory(path: string): string {
-  return existsSync(path) || dirname(path) === path ? path : nearestDirectory(dirname(path));
-}
-
 /** Undefined if no dataset is mounted at the path itself. */
 function mountedAt(path: string): string | undefined {
   const mount = mountOf(path);
-  return ZFS_TYPES.includes(mount?.type) && mount?.point === Buffer.from(path).toString('latin1')
-    ? mount.source
-    : undefined;
+  return ZFS_TYPES.includes(mount?.type) && mount?.point === path ? mount.source : undefined;
 }
 
 /** Whether agt has made a dataset. False if there is none of the name. */
@@ -103,7 +116,7 @@ async function isOwn(dataset: string, { nonce }: Token): Promise<boolean> {
 
 async function remove(token: Token, at = token.path): Promise<boolean> {
   const paths = [...new Set([makingPath(token), token.path, at])];
-  const dataset = datasetIfAny(token);
+  const dataset = attempt(() => datasetOf(token));
   if (dataset === undefined || !(await isOwn(dataset, token))) return removeOrdinary(token, at);
   for (let next = await dependent(dataset); next !== undefined; next = await dependent(dataset))
     await zfs('promote', next);
@@ -121,10 +134,6 @@ function removeOrdinary(token: Token, at: string): boolean {
   if (existsSync(at) && readdirSync(at).length > 0 && !carriesNonce(at, token)) return false;
   removeTree(at);
   return true;
-}
-
-function datasetIfAny(token: Token): string | undefined {
-  return attempt(() => datasetOf(token));
 }
 
 /** A clone of the newest of its snapshots that have one: once it is promoted, it has that one and all older ones. */
@@ -145,24 +154,20 @@ const PAUSE_MS = 100;
 
 /** A program that has just ended may still hold it. */
 async function destroy(dataset: string): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
+  for (let tries = 1; ; tries++) {
     try {
       await zfs('destroy', '-r', dataset);
       return;
     } catch (error) {
-      if (attempt === ATTEMPTS || !/busy/.test((error as Error).message)) throw error;
+      if (tries === ATTEMPTS || !/busy/.test((error as Error).message)) throw error;
     }
-    await sleep(PAUSE_MS * attempt);
+    await sleep(PAUSE_MS * tries);
   }
 }
 
 /** The empty directory that is left. */
 function removeMountPoint(path: string): void {
-  try {
-    rmdirSync(path);
-  } catch {
-    // gone, or not empty: somebody else has put something there
-  }
+  attempt(() => rmdirSync(path)); // gone, or not empty: somebody else has put something there
 }
 
 function zfs(...args: string[]): Promise<string> {
