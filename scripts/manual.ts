@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { COMMANDS } from '../src/agtmode/commands/index.ts';
-import { manualPage } from '../src/agtmode/output/manual-page.ts';
+import { manualPage } from '../src/agtmode/output/help.ts';
 
 const root = join(import.meta.dirname, '..');
 const path = join(root, 'docs', 'agt.1');

@@ -4,9 +4,8 @@
  */
 import { exitCodeFor, formatError } from './errors.ts';
 import { runGitMode } from './gitmode/main.ts';
-import { programArguments, programName } from './process/invocation.ts';
+import { asksForOwnVersion, printOwnVersion, programArguments, programName } from './process/invocation.ts';
 import { runAgtMode } from './process/load-agtmode.ts';
-import { asksForOwnVersion, printOwnVersion } from './process/own-version.ts';
 
 async function main(): Promise<number> {
   const args = programArguments();

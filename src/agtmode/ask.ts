@@ -4,19 +4,12 @@ import { AgtError } from '../errors.ts';
 import type { Context } from './context.ts';
 
 /** No, if nobody can answer. */
-export async function askYesOrNo(
-  { interactive }: Context,
-  question: string,
-  interrupted?: string,
-): Promise<boolean> {
+export async function askYesOrNo({ interactive }: Context, question: string, interrupted?: string) {
   return interactive && /^y(es)?$/i.test(await ask(`${question} [y/N] `, interrupted));
 }
 
 /** For a terminal. @throws AgtError on Ctrl-C. */
-export async function ask(
-  question: string,
-  interrupted = 'interrupted; nothing has changed',
-): Promise<string> {
+export async function ask(question: string, interrupted = 'interrupted; nothing has changed') {
   const { createInterface } = await import('node:readline/promises');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {

@@ -2,7 +2,6 @@
  * Everything that a running command uses of its surroundings: clock, environment, streams, git, repository. Tests can
  * set each of them. agt looks for git and the repository only when a command first asks for them.
  */
-
 import type { SettingName } from '../config/keys.ts';
 import {
   ALL_KEYS,
@@ -17,9 +16,8 @@ import { findGit } from '../git/run/find-git.ts';
 import { type Git, openGit, runGit } from '../git/run/git.ts';
 import { type GitVersion, isAtLeast, OLDEST_GIT, parseGitVersion } from '../git/run/version.ts';
 import { once } from '../once.ts';
-import { isStartedByGuard } from '../process/started-by-guard.ts';
-import { isTerminal } from '../process/terminal.ts';
-import { writer } from '../process/writer.ts';
+import { isStartedByGuard } from '../process/invocation.ts';
+import { isTerminal, writer } from '../process/streams.ts';
 import { findRepository, isOutsideRepositories } from '../repository/find-repository.ts';
 import { openRepository, type Repository } from '../repository/repository.ts';
 

@@ -1,13 +1,15 @@
-/** Creates a session where fs.workingCopy says, for `session new` and `session run --new`. */
+/** Creates a session where fs.workingCopy says, and prints it. */
 import { existsSync } from 'node:fs';
 import { usageError } from '../errors.ts';
+import { shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { newSessionInPlace } from '../lifecycle/in-place/new.ts';
-import { type NewRequest, newSession } from '../lifecycle/new.ts';
+import { type NewRequest, type NewSession, newSession } from '../lifecycle/new.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { usersPath } from '../workspace/namespace.ts';
 import type { Context } from './context.ts';
-import type { NewFiles } from './output/session.ts';
+import { json, lines, listPaths, showPath } from './output/format.ts';
+import { recordJson } from './output/session.ts';
 
 interface Wanted extends Omit<NewRequest, 'cwd' | 'now' | 'standsAt'> {
   /** Revert an earlier session in the same checkout. */
@@ -21,11 +23,7 @@ interface Created {
   readonly files: NewFiles;
 }
 
-export async function createWanted(
-  context: Context,
-  repository: Repository,
-  wanted: Wanted,
-): Promise<Created> {
+export async function createWanted(context: Context, repository: Repository, wanted: Wanted) {
   const { directory, refused } = await repository.sessionsPlace();
   const isFirst = !existsSync(directory);
   const created = await create(context, repository, wanted);
@@ -54,11 +52,7 @@ export async function isInPlace(context: Context, asked: string | undefined): Pr
 }
 
 /** The user's own path, if the sandbox is to stand there for its commands; otherwise undefined. */
-export async function overlayPath(
-  context: Context,
-  repository: Repository,
-  asked: string | undefined,
-): Promise<string | undefined> {
+export async function overlayPath(context: Context, repository: Repository, asked: string | undefined) {
   const isOverlay = (asked ?? (await context.setting('fs.workingCopy'))) === 'cow-overlay';
   return isOverlay ? usersPath(repository, context.cwd) : undefined;
 }
@@ -83,3 +77,62 @@ async function createInPlace(
     context.err(`${replaced.session_id}: reverted, because a new session began in the same checkout\n`);
   return { record, files: withChanges ? { taken: work } : { setAside: work } };
 }
+
+/** Readable paths, relative to the sandbox. */
+export interface NewFiles extends Partial<Omit<NewSession, 'record'>> {
+  /** Uncommitted work that is gone from the user's checkout until a session in place ends. */
+  readonly setAside?: readonly string[];
+}
+
+export async function printNewSession(
+  context: Context,
+  record: SessionRecord,
+  asJson: boolean,
+  files?: NewFiles,
+): Promise<void> {
+  const { included = [], notIncluded = [], taken = [], staying, setAside = [] } = files ?? {};
+  if (asJson) {
+    const { paths = [], notRead } = (await staying) ?? {};
+    const listed = files && {
+      included,
+      not_included: notIncluded,
+      taken_along: taken,
+      left_behind: notRead === undefined ? paths : null,
+      set_aside: setAside,
+    };
+    context.out(json({ ...recordJson(record), ...listed }));
+    return;
+  }
+  const source =
+    record.from ?? (record.user_branch === undefined ? undefined : shortBranch(record.user_branch));
+  const start = `at ${shortOid(record.from_commit)}${source === undefined ? '' : ` from ${source}`}`;
+  const text = [
+    `session  ${record.session_id}`,
+    `sandbox  ${record.checkout ?? record.sandbox}`,
+    `branch   ${shortBranch(record.work_branch)} ${start}`,
+    ...(included.length > 0 ? [`copied   ${included.join(', ')}`] : []),
+    ...(taken.length > 0 ? [`taken    ${listPaths(taken, MOST_LISTED)}`] : []),
+    ...describeSetAside(setAside).map((text) => `aside    ${text}`),
+    ...(record.checkout === undefined || setAside.length > 0
+      ? []
+      : ['shared   your checkout is the sandbox: what you change there is part of the session']),
+  ];
+  context.out(lines(text));
+  for (const { path, reason } of notIncluded)
+    context.err(`note: ${showPath(path)} was not copied, though .worktreeinclude names it: ${reason}\n`);
+  const { paths: left = [], notRead } = (await staying) ?? {};
+  if (notRead !== undefined)
+    context.err(`note: agt could not look for uncommitted work in your worktree: ${notRead}\n`);
+  if (left.length === 0) return;
+  context.err(`note: uncommitted work stays in your worktree alone: ${listPaths(left, MOST_LISTED)}\n`);
+  if (taken.length === 0) context.err('note: to take it along: agt session new --with-changes\n');
+}
+
+/** Nothing, or a phrase. */
+export function describeSetAside(paths: readonly string[] = []): string[] {
+  return paths.length === 0
+    ? []
+    : [`your uncommitted work, until the session ends: ${listPaths(paths, MOST_LISTED)}`];
+}
+
+const MOST_LISTED = 5;

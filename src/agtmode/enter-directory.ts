@@ -3,7 +3,7 @@ import { dirname, isAbsolute } from 'node:path';
 import { AgtError, EXIT, errorCode, systemReason } from '../errors.ts';
 import { deletedFolder } from '../folders/store.ts';
 import { shellQuote } from '../git/run/trace.ts';
-import { noteUserDirectory } from '../process/user-directory.ts';
+import { noteUserDirectory } from '../process/invocation.ts';
 import { bringBack } from '../session/advised-commands.ts';
 
 /** Returns the current directory. `directory`: the one of `-C`, to change to first. */

@@ -2,10 +2,10 @@
  * Agents and cron call `agt autocommit` and `agt hook` all the time. A bundle of their own (scripts/bundle.ts) starts
  * sooner than the one with all commands.
  */
-import { isStartedByGuard } from '../process/started-by-guard.ts';
-import { isHelp, runCommand } from './command-line/command.ts';
-import { withNewNames } from './command-line/old-options.ts';
-import { parseWithoutYargs } from './command-line/parse-without-yargs.ts';
+import { isStartedByGuard } from '../process/invocation.ts';
+import { isHelp } from './command-line/command.ts';
+import { parseWithoutYargs, withNewNames } from './command-line/parse-without-yargs.ts';
+import { runCommand } from './command-line/run-command.ts';
 import { autocommit } from './commands/autocommit.ts';
 import { openContext } from './context.ts';
 import { enterDirectory } from './enter-directory.ts';

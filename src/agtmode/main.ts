@@ -9,18 +9,17 @@ import { marked } from '../git/run/environment.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
 import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
 import { guardWords } from '../gitmode/guard/guard.ts';
-import { printOwnVersion } from '../process/own-version.ts';
-import { isStartedByGuard } from '../process/started-by-guard.ts';
+import { isStartedByGuard, printOwnVersion } from '../process/invocation.ts';
 import { serveMount } from '../timetravel/mount/serve.ts';
-import { commandName, isHelp, runCommand } from './command-line/command.ts';
-import { withNewNames } from './command-line/old-options.ts';
-import { parseWithoutYargs } from './command-line/parse-without-yargs.ts';
+import { commandName, isHelp } from './command-line/command.ts';
+import { parseWithoutYargs, withNewNames } from './command-line/parse-without-yargs.ts';
+import { runCommand } from './command-line/run-command.ts';
 import { similar } from './command-line/similar.ts';
 import { COMMANDS } from './commands/index.ts';
 import { type Context, openContext } from './context.ts';
 import { enterDirectory } from './enter-directory.ts';
 import { answerHook } from './hooks/answer.ts';
-import { overview } from './output/overview.ts';
+import { overview } from './output/help.ts';
 
 /** Commands by which settings are mended: like the guard, they go on with defaults in place of what agt cannot use. */
 const MENDING = ['doctor', 'config set', 'config unset'];

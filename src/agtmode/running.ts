@@ -1,8 +1,7 @@
 /** Arguments and output that the commands share that run a program in a session. */
-
 import { realpathSync, statSync } from 'node:fs';
 import { sep } from 'node:path';
-import { isIsolated, readProfile, type Variables } from '../config/profiles.ts';
+import { isIsolated, readProfile } from '../config/profiles.ts';
 import { globalConfigPath } from '../config/settings.ts';
 import { AgtError, attempt, formatError, systemFailure, usageError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
@@ -19,8 +18,7 @@ import type { SessionRecord } from '../session/record.ts';
 import { requireSandbox } from '../session/sandbox.ts';
 import { Session } from '../session/session.ts';
 import type { Namespace } from '../workspace/namespace.ts';
-import { flag, required, WAIT_OPTION, withValue } from './command-line/command.ts';
-import { pathspecArguments } from './command-line/pathspec-arguments.ts';
+import { flag, withValue } from './command-line/command.ts';
 import type { Context } from './context.ts';
 import { gitDirectory } from './shim.ts';
 
@@ -30,30 +28,15 @@ export const PROFILE_OPTION = withValue(
 
 export const IF_REPO_OPTION = flag('outside a repository, run the command all the same, and record nothing');
 
-/** The options of the commands that record the call of a tool. */
-export const TOOL_OPTIONS = {
-  tool: required('name of the tool'),
-  'call-id': withValue('id of the call, as the agent knows it'),
-  summary: withValue('one line about the call'),
-  wait: WAIT_OPTION,
-} as const;
-
-export function requireTool(tool: string): string {
-  if (tool.trim() === '') throw usageError('--tool is empty', 'give the name of the tool: --tool Edit');
-  return tool;
-}
-
 /** For --if-repo. */
 export async function runUnrecorded({ cwd, env }: Context, words: readonly string[]): Promise<number> {
   return endAs(await withCommand({ words, cwd, env }, ({ ended }) => ended));
 }
 
 /** The words after `--`. @throws AgtError if there are none. */
-export function commandArgument(args: unknown, example: string): string[] {
-  const words = pathspecArguments(args);
-  if (words.length === 0 || words[0] === '')
-    throw usageError('no command given', `put it after --: ${example}`);
-  return words;
+export function commandArgument(words: readonly string[], example: string): readonly string[] {
+  if (words.length > 0 && words[0] !== '') return words;
+  throw usageError('no command given', `put it after --: ${example}`);
 }
 
 /** @throws AgtError unless a command can run in the session. */
@@ -103,11 +86,7 @@ export async function environmentFor(
 }
 
 /** Sessions had profiles as mere names before, so only a profile that is asked for must exist. */
-async function variablesOf(
-  context: Context,
-  record: SessionRecord,
-  asked: string | undefined,
-): Promise<Variables> {
+async function variablesOf(context: Context, record: SessionRecord, asked: string | undefined) {
   const name = asked ?? record.profile;
   if (name === undefined) return {};
   const local = (await context.repository()).configFile;

@@ -1,5 +1,4 @@
 /** Finds the session of a command: one of the repository here, or the attached folder that the current directory is in. */
-
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { realPath } from '../disk/real-path.ts';
@@ -109,9 +108,7 @@ export async function repositoriesHere(context: Context): Promise<Repository[]> 
 }
 
 /** For commands that have something else to say as well. */
-export async function attachedIfUsable(
-  context: Context,
-): Promise<{ attached?: Session | undefined; problem?: AgtError }> {
+export async function attachedIfUsable(context: Context) {
   try {
     return { attached: await attachedHere(context) };
   } catch (error) {

@@ -1,5 +1,4 @@
 /** The sweep of abandoned sessions by `session new` and `autocommit --all`: one line for each, to standard error. */
-
 import { formatError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { failAgent } from '../running/mark-failed.ts';

@@ -8,6 +8,14 @@ const OWN_SIGNAL_MS = 500;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
+/** Returns a function that ends the listening. */
+export function onSignals(listen: (signal: NodeJS.Signals) => void): () => void {
+  for (const signal of SIGNALS) process.on(signal, listen);
+  return () => {
+    for (const signal of SIGNALS) process.off(signal, listen);
+  };
+}
+
 /**
  * Keeps agt alive when it is interrupted, so that it can clean up. `signal` aborts the git that is running. A second
  * interrupt ends agt at once.
@@ -15,15 +23,11 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export function catchInterrupts(outcome: string) {
   const controller = new AbortController();
   let caught: NodeJS.Signals | undefined;
-  const release = () => {
-    for (const signal of SIGNALS) process.off(signal, remember);
-  };
-  const remember = (signal: NodeJS.Signals) => {
+  const release = onSignals((signal) => {
     if (caught !== undefined) endBy(signal, release);
     caught = signal;
     controller.abort();
-  };
-  for (const signal of SIGNALS) process.on(signal, remember);
+  });
   return {
     signal: controller.signal,
     /** @throws AgtError with the exit code that a shell gives to a process that the signal killed. */
@@ -37,17 +41,13 @@ export function catchInterrupts(outcome: string) {
 
 /** Runs `action`. If agt is interrupted meanwhile, `say` runs, and the signal ends agt. */
 export async function sayWhenInterrupted<T>(say: () => void, action: () => Promise<T>): Promise<T> {
-  const end = (signal: NodeJS.Signals) => {
+  const release = onSignals((signal) => {
     try {
       say();
     } finally {
       endBy(signal, release);
     }
-  };
-  const release = () => {
-    for (const signal of SIGNALS) process.off(signal, end);
-  };
-  for (const signal of SIGNALS) process.on(signal, end);
+  });
   try {
     return await action();
   } catch (error) {
@@ -67,16 +67,15 @@ function endBy(signal: NodeJS.Signals, release: () => void): void {
 /** Runs a short step that an interrupt must not cut. The signal takes effect afterwards. */
 export async function uninterrupted<T>(action: () => Promise<T>): Promise<T> {
   const caught: NodeJS.Signals[] = [];
-  const remember = (signal: NodeJS.Signals) => void caught.push(signal);
   const others = SIGNALS.map((name) => [name, process.listeners(name)] as const);
-  for (const name of SIGNALS) process.removeAllListeners(name).on(name, remember);
+  for (const name of SIGNALS) process.removeAllListeners(name);
+  const release = onSignals((signal) => void caught.push(signal));
   try {
     return await action();
   } finally {
-    for (const [name, listeners] of others) {
-      process.off(name, remember);
+    release();
+    for (const [name, listeners] of others)
       for (const listener of listeners) process.on(name, listener as NodeJS.SignalsListener);
-    }
     const [signal] = caught;
     if (signal !== undefined) process.kill(process.pid, signal);
   }

@@ -1,6 +1,9 @@
-/** How this process was started: as the packed executable or by a Node, under which name, with which arguments. */
+/** How this process was started: as the packed executable or by a Node, where, under which name, with which arguments. */
 import { basename, resolve } from 'node:path';
 import { isSea } from 'node:sea';
+import { writer } from './streams.ts';
+
+declare const AGT_VERSION: string;
 
 /** True in the packed executable. */
 export const packed = isSea();
@@ -23,4 +26,45 @@ export function programArguments(): string[] {
 /** The command that starts this agt, in absolute paths: it works in any directory and with any PATH. */
 export function ownCommand(): string[] {
   return packed ? [process.execPath] : [process.execPath, resolve(process.argv[1] ?? '')];
+}
+
+/**
+ * Whether the whole call is a question for the version of agt. The agt of simbo1905 prints its own version, also when it
+ * is called as git, if a variable is set.
+ */
+export function asksForOwnVersion(isGit: boolean, words: readonly string[], env: NodeJS.ProcessEnv): boolean {
+  if (env['AGT_SHOW_OWN_VERSION'] !== undefined)
+    return words.some((word) => word === '--version' || word === '-V');
+  return !isGit && words.length === 1 && (words[0] === '--version' || words[0] === '-v');
+}
+
+export function printOwnVersion(out = writer(1)): number {
+  out(`agt ${AGT_VERSION}\n`);
+  return 0;
+}
+
+/** Tells an agt that the guard starts that it is one: a wrong setting must not keep it from capturing. */
+const GUARD_VARIABLE = 'AGT_STARTED_BY_GUARD';
+
+export function startedByGuard(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { ...env, [GUARD_VARIABLE]: '1' };
+}
+
+export function isStartedByGuard(env: NodeJS.ProcessEnv): boolean {
+  return env[GUARD_VARIABLE] === '1';
+}
+
+let directoryOfShell: string | undefined;
+
+/** Called before agt changes directory. */
+export function noteUserDirectory(directory: string): void {
+  directoryOfShell = directory;
+}
+
+/**
+ * The directory of the user's shell, where the commands that agt advises have to work. `-C` changes the current one, and
+ * so does agt when it deletes that.
+ */
+export function userDirectory(): string {
+  return directoryOfShell ?? process.cwd();
 }

@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { isInForeground, isStopped } from '../disk/processes.ts';
 import { readIfThere } from '../disk/read-file.ts';
 import { AgtError, errorCode, systemReason } from '../errors.ts';
-import { isTerminal } from '../process/terminal.ts';
+import { isTerminal } from '../process/streams.ts';
 import { printWithPrefix } from './prefixed-output.ts';
 
 export interface CommandLine {

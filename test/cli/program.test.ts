@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { commandName } from '../../src/agtmode/command-line/command.ts';
 import { COMMANDS } from '../../src/agtmode/commands/index.ts';
-import { manualPage } from '../../src/agtmode/output/manual-page.ts';
+import { manualPage } from '../../src/agtmode/output/help.ts';
 import {
   AGT,
   agt,

@@ -2,14 +2,39 @@
  * A command of agt: a declaration, from which agt makes the yargs parser, the help and the manual page, and a function
  * that runs it. The commands themselves are in src/agtmode/commands.
  */
-import type { InferredOptionTypes, Options, PositionalOptions } from 'yargs';
-import { EXIT, exitCodeFor, formatError, worstExitCode } from '../../errors.ts';
-import { withProgress } from '../../process/progress.ts';
+import type { InferredOptionType, Options, PositionalOptions } from 'yargs';
+import { usageError } from '../../errors.ts';
+import { findSession } from '../../session/find-session.ts';
+import { Session } from '../../session/session.ts';
 import type { Context } from '../context.ts';
-import { errorJson, json } from '../output/format.ts';
+import { errorJson } from '../output/format.ts';
+import { sessionHere } from '../session-here.ts';
 
-export type OptionTable = Readonly<Record<string, Options>>;
+/** `seconds`: the value is a number of seconds, and the command gets milliseconds. */
+export type OptionTable = Readonly<Record<string, Options & { readonly seconds?: true }>>;
 export type PositionalTable = Readonly<Record<string, PositionalOptions>>;
+
+/** What a command gets: `--dry-run` is `dryRun`, and `--wait` with its seconds `waitMs`. */
+export type Arguments<O> = {
+  readonly [N in keyof O & string as ArgumentName<N, O[N]>]: O[N] extends Seconds
+    ? number | (O[N] extends { readonly default: string } ? never : undefined)
+    : O[N] extends Options | PositionalOptions
+      ? InferredOptionType<O[N]>
+      : never;
+} & {
+  /** The words after `--`: paths, as in git, or a command. */
+  readonly rest: readonly string[];
+};
+
+type Seconds = { readonly seconds: true };
+type ArgumentName<N extends string, O> = string extends N
+  ? never
+  : O extends Seconds
+    ? `${CamelCase<N>}Ms`
+    : CamelCase<N>;
+type CamelCase<N extends string> = N extends `${infer First}-${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
+  : N;
 
 /** In the order of `agt --help`. */
 export const GROUPS = ['start', 'sessions', 'snapshots', 'maintenance', 'setup'] as const;
@@ -31,7 +56,7 @@ export interface CommandDeclaration<O extends OptionTable, P extends PositionalT
   readonly takesRest?: true;
   /** The command of somebody else uses the terminal meanwhile, or agt prints all the time: no progress is shown. */
   readonly runsLong?: true;
-  readonly run: (args: InferredOptionTypes<O & P>, context: Context) => Promise<Answer>;
+  readonly run: (args: Arguments<O> & Arguments<P>, context: Context) => Promise<Answer>;
 }
 
 /** The exit code of a command that has printed everything itself; or what is still to print. */
@@ -82,96 +107,120 @@ export function isHelp(word: string): boolean {
   return ['help', '--help', '-h'].includes(word);
 }
 
+export function camelCase(name: string): string {
+  return name.replace(/-./g, ([, letter = '']) => letter.toUpperCase());
+}
+
 /** An option that is on or off. */
-/* @__NO_SIDE_EFFECTS__ */
 export function flag(describe: string) {
   return { type: 'boolean', default: false, describe } as const;
 }
 
 /** An option with a value, or an argument. */
-/* @__NO_SIDE_EFFECTS__ */
 export function withValue(describe: string) {
   return { type: 'string', describe } as const;
 }
 
 /** A value that the user may leave out. */
-/* @__NO_SIDE_EFFECTS__ */
 export function withDefault(value: string, describe: string) {
   return { type: 'string', default: value, describe } as const;
 }
 
-/* @__NO_SIDE_EFFECTS__ */
 export function required(describe: string) {
   return { type: 'string', demandOption: true, describe } as const;
 }
 
 /** It may be given more than once. */
-/* @__NO_SIDE_EFFECTS__ */
 export function many(describe: string) {
   return { type: 'string', array: true, describe } as const;
 }
 
-export const JSON_OPTION = flag('print JSON');
-export const WAIT_OPTION = withDefault(
-  '10',
-  'wait this many seconds if another agt works on the same session or folder',
-);
-
-export const FS_SNAPSHOTS_OPTION = {
-  choices: ['auto', 'git', 'btrfs', 'zfs', 'overlay', 'agentfs', 'disable'],
-  describe:
-    'how to make the session: clone it (btrfs, zfs), mount it (overlay, agentfs) or copy files (git); disable: no snapshots by themselves',
-} as const;
-
-/** For commands that report what they did: `runCommand` keeps them quiet. */
-export const QUIET_OPTION = { ...flag('print only warnings and errors'), alias: 'q' };
-
-const DRY_RUN_OPTION = { ...flag('show what would be done, and change nothing'), alias: 'n' };
-
-/** For commands that change something. */
-export const DRY_RUN = { 'dry-run': DRY_RUN_OPTION } as const;
-export const DRY_RUN_JSON = { ...DRY_RUN, json: JSON_OPTION } as const;
-export const DRY_RUN_QUIET_JSON = { ...DRY_RUN, quiet: QUIET_OPTION, json: JSON_OPTION } as const;
-
-/** Runs a command. With --quiet it prints nothing on standard output, unless that is what --json asks for. */
-export function runCommand(
-  command: Command,
-  args: Readonly<Record<string, unknown>>,
-  context: Context,
-): Promise<number> {
-  const isQuiet =
-    command.options?.['quiet'] === QUIET_OPTION && args['quiet'] === true && args['json'] !== true;
-  const { out, err } = context;
-  const run = async (clear = () => {}) => {
-    const print = (write: (text: string) => void) => (text: string) => {
-      clear();
-      write(text);
-    };
-    const streams = { out: isQuiet ? () => undefined : print(out), err: print(err) };
-    const answer = await command.run(args as never, { ...context, ...streams });
-    if (typeof answer === 'number') return answer;
-    return printReport(
-      streams,
-      typeof answer === 'string' ? { text: answer } : answer,
-      args['json'] === true,
-    );
+/** An option that is a number of seconds. Without a default, the user may leave it out. */
+export function seconds<const D extends string | undefined = undefined>(describe: string, value?: D) {
+  const option = { type: 'string', describe, seconds: true } as const;
+  return (value === undefined ? option : { ...option, default: value }) as typeof option & {
+    readonly default: D;
   };
-  if (!context.showsProgress || args['quiet'] === true || command.runsLong === true) return run();
-  return withProgress(err, context.env, run);
 }
 
-/** Returns the exit code. */
-async function printReport(
-  { out, err }: Pick<Context, 'out' | 'err'>,
-  { json: value, text = '', warnings = '', notes = '', errors = [], failed = false, trouble }: Report,
-  asJson: boolean,
-): Promise<number> {
-  if (asJson) out(json(value));
-  else out(typeof text === 'string' ? text : await text());
-  err(asJson ? warnings : warnings + notes);
-  for (const error of errors) err(formatError(error, false));
-  if (trouble !== undefined) throw trouble;
-  return failed ? EXIT.failed : worstExitCode(errors.map(exitCodeFor));
+/** The forms in which a command takes a snapshot (src/snapshot/resolve-snapshot.ts). */
+export const SNAPSHOT_FORMS =
+  'a commit of the shadow branch or its tree, @{<n>} (@{0} is the latest, @{1} the one before), a time or a label';
+
+/** Options that stand in several commands. */
+const SHARED = {
+  session: withValue('session id, in place of the argument'),
+  wait: seconds('wait this many seconds if another agt works on the same session or folder', '10'),
+  'fs-snapshots': {
+    choices: ['auto', 'git', 'btrfs', 'zfs', 'overlay', 'agentfs', 'disable'],
+    describe:
+      'how to make the session: clone it (btrfs, zfs), mount it (overlay, agentfs) or copy files (git); disable: no snapshots by themselves',
+  },
+  'dry-run': { ...flag('show what would be done, and change nothing'), alias: 'n' },
+  /** For commands that report what they did: `runCommand` keeps them quiet. */
+  quiet: { ...flag('print only warnings and errors'), alias: 'q' },
+  json: flag('print JSON'),
+} as const;
+
+export function shared<const N extends keyof typeof SHARED>(...names: readonly N[]) {
+  return Object.fromEntries(names.map((name) => [name, SHARED[name]])) as Pick<typeof SHARED, N>;
+}
+
+export const SESSION_ARGUMENT = withValue('session id (default: the session of the current directory)');
+
+/**
+ * A command on one session: the first argument or --session names it. Without both it is the session of the current
+ * directory.
+ */
+interface SessionCommand<O extends OptionTable, T>
+  extends Omit<CommandDeclaration<O, PositionalTable>, 'usage' | 'positionals' | 'run'> {
+  /** The words that call the command. */
+  readonly name: string;
+  /** The session may also be the snapshots of a folder. */
+  readonly alsoFolders?: true;
+  /** Refuses what is wrong before agt looks for the session. `run` gets the result. */
+  readonly check?: (args: Arguments<O>, context: Context) => T;
+  readonly run: (args: Arguments<O>, context: Context, session: Session, checked: T) => Promise<Answer>;
+}
+
+export function defineSessionCommand<const O extends OptionTable, T = undefined>({
+  name,
+  alsoFolders,
+  check,
+  run,
+  ...declaration
+}: SessionCommand<O, T>): Command {
+  return defineCommand({
+    ...declaration,
+    usage: `${name} [id]`,
+    positionals: { id: SESSION_ARGUMENT },
+    options: { ...shared('session'), ...declaration.options },
+    run: async (args, context) => {
+      const own = args as never;
+      const checked = check?.(own, context) as T;
+      const session = await (alsoFolders === true
+        ? sessionHere(context, givenSession(args))
+        : sessionInRepository(context, args));
+      return run(own, context, session, checked);
+    },
+  });
+}
+
+interface GivenSession {
+  readonly id?: string | undefined;
+  readonly session?: string | undefined;
+}
+
+/** A session of the repository here. */
+export async function sessionInRepository(context: Context, given: GivenSession): Promise<Session> {
+  const repository = await context.repository();
+  return new Session(repository, findSession(repository, givenSession(given), context.cwd));
+}
+
+export function givenSession({ id, session }: GivenSession): string | undefined {
+  if (id !== undefined && session !== undefined && id !== session)
+    throw usageError(`two sessions are given: "${id}" and "${session}"`, 'give one');
+  return id ?? session;
 }
 
 type PartReport = Pick<Report, 'json' | 'notes' | 'failed' | 'errors'> & { readonly text?: string };
@@ -197,7 +246,3 @@ export async function reportEach<T>(
     failed: reports.some(({ failed }) => failed === true),
   };
 }
-
-/** The forms in which a command takes a snapshot (src/snapshot/resolve-snapshot.ts). */
-export const SNAPSHOT_FORMS =
-  'a commit of the shadow branch or its tree, @{<n>} (@{0} is the latest, @{1} the one before), a time or a label';

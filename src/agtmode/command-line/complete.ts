@@ -1,5 +1,4 @@
 /** Completion in a shell: what may stand in place of the last word of a command line. */
-
 import { SETTING_KEYS } from '../../config/keys.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
@@ -99,12 +98,7 @@ const SNAPSHOTS = ['snapshot', 'to', 'at', 'a', 'b'];
 const BRANCHES = ['from', 'onto'];
 
 /** `name` is that of an option or an argument. */
-async function valuesOf(
-  name: string,
-  command: Command,
-  rest: readonly string[],
-  context: Context,
-): Promise<string[]> {
+async function valuesOf(name: string, command: Command, rest: readonly string[], context: Context) {
   if (name === 'key') return SETTING_KEYS.map((key) => key.name);
   if (name === 'tools' || name === 'tool') return INTEGRATIONS.map((integration) => integration.name);
   if (name === 'state') return [...SESSION_STATES, 'running'];

@@ -63,7 +63,7 @@ function defaultsOf({ options = {} }: Command): Record<string, unknown> {
 }
 
 /** Features of options that parseWithoutYargs handles as yargs does; the last one only if the option is not given. */
-const HANDLED = ['type', 'default', 'describe', 'alias', 'array', 'choices', 'demandOption'];
+const HANDLED = ['type', 'default', 'describe', 'alias', 'array', 'choices', 'demandOption', 'seconds'];
 
 type Option = NonNullable<Command['options']>[string];
 
@@ -81,4 +81,23 @@ function hasPlainOptions({ usage, options, positionals }: Command): boolean {
         Object.keys(option).every((key) => HANDLED.includes(key)),
     )
   );
+}
+
+/** Options of the agt of simbo1905 that have another name here: its scripts go on working. */
+const NEW_NAMES = new Map([
+  ['session-id', 'session'],
+  ['id', 'session'],
+  ['from', 'session'],
+  ['commit', 'to'],
+]);
+
+export function withNewNames(commands: readonly Command[], words: readonly string[]): string[] {
+  const options = findCommand(commands, words)?.options ?? {};
+  const end = words.indexOf('--');
+  return words.map((word, i) => {
+    const [, old = '', value = ''] = /^--([a-z-]+)(=.*)?$/s.exec(word) ?? [];
+    const name = NEW_NAMES.get(old);
+    const isOption = (end < 0 || i < end) && !Object.hasOwn(options, old);
+    return isOption && name !== undefined && Object.hasOwn(options, name) ? `--${name}${value}` : word;
+  });
 }

@@ -3,8 +3,8 @@ import yargs, { type Argv } from 'yargs';
 import { usageError } from '../../errors.ts';
 import type { Context } from '../context.ts';
 import { sentence } from '../output/format.ts';
-import { type Command, commandName, findCommand, runCommand } from './command.ts';
-import { pathspecArguments } from './pathspec-arguments.ts';
+import { type Command, commandName, findCommand } from './command.ts';
+import { runCommand } from './run-command.ts';
 import { didYouMean } from './similar.ts';
 
 /** Wider lines are hard to read. */
@@ -23,11 +23,7 @@ const FAMILY_SUMMARIES: Readonly<Record<string, string>> = {
 export type RunCommand = (command: Command, args: never) => Promise<void>;
 
 /** Returns the exit code. */
-export async function runWithYargs(
-  commands: readonly Command[],
-  context: Context,
-  words: string[],
-): Promise<number> {
+export async function runWithYargs(commands: readonly Command[], context: Context, words: string[]) {
   let exitCode = 0;
   refuseLongLetters(commands, words);
   const run: RunCommand = async (command, args) => {
@@ -39,11 +35,7 @@ export async function runWithYargs(
 }
 
 /** `words` is the command line, for messages about it. */
-export function makeParser(
-  commands: readonly Command[],
-  run: RunCommand,
-  words: readonly string[] = [],
-): Argv {
+export function makeParser(commands: readonly Command[], run: RunCommand, words: readonly string[] = []) {
   const parser = configure(yargs().scriptName('agt'));
   for (const [family, members] of groupByFamily(commands)) {
     if (family === undefined) for (const command of members) register(parser, command, command.usage, run);
@@ -129,10 +121,7 @@ function describe(parser: Argv, command: Command): Argv {
 }
 
 /** yargs makes an array of an option that is given twice. */
-function refuseRepeatedOptions(
-  { usage, options, positionals }: Command,
-  args: Record<string, unknown>,
-): void {
+function refuseRepeatedOptions({ usage, options, positionals }: Command, args: Record<string, unknown>) {
   for (const name of Object.keys({ ...options, ...positionals })) {
     const takesMany = options?.[name]?.array === true || /\.\./.test(usage);
     if (Array.isArray(args[name]) && !takesMany)
@@ -141,8 +130,8 @@ function refuseRepeatedOptions(
 }
 
 /** They would count for nothing, and `agt undo -- FILE` would undo everything. */
-function refuseRest(command: Command, args: unknown): void {
-  const [word] = pathspecArguments(args);
+function refuseRest(command: Command, { '--': rest }: Record<string, unknown>): void {
+  const [word] = (rest ?? []) as unknown[];
   if (word !== undefined && command.takesRest !== true)
     throw usageError(`unexpected argument "${word}" after --`, helpHint(command));
 }

@@ -9,19 +9,19 @@ import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { autocommit as captureSession } from '../../triggers/autocommit.ts';
 import type { AutocommitOptions } from '../../workspace/capture-session.ts';
 import {
-  DRY_RUN_QUIET_JSON,
   defineCommand,
   flag,
+  givenSession,
   many,
   reportEach,
-  withDefault,
+  SESSION_ARGUMENT,
+  seconds,
+  shared,
   withValue,
 } from '../command-line/command.ts';
-import { parseDuration } from '../command-line/duration.ts';
-import { givenSession, SESSION_ARGUMENT, SESSION_OPTION } from '../command-line/session-command.ts';
+import type { Context } from '../context.ts';
 import { reportAutocommit } from '../output/autocommit.ts';
 import { sweepFirst } from '../sweeping.ts';
-import { whyOff } from '../switched-off.ts';
 
 export const autocommit = defineCommand({
   usage: 'autocommit [id]',
@@ -35,7 +35,7 @@ export const autocommit = defineCommand({
     'captured version in the snapshot, and exit with 1.',
   positionals: { id: SESSION_ARGUMENT },
   options: {
-    session: SESSION_OPTION,
+    ...shared('session'),
     all: flag('autocommit every active session (for cron)'),
     label: withValue('name the snapshot; the label becomes the commit subject'),
     'if-changed': flag('if nothing but the label is new, add no snapshot'),
@@ -43,8 +43,8 @@ export const autocommit = defineCommand({
     tool: withValue('store the name of the tool call that made the changes'),
     siblings: withValue('scan only these folders, separated by commas: sandbox,xdg,config'),
     timestamp: withValue('reread every file that was modified at this Unix time or later'),
-    wait: withDefault('0', 'wait this many seconds if another agt is working on the session'),
-    ...DRY_RUN_QUIET_JSON,
+    wait: seconds('wait this many seconds if another agt is working on the session', '0'),
+    ...shared('dry-run', 'quiet', 'json'),
   },
   examples: [
     ['agt autocommit', 'record the session of the current directory'],
@@ -59,14 +59,11 @@ export const autocommit = defineCommand({
     if (args.label === '') throw usageError('--label is empty', 'give a name, or leave the option out');
     if (args.all && given !== undefined) throw usageError(`give --all or the session "${given}", not both`);
     const options: AutocommitOptions = {
+      ...args,
       now: context.now(),
-      dryRun: args['dry-run'],
-      onlyIfChanged: args['if-changed'],
+      onlyIfChanged: args.ifChanged,
       keep: await Promise.all((args.keep ?? []).map((name) => resolveCommit(repository, name))),
-      label: args.label,
-      tool: args.tool,
       siblings: parseFolders(args.siblings),
-      waitMs: parseDuration('wait', args.wait),
       rereadSince: parseTimestamp(args.timestamp),
     };
     const capture = async (record: SessionRecord) => {
@@ -74,7 +71,7 @@ export const autocommit = defineCommand({
       return reportAutocommit(record, result, args.all);
     };
     if (!args.all) return capture(findSession(repository, given, context.cwd));
-    if (!args['dry-run']) await sweepFirst(context, repository);
+    if (!args.dryRun) await sweepFirst(context, repository);
     const { records, damaged } = listRecords(repository);
     for (const { problem } of damaged) context.err(`error: ${problem}\n`);
     const captured = await reportEach(
@@ -116,4 +113,11 @@ function parseTimestamp(text: string | undefined): number | undefined {
 function hasEnded({ repository, id }: Session): boolean {
   const record = readRecord(repository, id);
   return record === undefined || !isActive(record);
+}
+
+/** Why a command that acts by itself does nothing here, by agt.enabled or AGT_OFF; undefined if it is not switched off. */
+export async function whyOff(context: Context): Promise<string | undefined> {
+  if ((await context.repository()).settings.enabled) return undefined;
+  const setting = (await context.settingValues()).find(({ name }) => name === 'agt.enabled');
+  return `agt is switched off here: agt.enabled is ${setting?.value} (${setting?.origin})\n`;
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { globalConfigPath, readSettings } from '../../config/settings.ts';
 import { cloneRepository } from '../../repository/clone.ts';
-import { defineCommand, JSON_OPTION, required, withValue } from '../command-line/command.ts';
+import { defineCommand, required, shared, withValue } from '../command-line/command.ts';
 
 export const clone = defineCommand({
   usage: 'clone <url>',
@@ -17,7 +17,7 @@ export const clone = defineCommand({
     branch: { type: 'string', alias: 'b', describe: 'check out this branch, not the default branch' },
     depth: withValue('fetch only this many commits (see git-clone)'),
     filter: withValue('make a partial clone, such as blob:none (see git-clone)'),
-    json: JSON_OPTION,
+    ...shared('json'),
   },
   examples: [
     ['agt clone https://example.com/project.git', 'create project.git and project/ here'],

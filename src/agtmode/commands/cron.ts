@@ -1,11 +1,10 @@
 /** agt cron install, remove, show: the crontab line that autocommits every session of a repository. */
-
 import { basename, dirname } from 'node:path';
 import { usageError } from '../../errors.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { readCrontab, writeCrontab } from '../../triggers/cron/crontab.ts';
 import { cronLine, cronSchedule, findLine, putLine, removeLine } from '../../triggers/cron/crontab-line.ts';
-import { DRY_RUN, defineCommand, JSON_OPTION, withDefault } from '../command-line/command.ts';
+import { defineCommand, shared, withDefault } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { verb } from '../output/format.ts';
 
@@ -18,7 +17,7 @@ export const cronInstall = defineCommand({
     'stay as they are. Errors go where cron sends output, usually to your mail.',
   options: {
     interval: withDefault('5', 'minutes between two autocommits'),
-    ...DRY_RUN,
+    ...shared('dry-run'),
   },
   examples: [
     ['agt cron install', 'autocommit every five minutes'],
@@ -35,7 +34,7 @@ export const cronInstall = defineCommand({
     });
     const before = await readCrontab(context.env);
     const after = putLine(before, repository, line);
-    if (after !== before && !args['dry-run']) await writeCrontab(context.env, after);
+    if (after !== before && !args.dryRun) await writeCrontab(context.env, after);
     return `${toText(line)}\n`;
   },
 });
@@ -44,15 +43,15 @@ export const cronRemove = defineCommand({
   usage: 'cron remove',
   group: 'setup',
   summary: 'remove the crontab line of this repository',
-  options: DRY_RUN,
+  options: shared('dry-run'),
   examples: [['agt cron remove', 'stop autocommits from cron']],
   run: async (args, context) => {
     const repository = toBytes((await context.repository()).commonDir);
     const before = await readCrontab(context.env);
     const line = findLine(before, repository);
     if (line === undefined) return NO_LINE;
-    if (!args['dry-run']) await writeCrontab(context.env, removeLine(before, repository));
-    return `${verb(args['dry-run'], 'removed', 'remove')}: ${toText(line)}\n`;
+    if (!args.dryRun) await writeCrontab(context.env, removeLine(before, repository));
+    return `${verb(args.dryRun, 'removed', 'remove')}: ${toText(line)}\n`;
   },
 });
 
@@ -60,7 +59,7 @@ export const cronShow = defineCommand({
   usage: 'cron show',
   group: 'setup',
   summary: 'show the crontab line of this repository',
-  options: { json: JSON_OPTION },
+  options: shared('json'),
   examples: [['agt cron show', 'show whether cron autocommits this repository']],
   run: async (_, context) => {
     const { commonDir } = await context.repository();

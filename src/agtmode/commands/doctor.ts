@@ -10,18 +10,15 @@ import type { Finding } from '../../maintenance/doctor/finding.ts';
 import { attempt as attemptFix, type FixResult, fixAll } from '../../maintenance/doctor/fix.ts';
 import { choose, findAll } from '../../providers/choose.ts';
 import { type Place, readPlace } from '../../providers/provider.ts';
-import type { Repository } from '../../repository/repository.ts';
 import { describeNamespaces } from '../../running/namespace.ts';
 import { listRecords } from '../../session/record.ts';
-import { DRY_RUN_JSON, defineCommand, flag } from '../command-line/command.ts';
+import { defineCommand, flag, shared } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
-import { finishers } from '../finishers.ts';
+import { checkState, describeFindings, finishers } from '../findings.ts';
 import { findOutdatedHooks } from '../hooks/status.ts';
-import { describeFindings } from '../output/findings.ts';
 import { plural, table } from '../output/format.ts';
 import { attachedIfUsable } from '../session-here.ts';
 import { findOutdatedShim } from '../shim.ts';
-import { checkState } from '../state-access.ts';
 
 export const doctor = defineCommand({
   usage: 'doctor',
@@ -34,17 +31,17 @@ export const doctor = defineCommand({
     'with 1 if a problem remains; notes are no problems.',
   options: {
     fix: flag('fix problems that need no decision'),
-    ...DRY_RUN_JSON,
+    ...shared('dry-run', 'json'),
   },
   examples: [
     ['agt doctor', 'list problems, and the commands that fix them'],
     ['agt doctor --fix --dry-run', 'show which problems agt would fix'],
   ],
   run: async (args, context) => {
-    const report = await examine(context, args.fix && !args['dry-run']);
+    const report = await examine(context, args.fix && !args.dryRun);
     return {
       json: reportJson(report),
-      text: () => describeReport(context, report, args.fix && args['dry-run']),
+      text: () => describeReport(context, report, args.fix && args.dryRun),
       failed: report.findings.some(({ level }) => level !== 'note'),
     };
   },
@@ -99,9 +96,7 @@ async function examine(context: Context, fixes: boolean) {
   return { git, version, pcre, repository, attached, settings, providers, chosen, fixed, findings };
 }
 
-async function usableRepository(
-  context: Context,
-): Promise<{ repository: Repository | undefined; problems: Finding[] }> {
+async function usableRepository(context: Context) {
   try {
     return { repository: await context.repositoryIfAny(), problems: [] };
   } catch (error) {

@@ -12,8 +12,14 @@ import { namedSession } from '../../session/find-session.ts';
 import { listRecords } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { defineCommand, flag, JSON_OPTION, type Report, withValue } from '../command-line/command.ts';
-import { givenSession, SESSION_OPTION } from '../command-line/session-command.ts';
+import {
+  defineCommand,
+  flag,
+  givenSession,
+  type Report,
+  shared,
+  withValue,
+} from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { age, errorJson, plural, showPath, table } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
@@ -27,9 +33,9 @@ export const du = defineCommand({
     'the "shared" size as well. Objects that your branches or the work branches need are not counted.',
   positionals: { id: withValue('session id (default: all sessions)') },
   options: {
-    session: SESSION_OPTION,
+    ...shared('session'),
     folders: flag('show all folders that have snapshots without a session (see: agt snapshot)'),
-    json: JSON_OPTION,
+    ...shared('json'),
   },
   examples: [['agt du', 'show every session, and the free disk space']],
   run: async (args, context) => {

@@ -1,4 +1,3 @@
-import type { InferredOptionTypes } from 'yargs';
 import { showSize } from '../../config/values.ts';
 import { listStores } from '../../folders/store.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
@@ -14,7 +13,14 @@ import { planRetention, reasonToSkip, type SessionPlan } from '../../maintenance
 import { expiryTime, type PruneResult, pruneAndRepack } from '../../maintenance/retention/prune.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { retryAfterChange } from '../../session/retry.ts';
-import { DRY_RUN_QUIET_JSON, defineCommand, flag, type Report, withValue } from '../command-line/command.ts';
+import {
+  type Arguments,
+  defineCommand,
+  flag,
+  type Report,
+  shared,
+  withValue,
+} from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { errorJson, plural, showPath, verb } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
@@ -28,7 +34,7 @@ const OPTIONS = {
     'tidy the folders that have snapshots without a session, and no repository (see: agt snapshot)',
   ),
   daily: flag('with --folders: do nothing if that was done today'),
-  ...DRY_RUN_QUIET_JSON,
+  ...shared('dry-run', 'quiet', 'json'),
 } as const;
 
 export const gc = defineCommand({
@@ -52,7 +58,7 @@ export const gc = defineCommand({
     const repository = await repositoryHere(context);
     const pruneBefore = await expiryTime(repository.git, args.prune);
     const request = { thin: args.thin, now: context.now() };
-    const isDryRun = args['dry-run'];
+    const isDryRun = args.dryRun;
     const { plans, damaged, bytes, total } = await retryAfterChange(() => planRetention(repository, request));
     for (const problem of damaged) context.err(`error: ${problem}\n`);
     const { outcomes, failures } = isDryRun
@@ -76,10 +82,7 @@ export const gc = defineCommand({
 });
 
 /** As `applyRetention`, but it changes nothing. */
-async function previewRetention(
-  repository: Repository,
-  plans: readonly SessionPlan[],
-): ReturnType<typeof applyRetention> {
+async function previewRetention(repository: Repository, plans: readonly SessionPlan[]) {
   const outcomes = await Array.fromAsync(plans, async (plan) => ({
     plan,
     refused: await reasonToSkip(repository, plan),
@@ -87,10 +90,7 @@ async function previewRetention(
   return { outcomes, failures: [] };
 }
 
-async function tryToPrune(
-  repository: Repository,
-  pruneBefore: string,
-): Promise<{ disk?: PruneResult; error?: unknown }> {
+async function tryToPrune(repository: Repository, pruneBefore: string) {
   try {
     return { disk: await retryAfterChange(() => pruneAndRepack(repository, pruneBefore)) };
   } catch (error) {
@@ -150,7 +150,7 @@ function outcomeJson({ plan, refused, workBranch }: SessionOutcome, bytes: Reado
   };
 }
 
-async function gcFolders(context: Context, args: InferredOptionTypes<typeof OPTIONS>): Promise<Report> {
+async function gcFolders(context: Context, args: Arguments<typeof OPTIONS>): Promise<Report> {
   const access = context.folderAccess();
   const [store] = listStores(access);
   const pruneBefore =
@@ -159,11 +159,11 @@ async function gcFolders(context: Context, args: InferredOptionTypes<typeof OPTI
       : await expiryTime(inDirectory(access.git, store), args.prune);
   const now = context.now();
   const isDue = !args.daily || isTidyDue(access, now);
-  const request = { thin: args.thin, now, pruneBefore, dryRun: args['dry-run'] };
+  const request = { thin: args.thin, now, pruneBefore, dryRun: args.dryRun };
   const outcomes = isDue ? await tidyFolders(access, request) : [];
   return {
     json: { folders: outcomes.map(folderJson) },
-    text: outcomes.map((outcome) => describeFolder(outcome, args['dry-run'])).join(''),
+    text: outcomes.map((outcome) => describeFolder(outcome, args.dryRun)).join(''),
     errors: outcomes.flatMap(({ error }) => error ?? []),
   };
 }
@@ -180,10 +180,7 @@ function folderJson({ store, folder, plan, freed, refused, error }: FolderOutcom
   };
 }
 
-function describeFolder(
-  { store, folder = store, plan, freed, refused }: FolderOutcome,
-  isDryRun: boolean,
-): string {
+function describeFolder({ store, folder = store, plan, freed, refused }: FolderOutcome, isDryRun: boolean) {
   const name = showPath(folder);
   if (refused !== undefined) return `${name}: skipped: ${refused}\n`;
   if (plan === undefined && freed === 0) return '';

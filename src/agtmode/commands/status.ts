@@ -1,26 +1,25 @@
+import { isCompleteSince } from '../../autocommit/timestamp.ts';
 import type { SettingValue } from '../../config/settings.ts';
 import { formatError } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
-import type { LoggedFailure } from '../../integrations/hooks-log.ts';
+import { type LoggedFailure, recentFailures } from '../../integrations/hooks-log.ts';
+import { logKilled } from '../../integrations/running-hooks.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding, Preview } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { listRecords, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../survey/status.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
-import { defineCommand, JSON_OPTION } from '../command-line/command.ts';
+import { defineCommand, shared } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
-import { finishers } from '../finishers.ts';
-import { failuresHere } from '../hooks/failures-here.ts';
-import { describeFindings } from '../output/findings.ts';
+import { checkState, describeFindings, finishers } from '../findings.ts';
 import { readFolderStatus } from '../output/folder-status.ts';
 import { age, paint, plural, shortAge, showPath, table } from '../output/format.ts';
 import { describeNotCaptured, sessionJson } from '../output/session.ts';
 import { outOfSightNote, sessionTable } from '../output/session-table.ts';
 import { attachedHere, attachedIfUsable, folderHere } from '../session-here.ts';
-import { checkState } from '../state-access.ts';
 
 export const status = defineCommand({
   usage: 'status',
@@ -30,7 +29,7 @@ export const status = defineCommand({
     'Show the sessions as agt list does, and what is wrong. UNSAVED counts the paths that changed since the last ' +
     'autocommit, in all folders of a session; COMPLETE says when agt last captured everything. In a folder that has ' +
     'snapshots without a session, show these as agt snapshot status does.',
-  options: { json: JSON_OPTION },
+  options: shared('json'),
   examples: [['agt status', 'show the state of this repository and its sessions']],
   run: async (args, context) => {
     const repository = await context.repositoryIfAny();
@@ -180,6 +179,25 @@ function describeProblems(context: Context, findings: readonly Finding[]): strin
   if (serious.length === 0) return '';
   const heading = paint(context.colour)('bold', plural(serious.length, 'problem'));
   return `\n${heading}\n${describeFindings(context, serious)}`;
+}
+
+/** The failures that a person has to hear of. `folders`: those beside the folders of the sessions. */
+function failuresHere({ env, now }: Context, sessions: readonly Session[], folders: readonly string[]) {
+  logKilled(env);
+  const all = [...folders, ...sessions.map(({ record }) => folderOf(record))];
+  return recentFailures(env, all, now(), (failure) => isSettled(failure, sessions));
+}
+
+function folderOf(record: Session['record']): string {
+  return record.checkout ?? sessionFolder(record);
+}
+
+/** agt was ended, and has captured everything since. */
+function isSettled({ pending, at, cwd }: LoggedFailure, sessions: readonly Session[]): boolean {
+  if (pending !== true) return false;
+  const around = sessions.filter(({ record }) => `${cwd}/`.startsWith(`${folderOf(record)}/`));
+  const here = around.toSorted((a, b) => folderOf(b.record).length - folderOf(a.record).length)[0];
+  return here !== undefined && isCompleteSince(here.repository.agtDir, here.record.session_id, new Date(at));
 }
 
 /** agt does not disturb an agent with its own failures, so a person reads of them here. */

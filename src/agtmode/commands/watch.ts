@@ -1,14 +1,14 @@
 import { EXIT, formatError, usageError } from '../../errors.ts';
+import { onSignals } from '../../process/interrupts.ts';
 import { namedSession } from '../../session/find-session.ts';
 import { answerQuestions } from '../../triggers/watch/questions.ts';
 import { SessionWatcher, type WatchEvent } from '../../triggers/watch/session-watcher.ts';
-import { defineCommand, flag, many, withDefault, withValue } from '../command-line/command.ts';
-import { parseDuration } from '../command-line/duration.ts';
+import { defineCommand, flag, many, seconds } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { answerFront, answerUntilIdle, sessionAsked } from '../front/answer-front.ts';
 import { autocommitJson, reportAutocommit } from '../output/autocommit.ts';
 import { errorJson } from '../output/format.ts';
-import { whyOff } from '../switched-off.ts';
+import { whyOff } from './autocommit.ts';
 
 export const watch = defineCommand({
   usage: 'watch [ids..]',
@@ -23,12 +23,12 @@ export const watch = defineCommand({
     'there.',
   positionals: { ids: many('session ids (default: all active sessions)') },
   options: {
-    debounce: withDefault('2', 'autocommit after this many seconds without a change'),
-    interval: withDefault(
-      '30',
+    debounce: seconds('autocommit after this many seconds without a change', '2'),
+    interval: seconds(
       'autocommit at most this many seconds after a change; retry a failed autocommit after as many',
+      '30',
     ),
-    idle: withValue(
+    idle: seconds(
       'only capture when hooks ask, and exit after so many seconds without a question; hooks start this',
     ),
     json: flag('print one JSON object per line'),
@@ -39,21 +39,20 @@ export const watch = defineCommand({
     ['agt watch fix-login --debounce 0.5', 'watch one session, and autocommit soon after each change'],
   ],
   run: async (args, context) => {
-    const debounceMs = Math.max(parseDuration('debounce', args.debounce), SHORTEST_MS);
-    const intervalMs = parseDuration('interval', args.interval);
-    if (intervalMs < SHORTEST_INTERVAL_MS) throw usageError('--interval is at least 0.1 seconds');
+    const debounceMs = Math.max(args.debounceMs, SHORTEST_MS);
+    if (args.intervalMs < SHORTEST_INTERVAL_MS) throw usageError('--interval is at least 0.1 seconds');
     const repository = await context.repository();
     const off = await whyOff(context);
     if (off !== undefined) return args.json ? EXIT.done : off;
-    if (args.idle !== undefined) {
-      await answerUntilIdle(repository, context.env, parseDuration('idle', args.idle));
+    if (args.idleMs !== undefined) {
+      await answerUntilIdle(repository, context.env, args.idleMs);
       return EXIT.done;
     }
     const ids = (args.ids ?? []).map((id) => namedSession(repository, id).session_id);
     const watcher = new SessionWatcher(repository, {
       ids: ids.length === 0 ? undefined : ids,
       debounceMs,
-      intervalMs,
+      intervalMs: args.intervalMs,
       now: context.now,
       onEvent: eventPrinter(context, args.json),
     });
@@ -78,17 +77,15 @@ const SHORTEST_INTERVAL_MS = 100;
 /** The first signal makes the watcher capture once more and end; the second one kills agt. */
 function stopOnSignal(watcher: SessionWatcher): void {
   let stopping = false;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // Always keep a listener: without one, the signal would end agt and the git that it runs.
-    process.on(signal, () => {
-      if (!stopping) watcher.stop();
-      else {
-        process.removeAllListeners(signal);
-        process.kill(process.pid, signal);
-      }
-      stopping = true;
-    });
-  }
+  // Always keep a listener: without one, the signal would end agt and the git that it runs.
+  onSignals((signal) => {
+    if (!stopping) watcher.stop();
+    else {
+      process.removeAllListeners(signal);
+      process.kill(process.pid, signal);
+    }
+    stopping = true;
+  });
 }
 
 function eventPrinter(context: Context, asJson: boolean): (event: WatchEvent) => void {

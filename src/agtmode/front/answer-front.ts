@@ -2,7 +2,6 @@
  * Answers of `agt watch` to the front: it captures as agt would, and says what agt would print. If anything goes wrong, the
  * front starts agt, which finds the same and reports it.
  */
-
 import { existsSync } from 'node:fs';
 import { EXIT } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
@@ -24,11 +23,7 @@ import { reportAutocommit } from '../output/autocommit.ts';
 /** For another agt that works on the session: long enough for most autocommits. agt itself goes by `--wait`. */
 const WAIT_MS = 1_000;
 
-export async function answerFront(
-  { agtDir }: Repository,
-  question: Question,
-  env: NodeJS.ProcessEnv,
-): Promise<Answer> {
+export async function answerFront({ agtDir }: Repository, question: Question, env: NodeJS.ProcessEnv) {
   return question.kind === 'hook'
     ? answerTool(agtDir, question, env)
     : answerAutocommit(agtDir, question, env);
@@ -37,11 +32,7 @@ export async function answerFront(
 const CHECK_MS = 5_000;
 
 /** One answer at a time. Nothing is captured unasked, and nothing is watched. */
-export async function answerUntilIdle(
-  repository: Repository,
-  env: NodeJS.ProcessEnv,
-  idleMs: number,
-): Promise<void> {
+export async function answerUntilIdle(repository: Repository, env: NodeJS.ProcessEnv, idleMs: number) {
   let last: Promise<unknown> = Promise.resolve();
   const ended = Promise.withResolvers<void>();
   const timer = setTimeout(ended.resolve, idleMs);
@@ -66,11 +57,7 @@ export function sessionAsked(repository: Repository, { session, cwd }: Question)
   return (session as SessionId | undefined) ?? sessionContaining(repository, cwd)?.session_id;
 }
 
-async function answerAutocommit(
-  agtDir: string,
-  { cwd, session, tool }: Question,
-  env: NodeJS.ProcessEnv,
-): Promise<Answer> {
+async function answerAutocommit(agtDir: string, { cwd, session, tool }: Question, env: NodeJS.ProcessEnv) {
   const context = openContext(cwd, env);
   const repository = await context.repository();
   const record = findSession(repository, session, cwd);

@@ -1,14 +1,15 @@
 /** Writes the front: the script that agents start in place of agt. A development build has none. */
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { readRegularFile, statOrUndefined } from '../../disk/read-file.ts';
+import { AgtError } from '../../errors.ts';
+import { ownFiles } from '../../git/run/find-git.ts';
 import type { Integration } from '../../integrations/integration.ts';
 import { hooksFront, stateDirectory } from '../../integrations/state-directory.ts';
 import { INTEGRATIONS } from '../../integrations/tools.ts';
-import { packed } from '../../process/invocation.ts';
+import { ownCommand, packed } from '../../process/invocation.ts';
 import type { Context } from '../context.ts';
-import { requireStateDirectory, stableCommand } from '../hooks/settings-files.ts';
 import { FRONT_MARK, frontText } from './front-text.ts';
 
 /** Larger files are other programs, such as agt itself. */
@@ -93,4 +94,30 @@ function readFront(path: string): string | undefined {
 function textFor(context: Context): string {
   const [agt = ''] = stableCommand(context);
   return frontText({ agt, integrations: INTEGRATIONS });
+}
+
+export function requireStateDirectory({ env }: Context): string {
+  const stateDir = stateDirectory(env);
+  if (stateDir !== undefined) return stateDir;
+  throw new AgtError('there is no HOME, so agt does not know where your settings are', {
+    hints: ['set HOME, and run the command again'],
+  });
+}
+
+/**
+ * The agt on PATH, if that is this one: upgrades replace what it leads to. Otherwise the executable itself. With a Node
+ * of the host's, that Node too: the first one on PATH may be older.
+ */
+export function stableCommand({ env }: Context): string[] {
+  if (!packed) return ownCommand();
+  const own = ownFiles().map(statOrUndefined);
+  const onPath = (env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((dir) => dir.startsWith('/'))
+    .map((dir) => join(dir, 'agt'))
+    .find((path) => {
+      const stat = statOrUndefined(path);
+      return stat !== undefined && own.some((file) => file?.dev === stat.dev && file.ino === stat.ino);
+    });
+  return onPath === undefined ? ownCommand() : [onPath];
 }

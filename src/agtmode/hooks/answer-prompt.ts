@@ -8,11 +8,10 @@ import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { snapshotRefs } from '../../session/record.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
-import { runCommand } from '../command-line/command.ts';
 import { parseWithoutYargs } from '../command-line/parse-without-yargs.ts';
+import { runCommand } from '../command-line/run-command.ts';
 import { sessionLog } from '../commands/session/log.ts';
-import { sessionRestore } from '../commands/session/restore.ts';
-import { sessionRedo, sessionUndo } from '../commands/session/undo.ts';
+import { sessionRedo, sessionRestore, sessionUndo } from '../commands/session/restore.ts';
 import type { Context } from '../context.ts';
 import { sessionHere } from '../session-here.ts';
 import {

@@ -23,8 +23,7 @@ import { createWorktree, removeWorktree } from '../../integrations/worktrees.ts'
 import { newSessionInPlace } from '../../lifecycle/in-place/new.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { ownCommand } from '../../process/invocation.ts';
-import { readStandardInput } from '../../process/standard-input.ts';
-import { isTerminal } from '../../process/terminal.ts';
+import { isTerminal, readStandardInput } from '../../process/streams.ts';
 import { isAnswered } from '../../triggers/watch/questions.ts';
 import type { Context } from '../context.ts';
 import { renewHooksFront, usesHooksFront } from '../front/write-front.ts';
@@ -183,11 +182,7 @@ function keepAnswering(context: Context, integration: Integration, { user, recor
 }
 
 /** As agt.autoSession says. Returns whether a session has begun. */
-async function beginInPlace(
-  { user, record }: Place,
-  { name: profile }: Integration,
-  now: Date,
-): Promise<boolean> {
+async function beginInPlace({ user, record }: Place, { name: profile }: Integration, now: Date) {
   if (user?.worktree === undefined || record !== undefined || user.settings.autoSession !== 'in-place')
     return false;
   await newSessionInPlace(user, { id: undefined, profile, now, replace: false, withChanges: false });

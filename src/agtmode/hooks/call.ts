@@ -1,5 +1,4 @@
 /** A call of `agt hook`: its environment, the place that it is about, and work that the agent does not wait for. */
-
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -10,7 +10,7 @@ import { injectedDirectory } from '../../layout.ts';
 import type { Namespace } from '../../workspace/namespace.ts';
 import type { Context } from '../context.ts';
 import { writeInjectedFront } from '../front/write-front.ts';
-import { hooksFile } from './settings-files.ts';
+import { hooksFile } from './status.ts';
 
 interface Command {
   readonly words: readonly string[];
@@ -35,11 +35,7 @@ export async function injectHooks(
 }
 
 /** Undefined if its settings have the hooks already. */
-async function hooksFor(
-  context: Context,
-  { injectHooks, ...integration }: Integration,
-  directory: string,
-): Promise<Injection | undefined> {
+async function hooksFor(context: Context, { injectHooks, ...integration }: Integration, directory: string) {
   if (injectHooks === undefined) return undefined;
   const file = await hooksFile(context, integration, { project: false });
   const installed = await findHooks(file).catch(() => 'unreadable');

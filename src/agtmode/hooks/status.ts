@@ -1,6 +1,6 @@
 /** The state of the hooks of an agent: what `agt hooks status` shows, and `agt doctor` names if they are outdated. */
-
 import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { parseBoolean } from '../../config/values.ts';
 import { readIfThere } from '../../disk/read-file.ts';
 import { readFailures, readLastEvent } from '../../integrations/hooks-log.ts';
@@ -16,9 +16,8 @@ import { stateDirectory } from '../../integrations/state-directory.ts';
 import { INTEGRATIONS } from '../../integrations/tools.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Context } from '../context.ts';
-import { hooksCommand, isHooksFrontCurrent } from '../front/write-front.ts';
+import { hooksCommand, isHooksFrontCurrent, stableCommand } from '../front/write-front.ts';
 import { errorJson } from '../output/format.ts';
-import { hooksFile, isInstalled, stableCommand } from './settings-files.ts';
 
 export type HookStatus = Awaited<ReturnType<typeof statusOf>>;
 
@@ -48,12 +47,7 @@ export async function statusOf(context: Context, integration: Integration, proje
   }
 }
 
-async function stateOf(
-  context: Context,
-  integration: Integration,
-  file: HooksFile,
-  command: string,
-): Promise<{ state: string; problem?: string; mend?: string }> {
+async function stateOf(context: Context, integration: Integration, file: HooksFile, command: string) {
   const { name, title, trust } = integration;
   const mend = mendingCommand(integration, file);
   const outdated = await outdatedBecause(context, integration, file, command);
@@ -73,12 +67,7 @@ async function stateOf(
 }
 
 /** Undefined if the hooks are as `agt hooks install` would make them. */
-async function outdatedBecause(
-  context: Context,
-  integration: Integration,
-  file: HooksFile,
-  command: string,
-): Promise<string | undefined> {
+async function outdatedBecause(context: Context, integration: Integration, file: HooksFile, command: string) {
   const program = /^'((?:[^']|'\\'')+)'/.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? command;
   if (!existsSync(program)) return `${program} is gone`;
   const present = hookCommand(hooksCommand(context, integration), integration);
@@ -121,4 +110,22 @@ export async function findOutdatedHooks(context: Context): Promise<Finding[]> {
       findings.push({ level: 'warning', about: file, problem: problem ?? '', mend: mend ?? '' });
   }
   return findings;
+}
+
+/** `agt hooks` of agents that are not here would make their directories. */
+export function isInstalled({ program, home }: Integration, { env }: Context): boolean {
+  const onPath = (env['PATH'] ?? '').split(delimiter).some((dir) => existsSync(join(dir || '.', program)));
+  return onPath || existsSync(home(env));
+}
+
+export async function hooksFile(
+  context: Context,
+  integration: Integration,
+  { project, worktrees = false }: { readonly project: boolean; readonly worktrees?: boolean },
+): Promise<HooksFile> {
+  const settings = integration.settings({ worktrees });
+  const path = project
+    ? join((await context.repositoryIfAny())?.worktree ?? context.cwd, integration.projectFile)
+    : join(integration.home(context.env), integration.file);
+  return { tool: integration.name, path, isUsers: !project, settings };
 }

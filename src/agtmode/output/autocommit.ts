@@ -3,9 +3,8 @@ import type { CaptureResult } from '../../autocommit/capture.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import { plural, showPath } from './format.ts';
+import { fileStatus, LETTERS, plural, showPath } from './format.ts';
 import { describeNotCaptured } from './session.ts';
-import { fileStatus, LETTERS } from './vocabulary.ts';
 
 /** `isOneOfMany`: say nothing of it if nothing changed, and list no paths. */
 export function reportAutocommit(record: SessionRecord, result: CaptureResult, isOneOfMany = false) {
@@ -25,10 +24,7 @@ export function reportAutocommit(record: SessionRecord, result: CaptureResult, i
   return { json: autocommitJson(record, result), text, notes, failed: failed.length > 0 };
 }
 
-export function describeProblems(
-  record: SessionRecord,
-  { warnings, skipped, failed }: CaptureResult,
-): string {
+export function describeProblems(record: SessionRecord, { warnings, skipped, failed }: CaptureResult) {
   const id = shownId(record);
   return [
     ...warnings.map((warning) => `warning: ${id}: ${warning}\n`),

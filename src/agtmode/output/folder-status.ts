@@ -1,5 +1,4 @@
 /** The snapshots of the folder or session that the user is in, and what has changed since the last one. */
-
 import type { Change } from '../../autocommit/list-changes.ts';
 import { isAgtError, systemFailure } from '../../errors.ts';
 import { knownRefusal } from '../../folders/refuse.ts';
@@ -13,8 +12,7 @@ import { readSteps } from '../../timetravel/restore/undo.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
 import type { Context } from '../context.ts';
 import { folderHere } from '../session-here.ts';
-import { age, plural, showPath, table } from './format.ts';
-import { fileStatus } from './vocabulary.ts';
+import { age, fileStatus, plural, showPath, table } from './format.ts';
 
 /** `here`: undefined if the folder has no store. */
 export async function readFolderStatus(context: Context, here: Session | undefined) {
@@ -73,10 +71,7 @@ async function withoutSnapshots(context: Context) {
 }
 
 /** The snapshots can be read on a disk that is full or read-only, too. */
-async function readChanges(
-  session: Session,
-  now: Date,
-): Promise<{ changes?: readonly Change[]; problem?: string }> {
+async function readChanges(session: Session, now: Date) {
   try {
     return { changes: (await previewCapture(session, { now })).changes };
   } catch (error) {

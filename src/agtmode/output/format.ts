@@ -1,5 +1,6 @@
-/** How agt mode formats what it prints: columns, times, sizes, paths, JSON and colours. */
-import { isAgtError } from '../../errors.ts';
+/** How agt mode formats what it prints: columns, times, sizes, paths, JSON, colours, and the words of JSON output. */
+import { isAgtError, listSome } from '../../errors.ts';
+import type { DiffEntry } from '../../git/objects/raw-diff.ts';
 
 /** Left-aligned columns, separated by two spaces; no trailing spaces. */
 export function table(rows: readonly (readonly string[])[], indent = ''): string {
@@ -7,8 +8,12 @@ export function table(rows: readonly (readonly string[])[], indent = ''): string
   for (const row of rows) {
     for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);
   }
-  const lines = rows.map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  '));
-  return lines.map((line) => `${`${indent}${line}`.trimEnd()}\n`).join('');
+  const padded = rows.map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  '));
+  return lines(padded.map((line) => `${indent}${line}`.trimEnd()));
+}
+
+export function lines(all: readonly string[]): string {
+  return all.map((line) => `${line}\n`).join('');
 }
 
 export function json(value: unknown): string {
@@ -88,10 +93,40 @@ export function showPath(path: string): string {
   return /[\u0000-\u001f\u007f]/.test(path) ? JSON.stringify(path) : path;
 }
 
+/** The first `most` of them. */
+export function listPaths(paths: readonly string[], most: number): string {
+  return listSome(paths.map(showPath), most);
+}
+
 const SGR_CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
 
 export type Paint = (style: keyof typeof SGR_CODES, text: string) => string;
 
 export function paint(colour: boolean): Paint {
   return (style, text) => (colour ? `\u001b[${SGR_CODES[style]}m${text}\u001b[m` : text);
+}
+
+/** What every JSON output says of a file. docs/guide/json.md explains the words, and a test compares. */
+const STATUS = {
+  A: 'added',
+  added: 'added',
+  M: 'modified',
+  changed: 'modified',
+  mode: 'mode',
+  D: 'deleted',
+  deleted: 'deleted',
+  '!': 'blocked',
+} as const;
+
+/** The fate of a file in a list for a person. */
+export const LETTERS = { added: 'A', modified: 'M', mode: 'M', deleted: 'D', blocked: '!' } as const;
+
+/** The fate of a file that a commit or snapshot changes. */
+export function changeStatus({ before, after }: Pick<DiffEntry, 'before' | 'after'>) {
+  return fileStatus(before === undefined ? 'A' : after === undefined ? 'D' : 'M');
+}
+
+/** The fate of a file. */
+export function fileStatus(kind: keyof typeof STATUS): (typeof STATUS)[keyof typeof STATUS] {
+  return STATUS[kind];
 }

@@ -1,5 +1,4 @@
 /** Says how to go on with an operation that a person interrupts. */
-
 import { AgtError, formatError } from '../../errors.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';

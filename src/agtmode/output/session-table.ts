@@ -3,8 +3,7 @@ import type { SessionRecord } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
 import type { SessionStatus } from '../../survey/status.ts';
 import type { Context } from '../context.ts';
-import { type Cell, type Column, columns } from './columns.ts';
-import { paint, shortAge } from './format.ts';
+import { type Paint, paint, shortAge } from './format.ts';
 import { currentBranch, shownState } from './session.ts';
 
 /** `more` are columns of a command that wants them beside the usual ones. */
@@ -99,4 +98,63 @@ function mergeWords(view: SessionStatus): string[] {
     ...(isAccepted ? ['accepted before'] : []),
     ...(isCurrent ? ['exported'] : record.exported === undefined ? [] : ['exported before']),
   ];
+}
+
+interface Cell {
+  readonly text: string;
+  readonly style?: Parameters<Paint>[0] | undefined;
+}
+
+interface Column<T> {
+  readonly heading: string;
+  readonly cell: (row: T) => Cell | string;
+  /** A column with a higher number goes first if the terminal is too narrow; without one, it stays. */
+  readonly dispensable?: number;
+  readonly alignRight?: true;
+}
+
+const GAP = 2;
+/** The first column is never narrower. */
+const NARROWEST = 8;
+
+/**
+ * A table of cells with styles that fits the width of the terminal: it leaves out columns, then shortens the first one.
+ * `width` is undefined if there is no terminal: then every column is shown.
+ */
+function columns<T>(
+  all: readonly Column<T>[],
+  rows: readonly T[],
+  { width, paint }: { readonly width: number | undefined; readonly paint: Paint },
+): string {
+  let shown = all.map(({ heading, cell, ...column }) => {
+    const own = rows.map(cell).map((each): Cell => (typeof each === 'string' ? { text: each } : each));
+    const cells: Cell[] = [{ text: heading, style: 'dim' }, ...own];
+    return { ...column, cells, width: Math.max(...cells.map(({ text }) => text.length)) };
+  });
+  const excess = () => shown.reduce((sum, column) => sum + column.width + GAP, -GAP) - (width ?? Infinity);
+  while (excess() > 0) {
+    const least = Math.max(...shown.map(({ dispensable = 0 }) => dispensable));
+    if (least === 0) break;
+    shown = shown.filter(({ dispensable }) => dispensable !== least);
+  }
+  const [first] = shown;
+  if (first !== undefined && excess() > 0) {
+    first.width = Math.max(NARROWEST, first.width - excess());
+    first.cells = first.cells.map(({ text, style }) => ({ text: shorten(text, first.width), style }));
+  }
+  const lines = [undefined, ...rows].map((_, i) => {
+    const parts = shown.map(({ cells, width: wide, alignRight }) => {
+      const { text = '', style } = cells[i] ?? {};
+      const gap = ' '.repeat(Math.max(0, wide - text.length));
+      const painted = style === undefined || text === '' ? text : paint(style, text);
+      return alignRight ? gap + painted : painted + gap;
+    });
+    return `${parts.join(' '.repeat(GAP)).trimEnd()}\n`;
+  });
+  return lines.join('');
+}
+
+/** `fix-long…`: at most `width` characters. */
+function shorten(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }

@@ -8,7 +8,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { readSmallFile } from '../../disk/read-file.ts';
-import { isStartedByGuard } from '../../process/started-by-guard.ts';
+import { isStartedByGuard } from '../../process/invocation.ts';
 import type { Git } from '../run/environment.ts';
 import { discoverRepository } from './discover-repository.ts';
 import { subdirectories } from './ref-files.ts';

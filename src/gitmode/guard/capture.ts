@@ -2,9 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { realpathSync, writeSync } from 'node:fs';
 import { EXIT } from '../../errors.ts';
-import { ownCommand } from '../../process/invocation.ts';
-import { startedByGuard } from '../../process/started-by-guard.ts';
-import { isTerminal } from '../../process/terminal.ts';
+import { ownCommand, startedByGuard } from '../../process/invocation.ts';
+import { isTerminal } from '../../process/streams.ts';
 import type { GuardedSession } from './sessions.ts';
 
 interface Snapshot {

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { commandName } from '../../../src/agtmode/command-line/command.ts';
-import { withNewNames } from '../../../src/agtmode/command-line/old-options.ts';
-import { parseWithoutYargs } from '../../../src/agtmode/command-line/parse-without-yargs.ts';
+import { parseWithoutYargs, withNewNames } from '../../../src/agtmode/command-line/parse-without-yargs.ts';
 import { makeParser } from '../../../src/agtmode/command-line/parser.ts';
 import { COMMANDS } from '../../../src/agtmode/commands/index.ts';
 

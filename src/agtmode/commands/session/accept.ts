@@ -1,17 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UNTRACKED } from '../../../config/values.ts';
+import { displayPath } from '../../../disk/path-bytes.ts';
 import { AgtError, systemReason, usageError } from '../../../errors.ts';
+import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
+import type { DiffEntry } from '../../../git/objects/raw-diff.ts';
 import { acceptSession } from '../../../landing/accept.ts';
-import type { UntrackedFile } from '../../../landing/accept-request.ts';
+import type { AcceptResult, UntrackedFile } from '../../../landing/accept-request.ts';
+import { sessionFolder } from '../../../session/record.ts';
 import { ask } from '../../ask.ts';
-import { DRY_RUN_JSON, flag, WAIT_OPTION, withValue } from '../../command-line/command.ts';
-import { parseDuration } from '../../command-line/duration.ts';
-import { defineSessionCommand } from '../../command-line/session-command.ts';
+import { camelCase, defineSessionCommand, flag, shared, withValue } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { fileSize, showPath, table } from '../../output/format.ts';
+import {
+  changeStatus,
+  fileSize,
+  LETTERS,
+  lines,
+  listPaths,
+  plural,
+  showPath,
+  table,
+} from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
-import { reportAccept } from '../../output/landing.ts';
 
 /** May be given more than once, one value each. */
 const MANY = { type: 'string', array: true, nargs: 1 } as const;
@@ -50,8 +60,7 @@ export const sessionAccept = defineSessionCommand({
     'with-failed': flag('take also changes by tool calls that failed'),
     keep: flag('let the session go on'),
     verify: { type: 'boolean', default: true, describe: 'run pre-merge-commit and commit-msg hooks' },
-    wait: WAIT_OPTION,
-    ...DRY_RUN_JSON,
+    ...shared('wait', 'dry-run', 'json'),
   },
   examples: [
     ['agt accept fix-login', 'one commit on your branch'],
@@ -67,27 +76,21 @@ export const sessionAccept = defineSessionCommand({
   },
   run: async (args, context, session, text) => {
     const request = {
+      ...args,
       text,
-      summary: args.summary,
-      edit: args.edit,
-      onto: args.onto,
-      keepCommits: args['keep-commits'],
       commits: (args.commits ?? []).flatMap((list) => list.split(',')),
       include: args.include ?? [],
       exclude: args.exclude ?? [],
-      committedOnly: args['committed-only'],
-      untracked: args.untracked,
-      askUntracked: context.interactive && !args.json && !args['dry-run'] ? askOnce(context) : undefined,
-      withFailed: args['with-failed'],
-      keep: args.keep,
-      verify: args.verify,
-      waitMs: parseDuration('wait', args.wait),
-      dryRun: args['dry-run'],
+      askUntracked: context.interactive && !args.json && !args.dryRun ? askOnce(context) : undefined,
       now: context.now(),
     };
     const result = await interruptible(context, session, acceptSession, request);
     for (const warning of result.warnings) context.err(`warning: ${warning}\n`);
-    return { ...reportAccept(result, args['dry-run']), trouble: result.trouble };
+    return {
+      json: acceptJson(result, args.dryRun),
+      text: describeAccept(result),
+      trouble: result.trouble,
+    };
   },
 });
 
@@ -102,7 +105,7 @@ function askOnce(context: Context): (files: readonly UntrackedFile[]) => Promise
 
 async function askUntracked(context: Context, files: readonly UntrackedFile[]): Promise<'all' | 'none'> {
   const sorted = files.toSorted((a, b) => Number(b.doubt !== undefined) - Number(a.doubt !== undefined));
-  const lines = sorted
+  const rows = sorted
     .slice(0, LISTED)
     .map(({ path, size, doubt }) => [
       fileSize(size),
@@ -110,7 +113,7 @@ async function askUntracked(context: Context, files: readonly UntrackedFile[]): 
       doubt === undefined ? '' : `! ${doubt}`,
     ]);
   const more = files.length > LISTED ? `  … and ${files.length - LISTED} more\n` : '';
-  context.err(`untracked files of the sandbox:\n${table(lines, '  ')}${more}`);
+  context.err(`untracked files of the sandbox:\n${table(rows, '  ')}${more}`);
   const isDoubtful = sorted[0]?.doubt !== undefined;
   const usual = isDoubtful ? 'q' : 'y';
   const choices = ['y', 'n', 'q']
@@ -124,8 +127,8 @@ async function askUntracked(context: Context, files: readonly UntrackedFile[]): 
   });
 }
 
-/** Files that the question lists. */
-const LISTED = 20;
+/** Files that a question or a text lists; JSON has all. */
+export const LISTED = 20;
 
 /** Names of options that cannot go together. */
 const CONTRADICTIONS: readonly (readonly [string, string])[] = [
@@ -140,21 +143,86 @@ const CONTRADICTIONS: readonly (readonly [string, string])[] = [
 ];
 
 function refuseContradictions(args: Readonly<Record<string, unknown>>): void {
-  const isGiven = (name: string) => args[name] !== undefined && args[name] !== false;
+  const isGiven = (name: string) => !([undefined, false] as unknown[]).includes(args[camelCase(name)]);
   const pair = CONTRADICTIONS.find((names) => names.every(isGiven));
   if (pair !== undefined)
     throw usageError(`--${pair[0]} and --${pair[1]} cannot go together`, 'give one of them');
 }
 
-function messageText(
-  paragraphs: readonly string[] | undefined,
-  file: string | undefined,
-  cwd: string,
-): string | undefined {
+function messageText(paragraphs: readonly string[] | undefined, file: string | undefined, cwd: string) {
   if (file === undefined) return paragraphs?.join('\n\n');
   try {
     return readFileSync(file === '-' ? 0 : resolve(cwd, file), 'utf8');
   } catch (error) {
     throw usageError(`cannot read the message in "${file}": ${systemReason(error)}`);
   }
+}
+
+function acceptJson(result: AcceptResult, dryRun: boolean) {
+  const { record, onto, from, commit, worktree, changes, leftOut, kept, warnings } = result;
+  return {
+    session_id: record.session_id,
+    state: record.state,
+    onto: shortBranch(onto),
+    onto_before: from,
+    commit: commit ?? null,
+    message: result.message ?? null,
+    files: changes.map(fileJson),
+    untracked: (result.untracked ?? []).map(displayPath),
+    left_out: leftOut,
+    worktree: worktree ?? null,
+    kept,
+    warnings,
+    dry_run: dryRun,
+  };
+}
+
+export function fileJson({ path, before, after, insertions, removals }: DiffEntry) {
+  return {
+    path: displayPath(path),
+    status: changeStatus({ before, after }),
+    insertions: insertions ?? null,
+    deletions: removals ?? null,
+  };
+}
+
+function describeAccept(result: AcceptResult): string {
+  const { record, onto, commit, worktree, changes, leftOut, kept } = result;
+  const { session_id: id } = record;
+  const untracked = new Set(result.untracked);
+  const branch = shortBranch(onto);
+  const done = commit !== undefined;
+  const all = [
+    `${done ? 'accepted' : 'would accept'} ${id}: ${summaryOf(changes)}`,
+    ...changes
+      .slice(0, LISTED)
+      .map(
+        (change) =>
+          `  ${LETTERS[changeStatus(change)]} ${showPath(displayPath(change.path))}${untracked.has(change.path) ? '  (untracked)' : ''}`,
+      ),
+    ...(changes.length > LISTED ? [`  … and ${changes.length - LISTED} more`] : []),
+    ...(leftOut.length > 0 ? [`left out ${listPaths(leftOut, LISTED)}`] : []),
+    `branch   ${branch}${commit === undefined ? '' : ` is at ${shortOid(commit)}`}`,
+    ...(worktree === undefined ? [] : [`worktree ${worktree} ${done ? 'follows' : 'would follow'}`]),
+  ];
+  if (!done) return lines([...all, ...indented(result.message)]);
+  const back = `agt session unaccept ${id}`;
+  all.push(
+    kept ? `session  ${id} goes on` : `removed  ${sessionFolder(record)}`,
+    kept ? `undo     ${back}` : `undo     ${back}, or for the session alone: agt undo ${id}`,
+  );
+  return lines(all);
+}
+
+/** As `git log` shows a message. */
+function indented(message: string | undefined): string[] {
+  return message === undefined ? [] : ['', ...message.split('\n').map((line) => `    ${line}`.trimEnd())];
+}
+
+export function summaryOf(changes: readonly DiffEntry[]): string {
+  const sum = (count: (change: DiffEntry) => number | undefined) =>
+    changes.reduce((total, change) => total + (count(change) ?? 0), 0);
+  const added = sum(({ insertions }) => insertions);
+  const removed = sum(({ removals }) => removals);
+  return `${plural(changes.length, 'file')} changed, +${added} -${removed}`;
 }

@@ -15,13 +15,27 @@ import {
   pathInSession,
   relativeToSandbox,
 } from '../../../timetravel/session-paths.ts';
-import { defineCommand, flag, JSON_OPTION, SNAPSHOT_FORMS, withValue } from '../../command-line/command.ts';
-import { pathspecArguments } from '../../command-line/pathspec-arguments.ts';
-import { SESSION_ARGUMENT, SESSION_OPTION } from '../../command-line/session-command.ts';
+import {
+  type Arguments,
+  camelCase,
+  defineCommand,
+  flag,
+  SESSION_ARGUMENT,
+  SNAPSHOT_FORMS,
+  shared,
+  withValue,
+} from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { showPath } from '../../output/format.ts';
-import { changeStatus, fileStatus } from '../../output/vocabulary.ts';
+import { changeStatus, fileStatus, showPath } from '../../output/format.ts';
 import { sessionHere, sessionIfAny } from '../../session-here.ts';
+
+/** Options that git handles. */
+const GIT_OPTIONS = {
+  stat: flag('show the number of changed lines of each file'),
+  'name-status': flag('show only names, and whether a file was added, changed or deleted'),
+  'name-only': flag('show only names'),
+  'exit-code': flag('exit with 1 if there are differences'),
+} as const;
 
 export const sessionDiff = defineCommand({
   usage: 'session diff [id] [a] [b]',
@@ -42,14 +56,11 @@ export const sessionDiff = defineCommand({
     b: withValue('snapshot to compare with <a>'),
   },
   options: {
-    session: SESSION_OPTION,
+    ...shared('session'),
     base: flag('compare the sandbox as it is with the commit where it left the user branch'),
     with: withValue('compare with this other session'),
-    stat: flag('show the number of changed lines of each file'),
-    'name-status': flag('show only names, and whether a file was added, changed or deleted'),
-    'name-only': flag('show only names'),
-    'exit-code': flag('exit with 1 if there are differences'),
-    json: JSON_OPTION,
+    ...GIT_OPTIONS,
+    ...shared('json'),
   },
   examples: [
     ['agt session diff fix-login --base --stat', 'show what the session would bring home'],
@@ -65,7 +76,7 @@ export const sessionDiff = defineCommand({
       ...(await chooseEnds(session, snapshots, args, context.now())),
       pathspecs: (ambiguous: AmbiguousFolders) => {
         const inFolder = (path: string) => pathInSession(session.record, path, context.cwd, ambiguous);
-        return pathspecArguments(args).map((spec) => parsePathspec(spec, inFolder));
+        return args.rest.map((spec) => parsePathspec(spec, inFolder));
       },
     };
     if (!args.json) return printDiff(context, session, request, args);
@@ -75,23 +86,18 @@ export const sessionDiff = defineCommand({
       ...entries.map((entry) => fileJson(entry, ambiguous)),
       ...metadata.map((difference) => metadataJson(difference, ambiguous)),
     ];
-    return { json: list, failed: (args['exit-code'] && list.length > 0) || uncompared.length > 0 };
+    return { json: list, failed: (args.exitCode && list.length > 0) || uncompared.length > 0 };
   },
 });
 
 /** The first word is the id of a session if there is one; otherwise a snapshot of the current directory's session. */
-async function chooseSession(
-  context: Context,
-  words: readonly string[],
-  id: string | undefined,
-): Promise<{ readonly session: Session; readonly snapshots: readonly string[] }> {
+async function chooseSession(context: Context, words: readonly string[], id: string | undefined) {
   const [first, ...rest] = words;
   if (id !== undefined && first !== id) return { session: await sessionHere(context, id), snapshots: words };
   if (first === undefined) return { session: await sessionHere(context), snapshots: [] };
   const user = await context.repositoryIfAny();
   const named = user && idProblem(first) === undefined ? readRecord(user, first as SessionId) : undefined;
-  if (user !== undefined && named !== undefined)
-    return { session: new Session(user, named), snapshots: rest };
+  if (user && named) return { session: new Session(user, named), snapshots: rest };
   const current = await sessionIfAny(context);
   if (current === undefined || current.record.session_id === first)
     return { session: await sessionHere(context, first), snapshots: rest };
@@ -130,25 +136,22 @@ async function chooseEnds(
   };
 }
 
-/** Options that git handles. */
-const GIT_OPTIONS = ['stat', 'name-status', 'name-only', 'exit-code'] as const;
-
 /** git prints the differences of files, agt those of permissions and empty directories. Returns the exit code. */
 async function printDiff(
   context: Context,
   session: Session,
   request: DiffRequest,
-  args: Readonly<Record<(typeof GIT_OPTIONS)[number], boolean>>,
+  args: Arguments<typeof GIT_OPTIONS>,
 ): Promise<number> {
-  const options = GIT_OPTIONS.filter((name) => args[name]).map((name) => `--${name}`);
+  const given = Object.entries(GIT_OPTIONS).filter(([name]) => args[camelCase(name) as keyof typeof args]);
+  const options = given.map(([name]) => `--${name}`);
   const { exitCode, metadata, ambiguous, uncompared } = await showDiff(session, request, options);
   for (const difference of metadata) {
-    if (args['name-status'] || args['name-only'])
-      context.out(nameLine(difference, ambiguous, args['name-status']));
+    if (args.nameStatus || args.nameOnly) context.out(nameLine(difference, ambiguous, args.nameStatus));
     else context.err(`note: ${describeDifference(difference, ambiguous)}\n`);
   }
   warnNotCompared(context, uncompared, ambiguous);
-  const differs = args['exit-code'] && metadata.length > 0;
+  const differs = args.exitCode && metadata.length > 0;
   return exitCode === EXIT.done && (differs || uncompared.length > 0) ? EXIT.failed : exitCode;
 }
 
@@ -184,10 +187,7 @@ function nameLine({ path, status }: MetadataDiff, ambiguous: AmbiguousFolders, w
   return `${withStatus ? `${status}\t` : ''}${shownIn(path, ambiguous)}\n`;
 }
 
-function describeDifference(
-  { path, status, before, after }: MetadataDiff,
-  ambiguous: AmbiguousFolders,
-): string {
+function describeDifference({ path, status, before, after }: MetadataDiff, ambiguous: AmbiguousFolders) {
   const shown = shownIn(path, ambiguous);
   if (status === 'M') return `permissions of ${shown}: ${before} before, ${after} after`;
   return status === 'A' ? `empty directory added: ${shown}` : `empty directory deleted: ${shown}`;

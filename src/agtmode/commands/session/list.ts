@@ -4,7 +4,7 @@ import { commandToList } from '../../../session/advised-commands.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../../survey/status.ts';
-import { defineCommand, flag, JSON_OPTION, withValue } from '../../command-line/command.ts';
+import { defineCommand, flag, shared, withValue } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { sessionJson, shownState } from '../../output/session.ts';
 import { outOfSightNote, sessionTable } from '../../output/session-table.ts';
@@ -39,7 +39,7 @@ export const sessionList = defineCommand({
     sort: withValue(`sort by ${SORT_KEYS}; with - before it, in reverse`),
     failed: flag('only sessions that have failed'),
     state: withValue(`only sessions in these states: ${STATES.join(', ')}`),
-    json: JSON_OPTION,
+    ...shared('json'),
   },
   examples: [
     ['agt list', 'see which session needs you'],

@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process';
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
+import { gitAnswer } from '../../../git/run/git.ts';
+import { isTerminal } from '../../../process/streams.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import { requireHistory, type Snapshot } from '../../../snapshot/history.ts';
@@ -13,12 +16,9 @@ import {
   relativeToSandbox,
 } from '../../../timetravel/session-paths.ts';
 import { readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
-import { flag, JSON_OPTION, withValue } from '../../command-line/command.ts';
-import { pathspecArguments } from '../../command-line/pathspec-arguments.ts';
-import { defineSessionCommand } from '../../command-line/session-command.ts';
-import { fileSize, localTime, showPath, table } from '../../output/format.ts';
-import { showInPager } from '../../output/pager.ts';
-import { fileStatus, LETTERS } from '../../output/vocabulary.ts';
+import { defineSessionCommand, flag, shared, withValue } from '../../command-line/command.ts';
+import type { Context } from '../../context.ts';
+import { fileSize, fileStatus, LETTERS, localTime, showPath, table } from '../../output/format.ts';
 
 export const sessionLog = defineSessionCommand({
   name: 'session log',
@@ -35,7 +35,7 @@ export const sessionLog = defineSessionCommand({
     number: { type: 'string', alias: 'n', describe: 'list at most this many snapshots' },
     since: withValue('list only snapshots since this time, such as "2 hours ago"'),
     stat: flag('list the files, with lines added and removed'),
-    json: JSON_OPTION,
+    ...shared('json'),
   },
   examples: [
     ['agt session log fix-login -n 10', 'list the last ten snapshots'],
@@ -50,7 +50,7 @@ export const sessionLog = defineSessionCommand({
     const ambiguous: AmbiguousFolders =
       last === undefined ? new Set() : await readAmbiguousFolders(repository.git, [last.commit]);
     const inFolder = (path: string) => pathInSession(record, path, context.cwd, ambiguous);
-    const pathspecs = pathspecArguments(args).map((spec) => parsePathspec(spec, inFolder));
+    const pathspecs = args.rest.map((spec) => parsePathspec(spec, inFolder));
     const chosen = history.filter(({ time }) => since === undefined || time >= since);
     const timeline = await readChanges(repository, chosen, { limit, pathspecs, countLines: args.stat });
     const numbers = new Map(history.map(({ commit }, n) => [commit, n]));
@@ -161,4 +161,29 @@ async function parseSince(repository: Repository, text: string, now: Date): Prom
   const time = await parseTime(repository.git, text, now);
   if (time !== undefined) return time;
   throw usageError(`invalid time "${text}"`, 'for example: "2 hours ago", "2026-11-20 14:00"');
+}
+
+/** Shows text as git shows its own output: through the user's pager if standard output is a terminal. */
+async function showInPager(context: Context, text: string): Promise<void> {
+  const pager =
+    text !== '' && isTerminal(1) ? await gitAnswer(await context.git(), ['var', 'GIT_PAGER']) : '';
+  if (!pager || pager === 'cat') return context.out(text);
+  await new Promise<void>((resolve) => {
+    // Ctrl-C is for the pager; agt waits for its end.
+    const ignore = () => undefined;
+    process.on('SIGINT', ignore);
+    const env = { LESS: 'FRX', LV: '-c', ...context.env }; // the defaults that git sets
+    const child = spawn('/bin/sh', ['-c', pager], { env, stdio: ['pipe', 'inherit', 'inherit'] });
+    const end = () => {
+      process.off('SIGINT', ignore);
+      resolve();
+    };
+    child.on('error', () => {
+      context.out(text);
+      end();
+    });
+    child.on('close', end);
+    child.stdin.on('error', () => undefined); // the user has left the pager
+    child.stdin.end(text);
+  });
 }

@@ -1,21 +1,70 @@
+/** agt session cat, mount and umount: a file of a snapshot, and snapshots as folders. */
+import { resolve } from 'node:path';
+import { listMounts } from '../../../disk/mounts.ts';
+import { realEntry } from '../../../disk/real-path.ts';
 import { AgtError, isAgtError, usageError } from '../../../errors.ts';
-import { mountState } from '../../../lifecycle/mounted/mount-record.ts';
+import { shortOid } from '../../../git/files/ref-files.ts';
+import { runGitOnTerminal } from '../../../git/run/git.ts';
+import { endMount, unmount } from '../../../lifecycle/mounted/end-mount.ts';
+import {
+  listMountRecords,
+  type MountPlace,
+  type MountRecord,
+  mountState,
+} from '../../../lifecycle/mounted/mount-record.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
+import { MOUNT_TYPE } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
+import { findFile } from '../../../timetravel/cat.ts';
 import { mountSnapshot } from '../../../timetravel/mount/mount.ts';
+import { pathInSession, pathToWrite } from '../../../timetravel/session-paths.ts';
 import {
   defineCommand,
   flag,
-  JSON_OPTION,
+  givenSession,
   type Report,
+  reportEach,
+  required,
+  SESSION_ARGUMENT,
   SNAPSHOT_FORMS,
+  shared,
   withValue,
 } from '../../command-line/command.ts';
-import { givenSession, SESSION_OPTION } from '../../command-line/session-command.ts';
 import type { Context } from '../../context.ts';
-import { describeMounts, mountJson, mountsOf } from '../../output/mounts.ts';
+import { age, table, verb } from '../../output/format.ts';
 import { repositoriesHere, sessionHere } from '../../session-here.ts';
+
+export const sessionCat = defineCommand({
+  usage: 'session cat <id> [file]',
+  group: 'snapshots',
+  summary: 'print a file of a snapshot',
+  description:
+    'Print the content of a file, or the target of a symbolic link. Write <file> as <snapshot>:<path>. The snapshot is ' +
+    `${SNAPSHOT_FORMS}. The path is relative to the sandbox; xdg/log (or ../xdg/log) is in another folder of the ` +
+    'session. Inside a session folder, leave out <id>.',
+  positionals: {
+    id: required('session id (not needed inside a session folder)'),
+    file: withValue('<snapshot>:<path>'),
+  },
+  options: shared('session'),
+  examples: [
+    ['agt session cat fix-login @{2}:src/login.c', 'print a file as it was two autocommits ago'],
+    ['agt session cat "10 minutes ago:src/login.c" > login.c.old', 'save the version of ten minutes ago'],
+  ],
+  run: async (args, context) => {
+    const [id, spec] = args.file === undefined ? [undefined, args.id] : [args.id, args.file];
+    const given = givenSession({ id, session: args.session });
+    if (!spec.includes(':'))
+      throw usageError(`no snapshot given in "${spec}"`, 'usage: agt session cat [<id>] <snapshot>:<path>');
+    const session = await sessionHere(context, given);
+    const oid = await findFile(session, spec, context.now(), {
+      inSession: (path, namesakes) => pathInSession(session.record, path, context.cwd, namesakes),
+      toWrite: (path, namesakes) => pathToWrite(session.record, path, context.cwd, namesakes),
+    });
+    return runGitOnTerminal(session.git, ['cat-file', 'blob', oid]);
+  },
+});
 
 export const sessionMount = defineCommand({
   usage: 'session mount [id] [dir]',
@@ -28,14 +77,14 @@ export const sessionMount = defineCommand({
     'or beside the snapshots of a folder, and prints it. The session and the current files stay as they are, and the snapshot stays as long as it is ' +
     'mounted, even if the session is removed. Without --to, list what is mounted.',
   positionals: {
-    id: withValue('session id (default: the session of the current directory)'),
+    id: SESSION_ARGUMENT,
     dir: withValue('an empty directory, or one to make; with a "/" in it, it needs no id'),
   },
   options: {
-    session: SESSION_OPTION,
+    ...shared('session'),
     to: withValue(`mount this snapshot: ${SNAPSHOT_FORMS}`),
     copy: flag('write a copy, also as root'),
-    json: JSON_OPTION,
+    ...shared('json'),
   },
   examples: [
     ['cd "$(agt session mount fix-login --to "10 minutes ago")"', 'look around in a snapshot'],
@@ -89,5 +138,107 @@ async function listAll(context: Context, { id, dir }: Words): Promise<Report> {
   const places = await repositoriesHere(context);
   if (places.length === 0) await context.repository(); // says that there is none
   const mounts = mountsOf(places).filter(({ place, record }) => mountState(place.agtDir, record) !== 'gone');
-  return { json: mounts.map(mountJson), text: describeMounts(mounts, context.now()) };
+  const rows = mounts.map((mount) => [
+    `${mount.record.session}@${shortOid(mount.record.commit)}`,
+    mount.record.directory,
+    describeState(mount),
+    age(new Date(mount.record.mounted_at), context.now()),
+  ]);
+  return { json: mounts.map(mountJson), text: table(rows) };
+}
+
+interface KnownMount {
+  readonly place: MountPlace;
+  readonly record: MountRecord;
+}
+
+function mountsOf(places: readonly MountPlace[]): KnownMount[] {
+  return places.flatMap((place) => listMountRecords(place.agtDir).map((record) => ({ place, record })));
+}
+
+function mountJson({ place, record }: KnownMount) {
+  const { session, commit, directory, way, mounted_at } = record;
+  return { session_id: session, commit, directory, way, state: mountState(place.agtDir, record), mounted_at };
+}
+
+const WAYS = { files: 'served from git', copy: 'a copy' } as const;
+
+function describeState({ place, record }: KnownMount): string {
+  switch (mountState(place.agtDir, record)) {
+    case 'dead':
+      return 'dead; see: agt doctor';
+    case 'making':
+      // Its repository has moved, or it is mounted in another container.
+      return record.served === true ? 'not mounted here; see: agt doctor' : 'another agt is making it';
+    default:
+      return WAYS[record.way];
+  }
+}
+
+export const sessionUmount = defineCommand({
+  usage: 'session umount [id-or-dir]',
+  group: 'snapshots',
+  summary: 'unmount snapshots',
+  description:
+    'End what agt session mount has begun: unmount the folder, or delete the copy, and the directory if agt made it. An ' +
+    'id ends all mounts of that session, a directory the one that is there. Files that were put into a copy are named, ' +
+    'and stay.',
+  positionals: { 'id-or-dir': withValue('session id or mounted directory') },
+  options: {
+    all: flag('unmount all snapshots of this repository'),
+    lazy: { ...flag('detach the folder now, although programs use it'), alias: 'l' },
+    force: flag('delete also files of a copy that have changed'),
+    ...shared('dry-run', 'quiet', 'json'),
+  },
+  examples: [
+    ['agt session umount fix-login', 'unmount all snapshots of a session'],
+    ['agt session umount /mnt/before', 'unmount one'],
+    ['agt session umount --all', 'unmount all of this repository'],
+  ],
+  run: async (args, context) => {
+    const given = args.idOrDir;
+    if ((given === undefined) === !args.all)
+      throw usageError('give a session id or a directory, or --all', 'see: agt session mount');
+    const places = await repositoriesHere(context);
+    const mounts = mountsOf(places);
+    const chosen = given === undefined ? mounts : choose(context, mounts, given);
+    if (places.length === 0 || (chosen.length === 0 && given !== undefined))
+      return unmountStranger(context, given, args);
+    if (chosen.length === 0) return { json: [], text: 'nothing is mounted\n' };
+    const done = verb(args.dryRun, 'unmounted', 'unmount');
+    return reportEach(
+      chosen,
+      ({ record }) => ({ directory: record.directory }),
+      async (mount) => {
+        const json = mountJson(mount);
+        if (!args.dryRun) await endMount(mount.place, mount.record, args);
+        return { json, text: `${done} ${mount.record.directory}\n` };
+      },
+    );
+  },
+});
+
+function choose({ cwd }: Context, mounts: readonly KnownMount[], given: string): readonly KnownMount[] {
+  const ofSession = mounts.filter(({ record }) => record.session === given);
+  const path = realEntry(resolve(cwd, given));
+  return ofSession.length > 0 ? ofSession : mounts.filter(({ record }) => record.directory === path);
+}
+
+/** It belongs to another repository, or to one that somebody has deleted. */
+async function unmountStranger(
+  context: Context,
+  given: string | undefined,
+  args: { readonly lazy: boolean; readonly dryRun: boolean },
+): Promise<Report> {
+  const path = given === undefined ? undefined : realEntry(resolve(context.cwd, given));
+  const found = listMounts().find(({ type, point }) => type === MOUNT_TYPE && point === path);
+  if (found === undefined) {
+    if (given === undefined) await context.repository(); // says that there is none
+    throw new AgtError(`no snapshot is mounted at "${given}", nor one of a session of that name`, {
+      hints: ['see: agt session mount'],
+    });
+  }
+  if (!args.dryRun) await unmount(found.point, args.lazy);
+  const done = verb(args.dryRun, 'unmounted', 'unmount');
+  return { json: [{ directory: found.point }], text: `${done} ${found.point}\n` };
 }

@@ -1,15 +1,26 @@
-import { EXIT } from '../../../errors.ts';
+/** agt session new, fork and adopt: the ways to get a session. */
+import { sep } from 'node:path';
+import { AgtError, EXIT, usageError } from '../../../errors.ts';
+import { adoptSession } from '../../../lifecycle/adopt.ts';
+import { checkId, type SessionId } from '../../../session/id.ts';
+import { isAttached } from '../../../session/record.ts';
+import type { Session } from '../../../session/session.ts';
+import { listUpstreamRecords } from '../../../session/upstream-record.ts';
+import { forkSession } from '../../../timetravel/fork/fork.ts';
+import { forkFolder } from '../../../timetravel/fork/fork-folder.ts';
 import {
   defineCommand,
-  FS_SNAPSHOTS_OPTION,
   flag,
-  JSON_OPTION,
-  QUIET_OPTION,
+  givenSession,
+  SESSION_ARGUMENT,
+  SNAPSHOT_FORMS,
+  shared,
   withValue,
 } from '../../command-line/command.ts';
-import { givenSession } from '../../command-line/session-command.ts';
-import { createWanted } from '../../creating.ts';
-import { printNewSession } from '../../output/session.ts';
+import type { Context } from '../../context.ts';
+import { createWanted, overlayPath, printNewSession } from '../../creating.ts';
+import { describeNotCaptured, recordJson } from '../../output/session.ts';
+import { sessionHere } from '../../session-here.ts';
 import { runSetup } from '../../setup.ts';
 import { sweepFirst } from '../../sweeping.ts';
 
@@ -31,21 +42,21 @@ export const sessionNew = defineCommand({
     profile: withValue('store this name with the session, for tools that start agents'),
     'with-changes': flag('take along the uncommitted work of your worktree, which stays as it is'),
     setup: { type: 'boolean', default: true, describe: 'run agt.setup in the sandbox (--no-setup: do not)' },
-    quiet: QUIET_OPTION,
+    ...shared('quiet'),
     'working-copy': {
       choices: ['auto', 'worktree', 'in-place', 'cow-overlay'],
       describe:
         'in-place: work in your own checkout; cow-overlay: commands of agt session run see the sandbox at the path of ' +
         'your checkout (default: fs.workingCopy)',
     },
-    'fs-snapshots': FS_SNAPSHOTS_OPTION,
+    ...shared('fs-snapshots'),
     replace: {
       type: 'boolean',
       default: true,
       describe: 'in place: revert an earlier session in the same checkout; --no-replace: refuse',
     },
     'if-repo': flag('outside a repository, say that sessions are off, and exit with 0'),
-    json: JSON_OPTION,
+    ...shared('json'),
   },
   examples: [
     ['agt session new fix-login', 'start from the current branch'],
@@ -56,23 +67,135 @@ export const sessionNew = defineCommand({
   run: async (args, context) => {
     const checked = context.git(); // fails if git is too old
     checked.catch(() => {}); // agt waits for it before the first change
-    if (args['if-repo'] && (await context.repositoryIfAny()) === undefined)
+    if (args.ifRepo && (await context.repositoryIfAny()) === undefined)
       return { json: null, text: 'sessions are off here: this is no git repository\n' };
     const repository = await context.repository();
     await sweepFirst(context, repository);
     const { record, files } = await createWanted(context, repository, {
+      ...args,
       checked,
       id: givenSession({ id: args.name, session: args.id }),
-      from: args.from,
-      profile: args.profile,
       showProgress: context.interactive && !args.json && !args.quiet,
       looksForWork: args.json || !args.quiet,
-      withChanges: args['with-changes'],
-      replace: args.replace,
-      workingCopy: args['working-copy'],
-      snapshots: args['fs-snapshots'],
+      snapshots: args.fsSnapshots,
     });
     await printNewSession(context, record, args.json, files);
     return args.setup && record.checkout === undefined ? runSetup(context, record) : EXIT.done;
   },
 });
+
+export const sessionFork = defineCommand({
+  usage: 'session fork [source]',
+  group: 'sessions',
+  summary: 'create a session from a snapshot of another session',
+  description:
+    'Create a session that continues from a snapshot of another session: same commits, index, uncommitted and ignored ' +
+    'files, xdg/ and config/. Without --at, autocommit the other session first and fork that snapshot. The other ' +
+    'session stays as it is; it may have been removed. In a folder with snapshots of its own (agt snapshot), fork those.',
+  positionals: { source: withValue('session to fork (default: the session of the current directory)') },
+  options: {
+    session: withValue('session to fork, in place of the argument'),
+    id: withValue('id of the new session (default: sess-<date>-<time>-<random>)'),
+    at: withValue(`fork this snapshot: ${SNAPSHOT_FORMS}`),
+    count: withValue('create this many sessions, named <id>-1, <id>-2, …'),
+    ...shared('fs-snapshots'),
+    'working-copy': {
+      choices: ['worktree', 'cow-overlay'],
+      describe: 'cow-overlay: commands of agt session run see the sandbox at the path of your checkout',
+    },
+    ...shared('quiet', 'json'),
+  },
+  examples: [
+    ['agt session fork fix-login --id fix-login-2', 'try another way from here'],
+    ['agt session fork fix-login --at "tests pass"', 'continue from where the tests still passed'],
+    ['agt session fork fix-login --id try --count 3', 'create try-1, try-2 and try-3'],
+  ],
+  run: async (args, context) => {
+    const given = givenSession({ id: args.source, session: args.session });
+    const source = await sessionHere(context, given);
+    const request = {
+      id: args.id,
+      snapshot: args.at,
+      now: context.now(),
+      snapshots: args.fsSnapshots ?? (await context.setting('fs.snapshots')),
+    };
+    const { records, warnings } = isAttached(source.record)
+      ? await forkHere(context, source, request, args.count)
+      : await forkSession(source, {
+          ...request,
+          count: args.count === undefined ? undefined : parseCount(args.count),
+          standsAt: await standsAt(context, source, args.workingCopy),
+        });
+    for (const warning of warnings) context.err(`warning: ${warning}\n`);
+    if (args.json && args.count !== undefined) return { json: records.map(recordJson) };
+    for (const record of records) await printNewSession(context, record, args.json);
+    return EXIT.done;
+  },
+});
+
+/** A fork stands where its source does, unless the user asks for something else. */
+async function standsAt(
+  context: Context,
+  { repository, record: { stands_at } }: Session,
+  asked: string | undefined,
+): Promise<string | undefined> {
+  return asked === undefined && stands_at !== undefined ? stands_at : overlayPath(context, repository, asked);
+}
+
+/** A folder with snapshots of its own: the fork is a session of the repository that the folder belongs to. */
+async function forkHere(
+  context: Context,
+  source: Session,
+  request: Parameters<typeof forkFolder>[2],
+  count: string | undefined,
+) {
+  if (count !== undefined) throw usageError('--count is for forks of sessions', 'leave it out');
+  const user = await context.repositoryIfAny();
+  if (user === undefined) {
+    throw new AgtError(`${source.record.checkout} is in no git repository, and a sandbox needs one`, {
+      hints: ['to go back in the folder itself: agt snapshot restore', 'or make a repository: git init'],
+    });
+  }
+  const { record, warnings } = await forkFolder(user, source, request);
+  return { records: [record], warnings };
+}
+
+/** Nobody races that many agents: a larger number is a mistake. */
+const MOST_FORKS = 100;
+
+function parseCount(text: string): number {
+  const count = /^[1-9]\d*$/.test(text) ? Number(text) : Number.NaN;
+  if (count <= MOST_FORKS) return count;
+  throw usageError(`invalid number of forks "${text}"`, `give a number from 1 to ${MOST_FORKS}`);
+}
+
+export const sessionAdopt = defineCommand({
+  usage: 'session adopt [id]',
+  group: 'sessions',
+  summary: 'take over a session that the agt of simbo1905 made',
+  description:
+    'Give a session of the agt of simbo1905 (0.2) a work branch and a shadow branch, and capture its files. The commits ' +
+    'of the agent become the work branch, without the snapshots between them. The files stay as they are, and the old ' +
+    'branch stays reachable from the first snapshot.',
+  positionals: { id: SESSION_ARGUMENT },
+  options: shared('session', 'json'),
+  examples: [['agt session adopt session-1736000000000', 'take over one session']],
+  run: async (args, context) => {
+    const repository = await context.repository();
+    const given = givenSession(args);
+    const id = given === undefined ? await upstreamHere(context) : checkId(given);
+    const { record, commit, failed } = await adoptSession(repository, id, context.now());
+    if (!args.json) await printNewSession(context, record, false);
+    context.err(describeNotCaptured(record, failed));
+    return { json: { ...recordJson(record), commit: commit ?? null, failed }, failed: failed.length > 0 };
+  },
+});
+
+/** @throws AgtError if the current directory is in no such session. */
+async function upstreamHere(context: Context): Promise<SessionId> {
+  const found = listUpstreamRecords(await context.repository());
+  const here = found.find(({ sandbox }) => `${context.cwd}${sep}`.startsWith(`${sandbox}${sep}`));
+  if (here !== undefined) return here.session_id;
+  if (found.length === 0) throw new AgtError('there is no session to adopt: all have their two branches');
+  throw usageError('no session given', `sessions to adopt: ${found.map((one) => one.session_id).join(', ')}`);
+}

@@ -1,9 +1,42 @@
+/** agt session record and exec: the calls of an agent's tools as snapshots. */
+import { formatError, usageError } from '../../../errors.ts';
+import { endAs } from '../../../running/command.ts';
+import { execTool } from '../../../running/exec.ts';
 import { isReadOnly, recordCall } from '../../../running/record-call.ts';
-import { flag, JSON_OPTION } from '../../command-line/command.ts';
-import { parseDuration } from '../../command-line/duration.ts';
-import { defineSessionCommand } from '../../command-line/session-command.ts';
-import { reportAutocommit } from '../../output/autocommit.ts';
-import { requireTool, TOOL_OPTIONS } from '../../running.ts';
+import {
+  defineCommand,
+  defineSessionCommand,
+  flag,
+  required,
+  SESSION_ARGUMENT,
+  sessionInRepository,
+  shared,
+  withValue,
+} from '../../command-line/command.ts';
+import { describeProblems, reportAutocommit } from '../../output/autocommit.ts';
+import {
+  commandArgument,
+  directoryFor,
+  environmentFor,
+  IF_REPO_OPTION,
+  PROFILE_OPTION,
+  reportNotRecorded,
+  requireRunnable,
+  runUnrecorded,
+} from '../../running.ts';
+
+const TOOL_OPTIONS = {
+  tool: required('name of the tool'),
+  'call-id': withValue('id of the call, as the agent knows it'),
+  summary: withValue('one line about the call'),
+  ...shared('wait'),
+} as const;
+
+const IF_CHANGED = flag('record the call only if files have changed');
+
+function requireTool(tool: string): void {
+  if (tool.trim() === '') throw usageError('--tool is empty', 'give the name of the tool: --tool Edit');
+}
 
 export const sessionRecord = defineSessionCommand({
   name: 'session record',
@@ -18,25 +51,74 @@ export const sessionRecord = defineSessionCommand({
   options: {
     ...TOOL_OPTIONS,
     failed: flag('the tool has failed'),
-    'if-changed': flag('record the call only if files have changed'),
-    json: JSON_OPTION,
+    'if-changed': IF_CHANGED,
+    ...shared('json'),
   },
   examples: [
     ['agt session record --tool Edit --summary "fix the login form"', 'after an edit, in the sandbox'],
     ['agt session record fix-login --tool Bash --failed', 'after a command that failed'],
   ],
-  check: (args) => ({ tool: requireTool(args.tool), waitMs: parseDuration('wait', args.wait) }),
-  run: async (args, context, session, { tool, waitMs }) => {
-    if (isReadOnly(tool, session.repository.settings.readOnlyTools))
+  check: ({ tool }) => requireTool(tool),
+  run: async (args, context, session) => {
+    if (isReadOnly(args.tool, session.repository.settings.readOnlyTools))
       return { json: { session_id: session.id, outcome: 'read-only', commit: null } };
     const outcome = args.failed ? 'failed' : 'succeeded';
     const result = await recordCall(session, {
-      tool,
-      call: { outcome, id: args['call-id'], summary: args.summary },
-      onlyIfChanged: args['if-changed'],
-      waitMs,
+      ...args,
+      call: { outcome, id: args.callId, summary: args.summary },
+      onlyIfChanged: args.ifChanged,
       now: context.now(),
     });
     return reportAutocommit(session.record, result);
+  },
+});
+
+export const sessionExec = defineCommand({
+  usage: 'session exec [id]',
+  takesRest: true,
+  group: 'snapshots',
+  summary: 'run a tool in the sandbox and record its call as a snapshot',
+  description:
+    'Run the command after -- as agt session run does, then record the call as agt session record does: as failed unless ' +
+    "the exit code is 0. The exit code is the command's own, also if agt cannot record the call; then agt says why, and " +
+    'the session is failed until the next complete autocommit. SIGINT, SIGTERM and SIGHUP go to the command; agt ' +
+    'records what it has left, then ends by the same signal.',
+  positionals: { id: SESSION_ARGUMENT },
+  options: {
+    ...shared('session'),
+    ...TOOL_OPTIONS,
+    'if-changed': IF_CHANGED,
+    profile: PROFILE_OPTION,
+    'if-repo': IF_REPO_OPTION,
+  },
+  runsLong: true,
+  examples: [
+    [
+      'agt session exec --tool Bash --summary "run the tests" -- npm test',
+      'run a command of the agent and record it',
+    ],
+  ],
+  run: async (args, context) => {
+    const words = commandArgument(args.rest, 'agt session exec --tool Bash -- npm test');
+    requireTool(args.tool);
+    if (args.ifRepo && (await context.repositoryIfAny()) === undefined) return runUnrecorded(context, words);
+    const session = await sessionInRepository(context, args);
+    const { record } = session;
+    await requireRunnable(context, record);
+    const result = await execTool(session, {
+      ...args,
+      isReadOnly: isReadOnly(args.tool, session.repository.settings.readOnlyTools),
+      onlyIfChanged: args.ifChanged,
+      now: context.now,
+      line: {
+        words,
+        cwd: directoryFor(context, record),
+        env: await environmentFor(context, record, args.profile),
+      },
+    });
+    if (result.startError !== undefined) context.err(formatError(result.startError, false));
+    if (result.recorded !== undefined) context.err(describeProblems(record, result.recorded));
+    if (result.recordError !== undefined) reportNotRecorded(context, record, result.recordError);
+    return endAs(result.end);
   },
 });

@@ -16,8 +16,7 @@ import { readRecord, type SessionRecord, sessionFolder } from '../../../session/
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { askYesOrNo } from '../../ask.ts';
-import { DRY_RUN_QUIET_JSON, flag, type Report } from '../../command-line/command.ts';
-import { defineSessionCommand } from '../../command-line/session-command.ts';
+import { defineSessionCommand, flag, shared } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { showPath, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
@@ -34,7 +33,7 @@ export const sessionRemove = defineSessionCommand({
   options: {
     'delete-branch': flag('delete the branches and all snapshots as well'),
     force: { ...flag('also while a command of agt run works there, and even if work is lost'), alias: 'f' },
-    ...DRY_RUN_QUIET_JSON,
+    ...shared('dry-run', 'quiet', 'json'),
   },
   examples: [
     ['agt session remove fix-login', 'delete the folder, keep the snapshots'],
@@ -42,23 +41,23 @@ export const sessionRemove = defineSessionCommand({
   ],
   run: async (args, context, session) => {
     const { repository, record: found } = session;
-    const dryRun = args['dry-run'];
+    const dryRun = args.dryRun;
     if (found.intent?.operation === 'create' && !dryRun) {
-      const report = await removeHalfMade(context, session, args['delete-branch']);
+      const report = await removeHalfMade(context, session, args.deleteBranch);
       if (report !== undefined) return report;
     }
     const record = readRecord(repository, found.session_id) ?? found;
-    if (record.state === 'removed' && !args['delete-branch'] && !existsSync(sessionFolder(record))) {
+    if (record.state === 'removed' && !args.deleteBranch && !existsSync(sessionFolder(record))) {
       const plan = await planRemoval(session.with(record), false);
       const more = `to delete its snapshots as well: agt session remove ${record.session_id} --delete-branch`;
       return { json: planJson(plan, dryRun), text: `${record.session_id}: removed before; ${more}\n` };
     }
-    if (isEnded(record) && !args['delete-branch']) {
+    if (isEnded(record) && !args.deleteBranch) {
       throw new AgtError(`session "${record.session_id}" is already ${record.state}`, {
         hints: [`delete its snapshots as well: agt session remove ${record.session_id} --delete-branch`],
       });
     }
-    const plan = await planRemoval(session.with(record), args['delete-branch']);
+    const plan = await planRemoval(session.with(record), args.deleteBranch);
     const unsaved =
       plan.deleteBranch && record.intent?.operation !== 'create'
         ? await unsavedWork(session.with(record))
@@ -82,11 +81,7 @@ export const sessionRemove = defineSessionCommand({
  * A session that agt did not finish creating. Undefined: somebody worked in it, its branches stay, and they are to go
  * too.
  */
-async function removeHalfMade(
-  context: Context,
-  session: Session,
-  deleteBranch: boolean,
-): Promise<Report | undefined> {
+async function removeHalfMade(context: Context, session: Session, deleteBranch: boolean) {
   const plan = await planRemoval(session, true);
   const kept = await interruptible(context, session, undoCreation);
   if (kept !== undefined && deleteBranch) return undefined;
@@ -142,11 +137,7 @@ function describeDeleted({ ignored, uncaptured } = NOTHING): string {
 const MOST_LISTED = 10;
 
 /** @throws AgtError unless the user agrees to lose work. */
-async function confirm(
-  context: Context,
-  { session_id: id }: SessionRecord,
-  unsaved: readonly string[],
-): Promise<void> {
+async function confirm(context: Context, { session_id: id }: SessionRecord, unsaved: readonly string[]) {
   const reason = `session "${id}" has ${unsaved.join(' and ')}`;
   if (!context.interactive) {
     throw new AgtError(`${reason}; --delete-branch would lose this work`, {

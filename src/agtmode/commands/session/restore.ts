@@ -1,15 +1,36 @@
+/** agt session restore, undo and redo: back to a snapshot, forward again, and how far that has come. */
 import { usageError } from '../../../errors.ts';
+import { shownId } from '../../../folders/store.ts';
+import { shortOid } from '../../../git/files/ref-files.ts';
+import { commandToCompare, commandToRestore } from '../../../session/advised-commands.ts';
 import { snapshotRefs } from '../../../session/record.ts';
+import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { requireKnownPaths } from '../../../timetravel/restore/known-paths.ts';
-import { previewRestore } from '../../../timetravel/restore/preview.ts';
-import { restoreSession } from '../../../timetravel/restore/restore.ts';
+import { type Preview, previewRestore } from '../../../timetravel/restore/preview.ts';
+import { type RestoreResult, restoreSession } from '../../../timetravel/restore/restore.ts';
+import {
+  type Distance,
+  findRedoTarget,
+  findUndoTarget,
+  type Position,
+  readPosition,
+} from '../../../timetravel/restore/undo.ts';
+import type { RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
 import { pathInSession, readAmbiguousFolders } from '../../../timetravel/session-paths.ts';
-import { DRY_RUN_QUIET_JSON, many, required, SNAPSHOT_FORMS } from '../../command-line/command.ts';
-import { defineSessionCommand } from '../../command-line/session-command.ts';
+import {
+  defineSessionCommand,
+  flag,
+  many,
+  type Report,
+  required,
+  SNAPSHOT_FORMS,
+  shared,
+} from '../../command-line/command.ts';
+import type { Context } from '../../context.ts';
+import { age, fileStatus, plural, showPath } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
-import { reportPreview, reportRestore } from '../../output/restore.ts';
 
 export const sessionRestore = defineSessionCommand({
   name: 'session restore',
@@ -25,7 +46,7 @@ export const sessionRestore = defineSessionCommand({
     to: required(`restore this snapshot: ${SNAPSHOT_FORMS}`),
     path: many('restore only this file or directory, relative to the sandbox'),
     only: { type: 'string', choices: [...TOP_FOLDERS], describe: 'restore only this folder of the session' },
-    ...DRY_RUN_QUIET_JSON,
+    ...shared('dry-run', 'quiet', 'json'),
   },
   examples: [
     ['agt session restore --to "10 minutes ago"', 'restore the session of the current directory'],
@@ -47,13 +68,171 @@ export const sessionRestore = defineSessionCommand({
     const paths = (args.path ?? []).map((path) => pathInSession(record, path, context.cwd, namesakes));
     await requireKnownPaths(repository.git, record, snapshot, paths);
     const folders = args.only === undefined ? TOP_FOLDERS : [args.only];
-    const request = {
+    const request: RestoreRequest = {
       scope: paths.length > 0 ? paths : folders,
-      by: 'restore' as const,
+      by: 'restore',
       now,
       choose: async () => snapshot,
     };
-    if (args['dry-run']) return reportPreview(await previewRestore(session, request));
-    return reportRestore(context, await interruptible(context, session, restoreSession, request));
+    return restore(context, session, request, args.dryRun);
   },
 });
+
+const moveOptions = {
+  turn: flag(
+    'a turn of the agent, from one prompt to the next, in place of a step; without any prompt, a step',
+  ),
+  ...shared('dry-run', 'quiet', 'json'),
+} as const;
+
+const elsewhere = { '--path': 'agt session restore --to SNAPSHOT --path PATH' };
+
+export const sessionUndo = defineSessionCommand({
+  name: 'session undo',
+  alsoFolders: true,
+  group: 'snapshots',
+  summary: 'go back to the previous snapshot, or take back a restore',
+  description:
+    'Autocommit, then restore the snapshot before that. Repeat to go further back. agt session redo goes forward again, ' +
+    'as long as nothing else changes the session. As a prompt of an agent, agt undo takes a turn back, as --turn does.',
+  options: moveOptions,
+  elsewhere,
+  examples: [
+    ['agt session undo', 'go back one snapshot in the session of the current directory'],
+    ['agt session undo --turn', 'take back everything since the last prompt that changed something'],
+    ['agt session undo fix-login --dry-run', 'show what would change'],
+  ],
+  run: (args, context, session) => move(context, session, args, 'undo'),
+});
+
+export const sessionRedo = defineSessionCommand({
+  name: 'session redo',
+  alsoFolders: true,
+  group: 'snapshots',
+  summary: 'take back the last agt session undo',
+  options: moveOptions,
+  elsewhere,
+  examples: [['agt session redo', 'go forward again in the session of the current directory']],
+  run: (args, context, session) => move(context, session, args, 'redo'),
+});
+
+function move(
+  context: Context,
+  session: Session,
+  { turn, dryRun }: { readonly turn: boolean; readonly dryRun: boolean },
+  by: 'undo' | 'redo',
+): Promise<Report> {
+  const findTarget = by === 'undo' ? findUndoTarget : findRedoTarget;
+  const distance: Distance = turn ? 'turn' : 'step';
+  const request: RestoreRequest = {
+    scope: TOP_FOLDERS,
+    by,
+    now: context.now(),
+    choose: (uncaptured) => findTarget(session, uncaptured, distance),
+  };
+  return restore(context, session, request, dryRun, distance);
+}
+
+async function restore(
+  context: Context,
+  session: Session,
+  request: RestoreRequest,
+  dryRun: boolean,
+  distance?: Distance,
+): Promise<Report> {
+  const { by } = request;
+  if (dryRun) return reportPreview(await previewRestore(session, request));
+  const restored = await interruptible(context, session, restoreSession, request);
+  const position = by === 'restore' ? undefined : await readPosition(session.with(restored.record), by);
+  return reportRestore(context, restored, by, position, distance);
+}
+
+function reportPreview({ record, snapshot, paths }: Preview): Report {
+  const changes = paths.map(({ kind, path }) => ({ path, status: fileStatus(kind) }));
+  const lines = paths.map(({ kind, path }) => `${kind} ${showPath(path)}\n`);
+  const blocked = paths.filter(({ kind }) => kind === '!').length;
+  const others = plural(paths.length - blocked, 'path');
+  const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
+  lines.push(`${shownId(record)}: would restore ${others} to ${shortOid(snapshot.commit)}${not}\n`);
+  const found = { session_id: record.session_id, snapshot: snapshot.commit, changes, dry_run: true };
+  return { json: found, text: lines.join('') };
+}
+
+/** `position`: where an undo or a redo has come to. */
+function reportRestore(
+  context: Context,
+  restored: RestoreResult,
+  by: RestoreRequest['by'],
+  position: Position | undefined,
+  distance: Distance | undefined,
+): Report {
+  const { record, snapshot, before, commit, changed, mismatches, warnings } = restored;
+  const isPrompt = context.isPrompt === true;
+  const verified = mismatches.length === 0;
+  const undo = before === undefined ? undefined : commandToRestore(record, shortOid(before));
+  // An undo after a restore that changed nothing would go to the step before.
+  const promptBack = undo && changed > 0 ? (by === 'undo' ? 'agt redo' : 'agt undo') : undefined;
+  const back = isPrompt ? promptBack : undo;
+  for (const warning of warnings) context.err(`warning: ${warning}\n`);
+  const lines = [
+    `${shownId(record)}: restored ${plural(changed, 'path')}, ${verified ? 'verified' : 'some differ from the snapshot'}`,
+    ...(position === undefined ? [] : [describePosition(position, by, distance, context.now())]),
+    ...(back === undefined ? [] : [`to undo: ${back}`]),
+  ];
+  return {
+    json: {
+      session_id: record.session_id,
+      snapshot: snapshot.commit,
+      before,
+      commit,
+      changed,
+      verified,
+      mismatches,
+      undo,
+      ...(position && { position: positionJson(position) }),
+    },
+    text: `${lines.join('\n')}\n`,
+    warnings: verified ? '' : describeMismatches(restored, isPrompt, by !== 'restore'),
+    failed: !verified,
+  };
+}
+
+/** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turn that is gone or back. */
+function describePosition(
+  { snapshot, step, of, turn }: Position,
+  by: RestoreRequest['by'],
+  distance: Distance | undefined,
+  now: Date,
+): string {
+  if (distance === 'turn' && turn !== undefined)
+    return by === 'redo' ? `this brings the turn "${turn}" back` : `this takes the turn "${turn}" back`;
+  const name = snapshot.label === undefined ? shortOid(snapshot.commit) : `"${snapshot.label}"`;
+  return `now at ${name}, ${age(snapshot.time, now)}, ${step} of ${of}`;
+}
+
+function positionJson({ snapshot, turn, ...steps }: Position) {
+  const { commit, label = null, time } = snapshot;
+  return { snapshot: commit, label, at: time.toISOString(), ...steps, turn: turn ?? null };
+}
+
+/** Paths that differ after a restore beside a writer: a screenful. */
+const MOST_LISTED = 20;
+
+/** `isMove`: the next undo would go on from here. */
+function describeMismatches(
+  { record, snapshot, mismatches }: RestoreResult,
+  isPrompt: boolean,
+  isMove: boolean,
+): string {
+  const commit = shortOid(snapshot.commit);
+  const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
+  const see = isPrompt ? '' : `; see: ${commandToCompare(record, commit)} --name-status`;
+  const again = isPrompt ? `agt restore ${commit}` : commandToRestore(record, commit);
+  const lines = [
+    `error: ${differing} from snapshot ${commit}:`,
+    ...mismatches.slice(0, MOST_LISTED).map((path) => `  ${showPath(path)}`),
+    ...(mismatches.length > MOST_LISTED ? [`  and ${mismatches.length - MOST_LISTED} more${see}`] : []),
+    ...(isMove ? [`hint: to try again: ${again}`] : []),
+  ];
+  return `${lines.join('\n')}\n`;
+}

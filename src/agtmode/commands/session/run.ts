@@ -7,14 +7,11 @@ import { findSession, namedSession } from '../../../session/find-session.ts';
 import type { SessionRecord } from '../../../session/record.ts';
 import { Session } from '../../../session/session.ts';
 import { type Namespace, prepareNamespace, usersPath } from '../../../workspace/namespace.ts';
-import { defineCommand, flag, many, withDefault, withValue } from '../../command-line/command.ts';
-import { parseDuration } from '../../command-line/duration.ts';
-import { SESSION_OPTION } from '../../command-line/session-command.ts';
+import { defineCommand, flag, many, seconds, shared, withValue } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { createWanted, isInPlace } from '../../creating.ts';
+import { createWanted, describeSetAside, isInPlace } from '../../creating.ts';
 import { injectHooks } from '../../hooks/inject.ts';
 import { paint } from '../../output/format.ts';
-import { describeSetAside } from '../../output/session.ts';
 import {
   commandArgument,
   directoryFor,
@@ -44,7 +41,7 @@ export const sessionRun = defineCommand({
     'conversation of that agent in the session; claude, opencode and pi then call agt in this run, as after agt hooks install.',
   positionals: { ids: many('session ids (default: the session of the current directory)') },
   options: {
-    session: SESSION_OPTION,
+    ...shared('session'),
     new: flag('create the session first, with a generated id if none is given'),
     from: withValue('with --new: start from this session, branch or commit (default: HEAD)'),
     profile: PROFILE_OPTION,
@@ -55,7 +52,7 @@ export const sessionRun = defineCommand({
         'auto: as the session was created)',
     },
     'if-repo': IF_REPO_OPTION,
-    every: withDefault('60', 'autocommit after so many seconds; 0: only at the end'),
+    every: seconds('autocommit after so many seconds; 0: only at the end', '60'),
   },
   runsLong: true,
   examples: [
@@ -64,21 +61,13 @@ export const sessionRun = defineCommand({
     ['agt run a b c -- npm test', 'run a command in three sessions at once'],
   ],
   run: async (args, context) => {
-    const words = commandArgument(args, 'agt session run fix-login -- my-agent');
-    const everyMs = parseDuration('every', args.every);
+    const words = commandArgument(args.rest, 'agt session run fix-login -- my-agent');
     if (args.from !== undefined && !args.new) throw usageError('--from is for a new session', 'add --new');
-    if (args['if-repo'] && (await context.repositoryIfAny()) === undefined)
-      return runUnrecorded(context, words);
+    if (args.ifRepo && (await context.repositoryIfAny()) === undefined) return runUnrecorded(context, words);
     const repository = await context.repository();
     const ids = [...new Set([...(args.ids ?? []), ...(args.session === undefined ? [] : [args.session])])];
     const records = args.new
-      ? await createSessions(context, repository, ids, {
-          from: args.from,
-          profile: args.profile,
-          workingCopy: args['working-copy'],
-          showProgress: false,
-          replace: true,
-        })
+      ? await createSessions(context, repository, ids, { ...args, showProgress: false, replace: true })
       : ids.length === 0
         ? [findSession(repository, undefined, context.cwd)]
         : ids.map((id) => namedSession(repository, id));
@@ -86,7 +75,7 @@ export const sessionRun = defineCommand({
     const width = Math.max(...records.map(({ session_id }) => session_id.length));
     const sessions = await Array.fromAsync(records, async (record) => {
       const label = paint(context.colour)('dim', `${record.session_id.padEnd(width)} |`);
-      const namespace = await namespaceFor(context, repository, record, args['working-copy']);
+      const namespace = await namespaceFor(context, repository, record, args.workingCopy);
       const env = await environmentFor(context, record, args.profile, namespace);
       const profile = args.profile ?? record.profile;
       const command = await injectHooks(context, profile, { words, env }, namespace);
@@ -94,7 +83,7 @@ export const sessionRun = defineCommand({
         ...command,
         ...placeOf(context, record, namespace, command.words),
         prefix: records.length > 1 ? `${label} ` : undefined,
-        everyMs: everyMs === 0 ? undefined : everyMs,
+        everyMs: args.everyMs === 0 ? undefined : args.everyMs,
         now: context.now,
         onKilled: (killed: SessionRecord, reason: string) =>
           reportFailure(context, repository, killed, reason),

@@ -3,8 +3,7 @@ import { gitAnswer } from '../../../git/run/git.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { readSessionStatus, type SessionStatus } from '../../../survey/status.ts';
 import { isThere, listMoments, type Moment } from '../../../workspace/moments.ts';
-import { JSON_OPTION } from '../../command-line/command.ts';
-import { defineSessionCommand } from '../../command-line/session-command.ts';
+import { defineSessionCommand, shared } from '../../command-line/command.ts';
 import { age, plural, table } from '../../output/format.ts';
 import { lastAutocommitAge, sessionJson } from '../../output/session.ts';
 
@@ -12,7 +11,7 @@ export const sessionShow = defineSessionCommand({
   name: 'session show',
   group: 'sessions',
   summary: 'show one session: paths, branches and last autocommit',
-  options: { json: JSON_OPTION },
+  options: shared('json'),
   examples: [['agt session show fix-login', 'show everything about one session']],
   run: async (_, context, session) => {
     const view = await readSessionStatus(session);

@@ -1,7 +1,10 @@
-import { type Abandoned, findAbandoned, type Swept, sweep } from '../../../running/sweep.ts';
-import { DRY_RUN_JSON, defineCommand } from '../../command-line/command.ts';
+/** agt session sweep and fail: what becomes of sessions that nobody works in. */
+import { AgtError, EXIT } from '../../../errors.ts';
+import { isActive } from '../../../filter/session-file.ts';
+import { type Abandoned, findAbandoned, isHalfEnded, type Swept, sweep } from '../../../running/sweep.ts';
+import { defineCommand, defineSessionCommand, required, shared } from '../../command-line/command.ts';
 import { errorJson } from '../../output/format.ts';
-import { sweptLine } from '../../sweeping.ts';
+import { reportFailure, sweptLine } from '../../sweeping.ts';
 
 export const sessionSweep = defineCommand({
   usage: 'session sweep',
@@ -13,20 +16,21 @@ export const sessionSweep = defineCommand({
     'keeps its snapshots until agt gc. agt.autoRevert says which sessions are meant: by default only those in your own ' +
     'checkout, never sandboxes. With agt.keepFailed, failed sessions stay. agt session new and agt autocommit --all do ' +
     'the same first.',
-  options: DRY_RUN_JSON,
+  options: shared('dry-run', 'json'),
   examples: [['agt session sweep -n', 'list the sessions that would be reverted, and why']],
   run: async (args, context) => {
     const repository = await context.repository();
-    if (args['dry-run']) {
+    if (args.dryRun) {
       const found = await findAbandoned(repository, context.now());
-      const lines = found.map(
+      const text = found.map(
         ({ record, reason }) => `${record.session_id}: would be reverted, because ${reason}\n`,
       );
-      return { json: found.map((one) => sweptJson(one, 'would-revert')), text: lines.join('') };
+      return { json: found.map((one) => sweptJson(one, 'would-revert')), text: text.join('') };
     }
     const swept = await sweep(repository, context.now());
-    const failed = swept.filter(({ error }) => error !== undefined);
-    const done = swept.filter(({ error }) => error === undefined);
+    const { done = [], failed = [] } = Object.groupBy(swept, ({ error }) =>
+      error === undefined ? 'done' : 'failed',
+    );
     return {
       json: swept.map((one) => sweptJson(one, one.hasEnded ? 'reverted' : 'failed')),
       text: done.map(sweptLine).join(''),
@@ -39,3 +43,24 @@ export const sessionSweep = defineCommand({
 function sweptJson({ record, reason, error }: Abandoned & Partial<Swept>, outcome: string) {
   return { session_id: record.session_id, outcome, reason, ...errorJson(error) };
 }
+
+export const sessionFail = defineSessionCommand({
+  name: 'session fail',
+  group: 'sessions',
+  summary: 'say that the agent of a session has failed',
+  description:
+    'For a harness whose agent has failed: mark the session as failed, with the reason, and revert it if agt.autoRevert ' +
+    'says so, as agt session sweep does. Otherwise the session stays as it is, and is active again when its agent goes on.',
+  options: { reason: required('why; agt session show prints it') },
+  examples: [['agt session fail fix-login --reason "no memory"', 'the agent ended without a result']],
+  run: async (args, context, { repository, record }) => {
+    if (!isActive(record) && !isHalfEnded(record)) {
+      const killed = 'an agt was killed meanwhile; finish its work: agt doctor --fix';
+      throw new AgtError(`session "${record.session_id}" is already ${record.state}`, {
+        hints: record.intent === undefined ? [] : [killed],
+      });
+    }
+    await reportFailure(context, repository, record, args.reason);
+    return EXIT.done;
+  },
+});

@@ -8,7 +8,7 @@ import { folderStore } from '../../../layout.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { readHistory } from '../../../snapshot/history.ts';
-import { DRY_RUN_JSON, defineCommand, flag, withValue } from '../../command-line/command.ts';
+import { defineCommand, flag, shared, withValue } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { plural, showPath, verb } from '../../output/format.ts';
 import { attachedHere, sessionIfAny } from '../../session-here.ts';
@@ -23,7 +23,7 @@ export const snapshotForget = defineCommand({
   positionals: { folder: withValue('folder (default: the one that you are in)') },
   options: {
     force: flag('delete them; without it, agt only says how many there are'),
-    ...DRY_RUN_JSON,
+    ...shared('dry-run', 'json'),
   },
   examples: [
     ['agt snapshot forget -n', 'show how many snapshots of this folder would go'],
@@ -35,15 +35,15 @@ export const snapshotForget = defineCommand({
     const folder = record.checkout ?? record.sandbox;
     const { length } = await readHistory(repository.git, snapshotRefs(record));
     const snapshots = plural(length, 'snapshot');
-    if (!args.force && !args['dry-run']) {
+    if (!args.force && !args.dryRun) {
       throw new AgtError(`${snapshots} of ${showPath(folder)} would go, and nothing brings them back`, {
         hints: ['to look at them: agt snapshot list', 'to delete them: add --force'],
       });
     }
-    if (!args['dry-run']) await forgetFolder(context.folderAccess(), attached);
+    if (!args.dryRun) await forgetFolder(context.folderAccess(), attached);
     return {
-      json: { folder, store: repository.commonDir, snapshots: length, deleted: !args['dry-run'] },
-      text: `${verb(args['dry-run'], 'deleted', 'delete')} ${snapshots} of ${showPath(folder)}\n`,
+      json: { folder, store: repository.commonDir, snapshots: length, deleted: !args.dryRun },
+      text: `${verb(args.dryRun, 'deleted', 'delete')} ${snapshots} of ${showPath(folder)}\n`,
     };
   },
 });

@@ -11,15 +11,7 @@ import { Session } from '../../../session/session.ts';
 import { autocommit } from '../../../triggers/autocommit.ts';
 import { captureFolder, type FolderCapture } from '../../../triggers/capture-folder.ts';
 import type { AutocommitOptions } from '../../../workspace/capture-session.ts';
-import {
-  DRY_RUN_QUIET_JSON,
-  defineCommand,
-  flag,
-  type Report,
-  WAIT_OPTION,
-  withValue,
-} from '../../command-line/command.ts';
-import { parseDuration } from '../../command-line/duration.ts';
+import { defineCommand, flag, type Report, shared, withValue } from '../../command-line/command.ts';
 import { type Context, openContext } from '../../context.ts';
 import { reportAutocommit } from '../../output/autocommit.ts';
 import { json, showPath } from '../../output/format.ts';
@@ -50,8 +42,7 @@ export const snapshot = defineCommand({
     conversation: withValue('store the id of the conversation of the agent'),
     ignored: flag('take the files that git ignores as well'),
     'if-changed': flag('if nothing but the label is new, add no snapshot'),
-    wait: WAIT_OPTION,
-    ...DRY_RUN_QUIET_JSON,
+    ...shared('wait', 'dry-run', 'quiet', 'json'),
   },
   examples: [
     ['agt snapshot', 'record the worktree or folder that you are in'],
@@ -62,15 +53,10 @@ export const snapshot = defineCommand({
     for (const name of ['label', 'tool', 'agent', 'conversation'] as const)
       if (args[name]?.trim() === '') throw usageError(`--${name} is empty`, 'give a text, or leave it out');
     const options: AutocommitOptions = {
+      ...args,
       now: context.now(),
-      waitMs: parseDuration('wait', args.wait),
-      dryRun: args['dry-run'],
-      onlyIfChanged: args['if-changed'],
+      onlyIfChanged: args.ifChanged,
       withIgnored: args.ignored,
-      label: args.label,
-      tool: args.tool,
-      agent: args.agent,
-      conversation: args.conversation,
     };
     const taken = await take(context, args.folder, options).catch((error: unknown) => {
       if (args.json && error instanceof FolderRefused) context.out(json(refusalJson(error)));
@@ -91,11 +77,7 @@ function refusalJson({ message, hints, isKnown }: FolderRefused) {
 }
 
 /** A path: the folder whose first snapshot agt would take. */
-async function take(
-  context: Context,
-  given: string | undefined,
-  options: AutocommitOptions,
-): Promise<FolderCapture | string> {
+async function take(context: Context, given: string | undefined, options: AutocommitOptions) {
   const place = given === undefined ? context : openContext(requireDirectory(context, given), context.env);
   const user = await place.repositoryIfAny();
   const record = user && sessionContaining(user, place.cwd);

@@ -1,0 +1,145 @@
+/** agt config: list, read and change settings. */
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { findKey, SETTING_KEYS, type SettingName, showValue } from '../../config/keys.ts';
+import { globalConfigPath, toSettings } from '../../config/settings.ts';
+import { AgtError, EXIT, usageError } from '../../errors.ts';
+import { gitText, runGit } from '../../git/run/git.ts';
+import { listRecords } from '../../session/record.ts';
+import { defineCommand, flag, required, shared } from '../command-line/command.ts';
+import { didYouMean } from '../command-line/similar.ts';
+import type { Context } from '../context.ts';
+import { table } from '../output/format.ts';
+
+const KEY_ARGUMENT = required('name of the setting, such as agt.maxFileSize');
+
+export const configList = defineCommand({
+  usage: 'config list',
+  group: 'setup',
+  summary: 'list all settings, their values and origins',
+  options: shared('json'),
+  examples: [['agt config list', 'list the settings for this repository']],
+  run: async (_, context) => {
+    const values = await context.settingValues();
+    const rows = values.map(({ name, value, origin }) => [name, showValue(name, value), origin]);
+    return { json: values, text: table(rows) };
+  },
+});
+
+export const configGet = defineCommand({
+  usage: 'config get <key>',
+  group: 'setup',
+  summary: 'print the value of a setting',
+  positionals: { key: required('name of the setting, such as agt.agentEmail') },
+  options: shared('json'),
+  examples: [['agt config get agt.gitPath', 'print the path of the real git']],
+  run: async (args, context) => {
+    const key = requireKey(args.key);
+    const setting = (await context.settingValues()).find(({ name }) => name === key.name);
+    const value = setting?.value || (key.name === 'agt.gitPath' ? context.gitPath() : '');
+    const origin = setting?.value ? setting.origin : 'found on PATH';
+    const notes = context.interactive ? `(${origin})\n` : '';
+    return { json: { ...setting, value }, text: `${value}\n`, notes };
+  },
+});
+
+export const configSet = defineCommand({
+  usage: 'config set <key> <value>',
+  group: 'setup',
+  summary: 'change a setting of this repository, or of all (--global)',
+  positionals: { key: KEY_ARGUMENT, value: required('new value') },
+  options: { global: flag('write to ~/.agtconfig, for all repositories') },
+  examples: [
+    ['agt config set agt.maxFileSize 2g', 'change the limit for this repository'],
+    ['agt config set --global agt.gitPath /usr/bin/git', 'set the real git for all repositories'],
+  ],
+  run: async ({ key, value, global }, context) => {
+    const { name, check, globalOnly } = requireKey(key);
+    const problem = check(value);
+    if (problem !== undefined) throw usageError(`invalid value "${value}" for ${name}: ${problem}`);
+    if (globalOnly && !global) {
+      throw usageError(
+        `${name} cannot be set for one repository`,
+        `set it for all: agt config set --global ${name} ${value}`,
+      );
+    }
+    const others = (await context.settingValues()).filter((setting) => setting.name !== name);
+    toSettings([...others, { name: name as SettingName, value, origin: 'the command line' }]); // throws if the prefixes overlap
+    const file = await settingsFile(context, name, global);
+    mkdirSync(dirname(file), { recursive: true });
+    // git locks the file and keeps its comments.
+    await gitText(await context.git(), ['config', '--file', file, '--replace-all', name, value]);
+    return EXIT.done;
+  },
+});
+
+/** git-config's exit code for a name that the file does not have: that is no error. */
+const NOT_FOUND = 5;
+
+export const configUnset = defineCommand({
+  usage: 'config unset <key>',
+  group: 'setup',
+  summary: 'remove a setting of this repository, or of all (--global)',
+  positionals: { key: KEY_ARGUMENT },
+  options: { global: flag('remove it from ~/.agtconfig') },
+  examples: [
+    ['agt config unset agt.maxFileSize', 'go back to the limit of ~/.agtconfig, or to the default'],
+    ['agt config unset --global agt.gitPath', 'let agt search PATH for git'],
+  ],
+  run: async (args, context) => {
+    const { name } = requireKey(args.key);
+    const file = await settingsFile(context, name, args.global);
+    const words = ['config', '--file', file, '--unset-all', name];
+    const { exitCode, stderr } = await runGit(await context.git(), words);
+    if (exitCode !== EXIT.done && exitCode !== NOT_FOUND)
+      throw new AgtError(`cannot change ${file}: ${stderr.trim()}`, { hints: ['correct the file by hand'] });
+    return EXIT.done;
+  },
+});
+
+/** @throws AgtError if there is no setting of that name. */
+function requireKey(name: string): NonNullable<ReturnType<typeof findKey>> {
+  const key = findKey(name);
+  if (key !== undefined) return key;
+  const known = SETTING_KEYS.map((setting) => setting.name);
+  throw usageError(
+    `unknown setting "${name}"`,
+    ...didYouMean(name, known),
+    `known settings: ${known.join(', ')}`,
+  );
+}
+
+/** Settings that are part of every ref or commit of a session. */
+const PREFIXES = ['agt.branchPrefix', 'agt.workPrefix'];
+const FIXED_BY_SESSIONS = [...PREFIXES, 'agt.agentEmail'];
+
+/** @throws AgtError if the sessions of the repository do not allow a new value. */
+async function settingsFile(context: Context, name: string, global: boolean): Promise<string> {
+  if (global) return globalFile(context, name);
+  const repository = await context.repository();
+  const { length } = listRecords(repository).records;
+  // A setting that agt cannot use named no ref and no commit.
+  const isUsed = !context.settingProblems().some((problem) => problem.message.includes(name));
+  if (FIXED_BY_SESSIONS.includes(name) && isUsed && length > 0) {
+    throw new AgtError(`${name} cannot be changed while this repository has sessions (${length})`, {
+      hints: ['remove them first: agt session remove <id> --delete-branch'],
+    });
+  }
+  return repository.configFile;
+}
+
+async function globalFile(context: Context, name: string): Promise<string> {
+  const file = globalConfigPath(context.env);
+  if (file === undefined)
+    throw new AgtError('cannot find ~/.agtconfig: HOME is not set', { hints: ['set HOME'] });
+  // A setting of all repositories can be changed in any place, whatever is wrong with it.
+  const repository = PREFIXES.includes(name)
+    ? await context.repositoryIfAny().catch(() => undefined)
+    : undefined;
+  const sessions = repository === undefined ? 0 : listRecords(repository).records.length;
+  if (sessions > 0)
+    context.err(
+      `note: existing sessions keep the names of their branches, which stay hidden (${sessions} here)\n`,
+    );
+  return file;
+}

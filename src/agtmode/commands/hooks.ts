@@ -1,0 +1,246 @@
+/** agt hook and agt hooks: what agents call, and how it comes into their settings. */
+import { AgtError, usageError } from '../../errors.ts';
+import {
+  findHooks,
+  type HooksFile,
+  installHooks,
+  uninstallHooks,
+} from '../../integrations/install/install.ts';
+import { hookCommand } from '../../integrations/install/settings.ts';
+import { grantTrust, revokeTrust } from '../../integrations/install/trust.ts';
+import type { Integration } from '../../integrations/integration.ts';
+import { logKilled } from '../../integrations/running-hooks.ts';
+import { findIntegration, INTEGRATIONS } from '../../integrations/tools.ts';
+import { askYesOrNo } from '../ask.ts';
+import {
+  type Arguments,
+  defineCommand,
+  flag,
+  many,
+  reportEach,
+  shared,
+  withValue,
+} from '../command-line/command.ts';
+import { didYouMean } from '../command-line/similar.ts';
+import type { Context } from '../context.ts';
+import { hooksCommand, requireStateDirectory, writeHooksFront } from '../front/write-front.ts';
+import { answerHook } from '../hooks/answer.ts';
+import { type HookStatus, hooksFile, isInstalled, statusOf } from '../hooks/status.ts';
+import { age, errorJson, showPath, table } from '../output/format.ts';
+
+const NAMES = INTEGRATIONS.map(({ name }) => name);
+
+const tools = many(`agents: ${NAMES.join(', ')}`);
+const project = flag('use the settings of the project here, not your own');
+
+const INSTALL_OPTIONS = {
+  all: flag('every agent that is installed'),
+  project,
+  worktrees: flag('the worktrees that the agent makes become sessions (claude-code)'),
+  trust: {
+    type: 'boolean',
+    describe: 'codex: trust the hooks without asking (--no-trust: leave that to /hooks of Codex)',
+  },
+  ...shared('dry-run', 'json'),
+} as const;
+
+export const hooksInstall = defineCommand({
+  usage: 'hooks install [tools..]',
+  group: 'setup',
+  summary: 'let an agent record every step with agt, wherever you start it',
+  description:
+    'Add hooks that call agt hook to the settings of an agent. From then on agt makes a snapshot before each prompt, ' +
+    'after each tool call that changes something, and at the end of each turn: in a session of agt there, elsewhere as ' +
+    'agt snapshot does. agt edits the text of the settings: comments and order stay, and its hooks come last. It ' +
+    'remembers the file as it was, so agt hooks uninstall brings back the very bytes. With --all, skip agents that are ' +
+    'not installed, and name them. Codex runs only hooks that you trust: agt asks, and stores your answer as Codex does.',
+  positionals: { tools },
+  options: INSTALL_OPTIONS,
+  examples: [
+    ['agt hooks install claude-code', 'record what Claude Code does'],
+    ['agt hooks install --all --dry-run', 'show which settings would change'],
+  ],
+  run: async (args, context) => {
+    const integrations = chosenTools(args.tools, args.all);
+    if (args.worktrees && integrations.every(({ worktrees }) => worktrees === undefined))
+      throw usageError('--worktrees is for claude-code', 'leave it out for other agents');
+    return reportEach(
+      integrations,
+      ({ name: tool }) => ({ tool, file: null, trusted: null }),
+      (integration) => install(context, integration, args),
+    );
+  },
+});
+
+async function install(
+  context: Context,
+  integration: Integration,
+  { trust, dryRun, ...args }: Arguments<typeof INSTALL_OPTIONS>,
+) {
+  const { name: tool, title, program, note } = integration;
+  if (!args.project && !isInstalled(integration, context)) {
+    const json = { tool, outcome: 'agent-not-found', file: null, trusted: null };
+    if (args.all) return { json, text: `${title}: not installed\n` };
+    const missing = new AgtError(
+      `${title} is not installed: there is no "${program}" on PATH, and it has no settings yet`,
+      { hints: [`start it once, or add hooks to a project: agt hooks install ${tool} --project`] },
+    );
+    return { json, errors: [missing] };
+  }
+  const file = await hooksFile(context, integration, args);
+  const hooks = {
+    command: hookCommand(hooksCommand(context, integration), integration),
+    prepare: () => writeHooksFront(context, integration),
+  };
+  const done = await installHooks(requireStateDirectory(context), file, hooks, dryRun);
+  const outcome = dryRun && done !== 'unchanged' ? (`would-be-${done}` as const) : done;
+  const trusted = dryRun ? undefined : await letTrust(context, integration, file, trust);
+  const isNew = outcome === 'installed' && note !== undefined;
+  const untrusted =
+    `hint: ${title} runs them once you trust them: review them in /hooks of ${title}, ` +
+    `or run agt hooks install ${tool} --trust\n`;
+  return {
+    json: { tool, outcome, file: file.path, trusted: trusted ?? null },
+    text: `${title}: ${SENTENCES[outcome]} ${showPath(file.path)}\n`,
+    notes: `${isNew ? `note: ${note}\n` : ''}${trusted === false ? untrusted : ''}`,
+  };
+}
+
+const SENTENCES = {
+  installed: 'hooks installed in',
+  updated: 'hooks updated in',
+  unchanged: 'hooks are installed already in',
+  'would-be-installed': 'would install hooks in',
+  'would-be-updated': 'would update the hooks in',
+} as const;
+
+/** Undefined for an agent that runs every hook. */
+async function letTrust(
+  context: Context,
+  { trust, title }: Integration,
+  file: HooksFile,
+  wanted: boolean | undefined,
+): Promise<boolean | undefined> {
+  if (trust === undefined) return undefined;
+  const { env } = context;
+  if (wanted === false || !file.isUsers) return false;
+  if (await trust.isTrusted(env, file.path)) return true;
+  if (wanted !== true && !(await askYesOrNo(context, `${title} runs only hooks that you trust. Trust them?`)))
+    return false;
+  await grantTrust({ stateDir: requireStateDirectory(context), env, trust }, file);
+  return true;
+}
+
+export const hooksUninstall = defineCommand({
+  usage: 'hooks uninstall [tools..]',
+  group: 'setup',
+  summary: 'remove the hooks that agt hooks install has added',
+  description:
+    'Bring back the settings of an agent as they were, byte for byte, if nobody has changed them since agt hooks ' +
+    'install. Otherwise remove only the hooks of agt. Snapshots stay.',
+  positionals: { tools },
+  options: { all: flag('every agent'), project, ...shared('dry-run', 'json') },
+  examples: [['agt hooks uninstall --all', 'remove the hooks from every agent']],
+  run: async (args, context) => {
+    const fileOf = (integration: Integration) => hooksFile(context, integration, args);
+    return reportEach(
+      chosenTools(args.tools, args.all),
+      async (integration) => ({ tool: integration.name, file: (await fileOf(integration)).path }),
+      async (integration) => {
+        const file = await fileOf(integration);
+        const stateDir = requireStateDirectory(context);
+        if (!args.dryRun) await takeBackTrust(context, integration, file);
+        const done = await uninstallHooks(stateDir, file, args.dryRun);
+        const outcome = args.dryRun ? `would-be-${done}` : done;
+        const removed = args.dryRun ? 'would remove the hooks from' : 'hooks removed from';
+        const what = done === 'not-installed' ? 'no hooks in' : removed;
+        return {
+          json: { tool: integration.name, file: file.path, outcome },
+          text: `${integration.title}: ${what} ${showPath(file.path)}\n`,
+        };
+      },
+    );
+  },
+});
+
+/** An agent that is gone cannot be asked, and hooks that are gone need no trust. */
+async function takeBackTrust(context: Context, { trust, title }: Integration, file: HooksFile) {
+  if (trust === undefined || !file.isUsers || (await findHooks(file)) === undefined) return;
+  try {
+    await revokeTrust({ stateDir: requireStateDirectory(context), env: context.env, trust }, file);
+  } catch (error) {
+    context.err(`warning: ${title} still names the hooks as trusted: ${errorJson(error).error}\n`);
+  }
+}
+
+export const hooksStatus = defineCommand({
+  usage: 'hooks status [tools..]',
+  group: 'setup',
+  summary: 'show which agents have hooks of agt, and when the last event came',
+  description:
+    'Show for each agent whether the hooks are installed, the last event that came, and the last failure. Hooks that ' +
+    'call another agt, or one that is gone, or lack an event, are outdated: agt hooks install mends them.',
+  positionals: { tools },
+  options: { project, ...shared('json') },
+  examples: [['agt hooks status', 'show all agents']],
+  run: async (args, context) => {
+    const integrations = chosenTools(args.tools, !args.tools?.length);
+    logKilled(context.env);
+    const lines = await Array.fromAsync(integrations, (one) => statusOf(context, one, args.project));
+    const now = context.now();
+    const rows = lines.map(({ integration, state, last_event: last }) => [
+      integration.name,
+      state.replaceAll('-', ' '),
+      last === null ? '' : `${age(new Date(last.at), now)} (${last.event})`,
+    ]);
+    return {
+      json: lines.map(({ integration, ...line }) => ({ tool: integration.name, ...line })),
+      text: table([['AGENT', 'HOOKS', 'LAST EVENT'], ...rows]),
+      notes: lines.map((line) => warningsOf(line, now)).join(''),
+    };
+  },
+});
+
+function warningsOf({ integration, problem, mend, last_failure: failure }: HookStatus, now: Date): string {
+  const of = (warning: string) => `warning: ${integration.title}: ${warning}\n`;
+  return [
+    problem === null ? '' : of(problem),
+    mend === null ? '' : `hint: ${mend}\n`,
+    failure === null
+      ? ''
+      : of(`a hook failed ${age(new Date(failure.at), now)}: ${showPath(failure.reason)}`),
+  ].join('');
+}
+
+/** @throws AgtError for an unknown name, or if there is none. */
+function chosenTools(given: readonly string[] = [], all = false): readonly Integration[] {
+  if (all && given.length > 0)
+    throw usageError('--all stands for every agent', 'leave out the names, or --all');
+  if (all) return INTEGRATIONS;
+  if (given.length === 0) throw usageError('no agent given', `give one of ${NAMES.join(', ')}, or --all`);
+  return [...new Set(given)].map((name) => {
+    const known = findIntegration(name) ?? INTEGRATIONS.find(({ program }) => program === name);
+    if (known !== undefined) return known;
+    throw usageError(
+      `agt knows no agent "${name}"`,
+      ...didYouMean(name, NAMES),
+      `agents: ${NAMES.join(', ')}`,
+    );
+  });
+}
+
+export const hook = defineCommand({
+  usage: 'hook <tool>',
+  group: 'setup',
+  summary: 'record an event of an agent; the settings of the agent call this',
+  description:
+    'Read an event of an agent, as JSON, from standard input, and record it in the session that the agent works in: a ' +
+    'snapshot for each prompt, for each tool call that changed something or failed, and at the end of each turn. ' +
+    'agt hooks install writes the line that calls this into the settings of the agent. The prompts agt undo, agt redo, ' +
+    'agt snapshots, agt restore SNAPSHOT, agt status, agt list, agt accept and agt reject are answered without the model. Variables that begin with AGT_ or GIT_ ' +
+    'count for nothing. Whatever fails, the exit code is 0 and the agent goes on; agt status shows the reason. ' +
+    'agt.hooks=false switches it off.',
+  positionals: { tool: withValue('name of the agent, such as claude-code') },
+  examples: [['agt hook claude-code', 'as a command of a hook in the settings of Claude Code']],
+  run: ({ tool = '' }) => answerHook([tool]),
+});

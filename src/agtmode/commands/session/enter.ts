@@ -1,0 +1,89 @@
+/** agt session path, open and env: the ways into a sandbox. */
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { AgtError, EXIT } from '../../../errors.ts';
+import { shellQuote } from '../../../git/run/trace.ts';
+import type { EnvironmentChanges } from '../../../running/environment.ts';
+import { requireSandbox } from '../../../session/sandbox.ts';
+import { defineSessionCommand, shared } from '../../command-line/command.ts';
+import type { Context } from '../../context.ts';
+import { changesFor, PROFILE_OPTION, requireRunnable } from '../../running.ts';
+
+export const sessionPath = defineSessionCommand({
+  name: 'session path',
+  group: 'sessions',
+  summary: 'print the path of the sandbox',
+  examples: [['cd "$(agt session path fix-login)"', 'go to the sandbox']],
+  run: async (_args, _context, { record }) => ({ text: `${record.checkout ?? record.sandbox}\n` }),
+});
+
+export const sessionOpen = defineSessionCommand({
+  name: 'session open',
+  group: 'sessions',
+  summary: 'open the sandbox in your editor',
+  description:
+    'Start your editor with the path of the sandbox: the setting agt.editor, else $VISUAL, else $EDITOR. The setting is ' +
+    'a command line, such as "code --new-window". The exit code is that of the editor.',
+  runsLong: true,
+  examples: [
+    ['agt session open fix-login', 'open the sandbox of a session'],
+    ['agt config set --global agt.editor "code --new-window"', 'choose the editor'],
+  ],
+  run: async (_, context, session) => {
+    requireSandbox(session);
+    const setting = await context.setting('agt.editor');
+    const editor = setting || context.env['VISUAL'] || context.env['EDITOR'];
+    const hints = ['set one: agt config set --global agt.editor "code --new-window", or VISUAL, or EDITOR'];
+    if (!editor) throw new AgtError('no editor is set', { hints });
+    return runEditor(editor, session.record.sandbox, context);
+  },
+});
+
+/** As git starts an editor: by the shell, in the foreground. Ctrl-C is for the editor. */
+function runEditor(editor: string, sandbox: string, { env }: Context): Promise<number> {
+  const ignore = () => undefined;
+  process.on('SIGINT', ignore);
+  return new Promise<number>((resolve, reject) => {
+    const words = ['-c', `${editor} "$@"`, editor, sandbox];
+    const child = spawn('/bin/sh', words, { cwd: sandbox, env, stdio: 'inherit' });
+    child.on('error', (error) => reject(new AgtError(`cannot start the editor: ${error.message}`)));
+    child.on('close', (code, signal) =>
+      resolve(code ?? 128 + (signal ? constants.signals[signal] : EXIT.failed)),
+    );
+  }).finally(() => process.off('SIGINT', ignore));
+}
+
+export const sessionEnv = defineSessionCommand({
+  name: 'session env',
+  group: 'sessions',
+  summary: 'print the environment of agt session run, for eval in a shell',
+  options: {
+    profile: PROFILE_OPTION,
+    shell: {
+      choices: ['sh', 'fish'],
+      default: 'sh',
+      describe: 'whose syntax to print; sh is also for bash and zsh',
+    },
+    ...shared('json'),
+  },
+  examples: [['eval "$(agt session env fix-login)"', 'work in this shell as agt session run would']],
+  run: async (args, context, { record }) => {
+    await requireRunnable(context, record);
+    const changes = await changesFor(context, record, args.profile);
+    return { json: changes, text: args.shell === 'fish' ? fishText(changes) : shText(changes) };
+  },
+});
+
+function shText({ set, unset }: EnvironmentChanges): string {
+  const exports = Object.entries(set).map(([name, value]) => `export ${name}=${shellQuote(value)}\n`);
+  return [...unset.map((name) => `unset ${name}\n`), ...exports].join('');
+}
+
+/** In quotes, fish reads a backslash and a quote after a backslash. */
+function fishText({ set, unset }: EnvironmentChanges): string {
+  const quoted = (value: string) => `'${value.replace(/[\\']/g, '\\$&')}'`;
+  const words = (name: string, value: string) =>
+    name === 'PATH' ? value.split(':').map(quoted).join(' ') : quoted(value);
+  const exports = Object.entries(set).map(([name, value]) => `set -gx ${name} ${words(name, value)}\n`);
+  return [...unset.map((name) => `set -e ${name}\n`), ...exports].join('');
+}

@@ -1,0 +1,205 @@
+/** agt session sync, unaccept, reject and export: the ways between a session and your branches beside accept. */
+import { AgtError } from '../../../errors.ts';
+import { stashRef } from '../../../filter/agent-refs.ts';
+import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
+import { resolveObject } from '../../../git/run/git.ts';
+import { exportSession } from '../../../landing/export.ts';
+import { openPullRequest } from '../../../landing/pull-request.ts';
+import { rejectSession } from '../../../landing/reject.ts';
+import { type SyncResult, syncSession } from '../../../landing/sync.ts';
+import { unacceptSession } from '../../../landing/unaccept.ts';
+import { isEnded } from '../../../session/state.ts';
+import { defineSessionCommand, flag, shared, withValue } from '../../command-line/command.ts';
+import { lines, listPaths, plural, verb } from '../../output/format.ts';
+import { interruptible } from '../../output/interrupted.ts';
+import { recordJson } from '../../output/session.ts';
+import { fileJson, LISTED, summaryOf } from './accept.ts';
+
+export const sessionSync = defineSessionCommand({
+  name: 'session sync',
+  group: 'sessions',
+  summary: 'bring your branch into a sandbox',
+  description:
+    'Autocommit the session, then let git merge the user branch into the branch of the sandbox, or rebase it. Conflicts ' +
+    'stay in the sandbox, for you or the agent to solve; agt session undo goes back to the snapshot before. Exit with 1 ' +
+    'if there are conflicts; --dry-run finds them without touching the sandbox.',
+  options: {
+    rebase: flag('rebase the commits of the sandbox instead of merging'),
+    from: withValue('the branch to bring in (default: the user branch)'),
+    ...shared('wait', 'dry-run', 'json'),
+  },
+  examples: [
+    ['agt sync fix-login', 'merge your branch into the sandbox'],
+    ['agt sync fix-login --rebase', "rebase the agent's commits onto your branch"],
+  ],
+  run: async (args, context, session) => {
+    const request = { ...args, now: context.now() };
+    const result = await interruptible(context, session, syncSession, request);
+    const { branch, commits, head, conflicts, operation } = result;
+    const isBlocked = commits > 0 && conflicts.length > 0;
+    return {
+      json: {
+        session_id: session.record.session_id,
+        branch,
+        commits,
+        head_commit: head,
+        operation,
+        conflicts,
+        dry_run: args.dryRun,
+      },
+      text: isBlocked ? '' : describeSync(result, args.dryRun),
+      notes: isBlocked ? describeConflicts(result, args.dryRun) : '',
+      failed: conflicts.length > 0,
+    };
+  },
+});
+
+function describeSync({ record, branch, commits, head, operation }: SyncResult, dryRun: boolean): string {
+  const { session_id: id } = record;
+  if (commits === 0) return `${id} has all commits of ${branch}\n`;
+  const count = `${plural(commits, 'commit')} of ${branch}`;
+  if (dryRun) return `would ${operation} ${count} into ${id}\n`;
+  return `${operation}d ${count} into ${id}, which is at ${shortOid(head)}\n`;
+}
+
+function describeConflicts({ record, branch, conflicts, operation }: SyncResult, dryRun: boolean): string {
+  const { session_id: id, sandbox } = record;
+  const files = `${plural(conflicts.length, 'file')}: ${listPaths(conflicts, LISTED)}`;
+  if (dryRun) return `error: ${branch} would conflict with ${id} in ${files}\n`;
+  const end = operation === 'merge' ? 'git commit' : 'git rebase --continue';
+  return lines([
+    `error: ${branch} conflicts with ${id} in ${files}`,
+    `hint: solve them in ${sandbox}, then: git add FILE… && ${end}`,
+    `hint: or go back: agt undo ${id}`,
+  ]);
+}
+
+export const sessionUnaccept = defineSessionCommand({
+  name: 'session unaccept',
+  group: 'sessions',
+  summary: 'take back agt session accept',
+  description:
+    'Move the branch back to the commit before the acceptance, let the worktree follow, and bring the session back. If ' +
+    'the branch has newer commits, or a remote has the commit already, change nothing and print the git command that ' +
+    'undoes it by a new commit.',
+  options: shared('dry-run', 'json'),
+  examples: [['agt session unaccept fix-login', 'the branch and the session are as before']],
+  run: async ({ dryRun }, context, session) => {
+    const request = { dryRun, now: context.now() };
+    const result = await interruptible(context, session, unacceptSession, request);
+    const { record, onto, commit, tip, worktree, changes, restored } = result;
+    const { session_id: id } = record;
+    const [took, is, isBack] = dryRun ? ['would take', 'would go', 'would be'] : ['took', 'is', 'is'];
+    return {
+      json: {
+        session_id: id,
+        state: record.state,
+        onto: shortBranch(onto),
+        undone: commit,
+        commit: tip,
+        files: changes.map(fileJson),
+        worktree: worktree ?? null,
+        sandbox_restored: restored,
+        dry_run: dryRun,
+      },
+      text: lines([
+        `${took} back the acceptance of ${id}: ${summaryOf(changes)}`,
+        `branch   ${shortBranch(onto)} ${is} back at ${shortOid(tip)} (was ${shortOid(commit)})`,
+        ...(restored ? [`session  ${id} ${isBack} back in ${record.sandbox}`] : []),
+      ]),
+    };
+  },
+});
+
+export const sessionReject = defineSessionCommand({
+  name: 'session reject',
+  group: 'sessions',
+  summary: 'end a session without taking anything of its work',
+  description:
+    'Autocommit the session, then delete its sandbox and its work branch. No branch of yours changes. The snapshots ' +
+    'stay until agt gc deletes them after agt.retention, and agt undo brings the session back.',
+  options: {
+    reason: withValue('why; agt session show prints it'),
+    running: flag('also while a command of agt run works there'),
+    force: { ...flag('as --running, and also with files that agt could not capture'), alias: 'f' },
+    ...shared('dry-run', 'json'),
+  },
+  examples: [
+    ['agt reject fix-login --reason "breaks the API"', 'the session ends, and its work goes nowhere'],
+  ],
+  run: async (args, context, session) => {
+    const { record } = session;
+    const { session_id: id, work_branch, branch, checkout, user_branch: home = '' } = record;
+    if (record.state === 'rejected') {
+      const text = `${id}: rejected before; bring it back: agt undo ${id}\n`;
+      const stash = stashRef(id);
+      const isSetAside = (await resolveObject(session.git, stash)) !== undefined;
+      const warnings = isSetAside ? `warning: ${stash} still has work of yours; see: agt doctor\n` : '';
+      return { json: recordJson(record), text, warnings };
+    }
+    if (isEnded(record)) {
+      throw new AgtError(`session "${id}" is already ${record.state}`, {
+        hints: [`bring it back: agt undo ${id}`],
+      });
+    }
+    const { reason, running, force, dryRun } = args;
+    const request = { reason, running, force, dryRun, now: context.now() };
+    const { plan, ignored } = await interruptible(context, session, rejectSession, request);
+    const returned = `${verb(dryRun, 'returned', 'return')} ${checkout} to ${shortBranch(home)}`;
+    const removed = plan.folder === undefined ? [] : [`${verb(dryRun, 'removed', 'remove')}  ${plan.folder}`];
+    return {
+      json: {
+        session_id: id,
+        state: dryRun ? plan.record.state : 'rejected',
+        reason: reason ?? null,
+        folder: plan.folder ?? null,
+        ignored,
+        dry_run: dryRun,
+      },
+      text: lines([
+        `${verb(dryRun, 'rejected', 'reject')} ${id}`,
+        ...(checkout === undefined ? removed : [returned]),
+        `${verb(dryRun, 'deleted', 'delete')}  branch ${shortBranch(work_branch)}`,
+        `${verb(dryRun, 'kept', 'keep')}     its snapshots on ${shortBranch(branch)} until agt gc; agt undo ${id} brings it back`,
+        ...(ignored.length > 0
+          ? [`no snapshot has ${listPaths(ignored, LISTED)}, because of .agtignore`]
+          : []),
+      ]),
+    };
+  },
+});
+
+export const sessionExport = defineSessionCommand({
+  name: 'session export',
+  group: 'sessions',
+  summary: 'push the work branch to a remote',
+  description:
+    'Push the work branch, and nothing else, and make it the upstream. Refuse if the sandbox has uncommitted changes, ' +
+    'if its HEAD is not the work branch, if a commit to push contains a snapshot of the session folder, or if the ' +
+    'target is the default branch of the remote.',
+  options: {
+    as: withValue('push to this branch (default: the name of the work branch)'),
+    remote: withValue('push to this remote (default: the remote of the user branch)'),
+    'allow-dirty': flag('push although the sandbox has uncommitted changes'),
+    'force-default': flag('push although the branch is the default branch of the remote'),
+    pr: flag('open a pull request with gh; title and body are the labels, or the messages of the commits'),
+    ...shared('dry-run', 'json'),
+  },
+  examples: [
+    ['agt session export fix-login', 'push to the branch agt/fix-login'],
+    ['agt session export fix-login --pr', 'push, and open a pull request'],
+    ['agt session export --as fix/login --dry-run', 'show what would be pushed as fix/login'],
+  ],
+  run: async (args, context, session) => {
+    const exported = await exportSession(session, { ...args, now: context.now() });
+    const { commits, remote, branch } = exported;
+    const done = verb(args.dryRun, 'exported', 'export');
+    if (!args.json) context.out(`${done} ${plural(commits, 'commit')} to ${remote} as ${branch}\n`);
+    const opens = args.pr && !args.dryRun;
+    const address = opens ? await openPullRequest(session, exported) : undefined;
+    return {
+      json: { ...exported, pull_request: address ?? null, dry_run: args.dryRun },
+      text: address === undefined ? '' : `opened ${address}\n`,
+    };
+  },
+});

@@ -1,0 +1,51 @@
+/** What `agt doctor` and `agt status` share: what they check beside the repository, and how they show findings. */
+import { stateHome } from '../disk/state-home.ts';
+import type { AgtError } from '../errors.ts';
+import { hooksDirectory, stateDirectory } from '../integrations/state-directory.ts';
+import { finishAccept } from '../landing/end-session.ts';
+import { finishSync } from '../landing/sync.ts';
+import { finishUnaccept } from '../landing/unaccept.ts';
+import { foldersDirectory, leasesDirectory } from '../layout.ts';
+import { checkStateDirectories } from '../maintenance/doctor/check-access.ts';
+import type { Finding, Finishers } from '../maintenance/doctor/finding.ts';
+import { finishRestore } from '../timetravel/restore/restore.ts';
+import type { Context } from './context.ts';
+import { paint } from './output/format.ts';
+
+/** Finish operations of the rooms that maintenance/ cannot import. */
+export const finishers: Finishers = {
+  restore: finishRestore,
+  accept: finishAccept,
+  unaccept: finishUnaccept,
+  sync: finishSync,
+};
+
+/** Whether agt may write outside of repositories. `problem`: why agt cannot use the store of a folder. */
+export function checkState({ env, cwd }: Context, problem: AgtError | undefined): Finding[] {
+  const [state, ofAgt] = [stateHome(env), stateDirectory(env)];
+  if (state === undefined || ofAgt === undefined) {
+    const missing = 'neither HOME nor XDG_STATE_HOME is set, so agt keeps no snapshots of folders';
+    return [{ level: 'warning', about: 'HOME', problem: missing, mend: 'set HOME' }];
+  }
+  const found = checkStateDirectories([
+    ofAgt,
+    foldersDirectory(state),
+    hooksDirectory(ofAgt),
+    leasesDirectory(state),
+  ]);
+  if (found.length > 0 || problem === undefined) return found;
+  return [{ level: 'error', about: cwd, problem: problem.message, mend: problem.hints.join('; ') }];
+}
+
+const STYLES = { error: 'red', warning: 'yellow', note: 'dim' } as const;
+
+/** `previewFix`: say which findings --fix would fix. */
+export function describeFindings(context: Context, findings: readonly Finding[], previewFix = false): string {
+  const colours = paint(context.colour);
+  const lines = findings.map(({ level, about, problem, mend, fix }) => {
+    const next =
+      previewFix && fix !== undefined ? 'agt doctor --fix would fix this' : mend === '' ? '' : `fix: ${mend}`;
+    return `  ${colours(STYLES[level], level)}: ${about}: ${problem}\n${next === '' ? '' : `    ${next}\n`}`;
+  });
+  return lines.join('');
+}
