@@ -1,7 +1,6 @@
 /** What `agt doctor` and `agt status` share: what they check beside the repository, and how they show findings. */
-import { stateHome } from '../disk/state-home.ts';
+import { hooksDirectory, stateDirectory, stateHome } from '../disk/state-home.ts';
 import type { AgtError } from '../errors.ts';
-import { hooksDirectory, stateDirectory } from '../integrations/state-directory.ts';
 import { finishAccept } from '../landing/end-session.ts';
 import { finishSync } from '../landing/sync.ts';
 import { finishUnaccept } from '../landing/unaccept.ts';

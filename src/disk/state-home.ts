@@ -7,3 +7,19 @@ export function stateHome(env: NodeJS.ProcessEnv): string | undefined {
   if (named !== undefined && isAbsolute(named)) return named;
   return env['HOME'] ? join(env['HOME'], '.local', 'state') : undefined;
 }
+
+/** The directory of agt's own files about the user's agents: usually `~/.local/state/agt`. Undefined without a HOME. */
+export function stateDirectory(env: NodeJS.ProcessEnv): string | undefined {
+  const state = stateHome(env);
+  return state && join(state, 'agt');
+}
+
+/** Holds agt's knowledge of the hooks that it has installed. `stateDir`: as `stateDirectory`. */
+export function hooksDirectory(stateDir: string): string {
+  return join(stateDir, 'hooks');
+}
+
+/** The script that hooks call (agtmode/front/). */
+export function hooksFront(stateDir: string): string {
+  return join(hooksDirectory(stateDir), 'agt');
+}

@@ -1,30 +1,26 @@
 /** Claude Code. Its documentation: https://code.claude.com/docs/en/hooks */
 import { join } from 'node:path';
-import { allHooksDisabled, readClaudeEvent } from './claude-events.ts';
-import { type HookGroup, jsonHooks } from './install/json-hooks.ts';
+import { allHooksDisabled, blockPrompt, readClaudeEvent } from './claude-events.ts';
+import { jsonHooks } from './install/json-hooks.ts';
 import type { Integration } from './integration.ts';
 
 const NAME = 'claude-code';
 
-/** Seconds. For the end of a session Claude Code itself would allow one and a half. */
-const fields = { timeout: 30 };
+const HOOKS = {
+  events: [
+    ...['SessionStart', 'UserPromptSubmit', 'PostToolUse', 'PostToolUseFailure'],
+    ...['SubagentStop', 'Stop', 'StopFailure', 'SessionEnd'],
+  ],
+  matchers: {
+    PostToolUse: 'Bash|PowerShell|Edit|MultiEdit|Write|NotebookEdit|mcp__.*',
+    PostToolUseFailure: 'Bash|PowerShell|mcp__.*',
+  },
+  // Seconds. A large repository takes its time to check out. For the end of a session it would allow one and a half.
+  fields: (event: string) => ({ timeout: WORKTREE_EVENTS.includes(event) ? 600 : 30 }),
+  offSwitch: allHooksDisabled,
+};
 
-const GROUPS: readonly HookGroup[] = [
-  { event: 'SessionStart', fields },
-  { event: 'UserPromptSubmit', fields },
-  { event: 'PostToolUse', matcher: 'Bash|PowerShell|Edit|MultiEdit|Write|NotebookEdit|mcp__.*', fields },
-  { event: 'PostToolUseFailure', matcher: 'Bash|PowerShell|mcp__.*', fields },
-  { event: 'SubagentStop', fields },
-  { event: 'Stop', fields },
-  { event: 'StopFailure', fields },
-  { event: 'SessionEnd', fields },
-];
-
-/** A large repository takes its time to check out. */
-const WORKTREE_GROUPS: readonly HookGroup[] = ['WorktreeCreate', 'WorktreeRemove'].map((event) => ({
-  event,
-  fields: { timeout: 600 },
-}));
+const WORKTREE_EVENTS = ['WorktreeCreate', 'WorktreeRemove'];
 
 export const claudeCode: Integration = {
   name: NAME,
@@ -32,12 +28,12 @@ export const claudeCode: Integration = {
   program: 'claude',
   readEvent: readClaudeEvent,
   succeeded: { begins: '"hook_event_name":"PostToolUse"' },
-  blockPrompt: (reason) => JSON.stringify({ decision: 'block', reason }),
+  blockPrompt,
   home: (env) => env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] ?? '', '.claude'),
   file: 'settings.json',
   projectFile: '.claude/settings.local.json',
   settings: ({ worktrees }) =>
-    jsonHooks(NAME, [...GROUPS, ...(worktrees ? WORKTREE_GROUPS : [])], allHooksDisabled),
+    jsonHooks(NAME, { ...HOOKS, events: [...HOOKS.events, ...(worktrees ? WORKTREE_EVENTS : [])] }),
   isolation: { variable: 'CLAUDE_CONFIG_DIR', login: ['.credentials.json'] },
   copiesTranscript: true,
   injectHooks: ({ text }) => ({ words: ['--settings', text], variables: {} }),

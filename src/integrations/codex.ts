@@ -1,27 +1,73 @@
 /** Codex CLI. Its events are nearly those of Claude Code. Its documentation: https://developers.openai.com/codex/hooks */
-import { readClaudeEvent } from './claude-events.ts';
-import { codexHome, codexTrust } from './codex-trust.ts';
-import { type HookGroup, jsonHooks } from './install/json-hooks.ts';
-import type { Integration } from './integration.ts';
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { AgtError, attempt } from '../errors.ts';
+import { blockPrompt, readClaudeEvent } from './claude-events.ts';
+import { jsonHooks } from './install/json-hooks.ts';
+import { callsHook } from './install/settings.ts';
+import type { Integration, Trust } from './integration.ts';
 
 const NAME = 'codex';
 
-/** Seconds. */
-const fields = { timeout: 30 };
+const HOOKS = {
+  // PreToolUse: a patch that comes through the shell has no event afterwards.
+  events: [
+    ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse'],
+    ...['SubagentStop', 'Stop', 'SessionEnd'],
+  ],
+  // Seconds. Codex allows no more at the end of a session.
+  fields: (event: string) => ({ timeout: event === 'SessionEnd' ? 3 : 30 }),
+};
 
-/** Codex allows no more at the end of a session. */
-const ending = { timeout: 3 };
+function home(env: NodeJS.ProcessEnv): string {
+  return env['CODEX_HOME'] || join(env['HOME'] ?? '', '.codex');
+}
 
-/** PreToolUse: a patch that comes through the shell has no event afterwards. */
-const GROUPS: readonly HookGroup[] = [
-  { event: 'SessionStart', fields },
-  { event: 'UserPromptSubmit', fields },
-  { event: 'PreToolUse', fields },
-  { event: 'PostToolUse', fields },
-  { event: 'SubagentStop', fields },
-  { event: 'Stop', fields },
-  { event: 'SessionEnd', fields: ending },
-];
+interface Hook {
+  readonly key: string;
+  readonly command?: string;
+  readonly sourcePath: string;
+  readonly currentHash: string;
+  readonly trustStatus: string;
+}
+
+async function listOurs(call: Call, path: string): Promise<readonly Hook[]> {
+  const answer = (await call('hooks/list', { cwds: ['/'] })) as { data?: { hooks?: Hook[] }[] };
+  const hooks = answer.data?.flatMap(({ hooks = [] }) => hooks) ?? [];
+  return hooks.filter(({ command, sourcePath }) => sourcePath === path && callsHook(command, NAME));
+}
+
+async function areTrusted(call: Call, path: string): Promise<boolean> {
+  const hooks = await listOurs(call, path);
+  return hooks.length > 0 && hooks.every(({ trustStatus }) => trustStatus === 'trusted');
+}
+
+/**
+ * Codex skips hooks that the user has not reviewed, without a word. Its own server says which hooks there are, with the
+ * digest to trust, and stores it in config.toml. agt never computes a digest itself.
+ */
+const trust: Trust = {
+  file: (env) => join(home(env), 'config.toml'),
+  isTrusted: (env, path) => withAppServer(env, (call) => areTrusted(call, path)),
+  grant: (env, path) =>
+    withAppServer(env, async (call) => {
+      const hooks = await listOurs(call, path);
+      const value = Object.fromEntries(
+        hooks.map(({ key, currentHash }) => [key, { trusted_hash: currentHash }]),
+      );
+      await call('config/batchWrite', {
+        edits: [{ keyPath: 'hooks.state', mergeStrategy: 'upsert', value }],
+      });
+      if (!(await areTrusted(call, path))) throw new AgtError('Codex does not trust the hooks yet');
+    }),
+  revoke: (env, path) =>
+    withAppServer(env, async (call) => {
+      const edits = (await listOurs(call, path)).map(({ key }) => ({
+        ...{ keyPath: `hooks.state.${JSON.stringify(key)}`, mergeStrategy: 'replace', value: null },
+      }));
+      if (edits.length > 0) await call('config/batchWrite', { edits });
+    }),
+};
 
 export const codex: Integration = {
   name: NAME,
@@ -29,12 +75,12 @@ export const codex: Integration = {
   program: 'codex',
   readEvent: (json, _env, cwd) => readClaudeEvent(json, {}, cwd),
   succeeded: { begins: '"hook_event_name":"PostToolUse"', before: '"hook_event_name":"PreToolUse"' },
-  blockPrompt: (reason) => JSON.stringify({ decision: 'block', reason }),
-  home: codexHome,
+  blockPrompt,
+  home,
   file: 'hooks.json',
   projectFile: '.codex/hooks.json',
-  settings: () => jsonHooks(NAME, GROUPS),
-  trust: codexTrust(NAME),
+  settings: () => jsonHooks(NAME, HOOKS),
+  trust,
   isolation: { variable: 'CODEX_HOME', login: ['auth.json'] },
   copiesTranscript: true,
   // Its shell makes a PATH of its own. A commit writes into the repository, which is not in the sandbox.
@@ -43,3 +89,51 @@ export const codex: Integration = {
     variables: {},
   }),
 };
+
+/** A message of `codex app-server`: one JSON text a line, over standard input and output. */
+interface Message {
+  readonly id?: number;
+  readonly result?: unknown;
+  readonly error?: { readonly message?: string };
+}
+
+type Call = (method: string, params: unknown) => Promise<unknown>;
+
+const LONGEST_ANSWER_MS = 30_000;
+
+/** @throws AgtError if it cannot be started, refuses a call, or takes too long. */
+async function withAppServer<T>(env: NodeJS.ProcessEnv, action: (call: Call) => Promise<T>): Promise<T> {
+  const server = spawn('codex', ['app-server'], { env, stdio: ['pipe', 'pipe', 'ignore'] });
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  failed.catch(() => {});
+  const fail = (why: string) => reject(new AgtError(`codex app-server ${why}`));
+  const timer = setTimeout(fail, LONGEST_ANSWER_MS, 'does not answer');
+  server.on('error', (error) => fail(`cannot be started: ${error.message}`));
+  server.on('exit', () => fail('has ended'));
+  server.stdin.on('error', () => {});
+  const waiting = new Map<number | undefined, (message: Message) => void>();
+  let rest = '';
+  server.stdout.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const message of lines.flatMap((line) => attempt(() => JSON.parse(line) as Message) ?? []))
+      waiting.get(message.id)?.(message);
+  });
+  const send = (message: object) => server.stdin.write(`${JSON.stringify(message)}\n`);
+  const call: Call = async (method, params) => {
+    const id = waiting.size + 1;
+    const answer = new Promise<Message>((resolve) => waiting.set(id, resolve));
+    send({ id, method, params });
+    const { result, error } = await Promise.race([answer, failed]);
+    if (error !== undefined) throw new AgtError(`codex app-server refuses ${method}: ${error.message}`);
+    return result;
+  };
+  try {
+    await call('initialize', { clientInfo: { name: 'agt', version: '1' } });
+    send({ method: 'initialized' });
+    return await action(call);
+  } finally {
+    clearTimeout(timer);
+    server.kill();
+  }
+}

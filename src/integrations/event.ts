@@ -1,6 +1,6 @@
 /** An event of an agent, as agt understands it. Each tool has a reader that makes it from the tool's own JSON. */
 
-interface AnyEvent {
+interface EventFields {
   /** Absolute: the directory in which the agent works. */
   readonly cwd: string;
   /** The tool's own name for the event. */
@@ -11,22 +11,28 @@ interface AnyEvent {
   readonly transcript?: string | undefined;
 }
 
-export interface SessionStart extends AnyEvent {
-  readonly kind: 'session-start';
+interface AnyEvent<Kind extends string> extends EventFields {
+  readonly kind: Kind;
+}
+
+interface ProcessEvent<Kind extends string> extends AnyEvent<Kind> {
   /** The process of the agent; undefined if the tool does not tell. */
   readonly pid?: number | undefined;
+}
+
+export interface SessionStart extends ProcessEvent<'session-start'> {
   /** The tool runs this file of shell commands before each command of the agent. */
   readonly environmentFile?: string | undefined;
 }
 
-export interface PromptEvent extends AnyEvent {
-  readonly kind: 'prompt';
+export type SessionEnd = ProcessEvent<'session-end'>;
+
+export interface PromptEvent extends AnyEvent<'prompt'> {
   /** Empty if the tool sends the event between two prompts, too. */
   readonly prompt: string;
 }
 
-export interface ToolEvent extends AnyEvent {
-  readonly kind: 'tool';
+export interface ToolEvent extends AnyEvent<'tool'> {
   readonly tool: string;
   readonly callId?: string | undefined;
   readonly summary?: string | undefined;
@@ -34,49 +40,65 @@ export interface ToolEvent extends AnyEvent {
 }
 
 /** The end of a turn, or of the work of a subagent, or the moment before a tool: the state of the files counts. */
-export interface TurnEvent extends AnyEvent {
-  readonly kind: 'turn';
+export interface TurnEvent extends AnyEvent<'turn'> {
   /** Why the agent could not end the turn; undefined if it did. */
   readonly failure?: string | undefined;
 }
 
-export interface SessionEnd extends AnyEvent {
-  readonly kind: 'session-end';
-  readonly pid?: number | undefined;
-}
-
 /** The agent wants a worktree of this name, and reads its path from standard output. */
-export interface WorktreeCreate extends AnyEvent {
-  readonly kind: 'worktree-create';
+interface WorktreeCreate extends ProcessEvent<'worktree-create'> {
   readonly worktree: string;
-  readonly pid?: number | undefined;
 }
 
-export interface WorktreeRemove extends AnyEvent {
-  readonly kind: 'worktree-remove';
+interface WorktreeRemove extends ProcessEvent<'worktree-remove'> {
   readonly path: string;
-  readonly pid?: number | undefined;
-}
-
-/** An event that says nothing about files. */
-export interface OtherEvent extends AnyEvent {
-  readonly kind: 'other';
-}
-
-/** The agent asks for the directory to put first on PATH, so that `git` is agt's. It reads it from standard output. */
-export interface EnvironmentEvent extends AnyEvent {
-  readonly kind: 'environment';
 }
 
 /** Events that say something about the files of the place where the agent works. */
 export type FileEvent = SessionStart | PromptEvent | ToolEvent | TurnEvent | SessionEnd;
 export type WorktreeEvent = WorktreeCreate | WorktreeRemove;
-export type HookEvent = FileEvent | WorktreeEvent | EnvironmentEvent | OtherEvent;
+/** The agent asks for the directory to put first on PATH, so that `git` is agt's. It reads it from standard output. */
+export type EnvironmentEvent = AnyEvent<'environment'>;
+/** `other`: says nothing about files. */
+export type HookEvent = FileEvent | WorktreeEvent | EnvironmentEvent | AnyEvent<'other'>;
 
 /** The JSON of a tool: nobody has checked it. */
 export type EventJson = Readonly<Record<string, unknown>>;
 
 export type ReadEvent = (json: EventJson, env: NodeJS.ProcessEnv, cwd: string) => HookEvent;
+
+type WithoutFields<Event> = Event extends unknown ? Omit<Event, keyof EventFields> : never;
+/** Reads what only one kind of event has. */
+type ReadOwn = (json: EventJson, env: NodeJS.ProcessEnv) => WithoutFields<HookEvent>;
+
+/** `readers`: by the tool's own name of the event. The others are `other` events. */
+export function eventReader(
+  readers: Readonly<Record<string, ReadOwn>>,
+  fieldsOf: (json: EventJson, cwd: string) => EventFields = commonFields,
+): ReadEvent {
+  return (json, env, cwd) => {
+    const fields = fieldsOf(json, cwd);
+    const read = Object.hasOwn(readers, fields.name) ? readers[fields.name] : undefined;
+    return { ...fields, ...(read?.(json, env) ?? { kind: 'other' }) };
+  };
+}
+
+export const readTurn = () => ({ kind: 'turn' }) as const;
+
+export function readPrompt(json: EventJson) {
+  return { kind: 'prompt', prompt: textOf(json, 'prompt') ?? '' } as const;
+}
+
+/** The call of a tool, in the form of Claude Code. */
+export function readCall(json: EventJson, hasSucceeded: boolean) {
+  return {
+    kind: 'tool',
+    tool: firstWords(textOf(json, 'tool_name') ?? 'tool'),
+    callId: textOf(json, 'tool_use_id'),
+    summary: summaryOfCall(objectOf(json, 'tool_input')),
+    outcome: hasSucceeded ? 'succeeded' : 'failed',
+  } as const;
+}
 
 /** @throws Error if it is no JSON object. */
 export function parseEventJson(text: string): EventJson {
@@ -92,7 +114,7 @@ export function textOf(json: EventJson, name: string): string | undefined {
 }
 
 /** The fields that every event of Claude Code, and of agents with its form of JSON, has. */
-export function commonFields(json: EventJson, cwd: string) {
+function commonFields(json: EventJson, cwd: string) {
   return {
     name: textOf(json, 'hook_event_name') ?? '',
     cwd: textOf(json, 'cwd') ?? cwd,

@@ -2,13 +2,24 @@
  * `agt/hooks.log`: the failures of hooks, one line each. An agent must not stop because agt has failed, and what a hook
  * prints would reach its model. So agt writes it down here, and `agt status` and `agt hooks status` show it.
  */
-import { appendFileSync, existsSync, readFileSync, statSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
+import { isAlive } from '../disk/lock-owner.ts';
 import { tryToMakeDirectories } from '../disk/make-directories.ts';
-import { readRegularFile } from '../disk/read-file.ts';
-import { attempt, isAgtError, systemFailure } from '../errors.ts';
-import { hooksDirectory, stateDirectory } from './state-directory.ts';
+import { readJson, readRegularFile } from '../disk/read-file.ts';
+import { hooksDirectory, stateDirectory } from '../disk/state-home.ts';
+import { AgtError, attempt, isAgtError, systemFailure } from '../errors.ts';
+import { shellQuote } from '../git/run/trace.ts';
 
 /** A longer log loses its first half. */
 const LARGEST_LOG = 256 * 1024;
@@ -108,15 +119,59 @@ function lastEventFile(stateDir: string, tool: string): string {
 export function writeLastEvent(env: NodeJS.ProcessEnv, tool: string, last: LastEvent): void {
   const stateDir = stateDirectory(env);
   if (stateDir === undefined || !existsSync(hooksDirectory(stateDir))) return;
-  try {
-    writeFileAtomic(lastEventFile(stateDir, tool), JSON.stringify(last), { cache: true });
-  } catch {
-    // it is for information alone
-  }
+  // It is for information alone.
+  attempt(() => writeFileAtomic(lastEventFile(stateDir, tool), JSON.stringify(last), { cache: true }));
 }
 
 export function readLastEvent(env: NodeJS.ProcessEnv, tool: string): LastEvent | undefined {
   const stateDir = stateDirectory(env);
   if (stateDir === undefined) return undefined;
-  return attempt(() => JSON.parse(readRegularFile(lastEventFile(stateDir, tool)).toString()) as LastEvent);
+  return readJson(lastEventFile(stateDir, tool)) as LastEvent | undefined;
+}
+
+/**
+ * `hooks/.running-<pid>`: a hook that is at work, for as long as it is. An agent kills a hook that takes longer than it
+ * allows, and then nothing else tells of it. `agt status` finds the note and writes the failure down. The note is a link
+ * that leads nowhere: the system makes one in a single call, and its target is the text.
+ */
+const PREFIX = '.running-';
+
+type RunningHook = Pick<LoggedFailure, 'at' | 'tool' | 'event' | 'cwd'>;
+
+/** Only for hooks that agt has installed. Returns what removes the note again. */
+export function noteRunning(env: NodeJS.ProcessEnv, hook: RunningHook): () => void {
+  const stateDir = stateDirectory(env);
+  if (stateDir === undefined) return () => {};
+  const path = join(hooksDirectory(stateDir), `${PREFIX}${process.pid}`);
+  const isNoted = attempt(() => symlinkSync(JSON.stringify(hook), path) === undefined);
+  return () => {
+    if (isNoted) attempt(() => unlinkSync(path)); // the hooks may have been uninstalled meanwhile
+  };
+}
+
+/** Writes those down that were killed. */
+export function logKilled(env: NodeJS.ProcessEnv): void {
+  const stateDir = stateDirectory(env);
+  if (stateDir === undefined) return;
+  for (const path of runningHooks(stateDir)) {
+    if (isAlive(Number(path.slice(path.lastIndexOf('-') + 1)))) continue;
+    attempt(() => {
+      const hook = JSON.parse(readlinkSync(path)) as RunningHook;
+      unlinkSync(path);
+      logFailure(env, { ...hook, pending: true }, killed(hook.cwd));
+    }); // another agt may have been faster
+  }
+}
+
+function killed(cwd: string): AgtError {
+  return new AgtError('agt was killed before its snapshot was complete; the next one has the changes', {
+    hints: [`to take one now: agt -C ${shellQuote(cwd)} snapshot`],
+  });
+}
+
+/** Paths. */
+export function runningHooks(stateDir: string): string[] {
+  const directory = hooksDirectory(stateDir);
+  const names = attempt(() => readdirSync(directory)) ?? [];
+  return names.filter((name) => name.startsWith(PREFIX)).map((name) => join(directory, name));
 }

@@ -1,7 +1,15 @@
 /** opencode. Its documentation: https://opencode.ai/docs/plugins */
 import { join } from 'node:path';
-import { type EventJson, firstWords, type HookEvent, objectOf, summaryOfCall, textOf } from './event.ts';
-import { ownFile } from './install/own-file.ts';
+import {
+  type EventJson,
+  eventReader,
+  firstWords,
+  objectOf,
+  readTurn,
+  summaryOfCall,
+  textOf,
+} from './event.ts';
+import { ownFile } from './install/settings.ts';
 import type { Integration } from './integration.ts';
 
 const NAME = 'opencode';
@@ -64,32 +72,31 @@ export const AgtPlugin = async ({ directory: cwd }) => {
 /** Tools that change no files. */
 const READ_ONLY = /^(read|grep|glob|list|todoread|todowrite|webfetch|websearch|skill|question|lsp)$/;
 
-function readEvent(json: EventJson, _env: NodeJS.ProcessEnv, cwd: string): HookEvent {
-  const name = textOf(json, 'event') ?? '';
-  const event = { name, cwd: textOf(json, 'cwd') ?? cwd, conversation: textOf(json, 'session') };
+const readEvent = eventReader(
+  {
+    start: () => ({ kind: 'session-start' }),
+    prompt: (json) => ({ kind: 'prompt', prompt: withoutQuotes(textOf(json, 'prompt') ?? '') }),
+    tool: readTool,
+    environment: () => ({ kind: 'environment' }),
+    idle: readTurn,
+  },
+  (json, cwd) => ({
+    name: textOf(json, 'event') ?? '',
+    cwd: textOf(json, 'cwd') ?? cwd,
+    conversation: textOf(json, 'session'),
+  }),
+);
+
+function readTool(json: EventJson) {
   const tool = textOf(json, 'tool') ?? 'tool';
-  switch (name) {
-    case 'start':
-      return { ...event, kind: 'session-start' };
-    case 'prompt':
-      return { ...event, kind: 'prompt', prompt: withoutQuotes(textOf(json, 'prompt') ?? '') };
-    case 'tool':
-      if (READ_ONLY.test(tool)) return { ...event, kind: 'other' };
-      return {
-        ...event,
-        kind: 'tool',
-        tool: firstWords(tool),
-        callId: textOf(json, 'call'),
-        summary: summaryOfCall(objectOf(json, 'input')),
-        outcome: json['failed'] === true ? 'failed' : 'succeeded',
-      };
-    case 'environment':
-      return { ...event, kind: 'environment' };
-    case 'idle':
-      return { ...event, kind: 'turn' };
-    default:
-      return { ...event, kind: 'other' };
-  }
+  if (READ_ONLY.test(tool)) return { kind: 'other' } as const;
+  return {
+    kind: 'tool',
+    tool: firstWords(tool),
+    callId: textOf(json, 'call'),
+    summary: summaryOfCall(objectOf(json, 'input')),
+    outcome: json['failed'] === true ? 'failed' : 'succeeded',
+  } as const;
 }
 
 /** `opencode run` puts its arguments into quotes. */

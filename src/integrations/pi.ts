@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { textOf } from './event.ts';
-import { ownFile } from './install/own-file.ts';
+import { ownFile } from './install/settings.ts';
 import type { Integration } from './integration.ts';
 
 const NAME = 'pi';

@@ -1,6 +1,15 @@
 /** Brings an event of an agent into the history of the place that the agent works in. */
-import { appendFileSync, mkdirSync, rmSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import {
+  appendFileSync,
+  constants,
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { processIsGone } from '../disk/lock-owner.ts';
 import { readIfThere } from '../disk/read-file.ts';
 import type { FolderAccess } from '../folders/store.ts';
@@ -11,6 +20,7 @@ import { changeOwner } from '../running/change-owner.ts';
 import { isReadOnly } from '../running/record-call.ts';
 import { sweep } from '../running/sweep.ts';
 import { type Owner, ownerOf } from '../session/owner.ts';
+import { sessionFolder } from '../session/record.ts';
 import { promptLabel } from '../snapshot/own-labels.ts';
 import type { AutocommitOptions } from '../workspace/capture-session.ts';
 import {
@@ -24,7 +34,6 @@ import {
 } from './event.ts';
 import type { Integration } from './integration.ts';
 import { type Place, unlessBusy } from './place.ts';
-import { keepTranscript } from './transcript.ts';
 import { sweepWorktrees } from './worktrees.ts';
 
 export interface RecordRequest {
@@ -102,10 +111,32 @@ async function captureTurn(place: Place, request: RecordRequest): Promise<void> 
   }
 }
 
+/**
+ * Agents whose logins are beside their conversations cannot write them into the session themselves. A copy in `xdg/` is a
+ * part of the next snapshot. Only in a session that has been made for this kind of agent.
+ */
 function keepConversation({ user, record }: Place, { event, integration }: RecordRequest): void {
-  if (user === undefined || record === undefined || integration.copiesTranscript !== true) return;
-  const { name } = integration;
-  keepTranscript(record, { name, maxBytes: user.settings.maxFileSize }, event.transcript);
+  const { transcript } = event;
+  const { name, copiesTranscript } = integration;
+  if (user === undefined || record?.profile !== name || copiesTranscript !== true) return;
+  if (transcript === undefined || !isAbsolute(transcript)) return;
+  const stat = statSync(transcript, { throwIfNoEntry: false });
+  if (stat?.isFile() !== true || stat.size > user.settings.maxFileSize) return;
+  const directory = join(sessionFolder(record), 'xdg', name);
+  if (!makeDirectory(dirname(directory)) || !makeDirectory(directory)) return;
+  const copy = join(directory, basename(transcript));
+  const temporary = `${copy}.agt-new`;
+  rmSync(temporary, { force: true });
+  // Neither call follows a link that the agent may have put there.
+  copyFileSync(transcript, temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  renameSync(temporary, copy);
+}
+
+/** False if something else is there, such as a link of the agent that leads elsewhere. */
+function makeDirectory(path: string): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) mkdirSync(path);
+  return stat?.isDirectory() ?? true;
 }
 
 async function sweepAll(

@@ -1,4 +1,5 @@
 /** The agents that agt works with. Everything that differs between them is in the file of each. */
+import { basename } from 'node:path';
 import { claudeCode } from './claude-code.ts';
 import { codex } from './codex.ts';
 import { gemini } from './gemini.ts';
@@ -11,4 +12,14 @@ export const INTEGRATIONS: readonly Integration[] = [claudeCode, codex, opencode
 
 export function findIntegration(name: string): Integration | undefined {
   return INTEGRATIONS.find((integration) => integration.name === name);
+}
+
+/**
+ * The agent that the command line starts, if that is the one of the profile. agt knows such profiles without settings:
+ * `agt session run --profile pi -- pi`. The conversation lands in the session, logins and configuration stay where they
+ * are, and the agent calls agt in this run.
+ */
+export function agentOf(profile: string | undefined, words: readonly string[]): Integration | undefined {
+  const integration = profile === undefined ? undefined : findIntegration(profile);
+  return integration?.program === basename(words[0] ?? '') ? integration : undefined;
 }

@@ -1,15 +1,16 @@
 /** agt hook and agt hooks: what agents call, and how it comes into their settings. */
 import { AgtError, usageError } from '../../errors.ts';
+import { logKilled } from '../../integrations/hooks-log.ts';
 import {
   findHooks,
-  type HooksFile,
+  grantTrust,
   installHooks,
+  revokeTrust,
   uninstallHooks,
 } from '../../integrations/install/install.ts';
+import type { HooksFile } from '../../integrations/install/installed.ts';
 import { hookCommand } from '../../integrations/install/settings.ts';
-import { grantTrust, revokeTrust } from '../../integrations/install/trust.ts';
 import type { Integration } from '../../integrations/integration.ts';
-import { logKilled } from '../../integrations/running-hooks.ts';
 import { findIntegration, INTEGRATIONS } from '../../integrations/tools.ts';
 import { askYesOrNo } from '../ask.ts';
 import {

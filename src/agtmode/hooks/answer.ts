@@ -13,11 +13,10 @@ import {
   parseEventJson,
   type WorktreeEvent,
 } from '../../integrations/event.ts';
-import { logFailure, writeLastEvent } from '../../integrations/hooks-log.ts';
+import { logFailure, noteRunning, writeLastEvent } from '../../integrations/hooks-log.ts';
 import type { Integration } from '../../integrations/integration.ts';
 import type { Place } from '../../integrations/place.ts';
 import { type RecordRequest, recordEvent } from '../../integrations/record-event.ts';
-import { noteRunning } from '../../integrations/running-hooks.ts';
 import { findIntegration } from '../../integrations/tools.ts';
 import { createWorktree, removeWorktree } from '../../integrations/worktrees.ts';
 import { newSessionInPlace } from '../../lifecycle/in-place/new.ts';

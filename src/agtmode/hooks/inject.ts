@@ -5,7 +5,7 @@ import { readIfThere } from '../../disk/read-file.ts';
 import { findHooks } from '../../integrations/install/install.ts';
 import { hookCommand } from '../../integrations/install/settings.ts';
 import type { Injection, Integration } from '../../integrations/integration.ts';
-import { agentOf } from '../../integrations/run-profile.ts';
+import { agentOf } from '../../integrations/tools.ts';
 import { injectedDirectory } from '../../layout.ts';
 import type { Namespace } from '../../workspace/namespace.ts';
 import type { Context } from '../context.ts';

@@ -3,16 +3,12 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { parseBoolean } from '../../config/values.ts';
 import { readIfThere } from '../../disk/read-file.ts';
+import { stateDirectory } from '../../disk/state-home.ts';
 import { readFailures, readLastEvent } from '../../integrations/hooks-log.ts';
-import {
-  findHooks,
-  type HooksFile,
-  installHooks,
-  switchedOffBy,
-} from '../../integrations/install/install.ts';
+import { findHooks, installHooks, switchedOffBy } from '../../integrations/install/install.ts';
+import type { HooksFile } from '../../integrations/install/installed.ts';
 import { hookCommand } from '../../integrations/install/settings.ts';
 import type { Integration } from '../../integrations/integration.ts';
-import { stateDirectory } from '../../integrations/state-directory.ts';
 import { INTEGRATIONS } from '../../integrations/tools.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Context } from '../context.ts';

@@ -6,20 +6,20 @@ import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { withLock } from '../../disk/lock.ts';
+import { hooksDirectory } from '../../disk/state-home.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
-import { hooksDirectory } from '../state-directory.ts';
-import { type ChangedFile, type Installed, InstalledFiles } from './installed.ts';
-import type { HookSettings } from './settings.ts';
+import type { Trust } from '../integration.ts';
+import {
+  type ChangedFile,
+  forgetInstalled,
+  type HooksFile,
+  type Installed,
+  makeDirectories,
+  readInstalled,
+  removeDirectories,
+  writeInstalled,
+} from './installed.ts';
 import { decodeSettings, digestOf, isSame, readSettingsFile, replaceSettingsFile } from './settings-file.ts';
-
-export interface HooksFile {
-  readonly tool: string;
-  /** Absolute. */
-  readonly path: string;
-  /** The user's own settings, not those of a project. */
-  readonly isUsers: boolean;
-  readonly settings: HookSettings;
-}
 
 export interface HooksProgram {
   /** The shell command that calls `agt hook`. */
@@ -28,8 +28,7 @@ export interface HooksProgram {
   readonly prepare: () => boolean;
 }
 
-export type InstallOutcome = 'installed' | 'updated' | 'unchanged';
-export type UninstallOutcome = 'uninstalled' | 'not-installed';
+type InstallOutcome = 'installed' | 'updated' | 'unchanged';
 
 /** @throws AgtError if agt cannot change the file; it is as before then. */
 export function installHooks(
@@ -39,8 +38,7 @@ export function installHooks(
   dryRun: boolean,
 ): Promise<InstallOutcome> {
   if (dryRun) return plan(stateDir, file, command).then(({ outcome }) => outcome);
-  const files = new InstalledFiles(stateDir);
-  const directories = files.makeDirectories(dirname(file.path));
+  const directories = makeDirectories(stateDir, dirname(file.path));
   return withLock(lockFile(stateDir), 'the hooks', async () => {
     const { before, after, original, outcome, known } = await plan(stateDir, file, command);
     if (outcome === 'unchanged') return prepare() ? 'updated' : outcome;
@@ -50,13 +48,13 @@ export function installHooks(
       trust: known?.trust,
       directories,
     };
-    files.write(installed, file.isUsers);
+    writeInstalled(stateDir, file, installed);
     prepare();
     replaceSettingsFile(file.path, before, after);
     failurePoint('hooks: installed');
     return outcome;
   }).catch((error: unknown) => {
-    files.tidy(directories);
+    removeDirectories(directories);
     throw error;
   });
 }
@@ -73,7 +71,7 @@ interface Plan {
 async function plan(stateDir: string, file: HooksFile, command: string): Promise<Plan> {
   const { path, settings } = file;
   const before = readSettingsFile(path);
-  const known = new InstalledFiles(stateDir).read(file.tool, path, file.isUsers);
+  const known = readInstalled(stateDir, file);
   const isOurs = isUntouched(known, before);
   const original = isOurs ? originalOf(known) : await withoutHooks(file, before, known);
   const hadHooks = !isSame(before, original);
@@ -84,18 +82,15 @@ async function plan(stateDir: string, file: HooksFile, command: string): Promise
   return { before, after, original, outcome, known };
 }
 
-export function changedFile(file: string, before: Buffer | undefined, after: Buffer): ChangedFile {
+function changedFile(file: string, before: Buffer | undefined, after: Buffer): ChangedFile {
   return { file, original: before?.toString('base64') ?? null, digest: digestOf(after) };
 }
 
-export function isUntouched(
-  known: ChangedFile | undefined,
-  content: Buffer | undefined,
-): known is ChangedFile {
+function isUntouched(known: ChangedFile | undefined, content: Buffer | undefined): known is ChangedFile {
   return known !== undefined && content !== undefined && digestOf(content) === known.digest;
 }
 
-export function originalOf({ original }: ChangedFile): Buffer | undefined {
+function originalOf({ original }: ChangedFile): Buffer | undefined {
   return original === null ? undefined : Buffer.from(original, 'base64');
 }
 
@@ -116,27 +111,25 @@ export async function uninstallHooks(
   stateDir: string,
   file: HooksFile,
   dryRun: boolean,
-): Promise<UninstallOutcome> {
+): Promise<'uninstalled' | 'not-installed'> {
   const before = readSettingsFile(file.path);
   const isThere = (await findHooks(file)) !== undefined;
   if (dryRun) return isThere ? 'uninstalled' : 'not-installed';
-  const files = new InstalledFiles(stateDir);
-  const known = files.read(file.tool, file.path, file.isUsers);
+  const known = readInstalled(stateDir, file);
   if (!isThere && known === undefined) return 'not-installed';
-  const directories = files.makeDirectories(hooksDirectory(stateDir));
+  const directories = makeDirectories(stateDir, hooksDirectory(stateDir));
   await withLock(lockFile(stateDir), 'the hooks', async () => {
     const after = isUntouched(known, before) ? originalOf(known) : await withoutHooks(file, before, known);
     bringBack(file.path, before, after);
     failurePoint('hooks: removed');
-    files.forget(file.tool, file.path, file.isUsers);
-    files.tidyAfterLast();
+    forgetInstalled(stateDir, file);
   });
-  files.tidy(directories);
+  removeDirectories(directories);
   return isThere ? 'uninstalled' : 'not-installed';
 }
 
 /** Deletes what a killed agt has left beside the file, too. */
-export function bringBack(path: string, before: Buffer | undefined, after: Buffer | undefined): void {
+function bringBack(path: string, before: Buffer | undefined, after: Buffer | undefined): void {
   rmSync(`${path}.agt-new`, { force: true });
   if (before !== undefined && after === undefined) rmSync(path);
   else if (after !== undefined && !isSame(before, after)) replaceSettingsFile(path, before, after);
@@ -170,4 +163,31 @@ async function about<T>(path: string, action: () => Promise<T>): Promise<T> {
       cause: error,
     });
   }
+}
+
+interface Trusting {
+  readonly stateDir: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly trust: Trust;
+}
+
+/** Lets an agent trust the hooks of agt. @throws AgtError if the agent refuses. */
+export async function grantTrust({ stateDir, env, trust }: Trusting, file: HooksFile): Promise<void> {
+  const path = trust.file(env);
+  const before = readSettingsFile(path);
+  await trust.grant(env, file.path);
+  const installed = readInstalled(stateDir, file);
+  const after = readSettingsFile(path);
+  if (installed === undefined || after === undefined) return;
+  const original = isUntouched(installed.trust, before) ? originalOf(installed.trust) : before;
+  writeInstalled(stateDir, file, { ...installed, trust: changedFile(path, original, after) });
+}
+
+/** Takes that back, before the hooks go: the agent knows them by their place. */
+export async function revokeTrust({ stateDir, env, trust }: Trusting, file: HooksFile): Promise<void> {
+  const known = readInstalled(stateDir, file)?.trust;
+  const path = trust.file(env);
+  const content = readSettingsFile(path);
+  if (isUntouched(known, content)) bringBack(path, content, originalOf(known));
+  else if (content !== undefined) await trust.revoke(env, file.path);
 }

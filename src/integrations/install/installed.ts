@@ -6,12 +6,21 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from
 import { dirname, join } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
-import { readRegularFile } from '../../disk/read-file.ts';
+import { readJson } from '../../disk/read-file.ts';
+import { hooksDirectory, hooksFront } from '../../disk/state-home.ts';
 import { attempt } from '../../errors.ts';
-import { hooksLog } from '../hooks-log.ts';
-import { runningHooks } from '../running-hooks.ts';
-import { hooksDirectory, hooksFront } from '../state-directory.ts';
+import { hooksLog, runningHooks } from '../hooks-log.ts';
+import type { HookSettings } from './settings.ts';
 import { digestOf } from './settings-file.ts';
+
+export interface HooksFile {
+  readonly tool: string;
+  /** Absolute. */
+  readonly path: string;
+  /** The user's own settings, not those of a project. */
+  readonly isUsers: boolean;
+  readonly settings: HookSettings;
+}
 
 export interface ChangedFile {
   readonly file: string;
@@ -31,78 +40,51 @@ export interface Installed extends ChangedFile {
 }
 
 /** Hooks in the settings of a project have a file of their own. */
-function installedFile(stateDir: string, tool: string, file: string, isUsers: boolean): string {
-  const name = isUsers ? tool : `${tool}-${digestOf(Buffer.from(file)).slice(0, 12)}`;
+function installedFile(stateDir: string, { tool, path, isUsers }: HooksFile): string {
+  const name = isUsers ? tool : `${tool}-${digestOf(Buffer.from(path)).slice(0, 12)}`;
   return join(hooksDirectory(stateDir), `${name}.json`);
 }
 
-export class InstalledFiles {
-  private readonly stateDir: string;
+/** Undefined also for a damaged file: agt then removes its entries alone. */
+export function readInstalled(stateDir: string, file: HooksFile): Installed | undefined {
+  const installed = readJson(installedFile(stateDir, file)) as Installed | undefined;
+  return installed?.file === file.path ? installed : undefined;
+}
 
-  constructor(stateDir: string) {
-    this.stateDir = stateDir;
-  }
+/** Before the settings file itself changes. */
+export function writeInstalled(stateDir: string, file: HooksFile, installed: Installed): void {
+  const path = installedFile(stateDir, file);
+  writeFileAtomic(path, `${JSON.stringify(installed, null, 2)}\n`, { durable: true });
+  chmodSync(path, 0o600);
+  failurePoint('hooks: remembered');
+}
 
-  read(tool: string, file: string, isUsers: boolean): Installed | undefined {
-    try {
-      const text = readRegularFile(installedFile(this.stateDir, tool, file, isUsers)).toString();
-      const installed = JSON.parse(text) as Installed;
-      return installed.file === file ? installed : undefined;
-    } catch {
-      return undefined; // agt then removes its entries alone
-    }
-  }
+/** The last hooks take the log with them, and the script that they have called. */
+export function forgetInstalled(stateDir: string, file: HooksFile): void {
+  const own = [installedFile(stateDir, file), join(hooksDirectory(stateDir), `${file.tool}.last`)];
+  for (const path of own) rmSync(path, { force: true });
+  if (allInstalled(stateDir).length > 0) return;
+  for (const path of [hooksLog(stateDir), hooksFront(stateDir), ...runningHooks(stateDir)])
+    rmSync(path, { force: true });
+}
 
-  /** Before the settings file itself changes. */
-  write(installed: Installed, isUsers: boolean): void {
-    const path = installedFile(this.stateDir, installed.tool, installed.file, isUsers);
-    writeFileAtomic(path, `${JSON.stringify(installed, null, 2)}\n`, { durable: true });
-    chmodSync(path, 0o600);
-    failurePoint('hooks: remembered');
-  }
+/** Makes the directory. Returns what `Installed.directories` has to name now. */
+export function makeDirectories(stateDir: string, path: string): string[] {
+  const known = allInstalled(stateDir).flatMap(({ directories }) => directories);
+  const made = [hooksDirectory(stateDir), path].flatMap(makeMissing);
+  return [...new Set([...known, ...made])];
+}
 
-  forget(tool: string, file: string, isUsers: boolean): void {
-    rmSync(installedFile(this.stateDir, tool, file, isUsers), { force: true });
-    rmSync(join(hooksDirectory(this.stateDir), `${tool}.last`), { force: true });
-  }
+/** Deletes the directories that agt has made, if they are empty. */
+export function removeDirectories(directories: readonly string[]): void {
+  for (const directory of [...directories].sort((a, b) => b.length - a.length))
+    attempt(() => rmdirSync(directory)); // it may hold something else
+}
 
-  /** Makes the directory. Returns what `Installed.directories` has to name now. */
-  makeDirectories(path: string): string[] {
-    const known = this.all().flatMap(({ directories }) => directories);
-    const made = [hooksDirectory(this.stateDir), path].flatMap((directory) => makeMissing(directory));
-    return [...new Set([...known, ...made])];
-  }
-
-  /** The last hooks take the log with them, and the script that they have called. */
-  tidyAfterLast(): void {
-    if (this.all().length > 0) return;
-    const { stateDir } = this;
-    for (const path of [hooksLog(stateDir), hooksFront(stateDir), ...runningHooks(stateDir)])
-      rmSync(path, { force: true });
-  }
-
-  /** Deletes the directories that agt has made, if they are empty. */
-  tidy(directories: readonly string[]): void {
-    for (const directory of [...directories].sort((a, b) => b.length - a.length)) {
-      try {
-        rmdirSync(directory);
-      } catch {
-        // it holds something else
-      }
-    }
-  }
-
-  private all(): Installed[] {
-    const directory = hooksDirectory(this.stateDir);
-    if (!existsSync(directory)) return [];
-    return readdirSync(directory)
-      .filter((name) => name.endsWith('.json'))
-      .flatMap((name) => {
-        return (
-          attempt(() => [JSON.parse(readRegularFile(join(directory, name)).toString()) as Installed]) ?? []
-        );
-      });
-  }
+function allInstalled(stateDir: string): Installed[] {
+  const directory = hooksDirectory(stateDir);
+  const names = (attempt(() => readdirSync(directory)) ?? []).filter((name) => name.endsWith('.json'));
+  return names.flatMap((name) => (readJson(join(directory, name)) as Installed | undefined) ?? []);
 }
 
 /** The directories that were missing, outermost first. */

@@ -7,31 +7,27 @@ import { AgtError } from '../../errors.ts';
 import { type EventJson, parseEventJson } from '../event.ts';
 import { callsHook, type HookSettings } from './settings.ts';
 
-/** A hook of agt for one event. */
-export interface HookGroup {
-  readonly event: string;
-  /** Matches the tools that it is for; undefined if the event has none. */
-  readonly matcher?: string;
-  /** Fields that the agent expects besides the command. */
-  readonly fields?: Readonly<Record<string, unknown>>;
+/** The hooks of agt for one agent. */
+export interface JsonHooks {
+  /** Its names of the events, in the order in which agt writes them. */
+  readonly events: readonly string[];
+  /** By event: matches the tools that the hook is for. Events of other kinds have none. */
+  readonly matchers?: Readonly<Record<string, string>>;
+  /** What the agent expects besides the command. */
+  readonly fields: (event: string) => object;
+  /** The name of the setting that switches the hooks off in such settings; undefined if none does. */
+  readonly offSwitch?: (settings: EventJson) => string | undefined;
 }
 
 type Jsonc = typeof import('jsonc-parser');
 
 const LIST = 'hooks';
 
-/** The name of the setting that switches the hooks off in such settings; undefined if none does. */
-export type OffSwitch = (settings: EventJson) => string | undefined;
-
-export function jsonHooks(
-  tool: string,
-  groups: readonly HookGroup[],
-  offSwitch: OffSwitch = () => undefined,
-): HookSettings {
+export function jsonHooks(tool: string, hooks: JsonHooks): HookSettings {
   return {
     add: async (text = '', command) => {
       const jsonc = await import('jsonc-parser');
-      const wanted = groups.map(({ event, ...group }) => ({ event, group: groupOf(group, command) }));
+      const wanted = hooks.events.map((event) => ({ event, group: groupFor(hooks, event, command) }));
       const added = addGroups(jsonc, removeGroups(jsonc, text, tool), wanted);
       requireRead(jsonc, { tool, before: text, after: added, wanted });
       // The same hooks already, perhaps in other spaces.
@@ -47,12 +43,14 @@ export function jsonHooks(
     },
     empty: '{}\n',
     find: async (text) => {
-      const hooks = groupsOf(settingsIn(await import('jsonc-parser'), text));
-      return hooks.flatMap(({ group }) => commandsOf(group)).find((command) => callsHook(command, tool));
+      const groups = groupsOf(settingsIn(await import('jsonc-parser'), text));
+      return groups.flatMap(({ group }) => commandsOf(group)).find((command) => callsHook(command, tool));
     },
     switchedOffBy: async (text) => {
       const jsonc = await import('jsonc-parser');
-      return offSwitch(parseEventJson(JSON.stringify(jsonc.parse(text, [], { allowTrailingComma: true }))));
+      return hooks.offSwitch?.(
+        parseEventJson(JSON.stringify(jsonc.parse(text, [], { allowTrailingComma: true }))),
+      );
     },
   };
 }
@@ -62,9 +60,9 @@ interface EventGroup {
   readonly group: unknown;
 }
 
-function groupOf({ matcher, fields }: Omit<HookGroup, 'event'>, command: string) {
-  const hooks = [{ type: 'command', command, ...fields }];
-  return matcher === undefined ? { hooks } : { matcher, hooks };
+function groupFor({ matchers = {}, fields }: JsonHooks, event: string, command: string) {
+  const hooks = [{ type: 'command', command, ...fields(event) }];
+  return event in matchers ? { matcher: matchers[event], hooks } : { hooks };
 }
 
 function addGroups(jsonc: Jsonc, text: string, groups: readonly EventGroup[]): string {

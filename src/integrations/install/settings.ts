@@ -1,4 +1,5 @@
 /** The settings of an agent as agt changes them: pure functions from text to text, for the file that holds the hooks. */
+import { AgtError } from '../../errors.ts';
 import { singleQuoted } from '../../git/run/trace.ts';
 
 export interface HookSettings {
@@ -28,4 +29,27 @@ const NEVER_FAIL = ' || true';
 
 export function callsHook(command: unknown, tool: string): command is string {
   return typeof command === 'string' && command.replace(NEVER_FAIL, '').trim().endsWith(` hook ${tool}`);
+}
+
+const MARK = '// agt hooks install has written this file, and agt hooks uninstall deletes it.\n';
+
+/**
+ * For an agent that loads a program: the whole file is agt's, and its second line says which agt it calls. `program` makes
+ * the text from the shell command that calls `agt hook`.
+ */
+export function ownFile(tool: string, program: (command: string) => string): HookSettings {
+  return {
+    add: async (text, command) => {
+      if (text !== undefined && !text.startsWith(MARK))
+        throw new AgtError('agt has not written the file that is there');
+      return `${MARK}// ${command}\n${program(command)}`;
+    },
+    remove: async () => undefined,
+    find: async (text) => {
+      if (!text.startsWith(MARK)) return undefined;
+      const [, comment = ''] = text.split('\n');
+      const command = comment.replace(/^\/\/ /, '');
+      return callsHook(command, tool) ? command : undefined;
+    },
+  };
 }
