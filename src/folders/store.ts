@@ -8,8 +8,10 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readlinkSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -17,17 +19,20 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { localConfigPath } from '../config/local-config.ts';
 import type { Settings } from '../config/settings.ts';
+import { failurePoint } from '../disk/failure-point.ts';
 import { type RefusedWrite, refusedWrite, tryToMakeDirectories } from '../disk/make-directories.ts';
 import { realPath } from '../disk/real-path.ts';
+import { removeTree } from '../disk/remove-tree.ts';
 import { stateHome } from '../disk/state-home.ts';
 import { AgtError, errorCode, systemReason } from '../errors.ts';
 import { discoverRepository } from '../git/files/discover-repository.ts';
 import { openHash } from '../git/objects/hash.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
 import { shellQuote } from '../git/run/trace.ts';
-import { attachedSessions, folderStore, foldersDirectory } from '../layout.ts';
+import { attachedSessions, folderStore, foldersDirectory, newStorePrefix } from '../layout.ts';
 import { openRepository, type Repository } from '../repository/repository.ts';
 import { idProblem, type SessionId } from '../session/id.ts';
+import { withSessionLock } from '../session/lock.ts';
 import { isAttached, listRecords, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { giveBackMoved, takeOverMoved } from './moved.ts';
@@ -196,4 +201,18 @@ export function listStores({ env }: FolderAccess): string[] {
     const refused = refusedWrite(directory);
     throw refused === undefined ? error : refusedStores(refused);
   }
+}
+
+/**
+ * First the store gets a name that no folder leads to. If agt is killed then, the next new store deletes the rest.
+ * @throws AgtError while another agt works on the folder.
+ */
+export async function forgetFolder({ env }: FolderAccess, { repository, record }: Session): Promise<void> {
+  const gone = await withSessionLock({ repository, id: record.session_id }, async () => {
+    const directory = mkdtempSync(newStorePrefix(stateHome(env) ?? ''));
+    renameSync(repository.commonDir, join(directory, 'store'));
+    failurePoint('snapshot: store renamed');
+    return directory;
+  });
+  removeTree(gone);
 }

@@ -7,7 +7,7 @@ import { isActive } from '../filter/session-file.ts';
 import { openHash } from '../git/objects/hash.ts';
 import { resolveObject } from '../git/run/git.ts';
 import { newSession } from '../lifecycle/new.ts';
-import { planRemoval, removeSession } from '../lifecycle/remove.ts';
+import { removeSession } from '../lifecycle/remove.ts';
 import { unsavedWork } from '../lifecycle/unsaved-work.ts';
 import type { Repository } from '../repository/repository.ts';
 import { changeOwner } from '../running/change-owner.ts';
@@ -92,10 +92,7 @@ export async function removeWorktree(
   }
   const release = (owner: Owner | undefined) => (owner?.pid === pid ? undefined : owner);
   await changeOwner(repository, record.session_id, release);
-  await removeSession(repository, await planRemoval(new Session(repository, record), false), {
-    force: false,
-    now,
-  });
+  await removeSession(new Session(repository, record), { force: false, now });
 }
 
 /**
@@ -114,10 +111,7 @@ export async function sweepWorktrees(
     if (!id.startsWith(prefix) || !isLeft || !isActive(record) || record.intent !== undefined) continue;
     if (!(await isUnchanged(new Session(repository, record)))) continue;
     await changeOwner(repository, id, (present) => (present?.pid === owner.pid ? undefined : present));
-    await removeSession(repository, await planRemoval(new Session(repository, record), false), {
-      force: false,
-      now,
-    });
+    await removeSession(new Session(repository, record), { force: false, now });
   }
 }
 

@@ -34,23 +34,23 @@ export async function acceptSession(session: Session, request: AcceptRequest): P
   return withSessionLock(session, (locked) => accept(locked, request), { waitMs: request.waitMs });
 }
 
-async function accept(session: LockedSession, request: AcceptRequest): Promise<AcceptResult> {
-  const earlier = await finishEarlier(session, request.now);
+async function accept(locked: LockedSession, request: AcceptRequest): Promise<AcceptResult> {
+  const { keep, now } = request;
+  const earlier = await finishEarlier(locked, now);
   if (earlier.result !== undefined) return earlier.result;
-  const { record } = earlier;
-  await requireReady(session.with(record));
-  if (!request.keep) await requireReturnable(session.with(record));
-  if (!request.keep) refuseRunning(record, WAY_OUT);
-  const captured = await captureSession(session.with(record), { now: request.now, label: 'before accept' });
-  if (!request.keep) refuseLoss(record, captured, WAY_OUT);
-  const landed = await mergeAndLand(session.with(record), request);
-  return endSession(session, landed, request.now);
+  const session = locked.with(earlier.record);
+  await requireReady(session);
+  if (!keep) await requireReturnable(session);
+  if (!keep) refuseRunning(session.record, WAY_OUT);
+  const captured = await captureSession(session, { now, label: 'before accept' });
+  if (!keep) refuseLoss(session.record, captured, WAY_OUT);
+  return endSession(session, await mergeAndLand(session, request), now);
 }
 
 async function requireReady(session: Session): Promise<void> {
-  const { record } = session;
+  const { id, record } = session;
   requireAllowed(record, 'accept');
-  if (record.intent !== undefined) throw unfinishedError(record.session_id, record.intent.operation);
+  if (record.intent !== undefined) throw unfinishedError(id, record.intent.operation);
   await requireSettled(session);
 }
 

@@ -5,7 +5,7 @@ import { AgtError, isAgtError } from '../errors.ts';
 import { landedRef } from '../filter/agent-refs.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { FSYNC_ARGS, gitText, inDirectory } from '../git/run/git.ts';
-import { planRemoval, removeLocked } from '../lifecycle/remove.ts';
+import { removeLocked } from '../lifecycle/remove.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { complete } from '../session/operation.ts';
@@ -29,7 +29,8 @@ export async function endSession(session: LockedSession, landing: Landing, now: 
     return { ...landing, record: await goOn(session.with(record), now), kept: true, warnings };
   }
   const { intent: _, ...active } = record;
-  const later = await captureSession(session.with(active), { now });
+  const ending = session.with(active);
+  const later = await captureSession(ending, { now });
   if (later.outcome === 'committed') {
     const warning = 'the sandbox changed meanwhile, so the session stays; accept it again for the rest';
     return {
@@ -39,7 +40,7 @@ export async function endSession(session: LockedSession, landing: Landing, now: 
       warnings: [...warnings, warning],
     };
   }
-  const trouble = await removeAccepted(session.with(active), now);
+  const trouble = await removeAccepted(ending, now);
   return { ...landing, record: session.read() ?? active, kept: false, warnings, trouble };
 }
 
@@ -61,13 +62,8 @@ async function afterMerge(repository: Repository, worktree: string | undefined):
 
 /** Returns an error that came after the end of the session. */
 async function removeAccepted(session: LockedSession, now: Date): Promise<AgtError | undefined> {
-  const plan = await planRemoval(session, false);
   try {
-    await removeLocked(
-      session,
-      { ...plan, record: session.record },
-      { force: false, now, outcome: 'accepted' },
-    );
+    await removeLocked(session, { force: false, now, outcome: 'accepted' });
     return undefined;
   } catch (error) {
     if (isAgtError(error) && session.read()?.state === 'accepted') return error;

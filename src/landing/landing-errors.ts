@@ -2,8 +2,8 @@
 import { AgtError, listSome } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import type { SessionRecord } from '../session/record.ts';
-import type { Conflict } from './merge-in-memory.ts';
 import type { LandingTarget } from './target.ts';
+import type { Conflict } from './workbench.ts';
 
 /** Conflicts that a message lists. */
 const LISTED = 20;

@@ -13,10 +13,10 @@ import type { AcceptRequest, Landable, LandingPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import { conflictError, nothingPicked } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
-import { mergeWithBase } from './merge-in-memory.ts';
 import { withTrailer } from './message.ts';
 import { ownChangesOf, treesOfStep } from './snapshot-step.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
+import { mergeWithBase } from './workbench.ts';
 
 export async function pickCommits(
   session: Session,

@@ -16,7 +16,6 @@ import {
   onlyUntracked,
 } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
-import { mergeInMemory, mergeWithBase, plainCommit } from './merge-in-memory.ts';
 import { draftMessage } from './message.ts';
 import { choosePaths, leaveOut } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
@@ -25,6 +24,7 @@ import { withoutFailedCalls } from './snapshot-step.ts';
 import type { LandingTarget } from './target.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
+import { mergeInMemory, mergeWithBase, plainCommit } from './workbench.ts';
 
 /** @throws AgtError that names the conflicts, or if there is nothing to accept. */
 export async function planLanding(session: Session, landable: Landable): Promise<LandingPlan> {

@@ -15,9 +15,8 @@ import type { Session } from '../session/session.ts';
 import { readHistory, type Snapshot } from '../snapshot/history.ts';
 import { parentDirectories, sandboxTree } from '../snapshot/tree.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
-import type { Sides } from './merge-in-memory.ts';
 import type { SandboxContent } from './sandbox-content.ts';
-import type { Workbench } from './workbench.ts';
+import type { Sides, Workbench } from './workbench.ts';
 
 /** In the sandbox. The first snapshot of a history follows the start commit, which has the files at its top. */
 async function changesOf(git: Git, record: SessionRecord, snapshot: Snapshot): Promise<DiffEntry[]> {

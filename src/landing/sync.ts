@@ -30,12 +30,18 @@ import { readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { captureSession } from '../workspace/capture-session.ts';
-import { type Merged, mergeInMemory, mergeWithBase, plainCommit } from './merge-in-memory.ts';
 import { refuseInTheWay, refuseOverlap } from './overlap.ts';
 import { commitsBetween, landedSource } from './plan-landing.ts';
 import { readSandbox } from './sandbox-content.ts';
 import { refuseOperation, unmergedPaths } from './target.ts';
-import { type Workbench, withWorkbench } from './workbench.ts';
+import {
+  type Merged,
+  mergeInMemory,
+  mergeWithBase,
+  plainCommit,
+  type Workbench,
+  withWorkbench,
+} from './workbench.ts';
 
 export interface SyncRequest {
   readonly rebase: boolean;

@@ -1,11 +1,17 @@
 /**
  * A place for a merge that touches no worktree: a git directory, an index and a work tree of its own in a scratch
- * directory. Its HEAD names the branch that takes the work, so a hook sees that branch.
+ * directory. Its HEAD names the branch that takes the work, so a hook sees that branch. There agt merges exactly as `git
+ * merge` does in a clean checkout.
  */
+
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { displayPath } from '../disk/path-bytes.ts';
+import { LINK } from '../git/modes.ts';
+import { listTree } from '../git/objects/ls-tree.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import type { Git } from '../git/run/git.ts';
+import { FSYNC_ARGS, type Git, gitBytes, gitFailed, gitText, runGit } from '../git/run/git.ts';
+import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
 
 export interface Workbench {
@@ -44,4 +50,83 @@ export function withWorkbench<T>(
     const own = { GIT_DIR: gitDir, GIT_WORK_TREE: tree, GIT_INDEX_FILE: index, ...objects };
     return action({ git: { ...git, cwd: tree, env: { ...git.env, ...own } }, dir, index, objects });
   });
+}
+
+export interface Conflict {
+  /** In readable form. */
+  readonly path: string;
+  /** As git calls it: `content`, `modify/delete`, `add/add`. */
+  readonly kind: string;
+}
+
+export type Merged =
+  | { readonly tree: string; readonly conflicts?: undefined }
+  /** The tree has conflict markers. */
+  | { readonly tree: string; readonly conflicts: readonly Conflict[] };
+
+export async function mergeInMemory(bench: Workbench, ours: string, theirs: string): Promise<Merged> {
+  reportProgress('merging');
+  await layOutAttributes(bench, ours);
+  const args = [...FSYNC_ARGS, 'merge-tree', '--write-tree', '-z', ours, theirs];
+  const run = await runGit(bench.git, args);
+  if (run.exitCode !== 0 && run.exitCode !== 1) throw gitFailed(args, run);
+  const fields = run.stdout.toString('latin1').split('\0');
+  const [tree = '', ...rest] = fields;
+  return run.exitCode === 0 ? { tree } : { tree, conflicts: parseConflicts(rest) };
+}
+
+export interface Sides {
+  /** Trees, or names of commits; undefined: nothing. */
+  readonly base: string | undefined;
+  readonly ours: string;
+  readonly theirs: string;
+}
+
+/** git 2.39 finds the base itself, and merges only commits. So agt gives it three commits with no other history. */
+export async function mergeWithBase(bench: Workbench, { base, ours, theirs }: Sides): Promise<Merged> {
+  const { git } = bench;
+  const treeOf = (name: string) => gitText(git, ['rev-parse', '--verify', `${name}^{tree}`]);
+  const baseTree = base === undefined ? await gitText(git, ['mktree'], { input: '' }) : await treeOf(base);
+  const root = await plainCommit(git, baseTree, []);
+  const [one, other] = await Promise.all([treeOf(ours), treeOf(theirs)]);
+  return mergeInMemory(bench, await plainCommit(git, one, [root]), await plainCommit(git, other, [root]));
+}
+
+/** A commit that exists only for a merge. */
+export async function plainCommit(git: Git, tree: string, parents: readonly string[]): Promise<string> {
+  const args = ['commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent]), '-m', 'for a merge'];
+  return gitText(git, [...FSYNC_ARGS, ...args], { env: NOBODY });
+}
+
+/** No branch ever leads to such a commit. */
+const NOBODY = Object.fromEntries(
+  ['AUTHOR', 'COMMITTER'].flatMap((who) => [
+    [`GIT_${who}_NAME`, 'agt'],
+    [`GIT_${who}_EMAIL`, 'agt@local'],
+  ]),
+);
+
+/** git reads attributes, such as `merge=union`, from files: those of the branch, as in a clean checkout. */
+async function layOutAttributes({ git }: Workbench, commit: string): Promise<void> {
+  const listed = await listTree(git, commit, 'files');
+  const files = listed.filter(({ path, mode }) => /(^|\/)\.gitattributes$/.test(path) && mode !== LINK);
+  if (files.length === 0) return;
+  await gitText(git, ['read-tree', commit]);
+  const input = Buffer.from(files.map(({ path }) => `${path}\0`).join(''), 'latin1');
+  await gitBytes(git, ['checkout-index', '--force', '-z', '--stdin'], { input });
+}
+
+/** The stages of each path in conflict, an empty field, then messages: a count, so many paths, a type, a text. */
+function parseConflicts(fields: readonly string[]): Conflict[] {
+  const end = fields.indexOf('');
+  const stages = fields.slice(0, end);
+  const kinds = new Map(stages.map((field) => [field.slice(field.indexOf('\t') + 1), 'content']));
+  for (let i = end + 1; i < fields.length - 1; ) {
+    const count = Number(fields[i]);
+    const paths = fields.slice(i + 1, i + 1 + count);
+    const kind = /^CONFLICT \(([^)]+)\)/.exec(fields[i + count + 2] ?? '')?.[1];
+    for (const path of kind === undefined ? [] : paths.slice(0, 1)) kinds.set(path, kind ?? '');
+    i += count + 3;
+  }
+  return [...kinds].map(([path, kind]) => ({ path: displayPath(path), kind }));
 }

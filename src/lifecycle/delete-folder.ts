@@ -3,8 +3,8 @@
  * agt first moves the folder away, captures what came since the last capture, and keeps what has changed once more.
  */
 
-import { existsSync, type Stats } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, rmdirSync, type Stats } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CaptureResult, NotCaptured } from '../autocommit/capture.ts';
 import { readStatCache } from '../autocommit/stat-cache/stat-cache.ts';
@@ -33,6 +33,8 @@ import { captureSession } from '../workspace/capture-session.ts';
 export interface RemovalOptions {
   /** Delete also what agt could not capture. */
   readonly force: boolean;
+  /** Delete also the branches, and so the snapshots. */
+  readonly deleteBranch?: boolean;
   /** Also while the owner runs. */
   readonly running?: boolean;
   readonly now: Date;
@@ -43,8 +45,7 @@ export interface RemovalOptions {
 
 /** @returns readable paths that agt leaves in the session folder: they came too late to be captured, or nobody may delete them. */
 export async function deleteFolder(session: LockedSession, options: RemovalOptions): Promise<Remaining> {
-  const { record } = session;
-  const { repository } = session;
+  const { record, repository } = session;
   const { outcome, reason } = options;
   const begun = isActive(record)
     ? begin(session, {
@@ -261,4 +262,16 @@ async function takeBack(record: SessionRecord, moved: SessionRecord): Promise<re
 
 export function listPaths(paths: readonly string[]): string {
   return listSome(paths, LISTED);
+}
+
+/** Beside an ordinary repository agt leaves no empty folder: `sessions`, and `<repository>.agt` above it. */
+export function removeEmptyParents(sessions: string): void {
+  const parent = dirname(sessions);
+  // If that is a link, the folder that it leads to is the user's.
+  const isOwn = parent.endsWith('.agt');
+  try {
+    for (const directory of isOwn ? [sessions, parent] : [sessions]) rmdirSync(directory);
+  } catch {
+    // not empty: other sessions are there
+  }
 }

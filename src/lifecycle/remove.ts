@@ -14,9 +14,10 @@ import type { Remaining } from '../disk/remove-tree.ts';
 import { AgtError } from '../errors.ts';
 import { landedRef, tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
-import { gitText, inDirectory, runGit } from '../git/run/git.ts';
+import { shortBranch } from '../git/files/ref-files.ts';
+import { branchUser } from '../git/files/worktree-registrations.ts';
+import { gitAnswer, gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
 import { recordFile } from '../layout.ts';
-import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { complete, unfinishedError } from '../session/operation.ts';
 import { refuseRunning } from '../session/owner.ts';
@@ -27,9 +28,13 @@ import { refuseForeign } from '../session/sandbox.ts';
 import { Session } from '../session/session.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { endMoments } from '../workspace/moments.ts';
-import { deleteFolder, listPaths, type RemovalOptions, refuseLoss } from './delete-folder.ts';
-import { dropWorkBranch } from './drop-work-branch.ts';
-import { removeEmptyParents } from './empty-parents.ts';
+import {
+  deleteFolder,
+  listPaths,
+  type RemovalOptions,
+  refuseLoss,
+  removeEmptyParents,
+} from './delete-folder.ts';
 import { leaveCheckout, requireReturnable } from './in-place/leave.ts';
 
 interface RefAndCommit {
@@ -37,24 +42,19 @@ interface RefAndCommit {
   readonly commit: string;
 }
 
+/** For a report. */
 export interface RemovalPlan {
   readonly record: SessionRecord;
   /** Undefined if the folder is gone already. */
   readonly folder: string | undefined;
-  /** Whether agt also deletes the branches, and so the snapshots. */
-  readonly deleteBranch: boolean;
   /** The refs to delete, with the commits that they point to. */
   readonly refs: readonly RefAndCommit[];
 }
 
 export async function planRemoval(session: Session, deleteBranch: boolean): Promise<RemovalPlan> {
-  const folder = session.folder;
-  return {
-    record: session.record,
-    folder: existsSync(folder) ? folder : undefined,
-    deleteBranch,
-    refs: deleteBranch ? await existingRefs(session) : [],
-  };
+  const { record, folder } = session;
+  const refs = deleteBranch ? await existingRefs(session) : [];
+  return { record, folder: existsSync(folder) ? folder : undefined, refs };
 }
 
 async function existingRefs({ repository, record }: Session): Promise<RefAndCommit[]> {
@@ -76,35 +76,24 @@ export interface Deleted {
   readonly uncaptured: readonly NotCaptured[];
 }
 
-export function removeSession(
-  repository: Repository,
-  plan: RemovalPlan,
-  options: RemovalOptions,
-): Promise<Deleted> {
+export function removeSession({ repository, record }: Session, options: RemovalOptions): Promise<Deleted> {
+  const { commonDir, git } = repository;
   // The current directory may be in the folder that goes.
-  process.chdir(repository.commonDir);
-  const outside = { ...repository, git: inDirectory(repository.git, repository.commonDir) };
-  const remove = (session: LockedSession) => removeLocked(session, plan, options);
+  process.chdir(commonDir);
+  const outside = new Session({ ...repository, git: inDirectory(git, commonDir) }, record);
   // With --force a session may go whose folder cannot be mounted.
-  return withSessionLock({ repository: outside, id: plan.record.session_id }, remove, {
-    mount: !options.force,
-  });
+  return withSessionLock(outside, (locked) => removeLocked(locked, options), { mount: !options.force });
 }
 
 /** For a caller that holds the lock and whose current directory is not in the folder. */
-export async function removeLocked(
-  session: LockedSession,
-  plan: RemovalPlan,
-  options: RemovalOptions,
-): Promise<Deleted> {
-  const { repository } = session;
-  const record = session.read() ?? plan.record;
-  await refuseInTheWay(new Session(repository, record), options);
-  if (record.checkout !== undefined) return removeInPlace(session.with(record), plan, options);
-  const deleted = isActive(record) ? await captureLastTime(session.with(record), options) : NOTHING;
-  const left = await deleteFolder(session.with(record), options);
-  const deleteBranch = plan.deleteBranch || (await hadDeletedBranches(new Session(repository, record)));
-  await finish(session.with(session.read() ?? record), { deleteBranch, now: options.now });
+export async function removeLocked(session: LockedSession, options: RemovalOptions): Promise<Deleted> {
+  const { record } = session;
+  await refuseInTheWay(session, options);
+  if (record.checkout !== undefined) return removeInPlace(session, options);
+  const deleted = isActive(record) ? await captureLastTime(session, options) : NOTHING;
+  const left = await deleteFolder(session, options);
+  const deleteBranch = options.deleteBranch || (await hadDeletedBranches(session));
+  await finish(session.with(session.read() ?? record), { ...options, deleteBranch });
   if (left.paths.length > 0) throw leftFiles(record, left);
   return deleted;
 }
@@ -149,10 +138,7 @@ export async function requireRemovable(
 }
 
 /** The folder is gone. */
-async function finish(
-  session: LockedSession,
-  { deleteBranch, now }: { readonly deleteBranch: boolean; readonly now: Date },
-): Promise<void> {
+async function finish(session: LockedSession, { deleteBranch, now }: RemovalOptions): Promise<void> {
   const { repository } = session;
   await endMoments(session);
   if (repository.area === undefined) removeEmptyParents(dirname(session.folder));
@@ -169,13 +155,9 @@ async function finish(
 }
 
 /** @throws AgtError if the user's work stays set aside, or files stay in the session folder. The session has ended then. */
-async function removeInPlace(
-  session: LockedSession,
-  plan: RemovalPlan,
-  options: RemovalOptions,
-): Promise<Deleted> {
+async function removeInPlace(session: LockedSession, options: RemovalOptions): Promise<Deleted> {
   const ended = await leaveCheckout(session, options);
-  await finish(session.with(ended.record), { deleteBranch: plan.deleteBranch, now: options.now });
+  await finish(session.with(ended.record), options);
   if (ended.trouble !== undefined) throw ended.trouble;
   if (ended.left.paths.length > 0) throw leftFiles(session.record, ended.left);
   return NOTHING;
@@ -250,4 +232,16 @@ async function deleteRefs(session: LockedSession): Promise<void> {
   if (refs.length === 0) return;
   const input = refs.map(({ ref, commit }) => `delete ${ref} ${commit}\n`).join('');
   await gitText(repository.git, ['update-ref', '--stdin'], { input });
+}
+
+/** A restore makes it again from the snapshots. A branch that a worktree uses, or that has a commit which no snapshot keeps, stays. */
+async function dropWorkBranch({ git, record }: Session): Promise<void> {
+  const { work_branch: ref, sandbox, session_id: id } = record;
+  const tip = await resolveObject(git, ref);
+  if (tip === undefined) return;
+  const unkept = await gitAnswer(git, ['rev-list', '--max-count=1', tip, '--not', tipRef(id), '--']);
+  if (unkept !== '' || (await branchUser(git, ref, sandbox)) !== undefined) return;
+  await gitText(git, ['update-ref', '-d', ref, tip]);
+  await runGit(git, ['config', '--remove-section', `branch.${shortBranch(ref)}`]);
+  failurePoint('remove: work branch deleted');
 }

@@ -1,20 +1,24 @@
 /** Undoes a creation of a session that was killed. */
 
-import { existsSync } from 'node:fs';
-import { AgtError } from '../errors.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { observeFiles } from '../autocommit/observe.ts';
+import { systemPath } from '../disk/long-path.ts';
+import { displayPath } from '../disk/path-bytes.ts';
+import { AgtError, attempt } from '../errors.ts';
+import { tipRef } from '../filter/agent-refs.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { resolveObject } from '../git/run/git.ts';
+import { type Git, gitAnswer, resolveObject, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { complete } from '../session/operation.ts';
 import { readRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
-import { captureSession } from '../workspace/capture-session.ts';
+import { captureSession, captureTarget } from '../workspace/capture-session.ts';
 import { deleteCaptured, listPaths, readable } from './delete-folder.ts';
 import { undoEntering } from './in-place/set-aside.ts';
-import { planRemoval, removeSession } from './remove.ts';
-import { uncapturedFiles } from './uncaptured.ts';
+import { removeSession } from './remove.ts';
 
 /** Makes an id free that only an unfinished creation has. @throws AgtError while another agt creates the session. */
 export async function undoUnfinishedCreation(repository: Repository, id: SessionId): Promise<void> {
@@ -28,14 +32,12 @@ export async function undoUnfinishedCreation(repository: Repository, id: Session
  * @returns where that work is. @throws AgtError if the user's uncommitted work stays set aside
  */
 export async function undoCreation(session: Session): Promise<string | undefined> {
-  const { repository, record } = session;
-  const id = record.session_id;
+  const { id, record } = session;
   const now = new Date();
   const { hasWork, trouble } = await withSessionLock(session, (locked) =>
     captureWork(locked.with(record), now),
   );
-  const plan = await planRemoval(session.with(readRecord(repository, id) ?? record), !hasWork);
-  await removeSession(repository, plan, { force: !hasWork, now });
+  await removeSession(session, { force: !hasWork, deleteBranch: !hasWork, now });
   if (trouble !== undefined) throw trouble;
   if (!hasWork) return undefined;
   return `agt kept what was changed since then on ${shortBranch(record.branch)}; agt undo ${id} brings it back`;
@@ -86,4 +88,63 @@ async function hasWork(session: Session): Promise<boolean> {
   const tip = await resolveObject(session.git, session.record.work_branch);
   if (tip !== undefined && tip !== session.record.from_commit) return true;
   return existsSync(session.folder) && (await uncapturedFiles(session)).length > 0;
+}
+
+/** One such file is reason enough to delete nothing. The message lists at most this many. */
+const MOST_LISTED = 10;
+
+/** agt writes a restored file under such a name first. */
+const TEMPORARY = /(^|\/)\.agt-\d+\.tmp$/;
+
+/**
+ * Some of the files that would be lost with the folder: readable paths, relative to it. A file is safe if it is in the last
+ * snapshot, if git checks it out from the start commit, or if it is a copy of a file in the user's worktree. If agt was
+ * killed while it wrote a file, the content is only the beginning of one of those.
+ */
+export async function uncapturedFiles(session: Session): Promise<string[]> {
+  const { last, writes, notCaptured } = await scanAgainstTip(session);
+  const found = notCaptured;
+  for (const [path, { oid }] of writes) {
+    if (found.length >= MOST_LISTED) break;
+    const captured = last.find(path)?.oid;
+    if (oid === captured || TEMPORARY.test(path)) continue;
+    if (!(await isElsewhere(session, path, captured))) found.push(path);
+  }
+  return found.map(displayPath);
+}
+
+async function scanAgainstTip(session: Session) {
+  const { git } = session.repository;
+  const target = captureTarget(session);
+  const tip = (await resolveObject(git, tipRef(session.id))) ?? session.record.from_commit;
+  const everything = { maxFileSize: Number.POSITIVE_INFINITY, ignore: undefined };
+  const { last, scanned } = await observeFiles(git, target, tip, everything);
+  const { writes, skipped, failed } = scanned;
+  return { last, writes, notCaptured: [...skipped, ...failed].map(({ path }) => path) };
+}
+
+/** Whether the file is the beginning of a file that is stored in another place. `captured` is a blob. */
+async function isElsewhere(session: Session, path: string, captured: string | undefined): Promise<boolean> {
+  const { git, record } = session;
+  const content = readIfThere(Buffer.from(`${session.folder}/`).toString('latin1') + path);
+  if (content === undefined) return false;
+  if (content.length === 0) return true;
+  const isBeginningOf = (whole: Buffer | undefined) =>
+    whole?.subarray(0, content.length).equals(content) === true;
+  if (captured !== undefined && isBeginningOf(await catFile(git, 'blob', captured))) return true;
+  if (!path.startsWith('sandbox/')) return false;
+  const inside = path.slice('sandbox/'.length);
+  if (/[\x80-\xff]/.test(inside)) return false; // an argument of git would be encoded as UTF-8 once more
+  if (isBeginningOf(await catFile(git, '--filters', `${record.from_commit}:${inside}`))) return true;
+  const worktree = await gitAnswer(git, ['rev-parse', '--show-toplevel']);
+  return worktree !== undefined && isBeginningOf(readIfThere(join(worktree, inside)));
+}
+
+async function catFile(git: Git, ...args: string[]): Promise<Buffer | undefined> {
+  const run = await runGit(git, ['cat-file', ...args]);
+  return run.exitCode === 0 ? run.stdout : undefined;
+}
+
+function readIfThere(path: string): Buffer | undefined {
+  return attempt(() => readFileSync(systemPath(path)));
 }

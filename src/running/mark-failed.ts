@@ -5,10 +5,9 @@
 
 import { isActive } from '../filter/session-file.ts';
 import type { Repository } from '../repository/repository.ts';
-import { withSessionLock } from '../session/lock.ts';
+import { isBusy, withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import type { SessionRecord } from '../session/record.ts';
-import { isBusy } from '../session/retry.ts';
 import type { Session } from '../session/session.ts';
 
 /** Never throws: on a full disk agt cannot write this down either, and its caller reports the first error. */

@@ -11,11 +11,11 @@ import { systemPath } from '../disk/long-path.ts';
 import { attempt } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { gitText } from '../git/run/git.ts';
-import { planRemoval, removeSession } from '../lifecycle/remove.ts';
+import { removeSession } from '../lifecycle/remove.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
+import { isBusy } from '../session/lock.ts';
 import { listRecords, readRecord, type SessionRecord } from '../session/record.ts';
-import { isBusy } from '../session/retry.ts';
 import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { previewCapture } from '../workspace/capture-session.ts';
@@ -131,7 +131,6 @@ function showTime(seconds: number): string {
 }
 
 async function revert(repository: Repository, { record, reason }: Abandoned, now: Date): Promise<void> {
-  const plan = await planRemoval(new Session(repository, record), false);
   const ending = isHalfEnded(record) ? {} : { outcome: 'reverted' as const, reason };
-  await removeSession(repository, plan, { force: false, now, ...ending });
+  await removeSession(new Session(repository, record), { force: false, now, ...ending });
 }

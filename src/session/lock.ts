@@ -2,6 +2,7 @@
  * Only one process at a time changes a session, and none does while `agt gc` deletes unreachable objects: a
  * capture could refer to one of those (maintenance/retention/idle-sessions.ts).
  */
+
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isLocked, withLock } from '../disk/lock.ts';
@@ -10,8 +11,8 @@ import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
 import { readSessionFile } from '../filter/session-file.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { pruneLockFile, sessionLockFile } from '../layout.ts';
-import { folderOfNamespace } from '../repository/namespace-files.ts';
 import type { Repository } from '../repository/repository.ts';
+import { folderOfNamespace } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
 import { ensureWorkspace } from './provider.ts';
 import { deleteRecord, readRecord, type SessionRecord, writeRecord } from './record.ts';
@@ -129,4 +130,28 @@ async function breakRefLocks(repository: Repository, id: SessionId): Promise<voi
   const refs = [tipRef(id), ...branches];
   const locks = refs.map((ref) => join(commonDir, `${ref}.lock`));
   await breakStaleLocks(locks, async () => [commonDir, join(await repository.sessionsDir(), id), git.cwd]);
+}
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof AgtError && error.exitCode === EXIT.busy;
+}
+
+/** git needs a moment to replace refs or packs. */
+const CHANGE_PAUSE_MS = 200;
+const CHANGE_ATTEMPTS = 5;
+
+/**
+ * For work that can be done again: git fails if another process deletes a ref or replaces a pack that it has just seen.
+ * @throws the error of the last try
+ */
+export async function retryAfterChange<T>(action: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await action();
+    } catch (error) {
+      const mayPass = error instanceof AgtError && error.exitCode === EXIT.git;
+      if (!mayPass || attempt === CHANGE_ATTEMPTS) throw error;
+    }
+    await sleep(CHANGE_PAUSE_MS * attempt);
+  }
 }

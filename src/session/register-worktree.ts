@@ -18,7 +18,7 @@ import {
 import { gitText, resolveObject } from '../git/run/git.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';
 import type { Session } from './session.ts';
-import { startCommit } from './start-commit.ts';
+import { startCommit } from './session.ts';
 
 /**
  * git adds no worktree in a directory that has files. So agt adds one beside it, lets it lead to the sandbox, and moves its

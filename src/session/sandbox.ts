@@ -8,7 +8,7 @@ import { summarizeIndex } from '../git/files/index-file.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
 import { parseStatus, STATUS } from '../git/objects/status.ts';
 import { gitAnswer, gitBytes, resolveObject } from '../git/run/git.ts';
-import { folderOfNamespace } from '../repository/namespace-files.ts';
+import { folderOfNamespace } from '../repository/repository.ts';
 import { bringBack } from './advised-commands.ts';
 import { isAttached, type SessionRecord } from './record.ts';
 import { isOutOfSight, mountProblem, type SandboxPlace } from './sandbox-place.ts';

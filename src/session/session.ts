@@ -1,6 +1,8 @@
 /** A session as agt has read it: every question about its folder, its sandbox and its history begins here. */
+
 import { join } from 'node:path';
-import { type Git, inDirectory } from '../git/run/git.ts';
+import { AgtError } from '../errors.ts';
+import { type Git, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { readHistory, type Snapshot } from '../snapshot/history.ts';
 import type { SessionId } from './id.ts';
@@ -61,4 +63,18 @@ export class Session {
   with(record: SessionRecord): Session {
     return new Session(this.repository, record);
   }
+}
+
+/** If somebody has rewritten the history and deleted the recorded one, it is the commit below the oldest snapshot. */
+export async function startCommit(session: Session): Promise<string> {
+  const { git, record } = session;
+  const recorded = await resolveObject(git, `${record.from_commit}^{commit}`);
+  if (recorded !== undefined) return recorded;
+  const oldest = (await session.history()).at(-1);
+  if (oldest?.parents[0] !== undefined) return oldest.parents[0];
+  for (const ref of [record.work_branch, record.user_branch ?? record.work_branch]) {
+    const commit = await resolveObject(git, `${ref}^{commit}`);
+    if (commit !== undefined) return commit;
+  }
+  throw new AgtError(`session "${record.session_id}" started at ${record.from_commit}, which is gone`);
 }

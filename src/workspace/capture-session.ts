@@ -11,7 +11,7 @@ import { isActive } from '../filter/session-file.ts';
 import { attachedFolder } from '../folders/attached-folder.ts';
 import { worktreeGitDir } from '../git/files/discover-repository.ts';
 import { reconnectIfCutOff } from '../git/files/worktree-registrations.ts';
-import { refuseRepositoryInside } from '../repository/refused-folders.ts';
+import { refuseRepositoryInside } from '../repository/repository.ts';
 import type { LockedSession } from '../session/lock.ts';
 import { isAttached } from '../session/record.ts';
 import { lostGitDir, requireSandbox } from '../session/sandbox.ts';

@@ -12,7 +12,7 @@ import { applyRetention, type SessionOutcome } from '../../maintenance/retention
 import { planRetention, reasonToSkip, type SessionPlan } from '../../maintenance/retention/plan.ts';
 import { expiryTime, type PruneResult, pruneAndRepack } from '../../maintenance/retention/prune.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { retryAfterChange } from '../../session/retry.ts';
+import { retryAfterChange } from '../../session/lock.ts';
 import {
   type Arguments,
   defineCommand,

@@ -18,7 +18,7 @@ import { inPlaceFile } from '../../layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { begin } from '../../session/operation.ts';
 import { removalOf, type SessionRecord, snapshotRefs } from '../../session/record.ts';
-import { isCheckoutGone } from '../../session/relocate-checkout.ts';
+import { isCheckoutGone } from '../../session/relocate.ts';
 import { requireSandbox } from '../../session/sandbox.ts';
 import type { Session } from '../../session/session.ts';
 import { readHistory } from '../../snapshot/history.ts';

@@ -16,7 +16,7 @@ import { listRecords, readRecord, type SessionRecord } from '../../session/recor
 import { Session } from '../../session/session.ts';
 import { readOperation } from '../../snapshot/git-dir-files.ts';
 import { createSession, requireFreeId } from '../create.ts';
-import { planRemoval, removeSession } from '../remove.ts';
+import { removeSession } from '../remove.ts';
 import { resolveStartPoint } from '../start-point.ts';
 import { undoCreation } from '../undo-creation.ts';
 import { inPlace, refuseOtherGit } from './checkout.ts';
@@ -104,10 +104,7 @@ async function finishKilled(repository: Repository, checkout: string, now: Date)
       if (work !== undefined) kept.push(`${record.session_id}: ${work}`);
     }
     if (record.intent?.operation === 'remove')
-      await removeSession(repository, await planRemoval(new Session(repository, record), false), {
-        force: false,
-        now,
-      });
+      await removeSession(new Session(repository, record), { force: false, now });
   }
   return kept;
 }
@@ -140,14 +137,8 @@ async function replace(session: Session, request: InPlaceRequest): Promise<void>
       hints: [`end it first: agt session remove ${session.id}; without --no-replace agt reverts it`],
     });
   }
-  const plan = await planRemoval(session, false);
   const reason = 'a new session began in the same checkout';
-  await removeSession(session.repository, plan, {
-    force: false,
-    now: request.now,
-    outcome: 'reverted',
-    reason,
-  });
+  await removeSession(session, { force: false, now: request.now, outcome: 'reverted', reason });
 }
 
 /** @throws AgtError unless the checkout is on a branch, without a conflict and without an operation in progress. */

@@ -2,26 +2,30 @@
  * Brings the checkout back at the end of a session: files, repositories inside, index and HEAD as the user had them, on
  * top of what has come to the branch meanwhile. HEAD is the last to change. After a kill, the same steps are taken again.
  */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { withIndexCopy } from '../../autocommit/staged-index.ts';
 import { restoreGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
+import { parseIndex } from '../../git/files/index-file.ts';
+import { readObject } from '../../git/objects/object-reader.ts';
 import { fieldsOf, type Git, gitBytes, gitText, inDirectory } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { removalOf, type SessionRecord } from '../../session/record.ts';
 import { isUnder } from '../../snapshot/folders.ts';
-import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
+import type { TreeEntry } from '../../snapshot/tree.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
-import { deleteLater, type Move, move, planMove } from './bring.ts';
+import { deleteLater, type Move, move, planMove, whatIsOnDisk } from './bring.ts';
 import { dropDamagedIndex, gitDir, headBranch, type InPlace, putHead, refreshTimes } from './checkout.ts';
-import { withHeldByGit } from './held-by-git.ts';
 import { directoryOf, putRepositoryBack } from './nested.ts';
 import { replacedByBranch, shown } from './set-aside.ts';
-import { putSettingsBack } from './settings.ts';
-import { planTarget, type Target } from './target.ts';
-import { indexOf, requireUsersSide, type UsersSide } from './users-side.ts';
+import { edited, inScratch, planTarget, type Target, writtenFiles } from './target.ts';
+import { indexOf, putSettingsBack, requireUsersSide, type UsersSide } from './users-side.ts';
 
 /** How often agt tries again if other programs change the checkout meanwhile, or the system refuses a file. */
 const ATTEMPTS = 3;
@@ -186,5 +190,53 @@ function notAsBefore(
       ...(one === undefined ? [] : [`as before the session: agt session cat ${id} ${found}`]),
       ...(replaced === undefined ? [] : [replaced.message, ...replaced.hints]),
     ],
+  });
+}
+
+/**
+ * From the snapshot `commit` to the target, also with tracked files that no snapshot holds: larger than agt.maxFileSize, or
+ * named in `.agtignore`. git's objects hold such a file if it is on disk as an index of git has it.
+ */
+async function withHeldByGit(
+  place: InPlace,
+  commit: string,
+  { snapshot, index: wanted = Buffer.alloc(0) }: Pick<Target, 'snapshot' | 'index'>,
+): Promise<{ readonly from: SnapshotMetadata; readonly to: SnapshotMetadata }> {
+  const { git, record } = place;
+  const from = await readSnapshotMetadata(git, commit);
+  const skipped = [...from.skipped, ...snapshot.skipped].filter((path) => !path.endsWith('/.git'));
+  const current = (await readObject(git, `${commit}:_/index`))?.content ?? Buffer.alloc(0);
+  const oidLength = commit.length / 2;
+  const isSkipped = (path: string) => isUnder(`sandbox/${path}`, skipped);
+  const paths = [current, wanted].flatMap((raw) => {
+    const entries = skipped.length === 0 || raw.length === 0 ? [] : parseIndex(raw, oidLength).entries;
+    return entries.map(({ path }) => path).filter(isSkipped);
+  });
+  if (paths.length === 0) return { from, to: snapshot };
+  return withIndexCopy(gitDir(place), current, async (copy) => {
+    const worktree = join(dirname(copy), 'worktree');
+    mkdirSync(worktree);
+    const asWritten = (raw: Buffer, name: string) => {
+      writeFileSync(name, raw);
+      return writtenFiles(inScratch(git, gitDir(place), name, worktree), raw, oidLength, paths);
+    };
+    const before = await asWritten(current, copy);
+    const after = await asWritten(wanted, `${copy}-wanted`);
+    const held = new Map<string, TreeEntry | undefined>();
+    whatIsOnDisk(record, (isOnDisk) => {
+      for (const path of paths) {
+        const versions = [undefined, before.get(path), after.get(path)];
+        const found = versions.findIndex((one) => isOnDisk(path, one?.oid));
+        if (found !== -1) held.set(path, versions[found]);
+      }
+    });
+    const isLacking = (path: string) => isUnder(`sandbox/${path}`, snapshot.skipped);
+    const goal = new Map([...held.keys()].filter(isLacking).map((path) => [path, after.get(path)]));
+    const isHeld = (path: string) => [...held.keys()].some((one) => isUnder(`sandbox/${one}`, [path]));
+    const including = async (one: SnapshotMetadata, files: ReadonlyMap<string, TreeEntry | undefined>) => ({
+      ...(await edited(git, one, files, copy)),
+      skipped: one.skipped.filter((path) => !isHeld(path)),
+    });
+    return { from: await including(from, held), to: await including(snapshot, goal) };
   });
 }

@@ -3,6 +3,7 @@
  * does not track, and the repositories inside. The end decides by this list. It never asks git which files are ignored
  * before it has brought them back: the agent may have changed the rules.
  */
+
 import { lstatSync } from 'node:fs';
 import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { jsonPath, pathFromJson } from '../../disk/path-bytes.ts';
@@ -10,14 +11,13 @@ import { AgtError } from '../../errors.ts';
 import { stashRef } from '../../filter/agent-refs.ts';
 import { ASSUME_UNCHANGED, type IndexEntry, parseIndex, SKIP_WORKTREE } from '../../git/files/index-file.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
-import { type Git, gitText } from '../../git/run/git.ts';
+import { type Git, gitText, runGit } from '../../git/run/git.ts';
 import { statCacheFile } from '../../layout.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 import type { DirtyPath, InPlace } from './checkout.ts';
 import { hasOwnWork, lookAtRepository, type NestedRepository } from './nested.ts';
-import { readSettings, type Settings } from './settings.ts';
 
 /** Paths are relative to the checkout and hold one byte per character. */
 export interface UsersSide {
@@ -157,4 +157,36 @@ export async function requireUsersSide(git: Git, record: SessionRecord): Promise
       `then: agt git update-ref ${stashRef(record.session_id)} <commit>`,
     ],
   });
+}
+
+/**
+ * Settings of the repository that belong to the user's side: which submodules are in use, whether the checkout is sparse,
+ * and where it is. All others stay as the agent leaves them. In the order of the file; a name can be there more than once.
+ */
+type Settings = readonly (readonly [name: string, value: string])[];
+
+const OF_CHECKOUT = /^core\.(sparsecheckout|bare$|worktree$)/;
+
+export async function readSettings(git: Git): Promise<Settings> {
+  const args = ['config', '--local', '-z', '--get-regexp', `^submodule\\.|${OF_CHECKOUT.source}`];
+  const { exitCode, stdout } = await runGit(git, args);
+  if (exitCode !== 0) return [];
+  const entries = stdout.toString().split('\0').slice(0, -1);
+  return entries.map((entry) => {
+    const [name = '', ...value] = entry.split('\n');
+    return [name, value.join('\n')];
+  });
+}
+
+/** A submodule that the agent has added stays in use. */
+export async function putSettingsBack(git: Git, before: Settings): Promise<void> {
+  const now = await readSettings(git);
+  const valuesIn = (settings: Settings, wanted: string) =>
+    settings.flatMap(([name, value]) => (name === wanted ? [value] : []));
+  for (const name of new Set([...before, ...now].map(([one]) => one))) {
+    const [wanted, found] = [valuesIn(before, name), valuesIn(now, name)];
+    if (String(wanted) === String(found) || (!OF_CHECKOUT.test(name) && found.length > 0)) continue;
+    if (found.length > 0) await gitText(git, ['config', '--local', '--unset-all', name]);
+    for (const value of wanted) await gitText(git, ['config', '--local', '--add', name, value]);
+  }
 }

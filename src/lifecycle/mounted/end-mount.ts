@@ -17,7 +17,7 @@ import { runTool } from '../../providers/provider.ts';
 import { isTemporaryEntry } from '../../snapshot/folders.ts';
 import { IGNORE_FILE } from '../../snapshot/ignore-file.ts';
 import { readSnapshotTree } from '../../snapshot/tree.ts';
-import { removeEmptyParents } from '../empty-parents.ts';
+import { removeEmptyParents } from '../delete-folder.ts';
 import { deleteMount, isMounted, type MountPlace, type MountRecord } from './mount-record.ts';
 
 export interface EndOptions {

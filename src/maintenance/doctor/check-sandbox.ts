@@ -15,8 +15,13 @@ import { inPlaceFile } from '../../layout.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { reconnectToWorkBranch } from '../../session/register-worktree.ts';
-import { connect, type FoundSandbox, findAgain } from '../../session/relocate.ts';
-import { connectCheckout, findCheckoutAgain } from '../../session/relocate-checkout.ts';
+import {
+  connect,
+  connectCheckout,
+  type FoundSandbox,
+  findAgain,
+  findCheckoutAgain,
+} from '../../session/relocate.ts';
 import { mountProblem, type SandboxPlace } from '../../session/sandbox-place.ts';
 import type { Session } from '../../session/session.ts';
 import type { Finding } from './finding.ts';

@@ -17,7 +17,7 @@ import { withSessionLock } from '../../session/lock.ts';
 import { ensureWorkspace } from '../../session/provider.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
-import { startCommit } from '../../session/start-commit.ts';
+import { startCommit } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { checkSandbox } from './check-sandbox.ts';

@@ -30,7 +30,7 @@ import {
   sessionFiles,
   sessionLockFile,
 } from '../../layout.ts';
-import { removeEmptyParents } from '../../lifecycle/empty-parents.ts';
+import { removeEmptyParents } from '../../lifecycle/delete-folder.ts';
 import { aboutSetAside } from '../../lifecycle/in-place/set-aside.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';

@@ -3,9 +3,8 @@
 import { existsSync } from 'node:fs';
 import { AgtError } from '../../errors.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
-import { planRemoval, removeSession } from '../../lifecycle/remove.ts';
-import { uncapturedFiles } from '../../lifecycle/uncaptured.ts';
-import { undoCreation } from '../../lifecycle/undo-creation.ts';
+import { removeSession } from '../../lifecycle/remove.ts';
+import { uncapturedFiles, undoCreation } from '../../lifecycle/undo-creation.ts';
 import { commandToRestore } from '../../session/advised-commands.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
@@ -78,8 +77,7 @@ async function finishRemoval(session: Session): Promise<void> {
     const advice = 'copy what you need, then run the command that agt doctor names';
     throw new AgtError(`not captured: ${lost.join(', ')} (${advice})`);
   }
-  const plan = await planRemoval(session, false);
-  await removeSession(session.repository, plan, { force: false, now: new Date() });
+  await removeSession(session, { force: false, now: new Date() });
 }
 
 /** A removal that is still moving the folder captures it once more itself. */

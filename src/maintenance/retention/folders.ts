@@ -4,7 +4,7 @@ import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { stateHome } from '../../disk/state-home.ts';
 import { type FolderAccess, listStores, openListedStore } from '../../folders/store.ts';
 import { lastTidyFile } from '../../layout.ts';
-import { retryAfterChange } from '../../session/retry.ts';
+import { retryAfterChange } from '../../session/lock.ts';
 import type { Session } from '../../session/session.ts';
 import { applyRetention } from './gc.ts';
 import { planRetention, reasonToSkip, type SessionPlan } from './plan.ts';

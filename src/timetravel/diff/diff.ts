@@ -10,7 +10,7 @@ import { withoutDiffPrograms } from '../../git/run/programs.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { sandboxHead } from '../../session/sandbox.ts';
 import type { Session } from '../../session/session.ts';
-import { startCommit } from '../../session/start-commit.ts';
+import { startCommit } from '../../session/session.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';

@@ -13,7 +13,7 @@ import type { SessionId } from '../../session/id.ts';
 import { snapshotRefs, workBranchOf } from '../../session/record.ts';
 import { mountProblem } from '../../session/sandbox-place.ts';
 import type { Session } from '../../session/session.ts';
-import { startCommit } from '../../session/start-commit.ts';
+import { startCommit } from '../../session/session.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { findSnapshot } from '../../snapshot/resolve-snapshot.ts';

@@ -5,9 +5,9 @@ import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { resolveObject } from '../../../git/run/git.ts';
 import { exportSession } from '../../../landing/export.ts';
 import { openPullRequest } from '../../../landing/pull-request.ts';
-import { rejectSession } from '../../../landing/reject.ts';
 import { type SyncResult, syncSession } from '../../../landing/sync.ts';
 import { unacceptSession } from '../../../landing/unaccept.ts';
+import { planRemoval, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
 import { isEnded } from '../../../session/state.ts';
 import { defineSessionCommand, flag, shared, withValue } from '../../command-line/command.ts';
 import { lines, listPaths, plural, verb } from '../../output/format.ts';
@@ -143,16 +143,21 @@ export const sessionReject = defineSessionCommand({
       });
     }
     const { reason, running, force, dryRun } = args;
-    const request = { reason, running, force, dryRun, now: context.now() };
-    const { plan, ignored } = await interruptible(context, session, rejectSession, request);
+    const request = { reason, running, force, now: context.now(), outcome: 'rejected' } as const;
+    const { folder } = await planRemoval(session, false);
+    const ignored = await interruptible(context, session, async () => {
+      if (!dryRun) return (await removeSession(session, request)).ignored;
+      await requireRemovable(session, request);
+      return [];
+    });
     const returned = `${verb(dryRun, 'returned', 'return')} ${checkout} to ${shortBranch(home)}`;
-    const removed = plan.folder === undefined ? [] : [`${verb(dryRun, 'removed', 'remove')}  ${plan.folder}`];
+    const removed = folder === undefined ? [] : [`${verb(dryRun, 'removed', 'remove')}  ${folder}`];
     return {
       json: {
         session_id: id,
-        state: dryRun ? plan.record.state : 'rejected',
+        state: dryRun ? record.state : 'rejected',
         reason: reason ?? null,
-        folder: plan.folder ?? null,
+        folder: folder ?? null,
         ignored,
         dry_run: dryRun,
       },

@@ -59,15 +59,15 @@ export const sessionRemove = defineSessionCommand({
     }
     const plan = await planRemoval(session.with(record), args.deleteBranch);
     const unsaved =
-      plan.deleteBranch && record.intent?.operation !== 'create'
+      args.deleteBranch && record.intent?.operation !== 'create'
         ? await unsavedWork(session.with(record))
         : [];
     let deleted: Deleted | undefined;
-    const options = { force: args.force, now: context.now() };
+    const options = { force: args.force, deleteBranch: args.deleteBranch, now: context.now() };
     if (dryRun) await requireRemovable(session.with(record), options);
     else {
       if (unsaved.length > 0 && !args.force) await confirm(context, record, unsaved);
-      deleted = await interruptible(context, session, () => removeSession(repository, plan, options));
+      deleted = await interruptible(context, session, () => removeSession(session, options));
     }
     const text = async () => {
       const tip = await findObject(repository.git, tipRef(record.session_id));
