@@ -1,7 +1,7 @@
 /** The sweep of abandoned sessions by `session new` and `autocommit --all`: one line for each, to standard error. */
 import { formatError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
-import { failAgent } from '../running/mark-failed.ts';
+import { failAgent } from '../running/marks.ts';
 import { isHalfEnded, type Swept, sweep } from '../running/sweep.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';

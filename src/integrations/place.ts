@@ -6,12 +6,11 @@ import { FolderRefused } from '../folders/refuse.ts';
 import { type FolderAccess, folderId, storeName } from '../folders/store.ts';
 import { agtDirectory, folderStore, slowCaptureFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
-import { failAgent, markFailed } from '../running/mark-failed.ts';
+import { failAgent, markFailed } from '../running/marks.ts';
 import { isBusy } from '../session/lock.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import { autocommit } from '../triggers/autocommit.ts';
-import { captureFolder } from '../triggers/capture-folder.ts';
+import { autocommit, captureFolder } from '../triggers/autocommit.ts';
 import type { AutocommitOptions } from '../workspace/capture-session.ts';
 
 export interface Place {

@@ -16,7 +16,7 @@ import type { FolderAccess } from '../folders/store.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import { isTidyDue, PRUNE_FOLDERS_BEFORE, tidyFolders } from '../maintenance/retention/folders.ts';
 import type { Repository } from '../repository/repository.ts';
-import { changeOwner } from '../running/change-owner.ts';
+import { changeOwner } from '../running/marks.ts';
 import { isReadOnly } from '../running/record-call.ts';
 import { sweep } from '../running/sweep.ts';
 import { type Owner, ownerOf } from '../session/owner.ts';

@@ -10,7 +10,7 @@ import { newSession } from '../lifecycle/new.ts';
 import { removeSession } from '../lifecycle/remove.ts';
 import { unsavedWork } from '../lifecycle/unsaved-work.ts';
 import type { Repository } from '../repository/repository.ts';
-import { changeOwner } from '../running/change-owner.ts';
+import { changeOwner } from '../running/marks.ts';
 import { checkId, type SessionId } from '../session/id.ts';
 import { type Owner, ownerOf } from '../session/owner.ts';
 import { listRecords, readRecord, type SessionRecord } from '../session/record.ts';

@@ -1,11 +1,11 @@
 /** A command that agt runs for the user: its streams, signals and exit code are its own. */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { constants } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
 import { isInForeground, isStopped } from '../disk/processes.ts';
 import { readIfThere } from '../disk/read-file.ts';
 import { AgtError, errorCode, systemReason } from '../errors.ts';
 import { isTerminal } from '../process/streams.ts';
-import { printWithPrefix } from './prefixed-output.ts';
 
 export interface CommandLine {
   readonly words: readonly string[];
@@ -51,6 +51,36 @@ export function startCommand({ words, cwd, env, prefix, signalsToChild }: Comman
     if (signalsToChild !== true || !signalChildren(child.pid, signal)) child.kill(signal);
   };
   return { pid: child.pid, ended, kill };
+}
+
+const NEWLINE = 0x0a;
+
+/** Line by line, so that several commands share a terminal. */
+function printWithPrefix(from: Readable | null, to: Writable, prefix: string): void {
+  if (from === null) return;
+  const start = Buffer.from(prefix);
+  let rest: Buffer[] = [];
+  const print = (line: readonly Buffer[]) => {
+    // The next bytes wait in the pipe until the reader has taken these.
+    if (to.write(Buffer.concat([start, ...line]))) return;
+    from.pause();
+    to.once('drain', () => from.resume());
+  };
+  to.setMaxListeners(0);
+  // Without a reader the command ends by SIGPIPE, as it would in a pipeline of its own.
+  to.on('error', () => from.destroy());
+  from.on('data', (bytes: Buffer) => {
+    let begin = 0;
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, begin)) {
+      print([...rest, bytes.subarray(begin, end + 1)]);
+      rest = [];
+      begin = end + 1;
+    }
+    if (begin < bytes.length) rest.push(bytes.subarray(begin));
+  });
+  from.on('end', () => {
+    if (rest.length > 0) print([...rest, Buffer.from('\n')]);
+  });
 }
 
 /** False if it has none. */

@@ -1,10 +1,11 @@
-/** `agt session record`: the call of a tool as a snapshot, even if it has changed nothing. */
-
+/** The call of a tool as a snapshot, even if it has changed nothing: `agt session record`, and `agt session exec`. */
 import type { CaptureResult } from '../autocommit/capture.ts';
+import { isAgtError } from '../errors.ts';
 import type { Session } from '../session/session.ts';
 import type { ToolCall } from '../snapshot/history.ts';
 import { autocommit } from '../triggers/autocommit.ts';
-import { markFailed } from './mark-failed.ts';
+import { type CommandEnd, type CommandLine, withCommand } from './command.ts';
+import { markFailed } from './marks.ts';
 
 export interface CallToRecord {
   readonly tool: string;
@@ -34,4 +35,42 @@ export function isReadOnly(tool: string, names: readonly string[]): boolean {
     const parts = name.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
     return new RegExp(`^${parts.join('.*')}$`, 's').test(tool);
   });
+}
+
+export interface ExecRequest extends Omit<CallToRecord, 'call' | 'now'> {
+  readonly line: CommandLine;
+  readonly callId: string | undefined;
+  readonly summary: string | undefined;
+  /** The tool changes nothing: there is nothing to record. */
+  readonly isReadOnly: boolean;
+  readonly now: () => Date;
+}
+
+interface ExecResult {
+  readonly end: CommandEnd;
+  /** Why the command could not be started. */
+  readonly startError?: unknown;
+  readonly recorded?: CaptureResult;
+  readonly recordError?: unknown;
+}
+
+/** Runs a tool and records its call. If the tool fails, the snapshot is marked with that and the session stays as it is. */
+export async function execTool(session: Session, request: ExecRequest): Promise<ExecResult> {
+  return withCommand(request.line, async (command) => {
+    const result = await command.ended.then((end): ExecResult => ({ end }), startFailure);
+    if (request.isReadOnly) return result;
+    const outcome = result.end.exitCode === 0 ? 'succeeded' : 'failed';
+    const call = { outcome, id: request.callId, summary: request.summary } as const;
+    try {
+      const recorded = await recordCall(session, { ...request, call, now: request.now() });
+      return { ...result, recorded };
+    } catch (recordError) {
+      return { ...result, recordError };
+    }
+  });
+}
+
+function startFailure(startError: unknown): ExecResult {
+  if (!isAgtError(startError)) throw startError;
+  return { end: { exitCode: startError.exitCode, signal: undefined }, startError };
 }

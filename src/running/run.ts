@@ -9,7 +9,6 @@ import { type Owner, ownerOf } from '../session/owner.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { autocommit } from '../triggers/autocommit.ts';
-import { changeOwner } from './change-owner.ts';
 import {
   type CommandEnd,
   type CommandLine,
@@ -17,7 +16,7 @@ import {
   type RunningCommand,
   startCommand,
 } from './command.ts';
-import { markFailed } from './mark-failed.ts';
+import { changeOwner, markFailed } from './marks.ts';
 
 export interface RunRequest extends CommandLine {
   /** Milliseconds between two autocommits; undefined: only at the end. */

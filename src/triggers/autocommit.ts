@@ -1,9 +1,14 @@
 /** An autocommit: locks the session, keeps within the budget, captures, and joins small packs. */
 
 import type { CaptureResult } from '../autocommit/capture.ts';
+import { TooManyFiles } from '../autocommit/scan/scan-options.ts';
+import { createStore } from '../folders/create-store.ts';
 import { identityOf } from '../folders/moved.ts';
+import { FolderRefused, forgetRefusal, knownRefusal, noteRefusal, refuseFolder } from '../folders/refuse.ts';
+import { type FolderAccess, findAttached, settingsFile } from '../folders/store.ts';
 import { enforceBudget } from '../maintenance/retention/budget.ts';
 import { autoRepack } from '../maintenance/retention/repack.ts';
+import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
@@ -45,4 +50,40 @@ async function autocommitLocked(session: LockedSession, options: AutocommitOptio
 function identityNow(record: SessionRecord): Pick<SessionRecord, 'folder_identity'> {
   const { checkout } = record;
   return isAttached(record) && checkout !== undefined ? identityOf(checkout) : {};
+}
+
+export interface FolderCapture {
+  readonly session: Session;
+  readonly result: CaptureResult;
+  /** This is the first snapshot of the folder. */
+  readonly isNew: boolean;
+}
+
+export interface FolderRequest {
+  /** A real path, as `folderAt` gives it. */
+  readonly folder: string;
+  /** The repository that the folder is the top of a worktree of. */
+  readonly user: Repository | undefined;
+  /** Do not look again at a folder that agt has refused before, which can take seconds. For hooks. */
+  readonly trustsRefusal?: boolean;
+}
+
+/** Captures a folder that is in no session: the first time agt makes a store for it. @throws FolderRefused */
+export async function captureFolder(
+  access: FolderAccess,
+  { folder, user, trustsRefusal = false }: FolderRequest,
+  options: AutocommitOptions,
+): Promise<FolderCapture> {
+  const refusal = trustsRefusal ? knownRefusal(access, folder) : undefined;
+  if (refusal !== undefined) throw new FolderRefused(refusal, [], true);
+  try {
+    const known = findAttached(access, folder, settingsFile(user));
+    if (known === undefined) refuseFolder(access, folder, user);
+    const session = known ?? (await createStore(access, folder, user, options.now));
+    const result = await autocommit(session, options);
+    forgetRefusal(access, folder);
+    return { session, result, isNew: known === undefined };
+  } catch (error) {
+    throw error instanceof TooManyFiles ? noteRefusal(access, folder, error) : error;
+  }
 }

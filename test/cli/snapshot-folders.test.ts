@@ -17,7 +17,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { readSettings } from '../../src/config/settings.ts';
 import { ownerText } from '../../src/disk/lock-owner.ts';
 import { openGit } from '../../src/git/run/git.ts';
-import { captureFolder } from '../../src/triggers/capture-folder.ts';
+import { captureFolder } from '../../src/triggers/autocommit.ts';
 import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 const STATE = join(process.env['HOME'] ?? '', '.local/state/agt/folders');

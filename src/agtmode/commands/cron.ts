@@ -2,8 +2,15 @@
 import { basename, dirname } from 'node:path';
 import { usageError } from '../../errors.ts';
 import { ownCommand } from '../../process/invocation.ts';
-import { readCrontab, writeCrontab } from '../../triggers/cron/crontab.ts';
-import { cronLine, cronSchedule, findLine, putLine, removeLine } from '../../triggers/cron/crontab-line.ts';
+import {
+  cronLine,
+  cronSchedule,
+  findLine,
+  putLine,
+  readCrontab,
+  removeLine,
+  writeCrontab,
+} from '../../triggers/crontab.ts';
 import { defineCommand, shared, withDefault } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { verb } from '../output/format.ts';

@@ -3,7 +3,7 @@
  * has the other side). The watcher does all that agt would do, and need not be started. Whenever it does not answer, the
  * front starts agt.
  */
-import { QUESTION_FD } from '../../triggers/watch/question-fd.ts';
+import { QUESTION_FD } from '../../triggers/watch/questions.ts';
 
 const { reply, event, pipe } = QUESTION_FD;
 

@@ -25,6 +25,7 @@ import type { CaptureResult } from '../../autocommit/capture.ts';
 import { type FolderParts, PLAIN } from '../../autocommit/folder-parts.ts';
 import { directoryTimesAreReliable } from '../../autocommit/stat-cache/cached-directories.ts';
 import { globalConfigPath } from '../../config/settings.ts';
+import { fileSystemType } from '../../disk/mounts.ts';
 import { readIfThere } from '../../disk/read-file.ts';
 import { systemFailure } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
@@ -47,9 +48,7 @@ import type { Session } from '../../session/session.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORE_FILE } from '../../snapshot/ignore-file.ts';
 import { noteIgnoreRules } from './attached-facts.ts';
-import { CannotTell, FactLines } from './fact-lines.ts';
-import { mapsChangeTimes } from './memory-maps.ts';
-import { globPattern, grepPattern } from './patterns.ts';
+import { CannotTell, FactLines, globPattern, grepPattern } from './fact-lines.ts';
 
 /** The front starts agt for a whole scan after so long: a clock that was wrong for a while may have hidden a change. */
 const VALID_MS = 10 * 60 * 1000;
@@ -140,6 +139,12 @@ function noteMachine(facts: FactLines, { git }: Repository): void {
   facts.check(`home ${git.env['HOME'] ?? ''}`, `agt ${own}`).look(`root ${own}`);
 }
 
+/**
+ * f_type of ext2 to ext4, XFS, Btrfs, F2FS: there, the first write through a new memory map gives a file a new time. After a
+ * scan all maps count as new: agt leaves no facts while a process in the folder has a file mapped for writing.
+ */
+const MAPS_CHANGE_TIMES: readonly (number | undefined)[] = [0xef53, 0x58465342, 0x9123683e, 0xf2f52010];
+
 function noteFolder(facts: FactLines, record: SessionRecord): void {
   const folder = sessionFolder(record);
   const tree = record.checkout ?? folder;
@@ -150,7 +155,7 @@ function noteFolder(facts: FactLines, record: SessionRecord): void {
   facts.look(`folder ${folder}`);
   if (tree !== folder) facts.look(`tree ${tree}`);
   if (globPattern(folder) !== folder) facts.look(`unchecked ${globPattern(folder)}`);
-  const mustLookAtMaps = !mapsChangeTimes(folder);
+  const mustLookAtMaps = !MAPS_CHANGE_TIMES.includes(fileSystemType(folder));
   if (mustLookAtMaps) facts.look('maps');
   for (const path of new Set([folder, tree])) {
     facts.look(`grep  ${grepPattern(path)}/`);

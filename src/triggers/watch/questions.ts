@@ -22,7 +22,9 @@ import { readIfThere } from '../../disk/read-file.ts';
 import { ownFiles } from '../../git/run/find-git.ts';
 import { frontDirectory, questionsPipe, watcherFile } from '../../layout.ts';
 import { packed } from '../../process/invocation.ts';
-import { QUESTION_FD } from './question-fd.ts';
+
+/** Descriptors of a process that asks. */
+export const QUESTION_FD = { reply: 4, event: 6, pipe: 7 } as const;
 
 /** The kernel passes on so much in one piece. */
 const LONGEST_ANSWER = 4096;

@@ -14,7 +14,6 @@ import { isBusy } from '../../session/lock.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { autocommit } from '../autocommit.ts';
-import { InterruptibleSleep } from './interruptible-sleep.ts';
 import { WatchedSession, type WatchTimes } from './watched-session.ts';
 
 /**
@@ -206,5 +205,30 @@ export class SessionWatcher {
 
   private activeRecords(): SessionRecord[] {
     return listRecords(this.repository).records.filter(isCapturedByItself);
+  }
+}
+
+/** A sleep that `wake` ends early. A `wake` that comes before the sleep ends the next sleep at once. */
+export class InterruptibleSleep {
+  private woken = false;
+  private endSleep: (() => void) | undefined;
+
+  wake(): void {
+    this.woken = true;
+    this.endSleep?.();
+  }
+
+  /** Sleeps for `ms` milliseconds; undefined: until `wake`. */
+  async sleep(ms: number | undefined): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    if (!this.woken) {
+      await new Promise<void>((resolve) => {
+        this.endSleep = resolve;
+        if (ms !== undefined) timer = setTimeout(resolve, ms);
+      });
+    }
+    clearTimeout(timer);
+    this.endSleep = undefined;
+    this.woken = false;
   }
 }

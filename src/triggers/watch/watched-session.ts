@@ -1,7 +1,6 @@
 /** One session of `agt watch`: whether the kernel watches its folder, and when to capture it next. */
 import { errorCode } from '../../errors.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { Debounce } from './debounce.ts';
 import { FolderWatcher } from './folder-watcher.ts';
 
 const NO_WATCHES = "the kernel's limit of watched directories is reached (fs.inotify.max_user_watches)";
@@ -23,8 +22,9 @@ export class WatchedSession {
   readonly record: SessionRecord;
   private readonly debounce: Debounce;
   private readonly onFirstChange: () => void;
+  /** Why the kernel does not watch the folder; undefined if it does. */
+  reason: string | undefined = NOT_TRIED;
   private folder: FolderWatcher | undefined;
-  private refusal: string | undefined = NOT_TRIED;
   /** When to capture even if no change is known. At first now, since files may have changed before. */
   private retryTime: number | undefined = Date.now();
 
@@ -32,11 +32,6 @@ export class WatchedSession {
     this.record = record;
     this.debounce = new Debounce(debounceMs, intervalMs);
     this.onFirstChange = onFirstChange;
-  }
-
-  /** Why the kernel does not watch the folder; undefined if it does. */
-  get reason(): string | undefined {
-    return this.refusal;
   }
 
   /** When to capture next, in milliseconds since 1970; undefined if nothing has changed. */
@@ -52,9 +47,9 @@ export class WatchedSession {
 
   /** Makes the kernel watch the folder. Returns true if `reason` changed. */
   watchFolder(): boolean {
-    const before = this.refusal;
+    const before = this.reason;
     if (this.record.checkout !== undefined) {
-      this.refusal = IN_PLACE;
+      this.reason = IN_PLACE;
       return before !== IN_PLACE;
     }
     // A limit lasts longer than a capture, and trying again would take all watches that are left.
@@ -64,12 +59,12 @@ export class WatchedSession {
       this.folder ??= new FolderWatcher(sessionFolder(this.record), this.record.sandbox, () =>
         this.changed(),
       );
-      this.refusal = undefined;
+      this.reason = undefined;
     } catch (error) {
       this.close();
-      this.refusal = describeRefusal(error);
+      this.reason = describeRefusal(error);
     }
-    return this.refusal !== before;
+    return this.reason !== before;
   }
 
   captureStarted(): void {
@@ -98,4 +93,34 @@ function describeRefusal(error: unknown): string {
   const code = errorCode(error);
   if (code === 'ENOSPC') return NO_WATCHES;
   return code === 'EMFILE' ? NO_WATCHERS : (error as Error).message;
+}
+
+/** When to capture files that keep changing: some time after the last change, but not too long after the first. */
+export class Debounce {
+  private readonly afterLast: number;
+  private readonly afterFirst: number;
+  private firstChange: number | undefined;
+  private lastChange = 0;
+
+  /** All times are in milliseconds. */
+  constructor(afterLast: number, afterFirst: number) {
+    this.afterLast = afterLast;
+    this.afterFirst = afterFirst;
+  }
+
+  changed(now: number): void {
+    this.firstChange ??= now;
+    this.lastChange = now;
+  }
+
+  /** A capture has started; it includes all changes so far. */
+  started(): void {
+    this.firstChange = undefined;
+  }
+
+  /** When to capture; undefined if nothing has changed. */
+  due(): number | undefined {
+    if (this.firstChange === undefined) return undefined;
+    return Math.min(this.lastChange + this.afterLast, this.firstChange + this.afterFirst);
+  }
 }

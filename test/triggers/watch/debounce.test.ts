@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Debounce } from '../../../src/triggers/watch/debounce.ts';
+import { Debounce } from '../../../src/triggers/watch/watched-session.ts';
 
 test('due some time after the last change, but no later than some time after the first', () => {
   const debounce = new Debounce(2, 30);

@@ -1,5 +1,5 @@
 import { test } from 'vitest';
-import { InterruptibleSleep } from '../../../src/triggers/watch/interruptible-sleep.ts';
+import { InterruptibleSleep } from '../../../src/triggers/watch/session-watcher.ts';
 
 test('a wake before any sleep ends the next sleep, and no later one', async () => {
   const pause = new InterruptibleSleep();

@@ -1,8 +1,7 @@
 /** agt session record and exec: the calls of an agent's tools as snapshots. */
 import { formatError, usageError } from '../../../errors.ts';
 import { endAs } from '../../../running/command.ts';
-import { execTool } from '../../../running/exec.ts';
-import { isReadOnly, recordCall } from '../../../running/record-call.ts';
+import { execTool, isReadOnly, recordCall } from '../../../running/record-call.ts';
 import {
   defineCommand,
   defineSessionCommand,

@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  cronLine,
-  cronSchedule,
-  findLine,
-  putLine,
-  removeLine,
-} from '../../../src/triggers/cron/crontab-line.ts';
-import { run } from '../../harness/world.ts';
+import { cronLine, cronSchedule, findLine, putLine, removeLine } from '../../src/triggers/crontab.ts';
+import { run } from '../harness/world.ts';
 
 describe('cronLine', () => {
   /** The command that cron gives to sh: an unescaped `%` ends it, and cron removes the backslash before an escaped one. */

@@ -1,0 +1,55 @@
+/** Notes in the metadata of a session: which command runs in it, and that agt or the agent has failed there. */
+import { isActive } from '../filter/session-file.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { SessionId } from '../session/id.ts';
+import { isBusy, type LockedSession, withSessionLock } from '../session/lock.ts';
+import { inState } from '../session/operation.ts';
+import type { Owner } from '../session/owner.ts';
+import { readRecord, type SessionRecord } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
+
+/** `change` gets the present owner. If it returns that one, nothing is written. */
+export async function changeOwner(
+  repository: Repository,
+  id: SessionId,
+  change: (present: Owner | undefined) => Owner | undefined,
+  waitMs?: number,
+): Promise<void> {
+  const present = readRecord(repository, id)?.owner;
+  if (change(present) === present) return;
+  const write = async (session: LockedSession) => {
+    const record = session.read();
+    if (record === undefined || !isActive(record)) return;
+    const { owner: before, ...rest } = record;
+    const owner = change(before);
+    session.write(owner === undefined ? rest : { ...rest, owner });
+  };
+  await withSessionLock({ repository, id }, write, { waitMs });
+}
+
+/**
+ * agt could not record a step: the next complete autocommit makes the session active again. Never throws: on a full disk agt
+ * cannot write this down either, and its caller reports the first error.
+ */
+export async function markFailed(session: Session, error: unknown, now: Date): Promise<void> {
+  if (isBusy(error)) return;
+  const reason = error instanceof Error ? error.message : String(error);
+  await writeFailure(session, { now, reason }).catch(() => {}); // the disk is full, or the metadata are damaged
+}
+
+/** A turn of the agent has failed: the session is active again when the agent goes on. @throws AgtError if agt cannot write that. */
+export async function failAgent(session: Session, reason: string, now: Date): Promise<void> {
+  await writeFailure(session, { now, reason }, { failed_turn: true });
+}
+
+function writeFailure(
+  { repository, id }: Session,
+  failure: { now: Date; reason: string },
+  by: Pick<SessionRecord, 'failed_turn'> = {},
+): Promise<void> {
+  return withSessionLock({ repository, id }, async (session) => {
+    const record = session.read();
+    if (record !== undefined && isActive(record))
+      session.write({ ...inState(record, 'failed', failure), ...by });
+  });
+}
