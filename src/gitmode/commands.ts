@@ -4,31 +4,21 @@
  *
  * A name without a row may be an alias. git ignores an alias with the name of one of its own commands.
  */
+import { type CommandLine, SHELL_ALIAS } from './command-line/parse.ts';
 import * as canDestroy from './guard/can-destroy.ts';
 import * as atRisk from './guard/commits-at-risk.ts';
-import { branch } from './rules/branch.ts';
 import { describe, nameRev } from './rules/describe.ts';
 import { fetch, remote } from './rules/fetch.ts';
 import { forEachRef, refs } from './rules/for-each-ref.ts';
-import { log, reflog, show } from './rules/log.ts';
+import { branch, tag } from './rules/lists.ts';
 import { lsRemote } from './rules/ls-remote.ts';
 import { pull } from './rules/pull.ts';
 import { push } from './rules/push.ts';
 import { rebase } from './rules/rebase.ts';
-import {
-  bundle,
-  fastExport,
-  filterBranch,
-  formatPatch,
-  repo,
-  revList,
-  revParse,
-  shortlog,
-} from './rules/rev-list.ts';
 import type { Rule } from './rules/rule.ts';
 import { showBranch } from './rules/show-branch.ts';
 import { showRef } from './rules/show-ref.ts';
-import { tag } from './rules/tag.ts';
+import * as walks from './rules/walks.ts';
 import { worktree } from './rules/worktree.ts';
 
 export interface Command {
@@ -97,11 +87,11 @@ const TABLE: Readonly<Record<string, Command>> = {
 
   // Show or send refs and commits
   branch: { rule: branch, destroys: canDestroy.branch, commitsAtRisk: atRisk.namedBranches, shim: 'list' },
-  bundle: { rule: bundle, publishes: true },
+  bundle: { rule: walks.bundle, publishes: true },
   describe: { rule: describe },
-  'rev-parse': { rule: revParse, shim: 'ref sets' },
-  'fast-export': { rule: fastExport, publishes: true, shim: 'ref sets' },
-  'format-patch': { rule: formatPatch, shim: 'ref sets' },
+  'rev-parse': { rule: walks.revParse, shim: 'ref sets' },
+  'fast-export': { rule: walks.fastExport, publishes: true, shim: 'ref sets' },
+  'format-patch': { rule: walks.formatPatch, shim: 'ref sets' },
   fetch: {
     rule: fetch,
     destroys: canDestroy.fetch,
@@ -109,9 +99,9 @@ const TABLE: Readonly<Record<string, Command>> = {
     shim: 'transfer',
   },
   'for-each-ref': { rule: forEachRef, shim: 'list' },
-  log: { rule: log, shim: 'decorate' },
-  show: { rule: show, shim: 'decorate' },
-  whatchanged: { rule: log, shim: 'decorate' },
+  log: { rule: walks.log, shim: 'decorate' },
+  show: { rule: walks.show, shim: 'decorate' },
+  whatchanged: { rule: walks.log, shim: 'decorate' },
   'ls-remote': { rule: lsRemote },
   'name-rev': { rule: nameRev },
   pull: {
@@ -128,12 +118,12 @@ const TABLE: Readonly<Record<string, Command>> = {
     shim: 'transfer',
   },
   rebase: { rule: rebase, destroys: canDestroy.steps, commitsAtRisk: atRisk.rebasedBranch },
-  reflog: { rule: reflog, destroys: canDestroy.reflog, commitsAtRisk: atRisk.onlyInReflogs },
+  reflog: { rule: walks.reflog, destroys: canDestroy.reflog, commitsAtRisk: atRisk.onlyInReflogs },
   refs: { rule: refs },
   remote: { rule: remote },
-  repo: { rule: repo },
-  'rev-list': { rule: revList, shim: 'walk' },
-  shortlog: { rule: shortlog, shim: 'walk' },
+  repo: { rule: walks.repo },
+  'rev-list': { rule: walks.revList, shim: 'walk' },
+  shortlog: { rule: walks.shortlog, shim: 'walk' },
   'show-branch': { rule: showBranch },
   'show-ref': { rule: showRef },
   tag: { rule: tag, destroys: canDestroy.tag, commitsAtRisk: atRisk.namedTags, shim: 'list' },
@@ -164,7 +154,7 @@ const TABLE: Readonly<Record<string, Command>> = {
   'update-ref': { destroys: canDestroy.always, commitsAtRisk: atRisk.firstNamedRef },
   // So rare that the shim has no word for it.
   'filter-branch': {
-    rule: filterBranch,
+    rule: walks.filterBranch,
     destroys: canDestroy.always,
     commitsAtRisk: atRisk.onlyInReflogs,
     shim: 'agt',
@@ -172,102 +162,37 @@ const TABLE: Readonly<Record<string, Command>> = {
 
   // Plumbing: git gets the line as it is. With --all or --mirror it sends hidden refs too.
   'send-pack': { publishes: true },
-
-  // The rest
-  annotate: {},
-  archive: {},
-  backfill: {},
-  'bisect--helper': {},
-  blame: {},
-  bugreport: {},
-  'check-attr': {},
-  'check-ignore': {},
-  'check-mailmap': {},
-  'check-ref-format': {},
-  'checkout--worker': {},
-  cherry: {},
-  clone: {},
-  column: {},
-  'commit-graph': {},
-  'commit-tree': {},
-  'count-objects': {},
-  credential: {},
-  'credential-cache': {},
-  'credential-cache--daemon': {},
-  'credential-store': {},
-  diagnose: {},
-  'diff-files': {},
-  'diff-index': {},
-  'diff-pairs': {},
-  'diff-tree': {},
-  difftool: {},
-  'env--helper': {},
-  'fast-import': {},
-  'fetch-pack': {},
-  'fmt-merge-msg': {},
-  'for-each-repo': {},
-  'format-rev': {},
-  fsck: {},
-  'fsck-objects': {},
-  'fsmonitor--daemon': {},
-  'get-tar-commit-id': {},
-  grep: {},
-  'hash-object': {},
-  help: {},
-  history: {},
-  hook: {},
-  'index-pack': {},
-  init: {},
-  'init-db': {},
-  'interpret-trailers': {},
-  'last-modified': {},
-  'ls-tree': {},
-  mailinfo: {},
-  mailsplit: {},
-  maintenance: {},
-  'merge-index': {},
-  'merge-ours': {},
-  'merge-recursive': {},
-  'merge-recursive-ours': {},
-  'merge-recursive-theirs': {},
-  'merge-subtree': {},
-  'merge-tree': {},
-  mktag: {},
-  mktree: {},
-  'multi-pack-index': {},
-  notes: {},
-  'pack-objects': {},
-  'pack-redundant': {},
-  'pack-refs': {},
-  'patch-id': {},
-  pickaxe: {},
-  'prune-packed': {},
-  'range-diff': {},
-  'receive-pack': {},
-  'remote-ext': {},
-  'remote-fd': {},
-  repack: {},
-  replace: {},
-  replay: {},
-  rerere: {},
-  'show-index': {},
-  stage: {},
-  stripspace: {},
-  'submodule--helper': {},
-  'unpack-file': {},
-  'unpack-objects': {},
-  'update-index': {},
-  'update-server-info': {},
-  'upload-archive': {},
-  'upload-archive--writer': {},
-  'upload-pack': {},
-  'url-parse': {},
-  var: {},
-  'verify-commit': {},
-  'verify-pack': {},
-  'verify-tag': {},
-  version: {},
-  'write-tree': {},
 };
 
-export const COMMANDS: ReadonlyMap<string, Command> = new Map(Object.entries(TABLE));
+/** git gets their lines as they are. */
+const THE_REST = `
+  annotate archive backfill bisect--helper blame bugreport check-attr check-ignore check-mailmap
+  check-ref-format checkout--worker cherry clone column commit-graph commit-tree count-objects
+  credential credential-cache credential-cache--daemon credential-store diagnose diff-files diff-index
+  diff-pairs diff-tree difftool env--helper fast-import fetch-pack fmt-merge-msg for-each-repo
+  format-rev fsck fsck-objects fsmonitor--daemon get-tar-commit-id grep hash-object help history hook
+  index-pack init init-db interpret-trailers last-modified ls-tree mailinfo mailsplit maintenance
+  merge-index merge-ours merge-recursive merge-recursive-ours merge-recursive-theirs merge-subtree
+  merge-tree mktag mktree multi-pack-index notes pack-objects pack-redundant pack-refs patch-id pickaxe
+  prune-packed range-diff receive-pack remote-ext remote-fd repack replace replay rerere show-index
+  stage stripspace submodule--helper unpack-file unpack-objects update-index update-server-info
+  upload-archive upload-archive--writer upload-pack url-parse var verify-commit verify-pack verify-tag
+  version write-tree`;
+
+export const COMMANDS: ReadonlyMap<string, Command> = new Map([
+  ...Object.entries(TABLE),
+  ...THE_REST.trim()
+    .split(/\s+/)
+    .map((name): [string, Command] => [name, {}]),
+]);
+
+export function isDestructive({ command, args }: CommandLine): boolean {
+  if (command === SHELL_ALIAS) return namesDestructiveCommand(args[0] ?? '');
+  return !args.includes('-h') && (COMMANDS.get(command)?.destroys?.(args) ?? false);
+}
+
+/** A shell alias runs any command: its text is searched for the names. */
+function namesDestructiveCommand(text: string): boolean {
+  const names = [...COMMANDS].filter(([, { destroys }]) => destroys !== undefined).map(([name]) => name);
+  return new RegExp(`(?<![\\w-])(?:${names.join('|')})(?![\\w-])`).test(text);
+}

@@ -3,8 +3,8 @@
  * given, unless a rule changes it.
  */
 import { existsSync, rmSync, writeSync } from 'node:fs';
-import { EXIT } from '../errors.ts';
-import { becomeGit, runAsChild } from '../git/run/become.ts';
+import { EXIT, errorCode, systemReason } from '../errors.ts';
+import { becomeGit, endBySignal, runAsChild } from '../git/run/become.ts';
 import { marked } from '../git/run/environment.ts';
 import { asksWhetherAgt, SHIM_MARK } from '../git/run/find-git.ts';
 import { agtDirectory } from '../layout.ts';
@@ -51,7 +51,11 @@ export async function runGitMode(words: string[]): Promise<number> {
   for (const { error } of invocation.problems) warn(error.message);
   const stash = stashRun(decision.line, invocation, git.path);
   if (stash !== undefined) return stash();
-  if ('printFiltered' in plan) return plan.printFiltered();
+  if ('filtered' in plan) {
+    const { exitCode, stdout } = plan.filtered();
+    print(stdout);
+    return exitCode;
+  }
   const { directory } = plan;
   const rewritten = sandboxWords(decision, plan.words, invocation);
   const gitEnv = { ...env, ...plan.env };
@@ -109,4 +113,23 @@ function reasonOf(error: unknown): string {
 
 function warn(text: string): void {
   writeSync(2, `warning: agt: ${text}\n`);
+}
+
+/**
+ * Prints in git's place: all bytes, also to a slow reader; a reader that is gone ends the program by SIGPIPE, as it ends git. Where nothing
+ * can be written, it ends with git's message.
+ */
+function print(latin1: string): void {
+  const bytes = Buffer.from(latin1, 'latin1');
+  for (let written = 0; written < bytes.length; ) {
+    try {
+      written += writeSync(1, bytes, written);
+    } catch (error) {
+      if (errorCode(error) === 'EPIPE') endBySignal('SIGPIPE');
+      if (errorCode(error) === 'EAGAIN') continue;
+      const reason = systemReason(error).replace(/^./, (letter) => letter.toUpperCase());
+      writeSync(2, `fatal: write failure on standard output: ${reason}\n`);
+      process.exit(EXIT.git);
+    }
+  }
 }

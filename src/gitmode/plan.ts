@@ -4,7 +4,7 @@ import { COMMANDS } from './commands.ts';
 import { alternateRefs } from './rules/alternate-refs.ts';
 import type { FilteredOutput } from './rules/rule.ts';
 import { writeReplacedRefs } from './view/replaced-refs.ts';
-import type { View } from './view/view.ts';
+import { hasNothingToHide, type View } from './view/view.ts';
 
 /** The words that git gets. */
 export interface GitCall {
@@ -20,8 +20,8 @@ export function planCommand(line: CommandLine, view: View): GitCall | FilteredOu
   const given = { words: [...line.globals, line.command, ...line.args] };
   const rule = COMMANDS.get(line.command)?.rule;
   if (rule === undefined || (line.args.length === 1 && line.args[0] === '-h')) return given;
-  const plan = rule(line.args, view) ?? { args: line.args };
-  if ('printFiltered' in plan) return plan;
+  const plan = (hasNothingToHide(view) ? undefined : rule(line.args, view)) ?? { args: line.args };
+  if ('filtered' in plan) return plan;
   const settings = [...(plan.config ?? []), ...alternateRefs(line.args, view)];
   const config = settings.flatMap((setting) => ['-c', setting]);
   const words = [...line.globals, ...config, plan.command ?? line.command, ...plan.args];

@@ -6,15 +6,10 @@ import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { makeDirectories } from '../disk/make-directories.ts';
 import { readSmallFile } from '../disk/read-file.ts';
 import { AgtError, attempt } from '../errors.ts';
-import { gitDirOf, worktreeGitDir } from '../git/files/discover-repository.ts';
+import { gitDirOf, listRegistrations, worktreeGitDir } from '../git/files/discover-repository.ts';
 import { readHeadFile } from '../git/files/head-file.ts';
 import { subdirectories } from '../git/files/ref-files.ts';
-import {
-  leadTo,
-  listRegistrations,
-  registrationOf,
-  worktreeOf,
-} from '../git/files/worktree-registrations.ts';
+import { leadTo, registrationOf, worktreeOf } from '../git/files/worktree-registrations.ts';
 import { inPlaceFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from './lock.ts';

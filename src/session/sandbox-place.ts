@@ -9,7 +9,7 @@ import { readSmallFile } from '../disk/read-file.ts';
 import { isSameDirectory } from '../disk/real-path.ts';
 import { AgtError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
-import { gitDirOf, worktreeGitDir } from '../git/files/discover-repository.ts';
+import { gitDirOf, registeredWorktree, worktreeGitDir } from '../git/files/discover-repository.ts';
 import { ensureMounted } from '../providers/overlay/layers.ts';
 import { parseToken } from '../providers/token.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -87,10 +87,8 @@ function checkoutPlace(commonDir: string, sandbox: string, checkout: string): Sa
 
 /** Whether the registration leads to another worktree, and that one back to it. */
 function isOfAnother(gitDir: string, sandbox: string): boolean {
-  const gitFile = readSmallFile(join(gitDir, 'gitdir'));
-  if (gitFile === undefined) return false;
-  const worktree = dirname(resolve(gitDir, gitFile));
-  if (isSameDirectory(worktree, sandbox)) return false;
+  const worktree = registeredWorktree(gitDir);
+  if (worktree === undefined || isSameDirectory(worktree, sandbox)) return false;
   const other = worktreeGitDir(worktree);
   return other !== undefined && isSameDirectory(other, gitDir);
 }

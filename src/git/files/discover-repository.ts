@@ -7,6 +7,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { readSmallFile, statOrUndefined } from '../../disk/read-file.ts';
+import { subdirectories } from './ref-files.ts';
 
 export interface DiscoveredRepository {
   /** Absolute; for a linked worktree, `<common>/worktrees/<id>`. */
@@ -100,4 +101,16 @@ export function isOfSubmodule(gitFile: string, gitDir: string): boolean {
 export function gitFileTarget(path: string): string | undefined {
   const target = /^gitdir: (.+)$/s.exec(readSmallFile(path) ?? '')?.[1];
   return target === undefined ? undefined : resolve(dirname(path), target);
+}
+
+/** The git directories of all linked worktrees. */
+export function listRegistrations(commonDir: string): string[] {
+  const directory = join(commonDir, 'worktrees');
+  return subdirectories(directory).map((id) => join(directory, id));
+}
+
+/** The worktree that a registration names; undefined if it names none. */
+export function registeredWorktree(gitDir: string): string | undefined {
+  const gitFile = readSmallFile(join(gitDir, 'gitdir'));
+  return gitFile === undefined ? undefined : dirname(resolve(gitDir, gitFile));
 }

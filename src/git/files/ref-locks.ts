@@ -4,14 +4,12 @@
  * only if no git runs that could hold it.
  */
 import { existsSync, realpathSync, unlinkSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
-import { readSmallFile } from '../../disk/read-file.ts';
 import { isStartedByGuard } from '../../process/invocation.ts';
 import type { Git } from '../run/environment.ts';
-import { discoverRepository } from './discover-repository.ts';
-import { subdirectories } from './ref-files.ts';
+import { discoverRepository, listRegistrations, registeredWorktree } from './discover-repository.ts';
 
 /** A git changes its refs in less than this, unless it is stopped. */
 const LONGEST_CHANGE_MS = 3000;
@@ -46,9 +44,8 @@ function remove(path: string): boolean {
 
 /** Commands that change no ref. They may run for long, as in a pager. */
 const READERS = new Set(
-  'blame cat-file diff diff-files diff-index diff-tree for-each-ref grep log ls-files ls-tree rev-list rev-parse shortlog show status'.split(
-    ' ',
-  ),
+  `blame cat-file diff diff-files diff-index diff-tree for-each-ref grep log ls-files ls-tree rev-list rev-parse
+  shortlog show status`.split(/\s+/),
 );
 
 /** Also true where the system does not say which processes run. */
@@ -106,11 +103,6 @@ function isBelow(directory: string, path: string): boolean {
 
 /** A git that changes a ref runs in one of them. */
 function worktreesOf(commonDir: string): string[] {
-  const registrations = join(commonDir, 'worktrees');
-  const linked = subdirectories(registrations).flatMap((id) => {
-    const gitDir = join(registrations, id);
-    const gitFile = readSmallFile(join(gitDir, 'gitdir'));
-    return gitFile === undefined ? [] : [dirname(resolve(gitDir, gitFile))];
-  });
+  const linked = listRegistrations(commonDir).flatMap((gitDir) => registeredWorktree(gitDir) ?? []);
   return commonDir.endsWith('/.git') ? [dirname(commonDir), ...linked] : linked;
 }

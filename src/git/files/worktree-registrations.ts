@@ -12,8 +12,13 @@ import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, EXIT } from '../../errors.ts';
 import { agtDirectory, scratchDirectory } from '../../layout.ts';
 import { type Git, type GitRun, gitFailed, type RunOptions, runGit } from '../run/git.ts';
-import { discoverRepository, gitDirOf, worktreeGitDir } from './discover-repository.ts';
-import { subdirectories } from './ref-files.ts';
+import {
+  discoverRepository,
+  gitDirOf,
+  listRegistrations,
+  registeredWorktree,
+  worktreeGitDir,
+} from './discover-repository.ts';
 
 export interface WorktreeEntry {
   readonly path: string;
@@ -58,15 +63,8 @@ export function registrationOf(commonDir: string, worktree: string): string | un
   return listRegistrations(commonDir).find((gitDir) => isRegistrationOf(gitDir, worktree));
 }
 
-/** The git directories of all linked worktrees. */
-export function listRegistrations(commonDir: string): string[] {
-  const directory = join(commonDir, 'worktrees');
-  return subdirectories(directory).map((id) => join(directory, id));
-}
-
 function isRegistrationOf(gitDir: string, worktree: string): boolean {
-  const gitFile = readSmallFile(join(gitDir, 'gitdir'));
-  return gitFile !== undefined && resolve(gitDir, gitFile) === join(worktree, '.git');
+  return registeredWorktree(gitDir) === resolve(worktree);
 }
 
 /** Deletes what git left of a registration, unless another worktree has been registered under the same id since. */
@@ -230,8 +228,7 @@ function operationOn(gitDir: string, ref: string): BranchUser['use'] | undefined
 
 /** The worktree of a git directory: of a registration, or of a main worktree. */
 export function worktreeOf(gitDir: string): string {
-  const gitFile = readSmallFile(join(gitDir, 'gitdir'));
-  return dirname(gitFile === undefined ? gitDir : resolve(gitDir, gitFile));
+  return registeredWorktree(gitDir) ?? dirname(gitDir);
 }
 
 const HALF_MADE = /^fatal: failed to read .*commondir: (Success|No such file or directory)$/m;

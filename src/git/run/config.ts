@@ -1,4 +1,5 @@
 /** git's configuration as git itself reads it, from all files and includes, in one call. */
+import { configValues } from '../files/config-file.ts';
 import { type Git, gitBytes } from './git.ts';
 import { withUsersPrograms } from './programs.ts';
 
@@ -6,14 +7,8 @@ import { withUsersPrograms } from './programs.ts';
 export type GitConfig = ReadonlyMap<string, readonly string[]>;
 
 export async function readGitConfig(git: Git): Promise<GitConfig> {
-  const values = new Map<string, string[]>();
-  const listed = (await gitBytes(withUsersPrograms(git), ['config', '--null', '--list'])).toString();
-  for (const entry of listed.split('\0').filter((text) => text !== '')) {
-    const end = entry.indexOf('\n');
-    const key = end < 0 ? entry : entry.slice(0, end);
-    values.set(key, [...(values.get(key) ?? []), end < 0 ? 'true' : entry.slice(end + 1)]);
-  }
-  return values;
+  const listed = await gitBytes(withUsersPrograms(git), ['config', '--null', '--list']);
+  return configValues(listed.toString());
 }
 
 export function remotesIn(config: GitConfig): string[] {

@@ -7,6 +7,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { readSmallFile } from '../../disk/read-file.ts';
+import { parseLabelledList } from '../files/config-file.ts';
 import { gitDirOf } from '../files/discover-repository.ts';
 import { type Git, withSettings } from './environment.ts';
 
@@ -77,18 +78,16 @@ export function withoutWorktreePrograms(git: Git): Git {
   if (!file || file.split('\n').every((line) => HARMLESS.test(line))) return git;
   const args = ['config', '--list', '--show-scope', '--includes', '-z'];
   const listed = spawnSync(git.path, args, { cwd: git.cwd, env: git.env, encoding: 'latin1' }).stdout ?? '';
-  return withSettings(git, overrides(listed.split('\0')));
+  return withSettings(git, overrides(listed));
 }
 
-/** `fields`: scope and setting in turn. */
-function overrides(fields: readonly string[]): Record<string, string> {
+function overrides(listed: string): Record<string, string> {
   const users = new Map<string, string>();
   const worktrees = new Set<string>();
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const [key = '', ...value] = (fields[i + 1] ?? '').split('\n');
+  for (const { label, key, value } of parseLabelledList(listed)) {
     if (!PROGRAM.test(key)) continue;
-    if (fields[i] === 'worktree') worktrees.add(key);
-    else users.set(key, value.join('\n'));
+    if (label === 'worktree') worktrees.add(key);
+    else users.set(key, value);
   }
   const result: Record<string, string> = {};
   for (const key of worktrees) {

@@ -6,13 +6,11 @@
 import { settingsReader } from '../../config/settings.ts';
 import { expandAlias } from '../command-line/alias.ts';
 import { type CommandLine, parseCommandLine } from '../command-line/parse.ts';
-import { COMMANDS } from '../commands.ts';
+import { COMMANDS, isDestructive } from '../commands.ts';
 import { type GitAccess, type Invocation, openInvocation } from '../invocation.ts';
 import { inSession } from '../stash/words.ts';
 import { openView } from '../view/repository-view.ts';
 import { captureSession, warnNotCaptured, warnOfRepository } from './capture.ts';
-import { commitsAtRisk, isDestructive } from './destructive.ts';
-import { repositoriesAtRisk } from './repositories-at-risk.ts';
 import {
   type GuardedSession,
   isSame,
@@ -38,7 +36,8 @@ export function captureBefore(line: CommandLine, invocation: Invocation): void {
     if (sessions.length === 0) return;
     const { git, repository, env } = invocation;
     const isSandbox = repository !== undefined && sessionOfWorktree(repository) !== undefined;
-    const questions = commitsAtRisk(line).map((words) => (isSandbox ? words.map(inSession) : words));
+    const atRisk = COMMANDS.get(line.command)?.commitsAtRisk?.(line.args) ?? [];
+    const questions = atRisk.map((words) => (isSandbox ? words.map(inSession) : words));
     const keep = questions.flatMap((question) => newestCommits(question, git));
     const label = `before git ${[line.command, ...line.args].join(' ')}`;
     for (const session of sessions) {
@@ -85,4 +84,30 @@ function newestCommits(question: readonly string[], { ask }: GitAccess): string[
   return [...new Set(lines.map((text) => text.split(' ')[0] as string))].filter(
     (commit) => !parents.has(commit),
   );
+}
+
+/**
+ * Repositories in a sandbox that a command deletes with all their commits: git cleans them away, or writes a file in
+ * their place. git refuses the latter without a word like --force, but agt does not tell these cases apart.
+ * `nested`: their paths, from the top of the worktree.
+ */
+function repositoriesAtRisk(
+  { command, args }: CommandLine,
+  nested: readonly string[],
+  { ask }: GitAccess,
+): readonly string[] {
+  if (nested.length === 0) return [];
+  if (command === 'clean') return forces(args) > 1 ? nested : [];
+  const words = args.map((arg) => arg.replace(/^--[a-z]+=/, '')).filter((arg) => !/^-|\s/.test(arg));
+  const names = ['HEAD', '', ...words];
+  const input = nested.flatMap((path) => names.map((name) => `${name}:${path}\n`)).join('');
+  const kinds = ask(['cat-file', '--batch-check=%(objecttype)'], input).stdout.split('\n');
+  return nested.filter((_, i) => kinds.slice(i * names.length, (i + 1) * names.length).includes('blob'));
+}
+
+/** How often `-f` or `--force` is given. */
+function forces(args: readonly string[]): number {
+  const options = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined);
+  const letters = options.filter((arg) => /^-[^-e]*f/.test(arg)).map((arg) => arg.replace(/e.*|[^f]/gs, ''));
+  return letters.join('').length + options.filter((arg) => /^--f/.test(arg)).length;
 }

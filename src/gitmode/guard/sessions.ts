@@ -18,13 +18,13 @@ import {
 import {
   type DiscoveredRepository,
   discoverRepository,
+  listRegistrations,
+  registeredWorktree,
   repositoryOfWorktree,
 } from '../../git/files/discover-repository.ts';
-import { subdirectories } from '../../git/files/ref-files.ts';
 import { agtDirectory, inPlaceFile } from '../../layout.ts';
 import { type CommandLine, repositoryOptions } from '../command-line/parse.ts';
 import type { Invocation } from '../invocation.ts';
-import { writtenFiles } from './written-files.ts';
 
 export interface GuardedSession {
   readonly id: string;
@@ -71,16 +71,29 @@ export function sessionsOfWrittenFiles(line: CommandLine, invocation: Invocation
   return distinct(present.map(sessionAround));
 }
 
-/** git takes the end of a path for a worktree if only one ends so. */
-function worktreesEndingWith(name: string, { commonDir }: DiscoveredRepository): string[] {
-  const directory = join(commonDir, 'worktrees');
-  const paths = subdirectories(directory).flatMap((id) => pathOfWorktree(join(directory, id)) ?? []);
-  return paths.filter((path) => path.endsWith(`/${name}`));
+/**
+ * The files over which a command line writes its output, whatever they hold. Relative to the directory in which git runs.
+ */
+function writtenFiles({ command, args }: CommandLine): string[] {
+  const end = args.indexOf('--');
+  const words = args.slice(0, end < 0 ? undefined : end);
+  const found = words.flatMap((word, i) => {
+    if (word.startsWith('--output=')) return [word.slice('--output='.length)];
+    const next = args[i + 1];
+    if (word === '--output' || (word === '-o' && command === 'archive'))
+      return next === undefined ? [] : [next];
+    return /^-o./.test(word) && command === 'archive' ? [word.slice(2)] : [];
+  });
+  const [verb, ...rest] = words;
+  const bundle =
+    command === 'bundle' && verb === 'create' ? rest.find((word) => !word.startsWith('-')) : undefined;
+  return bundle === undefined || bundle === '-' ? found : [...found, bundle];
 }
 
-function pathOfWorktree(gitDir: string): string | undefined {
-  const gitFile = readSmallFile(join(gitDir, 'gitdir'));
-  return gitFile === undefined ? undefined : dirname(resolve(gitDir, gitFile));
+/** git takes the end of a path for a worktree if only one ends so. */
+function worktreesEndingWith(name: string, { commonDir }: DiscoveredRepository): string[] {
+  const paths = listRegistrations(commonDir).flatMap((gitDir) => registeredWorktree(gitDir) ?? []);
+  return paths.filter((path) => path.endsWith(`/${name}`));
 }
 
 /** The session in whose folder the path lies. */
@@ -112,7 +125,7 @@ export function sessionOfWorktree(repository: DiscoveredRepository): GuardedSess
   const { gitDir, commonDir } = repository;
   const inPlace = sessionInCheckout(repository);
   if (inPlace !== undefined) return inPlace;
-  const sandbox = gitDir === commonDir ? undefined : pathOfWorktree(gitDir);
+  const sandbox = gitDir === commonDir ? undefined : registeredWorktree(gitDir);
   if (sandbox === undefined) return undefined;
   const agtDir = agtDirectory(commonDir);
   const id = basename(dirname(sandbox));

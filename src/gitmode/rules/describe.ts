@@ -61,11 +61,10 @@ function nameAll(parsed: ParsedOptions, view: View): FilteredOutput | undefined 
   const fails = hasOption(parsed, 'no-undefined') && lines.some((line) => line.isUndefined && line.isVisible);
   if (named.exitCode !== 0 || fails) return undefined;
   return {
-    printFiltered: () => {
+    filtered: () => {
       const { exitCode, stdout } = view.capture(['name-rev', ...hidden, ...options]);
       const kept = stdout.split('\n').filter((_, i) => lines[i]?.isVisible !== false);
-      view.print(kept.join('\n'));
-      return exitCode;
+      return { exitCode, stdout: kept.join('\n') };
     },
   };
 }

@@ -15,19 +15,22 @@ import {
 } from '../command-line/options.ts';
 import { namespacesUnder, type View } from '../view/view.ts';
 import { fitsCommandLine, orMatchNothing, visibleAmong } from './arguments.ts';
+import type { ListOptions } from './lists.ts';
 import type { Rule } from './rule.ts';
-
-export const OPTIONS = optionTable(`
-  s|shell p|perl python tcl omit-empty count= format= start-after= color? exclude= sort= points-at= !merged~ !no-merged~
-  !contains~ !no-contains~ i|ignore-case stdin include-root-refs`);
 
 /** These change what patterns mean. */
 const NO_GLOBS = ['stdin', 'start-after', 'include-root-refs'];
-/** With one of these, the line is a list of other refs. */
-export const SHAPING = [...NO_GLOBS, 'ignore-case', 'exclude'];
+
+export const FOR_EACH_REF: ListOptions = {
+  table: optionTable(`
+    s|shell p|perl python tcl omit-empty count= format= start-after= color? exclude= sort= points-at= !merged~
+    !no-merged~ !contains~ !no-contains~ i|ignore-case stdin include-root-refs`),
+  shaping: [...NO_GLOBS, 'ignore-case', 'exclude'],
+  listing: [],
+};
 
 export const forEachRef: Rule = (args, view) => {
-  const parsed = parseOptions(args, OPTIONS);
+  const parsed = parseOptions(args, FOR_EACH_REF.table);
   if (parsed === undefined || view.namespaces.length === 0) return undefined;
   if (hasOption(parsed, ...NO_GLOBS))
     return view.gitIsAtLeast(2, 41) ? { args: withExcludes(args, view) } : undefined;
@@ -35,7 +38,7 @@ export const forEachRef: Rule = (args, view) => {
   if (!directories.some((directory) => mayHoldHidden(directory, view))) return undefined;
   const patterns = globsForDirectories(view, directories, parsed) ?? visibleMatches(view, parsed);
   if (patterns === undefined || !fitsCommandLine(patterns)) return undefined;
-  return { args: [...optionWordsBeforeArguments(parsed, OPTIONS), '--', ...patterns] };
+  return { args: [...optionWordsBeforeArguments(parsed, FOR_EACH_REF.table), '--', ...patterns] };
 };
 
 export const refs: Rule = (args, view) => {

@@ -16,13 +16,13 @@ export const lsRemote: Rule = (args, view) => {
   const parsed = parseOptions(args, LS_REMOTE_OPTIONS);
   if (parsed === undefined || hasOption(parsed, 'get-url') || view.namespaces.length === 0) return undefined;
   return {
-    printFiltered: () => {
+    filtered: () => {
       const { exitCode, stdout } = view.capture(['ls-remote', ...args]);
       const lines = stdout.split('\n');
       const kept = lines.filter((line) => !view.isAgentRef(line.slice(line.indexOf('\t') + 1)));
-      view.print(kept.join('\n'));
       const onlyHidden = kept.length < lines.length && kept.every((line) => line === '');
-      return onlyHidden && exitCode === 0 && hasOption(parsed, 'exit-code') ? NO_REF_MATCHED : exitCode;
+      const fails = onlyHidden && exitCode === 0 && hasOption(parsed, 'exit-code');
+      return { exitCode: fails ? NO_REF_MATCHED : exitCode, stdout: kept.join('\n') };
     },
   };
 };

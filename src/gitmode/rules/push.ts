@@ -15,8 +15,7 @@ import {
   parseOptions,
   withoutOptions,
 } from '../command-line/options.ts';
-import { configValue, isConfigTrue, type View } from '../view/view.ts';
-import { defaultPushRemote } from './default-remote.ts';
+import { configValue, currentBranch, isConfigTrue, type View } from '../view/view.ts';
 import type { Rewrite, Rule } from './rule.ts';
 
 export const OPTIONS = optionTable(`
@@ -51,6 +50,18 @@ export const push: Rule = (args, view) => {
   }
   return byConfiguration(parsed, remote, view);
 };
+
+/** The remote that git takes when the user names none; undefined when git would find none and say so. */
+function defaultPushRemote(view: View): string | undefined {
+  const branch = currentBranch(view);
+  const ofBranch = (key: string) =>
+    branch === undefined ? undefined : configValue(view, `branch.${branch}.${key}`);
+  const configured = ofBranch('pushremote') ?? configValue(view, 'remote.pushdefault') ?? ofBranch('remote');
+  if (configured !== undefined) return configured;
+  const [only, ...others] = view.remotes();
+  if (only !== undefined && others.length === 0 && view.gitIsAtLeast(2, 42)) return only;
+  return view.remotes().includes('origin') ? 'origin' : undefined;
+}
 
 /** A push without refspecs: remote.<name>.push decides, then push.default. */
 function byConfiguration(parsed: ParsedOptions, remote: string, view: View): Rewrite | undefined {

@@ -12,10 +12,9 @@ import type { FilteredOutput } from './rule.ts';
 
 export function remoteShow(args: readonly string[], view: View): FilteredOutput {
   return {
-    printFiltered: () => {
+    filtered: () => {
       const { exitCode, stdout } = view.capture(['remote', ...args]);
-      view.print(withoutHiddenBranches(stdout, view));
-      return exitCode;
+      return { exitCode, stdout: withoutHiddenBranches(stdout, view) };
     },
   };
 }

@@ -6,6 +6,7 @@
  */
 import { writeSync } from 'node:fs';
 import { HEADS, REMOTES } from '../../git/files/ref-files.ts';
+import type { GitOutput } from '../../git/run/run-sync.ts';
 import {
   hasOption,
   optionTable,
@@ -37,14 +38,14 @@ export const showBranch: Rule = (args, view) => {
   const names = roots.flatMap((root) => namesInGitsOrder(view, root, MAX_SHOWN - parsed.args.length));
   const options = withoutOptions(parsed, 'all', 'remotes');
   if (options === undefined || !fitsCommandLine(names)) return undefined;
-  if (names.length + parsed.args.length === 0) return { printFiltered: printNoRevisions };
+  if (names.length + parsed.args.length === 0) return { filtered: printNoRevisions };
   return { args: [...options, ...parsed.args, ...names] };
 };
 
 /** git's message and exit code when there is no branch at all. */
-function printNoRevisions(): number {
+function printNoRevisions(): GitOutput {
   writeSync(2, 'No revs to be shown.\n');
-  return 0;
+  return { exitCode: 0, stdout: '' };
 }
 
 /** The names that git makes of the user's globs, without the hidden ones. */

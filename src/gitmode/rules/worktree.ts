@@ -4,7 +4,7 @@
  *
  * `--porcelain -z` tells which records are hidden; git lists them in the same order in every form.
  */
-import { optionTable, parseOptions } from '../command-line/options.ts';
+import { hasOption, optionTable, parseOptions } from '../command-line/options.ts';
 import type { View } from '../view/view.ts';
 import type { Rule } from './rule.ts';
 
@@ -20,13 +20,16 @@ export const worktree: Rule = (args, view) => {
     .map((record) => isHiddenRecord(record, view));
   if (!hidden.includes(true) || records.exitCode !== 0) return undefined;
   return {
-    printFiltered: () => {
+    filtered: () => {
       const { exitCode, stdout } = view.capture(['worktree', ...args]);
-      const names = parsed.options.map((option) => option.name);
-      if (exitCode !== 0) view.print(stdout);
-      else if (!names.includes('porcelain')) view.print(withoutRows(stdout, hidden));
-      else view.print(withoutRecords(stdout, hidden, names.includes('z') ? '\0\0' : '\n\n'));
-      return exitCode;
+      if (exitCode !== 0) return { exitCode, stdout };
+      const separator = hasOption(parsed, 'z') ? '\0\0' : '\n\n';
+      return {
+        exitCode,
+        stdout: hasOption(parsed, 'porcelain')
+          ? withoutRecords(stdout, hidden, separator)
+          : withoutRows(stdout, hidden),
+      };
     },
   };
 };

@@ -17,6 +17,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { localConfigPath } from '../../config/local-config.ts';
 import { readRegularFile, readSmallFile, statOrUndefined } from '../../disk/read-file.ts';
 import { OWN_NAMESPACE, remoteNamespaces } from '../../filter/agent-refs.ts';
+import { type ConfigEntry, parseLabelledList } from '../../git/files/config-file.ts';
 import {
   hasRefFiles,
   packedRefNames,
@@ -48,7 +49,7 @@ export const MARKS = {
 /** The file is dated back by this time: every later change is newer, even within one tick of the clock. */
 const MARGIN_MS = 1000;
 
-type Configuration = readonly { readonly key: string; readonly value: string }[];
+type Configuration = readonly ConfigEntry[];
 
 export function updateFactsFile(view: View, env: NodeJS.ProcessEnv): void {
   if (!statOrUndefined(agtDirectory(view.commonDir))?.isDirectory()) return;
@@ -181,19 +182,11 @@ function readConfiguration(view: View, env: NodeJS.ProcessEnv): Configuration | 
     return undefined;
   const compared = new Set(configurationFiles(view, env));
   const { stdout } = view.ask(['config', '--null', '--list', '--show-origin']);
-  const parts = stdout.split('\0').slice(0, -1);
-  const isCompared = (origin: string) =>
+  const settings = parseLabelledList(stdout);
+  const isCompared = ({ label: origin }: { readonly label: string }) =>
     origin.startsWith('file:') &&
     compared.has(resolve(dirname(view.commonDir), origin.slice('file:'.length)));
-  if (!parts.every((part, i) => i % 2 === 1 || isCompared(part))) return undefined;
-  return parts
-    .filter((_, i) => i % 2 === 1)
-    .map((entry) => {
-      const end = entry.indexOf('\n');
-      return end === -1
-        ? { key: entry, value: 'true' }
-        : { key: entry.slice(0, end), value: entry.slice(end + 1) };
-    });
+  return settings.every(isCompared) ? settings : undefined;
 }
 
 function isNewest(file: string, view: View, env: NodeJS.ProcessEnv): boolean {

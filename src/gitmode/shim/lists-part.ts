@@ -5,10 +5,8 @@
 import { localNamespaces, type Prefixes, SHARED_STASH } from '../../filter/agent-refs.ts';
 import { globsOutside, pathGlobsOutside } from '../../filter/globs.ts';
 import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
-import type { OptionTable } from '../command-line/options.ts';
-import * as branch from '../rules/branch.ts';
-import * as forEachRef from '../rules/for-each-ref.ts';
-import * as tag from '../rules/tag.ts';
+import { FOR_EACH_REF } from '../rules/for-each-ref.ts';
+import { BRANCH, type ListOptions, TAG } from '../rules/lists.ts';
 import { optionWords } from './option-words.ts';
 import { remotesPart } from './remotes-part.ts';
 import { caseList, namesOf, withoutSlash } from './sh-text.ts';
@@ -49,9 +47,9 @@ agt_read_list() {
       esac
       agt_options=1
       ;;
-${optionCases('branch', branch.OPTIONS, branch.SHAPING, branch.LISTING)}
-${optionCases('tag', tag.OPTIONS, tag.SHAPING, tag.LISTING)}
-${optionCases('for-each-ref', forEachRef.OPTIONS, forEachRef.SHAPING, [])}
+${optionCases('branch', BRANCH)}
+${optionCases('tag', TAG)}
+${optionCases('for-each-ref', FOR_EACH_REF)}
     *,-* | for-each-ref,*[!A-Za-z0-9_./-]*) agt_exec "$@" ;;
     ${directory(HEADS)}) agt_drop && agt_paths_of_branches "$@" ;;
     ${directory(TAGS)}) agt_drop && agt_paths_of_tags ;;
@@ -135,35 +133,20 @@ branch | tag | for-each-ref)
 esac`;
 }
 
-/** `shaping`: options that change more than how the list looks. `listing`: with them, an argument is a pattern. */
-function optionCases(
-  command: string,
-  table: OptionTable,
-  shaping: readonly string[],
-  listing: readonly string[],
-): string {
-  const known = (name: string) => !shaping.includes(name);
-  const isListing = (name: string) => listing.includes(name);
-  const groups = [
-    { words: optionWords(table, (name) => known(name) && !isListing(name)), effect: 'agt_options=1' },
-    {
-      words: optionWords(table, (name) => known(name) && isListing(name)),
-      effect: 'agt_options=1 agt_listing=1',
-    },
-  ];
-  return groups
-    .flatMap(({ words: { whole, takesNext, mayTakeNext }, effect }) => [
-      [whole, effect],
-      [takesNext, `${effect} agt_next=required`],
-      [mayTakeNext, `${effect} agt_next=optional`],
-    ])
-    .filter(([words]) => (words as string[]).length > 0)
-    .map(
-      ([words, effect]) =>
-        `${caseList(
-          (words as string[]).map((word) => `${command},${word}`),
-          '    ',
-        )} ${effect} ;;`,
-    )
+function optionCases(command: string, { table, shaping, listing }: ListOptions): string {
+  const cases = (lists: boolean, effect: string) => {
+    const words = optionWords(table, (name) => !shaping.includes(name) && listing.includes(name) === lists);
+    return [
+      [words.whole, effect],
+      [words.takesNext, `${effect} agt_next=required`],
+      [words.mayTakeNext, `${effect} agt_next=optional`],
+    ] as const;
+  };
+  return [...cases(false, 'agt_options=1'), ...cases(true, 'agt_options=1 agt_listing=1')]
+    .filter(([words]) => words.length > 0)
+    .map(([words, effect]) => {
+      const patterns = words.map((word) => `${command},${word}`);
+      return `${caseList(patterns, '    ')} ${effect} ;;`;
+    })
     .join('\n');
 }

@@ -1,8 +1,8 @@
 /** The part of the shim's text for options that name a set of refs: `--all`, `--branches`, `--tags`, `--remotes`. */
 import { localNamespaces, type Prefixes, SHARED_STASH } from '../../filter/agent-refs.ts';
 import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
-import { SHORTLOG_OPTIONS } from '../rules/rev-list.ts';
 import { COUNT, TAKE_NEXT_WORD } from '../rules/revisions.ts';
+import { SHORTLOG_OPTIONS } from '../rules/walks.ts';
 import { butCurrent, caseList, namesOf, patternFor } from './sh-text.ts';
 
 interface Commands {

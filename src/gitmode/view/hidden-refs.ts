@@ -18,16 +18,12 @@ import {
 } from '../../git/files/ref-files.ts';
 import { once } from '../../once.ts';
 import type { GitAccess } from '../invocation.ts';
-import type { Heads } from './heads.ts';
+import type { View } from './view.ts';
+import type { Heads } from './worktrees.ts';
 
-/** For the meaning of each member see the View. */
-export interface HiddenRefs {
-  namespaces(): readonly string[];
-  currentAgentBranch(): string | undefined;
-  isAgentRef(ref: string): boolean;
-  isHidden(ref: string): boolean;
-  visibleRefs(): readonly string[];
-  hiddenRefs(): readonly string[];
+interface HiddenRefs extends Pick<View, 'isAgentRef' | 'isHidden' | 'visibleRefs' | 'hiddenRefs'> {
+  namespaces(): View['namespaces'];
+  currentAgentBranch(): View['currentAgentBranch'];
 }
 
 interface Sources {

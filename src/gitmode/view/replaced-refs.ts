@@ -8,7 +8,8 @@
 import { copyFileSync, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { looseRefNames, subdirectories } from '../../git/files/ref-files.ts';
+import { attempt } from '../../errors.ts';
+import { visibleLogs, visibleRegistrations } from './reflogs.ts';
 import type { View } from './view.ts';
 
 export interface ReplacedRefs {
@@ -42,15 +43,13 @@ function writeRefs(view: View, directory: string): void {
     else packed.push(`${object} ${ref}\n`);
   }
   writeFileSync(join(directory, 'packed-refs'), packed.join(''));
-  const hidden = new Set(view.hiddenWorktrees);
-  copySpecialRefs(commonDir, directory);
-  copyLogs(commonDir, directory, view);
-  if (hidden.has('')) rmSync(join(directory, 'HEAD'), { force: true });
-  for (const id of subdirectories(join(commonDir, 'worktrees'))) {
-    if (hidden.has(id)) continue;
-    copySpecialRefs(join(commonDir, 'worktrees', id), join(directory, 'worktrees', id));
-    copyLogs(join(commonDir, 'worktrees', id), join(directory, 'worktrees', id), view);
+  for (const from of [commonDir, ...visibleRegistrations(view)]) {
+    const to = join(directory, relative(commonDir, from));
+    copySpecialRefs(from, to);
+    for (const name of ['HEAD', ...visibleLogs(from, view)])
+      copyLog(join(from, 'logs', name), join(to, 'logs', name));
   }
+  if (view.hiddenWorktrees.includes('')) rmSync(join(directory, 'HEAD'), { force: true });
 }
 
 /** Each worktree has its own; git does not pack them. */
@@ -66,26 +65,13 @@ function copySpecialRefs(from: string, to: string): void {
     copyFileSync(join(from, name), join(to, name));
 }
 
-function copyLogs(from: string, to: string, view: View): void {
-  const refs = looseRefNames(join(from, 'logs'), 'refs').filter((ref) => !view.isHidden(ref));
-  for (const name of ['HEAD', ...refs]) copyLog(join(from, 'logs', name), join(to, 'logs', name));
-}
-
 /** A link to the same file, if the directories are on one file system: git asks for a regular file. */
 function copyLog(from: string, to: string): void {
   mkdirSync(dirname(to), { recursive: true });
   try {
     linkSync(from, to);
   } catch {
-    copyIfThere(from, to);
-  }
-}
-
-function copyIfThere(from: string, to: string): void {
-  try {
-    copyFileSync(from, to);
-  } catch {
-    // no log, or one that git could not read either
+    attempt(() => copyFileSync(from, to)); // no log, or one that git could not read either
   }
 }
 

@@ -4,20 +4,19 @@
  */
 
 import { prefixesInUse } from '../../config/prefixes.ts';
+import { configValues } from '../../git/files/config-file.ts';
 import { hasRefFiles } from '../../git/files/ref-files.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
 import { agtDirectory } from '../../layout.ts';
 import { once } from '../../once.ts';
 import { sessionOfWorktree } from '../guard/sessions.ts';
-import type { GitAccess, Invocation } from '../invocation.ts';
-import { printLatin1 } from '../print.ts';
-import { readHeads } from './heads.ts';
+import type { Invocation } from '../invocation.ts';
 import { findHiddenRefs } from './hidden-refs.ts';
-import { findHiddenWorktrees } from './hidden-worktrees.ts';
 import { objectsOfVisibleReflogs } from './reflogs.ts';
 import { configuredRemotes, submodulesKnow } from './submodule-remotes.ts';
 import type { View } from './view.ts';
 import { findVisibleAgentCommits } from './visible-agent-commits.ts';
+import { findHiddenWorktrees, readHeads } from './worktrees.ts';
 
 /** Undefined outside a repository. */
 export function openView(invocation: Invocation): View | undefined {
@@ -33,7 +32,7 @@ export function openView(invocation: Invocation): View | undefined {
   const hasOwnStash = () => sessionOfWorktree(repository) !== undefined;
   const refs = findHiddenRefs({ commonDir, refFiles, prefixes, remotes, heads, hasOwnStash, ask });
   const worktrees = once(() => findHiddenWorktrees(repository, heads, refs.isAgentRef));
-  const configuration = once(() => readConfiguration(ask));
+  const configuration = once(() => configValues(ask(['config', '--null', '--list']).stdout));
   const version = once(() => parseGitVersion(ask(['version']).stdout) ?? { major: 0, minor: 0 });
   const view: View = {
     ask,
@@ -64,17 +63,6 @@ export function openView(invocation: Invocation): View | undefined {
     canReplaceRefs: once(() => refFiles && isAtLeast(version(), 2, 54)),
     hasPcre: once(() => ask(['log', '-P', '--author=x', '--max-count=0']).exitCode === 0),
     gitIsAtLeast: (major, minor) => isAtLeast(version(), major, minor),
-    print: printLatin1,
   };
   return view;
-}
-
-function readConfiguration(ask: GitAccess['ask']): Map<string, string[]> {
-  const values = new Map<string, string[]>();
-  for (const entry of ask(['config', '--null', '--list']).stdout.split('\0')) {
-    if (entry === '') continue;
-    const [key = '', ...rest] = entry.split('\n');
-    values.set(key, [...(values.get(key) ?? []), rest.length === 0 ? 'true' : rest.join('\n')]);
-  }
-  return values;
 }

@@ -5,6 +5,7 @@
 
 import type { AllPrefixes } from '../../filter/agent-refs.ts';
 import { globsExcept } from '../../filter/globs.ts';
+import { HEADS } from '../../git/files/ref-files.ts';
 import type { GitAccess } from '../invocation.ts';
 
 export interface View extends GitAccess {
@@ -44,8 +45,6 @@ export interface View extends GitAccess {
   /** Whether this git can match Perl-compatible regular expressions. */
   hasPcre(): boolean;
   gitIsAtLeast(major: number, minor: number): boolean;
-  /** Writes latin1 to standard output, so that every byte of git's output survives. */
-  print(text: string): void;
 }
 
 /** The repository has no hidden ref, and no other worktree of a session whose HEAD might lead to hidden commits. */
@@ -86,4 +85,11 @@ export function configValue(view: View, key: string): string | undefined {
 /** True as git-config(1) defines it; a key without a value is true too. */
 export function isConfigTrue(value: string | undefined): boolean {
   return value !== undefined && /^(true|yes|on|-?0*[1-9]\d*)$/i.test(value);
+}
+
+/** The short name of the current branch; undefined for a detached HEAD. */
+export function currentBranch(view: View): string | undefined {
+  const { exitCode, stdout } = view.ask(['symbolic-ref', '-q', 'HEAD']);
+  const ref = exitCode === 0 ? stdout.trim() : undefined;
+  return ref?.startsWith(HEADS) ? ref.slice(HEADS.length) : undefined;
 }

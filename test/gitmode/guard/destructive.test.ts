@@ -1,8 +1,7 @@
 /** Which command lines can destroy work, and which commits they can leave without a ref. */
 import { describe, expect, test } from 'vitest';
 import { SHELL_ALIAS } from '../../../src/gitmode/command-line/parse.ts';
-import { COMMANDS } from '../../../src/gitmode/commands.ts';
-import { commitsAtRisk, isDestructive } from '../../../src/gitmode/guard/destructive.ts';
+import { COMMANDS, isDestructive } from '../../../src/gitmode/commands.ts';
 import { words } from '../../twin/compare.ts';
 
 const commandLine = (text: string) => {
@@ -93,5 +92,7 @@ test.each<[string, string[]]>([
   ['gc --prune=now', ['--reflog --not --all --']],
   ['constructor', []],
 ])('git %s puts at risk %j', (line, questions) => {
-  expect(commitsAtRisk(commandLine(line)).map((question) => question.join(' '))).toEqual(questions);
+  const { command, args } = commandLine(line);
+  const atRisk = COMMANDS.get(command)?.commitsAtRisk?.(args) ?? [];
+  expect(atRisk.map((question) => question.join(' '))).toEqual(questions);
 });

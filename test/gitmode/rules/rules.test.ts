@@ -18,7 +18,7 @@ function rewritten(line: string, facts: Facts = {}): string {
   const parsed = parseCommandLine(words);
   if (parsed === undefined) return 'unchanged';
   const plan = planCommand(parsed, stubView(facts));
-  if ('printFiltered' in plan) return 'filtered';
+  if ('filtered' in plan) return 'filtered';
   return plan.words.join(' ') === line ? 'unchanged' : plan.words.join(' ');
 }
 

@@ -54,6 +54,5 @@ export function stubView(facts: Facts = {}): View {
     capture: () => {
       throw new Error('a table runs nothing');
     },
-    print: () => {},
   };
 }

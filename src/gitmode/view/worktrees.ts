@@ -1,0 +1,84 @@
+/** What each worktree has checked out, and the worktrees of sessions, which git mode hides. */
+import { basename, dirname, join } from 'node:path';
+import { readSmallFile } from '../../disk/read-file.ts';
+import { readSessionFiles } from '../../filter/session-file.ts';
+import {
+  type DiscoveredRepository,
+  listRegistrations,
+  registeredWorktree,
+} from '../../git/files/discover-repository.ts';
+import { HEADS } from '../../git/files/ref-files.ts';
+import { agtDirectory } from '../../layout.ts';
+import { once } from '../../once.ts';
+import type { GitAccess } from '../invocation.ts';
+
+/** Full names of branches: from the HEAD file of a worktree or, if the refs are no files, from git. Undefined if detached. */
+export interface Heads {
+  /** The HEAD of the current worktree. */
+  current(): string | undefined;
+  ofLinkedWorktree(id: string): string | undefined;
+  /** Limit: unknown if the refs are no files. */
+  ofMainWorktree(): string | undefined;
+}
+
+export function readHeads(
+  { commonDir, gitDir }: DiscoveredRepository,
+  refFiles: boolean,
+  ask: GitAccess['ask'],
+): Heads {
+  if (!refFiles) {
+    return {
+      current: () => symbolicRef('HEAD', ask),
+      ofLinkedWorktree: (id) => symbolicRef(`worktrees/${id}/HEAD`, ask),
+      ofMainWorktree: () => undefined,
+    };
+  }
+  return {
+    current: () => branchIn(gitDir),
+    ofLinkedWorktree: (id) => branchIn(join(commonDir, 'worktrees', id)),
+    ofMainWorktree: () => branchIn(commonDir),
+  };
+}
+
+function branchIn(gitDir: string): string | undefined {
+  const line = readSmallFile(join(gitDir, 'HEAD'));
+  return line?.startsWith('ref: ') ? line.slice('ref: '.length).trim() : undefined;
+}
+
+function symbolicRef(name: string, ask: GitAccess['ask']): string | undefined {
+  const { exitCode, stdout } = ask(['symbolic-ref', '-q', name]);
+  return exitCode === 0 ? stdout.trim() : undefined;
+}
+
+export interface HiddenWorktree {
+  /** The name of its directory in `<common>/worktrees`; '' for the main worktree. */
+  readonly id: string;
+  /** Absolute. */
+  readonly path: string;
+}
+
+/**
+ * All but the current worktree that have an agent's branch checked out, or that a session's metadata names as its
+ * sandbox: an agent may have detached its HEAD.
+ */
+export function findHiddenWorktrees(
+  { commonDir, gitDir }: DiscoveredRepository,
+  heads: Heads,
+  isAgentRef: (ref: string) => boolean,
+): HiddenWorktree[] {
+  const sandboxes = once(
+    () => new Set(readSessionFiles(agtDirectory(commonDir)).map(({ sandbox }) => sandbox)),
+  );
+  const linked = listRegistrations(commonDir).flatMap((dir) => {
+    const path = registeredWorktree(dir);
+    if (dir === gitDir || path === undefined) return [];
+    const id = basename(dir);
+    const branch = heads.ofLinkedWorktree(id);
+    const hidden = (branch !== undefined && isAgentRef(branch)) || sandboxes().has(path);
+    return hidden ? [{ id, path }] : [];
+  });
+  if (gitDir === commonDir) return linked;
+  const main = heads.ofMainWorktree();
+  const hidden = main?.startsWith(HEADS) && isAgentRef(main) && basename(commonDir) === '.git';
+  return hidden ? [{ id: '', path: dirname(commonDir) }, ...linked] : linked;
+}
