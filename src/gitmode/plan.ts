@@ -1,10 +1,12 @@
 /** Plans what to run, from the command line and the view. The rules are in rules/. */
+import { localNamespaces, namesBelowRemotes } from '../filter/agent-refs.ts';
+import { REMOTES } from '../git/files/ref-files.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import type { CommandLine } from './command-line/parse.ts';
 import { COMMANDS } from './commands.ts';
-import { alternateRefs } from './rules/alternate-refs.ts';
 import type { FilteredOutput } from './rules/rule.ts';
 import { writeReplacedRefs } from './view/replaced-refs.ts';
-import { hasNothingToHide, type View } from './view/view.ts';
+import { configValue, hasNothingToHide, type View } from './view/view.ts';
 
 /** The words that git gets. */
 export interface GitCall {
@@ -27,4 +29,29 @@ export function planCommand(line: CommandLine, view: View): GitCall | FilteredOu
   const words = [...line.globals, ...config, plan.command ?? line.command, ...plan.args];
   if (plan.replacesRefs) return { words, ...writeReplacedRefs(view) };
   return { words, ...(plan.env && { env: plan.env }) };
+}
+
+/** The repository here may have nothing to hide, and the other one may. */
+export function asksAlternates(args: readonly string[]): boolean {
+  return args.includes('--alternate-refs');
+}
+
+/**
+ * For `--alternate-refs` of log and rev-list git asks each repository that objects are borrowed from for all of its refs,
+ * and takes no exclude for them. So git gets another command for that question, which leaves out the agents' refs; none
+ * if the user has a command of their own.
+ */
+function alternateRefs(args: readonly string[], view: View): string[] {
+  if (!asksAlternates(args) || view.config('core.alternaterefscommand').length > 0) return [];
+  const names = namesBelowRemotes(view.prefixes).map((name) => `${REMOTES}[^ ]*/${literal(name)}`);
+  const hidden = [...localNamespaces(view.prefixes).map(literal), ...names].join('|');
+  // git itself would read this setting.
+  const prefixes = (configValue(view, 'core.alternaterefsprefixes') ?? '').split(' ').filter(Boolean);
+  const list = `git --git-dir="$1" for-each-ref --format="%(objectname) %(refname)" ${prefixes.map(shellQuote).join(' ')}`;
+  return [`core.alternateRefsCommand=f() { ${list} | sed -nE '\\, (${hidden}),!s, .*,,p'; }; f`];
+}
+
+/** A prefix of branches may hold what means something to sed. */
+function literal(name: string): string {
+  return name.replace(/[.*+?^$(){}|[\]\\,']/g, (char) => (char === "'" ? '.' : `\\${char}`));
 }

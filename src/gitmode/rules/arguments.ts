@@ -1,4 +1,4 @@
-/** Arguments that rules add: how many fit, and patterns for visible refs. */
+/** What several rules share: arguments that they add, and columns of the output that they filter. */
 import type { View } from '../view/view.ts';
 
 /** A pattern that matches no ref: git-check-ref-format(1) forbids the character in names. */
@@ -26,4 +26,12 @@ export function visibleAmong(refs: readonly string[], view: View): string[] | un
 /** The patterns, or one that matches nothing when there are none: without a pattern git would list everything. */
 export function orMatchNothing(patterns: readonly string[]): readonly string[] {
   return patterns.length === 0 ? [MATCHES_NO_REF] : patterns;
+}
+
+/** The kept rows of an output without the blanks in a column that only other rows of `all` needed. */
+export function narrowed(kept: readonly string[], all: readonly string[], column: RegExp): readonly string[] {
+  const width = (row: string) => column.exec(row)?.[0].length ?? Number.POSITIVE_INFINITY;
+  const spare = Math.min(...kept.map(width)) - Math.min(...all.map(width));
+  if (!(spare > 0 && Number.isFinite(spare))) return kept;
+  return kept.map((row) => row.replace(column, (blanks) => blanks.slice(spare)));
 }

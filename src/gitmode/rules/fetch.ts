@@ -1,14 +1,16 @@
 /**
- * git fetch, pull and remote update: negative refspecs for every remote that has a wildcard refspec. A negative refspec
+ * git fetch and git remote. For fetch, pull and remote update: negative refspecs for every remote that has a wildcard refspec. A negative refspec
  * alone would make fetch fetch nothing. It also keeps `--prune` from deleting hidden remote-tracking refs.
  *
  * A wildcard refspec on the command line gets negative refspecs after it.
+ *
+ * Limit: remote show finds the second column and the singular by git's English words. In another language they stay.
  */
-
 import { type AllPrefixes, localNamespaces } from '../../filter/agent-refs.ts';
+import { HEADS } from '../../git/files/ref-files.ts';
 import type { View } from '../view/view.ts';
-import { remoteShow } from './remote-show.ts';
-import type { Rewrite, Rule } from './rule.ts';
+import { narrowed } from './arguments.ts';
+import type { FilteredOutput, Rewrite, Rule } from './rule.ts';
 
 export const fetch: Rule = (args, view) => {
   const wildcard = args.some((arg) => /^\+?refs\/[^:]*\*/.test(arg)) && view.namespaces.length > 0;
@@ -38,4 +40,51 @@ function withNegativeRefspecs(args: readonly string[], view: View): Rewrite | un
 /** For the namespaces that the other repository may hold, whether or not this one has refs there. */
 export function negativeRefspecs(prefixes: AllPrefixes): string[] {
   return localNamespaces(prefixes).map((namespace) => `^${namespace}*`);
+}
+
+/**
+ * git remote show asks the server and takes no pattern, so agt prints git's answer without the lines of hidden branches,
+ * without the padding that only a hidden name needed, and with a singular heading over one remaining line.
+ */
+function remoteShow(args: readonly string[], view: View): FilteredOutput {
+  return {
+    filtered: () => {
+      const { exitCode, stdout } = view.capture(['remote', ...args]);
+      return { exitCode, stdout: withoutHiddenBranches(stdout, view) };
+    },
+  };
+}
+
+const SINGULAR: readonly (readonly [string, string])[] = [
+  ['  Remote branches:', '  Remote branch:'],
+  ['  Local branches configured for', '  Local branch configured for'],
+  ['  Local refs configured for', '  Local ref configured for'],
+];
+
+/** The blanks after a name, and those after the ref that a push goes to. */
+const COLUMNS = [/(?<=^ {4,}\S+) +/, /(?<= pushes to \S+) +(?=\()/];
+
+function withoutHiddenBranches(text: string, view: View): string {
+  const out: string[] = [];
+  const lines = text.split('\n');
+  for (let i = 0; i < lines.length; i++) {
+    const heading = lines[i] as string;
+    const rows: string[] = [];
+    while (lines[i + 1]?.startsWith('    ')) rows.push(lines[++i] as string);
+    const kept = rows.filter((row) => !isHiddenRow(row, view));
+    if (rows.length > 0 && kept.length === 0) continue;
+    out.push(kept.length === 1 && rows.length > 1 ? singular(heading) : heading);
+    out.push(...COLUMNS.reduce<readonly string[]>((shown, column) => narrowed(shown, rows, column), kept));
+  }
+  return out.join('\n');
+}
+
+function isHiddenRow(row: string, view: View): boolean {
+  const name = /^ +(\S+)/.exec(row)?.[1] ?? '';
+  return view.isHidden(name.startsWith('refs/') ? name : `${HEADS}${name}`);
+}
+
+function singular(heading: string): string {
+  const [plural, one] = SINGULAR.find(([start]) => heading.startsWith(start)) ?? ['', ''];
+  return heading.replace(plural, one);
 }

@@ -9,7 +9,7 @@ import { HEADS } from '../../git/files/ref-files.ts';
 import { lastOption, optionTable, type ParsedOption, parseOptions } from '../command-line/options.ts';
 import { configValue, currentBranch, isConfigTrue, namespacesUnder, type View } from '../view/view.ts';
 import { fetch } from './fetch.ts';
-import { hiddenBranchesIn } from './rebased-range.ts';
+import { hiddenBranchesIn } from './rebase.ts';
 import type { Rewrite, Rule } from './rule.ts';
 import { filterTodoList, NO_EDITOR, sequenceEditor } from './todo-list.ts';
 

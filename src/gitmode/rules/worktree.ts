@@ -6,6 +6,7 @@
  */
 import { hasOption, optionTable, parseOptions } from '../command-line/options.ts';
 import type { View } from '../view/view.ts';
+import { narrowed } from './arguments.ts';
 import type { Rule } from './rule.ts';
 
 const WORKTREE_LIST_OPTIONS = optionTable('porcelain v|verbose expire= z');
@@ -44,24 +45,15 @@ function withoutRecords(text: string, hidden: readonly boolean[], separator: str
   return records.filter((_, i) => hidden[i] !== true).join(separator);
 }
 
-/** The blanks after the path, and the hash or `(bare)` after them. */
-const PADDING = /(\s+)((?:[0-9a-f]{4,64}|\(bare\))(?:\s|$))/;
+/** The blanks after the path, before the hash or `(bare)`, in a row. */
+const PADDING = /(?<=^[^\t].*)\s+(?=(?:[0-9a-f]{4,64}|\(bare\))(?:\s|$))/;
 
 /** Rows are `path  hash branch`; lines that start with a tab belong to the row above. */
 function withoutRows(text: string, hidden: readonly boolean[]): string {
-  const rows: string[][] = [];
-  for (const line of text.split('\n').slice(0, -1)) {
-    if (line.startsWith('\t')) rows.at(-1)?.push(line);
-    else rows.push([line]);
-  }
-  const padding = ([first = '']: readonly string[]) => PADDING.exec(first)?.[1]?.length ?? 1;
-  const kept = rows.filter((_, i) => hidden[i] !== true);
-  const spare = Math.min(...kept.map(padding)) - Math.min(...rows.map(padding));
-  return kept
-    .flatMap(([first = '', ...rest]) => [
-      first.replace(PADDING, (_, blanks: string, tail: string) => blanks.slice(spare) + tail),
-      ...rest,
-    ])
+  const lines = text.split('\n').slice(0, -1);
+  let row = -1;
+  const kept = lines.filter((line) => hidden[line.startsWith('\t') ? row : ++row] !== true);
+  return narrowed(kept, lines, PADDING)
     .map((line) => `${line}\n`)
     .join('');
 }

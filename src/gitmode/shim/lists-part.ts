@@ -7,9 +7,8 @@ import { globsOutside, pathGlobsOutside } from '../../filter/globs.ts';
 import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
 import { FOR_EACH_REF } from '../rules/for-each-ref.ts';
 import { BRANCH, type ListOptions, TAG } from '../rules/lists.ts';
-import { optionWords } from './option-words.ts';
 import { remotesPart } from './remotes-part.ts';
-import { caseList, namesOf, withoutSlash } from './sh-text.ts';
+import { caseList, namesOf, optionWords, withoutSlash } from './sh-text.ts';
 
 export function listsPart(prefixes: Prefixes): string {
   const hiddenUnder = (root: string) =>

@@ -1,7 +1,10 @@
 /** The parts of the shim's text that find the repository, and see whether it holds anything of agt's. */
+import { prefixesLine } from '../../config/prefixes.ts';
+import { DEFAULT_PREFIXES } from '../../config/settings.ts';
 import { localNamespaces, OWN_NAMESPACE, type Prefixes } from '../../filter/agent-refs.ts';
 import { REMOTES } from '../../git/files/ref-files.ts';
 import { shellQuote } from '../../git/run/trace.ts';
+import { prefixesFile } from '../../layout.ts';
 import { AGT, namesOf, withoutSlash } from './sh-text.ts';
 
 export function repositoryPart(): string {
@@ -53,4 +56,15 @@ if ! [ -e "${AGT}" ]; then
     LC_ALL=C grep -qF ${packed.map((text) => `-e '${text}'`).join(' ')} "$agt_common/packed-refs"; then agt_exec "$@"; fi
   exec "$agt_real" "$@"
 fi`;
+}
+
+/** Starts agt if sessions have other prefixes than the script knows. */
+export function otherPrefixesPart(prefixes: Prefixes): string {
+  const file = prefixesFile(AGT);
+  const own = prefixesLine(prefixes);
+  if (own === prefixesLine(DEFAULT_PREFIXES)) return `if [ -e "${file}" ]; then agt_exec "$@"; fi`;
+  return `if ! [ -f "${file}" ]; then agt_exec "$@"; fi
+  while IFS= read -r agt_line; do
+    if [ "$agt_line" != '${own}' ]; then agt_exec "$@"; fi
+  done <"${file}"`;
 }

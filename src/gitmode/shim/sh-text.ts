@@ -2,6 +2,7 @@
 import { branchNamespaces, type Prefixes } from '../../filter/agent-refs.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { agtDirectory, shimFactsFile } from '../../layout.ts';
+import type { OptionTable } from '../command-line/options.ts';
 
 /** agt's directory in the repository. */
 export const AGT = agtDirectory('$agt_common');
@@ -52,4 +53,31 @@ export function butCurrent(
 ${indent}${patternFor(namespace)}) agt_but_current ${shellQuote(option)} ${shellQuote(namespace)} ${shellQuote(root)} ;;
 ${indent}*) ${whole} ;;
 ${indent}esac`;
+}
+
+interface OptionWords {
+  /** With their value, if they have one. */
+  readonly whole: readonly string[];
+  /** They need the next word as their value. */
+  readonly takesNext: readonly string[];
+  /** They take the next word as their value, if there is one. */
+  readonly mayTakeNext: readonly string[];
+}
+
+/**
+ * The options of a command as patterns of `case`, from the table that its rule has. Abbreviations are left out. `isWanted`
+ * is asked for the long name, or for the letter of an option without one.
+ */
+export function optionWords(table: OptionTable, isWanted: (name: string) => boolean): OptionWords {
+  const words = { whole: [] as string[], takesNext: [] as string[], mayTakeNext: [] as string[] };
+  for (const [word, { name, takes, negatable }] of table()) {
+    if (!isWanted(name)) continue;
+    const isLong = word.startsWith('--');
+    if (takes === 'nothing' || takes === 'attached') words.whole.push(word);
+    if (takes === 'attached' && isLong && negatable) words.whole.push(`--no-${name}`);
+    if (takes !== 'nothing') words.whole.push(isLong ? `${word}=*` : `${word}?*`);
+    if (takes === 'required') words.takesNext.push(word);
+    if (takes === 'last') words.mayTakeNext.push(word);
+  }
+  return words;
 }

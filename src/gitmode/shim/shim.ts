@@ -20,8 +20,7 @@ import { COMMANDS, type ShimAction, shimAction } from '../commands.ts';
 import { NAMING_STASH } from '../stash/words.ts';
 import { factsPart } from './facts-part.ts';
 import { listsPart } from './lists-part.ts';
-import { otherPrefixesPart } from './prefixes-part.ts';
-import { repositoryPart, withoutAgtPart } from './repository-part.ts';
+import { otherPrefixesPart, repositoryPart, withoutAgtPart } from './repository-part.ts';
 import { setsPart } from './sets-part.ts';
 import { AGT, caseList, FACTS } from './sh-text.ts';
 import { startPart } from './start-part.ts';
@@ -119,7 +118,7 @@ agt_no_settings() {
 agt_settings() {
   case $agt_sets in agt) agt_exec "$@" ;; esac
   agt_no_settings "${configFile(AGT)}" || agt_exec "$@"
-  ${otherPrefixesPart(prefixes, AGT)}
+  ${otherPrefixesPart(prefixes)}
   if [ -f "${areaFile(AGT)}" ]; then
     IFS= read -r agt_line <"${areaFile(AGT)}" || agt_exec "$@"
     case $agt_line in /*) ;; *) agt_line=$agt_common/$agt_line ;; esac

@@ -6,8 +6,7 @@ import { OWN_NAMESPACE, type Prefixes } from '../../filter/agent-refs.ts';
 import { negativeRefspecs } from '../rules/fetch.ts';
 import * as push from '../rules/push.ts';
 import { MARKS } from './facts-file.ts';
-import { optionWords } from './option-words.ts';
-import { caseList } from './sh-text.ts';
+import { caseList, optionWords } from './sh-text.ts';
 
 export function transfersPart(prefixes: Prefixes): string {
   const options = optionWords(push.OPTIONS, (name) => !push.SHAPING.includes(name)).whole;

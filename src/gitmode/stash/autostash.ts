@@ -14,8 +14,7 @@ import type { CommandLine } from '../command-line/parse.ts';
 import { sessionOfWorktree } from '../guard/sessions.ts';
 import type { Invocation } from '../invocation.ts';
 import { isConfigTrue } from '../view/view.ts';
-import { keepReflog } from './keep-reflog.ts';
-import { reflogLines, removeReflogLines } from './reflog-lines.ts';
+import { keepReflog, reflogLines, removeReflogLines } from './reflog-lines.ts';
 
 const SET_ASIDE = ['MERGE_AUTOSTASH', 'rebase-merge/autostash', 'rebase-apply/autostash'];
 /** These set work aside. The others end a merge, and git then keeps what it had set aside. */

@@ -3,11 +3,22 @@
  * --updateref` does. That names an entry by its number, which another git may have changed meanwhile. This names it by
  * its text, under the locks that git itself takes.
  */
-import { chmodSync, closeSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { readRegularFile } from '../../disk/read-file.ts';
+import { readRegularFile, readSmallFile } from '../../disk/read-file.ts';
 import { attempt, errorCode } from '../../errors.ts';
+import { SESSION_STASH } from '../../filter/agent-refs.ts';
 import { pause } from '../../process/wait.ts';
+import type { GitAccess } from '../invocation.ts';
 
 /** As long as git waits for the lock of a ref, in milliseconds. */
 const WAIT_MS = 1000;
@@ -92,4 +103,22 @@ class Locks {
   release(): void {
     for (const lock of this.taken) rmSync(lock, { force: true });
   }
+}
+
+/** The stashes of sessions: from the main worktree, git sees them as `worktrees/<id>/refs/worktree/stash`. */
+const PATTERN = `*${SESSION_STASH}`;
+
+/**
+ * The entries of a stash are lines of a reflog. git never expires those of `refs/stash`; of any other ref it expires them
+ * after 30 or 90 days. So the repository's configuration names the stashes of sessions too.
+ */
+export function keepReflog(
+  { gitDir, commonDir }: { readonly gitDir: string; readonly commonDir: string },
+  ask: GitAccess['ask'],
+): void {
+  if (!existsSync(join(gitDir, 'logs', SESSION_STASH))) return;
+  const config = join(commonDir, 'config');
+  if (readSmallFile(config)?.includes(PATTERN)) return;
+  for (const key of ['reflogExpire', 'reflogExpireUnreachable'])
+    ask(['config', '--file', config, `gc.${PATTERN}.${key}`, 'never']);
 }

@@ -13,7 +13,7 @@ import { type CommandLine, parseCommandLine, repositoryOptions, SHELL_ALIAS } fr
 import { type GuardedSession, sessionOfWorktree } from '../guard/sessions.ts';
 import type { Invocation } from '../invocation.ts';
 import { openStashDirectory, type StashDirectory } from './git-directory.ts';
-import { keepReflog } from './keep-reflog.ts';
+import { keepReflog } from './reflog-lines.ts';
 import { inSession, mayNameStash, withSessionStash } from './words.ts';
 
 const CHANGES_NO_STASH = /^(list|show|create)$/;

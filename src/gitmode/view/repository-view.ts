@@ -3,9 +3,12 @@
  * configuration with its includes).
  */
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { prefixesInUse } from '../../config/prefixes.ts';
+import { readSmallFile } from '../../disk/read-file.ts';
 import { configValues } from '../../git/files/config-file.ts';
-import { hasRefFiles } from '../../git/files/ref-files.ts';
+import { hasRefFiles, subdirectories } from '../../git/files/ref-files.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
 import { agtDirectory } from '../../layout.ts';
 import { once } from '../../once.ts';
@@ -13,7 +16,6 @@ import { sessionOfWorktree } from '../guard/sessions.ts';
 import type { Invocation } from '../invocation.ts';
 import { findHiddenRefs } from './hidden-refs.ts';
 import { objectsOfVisibleReflogs } from './reflogs.ts';
-import { configuredRemotes, submodulesKnow } from './submodule-remotes.ts';
 import type { View } from './view.ts';
 import { findVisibleAgentCommits } from './visible-agent-commits.ts';
 import { findHiddenWorktrees, readHeads } from './worktrees.ts';
@@ -65,4 +67,33 @@ export function openView(invocation: Invocation): View | undefined {
     gitIsAtLeast: (major, minor) => isAtLeast(version(), major, minor),
   };
   return view;
+}
+
+/** From the repository's own file: only the names matter, and an included file rarely names a remote. */
+function configuredRemotes(commonDir: string): string[] {
+  const text = readSmallFile(join(commonDir, 'config')) ?? '';
+  return [...text.matchAll(/^\s*\[\s*remote\s+"((?:[^"\\]|\\.)*)"\s*\]/gim)].map((match) =>
+    (match[1] ?? '').replace(/\\(.)/g, '$1'),
+  );
+}
+
+/**
+ * Whether every submodule has a remote of this name. Settings by `-c` also reach the git that a fetch starts in each
+ * submodule, where a setting of an unknown remote would make one without a URL. Limit: a submodule whose git directory is
+ * inside its own folder is not seen.
+ */
+function submodulesKnow(remote: string, gitDirs: readonly string[]): boolean {
+  return gitDirs
+    .flatMap((gitDir) => repositoriesBelow(join(gitDir, 'modules')))
+    .every((gitDir) => configuredRemotes(gitDir).includes(remote));
+}
+
+/** The name of a submodule may hold slashes, and a submodule may have submodules. */
+function repositoriesBelow(dir: string): string[] {
+  return subdirectories(dir).flatMap((name) => {
+    const path = join(dir, name);
+    return existsSync(join(path, 'HEAD'))
+      ? [path, ...repositoriesBelow(join(path, 'modules'))]
+      : repositoriesBelow(path);
+  });
 }
