@@ -23,13 +23,12 @@ export function expandAlias(line: CommandLine, view: View, env: NodeJS.ProcessEn
     seen.add(command);
     const words = splitCommandLine(value);
     const inner = words === undefined ? undefined : parseCommandLine(words);
-    if (inner === undefined || inner.disabled || !inner.globals.every(changesNoEnvironment)) return undefined;
+    if (inner === undefined || !inner.globals.every(changesNoEnvironment)) return undefined;
     const pager = seen.size === 1 ? pagerOptions(command, view) : [];
     current = {
       globals: [...current.globals, ...pager, ...inner.globals],
       command: inner.command,
       args: [...inner.args, ...current.args],
-      disabled: false,
     };
   }
   return current;

@@ -91,22 +91,19 @@ export function parseOptions(
 }
 
 function readLong(words: readonly string[], index: number, table: OptionTable): ReadOption[] | undefined {
-  const word = words[index] as string;
-  const equals = word.indexOf('=');
-  const given = equals === -1 ? word : word.slice(0, equals);
-  const attached = equals === -1 ? undefined : word.slice(equals + 1);
+  const [given = '', attached] = (words[index] as string).split(/=(.*)/s);
   const found = lookUp(given, table);
   if (found === undefined) return undefined;
   const { spec, negated } = found;
   const name = negated ? `no-${spec.name}` : spec.name;
-  if (negated || spec.takes === 'nothing') {
-    return attached === undefined ? [{ name, value: undefined, index, end: index + 1 }] : undefined;
-  }
-  if (attached !== undefined || spec.takes === 'attached')
-    return [{ name, value: attached, index, end: index + 1 }];
-  return valueFromNext(words, index, name, spec);
+  const end = index + 1;
+  if (negated || spec.takes === 'nothing')
+    return attached === undefined ? [{ name, value: undefined, index, end }] : undefined;
+  if (attached !== undefined || spec.takes === 'attached') return [{ name, value: attached, index, end }];
+  return valueFromNext(words, index, spec);
 }
 
+/** A whole name, or the beginning of one name alone. */
 function lookUp(given: string, table: OptionTable): { spec: OptionSpec; negated: boolean } | undefined {
   const exact = table().get(given);
   if (exact !== undefined) return { spec: exact, negated: false };
@@ -114,12 +111,10 @@ function lookUp(given: string, table: OptionTable): { spec: OptionSpec; negated:
   for (const [word, spec] of table()) {
     if (!word.startsWith('--')) continue;
     if (word.startsWith(given)) found.set(word, { spec, negated: false });
-    if (!spec.negatable) continue;
     const no = `--no-${spec.name}`;
-    if (no === given) return { spec, negated: true };
-    if (no.startsWith(given)) found.set(no, { spec, negated: true });
+    if (spec.negatable && no.startsWith(given)) found.set(no, { spec, negated: true });
   }
-  return found.size === 1 ? found.values().next().value : undefined;
+  return found.get(given) ?? (found.size === 1 ? found.values().next().value : undefined);
 }
 
 function readShort(words: readonly string[], index: number, table: OptionTable): ReadOption[] | undefined {
@@ -128,31 +123,22 @@ function readShort(words: readonly string[], index: number, table: OptionTable):
   for (let i = 1; i < word.length; i++) {
     const spec = table().get(`-${word[i]}`);
     if (spec === undefined) return undefined;
-    const rest = word.slice(i + 1);
-    if (spec.takes === 'nothing') {
-      read.push({ name: spec.name, value: undefined, index, end: index + 1 });
-      continue;
-    }
-    if (rest !== '' || spec.takes === 'attached') {
-      return [...read, { name: spec.name, value: rest === '' ? undefined : rest, index, end: index + 1 }];
-    }
-    const last = valueFromNext(words, index, spec.name, spec);
-    return last === undefined ? undefined : [...read, ...last];
+    const rest = spec.takes === 'nothing' ? '' : word.slice(i + 1);
+    const last = rest === '' && (spec.takes === 'required' || spec.takes === 'last');
+    const found = last
+      ? valueFromNext(words, index, spec)
+      : [{ name: spec.name, value: rest || undefined, index, end: index + 1 }];
+    if (found === undefined) return undefined;
+    read.push(...found);
+    if (last || rest !== '') break;
   }
   return read;
 }
 
-function valueFromNext(
-  words: readonly string[],
-  index: number,
-  name: string,
-  spec: OptionSpec,
-): ReadOption[] | undefined {
-  const next = words[index + 1];
-  if (next === undefined) {
-    return spec.takes === 'last' ? [{ name, value: undefined, index, end: index + 1 }] : undefined;
-  }
-  return [{ name, value: next, index, end: index + 2 }];
+function valueFromNext(words: readonly string[], index: number, spec: OptionSpec): ReadOption[] | undefined {
+  const value = words[index + 1];
+  if (value === undefined && spec.takes !== 'last') return undefined;
+  return [{ name: spec.name, value, index, end: index + (value === undefined ? 1 : 2) }];
 }
 
 /**

@@ -4,78 +4,58 @@
  */
 
 export interface CommandLine {
-  /** Every word before the command, as given (without `--disable-agt`). */
+  /** Every word before the command, as given. */
   readonly globals: readonly string[];
   readonly command: string;
   /** The words after the command. */
   readonly args: readonly string[];
-  /** `--disable-agt` was among the globals. */
-  readonly disabled: boolean;
 }
 
 /** The command of a shell alias; the first argument is the shell's text. The shell finds the real git. */
 export const SHELL_ALIAS = '!';
 
 /** These take the next word as their value; those in `WITH_EQUALS` also take a value after `=`. */
-const TAKE_NEXT_WORD = new Set([
-  '-C',
-  '-c',
-  '--git-dir',
-  '--work-tree',
-  '--namespace',
-  '--config-env',
-  '--shallow-file',
-  '--super-prefix',
-  '--attr-source',
-]);
+const TAKE_NEXT_WORD = new Set(
+  '-C -c --git-dir --work-tree --namespace --config-env --shallow-file --super-prefix --attr-source'.split(
+    ' ',
+  ),
+);
 const WITH_EQUALS = /^--(git-dir|work-tree|namespace|config-env|super-prefix|attr-source|exec-path)=/;
 
-const FLAGS = new Set([
-  '-p',
-  '--paginate',
-  '-P',
-  '--no-pager',
-  '--no-replace-objects',
-  '--no-lazy-fetch',
-  '--no-optional-locks',
-  '--no-advice',
-  '--bare',
-  '--literal-pathspecs',
-  '--no-literal-pathspecs',
-  '--glob-pathspecs',
-  '--noglob-pathspecs',
-  '--icase-pathspecs',
-]);
+const FLAGS = new Set(
+  `-p --paginate -P --no-pager --no-replace-objects --no-lazy-fetch --no-optional-locks --no-advice --bare
+  --literal-pathspecs --no-literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs`.split(
+    /\s+/,
+  ),
+);
+
+const DISABLE_FLAG = '--disable-agt';
+
+/** The options before the command, each with the next word if that is its value. */
+function optionsBeforeCommand(words: readonly string[]): (readonly string[])[] {
+  const options: (readonly string[])[] = [];
+  for (let i = 0; words[i]?.startsWith('-') === true; i += options.at(-1)?.length ?? 1)
+    options.push(words.slice(i, i + (TAKE_NEXT_WORD.has(words[i] ?? '') ? 2 : 1)));
+  return options;
+}
 
 /** Undefined: a line without a command (`git --version`), or with an unknown option. */
 export function parseCommandLine(words: readonly string[]): CommandLine | undefined {
-  let disabled = false;
-  const globals: string[] = [];
-  for (let i = 0; i < words.length; i++) {
-    const word = words[i] as string;
-    if (!word.startsWith('-')) {
-      return { globals, command: word, args: words.slice(i + 1), disabled };
-    }
-    if (word === '--disable-agt') {
-      disabled = true;
-    } else if (FLAGS.has(word) || WITH_EQUALS.test(word)) {
-      globals.push(word);
-    } else if (TAKE_NEXT_WORD.has(word) && i + 1 < words.length) {
-      globals.push(word, words[++i] as string);
-    } else {
-      return undefined;
-    }
-  }
-  return undefined;
+  const options = optionsBeforeCommand(words);
+  const globals = options.flat();
+  const [command, ...args] = words.slice(globals.length);
+  const areKnown = options.every(
+    ([option = '', value]) => value !== undefined || FLAGS.has(option) || WITH_EQUALS.test(option),
+  );
+  return command === undefined || !areKnown ? undefined : { globals, command, args };
 }
 
 /** Removes `--disable-agt` from the global options, also of a line that parseCommandLine() does not know. */
 export function dropDisableFlag(words: readonly string[]): { words: readonly string[]; disabled: boolean } {
-  for (let i = 0; i < words.length && words[i]?.startsWith('-'); i++) {
-    if (words[i] === '--disable-agt') return { words: words.toSpliced(i, 1), disabled: true };
-    if (TAKE_NEXT_WORD.has(words[i] as string)) i++;
-  }
-  return { words, disabled: false };
+  const options = optionsBeforeCommand(words);
+  const kept = options.filter(([option]) => option !== DISABLE_FLAG);
+  const rest = words.slice(options.flat().length);
+  return { words: [...kept.flat(), ...rest], disabled: kept.length < options.length };
 }
 
 /** The global options that tell git where to look for the repository. */
@@ -90,30 +70,22 @@ export interface RepositoryOptions {
 }
 
 export function repositoryOptions(globals: readonly string[]): RepositoryOptions {
-  const directories: string[] = [];
-  let gitDir: string | undefined;
-  let workTree: string | undefined;
-  let bare = false;
-  for (let i = 0; i < globals.length; i++) {
-    const word = globals[i] as string;
-    if (word === '-C') directories.push(globals[++i] as string);
-    else if (word === '--git-dir') gitDir = globals[++i];
-    else if (word.startsWith('--git-dir=')) gitDir = word.slice('--git-dir='.length);
-    else if (word === '--work-tree') workTree = globals[++i];
-    else if (word.startsWith('--work-tree=')) workTree = word.slice('--work-tree='.length);
-    else if (word === '--bare') bare = true;
-    else if (TAKE_NEXT_WORD.has(word)) i++;
-  }
-  return { directories, gitDir, workTree, bare };
+  const options = optionsBeforeCommand(globals).map(([option = '', value]): readonly [string, string] => {
+    const [name = '', attached = ''] = option.split(/=(.*)/s);
+    return [name, value ?? attached];
+  });
+  const last = (wanted: string) => options.findLast(([name]) => name === wanted)?.[1];
+  return {
+    directories: options.flatMap(([name, value]) => (name === '-C' ? [value] : [])),
+    gitDir: last('--git-dir'),
+    workTree: last('--work-tree'),
+    bare: last('--bare') !== undefined,
+  };
 }
 
 /** The global options without those that start a pager, for questions to git. */
 export function withoutPagerOptions(globals: readonly string[]): string[] {
-  const kept: string[] = [];
-  for (let i = 0; i < globals.length; i++) {
-    const word = globals[i] as string;
-    if (TAKE_NEXT_WORD.has(word)) kept.push(word, globals[++i] as string);
-    else if (word !== '-p' && word !== '--paginate') kept.push(word);
-  }
-  return kept;
+  return optionsBeforeCommand(globals)
+    .filter(([option]) => option !== '-p' && option !== '--paginate')
+    .flat();
 }

@@ -24,7 +24,7 @@ test.each<[string, string | undefined]>([
   ['--git-di x log', undefined],
   ['-C', undefined],
   ['', undefined],
-  ['--disable-agt log', 'log'],
+  ['--disable-agt log', undefined],
 ])('the command of "%s" is %s', (line, command) => {
   expect(parseCommandLine(line.split(' ').filter(Boolean))?.command).toBe(command);
 });

@@ -6,7 +6,7 @@ import { words } from '../../twin/compare.ts';
 
 const commandLine = (text: string) => {
   const [command = '', ...args] = words(text);
-  return { globals: [], command, args, disabled: false };
+  return { globals: [], command, args };
 };
 
 const DESTROYING = `
