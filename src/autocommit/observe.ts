@@ -1,8 +1,8 @@
 /** Compares a session folder with its last snapshot. */
 import { lstatSync } from 'node:fs';
 import { readFileClock } from '../disk/file-clock.ts';
-import type { LinkedEntry } from '../disk/is-inside.ts';
 import { systemPath } from '../disk/long-path.ts';
+import type { LinkedEntry } from '../disk/open-directories.ts';
 import { filesMappedForWriting } from '../disk/processes.ts';
 import { hashNameOf } from '../git/objects/hash.ts';
 import { type Git, gitAnswer, inDirectory, resolveObject } from '../git/run/git.ts';

@@ -6,8 +6,9 @@
  * folder anything may have become a link, a mount or a file since.
  */
 import { realpathSync, type Stats } from 'node:fs';
-import { type IsInside, insideCheck, type LinkedEntry } from '../disk/is-inside.ts';
+import { type IsInside, insideCheck } from '../disk/is-inside.ts';
 import { systemPath } from '../disk/long-path.ts';
+import type { LinkedEntry } from '../disk/open-directories.ts';
 import { isUnder } from '../snapshot/folders.ts';
 
 /** The content of a session folder at one instant. Nobody can change it. */

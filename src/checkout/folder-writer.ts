@@ -25,8 +25,7 @@ import {
 } from 'node:fs';
 import { flush } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
-import type { LinkedEntry } from '../disk/is-inside.ts';
-import { OpenDirectories } from '../disk/open-directories.ts';
+import { type LinkedEntry, OpenDirectories } from '../disk/open-directories.ts';
 import { parentPath } from '../disk/path-bytes.ts';
 import { errorCode } from '../errors.ts';
 import { parentDirectories } from '../snapshot/tree.ts';

@@ -2,8 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { requireSpace } from '../disk/free-space.ts';
-import type { LinkedEntry } from '../disk/is-inside.ts';
-import { OpenDirectories } from '../disk/open-directories.ts';
+import { type LinkedEntry, OpenDirectories } from '../disk/open-directories.ts';
 import { parentPath } from '../disk/path-bytes.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';

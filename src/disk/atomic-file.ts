@@ -3,7 +3,7 @@
  * never a part. The caller holds the lock for the file, so one temporary name is enough, and the next write removes what
  * a crash leaves.
  */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { nameFile } from '../errors.ts';
 import { failurePoint } from './failure-point.ts';
@@ -51,29 +51,20 @@ export function prepareFile(
   const replace = () =>
     orDiscard(() => {
       renameSync(temporary, path);
-      if (durable) flushDirectory(dirname(path));
+      if (durable && process.platform !== 'win32') flush(dirname(path)); // Windows cannot open directories
     });
   return { replace, discard };
 }
 
 function writeParts(path: string, content: FileContent, { flush }: { flush: boolean }): void {
+  const parts = typeof content === 'string' || content instanceof Uint8Array ? [content] : content;
   const fd = openSync(path, 'w', 0o644);
   try {
-    for (const bytes of partsOf(content))
-      for (let offset = 0; offset < bytes.length; ) offset += writeSync(fd, bytes, offset);
+    for (const part of parts) writeFileSync(fd, part);
     if (flush) fsyncSync(fd);
   } finally {
     closeSync(fd);
   }
-}
-
-function partsOf(content: FileContent): readonly Uint8Array[] {
-  if (typeof content === 'string') return [Buffer.from(content)];
-  return content instanceof Uint8Array ? [content] : content;
-}
-
-function flushDirectory(path: string): void {
-  if (process.platform !== 'win32') flush(path); // Windows cannot open directories
 }
 
 /** Returns when a file or directory is on the disk. */

@@ -3,17 +3,11 @@
  * agent may replace a directory on the way by a link while agt works; agt would then read a file outside the session
  * folder, maybe one that the agent itself cannot read. Without /proc nothing is checked.
  */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs';
 import { systemPath } from './long-path.ts';
+import { type LinkedEntry, OpenDirectories } from './open-directories.ts';
 
 export type IsInside = (fd: number, path: string) => boolean;
-
-/** An entry of the folder that is a link, and the directory that it is to lead to. */
-export interface LinkedEntry {
-  readonly name: string;
-  /** Absolute. */
-  readonly target: string;
-}
 
 /**
  * A check for files whose paths begin with `folder`; all paths hold one byte per character. `linked`: files below that
@@ -58,27 +52,15 @@ function pathOf(fd: number): string | undefined {
 /** In bytes: PATH_MAX less some room for ` (deleted)`, which Linux appends. It does not report longer paths. */
 const LONGEST = 4000;
 
-/** Descends from the folder directory by directory, without following a link, and compares device and inode. */
+/** Descends from the folder without following a link, and compares device and inode. */
 function isReachable(folder: string, opened: number, path: string): boolean {
-  const parts = path.split('/').slice(1);
-  const name = parts.pop();
-  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-  let directory = openSync(systemPath(folder), O_RDONLY);
+  const disk = new OpenDirectories(folder);
   try {
-    for (const part of parts) {
-      const next = openSync(pathIn(directory, part), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-      closeSync(directory);
-      directory = next;
-    }
-    const [actual, found] = [fstatSync(opened), lstatSync(pathIn(directory, name as string))];
-    return actual.dev === found.dev && actual.ino === found.ino;
+    const [actual, found] = [fstatSync(opened), disk.lstat(path.slice(1))];
+    return actual.dev === found?.dev && actual.ino === found.ino;
   } catch {
     return false;
   } finally {
-    closeSync(directory);
+    disk.close();
   }
-}
-
-function pathIn(directory: number, name: string): string | Buffer {
-  return systemPath(`/proc/self/fd/${directory}/${name}`);
 }

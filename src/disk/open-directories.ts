@@ -4,7 +4,6 @@
  * before each call. Paths are relative to the folder and hold one byte per character.
  */
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
-import type { LinkedEntry } from './is-inside.ts';
 import { systemPath } from './long-path.ts';
 import { parentPath } from './path-bytes.ts';
 
@@ -17,6 +16,13 @@ const OPEN_DIRECTORY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_PATH;
 const MOST_OPEN = 64;
 /** Keep every 40th level open, so that a deep path is reopened in few steps. */
 const LANDING = 40;
+
+/** An entry of the folder that is a link, and the directory that it is to lead to. */
+export interface LinkedEntry {
+  readonly name: string;
+  /** Absolute. */
+  readonly target: string;
+}
 
 interface OpenDirectory {
   readonly fd: number;

@@ -71,6 +71,10 @@ export function removeAt(
   refused?: string[],
 ): readonly string[] {
   const remaining: string[] = [];
+  const keep = (path: string) => {
+    remaining.push(path);
+    return false;
+  };
   let removed = 0;
   const remove = (absolute: string, relative: string): boolean => {
     try {
@@ -78,29 +82,25 @@ export function removeAt(
     } catch (error) {
       if (refused === undefined || !isRefusal(error)) throw error;
       refused.push(relative);
-      remaining.push(relative);
-      return false;
+      return keep(relative);
     }
   };
   const removeEntry = (absolute: string, relative: string): boolean => {
     const stat = lstatSync(systemPath(absolute), { throwIfNoEntry: false });
     if (stat === undefined) return true;
     if (!stat.isDirectory()) {
-      const remains = !mayRemove(relative, stat);
-      if (remains) remaining.push(relative);
-      else {
-        unlinkSync(systemPath(absolute));
-        reportProgress('deleting files', ++removed);
-      }
-      return !remains;
+      if (!mayRemove(relative, stat)) return keep(relative);
+      unlinkSync(systemPath(absolute));
+      reportProgress('deleting files', ++removed);
+      return true;
     }
     if ((stat.mode & OWNER_ALL) !== OWNER_ALL) chmodSync(systemPath(absolute), stat.mode | OWNER_ALL);
     const prefix = relative === '' ? '' : `${relative}/`;
     const isEmpty = entriesOf(absolute)
       .map(({ name }) => remove(`${absolute}/${name}`, prefix + name))
       .every(Boolean);
-    if (isOwnMount && relative === '') return isEmpty;
-    return isEmpty && removeDirectory(absolute, relative, remaining);
+    if (!isEmpty || (isOwnMount && relative === '')) return isEmpty;
+    return removeDirectory(absolute) || keep(relative);
   };
   remove(top, '');
   return remaining;
@@ -122,13 +122,12 @@ export function holdsOnly(path: string, mayRemove: (path: string, stat: Stats) =
 const OWNER_ALL = 0o700;
 
 /** False if something has come into it meanwhile. */
-function removeDirectory(absolute: string, relative: string, remaining: string[]): boolean {
+function removeDirectory(absolute: string): boolean {
   try {
     rmdirSync(systemPath(absolute));
     return true;
   } catch (error) {
     if (errorCode(error) !== 'ENOTEMPTY') throw error;
-    remaining.push(relative);
     return false;
   }
 }

@@ -12,19 +12,9 @@ import { gitDirOf } from '../files/discover-repository.ts';
 import { type Git, withSettings } from './environment.ts';
 
 /** Hooks that a git of agt can come to. Those of the settings (git 2.54) are in no directory. */
-const HOOKS = [
-  'reference-transaction',
-  'post-index-change',
-  'post-checkout',
-  'pre-merge-commit',
-  'prepare-commit-msg',
-  'commit-msg',
-  'post-commit',
-  'post-merge',
-  'pre-rebase',
-  'post-rewrite',
-  'pre-auto-gc',
-];
+const HOOKS =
+  `reference-transaction post-index-change post-checkout pre-merge-commit prepare-commit-msg commit-msg
+  post-commit post-merge pre-rebase post-rewrite pre-auto-gc`.split(/\s+/);
 
 /** git passes these settings on to the gits that it starts in nested repositories. The last two are for `git log`. */
 const NO_PROGRAMS: Readonly<Record<string, string>> = {
