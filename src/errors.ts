@@ -122,3 +122,8 @@ export function attempt<T>(action: () => T): T | undefined {
     return undefined;
   }
 }
+
+/** Whether `action` does not throw. */
+export function succeeds(action: () => unknown): boolean {
+  return attempt(() => ({ result: action() })) !== undefined;
+}

@@ -27,7 +27,7 @@ import { flush } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { type LinkedEntry, OpenDirectories } from '../disk/open-directories.ts';
 import { parentPath } from '../disk/path-bytes.ts';
-import { errorCode } from '../errors.ts';
+import { attempt, errorCode } from '../errors.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 import { allowedBits, givesRights, giveTo, type Owner, openGiveTo, ownerOf } from './owner.ts';
 import type { FileToWrite } from './plan.ts';
@@ -242,11 +242,8 @@ export class FolderWriter {
   }
 
   private removeTemporary(temporary: string): void {
-    try {
-      unlinkSync(this.disk.entry(temporary));
-    } catch {
-      // There is none, or it cannot be removed: then the next step fails.
-    }
+    // There is none, or it cannot be removed: then the next step fails.
+    attempt(() => unlinkSync(this.disk.entry(temporary)));
   }
 
   /** Leaves off set-user-ID and set-group-ID if they would give somebody more rights than the file gave. */

@@ -3,6 +3,7 @@
 import { rmSync } from 'node:fs';
 import { seedStatCache } from '../autocommit/stat-cache/seed.ts';
 import { displayPath } from '../disk/path-bytes.ts';
+import { succeeds } from '../errors.ts';
 import { type GitConfig, mayDifferInWorktrees, readGitConfig } from '../git/run/config.ts';
 import { statCacheFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -141,12 +142,7 @@ async function readStart(repository: Repository, request: NewRequest) {
 }
 
 function takeStatCache(session: Session, clone: CloneSource): boolean {
-  try {
-    copyStatCache(session, clone);
-    return true;
-  } catch {
-    return false;
-  }
+  return succeeds(() => copyStatCache(session, clone));
 }
 
 /** With a seeded stat cache the first autocommit need not read the files. If seeding fails, it reads them. */

@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { openFiles } from '../../disk/processes.ts';
+import { attempt } from '../../errors.ts';
 
 /** Absolute paths. */
 export interface ImportDirectories {
@@ -30,11 +31,8 @@ const NOTE_PREFIX = 'agt-import.';
 
 /** Says that a fast-import runs, so that the next one can remove what this one leaves if it is killed. */
 export function noteImport(gitDir: string, since: number): void {
-  try {
-    writeFileSync(notePath(gitDir), String(since));
-  } catch {
-    // Without the note `git gc` removes it, later.
-  }
+  // Without the note `git gc` removes it, later.
+  attempt(() => writeFileSync(notePath(gitDir), String(since)));
 }
 
 export function forgetImport(gitDir: string): void {

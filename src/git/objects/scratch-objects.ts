@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { abandonedDirectories, makeOwnedDirectory } from '../../disk/lock-owner.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
+import { attempt } from '../../errors.ts';
 import { scratchDirectory } from '../../layout.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { pause } from '../../process/wait.ts';
@@ -67,23 +68,15 @@ const ATTEMPTS_WITHOUT_IT = 5;
 /** A git that still runs recreates the directory, so agt deletes it until it stays deleted. */
 function removePersistently(directory: string): void {
   let missing = 0;
-  for (let attempt = 0; attempt < MAX_ATTEMPTS && missing < ATTEMPTS_WITHOUT_IT; attempt++) {
+  for (let tries = 0; tries < MAX_ATTEMPTS && missing < ATTEMPTS_WITHOUT_IT; tries++) {
     missing = existsSync(directory) ? 0 : missing + 1;
-    try {
-      rmSync(directory, { recursive: true, force: true });
-    } catch {
-      // git created a file in it meanwhile
-    }
+    attempt(() => rmSync(directory, { recursive: true, force: true })); // git created a file in it meanwhile
     pause(RETRY_MS);
   }
 }
 
 function removeIfEmpty(directory: string): void {
-  try {
-    rmdirSync(directory);
-  } catch {
-    // another command uses it
-  }
+  attempt(() => rmdirSync(directory)); // another command uses it
 }
 
 /** Directories of commands that were killed; absolute. */

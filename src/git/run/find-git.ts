@@ -11,7 +11,7 @@ import { accessSync, closeSync, constants, openSync, readSync, type Stats } from
 import { basename, delimiter, isAbsolute, join, resolve } from 'node:path';
 import { statOrUndefined } from '../../disk/read-file.ts';
 import { realPath } from '../../disk/real-path.ts';
-import { AgtError } from '../../errors.ts';
+import { AgtError, succeeds } from '../../errors.ts';
 import { packed, programPath } from '../../process/invocation.ts';
 import { CIRCLE_MARK } from './environment.ts';
 
@@ -189,12 +189,7 @@ function readHead(path: string): string {
 
 function isRunnable(path: string, stat: Stats): boolean {
   if (!stat.isFile()) return false;
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return succeeds(() => accessSync(path, constants.X_OK));
 }
 
 /** The files of agt itself: the packed executable, or the launcher and the bundle that the host's Node runs. */

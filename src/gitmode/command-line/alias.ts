@@ -5,6 +5,7 @@
  */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { succeeds } from '../../errors.ts';
 import { COMMANDS } from '../commands.ts';
 import { isConfigTrue, type View } from '../view/view.ts';
 import { type CommandLine, parseCommandLine, SHELL_ALIAS } from './parse.ts';
@@ -48,12 +49,7 @@ function changesNoEnvironment(word: string, i: number, all: readonly string[]): 
 function isExternal(name: string, view: View, env: NodeJS.ProcessEnv): boolean {
   const dirs = [view.ask(['--exec-path']).stdout.trim(), ...(env['PATH'] ?? '').split(delimiter)];
   return dirs.some((dir) => {
-    try {
-      accessSync(join(dir || '.', `git-${name}`), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
+    return succeeds(() => accessSync(join(dir || '.', `git-${name}`), constants.X_OK));
   });
 }
 

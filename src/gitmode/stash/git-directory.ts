@@ -24,6 +24,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { readSmallFile } from '../../disk/read-file.ts';
+import { attempt } from '../../errors.ts';
 import { SHARED_STASH } from '../../filter/agent-refs.ts';
 import { parseGitConfig } from '../../git/files/config-file.ts';
 import { STASH_DIRECTORIES } from '../../layout.ts';
@@ -158,10 +159,6 @@ function removeEmptyDirectories(directory: string): void {
     if (!entry.isDirectory()) continue;
     const path = join(directory, entry.name);
     removeEmptyDirectories(path);
-    try {
-      rmdirSync(path);
-    } catch {
-      // it holds refs
-    }
+    attempt(() => rmdirSync(path)); // it holds refs
   }
 }

@@ -5,7 +5,7 @@
 import { read, writevSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { errorCode } from '../../errors.ts';
+import { attempt, errorCode } from '../../errors.ts';
 import type { FileContents } from './file-contents.ts';
 import {
   attributesReply,
@@ -95,11 +95,10 @@ export class MountServer {
 
   private send({ unique }: Request, errno: number, answer: Buffer | undefined): void {
     const header = replyHeader(unique, errno, answer?.length ?? 0);
-    try {
-      writevSync(this.fd, answer === undefined || answer.length === 0 ? [header] : [header, answer]);
-    } catch {
-      // The program that asked has been killed, or the file system is unmounted.
-    }
+    // The program that asked has been killed, or the file system is unmounted.
+    attempt(() =>
+      writevSync(this.fd, answer === undefined || answer.length === 0 ? [header] : [header, answer]),
+    );
   }
 
   /** Undefined for a request without an answer. */
