@@ -4,6 +4,7 @@
  * folder, maybe one that the agent itself cannot read. Without /proc nothing is checked.
  */
 import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs';
+import { attempt } from '../errors.ts';
 import { systemPath } from './long-path.ts';
 import { type LinkedEntry, OpenDirectories } from './open-directories.ts';
 
@@ -41,12 +42,8 @@ function checkBelow(folder: string): IsInside {
 
 /** Undefined if the system does not tell it, or if no path leads to the file. */
 function pathOf(fd: number): string | undefined {
-  try {
-    const path = readlinkSync(`/proc/self/fd/${fd}`, 'latin1');
-    return path.startsWith('/') ? path : undefined;
-  } catch {
-    return undefined;
-  }
+  const path = attempt(() => readlinkSync(`/proc/self/fd/${fd}`, 'latin1'));
+  return path?.startsWith('/') ? path : undefined;
 }
 
 /** In bytes: PATH_MAX less some room for ` (deleted)`, which Linux appends. It does not report longer paths. */

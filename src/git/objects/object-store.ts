@@ -1,6 +1,7 @@
 /** Lists the packs of a repository, estimates the number of its loose objects and measures its object store. */
-import { readdirSync, type Stats, statSync } from 'node:fs';
+import { readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
+import { statOrUndefined } from '../../disk/read-file.ts';
 import { attempt } from '../../errors.ts';
 
 export interface Pack {
@@ -19,7 +20,7 @@ export function listPacks(objectsDir: string): Pack[] {
   const all = new Set(namesIn(dir));
   const packs: Pack[] = [];
   for (const name of packNames(all)) {
-    const stat = statIfThere(join(dir, name));
+    const stat = statOrUndefined(join(dir, name));
     // git has deleted the pack, or has not written its index yet.
     if (stat === undefined || !hasIndex(name, all)) continue;
     const special = ['keep', 'promisor', 'bitmap'].some((end) => all.has(name.replace(/pack$/, end)));
@@ -34,7 +35,7 @@ export function packsWithoutIndex(objectsDir: string): { path: string; isPrivate
   const all = new Set(namesIn(dir));
   return packNames(all).flatMap((name) => {
     const path = join(dir, name);
-    const stat = hasIndex(name, all) ? undefined : statIfThere(path);
+    const stat = hasIndex(name, all) ? undefined : statOrUndefined(path);
     return stat === undefined ? [] : [{ path, isPrivate: isPrivate(stat) }];
   });
 }
@@ -72,7 +73,7 @@ export function objectStoreSize(objectsDir: string): number {
   let bytes = 0;
   for (const dir of namesIn(objectsDir)) {
     for (const name of namesIn(join(objectsDir, dir))) {
-      const stat = statIfThere(join(objectsDir, dir, name));
+      const stat = statOrUndefined(join(objectsDir, dir, name));
       if (stat !== undefined) bytes += stat.blocks > 0 ? stat.blocks * BLOCK : stat.size;
     }
   }
@@ -90,15 +91,11 @@ export function listLooseObjects(objectsDir: string): LooseObject[] {
   const objects: LooseObject[] = [];
   for (const dir of namesIn(objectsDir).filter((name) => /^[0-9a-f]{2}$/.test(name))) {
     for (const name of namesIn(join(objectsDir, dir))) {
-      const stat = /^[0-9a-f]{38,62}$/.test(name) ? statIfThere(join(objectsDir, dir, name)) : undefined;
+      const stat = /^[0-9a-f]{38,62}$/.test(name) ? statOrUndefined(join(objectsDir, dir, name)) : undefined;
       if (stat !== undefined) objects.push({ oid: dir + name, time: stat.mtimeMs / 1000, bytes: stat.size });
     }
   }
   return objects;
-}
-
-export function statIfThere(path: string): Stats | undefined {
-  return statSync(path, { throwIfNoEntry: false });
 }
 
 function namesIn(dir: string): string[] {

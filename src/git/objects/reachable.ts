@@ -2,9 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { statOrUndefined } from '../../disk/read-file.ts';
 import { errorCode } from '../../errors.ts';
 import { type Git, gitBytes } from '../run/git.ts';
-import { type LooseObject, listLooseObjects, listPacks, type Pack, statIfThere } from './object-store.ts';
+import { type LooseObject, listLooseObjects, listPacks, type Pack } from './object-store.ts';
 
 /** In a partial clone git neither lists nor fetches objects that a promisor has. Elsewhere that option has no effect. */
 const LIST_OBJECTS = ['rev-list', '--objects', '--no-object-names', '--exclude-promisor-objects'];
@@ -121,7 +122,7 @@ function openPack(objectsDir: string, pack: Pack): OpenPack[] {
   const path = join(objectsDir, 'pack', pack.name);
   const oidLength = (pack.name.length - 'pack-.pack'.length) / 2;
   const index = PackIndex.read(path.replace(/pack$/, 'idx'), oidLength);
-  const stat = statIfThere(path);
+  const stat = statOrUndefined(path);
   if (index === undefined || stat === undefined) return [];
   return [{ pack, index, reachable: new Uint8Array(index.count), time: stat.mtimeMs / 1000 }];
 }

@@ -11,7 +11,7 @@ import { accessSync, closeSync, constants, openSync, readSync, type Stats } from
 import { basename, delimiter, isAbsolute, join, resolve } from 'node:path';
 import { statOrUndefined } from '../../disk/read-file.ts';
 import { realPath } from '../../disk/real-path.ts';
-import { AgtError, succeeds } from '../../errors.ts';
+import { AgtError, attempt, succeeds } from '../../errors.ts';
 import { packed, programPath } from '../../process/invocation.ts';
 import { CIRCLE_MARK } from './environment.ts';
 
@@ -173,23 +173,20 @@ function leadsToAgt(path: string, env: NodeJS.ProcessEnv): boolean {
 /** Enough bytes for the first lines of the shim, with a long path. */
 const HEAD_LENGTH = 8192;
 
+/** Empty for what cannot be read: it is no script, because its interpreter could not read it either. */
 function readHead(path: string): string {
-  const head = Buffer.alloc(HEAD_LENGTH);
+  const fd = attempt(() => openSync(path, 'r'));
+  if (fd === undefined) return '';
   try {
-    const fd = openSync(path, 'r');
-    try {
-      return head.toString('utf8', 0, readSync(fd, head));
-    } finally {
-      closeSync(fd);
-    }
-  } catch {
-    return ''; // not readable, so not a script: its interpreter could not read it either
+    const head = Buffer.alloc(HEAD_LENGTH);
+    return attempt(() => head.toString('utf8', 0, readSync(fd, head))) ?? '';
+  } finally {
+    closeSync(fd);
   }
 }
 
 function isRunnable(path: string, stat: Stats): boolean {
-  if (!stat.isFile()) return false;
-  return succeeds(() => accessSync(path, constants.X_OK));
+  return stat.isFile() && succeeds(() => accessSync(path, constants.X_OK));
 }
 
 /** The files of agt itself: the packed executable, or the launcher and the bundle that the host's Node runs. */

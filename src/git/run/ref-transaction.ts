@@ -22,15 +22,13 @@ export interface RefMove {
  * @throws AgtError with git's message if git cannot lock the ref or the ref has another value.
  */
 export async function moveLockedRef(git: Git, move: RefMove, action: () => Promise<void>): Promise<void> {
-  let hasBegun = false;
-  const attempt = () =>
-    tryToMove(git, move, async () => {
-      hasBegun = true;
-      await action();
-    });
   for (let locks = 0; ; locks++) {
+    let hasBegun = false;
     try {
-      return await attempt();
+      return await tryToMove(git, move, () => {
+        hasBegun = true;
+        return action();
+      });
     } catch (error) {
       if (hasBegun || locks === MOST_LOCKS || !isAgtError(error)) throw error;
       if (!(await isLockGone(git, String(error.cause)))) throw error;

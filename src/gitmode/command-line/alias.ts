@@ -48,9 +48,7 @@ function changesNoEnvironment(word: string, i: number, all: readonly string[]): 
 /** git prefers a program `git-<name>` to an alias. */
 function isExternal(name: string, view: View, env: NodeJS.ProcessEnv): boolean {
   const dirs = [view.ask(['--exec-path']).stdout.trim(), ...(env['PATH'] ?? '').split(delimiter)];
-  return dirs.some((dir) => {
-    return succeeds(() => accessSync(join(dir || '.', `git-${name}`), constants.X_OK));
-  });
+  return dirs.some((dir) => succeeds(() => accessSync(join(dir || '.', `git-${name}`), constants.X_OK)));
 }
 
 /** The options that have the effect of `pager.<alias>`. */

@@ -10,16 +10,14 @@ export const always: DestroysWork = () => true;
 
 /** Without a commit and without these options, it changes the index alone. */
 export const reset: DestroysWork = (args) =>
-  ['--hard', '--merge', '--keep'].some((option) => has(args, option)) ||
-  beforeDashes(args).some((arg) => !arg.startsWith('-'));
+  has(args, '--hard', '--merge', '--keep') || beforeDashes(args).some((arg) => !arg.startsWith('-'));
 
 /** The commit that it replaces is left to a reflog. */
-export const commit: DestroysWork = (args) => has(args, '--amend', '--am'.length);
+export const commit: DestroysWork = (args) => optionsOf(args).some((arg) => /^--ame?n?d?$/.test(arg));
 
 /** A patch names the lines that it takes away; but a patch from a pipe is gone afterwards. */
 export const apply: DestroysWork = (args) =>
-  has(args, '--apply') ||
-  !['--check', '--stat', '--numstat', '--summary', '--cached'].some((o) => has(args, o));
+  has(args, '--apply') || !has(args, '--check', '--stat', '--numstat', '--summary', '--cached');
 
 export const mergeFile: DestroysWork = (args) => !has(args, '--stdout') && !hasLetter(args, 'p', 'LA');
 
@@ -27,10 +25,8 @@ export const mergeFile: DestroysWork = (args) => !has(args, '--stdout') && !hasL
 export const push: DestroysWork = (args) =>
   beforeDashes(args).some((arg) => /^(\.{0,2}\/|\.{1,2}$|file:)/.test(arg)) &&
   (args.some((arg) => /^[+:]/.test(arg)) ||
-    ['--delete', '--force', '--force-with-lease', '--mirror', '--prune'].some((option) =>
-      has(args, option),
-    ) ||
-    ['d', 'f'].some((letter) => hasLetter(args, letter, 'o')));
+    has(args, '--delete', '--force', '--force-with-lease', '--mirror', '--prune') ||
+    hasLetter(args, 'df', 'o'));
 
 /** A branch of one's own that is moved back. */
 export const fetch: DestroysWork = (args) =>
@@ -51,8 +47,7 @@ export const restore: DestroysWork = (args) => {
 export const stash: DestroysWork = ([verb = 'push']) =>
   ['drop', 'clear', 'pop', 'apply', 'push', 'save', 'branch'].includes(verb) || verb.startsWith('-');
 
-export const branch: DestroysWork = (args) =>
-  has(args, '--force') || ['D', 'M', 'C', 'f'].some((letter) => hasLetter(args, letter, 'u'));
+export const branch: DestroysWork = (args) => has(args, '--force') || hasLetter(args, 'DMCf', 'u');
 
 /** Options of commands that go on in steps; with these they touch no file. */
 const TOUCHES_NO_FILE = ['--quit', '--edit-todo', '--show-current-patch'];
@@ -80,10 +75,7 @@ export const submodule: DestroysWork = (args) =>
 export const bisect: DestroysWork = ([verb = 'help']) =>
   !['help', 'log', 'terms', 'visualize', 'view'].includes(verb);
 
-export const tag: DestroysWork = (args) =>
-  has(args, '--delete') ||
-  has(args, '--force') ||
-  ['d', 'f'].some((letter) => hasLetter(args, letter, 'mFu'));
+export const tag: DestroysWork = (args) => has(args, '--delete', '--force') || hasLetter(args, 'df', 'mFu');
 
 export const worktree: DestroysWork = ([verb, ...args]) =>
   verb === 'remove' || (verb === 'add' && hasLetter(args, 'B', 'b'));
@@ -94,18 +86,19 @@ export const prune: DestroysWork = (args) => !isDryRun(args);
 
 export const reflog: DestroysWork = ([verb]) => verb === 'expire' || verb === 'delete';
 
-/** A long option before `--`, also abbreviated, as far as git might accept it. */
-function has(args: readonly string[], option: string, shortest = 3): boolean {
-  return optionsOf(args).some((arg) => arg.length >= shortest && option.startsWith(arg.replace(/=.*/s, '')));
+/** One of these long options before `--`, also abbreviated, as far as git might accept it. */
+function has(args: readonly string[], ...options: readonly string[]): boolean {
+  const given = optionsOf(args).filter((arg) => arg.length > '--'.length);
+  return given.some((arg) => options.some((option) => option.startsWith(arg.replace(/=.*/s, ''))));
 }
 
 function isDryRun(args: readonly string[]): boolean {
   return has(args, '--dry-run') || hasLetter(args, 'n', '');
 }
 
-/** A letter in bundled short options, before any letter of `valued`: those take the rest as their value. */
-function hasLetter(args: readonly string[], letter: string, valued: string): boolean {
-  const bundle = new RegExp(`^-[^${valued}-]*${letter}`);
+/** One of the letters in bundled short options, before any letter of `valued`: those take the rest as their value. */
+function hasLetter(args: readonly string[], letters: string, valued: string): boolean {
+  const bundle = new RegExp(`^-[^${valued}-]*[${letters}]`);
   return optionsOf(args).some((arg) => !arg.startsWith('--') && bundle.test(arg));
 }
 

@@ -30,7 +30,7 @@ import { parseGitConfig } from '../../git/files/config-file.ts';
 import { STASH_DIRECTORIES } from '../../layout.ts';
 import type { GitAccess } from '../invocation.ts';
 
-interface GitDirectories {
+export interface GitDirectories {
   readonly gitDir: string;
   readonly commonDir: string;
 }

@@ -12,7 +12,7 @@ import { runAsChild } from '../../git/run/become.ts';
 import { type CommandLine, parseCommandLine, repositoryOptions, SHELL_ALIAS } from '../command-line/parse.ts';
 import { type GuardedSession, sessionOfWorktree } from '../guard/sessions.ts';
 import type { Invocation } from '../invocation.ts';
-import { openStashDirectory, type StashDirectory } from './git-directory.ts';
+import { type GitDirectories, openStashDirectory, type StashDirectory } from './git-directory.ts';
 import { keepReflog } from './reflog-lines.ts';
 import { inSession, mayNameStash, withSessionStash } from './words.ts';
 
@@ -25,7 +25,7 @@ export type StashRun = () => Promise<number>;
 export function stashRun(line: CommandLine, invocation: Invocation, git: string): StashRun | undefined {
   if (line.command !== 'stash' || line.args.includes('-h') || line.args.includes('--help')) return undefined;
   const session = sessionWithStash(invocation);
-  return session && (() => new SessionStash(line, invocation, session, git).run());
+  return session && (() => run({ line, invocation, session, git }));
 }
 
 /** The session in whose sandbox git runs. */
@@ -51,95 +51,89 @@ export function sandboxWords(
   return args === parsed.args ? given : [...parsed.globals, parsed.command, ...args];
 }
 
-class SessionStash {
-  private readonly line: CommandLine;
-  private readonly invocation: Invocation;
-  private readonly session: GuardedSession;
-  private readonly git: string;
+interface SessionStash {
+  readonly line: CommandLine;
+  readonly invocation: Invocation;
+  readonly session: GuardedSession;
+  readonly git: string;
+}
 
-  constructor(line: CommandLine, invocation: Invocation, session: GuardedSession, git: string) {
-    this.line = line;
-    this.invocation = invocation;
-    this.session = session;
-    this.git = git;
-  }
+function run(own: SessionStash): Promise<number> {
+  const [verb, name, entry, ...more] = own.line.args;
+  const base = verb === 'branch' && more.length === 0 ? baseOf(entry, own.invocation) : undefined;
+  const isBranch = base !== undefined && name !== undefined && !name.startsWith('-');
+  return isBranch ? branch(own, name, entry, base) : stash(own, own.line.args);
+}
 
-  run(): Promise<number> {
-    const [verb, name, entry, ...more] = this.line.args;
-    const base = verb === 'branch' && more.length === 0 ? this.baseOf(entry) : undefined;
-    if (base === undefined || name === undefined || name.startsWith('-')) return this.stash(this.line.args);
-    return this.branch(name, entry, base);
-  }
+/** In the temporary directory git cannot make a branch. These are the three steps of git's own command. */
+async function branch(
+  own: SessionStash,
+  name: string,
+  entry: string | undefined,
+  base: string,
+): Promise<number> {
+  const checkedOut = await start(own, [...own.line.globals, 'checkout', '-b', name, base]);
+  if (checkedOut !== 0) return EXIT.failed;
+  const words = entry === undefined ? [] : [entry];
+  const applied = await stash(own, ['apply', '--index', ...words]);
+  return applied === 0 && isEntry(entry) ? stash(own, ['drop', ...words]) : applied;
+}
 
-  /** In the temporary directory git cannot make a branch. These are the three steps of git's own command. */
-  private async branch(name: string, entry: string | undefined, base: string): Promise<number> {
-    const checkedOut = await this.start([...this.line.globals, 'checkout', '-b', name, base]);
-    if (checkedOut !== 0) return EXIT.failed;
-    const words = entry === undefined ? [] : [entry];
-    const applied = await this.stash(['apply', '--index', ...words]);
-    return applied === 0 && isEntry(entry) ? this.stash(['drop', ...words]) : applied;
-  }
+/** The commit on which the entry was made. */
+function baseOf(entry = '0', { git }: Invocation): string | undefined {
+  const name = /^\d+$/.test(entry) ? `stash@{${entry}}` : entry;
+  const { exitCode, stdout } = git.ask(['rev-parse', '-q', '--verify', `${inSession(name)}^1`]);
+  return exitCode === 0 ? stdout.trim() : undefined;
+}
 
-  /** The commit on which the entry was made. */
-  private baseOf(entry = '0'): string | undefined {
-    const name = /^\d+$/.test(entry) ? `stash@{${entry}}` : entry;
-    const { exitCode, stdout } = this.invocation.git.ask([
-      'rev-parse',
-      '-q',
-      '--verify',
-      `${inSession(name)}^1`,
-    ]);
-    return exitCode === 0 ? stdout.trim() : undefined;
-  }
-
-  private open(): StashDirectory | undefined {
-    const { invocation, session } = this;
+function stash(own: SessionStash, args: readonly string[]): Promise<number> {
+  const { globals, command } = own.line;
+  const { env, repository, git } = own.invocation;
+  const directories = { gitDir: repository?.gitDir ?? '', commonDir: own.session.commonDir };
+  const directory = open(own, directories);
+  if (directory === undefined) return start(own, [...globals, command, ...args]);
+  const top = repository?.top ?? own.session.sandbox;
+  const named = repositoryOptions(globals).workTree ?? env['GIT_WORK_TREE'];
+  const place = [`--git-dir=${directory.path}`, ...(named === undefined ? [`--work-tree=${top}`] : [])];
+  return start(own, [...globals, ...place, command, ...args], () => {
     try {
-      if (!hasRefFiles(session.commonDir, invocation.env)) {
-        if (CHANGES_NO_STASH.test(this.line.args[0] ?? '')) return undefined;
-        throw new AgtError('its refs are no files');
-      }
-      return openStashDirectory(this.directories(), invocation.git.ask);
+      directory.close();
+      keepReflog(directories, git.ask);
     } catch (error) {
-      const reason = error instanceof AgtError ? error.message : systemFailure(error);
-      if (reason === undefined) throw error;
-      throw new AgtError(`session "${session.id}" cannot have a stash of its own here: ${reason}`, {
-        hints: [
-          'commit the work, or keep it in a snapshot: agt autocommit --label NAME',
-          'for the stash of the whole repository: git --disable-agt stash',
-        ],
-      });
+      const reason = systemFailure(error) ?? (error as Error).message;
+      writeSync(2, `warning: agt: git is done, but ${directory.path} stays: ${reason}\n`);
     }
-  }
+  });
+}
 
-  private directories() {
-    const { repository } = this.invocation;
-    return { gitDir: repository?.gitDir ?? '', commonDir: this.session.commonDir };
-  }
-
-  private stash(args: readonly string[]): Promise<number> {
-    const { globals, command } = this.line;
-    const { env, repository, git } = this.invocation;
-    const directory = this.open();
-    if (directory === undefined) return this.start([...globals, command, ...args]);
-    const top = repository?.top ?? this.session.sandbox;
-    const named = repositoryOptions(globals).workTree ?? env['GIT_WORK_TREE'];
-    const place = [`--git-dir=${directory.path}`, ...(named === undefined ? [`--work-tree=${top}`] : [])];
-    return this.start([...globals, ...place, command, ...args], () => {
-      try {
-        directory.close();
-        keepReflog(this.directories(), git.ask);
-      } catch (error) {
-        const reason = systemFailure(error) ?? (error as Error).message;
-        writeSync(2, `warning: agt: git is done, but ${directory.path} stays: ${reason}\n`);
-      }
+function open(
+  { line, invocation, session }: SessionStash,
+  directories: GitDirectories,
+): StashDirectory | undefined {
+  try {
+    if (hasRefFiles(session.commonDir, invocation.env))
+      return openStashDirectory(directories, invocation.git.ask);
+    if (CHANGES_NO_STASH.test(line.args[0] ?? '')) return undefined;
+    throw new AgtError('its refs are no files');
+  } catch (error) {
+    const reason = error instanceof AgtError ? error.message : systemFailure(error);
+    if (reason === undefined) throw error;
+    throw new AgtError(`session "${session.id}" cannot have a stash of its own here: ${reason}`, {
+      hints: [
+        'commit the work, or keep it in a snapshot: agt autocommit --label NAME',
+        'for the stash of the whole repository: git --disable-agt stash',
+      ],
     });
   }
+}
 
-  private start(words: readonly string[], clean?: () => void): Promise<number> {
-    const { GIT_COMMON_DIR: _, ...env } = this.invocation.env;
-    return runAsChild(this.git, words, env, clean);
-  }
+function start(
+  { git, invocation }: SessionStash,
+  words: readonly string[],
+  clean?: () => void,
+): Promise<number> {
+  const { GIT_COMMON_DIR: _, ...env } = invocation.env;
+  return runAsChild(git, words, env, clean);
 }
 
 /** Any other commit stays after it was applied. */

@@ -6,7 +6,8 @@
 
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegularFile, readSmallFile } from '../../disk/read-file.ts';
+import { readJson, readSmallFile } from '../../disk/read-file.ts';
+import { attempt } from '../../errors.ts';
 import { agentsInHistoryFile, agtDirectory, visibleHistoryFile } from '../../layout.ts';
 import type { View } from './view.ts';
 
@@ -47,20 +48,14 @@ function visibleTips(view: View): string[] {
 }
 
 function readRemembered(file: string, email: string): Remembered | undefined {
-  try {
-    const remembered = JSON.parse(readRegularFile(file).toString()) as Remembered;
-    return remembered.email === email ? remembered : undefined;
-  } catch {
-    return undefined;
-  }
+  const remembered = readJson(file) as Remembered | undefined;
+  return remembered?.email === email ? remembered : undefined;
 }
 
 /** Without a cache, git is asked again: there may be no `<common>/agt`, or it may be read-only. */
 function writeCache(file: string, text: string): void {
-  try {
+  attempt(() => {
     writeFileSync(`${file}.${process.pid}`, text);
     renameSync(`${file}.${process.pid}`, file);
-  } catch {
-    // the next call asks again
-  }
+  });
 }
