@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import type { SettingName } from '../config/keys.ts';
 import { localConfigPath } from '../config/local-config.ts';
-import { type Settings, type SettingValue, settingsReader, toSettings } from '../config/settings.ts';
+import { type Settings, settingsReader, toSettings } from '../config/settings.ts';
 import { type AgtError, attempt } from '../errors.ts';
 import { type DiscoveredRepository, discoverRepository } from '../git/files/discover-repository.ts';
 import { findGit } from '../git/run/find-git.ts';
@@ -43,14 +43,11 @@ export interface SettingProblem {
   readonly error: AgtError;
 }
 
-/** Reads the values of all settings; `local` is the repository's settings file. */
-type SettingsReader = (local: string | undefined) => readonly SettingValue[];
-
 /** The real git, and a reader of the settings that may name it. Every call needs these, whatever its command line. */
 export interface RealGit {
   /** Absolute. */
   readonly path: string;
-  readonly readSettings: SettingsReader;
+  readonly readSettings: ReturnType<typeof settingsReader>;
   readonly problems: SettingProblem[];
 }
 

@@ -5,8 +5,9 @@
 import { createHash } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 import { AgtError } from '../../errors.ts';
-import { FSYNC_ARGS, type Git, gitBytes, gitText } from '../run/git.ts';
+import { FSYNC_ARGS, type Git, gitText } from '../run/git.ts';
 import { hashNameOf } from './hash.ts';
+import { readObjects } from './object-reader.ts';
 
 /** The type of a commit in a pack, the version of a pack and the length of its header: gitformat-pack(5). */
 const COMMIT_TYPE = 1;
@@ -47,17 +48,12 @@ function entryHeader(type: number, size: number): Buffer {
 
 /** Contents by object name, one byte per character. @throws AgtError for an object that is missing or not a commit. */
 export async function readCommits(git: Git, oids: readonly string[]): Promise<Map<string, string>> {
-  const commits = new Map<string, string>();
-  if (oids.length === 0) return commits;
-  const input = oids.map((oid) => `${oid}\n`).join('');
-  const output = (await gitBytes(git, ['cat-file', '--batch', '--buffer'], { input })).toString('latin1');
-  for (let offset = 0; offset < output.length; ) {
-    const lineEnd = output.indexOf('\n', offset);
-    const [oid = '', type, size] = output.slice(offset, lineEnd).split(' ');
-    if (type !== 'commit') throw new AgtError(`git cannot read commit ${oid}`);
-    const end = lineEnd + 1 + Number(size);
-    commits.set(oid, output.slice(lineEnd + 1, end));
-    offset = end + 1;
-  }
-  return commits;
+  const found = await readObjects(git, oids);
+  return new Map(
+    oids.map((oid, i) => {
+      const object = found[i];
+      if (object?.type !== 'commit') throw new AgtError(`git cannot read commit ${oid}`);
+      return [oid, object.content.toString('latin1')];
+    }),
+  );
 }

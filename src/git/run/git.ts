@@ -246,14 +246,12 @@ export async function requireUsable(git: Git): Promise<void> {
 /** The error for a repository that git refuses. */
 export function unusable(place: string, stderr: string): AgtError {
   const [reason = '', ...rest] = stderr.trim().split('\n');
-  const command = rest.find((line) => line.startsWith('\t'))?.trim();
-  return new AgtError(
-    `git cannot use ${place}: ${reason.replace(/^fatal: /, '').replace(/ \(or any .*$/, '')}`,
-    {
-      exitCode: EXIT.git,
-      hints: command === undefined ? [] : [command],
-    },
-  );
+  const hints = rest
+    .filter((line) => line.startsWith('\t'))
+    .slice(0, 1)
+    .map((line) => line.trim());
+  const said = reason.replace(/^fatal: /, '').replace(/ \(or any .*$/, '');
+  return new AgtError(`git cannot use ${place}: ${said}`, { exitCode: EXIT.git, hints });
 }
 
 /** The command in git's arguments, without options before it and their values. */

@@ -34,22 +34,34 @@ export const push: Rule = (args, view) => {
   const remote = named ?? lastOption(parsed, 'repo')?.value ?? defaultPushRemote(view);
   if (remote === undefined) return undefined;
   const configuredMirror = isConfigTrue(configValue(view, `remote.${remote}.mirror`));
+  const mirror = configuredMirror || isOn('mirror');
   const all = isOn('all') || isOn('branches');
+  const tags = isOn('tags') ? [`${TAGS}*`] : [];
+  const isNamed = refspecs.length + tags.length > 0;
+  // git refuses these combinations; its own message names the options that the user wrote.
+  if ((all || mirror) && (isNamed || (all && mirror))) return undefined;
+  if (mirror) return pushMirror(parsed, remote, configuredMirror, view);
 
-  if (all || isOn('mirror') || configuredMirror) {
-    // git refuses these combinations; its own message names the options that the user wrote.
-    if (refspecs.length > 0 || isOn('tags') || (all && (isOn('mirror') || configuredMirror)))
-      return undefined;
-    return all ? pushAllBranches(parsed, remote, view) : pushMirror(parsed, remote, configuredMirror, view);
+  const configured = all || isNamed ? [] : view.config(`remote.${remote}.push`);
+  const sent = all ? [`${HEADS}*:${HEADS}*`] : isNamed ? refspecs : byConfiguration(configured, view);
+  const negative = unique([...sent, ...tags].flatMap((refspec) => negativesFor(refspec, view)));
+  if (negative.length === 0) return undefined;
+  if (configured.length > 0) {
+    const config = negative.map((refspec) => `remote.${remote}.push=${refspec}`);
+    return {
+      config,
+      args: [...parsed.optionWords, ...(parsed.args.length > 0 ? ['--', ...parsed.args] : [])],
+    };
   }
-  const given = [...refspecs, ...(isOn('tags') ? [`${TAGS}*`] : [])];
-  if (given.length > 0) {
-    const negative = given.flatMap((refspec) => negativesFor(refspec, view));
-    if (negative.length === 0) return undefined;
-    return { args: [...parsed.optionWords, '--', remote, ...refspecs, ...unique(negative)] };
-  }
-  return byConfiguration(parsed, remote, view);
+  const options = all ? (withoutOptions(parsed, 'all', 'branches') ?? []) : parsed.optionWords;
+  return { args: [...options, '--', remote, ...sent, ...negative] };
 };
+
+/** A push without refspecs: remote.<name>.push decides, then push.default. */
+function byConfiguration(configured: readonly string[], view: View): readonly string[] {
+  if (configured.length > 0) return configured;
+  return configValue(view, 'push.default') === 'matching' ? [':'] : [];
+}
 
 /** The remote that git takes when the user names none; undefined when git would find none and say so. */
 function defaultPushRemote(view: View): string | undefined {
@@ -61,38 +73,6 @@ function defaultPushRemote(view: View): string | undefined {
   const [only, ...others] = view.remotes();
   if (only !== undefined && others.length === 0 && view.gitIsAtLeast(2, 42)) return only;
   return view.remotes().includes('origin') ? 'origin' : undefined;
-}
-
-/** A push without refspecs: remote.<name>.push decides, then push.default. */
-function byConfiguration(parsed: ParsedOptions, remote: string, view: View): Rewrite | undefined {
-  const configured = view.config(`remote.${remote}.push`);
-  if (configured.length > 0) {
-    const negative = unique(configured.flatMap((refspec) => negativesFor(refspec, view)));
-    if (negative.length === 0) return undefined;
-    return {
-      config: negative.map((refspec) => `remote.${remote}.push=${refspec}`),
-      args: [...parsed.optionWords, ...(parsed.args.length > 0 ? ['--', ...parsed.args] : [])],
-    };
-  }
-  if (configValue(view, 'push.default') !== 'matching') return undefined;
-  const negative = negativesFor(':', view);
-  return negative.length === 0
-    ? undefined
-    : { args: [...parsed.optionWords, '--', remote, ':', ...negative] };
-}
-
-function pushAllBranches(parsed: ParsedOptions, remote: string, view: View): Rewrite | undefined {
-  const negative = negativesFor(`${HEADS}*`, view);
-  if (negative.length === 0) return undefined;
-  return {
-    args: [
-      ...(withoutOptions(parsed, 'all', 'branches') ?? []),
-      '--',
-      remote,
-      `${HEADS}*:${HEADS}*`,
-      ...negative,
-    ],
-  };
 }
 
 function pushMirror(parsed: ParsedOptions, remote: string, configured: boolean, view: View): Rewrite {

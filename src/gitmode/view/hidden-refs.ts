@@ -19,7 +19,6 @@ import {
 import { once } from '../../once.ts';
 import type { GitAccess } from '../invocation.ts';
 import type { View } from './view.ts';
-import type { Heads } from './worktrees.ts';
 
 interface HiddenRefs extends Pick<View, 'isAgentRef' | 'isHidden' | 'visibleRefs' | 'hiddenRefs'> {
   namespaces(): View['namespaces'];
@@ -33,20 +32,20 @@ interface Sources {
   readonly prefixes: AllPrefixes;
   /** Names of configured remotes. */
   readonly remotes: () => readonly string[];
-  readonly heads: Heads;
+  readonly currentBranch: () => string | undefined;
   /** Whether this is a sandbox: the session has a stash of its own. */
   readonly hasOwnStash: () => boolean;
   readonly ask: GitAccess['ask'];
 }
 
 export function findHiddenRefs(sources: Sources): HiddenRefs {
-  const { commonDir, refFiles, prefixes, remotes, heads, ask } = sources;
+  const { commonDir, refFiles, prefixes, remotes, ask } = sources;
   const hasOwnStash = once(() => refFiles && sources.hasOwnStash());
   const remoteSet = once(() => new Set(remotes()));
   const hiddenNamespaceOf = (ref: string) => namespaceOf(ref, prefixes, remoteSet());
   const isAgentRef = (ref: string) => hiddenNamespaceOf(ref) !== undefined;
   const currentAgentBranch = once(() => {
-    const branch = heads.current();
+    const branch = sources.currentBranch();
     return branch !== undefined && isAgentRef(branch) ? branch : undefined;
   });
   const isHidden = (ref: string) =>

@@ -18,7 +18,7 @@ import { findHiddenRefs } from './hidden-refs.ts';
 import { objectsOfVisibleReflogs } from './reflogs.ts';
 import type { View } from './view.ts';
 import { findVisibleAgentCommits } from './visible-agent-commits.ts';
-import { findHiddenWorktrees, readHeads } from './worktrees.ts';
+import { findHiddenWorktrees, headReader } from './worktrees.ts';
 
 /** Undefined outside a repository. */
 export function openView(invocation: Invocation): View | undefined {
@@ -29,11 +29,12 @@ export function openView(invocation: Invocation): View | undefined {
   const { commonDir, gitDir } = repository;
   const remotes = once(() => configuredRemotes(commonDir));
   const refFiles = hasRefFiles(commonDir, env);
-  const heads = readHeads(repository, refFiles, ask);
+  const readHead = headReader(repository, refFiles, ask);
   const prefixes = prefixesInUse(agtDirectory(commonDir), settings);
+  const currentBranch = () => readHead(gitDir);
   const hasOwnStash = () => sessionOfWorktree(repository) !== undefined;
-  const refs = findHiddenRefs({ commonDir, refFiles, prefixes, remotes, heads, hasOwnStash, ask });
-  const worktrees = once(() => findHiddenWorktrees(repository, heads, refs.isAgentRef));
+  const refs = findHiddenRefs({ commonDir, refFiles, prefixes, remotes, currentBranch, hasOwnStash, ask });
+  const worktrees = once(() => findHiddenWorktrees(repository, readHead, refs.isAgentRef));
   const configuration = once(() => configValues(ask(['config', '--null', '--list']).stdout));
   const version = once(() => parseGitVersion(ask(['version']).stdout) ?? { major: 0, minor: 0 });
   const view: View = {

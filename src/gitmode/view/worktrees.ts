@@ -12,31 +12,19 @@ import { agtDirectory } from '../../layout.ts';
 import { once } from '../../once.ts';
 import type { GitAccess } from '../invocation.ts';
 
-/** Full names of branches: from the HEAD file of a worktree or, if the refs are no files, from git. Undefined if detached. */
-export interface Heads {
-  /** The HEAD of the current worktree. */
-  current(): string | undefined;
-  ofLinkedWorktree(id: string): string | undefined;
-  /** Limit: unknown if the refs are no files. */
-  ofMainWorktree(): string | undefined;
-}
+/** The full name of the branch that the worktree of a git directory has checked out; undefined if its HEAD is detached. */
+export type ReadHead = (gitDir: string) => string | undefined;
 
-export function readHeads(
-  { commonDir, gitDir }: DiscoveredRepository,
+/** From its HEAD file or, if the refs are no files, from git. Limit: git tells no other worktree about the main one. */
+export function headReader(
+  { commonDir, gitDir: own }: DiscoveredRepository,
   refFiles: boolean,
   ask: GitAccess['ask'],
-): Heads {
-  if (!refFiles) {
-    return {
-      current: () => symbolicRef('HEAD', ask),
-      ofLinkedWorktree: (id) => symbolicRef(`worktrees/${id}/HEAD`, ask),
-      ofMainWorktree: () => undefined,
-    };
-  }
-  return {
-    current: () => branchIn(gitDir),
-    ofLinkedWorktree: (id) => branchIn(join(commonDir, 'worktrees', id)),
-    ofMainWorktree: () => branchIn(commonDir),
+): ReadHead {
+  if (refFiles) return branchIn;
+  return (gitDir) => {
+    if (gitDir === own) return symbolicRef('HEAD', ask);
+    return gitDir === commonDir ? undefined : symbolicRef(`worktrees/${basename(gitDir)}/HEAD`, ask);
   };
 }
 
@@ -63,7 +51,7 @@ export interface HiddenWorktree {
  */
 export function findHiddenWorktrees(
   { commonDir, gitDir }: DiscoveredRepository,
-  heads: Heads,
+  readHead: ReadHead,
   isAgentRef: (ref: string) => boolean,
 ): HiddenWorktree[] {
   const sandboxes = once(
@@ -73,12 +61,12 @@ export function findHiddenWorktrees(
     const path = registeredWorktree(dir);
     if (dir === gitDir || path === undefined) return [];
     const id = basename(dir);
-    const branch = heads.ofLinkedWorktree(id);
+    const branch = readHead(dir);
     const hidden = (branch !== undefined && isAgentRef(branch)) || sandboxes().has(path);
     return hidden ? [{ id, path }] : [];
   });
   if (gitDir === commonDir) return linked;
-  const main = heads.ofMainWorktree();
+  const main = readHead(commonDir);
   const hidden = main?.startsWith(HEADS) && isAgentRef(main) && basename(commonDir) === '.git';
   return hidden ? [{ id: '', path: dirname(commonDir) }, ...linked] : linked;
 }
