@@ -4,6 +4,7 @@
  */
 
 import { settingsReader } from '../../config/settings.ts';
+import { isSameDirectory } from '../../disk/real-path.ts';
 import { expandAlias } from '../command-line/alias.ts';
 import { type CommandLine, parseCommandLine } from '../command-line/parse.ts';
 import { COMMANDS, isDestructive } from '../commands.ts';
@@ -13,7 +14,6 @@ import { openView } from '../view/repository-view.ts';
 import { captureSession, warnNotCaptured, warnOfRepository } from './capture.ts';
 import {
   type GuardedSession,
-  isSame,
   sessionOfWorktree,
   sessionsHere,
   sessionsOfRemovedWorktrees,
@@ -42,7 +42,7 @@ export function captureBefore(line: CommandLine, invocation: Invocation): void {
     const label = `before git ${[line.command, ...line.args].join(' ')}`;
     for (const session of sessions) {
       // A repository inside a sandbox has commits that the repository of the session has not.
-      const isOwn = repository !== undefined && isSame(repository.commonDir, session.commonDir);
+      const isOwn = repository !== undefined && isSameDirectory(repository.commonDir, session.commonDir);
       const nested = captureSession(session, { label, keep: isOwn ? keep : [] }, env);
       if (isOwn) for (const path of repositoriesAtRisk(line, nested, git)) warnOfRepository(path);
     }

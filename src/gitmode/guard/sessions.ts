@@ -115,9 +115,10 @@ function sessionOfReplaced(folder: string): GuardedSession | undefined {
   const commonDir = discoverRepository(beside, {})?.commonDir;
   const id = basename(folder);
   const file = commonDir === undefined ? undefined : readSessionFile(agtDirectory(commonDir), id);
-  if (commonDir === undefined || file === undefined || !isActive(file)) return undefined;
-  const found = { id, sandbox, commonDir, isCaptured: isCapturedByItself(file) };
-  return isSame(file.sandbox, sandbox) ? { ...found, isReplaced: true } : undefined;
+  if (commonDir === undefined || file === undefined || !isSameDirectory(file.sandbox, sandbox))
+    return undefined;
+  const found = guarded(file, sandbox, commonDir);
+  return found && { ...found, isReplaced: true };
 }
 
 /** The session whose sandbox is the current worktree of `repository`; undefined for any other worktree. */
@@ -130,28 +131,25 @@ export function sessionOfWorktree(repository: DiscoveredRepository): GuardedSess
   const agtDir = agtDirectory(commonDir);
   const id = basename(dirname(sandbox));
   const named = readSessionFile(agtDir, id);
-  const file = named !== undefined && isSame(named.sandbox, sandbox) ? named : sessionAt(agtDir, sandbox);
-  if (file === undefined || !isActive(file)) return undefined;
-  const isCaptured = isCapturedByItself(file);
-  return { id: file.session_id, sandbox: file.sandbox, commonDir, isCaptured };
-}
-
-/** The session whose sandbox stands at the path of the user's worktree (workspace/namespace.ts). */
-function sessionAt(agtDir: string, worktree: string): SessionFile | undefined {
-  return readSessionFiles(agtDir).find(({ sandbox }) => isSameDirectory(sandbox, worktree));
+  const isHere = (file: SessionFile) => isSameDirectory(file.sandbox, sandbox);
+  // A sandbox that stands at the path of the user's worktree (workspace/namespace.ts) has no id in its path.
+  const file = named !== undefined && isHere(named) ? named : readSessionFiles(agtDir).find(isHere);
+  return file && guarded(file, file.sandbox, commonDir);
 }
 
 /** The session that works in the user's own checkout. */
 function sessionInCheckout({ gitDir, commonDir, top }: DiscoveredRepository): GuardedSession | undefined {
   const id = readSmallFile(inPlaceFile(gitDir));
   const file = id === undefined ? undefined : readSessionFile(agtDirectory(commonDir), id);
-  if (file?.checkout === undefined || !isActive(file) || top === undefined) return undefined;
-  const found = { id: file.session_id, sandbox: file.checkout, commonDir };
-  return isSame(file.checkout, top) ? { ...found, isCaptured: isCapturedByItself(file) } : undefined;
+  if (file?.checkout === undefined || top === undefined || !isSameDirectory(file.checkout, top))
+    return undefined;
+  return guarded(file, file.checkout, commonDir);
 }
 
-export function isSame(one: string, other: string): boolean {
-  return one === other || realPath(one) === realPath(other);
+/** Undefined for a session that has ended. */
+function guarded(file: SessionFile, sandbox: string, commonDir: string): GuardedSession | undefined {
+  if (!isActive(file)) return undefined;
+  return { id: file.session_id, sandbox, commonDir, isCaptured: isCapturedByItself(file) };
 }
 
 function distinct(sessions: readonly (GuardedSession | undefined)[]): GuardedSession[] {
