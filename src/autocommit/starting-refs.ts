@@ -84,7 +84,7 @@ function findWithoutGit(git: Git, target: CaptureTarget, gitDir: string): Found 
   const { shadowRef, userRef, workRef, startCommit } = target;
   const known = readKnownRefs(target);
   const ref = headRef(gitDir);
-  const detached = ref === '' ? headCommit(gitDir) : undefined;
+  const detached = ref === '' ? readHeadFile(gitDir)?.commit : undefined;
   // Other refs than branches may be the worktree's own.
   if (known === undefined || ref === undefined || !(ref.startsWith(HEADS) || detached !== undefined))
     return undefined;
@@ -169,11 +169,6 @@ export async function readRefsOfAttached(
   return { ...NOTHING_OF_GIT, ...own, warnings: [] };
 }
 
-function headCommit(gitDir: string): string | undefined {
-  const head = readHeadFile(gitDir);
-  return head !== undefined && 'commit' in head ? head.commit : undefined;
-}
-
 /** The HEAD of a registration as another worktree knows it. */
 function nameOfHead(lostGitDir: string | undefined): string {
   return lostGitDir === undefined ? 'HEAD' : `worktrees/${basename(lostGitDir)}/HEAD`;
@@ -182,7 +177,7 @@ function nameOfHead(lostGitDir: string | undefined): string {
 /** The branch that HEAD names, empty if HEAD is detached; undefined if only git can tell. */
 function headRef(gitDir: string): string | undefined {
   const head = readHeadFile(gitDir);
-  if (head === undefined || 'commit' in head) return head && '';
+  if (head?.ref === undefined) return head && '';
   // In a repository with reftables HEAD always names this one.
   return head.ref === 'refs/heads/.invalid' ? undefined : head.ref;
 }

@@ -55,8 +55,7 @@ async function putHead(
 
 /** Whether HEAD is on the branch, and the branch at the commit. */
 async function isAt(git: Git, sandbox: string, branch: string, commit: string): Promise<boolean> {
-  const head = readHeadFile(requireGitDir(sandbox));
-  if (head === undefined || !('ref' in head) || head.ref !== branch) return false;
+  if (readHeadFile(requireGitDir(sandbox))?.ref !== branch) return false;
   return (await findObject(git, `${branch}^{commit}`)) === commit;
 }
 

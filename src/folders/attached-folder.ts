@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import type { AttachedFolder, IgnoredRequest } from '../autocommit/request.ts';
 import type { IgnoredFiles } from '../autocommit/scan/scan-options.ts';
 import { discoverRepository, gitDirOf } from '../git/files/discover-repository.ts';
-import { readHeadFile } from '../git/files/head-file.ts';
-import { HEADS, readRefValues } from '../git/files/ref-files.ts';
+import { headWithoutGit } from '../git/files/head-file.ts';
 import { openHash } from '../git/objects/hash.ts';
 import { type Git, gitFailed, inDirectory, runGit } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
@@ -25,21 +24,11 @@ export function attachedFolder({ repository, record }: Session): AttachedFolder 
 
 async function readHead(git: Git): Promise<string | undefined> {
   if (gitDirOf(git.cwd) === undefined) return undefined;
-  const known = headWithoutGit(git);
-  if (known !== undefined) return known;
+  const found = discoverRepository(git.cwd, git.env);
+  const known = found?.top === undefined ? undefined : headWithoutGit(found, git.env);
+  if (known !== undefined) return known.commit;
   const run = await runGit(git, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   return run.exitCode === 0 ? run.stdout.toString().trim() : undefined;
-}
-
-/** Undefined if git must be asked. */
-function headWithoutGit({ cwd, env }: Git): string | undefined {
-  const found = discoverRepository(cwd, env);
-  const head = found?.top === undefined ? undefined : readHeadFile(found.gitDir);
-  if (found === undefined || head === undefined) return undefined;
-  if ('commit' in head) return head.commit;
-  // Other refs may be the worktree's own.
-  if (!head.ref.startsWith(HEADS)) return undefined;
-  return readRefValues(found.commonDir, [head.ref], env)?.get(head.ref);
 }
 
 /** `--directory` names a directory once, and does not list what it holds. */

@@ -1,11 +1,11 @@
 /** Resolves `--from SPEC`: the commit that a new session starts at, and its user branch. */
 import { AgtError } from '../errors.ts';
+import type { FoundHead } from '../git/files/head-file.ts';
 import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { sessionContaining } from '../session/find-session.ts';
 import { idProblem, type SessionId } from '../session/id.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
-import type { UserHead } from './user-changes.ts';
 
 interface StartPoint {
   readonly commit: string;
@@ -33,7 +33,7 @@ export async function resolveStartPoint(
 }
 
 /** HEAD of the worktree in which the user works. */
-export function startAt({ commit, branch }: UserHead): StartPoint {
+export function startAt({ commit, branch }: FoundHead): StartPoint {
   return { commit, userBranch: branch, session: undefined, spec: undefined };
 }
 

@@ -16,8 +16,8 @@ import { dirname } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, errorCode } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
-import { readHeadFile } from '../git/files/head-file.ts';
-import { HEADS, readRefValues } from '../git/files/ref-files.ts';
+import { type FoundHead, headWithoutGit } from '../git/files/head-file.ts';
+import { HEADS } from '../git/files/ref-files.ts';
 import { editIndex, type IndexEdit } from '../git/objects/scratch-index.ts';
 import { parseStatus, STATUS, type StatusEntry } from '../git/objects/status.ts';
 import { type Git, gitBytes, inDirectory, resolveObject } from '../git/run/git.ts';
@@ -32,28 +32,17 @@ export interface UserChanges {
   readonly unmerged: readonly string[];
 }
 
-/** HEAD of the worktree in which the user works. */
-export interface UserHead {
-  /** Full name; undefined if HEAD is detached. */
-  readonly branch: string | undefined;
-  readonly commit: string;
-}
-
-export interface UserCheckout extends UserHead {
+/** HEAD of the worktree in which the user works, and what is not committed there. */
+export interface UserCheckout extends FoundHead {
   readonly changes: UserChanges;
 }
 
 /** From files, without a look at the worktree. Undefined if git must be asked, and where there is no such worktree. */
-export function readUserHead(repository: Repository, cwd: string): UserHead | undefined {
+export function readUserHead(repository: Repository, cwd: string): FoundHead | undefined {
   const { worktree, commonDir, git } = repository;
   if (worktree === undefined || sessionContaining(repository, cwd) !== undefined) return undefined;
   const gitDir = gitDirOf(worktree);
-  const head = gitDir === undefined ? undefined : readHeadFile(gitDir);
-  if (head === undefined) return undefined;
-  if ('commit' in head) return { branch: undefined, commit: head.commit };
-  if (!head.ref.startsWith(HEADS)) return undefined; // others may be the worktree's own
-  const commit = readRefValues(commonDir, [head.ref], git.env)?.get(head.ref);
-  return commit === undefined ? undefined : { branch: head.ref, commit };
+  return gitDir === undefined ? undefined : headWithoutGit({ gitDir, commonDir }, git.env);
 }
 
 /**

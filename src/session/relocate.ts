@@ -71,8 +71,7 @@ function isRenamed({ repository, record }: Session, sandbox: string): boolean {
   if (named === undefined) return false;
   const known = registrationOf(repository.commonDir, record.sandbox);
   if (known !== undefined) return named === known;
-  const head = readHeadFile(named);
-  return head !== undefined && 'ref' in head && head.ref === record.work_branch;
+  return readHeadFile(named)?.ref === record.work_branch;
 }
 
 async function usualPlace({ repository, record: { session_id } }: Session): Promise<string> {

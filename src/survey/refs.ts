@@ -130,7 +130,7 @@ interface NamedHead {
 /** Undefined if only git can tell: in a repository with reftables, or if HEAD is a link. */
 function refOf({ head }: SandboxFacts): string | undefined {
   if (head === undefined) return undefined;
-  if ('commit' in head) return head.commit;
+  if (head.commit !== undefined) return head.commit;
   return head.ref === 'refs/heads/.invalid' ? undefined : head.ref;
 }
 

@@ -75,7 +75,7 @@ export async function surveySessions(
   const sessionsDir = await repository.sessionsDir();
   const facts = records.map((record) => readSandboxFacts(new Session(repository, record), sessionsDir));
   const reading = readWorkingFiles(repository.git, facts);
-  const headRefs = facts.flatMap(({ head }) => (head !== undefined && 'ref' in head ? [head.ref] : []));
+  const headRefs = facts.flatMap(({ head }) => head?.ref ?? []);
   const refs = readRefs(repository, records, headRefs);
   const heads = readHeads(repository, facts, refs);
   const sessions = facts.map((one, i) => locate(one, heads[i] as Head, refs));

@@ -3,10 +3,12 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSmallFile } from '../../disk/read-file.ts';
 import { gitDirOf } from './discover-repository.ts';
-import { readRefValues } from './ref-files.ts';
+import { HEADS, readRefValues } from './ref-files.ts';
 
 /** The branch that HEAD names, or a commit if HEAD is detached. */
-export type HeadFile = { readonly ref: string } | { readonly commit: string };
+export type HeadFile =
+  | { readonly ref: string; readonly commit?: undefined }
+  | { readonly commit: string; readonly ref?: undefined };
 
 /** Undefined if agt cannot tell what HEAD is. In a repository with reftables HEAD always names the same branch. */
 export function readHeadFile(gitDir: string): HeadFile | undefined {
@@ -28,10 +30,26 @@ function readHead(gitDir: string): string {
   return (readSmallFile(join(gitDir, 'HEAD')) ?? '').trimEnd();
 }
 
+export interface FoundHead {
+  /** Undefined if HEAD is detached. */
+  readonly branch: string | undefined;
+  readonly commit: string;
+}
+
+/** Undefined without a commit, and if git must be asked: a ref that is no branch may be the worktree's own. */
+export function headWithoutGit(
+  { gitDir, commonDir }: { readonly gitDir: string; readonly commonDir: string },
+  env: NodeJS.ProcessEnv,
+): FoundHead | undefined {
+  const head = readHeadFile(gitDir);
+  if (head?.commit !== undefined) return { branch: undefined, commit: head.commit };
+  if (head?.ref.startsWith(HEADS) !== true) return undefined;
+  const commit = readRefValues(commonDir, [head.ref], env)?.get(head.ref);
+  return commit === undefined ? undefined : { branch: head.ref, commit };
+}
+
 /** Undefined if the submodule is not initialised, has no commit, or if only git can tell. */
 export function submoduleHead(worktree: string): string | undefined {
   const gitDir = gitDirOf(worktree);
-  const head = gitDir === undefined ? undefined : readHeadFile(gitDir);
-  if (gitDir === undefined || head === undefined) return undefined;
-  return 'commit' in head ? head.commit : readRefValues(gitDir, [head.ref], {})?.get(head.ref);
+  return gitDir && headWithoutGit({ gitDir, commonDir: gitDir }, {})?.commit;
 }

@@ -5,9 +5,9 @@
  */
 
 import { renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { readJson, readSmallFile } from '../../disk/read-file.ts';
+import { readJson } from '../../disk/read-file.ts';
 import { attempt } from '../../errors.ts';
+import { readHeadFile } from '../../git/files/head-file.ts';
 import { agentsInHistoryFile, agtDirectory, visibleHistoryFile } from '../../layout.ts';
 import type { View } from './view.ts';
 
@@ -43,7 +43,7 @@ function visibleTips(view: View): string[] {
   const lines = stdout.split('\n').filter(Boolean);
   const visible = lines.filter((line) => !view.isHidden(line.slice(line.indexOf(' ') + 1)));
   // A detached HEAD holds a commit itself; any other HEAD names a branch, which is among the refs.
-  const head = /^[0-9a-f]{40,64}$/.exec(readSmallFile(join(view.gitDir, 'HEAD')) ?? '')?.[0] ?? '';
+  const head = readHeadFile(view.gitDir)?.commit ?? '';
   return [...new Set([head, ...visible.map((line) => line.slice(0, line.indexOf(' ')))])].filter(Boolean);
 }
 

@@ -1,12 +1,12 @@
 /** What each worktree has checked out, and the worktrees of sessions, which git mode hides. */
-import { basename, dirname, join } from 'node:path';
-import { readSmallFile } from '../../disk/read-file.ts';
+import { basename, dirname } from 'node:path';
 import { readSessionFiles } from '../../filter/session-file.ts';
 import {
   type DiscoveredRepository,
   listRegistrations,
   registeredWorktree,
 } from '../../git/files/discover-repository.ts';
+import { readHeadFile } from '../../git/files/head-file.ts';
 import { HEADS } from '../../git/files/ref-files.ts';
 import { agtDirectory } from '../../layout.ts';
 import { once } from '../../once.ts';
@@ -21,16 +21,11 @@ export function headReader(
   refFiles: boolean,
   ask: GitAccess['ask'],
 ): ReadHead {
-  if (refFiles) return branchIn;
+  if (refFiles) return (gitDir) => readHeadFile(gitDir)?.ref;
   return (gitDir) => {
     if (gitDir === own) return symbolicRef('HEAD', ask);
     return gitDir === commonDir ? undefined : symbolicRef(`worktrees/${basename(gitDir)}/HEAD`, ask);
   };
-}
-
-function branchIn(gitDir: string): string | undefined {
-  const line = readSmallFile(join(gitDir, 'HEAD'));
-  return line?.startsWith('ref: ') ? line.slice('ref: '.length).trim() : undefined;
 }
 
 function symbolicRef(name: string, ask: GitAccess['ask']): string | undefined {

@@ -177,7 +177,7 @@ function noteGitDirectory(
   if (gitDir === undefined || head === undefined || !hasRefFiles(commonDir, git.env)) throw new CannotTell();
   facts.in(gitDir).same('HEAD').keepGitFiles();
   facts.in(commonDir).keep(['config']);
-  noteRefs(facts, commonDir, [...new Set([work, ...('ref' in head ? [head.ref] : [])])]);
+  noteRefs(facts, commonDir, [...new Set([work, ...(head.ref === undefined ? [] : [head.ref])])]);
 }
 
 /** A packed ref stays what it is as long as the file of all packed ones does, and no loose one comes. */
