@@ -1,7 +1,7 @@
 /**
- * The settings of agt, and where each value comes from. Later sources win: the default, the user's `~/.agtconfig`, the
- * repository's own file, the environment. A `.agt/config` inside a worktree is no source, because anybody who can push
- * to the repository can write one.
+ * The settings of agt, and where each value comes from. Later sources win: the default, the user's `~/.agtconfig`,
+ * the repository's own file, the environment. A `.agt/config` inside a worktree is no source, because anybody who can
+ * push to the repository can write one.
  */
 import { join } from 'node:path';
 import { readRegularFile, statOrUndefined } from '../disk/read-file.ts';
@@ -26,10 +26,7 @@ export interface SettingValue {
   readonly origin: string;
 }
 
-/**
- * Is told of a setting that agt cannot use; `name` is undefined if that is a whole file. If it returns, agt goes on with
- * the next source, at last with the default.
- */
+/** Is told of a setting, or without `name` a file, that agt cannot use. If it returns, the next source counts. */
 export type OnProblem = (problem: AgtError, name?: SettingName) => void;
 
 const refuse: OnProblem = (problem) => {

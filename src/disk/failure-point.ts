@@ -1,7 +1,4 @@
-/**
- * Points between two steps at which a test can kill this process, as a power cut or `kill -9` would. The bundler removes
- * them from a release.
- */
+/** Points at which a test can kill this process, as a power cut would. A release has none of them. */
 import { appendFileSync } from 'node:fs';
 
 declare const AGT_FAILURE_POINTS: boolean | undefined;
@@ -9,8 +6,8 @@ declare const AGT_FAILURE_POINTS: boolean | undefined;
 const passed = new Map<string, number>();
 
 /**
- * In a test build, every pass of a point is called `name#n`, with n from 1. AGT_TEST_LIST_POINTS names a file that gets a
- * line for each; the process dies at the one that AGT_TEST_KILL_AT names.
+ * In a test build, every pass of a point is called `name#n`, with n from 1. AGT_TEST_LIST_POINTS names a file that
+ * gets a line for each; the process dies at the one that AGT_TEST_KILL_AT names.
  */
 export function failurePoint(name: string): void {
   if (typeof AGT_FAILURE_POINTS === 'undefined' || !AGT_FAILURE_POINTS) return;

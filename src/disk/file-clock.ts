@@ -1,7 +1,6 @@
 /**
- * The current time on the clock of a folder's file system, which may differ from the system's clock: the time of a file
- * that is made there. The file loses its name at once, so that a killed process leaves nothing. Killed in the instant
- * between the two calls, it leaves a file, which the next call deletes.
+ * The current time on the clock of a folder's file system: the time of a file that is made there. The file loses its
+ * name at once; killed between the two calls, agt leaves it, and the next call deletes it.
  */
 import { closeSync, fstatSync, openSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';

@@ -6,10 +6,7 @@ export interface Entry extends Pick<Dirent, 'isDirectory' | 'isSymbolicLink' | '
   readonly name: string;
 }
 
-/**
- * If a file system does not tell the kinds of entries, Node asks for each by its path, and it takes names in latin1 for
- * UTF-8 then. So agt reads names as bytes.
- */
+/** Names as bytes: where the file system tells no kinds of entries, Node would take latin1 for UTF-8. */
 export function entriesOf(directory: string): Entry[] {
   return readdirSync(systemPath(directory), { withFileTypes: true, encoding: 'buffer' }).map((entry) => ({
     name: entry.name.toString('latin1'),

@@ -12,10 +12,7 @@ const OF_CAPTURE = [
   'free some space, or leave files out (.agtignore in the session folder, agt.maxFileSize)',
 ];
 
-/**
- * The bytes that are free beyond `bytes` and the reserve.
- * @throws AgtError if writing `bytes` more below `path` would leave too little free space
- */
+/** The bytes that are free beyond `bytes` and the reserve. @throws AgtError if too few would be left */
 export function requireSpace(
   path: string | Buffer,
   bytes: number,

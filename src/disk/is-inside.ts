@@ -1,7 +1,7 @@
 /**
- * Whether an open file really lies at its path inside a folder. Opening a path does not follow a link at its end, but an
- * agent may replace a directory on the way by a link while agt works; agt would then read a file outside the session
- * folder, maybe one that the agent itself cannot read. Without /proc nothing is checked.
+ * Whether an open file really lies at its path inside a folder. Opening a path does not follow a link at its end, but
+ * an agent may replace a directory on the way by a link while agt works; agt would then read a file outside the
+ * session folder, maybe one that the agent itself cannot read. Without /proc nothing is checked.
  */
 import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs';
 import { attempt } from '../errors.ts';
@@ -10,10 +10,7 @@ import { type LinkedEntry, OpenDirectories } from './open-directories.ts';
 
 export type IsInside = (fd: number, path: string) => boolean;
 
-/**
- * A check for files whose paths begin with `folder`; all paths hold one byte per character. `linked`: files below that
- * link have to lie in its target.
- */
+/** For paths that begin with `folder`, one byte per character. Files below a link must lie in its target. */
 export function insideCheck(folder: string, linked?: LinkedEntry): IsInside {
   const own = checkBelow(folder);
   if (linked === undefined) return own;

@@ -1,7 +1,7 @@
 /**
- * Reaches the files of a folder through directories that are open, so that nobody can lead agt elsewhere by replacing a
- * directory with a link: a system call gets `/proc/self/fd/N/name`. Without /proc, agt looks at all directories on the way
- * before each call. Paths are relative to the folder and hold one byte per character.
+ * Reaches the files of a folder through directories that are open, so that nobody can lead agt elsewhere by replacing
+ * a directory with a link: a system call gets `/proc/self/fd/N/name`. Without /proc, agt looks at all directories on
+ * the way before each call. Paths are relative to the folder and hold one byte per character.
  */
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
 import { systemPath } from './long-path.ts';
@@ -67,10 +67,7 @@ export class OpenDirectories {
     }
   }
 
-  /**
-   * Calls `action` with a path that leads to this very file or directory, whatever its name leads to meanwhile. For a link
-   * and for nothing it does not call it.
-   */
+  /** Calls `action` with a path to this very file, whatever its name leads to meanwhile; not for a link. */
   withItself(path: string, action: (itself: string | Buffer, stat: Stats) => void): void {
     const entry = this.entry(path);
     if (O_PATH === 0 || !this.hasProc) {

@@ -50,10 +50,7 @@ export function isStopped(pid: number): boolean {
   return threads.length > 0 && threads.every((thread) => statusOf(Number(thread))[0] === 'T');
 }
 
-/**
- * The fields of proc_pid_stat(5) from the third one on: state, parent, group, … The second is the name in parentheses,
- * which may contain anything. Empty for one that has ended.
- */
+/** Fields of proc_pid_stat(5) after the name, which may contain anything: state, parent, group, … */
 export function statusOf(pid: number): string[] {
   const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
   return stat?.replace(/^.*\) /s, '').split(' ') ?? [];
@@ -65,10 +62,10 @@ function processIds(): string[] | undefined {
 }
 
 /**
- * Files that a process has mapped into its memory for writing. A write there may change no time of the file: Linux sets
- * the times only when a page is written that was clean before, and on tmpfs never. agt looks at processes whose current
- * directory is in the folder; to look at all of them would take too long. Relative to `folder`, which is absolute; one
- * byte per character. Empty without /proc.
+ * Files that a process has mapped into its memory for writing. A write there may change no time of the file: Linux
+ * sets the times only when a page is written that was clean before, and on tmpfs never. agt looks at processes whose
+ * current directory is in the folder; to look at all of them would take too long. Relative to `folder`, which is
+ * absolute; one byte per character. Empty without /proc.
  */
 export function filesMappedForWriting(folder: string): Set<string> {
   const found = new Set<string>();

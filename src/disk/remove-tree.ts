@@ -1,6 +1,6 @@
 /**
- * Removes a directory with everything in it, like `rm -rf`, but also read-only directories, as some package caches make
- * them, and paths longer than PATH_MAX. It follows no link, and enters nothing that is mounted.
+ * Removes a directory with everything in it, like `rm -rf`, but also read-only directories, as some package caches
+ * make them, and paths longer than PATH_MAX. It follows no link, and enters nothing that is mounted.
  */
 import { chmodSync, lstatSync, rmdirSync, rmSync, type Stats, unlinkSync } from 'node:fs';
 import { errorCode } from '../errors.ts';
@@ -60,10 +60,7 @@ export function isRefusal(error: unknown): boolean {
   return ['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error));
 }
 
-/**
- * As removeOnly, for a path with one byte per character in which nothing can be mounted. With `refused`, it adds there the
- * paths that the system does not let it remove, and goes on.
- */
+/** As removeOnly, for bytes and without mounts. `refused` gets what the system does not let it remove. */
 export function removeAt(
   top: string,
   mayRemove: (path: string, stat: Stats) => boolean = () => true,

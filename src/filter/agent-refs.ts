@@ -1,7 +1,7 @@
 /**
- * Which refs belong to agents; no other file spells their names. A *namespace* is a directory of refs, with its slash,
- * that holds nothing but agt's refs: `refs/heads/agt/`, `refs/remotes/origin/agtsessions/`, `refs/agt/`. Pure; it does
- * not decide how git mode hides them.
+ * Which refs belong to agents; no other file spells their names. A *namespace* is a directory of refs, with its
+ * slash, that holds nothing but agt's refs: `refs/heads/agt/`, `refs/remotes/origin/agtsessions/`, `refs/agt/`. Pure;
+ * it does not decide how git mode hides them.
  */
 import { HEADS, REMOTES, TAGS } from '../git/files/ref-files.ts';
 
@@ -19,10 +19,7 @@ export type AllPrefixes = readonly Prefixes[];
 export const OWN_NAMESPACE = 'refs/agt/';
 const TIPS = `${OWN_NAMESPACE}tip/`;
 
-/**
- * agt's own record of where the shadow branch ends; only agt moves it. It is never `refs/agt/<id>`: git would prefer
- * that to the branch agt/<id>.
- */
+/** Where the shadow branch ends. Never `refs/agt/<id>`: git would prefer that to the branch agt/<id>. */
 export function tipRef(sessionId: string): string {
   return `${TIPS}${sessionId}`;
 }

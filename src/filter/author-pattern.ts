@@ -14,10 +14,7 @@ export function notByAgent(email: string): string {
   return `(?-i:(?<!<${escapePcre(email)}>)$)`;
 }
 
-/**
- * The user's own pattern, in PCRE, for all authors but the agent. A line of invalid UTF-8 matches as well: PCRE
- * cannot see its end.
- */
+/** The user's own PCRE for others than the agent. A line of invalid UTF-8 matches: PCRE sees no end. */
 export function notByAgentAndMatching(pattern: string, email: string): string {
   return `(?:${pattern})(?-i:(?:(?=.*(?<!<${escapePcre(email)}>)$)|(?!.*$)))`;
 }

@@ -1,7 +1,4 @@
-/**
- * The part of a session's metadata that every room relies on. Git mode reads no more of it; src/session/record.ts knows
- * the rest.
- */
+/** The part of a session's metadata that every room relies on. src/session/record.ts knows the rest. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile } from '../disk/read-file.ts';

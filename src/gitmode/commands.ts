@@ -1,6 +1,6 @@
 /**
- * git's own commands, 2.39 to 2.55, and what git mode does with each. The rules, the guard and the shim take their lists
- * of commands from these rows; to add a rule or a guarded command, write its function and name it in one row.
+ * git's own commands, 2.39 to 2.55, and what git mode does with each. The rules, the guard and the shim take their
+ * lists of commands from these rows; to add a rule or a guarded command, write its function and name it in one row.
  *
  * A name without a row may be an alias. git ignores an alias with the name of one of its own commands.
  */
@@ -22,10 +22,7 @@ import * as walks from './rules/walks.ts';
 import { worktree } from './rules/worktree.ts';
 
 export interface Command {
-  /**
-   * Changes the arguments so that git leaves out what is hidden. For a command without a rule no argument could hide
-   * anything: git gets the line as it is.
-   */
+  /** Other arguments, with which git leaves out what is hidden. Without a rule no argument could do that. */
   readonly rule?: Rule;
   /** Whether the command can destroy work with these arguments. In a sandbox the guard then captures the session first. */
   readonly destroys?: canDestroy.DestroysWork;
@@ -39,12 +36,11 @@ export interface Command {
 
 /**
  * - `git`: becomes real git.
- * - `git first`: the same, and the shim tests for it before all others, because it is called so often.
+ * - `git first`: the same, and the shim tests for it first, because it is called so often.
  * - `guard`: starts agt in a session folder, and becomes real git elsewhere.
  * - `guard amend`: the same for a line with --amend, and becomes real git otherwise, which it tests for early.
  * - `ref sets`: becomes real git unless an option names a set of refs, such as --all.
- * - `walk`: the same, but adds excludes for a set of refs, and starts agt when an agent's commits are part of a visible
- *   history.
+ * - `walk`: the same, but adds excludes for a set, and starts agt if agents' commits are in a visible history.
  * - `decorate`: as `walk`, with decoration options.
  * - `list`: adds patterns for a list of all refs.
  * - `transfer`: adds negative refspecs to a usual fetch; a push of named refs becomes real git.

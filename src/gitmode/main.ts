@@ -1,6 +1,6 @@
 /**
- * git mode: decides what to run, with the cheapest question first, and becomes git. git gets the command line as it was
- * given, unless a rule changes it.
+ * git mode: decides what to run, with the cheapest question first, and becomes git. git gets the command line as it
+ * was given, unless a rule changes it.
  */
 import { existsSync, rmSync, writeSync } from 'node:fs';
 import { EXIT, errorCode, systemReason } from '../errors.ts';
@@ -115,8 +115,8 @@ function warn(text: string): void {
 }
 
 /**
- * Prints in git's place: all bytes, also to a slow reader; a reader that is gone ends the program by SIGPIPE, as it ends git. Where nothing
- * can be written, it ends with git's message.
+ * Prints all bytes in git's place, also to a slow reader. Ends by SIGPIPE if the reader is gone, as git does, and
+ * with git's message where nothing can be written.
  */
 function print(latin1: string): void {
   const bytes = Buffer.from(latin1, 'latin1');

@@ -37,9 +37,8 @@ export function asksAlternates(args: readonly string[]): boolean {
 }
 
 /**
- * For `--alternate-refs` of log and rev-list git asks each repository that objects are borrowed from for all of its refs,
- * and takes no exclude for them. So git gets another command for that question, which leaves out the agents' refs; none
- * if the user has a command of their own.
+ * For `--alternate-refs` git asks each repository that objects are borrowed from for all of its refs, and takes no
+ * exclude. So git gets another command for that question, unless the user has one.
  */
 function alternateRefs(args: readonly string[], view: View): string[] {
   if (!asksAlternates(args) || view.config('core.alternaterefscommand').length > 0) return [];

@@ -1,9 +1,9 @@
 /**
- * Gives the entries of an index new stat data, so that git need not read files that somebody has just written with the
- * content that the index names.
+ * Gives the entries of an index new stat data, so that git need not read files that somebody has just written with
+ * the content that the index names.
  *
- * git trusts an entry only if the file is older than the index, in whole seconds. So the index must be written after the
- * files were examined, and a file that should be trusted must be at least a second older.
+ * git trusts an entry only if the file is older than the index, in whole seconds. So the index must be written after
+ * the files were examined, and a file that should be trusted must be at least a second older.
  */
 import { createHash } from 'node:crypto';
 import { type BigIntStats, lstatSync, lutimesSync } from 'node:fs';
@@ -18,10 +18,7 @@ import {
   STAT_LENGTH,
 } from './index-file.ts';
 
-/**
- * The stat data of an entry's file; 'as before' if those in the index hold; undefined if the content may be another one:
- * git then reads it.
- */
+/** The stat data of an entry's file; 'as before' if the index has them; undefined: git must read the file. */
 export type StatOf = (entry: IndexEntry) => BigIntStats | 'as before' | undefined;
 
 /** Undefined for a split index, whose entries are in another file. @throws as parseIndex. */
@@ -69,8 +66,8 @@ const BITS = 0xffffffffn;
 const BILLION = 1_000_000_000n;
 
 /**
- * In the order of gitformat-index(5); the mode stays. Zeros say that git has not looked at the file yet. The size stays
- * then: git need not read a file of another size to know that it is modified.
+ * In the order of gitformat-index(5); the mode stays. Zeros say that git has not looked at the file yet. The size
+ * stays then: git need not read a file of another size to know that it is modified.
  */
 function writeStat(bytes: Buffer, offset: number, found: BigIntStats | undefined): void {
   const stat = found !== undefined && found.size < TOO_LARGE ? found : undefined;

@@ -1,6 +1,6 @@
 /**
- * Reads names of refs from the files of a repository: `packed-refs` and the loose refs. It reads names only; git decides
- * whether a ref is broken and what it points to. If there are no such files, the caller must ask git.
+ * Reads refs from the files of a repository: `packed-refs` and the loose refs. git decides whether a ref is broken.
+ * If there are no such files, the caller must ask git.
  */
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

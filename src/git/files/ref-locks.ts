@@ -1,7 +1,7 @@
 /**
- * Breaks the locks of killed gits. git creates `<ref>.lock` to change a ref, and refuses while the
- * file is there; killed, it leaves it. A git that is alive may have closed the file and still need it. So a lock is stale
- * only if no git runs that could hold it.
+ * Breaks the locks of killed gits. git creates `<ref>.lock` to change a ref, and refuses while it is there. A git
+ * that is alive may have closed the file and still need it, so a lock is stale only if no git runs that could hold
+ * it.
  */
 import { existsSync, realpathSync, unlinkSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
@@ -76,9 +76,8 @@ const LOCKED = [
 export const MOST_LOCKS = 3;
 
 /**
- * Whether git failed because of a lock that is gone now. `message`: what git wrote. Locks on refs and on settings are held
- * for moments: agt removes one that no running git can hold. It leaves the lock of an index alone: git holds that one
- * while a person writes a message.
+ * Whether git failed, with this message, because of a lock that is gone now. Locks on refs and settings are held for
+ * moments: agt removes one that no running git can hold. An index may be locked while a person writes a message.
  */
 export async function isLockGone(git: Pick<Git, 'cwd' | 'env'>, message: string): Promise<boolean> {
   const lock = lockIn(message);

@@ -52,10 +52,7 @@ export function parseWorktrees(output: string): WorktreeEntry[] {
   });
 }
 
-/**
- * The git directory that is registered for a worktree, even if the worktree itself has been deleted; undefined if no
- * registration names it.
- */
+/** The git directory that is registered for a worktree, even a deleted one; undefined if there is none. */
 export function registrationOf(commonDir: string, worktree: string): string | undefined {
   const named = worktreeGitDir(worktree);
   const isNamed = named !== undefined && dirname(named) === join(commonDir, 'worktrees');
@@ -88,9 +85,9 @@ const BROKEN = {
   unlinked: (gitDir: string) =>
     !existsSync(join(gitDir, 'gitdir')) && !isNew(gitDir) && !isUnfinished(gitDir),
   /**
-   * git was killed before it wrote HEAD, or between creating `commondir` and writing it. `git fsck` complains about the
-   * first kind. With the second kind git lists no worktrees and no branches, and neither fsck nor gc works. No file has
-   * been checked out yet in either case.
+   * git was killed before it wrote HEAD, or between creating `commondir` and writing it. `git fsck` complains about
+   * the first kind. With the second kind git lists no worktrees and no branches, and neither fsck nor gc works. No
+   * file has been checked out yet in either case.
    */
   unfinished: isUnfinished,
   /** A power cut left an empty `commondir`: git fails as with the others, but this one has work. */
@@ -237,8 +234,8 @@ const ATTEMPTS = 20;
 const PAUSE_MS = 5;
 
 /**
- * `git worktree`, when several run at once. Before it acts, git reads the registrations of all worktrees, and dies at one
- * whose file `commondir` another git has made and not yet filled, or just deletes.
+ * `git worktree`, when several run at once. Before it acts, git reads the registrations of all worktrees, and dies at
+ * one whose file `commondir` another git has made and not yet filled, or just deletes.
  */
 export async function runWorktree(
   git: Git,

@@ -1,8 +1,7 @@
 /**
- * Removes the files that a failed fast-import leaves: its crash report, which is named by process id, and temporary files
- * in the object store. Temporary files have random names, so they may belong to a fetch that is running now: agt deletes
- * only those that are younger than the fast-import and that no process has open. Without /proc agt cannot see which files
- * are open and leaves them to `git gc`.
+ * Removes what a failed fast-import leaves: its crash report, and temporary files in the object store. Those have
+ * random names and may belong to a fetch that is running now: agt deletes only those that are younger than the
+ * fast-import and that no process has open. Without /proc it leaves them to `git gc`.
  */
 import {
   existsSync,
@@ -54,10 +53,7 @@ export function removeAbandoned(directories: ImportDirectories): void {
   }
 }
 
-/**
- * `since` is when the fast-import began or earlier, in milliseconds by the clock of the file system. False if some are
- * still in use.
- */
+/** `since`: milliseconds by the file system's clock, not after the start. False if some are still in use. */
 export function removeTemporaryFiles(
   { commonDir, gitDir }: ImportDirectories,
   pid: number | undefined,
@@ -85,9 +81,7 @@ function isOurs(path: string, since: number): boolean {
   return stat !== undefined && stat.ctimeMs >= since && stat.uid === process.getuid?.();
 }
 
-/**
- * Removes the `.keep` file of a pack that git could not store: git leaves it, and would refuse to write that pack later.
- */
+/** git leaves the `.keep` file of a pack that it could not store, and would refuse that pack later. */
 export function removeKeepFile({ commonDir }: ImportDirectories, stderr: string): void {
   const [, name] = /unable to write file .*\/(pack-[0-9a-f]{40,64})\.(?:pack|idx)/.exec(stderr) ?? [];
   if (name !== undefined) rmSync(join(commonDir, 'objects', 'pack', `${name}.keep`), { force: true });
@@ -101,8 +95,8 @@ export function abandonedFiles(objectsDir: string): string[] {
 }
 
 /**
- * The `.keep` files of fast-import, which protect a pack until a ref leads to it. Those of users have another content; an
- * empty one may be a user's, unless its pack is not there yet.
+ * The `.keep` files of fast-import, which protect a pack until a ref leads to it. Those of users have another
+ * content; an empty one may be a user's, unless its pack is not there yet.
  */
 function keepFiles(objectsDir: string): string[] {
   if (!existsSync(join(objectsDir, 'pack'))) return [];

@@ -1,7 +1,6 @@
 /**
- * Writes to one `git fast-import` as a stream, and waits when git is slower. The stream ends with `done`: if agt dies
- * before that, git sees the end of its input without `done` and moves no ref. git flushes objects to disk before it moves
- * refs.
+ * Writes to one `git fast-import` as a stream, and waits when git is slower. If agt dies before the final `done`, git
+ * moves no ref. git flushes objects to disk before it moves refs.
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -37,17 +36,17 @@ const ARGS = [
 ];
 
 /**
- * Makes fast-import write a pack, however few objects there are. Its `.keep` file protects the pack from `git repack` and
- * `git gc --prune=now` until a ref leads to it. Nothing protects loose objects, and git would flush each of them. A
- * partial clone is the exception: agt does not rewrite its packs, so only loose objects can ever be deleted again.
+ * Makes fast-import write a pack, however few objects there are. Its `.keep` file protects the pack from `git repack`
+ * and `git gc --prune=now` until a ref leads to it. Nothing protects loose objects, and git would flush each of them.
+ * A partial clone is the exception: agt does not rewrite its packs, so only loose objects can ever be deleted again.
  */
 const NO_LOOSE_OBJECTS = 'fastimport.unpackLimit=0';
 const AS_PACK = ['-c', NO_LOOSE_OBJECTS];
 
 /**
- * Levels of compression, by attempt. The first is the fastest: objects that are kept for long become deltas anyway, when a
- * later repack joins packs. Each gives the same objects other bytes, so that their pack has another name: a killed
- * fast-import leaves a `.keep` file, and git refuses to write a pack of that name again.
+ * Levels of compression, by attempt. The first is the fastest: objects that are kept for long become deltas anyway,
+ * when a later repack joins packs. Each gives the same objects other bytes, so that their pack has another name: a
+ * killed fast-import leaves a `.keep` file, and git refuses to write a pack of that name again.
  */
 const COMPRESSION = [1, 2, 6, 9, 0] as const;
 
@@ -58,8 +57,9 @@ function importArgs({ commonDir }: ImportDirectories, attempt: number): string[]
 }
 
 /**
- * Failures that other processes cause and that a second attempt may not meet: another process moved or locked a ref, a
- * killed one left a `.keep` file, or `git gc --prune=now` deleted temporary files or objects that no ref led to yet.
+ * Failures that other processes cause and that a second attempt may not meet: another process moved or locked a ref,
+ * a killed one left a `.keep` file, or `git gc --prune=now` deleted temporary files or objects that no ref led to
+ * yet.
  */
 const TRANSIENT =
   /not updating|cannot lock ref|unable to create '.*\.lock'|cannot create keep file: file exists|not found|missing|no such file or directory/i;

@@ -1,6 +1,6 @@
 /**
- * SHA-1 and SHA-256 as node:crypto computes them. SHA-1 does not wait for node:crypto to load where there is little to
- * hash: a capture after a small edit would spend a tenth of its time on that.
+ * SHA-1 and SHA-256 as node:crypto computes them. Little is hashed without loading node:crypto: that would be a tenth
+ * of the time of a capture after a small edit.
  */
 import { createHash, type Hash } from 'node:crypto';
 

@@ -1,7 +1,7 @@
 /**
- * Answers many questions about objects with one git process. It starts with the first question and ends with agt; a git
- * for each question would take ten times as long. The process sees refs as they are now. It may still know an object
- * that somebody has deleted since: `resolveObject` in run/git.ts, which asks a git of its own, does not.
+ * Answers many questions about objects with one git process. It starts with the first question and ends with agt; a
+ * git for each question would take ten times as long. The process sees refs as they are now. It may still know an
+ * object that somebody has deleted since: `resolveObject` in run/git.ts, which asks a git of its own, does not.
  */
 import type { ChildProcessByStdio, StdioOptions } from 'node:child_process';
 import { closeSync } from 'node:fs';
@@ -77,8 +77,8 @@ async function askEach<Answer>(
 }
 
 /**
- * Reads blobs without holding a large one in memory. `visit` must read all chunks before it returns, and must ask nothing
- * else here. Without `onMissing`, an object that is missing is an error. @throws AgtError
+ * Reads blobs without holding a large one in memory. `visit` must read all chunks before it returns, and must ask
+ * nothing else here. Without `onMissing`, an object that is missing is an error. @throws AgtError
  */
 export async function readBlobs(
   git: Git,
@@ -229,10 +229,7 @@ class BatchProcess {
   }
 }
 
-/**
- * Returns the output of `git cat-file --batch-command` for these commands (`info REV`, `contents REV`). When the function
- * returns its promise, git has been started and has its input, so the caller can do other work in the meantime.
- */
+/** The output for commands such as `info REV`. When the promise is returned, git has its input. */
 export function runBatchCommand(git: Git, commands: readonly string[]): Promise<Buffer> {
   return gitBytes(git, BATCH_COMMAND, { input: commands.map((command) => `${command}\n`).join('') });
 }

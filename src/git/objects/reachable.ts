@@ -11,9 +11,9 @@ import { type LooseObject, listLooseObjects, listPacks, type Pack } from './obje
 const LIST_OBJECTS = ['rev-list', '--objects', '--no-object-names', '--exclude-promisor-objects'];
 
 /**
- * Objects that are reachable from `roots` (names of objects or refs, also of trees) and not from `others`. git compares
- * with the trees and files of `others` only where the two histories meet. The list may therefore hold a file that only an
- * old commit of `others` has, too. Names that another process has just deleted do not count.
+ * Objects that are reachable from `roots` (names of objects or refs, also of trees) and not from `others`. git
+ * compares with the trees and files of `others` only where the two histories meet. The list may therefore hold a file
+ * that only an old commit of `others` has, too. Names that another process has just deleted do not count.
  */
 export async function reachableObjects(
   git: Git,
@@ -152,10 +152,7 @@ const IS_LARGE = 0x80000000;
 /** A file of times begins with its signature, version and hash. */
 const TIMES_HEADER_LENGTH = 12;
 
-/**
- * The content of a pack, from its index (version 2) and, for a cruft pack, from its file of times: gitformat-pack(5). Objects
- * are looked up by binary name.
- */
+/** A pack by its index (version 2) and, of a cruft pack, its times: gitformat-pack(5). Names are binary. */
 class PackIndex {
   readonly count: number;
   private readonly index: Buffer;

@@ -22,10 +22,7 @@ export const REPOSITORY_VARIABLES = `
   .trim()
   .split(/\s+/);
 
-/**
- * Variables that agt removes: git's own list (`git rev-parse --local-env-vars`, 2.39 to 2.55) and others that change what
- * a call does.
- */
+/** The list of `git rev-parse --local-env-vars` (2.39 to 2.55), and others that change what a call does. */
 const REMOVED = `
   GIT_ATTR_SOURCE GIT_CONFIG GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_DEFAULT_HASH GIT_DIFF_OPTS GIT_EXTERNAL_DIFF
   GIT_GLOB_PATHSPECS GIT_GRAFT_FILE GIT_ICASE_PATHSPECS GIT_INDEX_VERSION GIT_LITERAL_PATHSPECS GIT_NOGLOB_PATHSPECS

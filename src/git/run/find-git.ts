@@ -1,10 +1,10 @@
 /**
  * Finds the real git. On PATH, `git` may be agt: a link, a copy or the shim script. The search skips each of these,
- * because agt would otherwise call itself for ever. A shim names the git that it was made with: that one is the real git
- * for the executable too.
+ * because agt would otherwise call itself for ever. A shim names the git that it was made with: that one is the real
+ * git for the executable too.
  *
- * A git on PATH may also be another tool's wrapper, which runs the first other git on PATH: agt. So agt leaves a mark in
- * the environment of each git, and where it finds the mark, it asks a git first whether that leads back to agt.
+ * A git on PATH may also be another tool's wrapper, which runs the first other git on PATH: agt. So agt leaves a mark
+ * in the environment of each git, and where it finds the mark, it asks a git first whether that leads back to agt.
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync, readSync, type Stats } from 'node:fs';
@@ -44,8 +44,8 @@ interface Configured {
 
 interface GitSearch {
   /**
-   * `agt.gitPath`, and the file or variable that sets it. A variable (AGT_GIT_PATH) only chooses among the gits on PATH:
-   * some programs load variables from a file of the project, so a stranger may have set it.
+   * `agt.gitPath`, and its source. A variable (AGT_GIT_PATH) only chooses among the gits on PATH: some programs load
+   * variables from a file of the project.
    */
   readonly configured?: Configured | undefined;
   readonly env: NodeJS.ProcessEnv;
@@ -145,9 +145,7 @@ function isAgt(path: string, stat: Stats, agtFiles: Stats[]): boolean {
   return readHead(path).includes(SHIM_MARK);
 }
 
-/**
- * The directory of the shim that started this process, which need not be on PATH: the shim starts `.agt/git` beside it.
- */
+/** The directory of the shim that started this process as `.agt/git`. It need not be on PATH. */
 function directoryOfOwnShim(): string | undefined {
   return /^(.*)\/\.agt\/git$/s.exec(programPath())?.[1];
 }

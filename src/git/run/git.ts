@@ -1,6 +1,7 @@
 /**
- * How agt mode runs git: with a clean environment, bytes in and bytes out. If git ran and ended with an exit code, that is
- * a result; if git could not be run, that is an error. Git mode does not use this module: it becomes git (become.ts).
+ * How agt mode runs git: with a clean environment, bytes in and bytes out. If git ran and ended with an exit code,
+ * that is a result; if git could not be run, that is an error. Git mode does not use this module: it becomes git
+ * (become.ts).
  */
 import { type ChildProcess, type SpawnOptions, type StdioOptions, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
@@ -37,10 +38,7 @@ export interface RunOptions {
   readonly detached?: true;
 }
 
-/**
- * For commands that write objects to which a ref will lead: makes git flush them to disk before it ends. By default git
- * leaves loose objects to the system's cache.
- */
+/** For objects to which a ref will lead: git flushes them to disk, which by default it does not. */
 export const FSYNC_ARGS = [
   '-c',
   'core.fsync=objects,derived-metadata,reference',
@@ -103,10 +101,7 @@ export interface GitEnd {
   readonly stderr: string;
 }
 
-/**
- * Its output to pipes, and how it ends. Without `input`, its standard input stays open.
- * @throws the system's error if it could not be started.
- */
+/** Without `input`, its standard input stays open. @throws the system's error if it could not be started. */
 export function endOf(
   child: ChildProcess,
   input?: string | Uint8Array,
@@ -150,10 +145,7 @@ function endAll(signal: NodeJS.Signals): void {
 /** Two for each of three pipes, two with which Node watches the start, and two more for those that git opens first. */
 const FOR_ONE_GIT = 10;
 
-/**
- * Without free file descriptors Node returns a child without streams and reports the reason later.
- * @throws AgtError if there are too few.
- */
+/** Without free descriptors Node returns a child without streams, and says why later. @throws AgtError */
 function requireDescriptors(git: Git): void {
   const taken: number[] = [];
   try {
@@ -259,10 +251,7 @@ function commandIn(args: readonly string[]): string {
   return args.find((arg, i) => !arg.startsWith('-') && !['-c', '-C'].includes(args[i - 1] ?? '')) ?? '';
 }
 
-/**
- * Runs git on the user's terminal: git itself decides about colours, pager, language and exit code, which is returned. agt
- * leaves an interrupt from the terminal to git and its pager.
- */
+/** Runs git on the user's terminal, and leaves an interrupt to git and its pager. Returns git's exit code. */
 export async function runGitOnTerminal(git: Git, args: readonly string[]): Promise<number> {
   const listeners = process.listeners('SIGINT') as NodeJS.SignalsListener[];
   const ignore = () => undefined;

@@ -1,7 +1,4 @@
-/**
- * Runs git synchronously and captures standard output: for git mode in the caller's directory and environment, and for
- * listings of agt mode.
- */
+/** Runs git synchronously: for git mode in the caller's environment, and for listings of agt mode. */
 import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Git } from './git.ts';
@@ -26,9 +23,8 @@ function runSync(
 }
 
 /**
- * Asks git something that the user did not ask for. The environment stays the caller's, because it decides which
- * repository and configuration git reads. Only tracing is off: the question would appear among the traces of the user's
- * own command.
+ * Asks git what the user did not ask. The environment stays the caller's, which decides what git reads; but tracing
+ * is off, because the question would appear among the traces of the user's own command.
  */
 export function queryGitSync(
   path: string,

@@ -36,8 +36,8 @@ export interface ParsedOptions {
 
 /**
  * In the text `sort=` needs a value, `color?` takes only an attached one, `contains~` takes the next word if there is
- * one, and `delete` takes none. A short option goes first, as in `i|ignore-case`; `!` marks an option without a `--no-`
- * form. The text is parsed at its first use: a command line needs only one of the tables.
+ * one, and `delete` takes none. A short option goes first, as in `i|ignore-case`; `!` marks an option without a
+ * `--no-` form. The text is parsed at its first use: a command line needs only one of the tables.
  */
 export function optionTable(text: string): OptionTable {
   return once(() => parseTable(text));
@@ -141,10 +141,7 @@ function valueFromNext(words: readonly string[], index: number, spec: OptionSpec
   return [{ name: spec.name, value, index, end: index + (value === undefined ? 1 : 2) }];
 }
 
-/**
- * All options, for a line on which more words follow. A last `--contains` without a value would take the next word as
- * its value, so it gets git's default value.
- */
+/** For a line on which more words follow: a last `--contains` without a value gets git's default value. */
 export function optionWordsBeforeArguments(parsed: ParsedOptions, table: OptionTable): string[] {
   const words = [...parsed.optionWords];
   const last = parsed.options.at(-1);

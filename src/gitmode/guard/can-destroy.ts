@@ -1,7 +1,6 @@
 /**
- * Which arguments let a command destroy work: files that are not committed (ignored ones included), staged content, or
- * commits that nothing else keeps. When the arguments do not tell, the answer is yes. One function for each row of the
- * table in ../commands.ts.
+ * Which arguments let a command destroy work: files that are not committed, ignored ones too, staged content, or
+ * commits that nothing else keeps. When the arguments do not tell, the answer is yes.
  */
 
 export type DestroysWork = (args: readonly string[]) => boolean;

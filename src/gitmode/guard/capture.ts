@@ -18,10 +18,7 @@ const SHORT_SECONDS = 2;
 /** Longer than the first capture of a huge folder takes, and still an end if the other agt waits for this one. */
 const LONGEST_SECONDS = 1800;
 
-/**
- * Waits for another agt that works on the session. Returns the readable paths in the sandbox of repositories whose
- * commits no snapshot holds.
- */
+/** Waits for another agt at work. Returns readable paths of repositories whose commits no snapshot holds. */
 export function captureSession(
   session: GuardedSession,
   snapshot: Snapshot,

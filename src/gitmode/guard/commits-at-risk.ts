@@ -1,7 +1,4 @@
-/**
- * Commits that a command can leave without a ref: arguments for `git rev-list`, one list for each question. One
- * function for each row of the table in ../commands.ts that needs it.
- */
+/** Commits that a command can leave without a ref: arguments for `git rev-list`, a list for each question. */
 import { HEADS, TAGS } from '../../git/files/ref-files.ts';
 
 export type CommitsAtRisk = (args: readonly string[]) => readonly (readonly string[])[];

@@ -1,7 +1,6 @@
 /**
- * The sessions whose files a command line can reach: by the worktree that it works in, by a worktree that it removes, and
- * by a file that it writes. A repository inside a sandbox, such as a submodule, belongs to the session too: its files
- * are part of every snapshot.
+ * The sessions whose files a command line can reach: by the worktree that it works in or removes, and by a file that
+ * it writes. A repository inside a sandbox, such as a submodule, is part of every snapshot too.
  */
 
 import { existsSync } from 'node:fs';
@@ -71,9 +70,7 @@ export function sessionsOfWrittenFiles(line: CommandLine, invocation: Invocation
   return distinct(present.map(sessionAround));
 }
 
-/**
- * The files over which a command line writes its output, whatever they hold. Relative to the directory in which git runs.
- */
+/** The files over which a line writes its output. Relative to the directory in which git runs. */
 function writtenFiles({ command, args }: CommandLine): string[] {
   const end = args.indexOf('--');
   const words = args.slice(0, end < 0 ? undefined : end);

@@ -4,10 +4,7 @@ import type { View } from '../view/view.ts';
 /** A pattern that matches no ref: git-check-ref-format(1) forbids the character in names. */
 const MATCHES_NO_REF = '^';
 
-/**
- * Bytes of arguments that a rewrite may add. Linux gives arguments and environment a quarter of the stack limit,
- * 2 MiB by default; macOS gives them 1 MiB.
- */
+/** Bytes that a rewrite may add. Arguments and environment have 2 MiB on Linux by default, 1 MiB on macOS. */
 const MAX_BYTES = 400_000;
 
 /** Each word also costs a pointer and a NUL. */

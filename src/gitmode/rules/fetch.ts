@@ -1,8 +1,7 @@
 /**
- * git fetch and git remote. For fetch, pull and remote update: negative refspecs for every remote that has a wildcard refspec. A negative refspec
- * alone would make fetch fetch nothing. It also keeps `--prune` from deleting hidden remote-tracking refs.
- *
- * A wildcard refspec on the command line gets negative refspecs after it.
+ * git fetch and git remote. fetch, pull and remote update get negative refspecs for every remote with a wildcard
+ * refspec: a negative refspec alone would make fetch fetch nothing. It also keeps `--prune` from deleting hidden
+ * remote-tracking refs. A wildcard refspec on the command line gets negative refspecs after it.
  *
  * Limit: remote show finds the second column and the singular by git's English words. In another language they stay.
  */
@@ -43,8 +42,8 @@ export function negativeRefspecs(prefixes: AllPrefixes): string[] {
 }
 
 /**
- * git remote show asks the server and takes no pattern, so agt prints git's answer without the lines of hidden branches,
- * without the padding that only a hidden name needed, and with a singular heading over one remaining line.
+ * git remote show asks the server and takes no pattern, so agt prints git's answer without the lines of hidden
+ * branches, without the padding that only a hidden name needed, and with a singular heading over one remaining line.
  */
 function remoteShow(args: readonly string[], view: View): FilteredOutput {
   return {

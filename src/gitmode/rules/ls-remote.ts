@@ -1,7 +1,6 @@
 /**
- * git ls-remote: leaves out refs in agt's namespaces of the other repository. Its lines have no columns, so agt prints
- * git's output without some of them. An argument could do the same, but only after asking the server, and perhaps for
- * the password, twice.
+ * git ls-remote: agt prints git's output without the refs in agt's namespaces of the other repository. An argument
+ * could do the same, but only after asking the server, and perhaps for the password, twice.
  */
 import { hasOption, optionTable, parseOptions } from '../command-line/options.ts';
 import type { Rule } from './rule.ts';

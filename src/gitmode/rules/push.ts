@@ -1,7 +1,6 @@
 /**
  * git push. A push of refs that the user did not name one by one (`--all`, `--mirror`, `--tags`, wildcards, `:`) gets
- * negative refspecs. git matches these against the destination, so for a wildcard that maps names they exclude the
- * mapped names.
+ * negative refspecs. git matches these against the destination, so they exclude what a wildcard maps hidden names to.
  *
  * git sends an explicit source even if it is hidden. `--follow-tags` sends annotated tags only, and agt makes none.
  */
@@ -90,10 +89,7 @@ function pushMirror(parsed: ParsedOptions, remote: string, configured: boolean, 
   };
 }
 
-/**
- * Negative refspecs that exclude the hidden refs of a positive refspec: none for an explicit source, the mapped
- * namespaces for a wildcard, the branches for `:`.
- */
+/** Negative refspecs: none for an explicit source, mapped namespaces for a wildcard, branches for `:`. */
 function negativesFor(refspec: string, view: View): string[] {
   const withoutForce = refspec.replace(/^\+/, '');
   if (withoutForce.startsWith('^')) return [];
@@ -113,8 +109,8 @@ function negativesFor(refspec: string, view: View): string[] {
 }
 
 /**
- * Hidden namespaces as `…/*`. A negative refspec takes no exceptions: of the namespace with the agent's branch that is
- * checked out here, the hidden branches are named one by one.
+ * Hidden namespaces as `…/*`. A negative refspec takes no exceptions: of the namespace with the agent's branch that
+ * is checked out here, the hidden branches are named one by one.
  */
 function hiddenSources(view: View): string[] {
   const current = view.currentAgentBranch;

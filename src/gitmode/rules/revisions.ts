@@ -1,10 +1,9 @@
 /**
- * The words of rev-list and its relatives (log, shortlog, bundle create, …). Their options have no abbreviations. The
- * rules need to know which options take the next word as their value, where the options end, and which options stand
- * for a set of refs.
+ * The words of rev-list and its relatives, whose options have no abbreviations: which options take the next word as
+ * their value, where the options end, and which options stand for a set of refs.
  *
- * `--exclude=` words go before each set, because git forgets them after one set. `--all` also includes the HEAD of every
- * worktree: without an exclude, the HEAD of a sandbox would bring back the agent's commits.
+ * `--exclude=` words go before each set, because git forgets them after one set. `--all` also includes the HEAD of
+ * every worktree: without an exclude, the HEAD of a sandbox would bring back the agent's commits.
  */
 
 import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
@@ -126,8 +125,8 @@ function asOptions(patterns: readonly string[]): string[] {
 const ORDERED = /^(-[EFGPi]|--(clear-decorations|(extended|basic|perl)-regexp|fixed-strings))$/;
 
 /**
- * The walk with more options after its own; undefined when nothing changed. A last option may lack its value: the added
- * words go before it, so that git finds the value missing.
+ * The walk with more options after its own; undefined when nothing changed. A last option may lack its value: the
+ * added words go before it, so that git finds the value missing.
  */
 export function withAddedOptions(
   walk: Revisions,

@@ -1,7 +1,7 @@
 /**
- * The list of steps of an interactive rebase without hidden branches: git gives it to an editor before the first step.
- * The editor here is a filter, which then runs the user's own editor. git forgets the lines that it takes out: the branches move
- * neither now nor in a later `git rebase --continue`.
+ * The list of steps of an interactive rebase without hidden branches: git gives it to an editor before the first
+ * step. The editor here is a filter, which then runs the user's own editor. git forgets the lines that it takes out:
+ * the branches move neither now nor in a later `git rebase --continue`.
  */
 import type { View } from '../view/view.ts';
 
@@ -9,8 +9,8 @@ import type { View } from '../view/view.ts';
 const VARIABLE = 'AGT_TODO_FILTER';
 
 /**
- * git writes a step `update-ref <ref>`, or a comment `# Ref <ref> checked out at …`, each with an empty line after it. The
- * first comment after the steps ends with their number.
+ * git writes a step `update-ref <ref>`, or a comment `# Ref <ref> checked out at …`, each with an empty line after
+ * it. The first comment after the steps ends with their number.
  */
 const AWK = String.raw`
 function isHidden(name) { return index(names, " " name " ") > 0 }

@@ -1,7 +1,4 @@
-/**
- * The part of the shim's text that starts the executable, with the Node that it was made with. The first Node on PATH may
- * be too old for agt.
- */
+/** The shim's part that starts the executable, with its own Node: the first one on PATH may be too old. */
 import { CIRCLE_MARK } from '../../git/run/environment.ts';
 import { singleQuoted } from '../../git/run/trace.ts';
 

@@ -1,7 +1,4 @@
-/**
- * The part of the shim's text for fetch, pull and push. A push of named refs goes to git as it is given. A fetch gets
- * the negative refspecs of its rule.
- */
+/** The shim's part for fetch and pull, with the refspecs of their rule, and for push: git gets named refs. */
 import { OWN_NAMESPACE, type Prefixes } from '../../filter/agent-refs.ts';
 import { negativeRefspecs } from '../rules/fetch.ts';
 import * as push from '../rules/push.ts';

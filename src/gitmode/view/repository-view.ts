@@ -1,7 +1,4 @@
-/**
- * The view of a real repository: from its files where they are enough, and else from git (refs that are no files here,
- * configuration with its includes).
- */
+/** The view of a real repository: from its files where they are enough, and else from git. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -80,8 +77,8 @@ function configuredRemotes(commonDir: string): string[] {
 
 /**
  * Whether every submodule has a remote of this name. Settings by `-c` also reach the git that a fetch starts in each
- * submodule, where a setting of an unknown remote would make one without a URL. Limit: a submodule whose git directory is
- * inside its own folder is not seen.
+ * submodule, where a setting of an unknown remote would make one without a URL. Limit: a submodule whose git
+ * directory is inside its own folder is not seen.
  */
 function submodulesKnow(remote: string, gitDirs: readonly string[]): boolean {
   return gitDirs

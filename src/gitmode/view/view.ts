@@ -1,7 +1,4 @@
-/**
- * Facts about the repository for the rules. Each is computed when a rule first asks for it: most rules need only the
- * namespaces, which cost a look at a few files and no child process.
- */
+/** Facts for the rules, each computed when it is first asked for. Namespaces cost no child process. */
 
 import type { AllPrefixes } from '../../filter/agent-refs.ts';
 import { globsExcept } from '../../filter/globs.ts';
