@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { attempt, errorCode } from '../errors.ts';
 import { statusOf } from './processes.ts';
 import { readIfThere } from './read-file.ts';
@@ -55,11 +55,10 @@ export function makeOwnedDirectory(prefix: string): string {
   return directory;
 }
 
-/** Those whose process was killed. */
-export function abandonedDirectories(prefix: string): string[] {
-  const [parent, start] = [dirname(prefix), basename(prefix)];
+/** The directories in `parent` whose process was killed. Also those that nobody has signed. */
+export function abandonedDirectories(parent: string, prefix = ''): string[] {
   const names = attempt(() => readdirSync(parent)) ?? [];
-  const paths = names.filter((name) => name.startsWith(start)).map((name) => join(parent, name));
+  const paths = names.filter((name) => name.startsWith(prefix)).map((name) => join(parent, name));
   return paths.filter((path) => {
     const owner = join(path, OWNER_FILE);
     return existsSync(owner) ? ownerIsGone(owner) : (ageOf(path) ?? 0) > SIGNED_WITHIN_MS;

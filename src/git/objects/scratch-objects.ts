@@ -32,7 +32,7 @@ export async function withScratchObjects<T>(
 ): Promise<T> {
   const parent = scratchDirectory(agtDir);
   makeDirectories(parent);
-  for (const path of abandonedScratch(parent)) rmSync(path, { recursive: true, force: true });
+  for (const path of abandonedDirectories(parent)) rmSync(path, { recursive: true, force: true });
   let dir: string | undefined;
   const cleanUp = () => {
     if (dir !== undefined) removePersistently(dir);
@@ -40,7 +40,7 @@ export async function withScratchObjects<T>(
   };
   return sayWhenInterrupted(cleanUp, async () => {
     try {
-      dir = makeOwnedDirectory(join(parent, PREFIX));
+      dir = makeOwnedDirectory(join(parent, 'objects-'));
       initialize(dir, commonDir);
       const env = { ...git.env, GIT_OBJECT_DIRECTORY: join(dir, 'objects') };
       return await action({ git: { ...git, env }, dir });
@@ -50,8 +50,6 @@ export async function withScratchObjects<T>(
     }
   });
 }
-
-const PREFIX = 'objects-';
 
 function initialize(dir: string, commonDir: string): void {
   mkdirSync(join(dir, 'objects/info'), { recursive: true });
@@ -77,9 +75,4 @@ function removePersistently(directory: string): void {
 
 function removeIfEmpty(directory: string): void {
   attempt(() => rmdirSync(directory)); // another command uses it
-}
-
-/** Directories of commands that were killed; absolute. */
-export function abandonedScratch(parent: string): string[] {
-  return abandonedDirectories(join(parent, PREFIX));
 }

@@ -8,6 +8,7 @@ import { existsSync, globSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isLocked } from '../../disk/lock.ts';
 import {
+  abandonedDirectories,
   askForLife,
   dropOwned,
   isAlive,
@@ -21,7 +22,6 @@ import { STASHES, sessionNamespaces, stashRef, tipRef } from '../../filter/agent
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { registrationOf, type WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
-import { abandonedScratch } from '../../git/objects/scratch-objects.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import {
   locksDirectory,
@@ -62,7 +62,7 @@ export async function findLeftovers(
   return [
     ...(await staleLocks(agtDir)),
     ...killed.map((path) => leftover(path, LEFT_BY_KILLED)),
-    ...abandonedScratch(scratchDirectory(agtDir)).map((path) => leftover(path, SCRATCH)),
+    ...abandonedDirectories(scratchDirectory(agtDir)).map((path) => leftover(path, SCRATCH)),
     ...(await abandonedWorktreeFolders(repository, records)),
     ...emptySessionsFolder(repository, records, worktrees, sessionsDir),
   ];

@@ -194,5 +194,5 @@ export function endFolder(folder: string): void {
 
 /** Folders that a killed agt has left, perhaps with something mounted. */
 export function leftFolders(state: string): string[] {
-  return abandonedDirectories(join(agentfsDirectory(state), FOLDER));
+  return abandonedDirectories(agentfsDirectory(state), FOLDER);
 }
