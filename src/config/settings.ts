@@ -72,13 +72,8 @@ export function settingsReader(
   };
 }
 
-interface Layers {
-  readonly global: Layer | undefined;
-  readonly local: Layer | undefined;
-}
-
 function valuesFrom(
-  { global, local }: Layers,
+  { global, local }: Readonly<Record<keyof ConfigFiles, Layer | undefined>>,
   env: NodeJS.ProcessEnv,
   keys: readonly Key[],
   onProblem: OnProblem,

@@ -72,7 +72,7 @@ export async function ownerHasEnded(path: string): Promise<boolean> {
   // Another kernel's socket refuses connections too, such as one of another machine on a network's file system.
   if (owner?.alive === undefined || isHere(owner) || owner.boot === '' || owner.boot !== bootId())
     return false;
-  return (await askForLife(dirname(path), owner.alive)) === 'ended';
+  return lifeHasEnded(dirname(path), owner.alive);
 }
 
 /** Whether the process that a file names as its owner is gone. False if there is no such file. */
@@ -144,18 +144,12 @@ function place(): string {
 
 const PREFIX = '.alive-';
 
-export interface LifeSign {
-  /** The name of the socket in its directory. */
-  readonly name: string;
-  end(): void;
-}
-
 /**
  * Shows that this process lives, to processes in other containers too: there its number means nothing. It listens at a
  * socket, and the kernel refuses connections to that once the process has ended. No process ever accepts or sends data.
  * Undefined where the file system has no sockets, or the system permits none.
  */
-export async function giveLifeSign(directory: string): Promise<LifeSign | undefined> {
+export async function giveLifeSign(directory: string) {
   const { createServer } = await import('node:net');
   // Process ids repeat across containers, the kernel's clock does not.
   const name = `${PREFIX}${process.pid}-${process.hrtime.bigint().toString(36)}`;
@@ -176,18 +170,16 @@ export async function giveLifeSign(directory: string): Promise<LifeSign | undefi
   return undefined;
 }
 
-/** `unknown`: there is no such socket, or this process may not ask. */
-export type Life = 'alive' | 'ended' | 'unknown';
-
-export async function askForLife(directory: string, name: string): Promise<Life> {
+/** False also if there is no such socket, or this process may not ask. */
+export async function lifeHasEnded(directory: string, name: string): Promise<boolean> {
   const { connect } = await import('node:net');
   const place = openPlace(directory);
   const connection = connect(place.reach(name));
   try {
-    return await new Promise<Life>((resolve) => {
-      connection.once('connect', () => resolve('alive'));
-      connection.once('error', (error) => resolve(errorCode(error) === 'ECONNREFUSED' ? 'ended' : 'unknown'));
-      connection.once('close', () => resolve('unknown'));
+    return await new Promise<boolean>((resolve) => {
+      connection.once('connect', () => resolve(false));
+      connection.once('error', (error) => resolve(errorCode(error) === 'ECONNREFUSED'));
+      connection.once('close', () => resolve(false));
     });
   } finally {
     connection.destroy();
@@ -204,15 +196,10 @@ export function listLifeSigns(directory: string): string[] {
   return attempt(() => readdirSync(directory).filter(isLifeSign)) ?? [];
 }
 
-interface Place {
-  /** A path for the address of a socket. */
-  reach(name: string): string;
-  close(): void;
-}
-
 /** The address of a socket has room for 107 bytes. Through the open directory every path is short enough. */
-function openPlace(directory: string): Place {
-  if (process.platform !== 'linux') return { reach: (name) => join(directory, name), close: () => {} };
+function openPlace(directory: string) {
+  if (process.platform !== 'linux')
+    return { reach: (name: string) => join(directory, name), close: () => {} };
   const fd = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
-  return { reach: (name) => `/proc/self/fd/${fd}/${name}`, close: () => closeSync(fd) };
+  return { reach: (name: string) => `/proc/self/fd/${fd}/${name}`, close: () => closeSync(fd) };
 }

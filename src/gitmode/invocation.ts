@@ -43,16 +43,8 @@ export interface SettingProblem {
   readonly error: AgtError;
 }
 
-/** The real git, and a reader of the settings that may name it. Every call needs these, whatever its command line. */
-export interface RealGit {
-  /** Absolute. */
-  readonly path: string;
-  readonly readSettings: ReturnType<typeof settingsReader>;
-  readonly problems: SettingProblem[];
-}
-
-/** A configured git that cannot be used is a problem; then git mode takes the git on PATH. @throws AgtError without one. */
-export function findRealGit(env: NodeJS.ProcessEnv): RealGit {
+/** `path` is absolute. In place of a configured git that cannot be used, it is the one on PATH. @throws AgtError */
+export function findRealGit(env: NodeJS.ProcessEnv) {
   const problems: SettingProblem[] = [];
   const note = (error: AgtError, name?: SettingName) => {
     if (!problems.some((known) => known.error.message === error.message)) problems.push({ name, error });
@@ -70,7 +62,7 @@ export function findRealGit(env: NodeJS.ProcessEnv): RealGit {
 }
 
 export function openInvocation(
-  { path, readSettings, problems }: RealGit,
+  { path, readSettings, problems }: ReturnType<typeof findRealGit>,
   line: CommandLine,
   env: NodeJS.ProcessEnv,
 ): Invocation {

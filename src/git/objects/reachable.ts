@@ -109,25 +109,17 @@ function sumLoose(objects: readonly LooseObject[], before: number) {
   return { old, young };
 }
 
-interface OpenPack {
-  readonly pack: Pack;
-  readonly index: PackIndex;
-  /** 1 for each row of the index whose object is reachable. */
-  readonly reachable: Uint8Array;
-  /** Unix seconds. */
-  readonly time: number;
-}
-
-function openPack(objectsDir: string, pack: Pack): OpenPack[] {
+/** `reachable`: 1 for each row of the index whose object is. `time`: Unix seconds. */
+function openPack(objectsDir: string, pack: Pack) {
   const path = join(objectsDir, 'pack', pack.name);
   const oidLength = (pack.name.length - 'pack-.pack'.length) / 2;
-  const index = PackIndex.read(path.replace(/pack$/, 'idx'), oidLength);
+  const index = readIndex(path.replace(/pack$/, 'idx'), oidLength);
   const stat = statOrUndefined(path);
   if (index === undefined || stat === undefined) return [];
   return [{ pack, index, reachable: new Uint8Array(index.count), time: stat.mtimeMs / 1000 }];
 }
 
-function measurePack({ pack, index, reachable, time }: OpenPack, before: number) {
+function measurePack({ pack, index, reachable, time }: ReturnType<typeof openPack>[number], before: number) {
   let expired = 0;
   let young = 0;
   if (!pack.special && reachable.includes(0)) {
@@ -138,6 +130,15 @@ function measurePack({ pack, index, reachable, time }: OpenPack, before: number)
     }
   }
   return { pack, expired, young };
+}
+
+/** `path` ends in `.idx`. Undefined if git has deleted the pack. @throws Error for another format. */
+function readIndex(path: string, oidLength: number): PackIndex | undefined {
+  const index = readIfThere(path);
+  if (index === undefined) return undefined;
+  if (index.readUInt32BE(0) !== MAGIC || index.readUInt32BE(4) !== VERSION)
+    throw new Error(`${path} is not a pack index of version ${VERSION}`);
+  return new PackIndex(index, readIfThere(path.replace(/idx$/, 'mtimes')), oidLength);
 }
 
 const MAGIC = 0xff744f63;
@@ -160,20 +161,11 @@ class PackIndex {
   /** The file of times; undefined for a pack that is not a cruft pack. */
   private readonly times: Buffer | undefined;
 
-  private constructor(index: Buffer, times: Buffer | undefined, oidLength: number) {
+  constructor(index: Buffer, times: Buffer | undefined, oidLength: number) {
     this.index = index;
     this.times = times;
     this.oidLength = oidLength;
     this.count = this.fanout(255);
-  }
-
-  /** `path` ends in `.idx`. Undefined if git has deleted the pack. @throws Error for another format. */
-  static read(path: string, oidLength: number): PackIndex | undefined {
-    const index = readIfThere(path);
-    if (index === undefined) return undefined;
-    if (index.readUInt32BE(0) !== MAGIC || index.readUInt32BE(4) !== VERSION)
-      throw new Error(`${path} is not a pack index of version ${VERSION}`);
-    return new PackIndex(index, readIfThere(path.replace(/idx$/, 'mtimes')), oidLength);
   }
 
   private fanout(firstByte: number): number {

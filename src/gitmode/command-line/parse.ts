@@ -58,18 +58,8 @@ export function dropDisableFlag(words: readonly string[]): { words: readonly str
   return { words: [...kept.flat(), ...rest], disabled: kept.length < options.length };
 }
 
-/** The global options that tell git where to look for the repository. */
-export interface RepositoryOptions {
-  /** The directory of each `-C`, relative to the one before. */
-  readonly directories: readonly string[];
-  /** Relative to the last of the directories. */
-  readonly gitDir: string | undefined;
-  /** The same. */
-  readonly workTree: string | undefined;
-  readonly bare: boolean;
-}
-
-export function repositoryOptions(globals: readonly string[]): RepositoryOptions {
+/** Where git looks: `directories` of each `-C`, relative to the one before; the other paths, to the last of them. */
+export function repositoryOptions(globals: readonly string[]) {
   const options = optionsBeforeCommand(globals).map(([option = '', value]): readonly [string, string] => {
     const [name = '', attached = ''] = option.split(/=(.*)/s);
     return [name, value ?? attached];

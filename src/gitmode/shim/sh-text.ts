@@ -55,20 +55,12 @@ ${indent}*) ${whole} ;;
 ${indent}esac`;
 }
 
-interface OptionWords {
-  /** With their value, if they have one. */
-  readonly whole: readonly string[];
-  /** They need the next word as their value. */
-  readonly takesNext: readonly string[];
-  /** They take the next word as their value, if there is one. */
-  readonly mayTakeNext: readonly string[];
-}
-
 /**
  * The options of a command as patterns of `case`, from the table that its rule has. Abbreviations are left out. `isWanted`
- * is asked for the long name, or for the letter of an option without one.
+ * is asked for the long name, or for the letter of an option without one. `whole`: with their value; the others take the
+ * next word, if there is one.
  */
-export function optionWords(table: OptionTable, isWanted: (name: string) => boolean): OptionWords {
+export function optionWords(table: OptionTable, isWanted: (name: string) => boolean) {
   const words = { whole: [] as string[], takesNext: [] as string[], mayTakeNext: [] as string[] };
   for (const [word, { name, takes, negatable }] of table()) {
     if (!isWanted(name)) continue;

@@ -19,6 +19,7 @@ import { attempt, errorCode } from '../../errors.ts';
 import { SESSION_STASH } from '../../filter/agent-refs.ts';
 import { pause } from '../../process/wait.ts';
 import type { GitAccess } from '../invocation.ts';
+import type { GitDirectories } from './git-directory.ts';
 
 /** As long as git waits for the lock of a ref, in milliseconds. */
 const WAIT_MS = 1000;
@@ -112,10 +113,7 @@ const PATTERN = `*${SESSION_STASH}`;
  * The entries of a stash are lines of a reflog. git never expires those of `refs/stash`; of any other ref it expires them
  * after 30 or 90 days. So the repository's configuration names the stashes of sessions too.
  */
-export function keepReflog(
-  { gitDir, commonDir }: { readonly gitDir: string; readonly commonDir: string },
-  ask: GitAccess['ask'],
-): void {
+export function keepReflog({ gitDir, commonDir }: GitDirectories, ask: GitAccess['ask']): void {
   if (!existsSync(join(gitDir, 'logs', SESSION_STASH))) return;
   const config = join(commonDir, 'config');
   if (readSmallFile(config)?.includes(PATTERN)) return;

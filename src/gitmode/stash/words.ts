@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path';
 import { SESSION_STASH, SHARED_STASH } from '../../filter/agent-refs.ts';
 import { hasRef } from '../../git/files/ref-files.ts';
 import { TAKE_NEXT_WORD } from '../rules/revisions.ts';
+import type { GitDirectories } from './git-directory.ts';
 
 /** A revision, or a range of two. The name ends where git's operators begin. */
 const STASH = /(^[\^+]?|\.\.\.?)(?:refs\/)?stash(?=$|@\{|[\^~:]|\.\.)/g;
@@ -42,9 +43,7 @@ export function mayNameStash(words: readonly string[]): boolean {
   return words.some((word) => word.includes('stash'));
 }
 
-interface Place {
-  readonly gitDir: string;
-  readonly commonDir: string;
+interface Place extends GitDirectories {
   /** The directory in which git runs. */
   readonly cwd: string;
 }

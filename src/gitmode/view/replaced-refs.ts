@@ -12,14 +12,8 @@ import { attempt } from '../../errors.ts';
 import { visibleLogs, visibleRegistrations } from './reflogs.ts';
 import type { View } from './view.ts';
 
-export interface ReplacedRefs {
-  /** For git's environment. */
-  readonly env: Readonly<Record<string, string>>;
-  /** To be deleted afterwards. */
-  readonly directory: string;
-}
-
-export function writeReplacedRefs(view: View): ReplacedRefs {
+/** The variables for git, and the directory, which is to be deleted afterwards. */
+export function writeReplacedRefs(view: View) {
   const directory = mkdtempSync(join(tmpdir(), 'agt-refs-'));
   try {
     writeRefs(view, directory);

@@ -33,22 +33,16 @@ function symbolicRef(name: string, ask: GitAccess['ask']): string | undefined {
   return exitCode === 0 ? stdout.trim() : undefined;
 }
 
-export interface HiddenWorktree {
-  /** The name of its directory in `<common>/worktrees`; '' for the main worktree. */
-  readonly id: string;
-  /** Absolute. */
-  readonly path: string;
-}
-
 /**
  * All but the current worktree that have an agent's branch checked out, or that a session's metadata names as its
- * sandbox: an agent may have detached its HEAD.
+ * sandbox: an agent may have detached its HEAD. `id`: the name of its directory in `<common>/worktrees`; '' for the main
+ * worktree.
  */
 export function findHiddenWorktrees(
   { commonDir, gitDir }: DiscoveredRepository,
   readHead: ReadHead,
   isAgentRef: (ref: string) => boolean,
-): HiddenWorktree[] {
+) {
   const sandboxes = once(
     () => new Set(readSessionFiles(agtDirectory(commonDir)).map(({ sandbox }) => sandbox)),
   );

@@ -9,10 +9,10 @@ import { basename, dirname, join } from 'node:path';
 import { isLocked } from '../../disk/lock.ts';
 import {
   abandonedDirectories,
-  askForLife,
   dropOwned,
   isAlive,
   isLifeSign,
+  lifeHasEnded,
   listLifeSigns,
   ownerHasEnded,
 } from '../../disk/lock-owner.ts';
@@ -102,10 +102,7 @@ async function staleLocks(agtDir: string): Promise<Finding[]> {
 
 async function abandonedLifeSigns(agtDir: string): Promise<string[]> {
   const directory = locksDirectory(agtDir);
-  const ended = await filterAsync(
-    listLifeSigns(directory),
-    async (name) => (await askForLife(directory, name)) === 'ended',
-  );
+  const ended = await filterAsync(listLifeSigns(directory), (name) => lifeHasEnded(directory, name));
   return ended.map((name) => join(directory, name));
 }
 
