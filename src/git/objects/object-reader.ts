@@ -28,11 +28,7 @@ export function readObject(git: Git, name: string): Promise<ReadObject | undefin
 
 /** In the order of `oids`. git gets all questions before the first answer is read. */
 export function readObjects(git: Git, oids: readonly string[]): Promise<(ReadObject | undefined)[]> {
-  return askEach(
-    git,
-    oids.map((oid) => `contents ${oid}\n`),
-    readWhole,
-  );
+  return askEach(git, 'contents', oids, readWhole);
 }
 
 async function readWhole(reader: StreamReader): Promise<ReadObject | undefined> {
@@ -52,26 +48,21 @@ export async function findObject(git: Git, name: string): Promise<string | undef
 }
 
 /** In the order of `names`, which hold one byte per character and no line break. */
-export function findObjects(
-  git: Git,
-  names: readonly string[],
-): Promise<readonly (FoundObject | undefined)[]> {
-  return askEach(
-    git,
-    names.map((name) => `info ${name}\n`),
-    readHeader,
-  );
+export function findObjects(git: Git, names: readonly string[]): Promise<(FoundObject | undefined)[]> {
+  return askEach(git, 'info', names, readHeader);
 }
 
 async function askEach<Answer>(
   git: Git,
-  questions: readonly string[],
+  command: 'contents' | 'info',
+  names: readonly string[],
   read: (reader: StreamReader) => Promise<Answer>,
 ): Promise<Answer[]> {
-  if (questions.length === 0) return [];
-  return ask(git, Buffer.from(questions.join(''), 'latin1'), async (reader) => {
+  if (names.length === 0) return [];
+  const questions = Buffer.from(names.map((name) => `${command} ${name}\n`).join(''), 'latin1');
+  return ask(git, questions, async (reader) => {
     const answers: Answer[] = [];
-    for (const _ of questions) answers.push(await read(reader));
+    for (const _ of names) answers.push(await read(reader));
     return answers;
   });
 }
@@ -181,12 +172,10 @@ class BatchProcess {
   constructor(git: Git) {
     const stdio: StdioOptions = ['pipe', 'pipe', 'ignore'];
     this.child = spawnGit(git, COMMAND, { stdio }) as ChildProcessByStdio<Writable, Readable, null>;
-    this.child.on('error', () => {
+    const end = () => {
       this.hasEnded = true;
-    });
-    this.child.on('exit', () => {
-      this.hasEnded = true;
-    });
+    };
+    this.child.on('error', end).on('exit', end);
     this.child.stdin.on('error', () => undefined); // git has ended: the missing answer is reported
     this.child.unref();
     (this.child.stdin as Socket).unref();

@@ -35,9 +35,8 @@ export function decorationOptions(options: readonly string[], view: View): strin
 /** False only if git certainly decorates nothing; the options would do no harm then. */
 function mayDecorate(options: readonly string[]): boolean {
   const last = options.findLast((option) => /^--(no-)?decorate(=|$)/.test(option));
-  return last !== '--no-decorate' && last !== '--decorate=no'
-    ? true
-    : options.some((option) => /^--(format|pretty)(=|$)/.test(option));
+  const isOff = last === '--no-decorate' || last === '--decorate=no';
+  return !isOff || options.some((option) => /^--(format|pretty)(=|$)/.test(option));
 }
 
 /** git's default choice as options; none if the user chose decorations. */

@@ -1,17 +1,31 @@
 /** The view of a real repository: from its files where they are enough, and else from git. */
-
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { prefixesInUse } from '../../config/prefixes.ts';
 import { readSmallFile } from '../../disk/read-file.ts';
+import {
+  type AllPrefixes,
+  localNamespaces,
+  namesBelowRemotes,
+  namespaceOf,
+  remoteNamespaces,
+  SHARED_STASH,
+} from '../../filter/agent-refs.ts';
 import { configValues } from '../../git/files/config-file.ts';
-import { hasRefFiles, subdirectories } from '../../git/files/ref-files.ts';
+import {
+  hasRef,
+  hasRefFiles,
+  looseRefNames,
+  packedRefNames,
+  REMOTES,
+  readPackedRefs,
+  subdirectories,
+} from '../../git/files/ref-files.ts';
 import { isAtLeast, parseGitVersion } from '../../git/run/version.ts';
 import { agtDirectory } from '../../layout.ts';
 import { once } from '../../once.ts';
 import { sessionOfWorktree } from '../guard/sessions.ts';
 import type { Invocation } from '../invocation.ts';
-import { findHiddenRefs } from './hidden-refs.ts';
 import { objectsOfVisibleReflogs } from './reflogs.ts';
 import type { View } from './view.ts';
 import { findVisibleAgentCommits } from './visible-agent-commits.ts';
@@ -24,14 +38,29 @@ export function openView(invocation: Invocation): View | undefined {
   const { settings, env } = invocation;
   const { ask, capture } = invocation.git;
   const { commonDir, gitDir } = repository;
-  const remotes = once(() => configuredRemotes(commonDir));
   const refFiles = hasRefFiles(commonDir, env);
-  const readHead = headReader(repository, refFiles, ask);
   const prefixes = prefixesInUse(agtDirectory(commonDir), settings);
-  const currentBranch = () => readHead(gitDir);
-  const hasOwnStash = () => sessionOfWorktree(repository) !== undefined;
-  const refs = findHiddenRefs({ commonDir, refFiles, prefixes, remotes, currentBranch, hasOwnStash, ask });
-  const worktrees = once(() => findHiddenWorktrees(repository, readHead, refs.isAgentRef));
+  const remotes = once(() => configuredRemotes(commonDir));
+  const remoteSet = once(() => new Set(remotes()));
+  const readHead = headReader(repository, refFiles, ask);
+  // In a sandbox the session has a stash of its own.
+  const hasOwnStash = once(() => refFiles && sessionOfWorktree(repository) !== undefined);
+  const hiddenNamespaceOf = (ref: string) => namespaceOf(ref, prefixes, remoteSet());
+  const isAgentRef = (ref: string) => hiddenNamespaceOf(ref) !== undefined;
+  const currentAgentBranch = once(() => {
+    const branch = readHead(gitDir);
+    return branch !== undefined && isAgentRef(branch) ? branch : undefined;
+  });
+  const isHidden = (ref: string) =>
+    ref === SHARED_STASH ? hasOwnStash() : ref !== currentAgentBranch() && isAgentRef(ref);
+  const allRefs = once(() => ask(['for-each-ref', '--format=%(refname)']).stdout.split('\n').filter(Boolean));
+  const namespaces = once(() => {
+    const candidates = refFiles ? candidateNames(commonDir, prefixes, remotes()) : allRefs();
+    const found = candidates.flatMap((ref) => (isHidden(ref) ? (hiddenNamespaceOf(ref) ?? []) : []));
+    const stash = hasOwnStash() && hasRef(commonDir, SHARED_STASH) ? [SHARED_STASH] : [];
+    return [...new Set([...found, ...stash])].sort();
+  });
+  const worktrees = once(() => findHiddenWorktrees(repository, readHead, isAgentRef));
   const configuration = once(() => configValues(ask(['config', '--null', '--list']).stdout));
   const version = once(() => parseGitVersion(ask(['version']).stdout) ?? { major: 0, minor: 0 });
   const view: View = {
@@ -42,18 +71,18 @@ export function openView(invocation: Invocation): View | undefined {
     prefixes,
     agentEmail: settings.agentEmail,
     get namespaces() {
-      return refs.namespaces();
+      return namespaces();
     },
     get currentAgentBranch() {
-      return refs.currentAgentBranch();
+      return currentAgentBranch();
     },
     get hiddenWorktrees() {
       return worktrees().map(({ id }) => id);
     },
-    visibleRefs: refs.visibleRefs,
-    hiddenRefs: refs.hiddenRefs,
-    isHidden: refs.isHidden,
-    isAgentRef: refs.isAgentRef,
+    visibleRefs: once(() => allRefs().filter((ref) => !isHidden(ref))),
+    hiddenRefs: once(() => allRefs().filter(isHidden)),
+    isHidden,
+    isAgentRef,
     visibleReflogObjects: once(() => (refFiles ? objectsOfVisibleReflogs(view) : undefined)),
     isHiddenWorktree: (path) => worktrees().some((worktree) => worktree.path === path),
     config: (key) => configuration().get(key) ?? [],
@@ -65,6 +94,26 @@ export function openView(invocation: Invocation): View | undefined {
     gitIsAtLeast: (major, minor) => isAtLeast(version(), major, minor),
   };
   return view;
+}
+
+/** Names that may be hidden: loose refs in the namespaces, and packed refs with a prefix in their names. */
+function candidateNames(commonDir: string, prefixes: AllPrefixes, configured: readonly string[]): string[] {
+  const packed = readPackedRefs(commonDir);
+  const local = localNamespaces(prefixes).flatMap((namespace) => [
+    ...looseRefNames(commonDir, namespace),
+    ...packedRefNames(packed, namespace),
+  ]);
+  const remotes = new Set([...configured, ...subdirectories(join(commonDir, REMOTES))]);
+  const loose = [...remotes]
+    .flatMap((remote) => remoteNamespaces(remote, prefixes))
+    .flatMap((namespace) => looseRefNames(commonDir, namespace));
+  return [...local, ...loose, ...packedRemoteNames(packed, prefixes)];
+}
+
+function packedRemoteNames(packed: Buffer, prefixes: AllPrefixes): string[] {
+  const marks = namesBelowRemotes(prefixes).map((name) => `/${name}`);
+  if (!marks.some((mark) => packed.includes(mark))) return [];
+  return packedRefNames(packed, REMOTES).filter((name) => marks.some((mark) => name.includes(mark)));
 }
 
 /** From the repository's own file: only the names matter, and an included file rarely names a remote. */
