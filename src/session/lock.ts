@@ -1,6 +1,6 @@
 /**
  * Only one process at a time changes a session, and none does while `agt gc` deletes unreachable objects: a
- * capture could refer to one of those (maintenance/retention/idle-sessions.ts).
+ * capture could refer to one of those (maintenance/retention/prune.ts).
  */
 
 import { basename, join } from 'node:path';

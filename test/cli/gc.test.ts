@@ -3,7 +3,7 @@ import { existsSync, readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { withIdleSessions } from '../../src/maintenance/retention/idle-sessions.ts';
+import { withIdleSessions } from '../../src/maintenance/retention/prune.ts';
 import type { SessionId } from '../../src/session/id.ts';
 import { withSessionLock } from '../../src/session/lock.ts';
 import { writeRecord } from '../../src/session/record.ts';

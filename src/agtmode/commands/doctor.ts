@@ -5,9 +5,13 @@ import { type Git, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { checkLeases } from '../../maintenance/doctor/check-leases.ts';
 import { checkForeignMounts } from '../../maintenance/doctor/check-mounts.ts';
-import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
+import {
+  checkRepository,
+  type FixResult,
+  fixAll,
+  tryToFix,
+} from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
-import { attempt as attemptFix, type FixResult, fixAll } from '../../maintenance/doctor/fix.ts';
 import { choose, findAll } from '../../providers/choose.ts';
 import { type Place, readPlace } from '../../providers/provider.ts';
 import { describeNamespaces } from '../../running/namespace.ts';
@@ -78,8 +82,7 @@ async function examine(context: Context, fixes: boolean) {
   ];
   const outside = await checkOutside();
   if (fixes)
-    for (const finding of outside.filter(({ fix }) => fix !== undefined))
-      fixed.push(await attemptFix(finding));
+    for (const finding of outside.filter(({ fix }) => fix !== undefined)) fixed.push(await tryToFix(finding));
   const place = readPlace((await repository?.sessionsDir()) ?? context.cwd, context.env);
   const providers = findAll(place);
   const findings = [

@@ -9,7 +9,7 @@ import {
   tidyFolders,
 } from '../../maintenance/retention/folders.ts';
 import { applyRetention, type SessionOutcome } from '../../maintenance/retention/gc.ts';
-import { planRetention, reasonToSkip, type SessionPlan } from '../../maintenance/retention/plan.ts';
+import { planRetention, type SessionPlan } from '../../maintenance/retention/plan.ts';
 import { expiryTime, type PruneResult, pruneAndRepack } from '../../maintenance/retention/prune.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { retryAfterChange } from '../../session/lock.ts';
@@ -62,7 +62,7 @@ export const gc = defineCommand({
     const { plans, damaged, bytes, total } = await retryAfterChange(() => planRetention(repository, request));
     for (const problem of damaged) context.err(`error: ${problem}\n`);
     const { outcomes, failures } = isDryRun
-      ? await previewRetention(repository, plans)
+      ? { outcomes: plans.map((plan): SessionOutcome => ({ plan })), failures: [] }
       : await applyRetention(repository, request);
     const { disk = null, error } = isDryRun ? {} : await tryToPrune(repository, pruneBefore);
     const freed = outcomes.length === 0 ? 'nothing to delete\n' : `would free ${showSize(total)}\n`;
@@ -81,15 +81,6 @@ export const gc = defineCommand({
   },
 });
 
-/** As `applyRetention`, but it changes nothing. */
-async function previewRetention(repository: Repository, plans: readonly SessionPlan[]) {
-  const outcomes = await Array.fromAsync(plans, async (plan) => ({
-    plan,
-    refused: await reasonToSkip(repository, plan),
-  }));
-  return { outcomes, failures: [] };
-}
-
 async function tryToPrune(repository: Repository, pruneBefore: string) {
   try {
     return { disk: await retryAfterChange(() => pruneAndRepack(repository, pruneBefore)) };
@@ -105,13 +96,13 @@ const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, plai
 };
 
 function describeOutcome(
-  { plan, refused, workBranch }: SessionOutcome,
+  { plan, workBranch }: SessionOutcome,
   bytes: ReadonlyMap<string, number>,
   isDryRun: boolean,
 ): string {
   const { record, chain, going, action } = plan;
   const id = record.session_id;
-  if (refused !== undefined) return `${id}: skipped: ${refused}\n`;
+  if (plan.refused !== undefined) return `${id}: skipped: ${plan.refused}\n`;
   const size = showSize(bytes.get(id) ?? 0);
   const kept =
     workBranch === undefined
@@ -138,7 +129,7 @@ function describeDisk({ before, after, young, left }: PruneResult): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-function outcomeJson({ plan, refused, workBranch }: SessionOutcome, bytes: ReadonlyMap<string, number>) {
+function outcomeJson({ plan, workBranch }: SessionOutcome, bytes: ReadonlyMap<string, number>) {
   return {
     session_id: plan.record.session_id,
     action: plan.action,
@@ -146,7 +137,7 @@ function outcomeJson({ plan, refused, workBranch }: SessionOutcome, bytes: Reado
     going: plan.going,
     bytes: bytes.get(plan.record.session_id) ?? 0,
     work_branch_kept: workBranch && shortBranch(workBranch),
-    refused,
+    refused: plan.refused,
   };
 }
 
@@ -168,21 +159,21 @@ async function gcFolders(context: Context, args: Arguments<typeof OPTIONS>): Pro
   };
 }
 
-function folderJson({ store, folder, plan, freed, refused, error }: FolderOutcome) {
+function folderJson({ store, folder, plan, freed, error }: FolderOutcome) {
   return {
     folder: folder ?? null,
     store,
     snapshots: plan?.chain.snapshots.length ?? null,
     going: plan?.going ?? 0,
     bytes: freed,
-    refused: refused ?? null,
+    refused: plan?.refused ?? null,
     ...errorJson(error),
   };
 }
 
-function describeFolder({ store, folder = store, plan, freed, refused }: FolderOutcome, isDryRun: boolean) {
+function describeFolder({ store, folder = store, plan, freed }: FolderOutcome, isDryRun: boolean) {
   const name = showPath(folder);
-  if (refused !== undefined) return `${name}: skipped: ${refused}\n`;
+  if (plan?.refused !== undefined) return `${name}: skipped: ${plan.refused}\n`;
   if (plan === undefined && freed === 0) return '';
   const snapshots = `${plan?.going ?? 0} of ${plural(plan?.chain.snapshots.length ?? 0, 'snapshot')}`;
   if (plan === undefined) return `${name}: ${showSize(freed)} freed\n`;

@@ -29,19 +29,17 @@ import {
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { listMoments } from '../../workspace/moments.ts';
-import type { Finding } from './finding.ts';
+import { FIX, type Finding } from './finding.ts';
 
 /** One that another agt may be making is younger. */
 const OLD_MS = 10 * 60_000;
-
-const MEND = 'agt doctor --fix';
 
 export async function checkLeases(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   const state = stateHome(env);
   if (state === undefined) return [];
   const measuring = leftFolders(state).map((about): Finding => {
     const problem = 'a killed agt has left this folder, in which it measured agentfs';
-    return { level: 'note', about, problem, mend: MEND, fix: () => endFolder(about) };
+    return { level: 'note', about, problem, mend: FIX, fix: () => endFolder(about) };
   });
   const leases = await Array.fromAsync(listLeases(state), (lease) => checkLease(state, lease));
   return [...measuring, ...leases.filter((finding) => finding !== undefined)];
@@ -55,7 +53,7 @@ async function checkLease(state: string, lease: Lease): Promise<Finding | undefi
   const remove = async () => {
     if (await provider.remove(token)) end();
   };
-  const note = { level: 'note', about, mend: MEND } as const;
+  const note = { level: 'note', about, mend: FIX } as const;
   const [isHalf, isWhole] = [makingPath(token), about].map(
     (path) => provider.holds?.(path, token) ?? (existsSync(path) && carriesNonce(path, token)),
   );
@@ -120,7 +118,7 @@ export async function checkFrozen(
     if (frozen === undefined || own.includes(nonce) || Date.now() - statSync(about).ctimeMs < OLD_MS)
       return [];
     const problem = `this ${kind} ${whatIs(frozen)} is not one of the repository`;
-    return [{ level: 'note', about, problem, mend: MEND, fix: () => providerOf(kind).remove(token) }];
+    return [{ level: 'note', about, problem, mend: FIX, fix: () => providerOf(kind).remove(token) }];
   });
 }
 

@@ -1,14 +1,13 @@
 /**
- * Checks whether metadata, refs, worktrees and folders agree. It changes nothing. Each finding names the
- * thing, the problem, and the command that fixes it. A finding that needs no decision of a person also has a
- * `fix`.
+ * Checks whether metadata, refs, worktrees and folders agree. The checks change nothing. Each finding names the thing, the
+ * problem, and the command that fixes it. A finding that needs no decision of a person also has a `fix`.
  */
 
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { prefixesInUse, prefixesLine, recordedPrefixes, recordPrefixes } from '../../config/prefixes.ts';
+import { statOrUndefined } from '../../disk/read-file.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
-import { attempt } from '../../errors.ts';
 import { shadowRef } from '../../filter/agent-refs.ts';
 import { worktreeGitDir } from '../../git/files/discover-repository.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
@@ -32,14 +31,14 @@ import { type DamagedRecord, isAttached, listRecords, type SessionRecord } from 
 import { renamedFolder } from '../../session/relocate.ts';
 import { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
-import { listUpstreamRecords, type UpstreamRecord } from '../../session/upstream-record.ts';
+import { listUpstreamRecords } from '../../session/upstream-record.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
 import { excessOverBudget } from '../retention/budget.ts';
 import { checkAccess } from './check-access.ts';
 import { checkFrozen } from './check-leases.ts';
 import { checkMounts } from './check-mounts.ts';
 import { checkMessages, checkSession } from './check-session.ts';
-import type { Finding, Finishers, Preview } from './finding.ts';
+import { FIX, type Finding, type Finishers, type Preview } from './finding.ts';
 import { findLeftovers, leftover, orphanFolders, orphanRefs, setAsideWork } from './leftovers.ts';
 
 interface CheckOptions {
@@ -74,13 +73,13 @@ export async function checkRepository(
     return renamed === undefined ? record : { ...record, sandbox: join(renamed, 'sandbox') };
   };
   const access = checkAccess(repository, sessionsDir);
-  const ofSessions: Finding[] = [];
   const previewNow: Preview = (record) =>
     previewCapture(new Session(repository, record), { now: new Date() });
   const known = { worktrees, refs, finishers, preview: preview ?? previewNow };
-  for (const record of records) {
-    ofSessions.push(...(await checkSession(new Session(repository, record), known)));
-    if (histories) ofSessions.push(...(await checkMessages(new Session(repository, record))));
+  const ofSessions: Finding[] = [];
+  for (const session of records.map((record) => new Session(repository, record))) {
+    ofSessions.push(...(await checkSession(session, known)));
+    if (histories) ofSessions.push(...(await checkMessages(session)));
   }
   return [
     ...clone,
@@ -89,7 +88,7 @@ export async function checkRepository(
     ...damaged.map((record) => describeDamaged(repository, record)),
     ...ofSessions,
     ...orphanFolders(sessionsDir, [...records.map(atPlaceNow), ...upstream]),
-    ...orphanRefs(repository, records, withoutUpstream(refs, upstream)),
+    ...orphanRefs(repository, records, refs.difference(new Set(upstream.map(({ branch }) => branch)))),
     ...setAsideWork(records, refs),
     ...worktrees.flatMap((worktree) => [
       ...checkRegistration(repository, worktree, records, sessionsDir),
@@ -104,19 +103,54 @@ export async function checkRepository(
   ];
 }
 
+export interface FixResult {
+  readonly finding: Finding;
+  /** Why the fix failed; undefined if it did not. */
+  readonly failure: string | undefined;
+  /** Where work is now. */
+  readonly note: string | undefined;
+}
+
+/**
+ * A half-registered worktree hides everything else, a lock file can make a fix fail, an unfinished operation
+ * hides the rest of its session: one round each, and one more.
+ */
+const MOST_ROUNDS = 4;
+
+/** `agt doctor --fix`: fixes what needs no decision. Problems hide each other, so it checks again. */
+export async function fixAll(repository: Repository, finishers: Finishers): Promise<FixResult[]> {
+  const results = new Map<string, FixResult>();
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const findings = (await checkRepository(repository, finishers)).filter((finding) => finding.fix);
+    // A note can be a leftover, such as git's lock on a ref, that blocks the fix of an error.
+    findings.sort((a, b) => Number(b.level === 'note') - Number(a.level === 'note'));
+    let hasFixed = false;
+    for (const finding of findings) {
+      const key = `${finding.about}\0${finding.problem}`;
+      const earlier = results.get(key);
+      if (earlier !== undefined && earlier.failure === undefined) continue;
+      const result = await tryToFix(finding);
+      results.set(key, result);
+      hasFixed ||= result.failure === undefined;
+    }
+    if (!hasFixed) break;
+  }
+  return [...results.values()];
+}
+
+export async function tryToFix(finding: Finding): Promise<FixResult> {
+  try {
+    const said = await finding.fix?.();
+    return { finding, failure: undefined, note: typeof said === 'string' ? said : undefined };
+  } catch (error) {
+    return { finding, failure: (error as Error).message, note: undefined };
+  }
+}
+
 /** There, the links of all other sandboxes lead elsewhere. */
 function describeNamespace(folder: string): Finding {
   const problem = 'agt checks no sessions from inside of a command that runs at your own path';
   return { level: 'note', about: basename(folder), problem, mend: 'call agt doctor outside of it' };
-}
-
-/** A session of another agt has one branch. It is no orphan. */
-function withoutUpstream(
-  refs: ReadonlySet<string>,
-  upstream: readonly UpstreamRecord[],
-): ReadonlySet<string> {
-  const known = new Set(upstream.map(({ branch }) => branch));
-  return new Set([...refs].filter((ref) => !known.has(ref)));
 }
 
 async function checkBudget(repository: Repository): Promise<Finding[]> {
@@ -189,18 +223,14 @@ function checkRegistration(
   const hasIndex = registration !== undefined && existsSync(join(registration, 'index'));
   // An earlier fix can have removed it already, so the exit code does not matter.
   const fix = () => runGit(repository.git, ['worktree', 'remove', '--force', '--force', path]);
-  return [
-    {
-      level: 'note',
-      about: path,
-      problem: `git would prune this worktree: ${prunable}`,
-      mend:
-        hasIndex && !isInSessions
-          ? `if it has moved: agt git worktree repair NEW-PLACE; if it is gone: ${prune}`
-          : prune,
-      ...(isInSessions ? { fix } : {}),
-    },
-  ];
+  const finding = {
+    level: 'note',
+    about: path,
+    problem: `git would prune this worktree: ${prunable}`,
+  } as const;
+  if (isInSessions) return [{ ...finding, mend: prune, fix }];
+  const mend = `if it has moved: agt git worktree repair NEW-PLACE; if it is gone: ${prune}`;
+  return [{ ...finding, mend: hasIndex ? mend : prune }];
 }
 
 /** Where a worktree of an agt clone is, if its area was moved with it: its `.git` file leads to the old place. */
@@ -222,38 +252,26 @@ function describeWithoutLink(path: string): Finding {
 
 function checkConfigInWorktree(worktree: WorktreeEntry): Finding[] {
   const file = areaConfigFile(worktree.path);
-  if (worktree.bare || !isFile(file)) return [];
+  if (worktree.bare || statOrUndefined(file)?.isFile() !== true) return []; // a mount may not answer
   const problem = 'agt ignores this file: a configuration file in a worktree can come from other people';
   return [{ level: 'note', about: file, problem, mend: 'set what you want with: agt config set' }];
-}
-
-/** False also where a mount does not answer. */
-function isFile(path: string): boolean {
-  return attempt(() => statSync(path).isFile()) ?? false;
 }
 
 /** Git mode learns the prefixes of sessions from a note, and reads metadata only if the settings tell it to. */
 function checkPrefixes({ agtDir, settings }: Repository): Finding[] {
   const known = prefixesInUse(agtDir, settings).map(prefixesLine);
-  const unknown = recordedPrefixes(agtDir)
-    .map(prefixesLine)
-    .filter((pair) => !known.includes(pair));
-  if (unknown.length === 0) return [];
-  const problem = `git mode shows and pushes branches of sessions, because this file does not name their prefixes: ${unknown.join(', ')}`;
+  const unknown = new Set(recordedPrefixes(agtDir).map(prefixesLine)).difference(new Set(known));
+  if (unknown.size === 0) return [];
+  const problem = `git mode shows and pushes branches of sessions, because this file does not name their prefixes: ${[...unknown].join(', ')}`;
   const fix = () => recordPrefixes(agtDir, settings);
-  return [{ level: 'error', about: prefixesFile(agtDir), problem, mend: 'agt doctor --fix', fix }];
+  return [{ level: 'error', about: prefixesFile(agtDir), problem, mend: FIX, fix }];
 }
 
 async function checkHideRefs(repository: Repository): Promise<Finding[]> {
   const missing = await missingHideRefs(repository.git, repository.prefixes);
   if (missing.length === 0) return [];
-  return [
-    {
-      level: 'warning',
-      about: 'uploadpack.hideRefs',
-      problem: `a fetch from this repository would receive ${missing.join(', ')}`,
-      mend: missing.map((name) => `agt git config --add uploadpack.hideRefs ${name}`).join(' && '),
-      fix: () => hideAgentRefs(repository),
-    },
-  ];
+  const problem = `a fetch from this repository would receive ${missing.join(', ')}`;
+  const mend = missing.map((name) => `agt git config --add uploadpack.hideRefs ${name}`).join(' && ');
+  const fix = () => hideAgentRefs(repository);
+  return [{ level: 'warning', about: 'uploadpack.hideRefs', problem, mend, fix }];
 }

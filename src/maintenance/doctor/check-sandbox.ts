@@ -1,7 +1,7 @@
 /** Checks whether a session's sandbox is where its metadata and git's links say, and connects it again. */
 
 import { existsSync, renameSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { readSmallFile } from '../../disk/read-file.ts';
 import { isSameDirectory } from '../../disk/real-path.ts';
@@ -12,7 +12,7 @@ import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { inPlaceFile } from '../../layout.ts';
-import { withSessionLock } from '../../session/lock.ts';
+import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { reconnectToWorkBranch } from '../../session/register-worktree.ts';
 import {
@@ -24,45 +24,37 @@ import {
 } from '../../session/relocate.ts';
 import { mountProblem, type SandboxPlace } from '../../session/sandbox-place.ts';
 import type { Session } from '../../session/session.ts';
-import type { Finding } from './finding.ts';
+import { FIX, type Finding } from './finding.ts';
 
 export async function checkSandbox(
   session: Session,
   worktrees: readonly WorktreeEntry[],
 ): Promise<Finding[]> {
-  const { record } = session;
+  const { record, place, id: about } = session;
   if (record.checkout !== undefined) return checkCheckout(session, record.checkout);
-  const place = session.place;
   if (place === 'here') return checkWorktree(session, worktrees);
-  const { session_id: about } = record;
-  if (place === 'unmounted') return [describeUnmounted(record)];
-  const found = await findAgain(session);
-  const finding = { level: 'error', about, problem: describe(record, place, found) } as const;
-  if (found === undefined) {
-    if (place !== 'not a directory' && holdsFiles(record.sandbox) && !(await hasSnapshots(session))) {
-      const fix = () => withSessionLock(session, () => reconnectToWorkBranch(session));
-      return [{ ...finding, mend: 'agt doctor --fix', fix }];
-    }
-    return [{ ...finding, mend: await advice(session, place, worktrees) }];
+  if (place === 'unmounted') {
+    const { message: problem = '', hints: [mend = ''] = [] } =
+      mountProblem(record.token, session.folder) ?? {};
+    return [{ level: 'error', about, problem, mend }];
   }
-  const fix = () =>
-    withSessionLock(session, async (locked) => {
+  const found = await findAgain(session);
+  const finding = { level: 'error', about, problem: describe(record, place, found), mend: FIX } as const;
+  if (found !== undefined) {
+    const reconnect = async (locked: LockedSession) => {
       if (found.hasGitDirectory) setAside(record);
       connect(locked.with(record), found);
-    });
-  return [{ ...finding, mend: 'agt doctor --fix', fix }];
-}
-
-function describeUnmounted({ session_id: about, token, sandbox }: SessionRecord): Finding {
-  const { message = '', hints = [] } = mountProblem(token, dirname(sandbox)) ?? {};
-  return { level: 'error', about, problem: message, mend: hints[0] ?? '' };
+    };
+    return [{ ...finding, fix: () => withSessionLock(session, reconnect) }];
+  }
+  if (place !== 'not a directory' && holdsFiles(record.sandbox) && !(await hasSnapshots(session)))
+    return [{ ...finding, fix: () => withSessionLock(session, () => reconnectToWorkBranch(session)) }];
+  return [{ ...finding, mend: await advice(session, place, worktrees) }];
 }
 
 function checkWorktree(session: Session, worktrees: readonly WorktreeEntry[]): Finding[] {
-  const {
-    repository,
-    record: { session_id: about, sandbox },
-  } = session;
+  const { repository, id: about } = session;
+  const { sandbox } = session.record;
   // A path in other words, such as through a link, costs many calls of the system for each worktree.
   if (worktrees.some(({ path }) => path === sandbox)) return [];
   if (worktrees.some(({ path }) => isSameDirectory(path, sandbox))) return [];
@@ -72,25 +64,20 @@ function checkWorktree(session: Session, worktrees: readonly WorktreeEntry[]): F
   return [{ level: 'error', about, problem, mend, fix }];
 }
 
+const PROBLEMS: Partial<Record<SandboxPlace, string>> = {
+  'not a directory': 'its sandbox is no directory but a link or a file, and is not captured',
+  'no link': 'its sandbox has lost its .git file',
+  'broken link': 'its sandbox has a .git file that leads nowhere',
+  taken: 'its sandbox has the .git file of another worktree',
+  elsewhere: 'its sandbox belongs to another repository, of which this one is a copy',
+};
+
 function describe({ sandbox }: SessionRecord, place: SandboxPlace, found: FoundSandbox | undefined): string {
-  switch (place) {
-    case 'not a directory':
-      return `its sandbox is no directory but a link or a file, and is not captured: ${sandbox}`;
-    case 'no link':
-      return found?.hasGitDirectory
-        ? `a repository of its own has replaced the .git file of its sandbox: ${sandbox}`
-        : `its sandbox has lost its .git file: ${sandbox}`;
-    case 'broken link':
-      return `its sandbox has a .git file that leads nowhere: ${sandbox}`;
-    case 'taken':
-      return `its sandbox has the .git file of another worktree: ${sandbox}`;
-    case 'elsewhere':
-      return `its sandbox belongs to another repository, of which this one is a copy: ${sandbox}`;
-    default:
-      return found === undefined
-        ? `its sandbox is gone: ${sandbox}`
-        : `its sandbox has moved to ${found.sandbox}`;
-  }
+  if (place === 'no link' && found?.hasGitDirectory)
+    return `a repository of its own has replaced the .git file of its sandbox: ${sandbox}`;
+  const problem = PROBLEMS[place];
+  if (problem === undefined && found !== undefined) return `its sandbox has moved to ${found.sandbox}`;
+  return `${problem ?? 'its sandbox is gone'}: ${sandbox}`;
 }
 
 async function advice(
@@ -117,15 +104,13 @@ function setAside(record: SessionRecord): void {
 }
 
 async function checkCheckout(session: Session, checkout: string): Promise<Finding[]> {
-  const { session_id: about } = session.record;
-  const place = session.place;
+  const { place, id: about } = session;
   if (place === 'here') return [...checkNote(session, checkout), ...(await checkUserBranch(session))];
   const found = await findCheckoutAgain(session);
   const problem = describeCheckout(checkout, place, found?.checkout);
   if (found === undefined)
     return [{ level: 'error', about, problem, mend: adviceForCheckout(session.record, checkout, place) }];
-  const fix = connecting(session, found);
-  return [{ level: 'error', about, problem, mend: 'agt doctor --fix', fix }];
+  return [{ level: 'error', about, problem, mend: FIX, fix: connecting(session, found) }];
 }
 
 /** Without its note, the guard does not know that the checkout belongs to a session. */
@@ -134,8 +119,7 @@ function checkNote(session: Session, checkout: string): Finding[] {
   const noted = readSmallFile(inPlaceFile(gitDirOf(checkout) ?? join(checkout, '.git')));
   if (noted === about) return [];
   const problem = `git mode does not guard ${checkout}: the note that it belongs to this session is missing`;
-  const fix = connecting(session, { checkout, sandbox });
-  return [{ level: 'error', about, problem, mend: 'agt doctor --fix', fix }];
+  return [{ level: 'error', about, problem, mend: FIX, fix: connecting(session, { checkout, sandbox }) }];
 }
 
 function connecting(session: Session, found: Parameters<typeof connectCheckout>[1]) {

@@ -21,11 +21,11 @@ import { startCommit } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { checkSandbox } from './check-sandbox.ts';
-import type { Finding, Finishers, Preview } from './finding.ts';
+import { FIX, type Finding, type Finishers, type Preview } from './finding.ts';
 import { checkIntent } from './unfinished-operations.ts';
 
 /** Facts of the repository, found once for all of its sessions. */
-export interface Known {
+interface Known {
   readonly worktrees: readonly WorktreeEntry[];
   /** The full names of all refs. */
   readonly refs: ReadonlySet<string>;
@@ -48,8 +48,7 @@ export async function checkSession(session: Session, known: Known): Promise<Find
 
 async function check(session: Session, { worktrees, refs, finishers, preview }: Known): Promise<Finding[]> {
   const { repository, record } = session;
-  // Another process is changing it.
-  if (await isLocked(sessionLockFile(repository.agtDir, record.session_id))) return [];
+  if (await isLocked(sessionLockFile(repository.agtDir, session.id))) return []; // another process is changing it
   const { findings, checkRest } = checkIntent(session, finishers);
   if (!checkRest) return findings;
   const gone = checkMount(session);
@@ -65,32 +64,26 @@ async function check(session: Session, { worktrees, refs, finishers, preview }: 
 
 /** Snapshots that agt can restore, and cannot describe. It reads every snapshot. */
 export async function checkMessages(session: Session): Promise<Finding[]> {
-  const history = await session.history();
-  return history
-    .filter(({ isDamaged }) => isDamaged)
-    .map(({ commit }) => ({
-      level: 'note',
-      about: session.id,
-      problem: `the message of snapshot ${shortOid(commit)} is damaged: its label, tool and HEAD are lost`,
-      mend: 'its files are whole, and it can be restored',
-    }));
+  const damaged = (await session.history()).filter(({ isDamaged }) => isDamaged);
+  return damaged.map(({ commit }) => {
+    const problem = `the message of snapshot ${shortOid(commit)} is damaged: its label, tool and HEAD are lost`;
+    return { level: 'note', about: session.id, problem, mend: 'its files are whole, and it can be restored' };
+  });
 }
 
 /** A folder that is a mount is an empty one after a restart of the machine. */
 function checkMount(session: Session): Finding | undefined {
-  const { repository, record } = session;
+  const { record, id: about } = session;
   if (!isActive(record) || !ensureWorkspace(record, true)) return undefined;
-  const { session_id: about, provider } = record;
-  const problem = `its folder is a mount of ${provider}, and is mounted no longer: ${session.folder}`;
+  const problem = `its folder is a mount of ${record.provider}, and is mounted no longer: ${session.folder}`;
   // Locking a session mounts it.
-  const fix = () => withSessionLock({ repository, id: about }, async () => undefined);
+  const fix = () => withSessionLock(session, async () => undefined);
   return { level: 'error', about, problem, mend: `agt autocommit --session-id ${about}`, fix };
 }
 
 /** The shadow branch and agt's own tip: each can be made again from the other. */
 async function checkRefs(session: Session, refs: ReadonlySet<string>): Promise<Finding[]> {
-  const { repository, record } = session;
-  const about = record.session_id;
+  const { repository, record, id: about } = session;
   const pair = [record.branch, tipRef(about)];
   const missing = pair.filter((ref) => !refs.has(ref));
   if (missing.length === 0) return checkTip(session);
@@ -100,11 +93,7 @@ async function checkRefs(session: Session, refs: ReadonlySet<string>): Promise<F
     if (other === undefined && isEnded(record))
       return { ...finding, mend: 'its snapshots are lost; look for them: agt git fsck --lost-found' };
     if (other === undefined)
-      return {
-        ...finding,
-        mend: commandToCapture(record),
-        fix: () => capture(session),
-      };
+      return { ...finding, mend: commandToCapture(record), fix: () => capture(session) };
     const fix = () => recreateRef(session, ref, other);
     const ownGit = isAttached(record) ? `git --git-dir=${shellQuote(repository.commonDir)}` : 'agt git';
     return { ...finding, mend: `${ownGit} update-ref ${ref} ${other}`, fix };
@@ -122,9 +111,7 @@ function recreateRef(session: Session, ref: string, target: string): Promise<unk
 }
 
 async function checkTip(session: Session): Promise<Finding[]> {
-  const { repository, record } = session;
-  const about = record.session_id;
-  const { git } = repository;
+  const { record, git, id: about } = session;
   const tip = tipRef(about);
   const [branchCommit, tipCommit] = await Promise.all(
     [record.branch, `${tip}^{commit}`].map((name) => findObject(git, name)),
@@ -141,8 +128,7 @@ async function checkTip(session: Session): Promise<Finding[]> {
 
 /** A capture of a session begins a new history, if the shadow branch does not have the last one either. */
 function lostSnapshots(session: Session, commit: string): Finding {
-  const { repository, record } = session;
-  const about = record.session_id;
+  const { repository, record, id: about } = session;
   const problem = `${tipRef(about)} leads to ${shortOid(commit)}, which is missing: snapshots are lost`;
   const finding = { level: 'error', about, problem } as const;
   if (isAttached(record)) return { ...finding, mend: beginAnew(repository.commonDir) };
@@ -151,7 +137,7 @@ function lostSnapshots(session: Session, commit: string): Finding {
     forgetKnownRefs({ agtDir: repository.agtDir, sessionId: about });
     return capture(session);
   };
-  return { ...finding, mend: 'agt doctor --fix', fix };
+  return { ...finding, mend: FIX, fix };
 }
 
 /** A capture also makes missing refs again. */
@@ -162,8 +148,8 @@ function capture(session: Session): Promise<unknown> {
 }
 
 async function checkWorkBranch(session: Session, refs: ReadonlySet<string>): Promise<Finding[]> {
-  const { repository, record } = session;
-  const { session_id: about, work_branch: ref } = record;
+  const { git, record, id: about } = session;
+  const ref = record.work_branch;
   const branch = shortBranch(ref);
   if (!refs.has(ref)) {
     if (isEnded(record)) return [];
@@ -172,13 +158,10 @@ async function checkWorkBranch(session: Session, refs: ReadonlySet<string>): Pro
     const mend = `agt git branch ${branch} ${commit}`;
     return [{ level: 'warning', about, problem: `${branch} is missing`, mend, fix }];
   }
-  if ((await findObject(repository.git, `${ref}^{commit}`)) !== undefined) return [];
+  if ((await findObject(git, `${ref}^{commit}`)) !== undefined) return [];
   const problem = `${branch} leads to a commit that is gone; git fetch and git gc fail because of it`;
-  const [last, gone = ''] = await Promise.all([lastHead(session), resolveObject(repository.git, ref)]);
-  const fix = () =>
-    withSessionLock({ repository, id: about }, () =>
-      gitText(repository.git, ['update-ref', ref, last, gone]),
-    );
+  const [last, gone = ''] = await Promise.all([lastHead(session), resolveObject(git, ref)]);
+  const fix = () => withSessionLock(session, () => gitText(git, ['update-ref', ref, last, gone]));
   return [{ level: 'error', about, problem, mend: `agt git update-ref ${ref} ${last}`, fix }];
 }
 
@@ -199,24 +182,13 @@ async function checkCapture(record: SessionRecord, preview: Preview): Promise<Fi
   try {
     const { failed, warnings } = await preview(record);
     const listed = failed.map(({ path, reason }) => `${shownPath(record, path)} ${reason}`);
-    const unreadable: Finding[] =
-      failed.length === 0
-        ? []
-        : [
-            {
-              level: 'warning',
-              about,
-              problem: `not all of it can be captured: ${listSome(listed, MOST_LISTED)}`,
-              mend: 'make it readable, or name it in .agtignore',
-            },
-          ];
-    return [
-      ...unreadable,
-      ...warnings.map((problem): Finding => {
-        const mend = `${commandToCapture(record)} && ${commandToRestore(record, '@')}`;
-        return { level: 'warning', about, problem, mend };
-      }),
+    const again = `${commandToCapture(record)} && ${commandToRestore(record, '@')}`;
+    const unreadable = `not all of it can be captured: ${listSome(listed, MOST_LISTED)}`;
+    const problems = [
+      ...(failed.length === 0 ? [] : [[unreadable, 'make it readable, or name it in .agtignore'] as const]),
+      ...warnings.map((problem) => [problem, again] as const),
     ];
+    return problems.map(([problem, mend]) => ({ level: 'warning', about, problem, mend }));
   } catch (error) {
     if (!isAgtError(error)) throw error;
     const problem = `it cannot be captured: ${error.message}`;

@@ -15,6 +15,9 @@ export interface Finding {
   readonly fix?: () => unknown;
 }
 
+/** The `mend` of what no other command fixes. */
+export const FIX = 'agt doctor --fix';
+
 type Finish = (session: Session) => Promise<unknown>;
 
 /** They finish or undo operations that were killed. A parameter, because maintenance/ cannot import their rooms. */

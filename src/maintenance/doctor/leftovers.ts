@@ -51,11 +51,11 @@ export async function findLeftovers(
   sessionsDir: string,
 ): Promise<Finding[]> {
   const { commonDir, agtDir } = repository;
-  // In another container the process ids in names mean nothing.
   const isBusy = (await filterAsync(listLocks(agtDir), isLocked)).length > 0;
   const killed = [
-    ...(await abandonedByAgt(agtDir, records)),
+    ...abandonedByAgt(agtDir, records, isBusy),
     ...(await abandonedLifeSigns(agtDir)),
+    // In another container the process ids in names mean nothing.
     ...(isBusy ? [] : namedByProcess(commonDir)),
     ...abandonedByGit(commonDir, records),
   ];
@@ -107,8 +107,7 @@ async function abandonedLifeSigns(agtDir: string): Promise<string[]> {
 }
 
 /** A temporary file belongs to the process in its name; without one, to the process that holds any lock. */
-async function abandonedByAgt(agtDir: string, records: readonly SessionRecord[]): Promise<string[]> {
-  const isFree = (await filterAsync(listLocks(agtDir), isLocked)).length === 0;
+function abandonedByAgt(agtDir: string, records: readonly SessionRecord[], isBusy: boolean): string[] {
   // A session's own id may end so.
   const own = new Set(
     records.flatMap(({ session_id: id }) => [...sessionFiles(agtDir, id), sessionLockFile(agtDir, id)]),
@@ -116,16 +115,13 @@ async function abandonedByAgt(agtDir: string, records: readonly SessionRecord[])
   return listed(agtDir, '{*,!(modules)/**/*,locks/.*,front/.*}.tmp').filter((path) => {
     if (own.has(path)) return false;
     const pid = /\.(\d+)\.tmp$/.exec(path)?.[1];
-    return pid === undefined ? isFree : hasEnded(pid);
+    return pid === undefined ? !isBusy : hasEnded(pid);
   });
 }
 
-async function filterAsync(
-  paths: readonly string[],
-  isWanted: (path: string) => Promise<boolean>,
-): Promise<string[]> {
-  const wanted = await Promise.all(paths.map(isWanted));
-  return paths.filter((_, i) => wanted[i]);
+async function filterAsync<T>(all: readonly T[], isWanted: (one: T) => Promise<boolean>): Promise<T[]> {
+  const wanted = await Promise.all(all.map(isWanted));
+  return all.filter((_, i) => wanted[i]);
 }
 
 /** Files in git's directories whose name has the id of the process that made them. */
@@ -193,16 +189,16 @@ async function abandonedWorktreeFolders(
   repository: Repository,
   records: readonly SessionRecord[],
 ): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  for (const record of records) {
-    const id = record.session_id;
-    const path = folderBeside(record);
-    if (!existsSync(path) || (await isLocked(sessionLockFile(repository.agtDir, id)))) continue;
-    const fix = () =>
-      withSessionLock({ repository, id }, () => dropUnfinishedWorktree(new Session(repository, record)));
-    findings.push(leftover(path, LEFT_BY_KILLED, fix));
-  }
-  return findings;
+  const present = records.filter((record) => existsSync(folderBeside(record)));
+  const sessions = present.map((record) => new Session(repository, record));
+  const free = await filterAsync(
+    sessions,
+    async ({ id }) => !(await isLocked(sessionLockFile(repository.agtDir, id))),
+  );
+  return free.map((session) => {
+    const fix = () => withSessionLock(session, () => dropUnfinishedWorktree(session));
+    return leftover(folderBeside(session.record), LEFT_BY_KILLED, fix);
+  });
 }
 
 /** Beside an ordinary repository agt leaves no empty folder. */
@@ -227,36 +223,35 @@ export function orphanFolders(
   sessionsDir: string,
   records: readonly { readonly sandbox: string; readonly state?: SessionState }[],
 ): Finding[] {
-  const [removed, others] = [true, false].map((wanted) => {
-    const chosen = records.filter(({ state }) => (state !== undefined && isEnded({ state })) === wanted);
-    return new Set(chosen.map(({ sandbox }) => basename(dirname(sandbox))));
-  });
+  const removed = new Map(
+    records.map(({ sandbox, state }) => [
+      basename(dirname(sandbox)),
+      state !== undefined && isEnded({ state }),
+    ]),
+  );
   const names = existsSync(sessionsDir) ? readdirSync(sessionsDir) : [];
   return names
-    .filter((name) => idProblem(name) === undefined && others?.has(name) !== true)
-    .map((name) => ({
-      level: 'warning',
-      about: name,
-      problem: `${removed?.has(name) ? 'the session is removed, and yet there is' : 'a session folder without metadata:'} ${join(sessionsDir, name)}`,
-      mend: 'check what it contains, then move it away',
-    }));
+    .filter((name) => idProblem(name) === undefined && removed.get(name) !== false)
+    .map((about) => {
+      const what = removed.has(about)
+        ? 'the session is removed, and yet there is'
+        : 'a session folder without metadata:';
+      const problem = `${what} ${join(sessionsDir, about)}`;
+      return { level: 'warning', about, problem, mend: 'check what it contains, then move it away' };
+    });
 }
 
 /** The user's own work of before a session, which was in the way of what the session brought. */
 export function setAsideWork(records: readonly SessionRecord[], refs: ReadonlySet<string>): Finding[] {
-  const going = new Set(
-    records
-      .filter((record) => !isEnded(record) && record.checkout !== undefined)
-      .map(({ session_id: id }) => stashRef(id)),
-  );
-  return [...refs]
-    .filter((ref) => ref.startsWith(STASHES) && !going.has(ref))
-    .map((ref) => ({
-      level: 'warning',
-      about: ref.slice(STASHES.length),
-      problem: 'uncommitted work of yours from before this session is still set aside',
-      mend: aboutSetAside(ref).join('; '),
-    }));
+  const going = records.filter((record) => !isEnded(record) && record.checkout !== undefined);
+  const set = refs.difference(new Set(going.map(({ session_id: id }) => stashRef(id))));
+  const problem = 'uncommitted work of yours from before this session is still set aside';
+  return [...set]
+    .filter((ref) => ref.startsWith(STASHES))
+    .map((ref) => {
+      const about = ref.slice(STASHES.length);
+      return { level: 'warning', about, problem, mend: aboutSetAside(ref).join('; ') };
+    });
 }
 
 export function orphanRefs(
@@ -264,16 +259,14 @@ export function orphanRefs(
   records: readonly SessionRecord[],
   refs: ReadonlySet<string>,
 ): Finding[] {
-  const known = new Set(
-    records.flatMap((record) => [record.branch, record.work_branch, tipRef(record.session_id)]),
-  );
+  const known = records.flatMap((record) => [record.branch, record.work_branch, tipRef(record.session_id)]);
   const namespaces = sessionNamespaces(repository.prefixes);
-  return [...refs]
-    .filter((ref) => namespaces.some((namespace) => ref.startsWith(namespace)) && !known.has(ref))
-    .map((ref) => ({
-      level: 'note',
-      about: shortBranch(ref),
-      problem: 'a ref in a namespace of agt that belongs to no session here',
-      mend: `keep it, or delete it: agt git update-ref -d ${ref}`,
-    }));
+  const orphans = [...refs.difference(new Set(known))].filter((ref) =>
+    namespaces.some((namespace) => ref.startsWith(namespace)),
+  );
+  const problem = 'a ref in a namespace of agt that belongs to no session here';
+  return orphans.map((ref) => {
+    const mend = `keep it, or delete it: agt git update-ref -d ${ref}`;
+    return { level: 'note', about: shortBranch(ref), problem, mend };
+  });
 }

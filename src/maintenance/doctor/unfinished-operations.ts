@@ -11,17 +11,15 @@ import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Intent, Operation } from '../../session/state.ts';
 import { applyRetentionToSession } from '../retention/gc.ts';
-import type { Finding, Finishers } from './finding.ts';
+import { FIX, type Finding, type Finishers } from './finding.ts';
 
-interface Row<I extends Intent> {
+interface Row<O extends Operation = Operation> {
   readonly doing: string;
   /** The command that a person would run instead of `agt doctor --fix`. */
-  readonly command?: (record: SessionRecord, intent: I) => string;
+  readonly command?: (record: SessionRecord, intent: Extract<Intent, { operation: O }>) => string;
 }
 
-type Table = { readonly [O in Operation]: Row<Extract<Intent, { operation: O }>> };
-
-const UNFINISHED: Table = {
+const UNFINISHED: { readonly [O in Operation]: Row<O> } = {
   create: { doing: 'creating it' },
   remove: { doing: 'removing it', command: ({ session_id: id }) => `agt session remove ${id}` },
   drop: { doing: 'dropping its snapshots', command: () => 'agt gc' },
@@ -38,8 +36,6 @@ const UNFINISHED: Table = {
   sync: { doing: 'syncing it', command: ({ session_id: id }) => `agt session sync ${id}` },
 };
 
-const FIX = 'agt doctor --fix';
-
 /** Whether it restored single files. Only the intent names those, so only agt doctor can finish it. */
 function isPartial(scope: readonly string[]): boolean {
   return scope.some((path) => path.includes('/'));
@@ -52,15 +48,11 @@ export function checkIntent(
 ): { readonly findings: Finding[]; readonly checkRest: boolean } {
   const { session_id: about, intent } = session.record;
   if (intent === undefined) return { findings: [], checkRest: true };
-  const { doing, command } = UNFINISHED[intent.operation] as Row<Intent>;
+  const { doing, command } = UNFINISHED[intent.operation] as Row;
   const ways = { ...finishers, create: undoCreation, remove: finishRemoval, drop: finishDrop };
-  const finding: Finding = {
-    level: 'error',
-    about,
-    problem: `agt did not finish ${doing}`,
-    mend: command?.(session.record, intent) ?? FIX,
-    fix: () => ways[intent.operation](session),
-  };
+  const mend = command?.(session.record, intent) ?? FIX;
+  const fix = () => ways[intent.operation](session);
+  const finding: Finding = { level: 'error', about, problem: `agt did not finish ${doing}`, mend, fix };
   return { findings: [finding], checkRest: intent.operation === 'restore' };
 }
 

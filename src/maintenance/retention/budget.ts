@@ -75,7 +75,7 @@ async function thinActive(own: LockedSession, now: Date): Promise<string[]> {
     const record = session.read();
     if (record === undefined || !isActive(record)) return;
     const outcome = await applyRetentionToSession(session.with(record), { thin: true, now });
-    if (outcome === undefined || outcome.refused !== undefined) return;
+    if (outcome === undefined || outcome.plan.refused !== undefined) return;
     const { going, chain } = outcome.plan;
     thinned.push(`${session.id} (deleted ${going} of ${chain.snapshots.length} snapshots)`);
   };

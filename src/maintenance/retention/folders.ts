@@ -7,7 +7,7 @@ import { lastTidyFile } from '../../layout.ts';
 import { retryAfterChange } from '../../session/lock.ts';
 import type { Session } from '../../session/session.ts';
 import { applyRetention } from './gc.ts';
-import { planRetention, reasonToSkip, type SessionPlan } from './plan.ts';
+import { planRetention, type SessionPlan } from './plan.ts';
 import { pruneAndRepack } from './prune.ts';
 
 export interface FolderOutcome {
@@ -18,7 +18,6 @@ export interface FolderOutcome {
   readonly plan?: SessionPlan | undefined;
   /** Bytes of the object store that were freed, or that would be. */
   readonly freed: number;
-  readonly refused?: string | undefined;
   readonly error?: unknown;
 }
 
@@ -59,14 +58,12 @@ async function tidyFolder(
   const of = { store, folder: record.checkout };
   if (dryRun) {
     const { plans, total } = await retryAfterChange(() => planRetention(repository, { thin, now }));
-    const [plan] = plans;
-    return { ...of, plan, freed: total, refused: plan && (await reasonToSkip(repository, plan)) };
+    return { ...of, plan: plans[0], freed: total };
   }
   const { outcomes, failures } = await applyRetention(repository, { thin, now });
   const { before, after } = await retryAfterChange(() => pruneAndRepack(repository, pruneBefore));
-  const [outcome] = outcomes;
   const freed = Math.max(0, before - after);
-  return { ...of, plan: outcome?.plan, freed, refused: outcome?.refused, error: failures[0]?.error };
+  return { ...of, plan: outcomes[0]?.plan, freed, error: failures[0]?.error };
 }
 
 const DAY_MS = 86_400_000;

@@ -10,42 +10,20 @@ import { isAttached, listRecords, type SessionRecord } from '../../session/recor
 import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { isMerged } from '../../survey/merged.ts';
-import { LONGEST_WAIT_MS } from './idle-sessions.ts';
-import {
-  type Chain,
-  countUnmerged,
-  planSession,
-  type RetentionRequest,
-  reasonToSkip,
-  type SessionPlan,
-} from './plan.ts';
+import { type Chain, countUnmerged, planSession, type RetentionRequest, type SessionPlan } from './plan.ts';
+import { LONGEST_WAIT_MS } from './prune.ts';
 import { forgetReflog, rewriteChain } from './rewrite.ts';
 
 export interface SessionOutcome {
   readonly plan: SessionPlan;
   /** The work branch, if it stays as an ordinary branch. */
   readonly workBranch?: string | undefined;
-  /** Why agt did nothing. */
-  readonly refused?: string | undefined;
-}
-
-export interface Failure {
-  readonly id: string;
-  readonly error: unknown;
-}
-
-interface RetentionOutcome {
-  readonly outcomes: readonly SessionOutcome[];
-  readonly failures: readonly Failure[];
 }
 
 /** Waits for sessions that are in use. If one session fails, it continues with the next. */
-export async function applyRetention(
-  repository: Repository,
-  request: RetentionRequest,
-): Promise<RetentionOutcome> {
+export async function applyRetention(repository: Repository, request: RetentionRequest) {
   const outcomes: SessionOutcome[] = [];
-  const failures: Failure[] = [];
+  const failures: { readonly id: string; readonly error: unknown }[] = [];
   for (const listed of listRecords(repository).records) {
     const id = listed.session_id;
     try {
@@ -73,15 +51,13 @@ export async function applyRetentionToSession(
   session: LockedSession,
   request: RetentionRequest,
 ): Promise<SessionOutcome | undefined> {
-  const { repository } = session;
   const plan = await retryAfterChange(() => planSession(session, request));
   if (plan === undefined) {
     // A gc that was killed may have left the reflog.
     if (request.thin && isActive(session.record)) await forgetReflog(session);
     return undefined;
   }
-  const refused = await reasonToSkip(repository, plan);
-  if (refused !== undefined) return { plan, refused };
+  if (plan.refused !== undefined) return { plan };
   if (plan.action === 'drop') return { plan, workBranch: await dropHistory(session, plan.chain) };
   await rewriteChain(session, plan.chain, plan.kept);
   return { plan };

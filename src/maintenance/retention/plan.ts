@@ -30,6 +30,8 @@ export interface SessionPlan {
   readonly kept: ReadonlySet<string>;
   /** How many snapshots agt deletes. */
   readonly going: number;
+  /** Why agt must not carry it out; undefined if it can. */
+  readonly refused: string | undefined;
 }
 
 /** Undefined if there is nothing to do. @throws AgtError if git fails. */
@@ -52,10 +54,10 @@ export async function planSession(
     ...(thin && !isOver ? [keptWhenThinned(snapshots, seconds)] : []),
   ].reduce((some, others) => some.intersection(others));
   const going = snapshots.filter(({ commit }) => !kept.has(commit)).length;
-  const plan = { record, chain, kept, going };
-  if (isOver && kept.size === 0) return { ...plan, action: 'drop' };
-  if (going === 0) return undefined;
-  return { ...plan, action: isOver ? 'reduce' : 'thin' };
+  const isWhole = isOver && kept.size === 0;
+  if (going === 0 && !isWhole) return undefined;
+  const action = isWhole ? 'drop' : isOver ? 'reduce' : 'thin';
+  return { record, chain, action, kept, going, refused: await reasonToSkip(session, chain, action) };
 }
 
 /** Whether the session was removed longer ago than agt.retention, or a killed gc began to drop it. */
@@ -66,9 +68,12 @@ function retentionIsOver(record: SessionRecord, retention: number, now: number):
   return now - removed > retention;
 }
 
-/** Why agt must not carry out this plan; undefined if it can. */
-export async function reasonToSkip(repository: Repository, plan: SessionPlan): Promise<string | undefined> {
-  const { record, chain, action } = plan;
+async function reasonToSkip(
+  session: Session,
+  chain: Chain,
+  action: SessionPlan['action'],
+): Promise<string | undefined> {
+  const { repository, record } = session;
   const branch = shortBranch(record.branch);
   const operation = record.intent?.operation;
   if (operation === 'restore') return 'a restore is not complete (see: agt doctor)';

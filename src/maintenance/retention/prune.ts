@@ -1,9 +1,10 @@
 /** Deletes unreachable objects, then joins loose objects and small packs. README.md beside it has the limits. */
-import { type Dirent, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { failurePoint } from '../../disk/failure-point.ts';
-import { withLock } from '../../disk/lock.ts';
-import { AgtError, errorCode, usageError } from '../../errors.ts';
+import { isLocked, withLock } from '../../disk/lock.ts';
+import { AgtError, EXIT, errorCode, isAgtError, usageError } from '../../errors.ts';
 import { refuseBlockedWorktrees } from '../../git/files/worktree-registrations.ts';
 import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
 import { objectStoreSize } from '../../git/objects/object-store.ts';
@@ -13,11 +14,12 @@ import {
   type UnreachableObjects,
 } from '../../git/objects/reachable.ts';
 import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
-import { packLockFile } from '../../layout.ts';
+import { locksDirectory, packLockFile, pruneLockFile } from '../../layout.ts';
 import { reportProgress } from '../../process/progress.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { idProblem } from '../../session/id.ts';
+import { lockedName } from '../../session/lock.ts';
 import { freeDisk } from './du.ts';
-import { LONGEST_WAIT_MS, withIdleSessions } from './idle-sessions.ts';
 import { isPartialClone, joinPacks, rewritePacks } from './repack.ts';
 
 /** agt rewrites a pack if it loses at least this part. A small pack costs little to rewrite. */
@@ -77,6 +79,33 @@ async function pruneLocked(repository: Repository, expire: string): Promise<Prun
   };
 }
 
+/** `agt gc` waits at most this long for each lock: a capture of a large folder takes a while. */
+export const LONGEST_WAIT_MS = 60_000;
+const POLL_MS = 50;
+
+/**
+ * Runs `action` while no session is in use: agt deletes objects only while no capture runs (README.md). A command that starts
+ * now waits for the lock that this function takes (session/lock.ts), also if it creates a session. This function waits for
+ * commands that started earlier. @throws AgtError with exit code 75 if a session stays in use
+ */
+export function withIdleSessions<T>(repository: Repository, action: () => Promise<T>): Promise<T> {
+  return withLock(pruneLockFile(repository.agtDir), 'the object store', async () => {
+    const locks = locksDirectory(repository.agtDir);
+    for (const id of readdirSync(locks).filter((name) => idProblem(name) === undefined)) {
+      const deadline = Date.now() + LONGEST_WAIT_MS;
+      while (await isLocked(join(locks, id))) {
+        if (Date.now() > deadline)
+          throw new AgtError(`another agt is using ${lockedName(repository, id)}`, {
+            exitCode: EXIT.busy,
+            hints: ['agt deleted no objects; try again in a moment'],
+          });
+        await sleep(POLL_MS);
+      }
+    }
+    return action();
+  });
+}
+
 /** In Unix seconds. git may delete unreachable objects that are older. */
 async function expireSeconds(git: Git, expire: string): Promise<number> {
   if (expire === 'now') return Number.POSITIVE_INFINITY;
@@ -132,16 +161,12 @@ function requireReadableRefs(commonDir: string): void {
 }
 
 function listRecursively(directory: string): void {
-  for (const entry of entriesOf(directory)) {
-    if (entry.isDirectory()) listRecursively(join(directory, entry.name));
-  }
-}
-
-function entriesOf(directory: string): Dirent[] {
   try {
-    return readdirSync(directory, { withFileTypes: true });
+    for (const entry of readdirSync(directory, { withFileTypes: true }))
+      if (entry.isDirectory()) listRecursively(join(directory, entry.name));
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return []; // it never existed, or git has just deleted it
+    if (errorCode(error) === 'ENOENT') return; // it never existed, or git has just deleted it
+    if (isAgtError(error)) throw error;
     throw new AgtError(`cannot read ${directory} (${errorCode(error)})`, {
       hints: [
         'agt deleted no objects: git would treat everything that this directory refers to as unreachable',

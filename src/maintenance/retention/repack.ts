@@ -15,14 +15,8 @@ import type { Repository } from '../../repository/repository.ts';
 
 /** Options that apply whatever the user has configured. */
 const REPACK = [
-  '-c',
-  'repack.writeBitmaps=false',
-  '-c',
-  'repack.packKeptObjects=false',
-  'repack',
-  '-d',
-  '-l',
-  '-q',
+  ...['-c', 'repack.writeBitmaps=false', '-c', 'repack.packKeptObjects=false'],
+  ...['repack', '-d', '-l', '-q'],
 ];
 
 /** Rewrites the chosen packs without their unreachable objects that are older than `expire`. */
