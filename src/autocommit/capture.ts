@@ -18,11 +18,10 @@ import { type Change, listChanges } from './list-changes.ts';
 import { advanceTip, recreateTip } from './lost-tip.ts';
 import { ObjectStream } from './object-stream.ts';
 import { type Observation, observeFolder } from './observe.ts';
-import { listUnreachable } from './parents.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
 import type { LeftOut } from './scan/scan-options.ts';
 import { directoryForGit, LostTip, type RefsAtStart } from './starting-refs.ts';
-import { writeShadowCommit } from './write-commit.ts';
+import { listUnreachable, writeShadowCommit } from './write-commit.ts';
 
 export interface NotCaptured {
   /** In readable form. */

@@ -5,14 +5,17 @@
 
 import { failurePoint } from '../disk/failure-point.ts';
 import { displayPath } from '../disk/path-bytes.ts';
-import { errorCode, nameFile } from '../errors.ts';
+import { AgtError, errorCode, nameFile } from '../errors.ts';
 import { readBlobs } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
 import { reportProgress } from '../process/progress.ts';
 import { failureReason } from '../snapshot/failure.ts';
+import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { restoreIgnoreFile } from '../snapshot/ignore-file.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../snapshot/manifest.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 import { ConcurrentChange, FolderWriter, type TargetFolder } from './folder-writer.ts';
-import type { CheckoutPlan, FileToWrite } from './plan.ts';
+import { type CheckoutPlan, type FileToWrite, prepareCheckout } from './plan.ts';
 
 /** Paths that are not as planned: relative to the session folder, one byte per character. */
 export interface Unfinished {
@@ -88,4 +91,21 @@ class Steps {
     else if (FATAL.includes(code)) throw nameFile(error, displayPath(path));
     else this.refuse(path, failureReason(verb, error));
   }
+}
+
+/** Writes a whole snapshot into a folder that holds nothing but the sandbox's `.git`. */
+export async function checkOutSnapshot(
+  git: Git,
+  commit: string,
+  folder: string,
+  mtimeOf?: TargetFolder['mtimeOf'],
+): Promise<{ readonly content: SnapshotMetadata; readonly plan: CheckoutPlan }> {
+  const content = await readSnapshotMetadata(git, commit);
+  const plan = await prepareCheckout(git, undefined, content, TOP_FOLDERS);
+  const path = Buffer.from(folder).toString('latin1');
+  const { changed, refused } = await applyPlan(git, plan, { path, isCaptured: () => false, mtimeOf });
+  const [problem] = [...refused, ...changed.map((name) => ({ path: name, reason: 'is there already' }))];
+  if (problem !== undefined) throw new AgtError(`${displayPath(problem.path)} ${problem.reason}`);
+  restoreIgnoreFile(folder, content.manifest.agtignore);
+  return { content, plan };
 }

@@ -1,12 +1,19 @@
 /**
- * Plans how to bring a folder from one snapshot into another. It is a pure function: the caller reads the snapshots and
- * carries out the plan. The plan changes nothing outside the scope, and nothing that was never captured.
+ * Plans how to bring a folder from one snapshot into another: files byte for byte, links, permissions and empty
+ * directories. The plan changes no file that both have, nothing outside the scope, and nothing that was never captured.
  */
-
 import { LINK, PROGRAM } from '../git/modes.ts';
+import type { Git } from '../git/run/git.ts';
 import { isUnder, TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { SnapshotMetadata } from '../snapshot/manifest.ts';
-import { type ChangedFile, parentDirectories, type TreeEntry } from '../snapshot/tree.ts';
+import {
+  type ChangedFile,
+  diffSnapshots,
+  listDirectories,
+  parentDirectories,
+  readSnapshotTree,
+  type TreeEntry,
+} from '../snapshot/tree.ts';
 
 export interface FileToWrite {
   readonly path: string;
@@ -36,8 +43,46 @@ export interface CheckoutPlan {
   readonly blocked: readonly string[];
 }
 
-export interface CheckoutRequest {
-  /** The snapshot that the folder is in; undefined if the folder is empty. */
+/** Files that have changed in a folder since its snapshot, for a plan that nobody carries out. */
+export interface FolderOnDisk {
+  readonly changes: readonly ChangedFile[];
+  readonly directories: ReadonlySet<string>;
+}
+
+/**
+ * Plans how to get from one snapshot to another within `scope`: files and directories that may change. Without `from` the
+ * folder is empty. With `onDisk`, `from` describes the files there, and is the metadata of a snapshot only by its commit.
+ */
+export async function prepareCheckout(
+  git: Git,
+  from: SnapshotMetadata | undefined,
+  to: SnapshotMetadata,
+  scope: readonly string[],
+  onDisk?: FolderOnDisk,
+): Promise<CheckoutPlan> {
+  const toWanted = await diffSnapshots(git, from?.commit, to.commit);
+  const differences = onDisk === undefined ? toWanted : fromDisk(toWanted, onDisk.changes);
+  const possible = possibleDirectories(from, to, differences);
+  const [directories, directoriesBefore, files] = await Promise.all([
+    listDirectories(git, to, possible),
+    onDisk?.directories ?? (from === undefined ? new Set<string>() : listDirectories(git, from, possible)),
+    defaultModesDiffer(from, to) ? readSnapshotTree(git, to.commit) : undefined,
+  ]);
+  return planCheckout({ from, to, differences, directories, directoriesBefore, files, scope });
+}
+
+/** From the disk to the wanted snapshot, given how each of them differs from the last snapshot. */
+function fromDisk(toWanted: readonly ChangedFile[], toDisk: readonly ChangedFile[]): ChangedFile[] {
+  const all = new Map(toWanted.map((difference) => [difference.path, difference]));
+  for (const { path, before, after: onDisk } of toDisk) {
+    const wanted = all.has(path) ? all.get(path)?.after : before;
+    if (wanted?.oid === onDisk?.oid && wanted?.mode === onDisk?.mode) all.delete(path);
+    else all.set(path, { path, before: onDisk, after: wanted });
+  }
+  return [...all.values()];
+}
+
+interface CheckoutRequest {
   readonly from: SnapshotMetadata | undefined;
   readonly to: SnapshotMetadata;
   readonly differences: readonly ChangedFile[];
@@ -45,13 +90,12 @@ export interface CheckoutRequest {
   readonly directories: ReadonlySet<string>;
   /** The directories of `from`, as far. */
   readonly directoriesBefore: ReadonlySet<string>;
-  /** Every file of `to`; needed only if `defaultModesDiffer`. */
+  /** Every file of `to`, if `defaultModesDiffer`. */
   readonly files: ReadonlyMap<string, TreeEntry> | undefined;
-  /** The files and directories that may change, relative to the session folder. */
   readonly scope: readonly string[];
 }
 
-export function planCheckout(request: CheckoutRequest): CheckoutPlan {
+function planCheckout(request: CheckoutRequest): CheckoutPlan {
   const { from, to, scope } = request;
   const obstacles = new Obstacles([...(from?.skipped ?? []), ...to.skipped]);
   const wanted = differencesInScope(request);
@@ -79,11 +123,11 @@ export function planCheckout(request: CheckoutRequest): CheckoutPlan {
 }
 
 /** The paths that a plan must know as a directory or not; undefined for all. */
-export function possibleDirectories({
-  from,
-  to,
-  differences,
-}: Pick<CheckoutRequest, 'from' | 'to' | 'differences'>): Set<string> | undefined {
+function possibleDirectories(
+  from: SnapshotMetadata | undefined,
+  to: SnapshotMetadata,
+  differences: readonly ChangedFile[],
+): Set<string> | undefined {
   if (defaultModesDiffer(from, to)) return undefined;
   const deletions = differences.filter(({ after }) => after === undefined).map(({ path }) => path);
   const emptyDirectories = from?.emptyDirectories ?? [];
@@ -170,7 +214,7 @@ function directoriesToMake(
 }
 
 /** Whether the snapshots differ in the bits of most files: then it is not enough to compare the bits that they list. */
-export function defaultModesDiffer(from: SnapshotMetadata | undefined, to: SnapshotMetadata): boolean {
+function defaultModesDiffer(from: SnapshotMetadata | undefined, to: SnapshotMetadata): boolean {
   const kinds = ['file', 'program', 'directory'] as const;
   return from !== undefined && kinds.some((kind) => from.modes.usual[kind] !== to.modes.usual[kind]);
 }

@@ -2,20 +2,26 @@
  * A session folder that agt has just written whole, in a fork or in the restore of a removed session. Nobody works there
  * yet, so agt knows what is in every file: git's index and the stat cache need not read any.
  */
-
-import { rmSync } from 'node:fs';
+import { type BigIntStats, lstatSync, rmSync } from 'node:fs';
 import { rulesText } from '../autocommit/scan/scan-options.ts';
+import { examineDirectories } from '../autocommit/stat-cache/cached-directories.ts';
+import { CachedFilesBuilder, type StatData } from '../autocommit/stat-cache/cached-files.ts';
 import { listConverted } from '../autocommit/stat-cache/converted.ts';
-import { WrittenFiles } from '../autocommit/stat-cache/written-files.ts';
-import type { CheckoutPlan } from '../checkout/plan.ts';
+import { writeStatCache } from '../autocommit/stat-cache/stat-cache.ts';
+import type { CheckoutPlan, FileToWrite } from '../checkout/plan.ts';
 import { requireGitDir } from '../checkout/sandbox-git-dir.ts';
+import { clockAfter, readFileClock } from '../disk/file-clock.ts';
+import { isAscii, systemPath } from '../disk/long-path.ts';
 import { readNoFollow } from '../disk/read-file.ts';
-import { summarizeIndex } from '../git/files/index-file.ts';
-import type { StatOf } from '../git/files/index-stat.ts';
+import { type IndexEntry, summarizeIndex } from '../git/files/index-file.ts';
+import { type StatOf, secondsOf, setBack } from '../git/files/index-stat.ts';
+import { treeMode } from '../git/modes.ts';
 import type { GitConfig } from '../git/run/config.ts';
 import { statCacheFile } from '../layout.ts';
 import type { Session } from '../session/session.ts';
+import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readIgnoreFile } from '../snapshot/ignore-file.ts';
+import { encodePath } from '../snapshot/tree-names.ts';
 
 export interface WrittenFolder {
   /** For the index of the snapshot. */
@@ -37,17 +43,16 @@ export async function examineWritten(
   plan: CheckoutPlan,
   { hasTime, config }: WrittenOptions,
 ): Promise<WrittenFolder> {
-  const folder = session.folder;
   try {
-    const files = new WrittenFiles(folder, plan.writes, hasTime);
+    const examined = examineFiles(session.folder, plan.writes, hasTime);
     const inSandbox = plan.writes.flatMap(({ path }) =>
       path.startsWith('sandbox/') ? [path.slice('sandbox/'.length)] : [],
     );
-    const git = session.sandboxGit;
-    const converted = await listConverted(git, session.repository.commonDir, inSandbox, config);
+    const { sandboxGit, repository } = session;
+    const converted = await listConverted(sandboxGit, repository.commonDir, inSandbox, config);
     return {
-      statOf: files.statOf(converted),
-      seed: (commit) => seed(session, plan, files, commit),
+      statOf: statOfExamined(examined, converted),
+      seed: (commit) => seed(session, plan, examined, commit),
     };
   } catch {
     return { statOf: () => undefined, seed: async () => undefined };
@@ -55,18 +60,30 @@ export async function examineWritten(
 }
 
 async function seed(
-  session: Session,
+  { repository, record, folder }: Session,
   plan: CheckoutPlan,
-  files: WrittenFiles,
+  examined: Examined,
   commit: string,
 ): Promise<void> {
   if (plan.blocked.length > 0) return; // the snapshot has files that are not on disk
-  const folder = session.folder;
-  const file = statCacheFile(session.repository.agtDir, session.id);
+  const file = statCacheFile(repository.agtDir, record.session_id);
   try {
     const ignore = rulesText({ ignore: readIgnoreFile(folder), ignored: undefined });
-    const digest = indexDigest(session.record.sandbox, commit.length / 2);
-    await files.writeStatCache(file, commit, { directories: plan.directories.keys(), digest, ignore });
+    const index = { digest: indexDigest(record.sandbox, commit.length / 2), stat: '' };
+    const files = new CachedFilesBuilder(commit.length / 2, examined.size);
+    let last = 0;
+    for (const [path, { oid, stat }] of examined) {
+      if (stat === undefined) return;
+      const data = statData(stat);
+      last = Math.max(last, data.ctimeMs);
+      files.add(path, data, oid);
+    }
+    const clock = await clockAfter(last, folder);
+    const all = new Set([...TOP_FOLDERS, ...plan.directories.keys()]);
+    const { builder, excluded } = examineDirectories(folder, all, (path) => examined.has(path));
+    const encoded = [...examined.keys()].filter((path) => encodePath(path) !== path);
+    const directories = builder.build(excluded, encoded, ignore);
+    writeStatCache(file, { commit, clock, index, files: files.build(), directories });
   } catch {
     rmSync(file, { force: true });
   }
@@ -76,4 +93,64 @@ function indexDigest(sandbox: string, oidLength: number): string {
   const gitDir = Buffer.from(requireGitDir(sandbox)).toString('latin1');
   const bytes = readNoFollow(`${gitDir}/index`);
   return bytes === undefined ? '' : summarizeIndex(bytes, oidLength).digest;
+}
+
+/** By path. `stat` is undefined if the file is not there any more, or something else. */
+type Examined = ReadonlyMap<string, { readonly oid: string; readonly stat: BigIntStats | undefined }>;
+
+/** `folder` is absolute. `hasTime`: whether agt has given a file the time of another one, which is to stay. */
+export function examineFiles(
+  folder: string,
+  files: readonly Pick<FileToWrite, 'path' | 'oid' | 'kind'>[],
+  hasTime: (path: string) => boolean,
+): Examined {
+  const root = Buffer.from(folder).toString('latin1');
+  const rootIsAscii = isAscii(root);
+  const now = Math.floor(readFileClock(folder) / 1000);
+  return new Map(
+    files.map(({ path, oid, kind }) => {
+      const absolute = systemPath(`${root}/${path}`, rootIsAscii && isAscii(path));
+      return [path, { oid, stat: examine(absolute, kind, hasTime(path) ? undefined : now) }];
+    }),
+  );
+}
+
+/**
+ * The stat data of an index entry whose file has the content that the entry names. `converted`: paths of the sandbox
+ * whose bytes on disk are not those of their blob.
+ */
+export function statOfExamined(examined: Examined, converted: ReadonlySet<string> | 'all'): StatOf {
+  return ({ path, oid, mode }: IndexEntry) => {
+    if (converted === 'all' || converted.has(path)) return undefined;
+    const file = examined.get(`sandbox/${path}`);
+    if (file?.stat === undefined || file.oid !== oid) return undefined;
+    return Number.parseInt(treeMode(Number(file.stat.mode)), 8) === mode ? file.stat : undefined;
+  };
+}
+
+/**
+ * git reads a file that was changed in the second in which the index was written, or later: its stat data may not show
+ * another change. So a file of this second gets the one before.
+ */
+function examine(
+  path: string | Buffer,
+  kind: FileToWrite['kind'],
+  now: number | undefined,
+): BigIntStats | undefined {
+  const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  if (stat === undefined || !(kind === 'link' ? stat.isSymbolicLink() : stat.isFile())) return undefined;
+  if (now === undefined || secondsOf(stat.mtimeNs) < now) return stat;
+  return setBack(path, stat, now);
+}
+
+/** As `lstat` gives it without big integers. */
+function statData({ mtimeNs, ctimeNs, size, ino, mode }: BigIntStats): StatData {
+  const time = (ns: bigint) => Number(secondsOf(ns)) * 1000 + Number(ns % 1_000_000_000n) / 1e6;
+  return {
+    mtimeMs: time(mtimeNs),
+    ctimeMs: time(ctimeNs),
+    size: Number(size),
+    ino: Number(ino),
+    mode: Number(mode),
+  };
 }

@@ -17,6 +17,7 @@ import type { IsInside } from '../../disk/is-inside.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import type { FastImport } from '../../git/objects/fast-import.ts';
 import { type HashName, hashNameOf, openHash } from '../../git/objects/hash.ts';
+import type { StatData } from '../stat-cache/cached-files.ts';
 
 const MIB = 1024 * 1024;
 /** Files up to this size are read once and held in memory. Larger ones are hashed first, and streamed if new. */
@@ -25,6 +26,12 @@ export const IN_MEMORY = 4 * MIB;
 const CHUNK = MIB;
 /** How often a changing file is read. */
 const ATTEMPTS = 5;
+
+/** Content that was read, without the bytes. */
+export interface HashedFile {
+  readonly stat: StatData;
+  readonly oid: string;
+}
 
 /** A file's content with the stat data that belong to it. */
 export interface Content {

@@ -3,10 +3,9 @@ import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { TreeEntry } from '../../snapshot/tree.ts';
 import type { LastSnapshot } from '../last-snapshot.ts';
 import type { CachedDirectories } from '../stat-cache/cached-directories.ts';
-import type { CachedFiles } from '../stat-cache/cached-files.ts';
-import { CachedFilesBuilder } from '../stat-cache/cached-files-builder.ts';
+import { type CachedFiles, CachedFilesBuilder } from '../stat-cache/cached-files.ts';
 import type { StatCache } from '../stat-cache/stat-cache.ts';
-import type { HashedFile } from './read-files.ts';
+import type { HashedFile } from './content.ts';
 import { rulesText, type ScanOptions } from './scan-options.ts';
 import type { Walked } from './walk.ts';
 

@@ -7,8 +7,12 @@
  * is that of the file system, which may differ from the system's (file-clock.ts).
  */
 
+import { lstatSync } from 'node:fs';
+import { systemPath } from '../../disk/long-path.ts';
+import { errorCode } from '../../errors.ts';
 import { treeMode } from '../../git/modes.ts';
-import { underAny } from '../../snapshot/failure.ts';
+import { reportProgress } from '../../process/progress.ts';
+import { failureReason, underAny } from '../../snapshot/failure.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import type { TreeEntry } from '../../snapshot/tree.ts';
@@ -16,9 +20,9 @@ import { encodePath } from '../../snapshot/tree-names.ts';
 import type { LastSnapshot } from '../last-snapshot.ts';
 import type { Source } from '../source.ts';
 import type { StatCache } from '../stat-cache/stat-cache.ts';
+import { type Content, type HashedFile, IN_MEMORY, readContent, UnstableFile } from './content.ts';
 import { type CachedPath, type NextCache, nextCache } from './next-cache.ts';
 import { PermissionBits } from './permission-bits.ts';
-import { type HashedFile, readFiles } from './read-files.ts';
 import type { LeftOut, ScanOptions } from './scan-options.ts';
 import { type Walked, walk } from './walk.ts';
 
@@ -125,4 +129,50 @@ function collectPermissions(
   for (const [path, { stat }] of read) permissions.file(path, stat);
   if (cache !== undefined) permissions.files(cache.files, kept);
   return permissions;
+}
+
+/** How often a file is read if it changes while it is stored. */
+const ATTEMPTS = 3;
+
+/** Files that are gone by now are in neither result. */
+export async function readFiles(
+  source: Source,
+  paths: readonly string[],
+  last: LastSnapshot,
+  options: ScanOptions,
+): Promise<{ read: ReadonlyMap<string, HashedFile>; failed: readonly LeftOut[] }> {
+  const read = new Map<string, HashedFile>();
+  const failed: LeftOut[] = [];
+  for (const [i, path] of paths.entries()) {
+    reportProgress('reading files', i + 1, paths.length);
+    const content = await readAndStore(source, path, last, options);
+    if (typeof content === 'string') failed.push({ path, reason: content });
+    else if (content !== undefined) read.set(path, { stat: content.stat, oid: content.oid });
+  }
+  return { read, failed };
+}
+
+/** The content, or the reason why there is none; undefined if the file is gone. */
+async function readAndStore(
+  source: Source,
+  path: string,
+  last: LastSnapshot,
+  { hash, store, requireRoom }: ScanOptions,
+): Promise<Content | string | undefined> {
+  try {
+    const size = last.find(path) === undefined ? lstatSync(systemPath(source.path(path))).size : 0;
+    if (size > IN_MEMORY) requireRoom?.(size);
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const content = readContent(source.path(path), hash, source.isInside);
+      const isNew = last.find(path)?.oid !== content.oid;
+      // A log that grows between the two is stored as it was first.
+      const wanted = attempt === 0 ? content : { ...content, isBeginning: true as const };
+      if (!isNew || (await store(path, wanted))) return content;
+    }
+    return 'changes all the time';
+  } catch (error) {
+    if (error instanceof UnstableFile) return error.message;
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined;
+    return failureReason('read', error);
+  }
 }

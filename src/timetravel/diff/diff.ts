@@ -3,9 +3,18 @@
  * that colours, pager, renames and exit codes are git's. The command changes nothing in the session and leaves no files.
  */
 
+import { pathFromJson } from '../../disk/path-bytes.ts';
+import { type LsTreeEntry, listTree } from '../../git/objects/ls-tree.ts';
 import { type DiffEntry, parseRawDiff } from '../../git/objects/raw-diff.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, gitAnswer, gitBytes, runGitOnTerminal } from '../../git/run/git.ts';
+import {
+  type Git,
+  gitAnswer,
+  gitBytes,
+  gitText,
+  resolveObject,
+  runGitOnTerminal,
+} from '../../git/run/git.ts';
 import { withoutDiffPrograms } from '../../git/run/programs.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { sandboxHead } from '../../session/sandbox.ts';
@@ -13,15 +22,16 @@ import type { Session } from '../../session/session.ts';
 import { startCommit } from '../../session/session.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { decodePath } from '../../snapshot/tree-names.ts';
+import { parentDirectories } from '../../snapshot/tree.ts';
+import { decodeName, decodePath, encodePath } from '../../snapshot/tree-names.ts';
 import {
   type AmbiguousFolders,
+  FOLDERS_BESIDE_SANDBOX,
   isExclusion,
   type Pathspec,
   readAmbiguousFolders,
   relativeToSandbox,
 } from '../session-paths.ts';
-import { agentTree } from './agent-tree.ts';
 import {
   type ComparedTree,
   gitInSandbox,
@@ -159,4 +169,60 @@ function inAgentTree({ magic, path }: Pathspec, ambiguous: AmbiguousFolders): st
   if (!shown.startsWith('../')) return [magic + shown];
   const wildcard = `${magic}[.][.]/${shown.slice('../'.length)}`;
   return [wildcard, `${wildcard}/*`];
+}
+
+/**
+ * Writes a tree that looks as the agent sees its session: the sandbox's files at the top, the other folders beside them, all
+ * names as on disk. No repository may hold some of these names, so `git` writes scratch objects. The tree holds only those
+ * of the session's folders that are in `tops`.
+ */
+export async function agentTree(
+  git: Git,
+  { tree, manifest }: ComparedTree,
+  ambiguous: AmbiguousFolders,
+  tops: readonly string[],
+): Promise<string> {
+  const encoded = (manifest?.encoded ?? []).map((path) => encodePath(pathFromJson(path)));
+  const withEncodedNames = new Set(encoded.flatMap(parentDirectories));
+  const decodedFolder = async (name: string) => {
+    const oid = await resolveObject(git, `${tree}:${name}`);
+    return oid === undefined || !tops.includes(name)
+      ? undefined
+      : decodeTree(git, oid, name, withEncodedNames);
+  };
+  const sandbox = await decodedFolder('sandbox');
+  const top = sandbox === undefined ? [] : (await listTree(git, sandbox)).map(mktreeLine);
+  const parent: string[] = [];
+  for (const name of FOLDERS_BESIDE_SANDBOX) {
+    const oid = await decodedFolder(name);
+    if (oid !== undefined) (ambiguous.has(name) ? parent : top).push(`040000 tree ${oid}\t${name}`);
+  }
+  if (parent.length > 0) top.push(`040000 tree ${await makeTree(git, parent)}\t..`);
+  return makeTree(git, top);
+}
+
+/** The same tree with names as on disk. Only the directories in `withEncodedNames` have others. */
+async function decodeTree(
+  git: Git,
+  tree: string,
+  path: string,
+  withEncodedNames: ReadonlySet<string>,
+): Promise<string> {
+  if (!withEncodedNames.has(path)) return tree;
+  const lines: string[] = [];
+  for (const entry of await listTree(git, tree)) {
+    const { type, oid, path: name } = entry;
+    const child = type === 'tree' ? await decodeTree(git, oid, `${path}/${name}`, withEncodedNames) : oid;
+    lines.push(mktreeLine({ ...entry, oid: child, path: decodeName(name) }));
+  }
+  return makeTree(git, lines);
+}
+
+function mktreeLine({ mode, type, oid, path }: LsTreeEntry): string {
+  return `${mode} ${type} ${oid}\t${path}`;
+}
+
+function makeTree(git: Git, lines: readonly string[]): Promise<string> {
+  const input = Buffer.from(lines.map((line) => `${line}\0`).join(''), 'latin1');
+  return gitText(git, ['mktree', '-z', '--missing'], { input });
 }

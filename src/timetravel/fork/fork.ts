@@ -2,31 +2,26 @@
  * `agt session fork`: creates sessions that continue from a snapshot of another one. If the user names no snapshot, agt
  * captures the source first and writes the new folder from that snapshot, so that both have the same content.
  */
-
-import { checkOutSnapshot } from '../../checkout/checkout.ts';
+import { checkOutSnapshot } from '../../checkout/apply.ts';
 import { restoreGitDirFiles } from '../../checkout/git-dir-files.ts';
-import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
+import { refreshIndex, requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
 import { type GitConfig, mayDifferInWorktrees } from '../../git/run/config.ts';
-import { runGit } from '../../git/run/git.ts';
+import { gitText, inDirectory, resolveObject, runGit } from '../../git/run/git.ts';
 import { createSession, requireFreeId } from '../../lifecycle/create.ts';
+import { resolveStartPoint } from '../../lifecycle/start-point.ts';
 import { undoUnfinishedCreation } from '../../lifecycle/undo-creation.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId, type SessionId } from '../../session/id.ts';
 import { refuseFromNamespace } from '../../session/lock.ts';
-import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import type { Session } from '../../session/session.ts';
-import { type CloneSource, warmUp } from '../../workspace/clone.ts';
-import type { NearMoment } from '../near-moment.ts';
+import { type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
+import { Session } from '../../session/session.ts';
+import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
+import { autocommit } from '../../triggers/autocommit.ts';
+import { warmUp } from '../../workspace/clone.ts';
 import { examineWritten } from '../written-folder.ts';
-import {
-  emptyClone,
-  finishFork,
-  isExactClone,
-  momentToClone,
-  separateNames,
-  sourceToClone,
-} from './clone-source.ts';
+import { emptyClone, type ForkSource, separateNames, sourceToClone } from './clone-source.ts';
 import { type ForkOrigin, readForkOrigin } from './fork-origin.ts';
 
 /** Here two names of one file are so in a clone as well. */
@@ -83,17 +78,15 @@ async function createFork(
   { id, now, snapshots, standsAt }: Omit<ForkRequest, 'id'> & { readonly id: SessionId },
 ): Promise<SessionRecord> {
   const { repository, record: source } = session;
-  let near: NearMoment | undefined;
-  let cloned: CloneSource | undefined;
+  let chosen: ForkSource | undefined;
+  let isClone = false;
   const record = await createSession(repository, {
     id,
     snapshots,
     standsAt,
     clone: async (fields) => {
-      if (origin.isCurrent) return sourceToClone(session, fields, origin);
-      const found = await momentToClone(session, fields, origin);
-      near = found?.near;
-      return found;
+      chosen = await sourceToClone(session, fields, origin);
+      return chosen;
     },
     workCommit: origin.workCommit,
     shadowCommit: origin.content.commit,
@@ -105,22 +98,17 @@ async function createFork(
     checkOut: false,
     showProgress: false,
     fill: async (record, _session, { config, clone }) => {
-      cloned = clone;
-      if (clone === undefined) return fillFolder(session.with(record), { ...origin, config });
-      if (SHARES_FILES.has(record.provider ?? '')) await separateNames(sessionFolder(record));
-      if (near !== undefined) {
-        if (await finishFork(session.with(record), near, origin.content))
-          return restoreGitDirectory(session.with(record), origin);
-      } else {
-        if (clone.index === undefined) await restoreIndex(repository.git, origin.content, record.sandbox);
-        if (await isExactClone(repository, { source, fork: record }, origin.content, clone))
-          return restoreGitDirectory(session.with(record), origin);
+      const fork = session.with(record);
+      isClone = clone !== undefined;
+      if (isClone) {
+        if (SHARES_FILES.has(record.provider ?? '')) await separateNames(fork.folder);
+        if (await chosen?.finish(fork)) return restoreGitDirectory(fork, origin);
+        emptyClone(record);
       }
-      emptyClone(record);
-      await fillFolder(session.with(record), { ...origin, config });
+      await fillFolder(fork, { ...origin, config });
     },
   });
-  if (cloned !== undefined) await warmUp(session.with(record));
+  if (isClone) await warmUp(session.with(record));
   return record;
 }
 
@@ -154,4 +142,48 @@ async function restoreGitDirectory(
   });
   if (detached !== undefined)
     await runGit(session.sandboxGit, ['update-ref', '--no-deref', 'HEAD', detached]);
+}
+
+/**
+ * Forks an attached folder: a session with a sandbox of its own, in the user's repository, with the files of a snapshot.
+ * Its work branch starts at the commit that the folder was at, and git shows the rest as uncommitted changes. `user` is
+ * the repository of the folder.
+ */
+export async function forkFolder(
+  user: Repository,
+  { repository: store, record: source }: Session,
+  { id: given, snapshot: spec, now, snapshots }: Pick<ForkRequest, 'id' | 'snapshot' | 'now' | 'snapshots'>,
+): Promise<{ readonly record: SessionRecord; readonly warnings: readonly string[] }> {
+  const id = given === undefined ? generateId(now) : checkId(given);
+  await undoUnfinishedCreation(user, id);
+  await requireFreeId(user, id);
+  const captured = spec === undefined ? await autocommit(new Session(store, source), { now }) : undefined;
+  const snapshot = await resolveSnapshot(store.git, snapshotRefs(source), spec ?? '@', now);
+  const start = await resolveStartPoint(user, undefined, source.checkout ?? user.git.cwd);
+  // Somebody may have deleted the commit that the user's HEAD was at.
+  const { head } = snapshot;
+  const recorded = head === undefined ? undefined : await resolveObject(user.git, `${head}^{commit}`);
+  const workCommit = recorded ?? start.commit;
+  const record = await createSession(user, {
+    id,
+    workCommit,
+    shadowCommit: workCommit,
+    userBranch: start.userBranch,
+    fromSpec: snapshot.commit,
+    now,
+    snapshots,
+    checkOut: false,
+    showProgress: false,
+    fill: async (made) => {
+      const { plan } = await checkOutSnapshot(store.git, snapshot.commit, sessionFolder(made));
+      failurePoint('fork: files written');
+      await gitText(inDirectory(user.git, made.sandbox), ['read-tree', 'HEAD']);
+      const { statOf } = await examineWritten(new Session(user, made), plan, { hasTime: () => false });
+      refreshIndex(made.sandbox, workCommit.length / 2, statOf);
+    },
+  });
+  const first = await autocommit(new Session(user, record), { now });
+  const warnings = [...(captured?.warnings ?? []), ...first.warnings];
+  const missing = [...(captured?.failed ?? []), ...first.failed];
+  return { record, warnings: [...warnings, ...missing.map(({ path, reason }) => `${path} ${reason}`)] };
 }

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { accessSync, chmodSync, constants, existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { checkOutSnapshot } from '../../checkout/checkout.ts';
+import { checkOutSnapshot } from '../../checkout/apply.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { entriesOf } from '../../disk/folder-entries.ts';
 import { withLock } from '../../disk/lock.ts';

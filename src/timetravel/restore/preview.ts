@@ -3,8 +3,7 @@
 import { buildManifest } from '../../autocommit/build-manifest.ts';
 import { type Observation, observeFiles } from '../../autocommit/observe.ts';
 import { NOTHING_OF_GIT } from '../../autocommit/starting-refs.ts';
-import { readFilesIfNeeded } from '../../checkout/checkout.ts';
-import { type CheckoutPlan, planCheckout } from '../../checkout/plan.ts';
+import { type CheckoutPlan, type FolderOnDisk, prepareCheckout } from '../../checkout/plan.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
@@ -15,7 +14,6 @@ import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { readIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { metadataOf, readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
-import { type ChangedFile, diffSnapshots, listDirectories } from '../../snapshot/tree.ts';
 import { captureTarget, observeSession } from '../../workspace/capture-session.ts';
 import { type AmbiguousFolders, readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { filesOfLast, keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
@@ -38,45 +36,32 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   const { repository, record } = session;
   const { git } = repository;
   refuseRedo(record, request.by);
-  const current = await readCurrent(session);
+  const { content, ...onDisk } = await readCurrent(session);
   const snapshot =
-    (await unfinishedTarget(session, request)) ?? (await request.choose(current.differences.length > 0));
+    (await unfinishedTarget(session, request)) ?? (await request.choose(onDisk.changes.length > 0));
   refuseUsersWork(record, snapshot);
   const to = await readSnapshotMetadata(git, snapshot.commit);
-  const fromLastSnapshot = await diffSnapshots(git, current.content?.commit, to.commit);
-  const plan = planCheckout({
-    from: current.content,
-    to,
-    differences: fromDisk(fromLastSnapshot, current.differences),
-    directories: await listDirectories(git, to),
-    directoriesBefore: current.directories,
-    files: await readFilesIfNeeded(git, current.content, to),
-    scope: request.scope,
-  });
   const isIgnored = session.place === 'here' ? await listIgnored(session, to.commit) : undefined;
-  const kept = keepIgnored(plan, isIgnored);
-  const trees = [to.commit, current.content?.commit].filter((commit) => commit !== undefined);
+  const plan = keepIgnored(await prepareCheckout(git, content, to, request.scope, onDisk), isIgnored);
+  const trees = [to.commit, content?.commit].filter((commit) => commit !== undefined);
   const ambiguous = await readAmbiguousFolders(git, trees);
-  const planned = isIgnored === undefined ? kept : withObstructed(record, kept);
+  const planned = isIgnored === undefined ? plan : withObstructed(record, plan);
   return { record, snapshot, paths: describePlan(planned, ambiguous) };
 }
 
 /** The files on disk, compared with the session's last snapshot. */
-interface CurrentFolder {
+interface CurrentFolder extends FolderOnDisk {
   /** `commit` is the last snapshot, everything else describes the disk. Undefined if there is no sandbox. */
   readonly content: SnapshotMetadata | undefined;
-  readonly directories: ReadonlySet<string>;
-  /** From the last snapshot to the disk. */
-  readonly differences: readonly ChangedFile[];
 }
 
 async function readCurrent(session: Session): Promise<CurrentFolder> {
   const observed = await observe(session);
-  if (observed === undefined) return { content: undefined, directories: new Set(), differences: [] };
+  if (observed === undefined) return { content: undefined, directories: new Set(), changes: [] };
   const { tip, last, scanned, manifest } = observed;
   const changed = [...scanned.writes, ...scanned.deletions.map((path) => [path, undefined] as const)];
-  const differences = changed.map(([path, after]) => ({ path, before: last.find(path), after }));
-  return { content: metadataOf(tip, manifest), directories: scanned.directories, differences };
+  const changes = changed.map(([path, after]) => ({ path, before: last.find(path), after }));
+  return { content: metadataOf(tip, manifest), directories: scanned.directories, changes };
 }
 
 type Observed = Pick<Observation, 'last' | 'scanned' | 'manifest'> & { readonly tip: string };
@@ -104,17 +89,6 @@ async function observeWithoutGit(session: Session): Promise<Observed> {
     ...{ ignore: ignore?.lines, topFolders: TOP_FOLDERS, ownerOf: () => undefined },
   });
   return { tip, last, scanned, manifest };
-}
-
-/** From the disk to the wanted snapshot, given how each of them differs from the last snapshot. */
-function fromDisk(toWanted: readonly ChangedFile[], toDisk: readonly ChangedFile[]): ChangedFile[] {
-  const all = new Map(toWanted.map((difference) => [difference.path, difference]));
-  for (const { path, before, after: onDisk } of toDisk) {
-    const wanted = all.has(path) ? all.get(path)?.after : before;
-    if (wanted?.oid === onDisk?.oid && wanted?.mode === onDisk?.mode) all.delete(path);
-    else all.set(path, { path, before: onDisk, after: wanted });
-  }
-  return [...all.values()];
 }
 
 function describePlan(plan: CheckoutPlan, ambiguous: AmbiguousFolders): PreviewedPath[] {

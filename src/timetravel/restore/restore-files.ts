@@ -6,9 +6,8 @@ import { linkedSandbox } from '../../autocommit/observe.ts';
 import { hasContent } from '../../autocommit/scan/content.ts';
 import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { applyPlan } from '../../checkout/apply.ts';
-import { prepareCheckout } from '../../checkout/checkout.ts';
 import type { TargetFolder } from '../../checkout/folder-writer.ts';
-import type { CheckoutPlan } from '../../checkout/plan.ts';
+import { type CheckoutPlan, prepareCheckout } from '../../checkout/plan.ts';
 import { requireSpaceFor } from '../../checkout/required-space.ts';
 import { insideCheck } from '../../disk/is-inside.ts';
 import { systemPath } from '../../disk/long-path.ts';
@@ -22,8 +21,7 @@ import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/mani
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { type AmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
-import { keepIgnored, type Taking } from './ignored-files.ts';
-import type { IgnoresFile } from './restored-rules.ts';
+import { type IgnoresFile, keepIgnored, type Taking } from './ignored-files.ts';
 import type { RestoreRequest } from './unfinished-restore.ts';
 
 export interface FilesToRestore {

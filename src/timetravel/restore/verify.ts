@@ -1,8 +1,8 @@
 /** Verifies a restore: compares the snapshot that was made after it with the snapshot that was wanted. */
 
 import { digestOfCapturedIndex } from '../../autocommit/last-snapshot.ts';
-import { prepareCheckout } from '../../checkout/checkout.ts';
 import { differingGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
+import { prepareCheckout } from '../../checkout/plan.ts';
 import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';

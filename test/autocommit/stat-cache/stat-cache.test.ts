@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CachedDirectories } from '../../../src/autocommit/stat-cache/cached-directories.ts';
-import { CachedFilesBuilder } from '../../../src/autocommit/stat-cache/cached-files-builder.ts';
+import { CachedFilesBuilder } from '../../../src/autocommit/stat-cache/cached-files.ts';
 import {
   readStatCache,
   type StatCache,

@@ -4,9 +4,9 @@ import { chmodSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { WrittenFiles } from '../../../src/autocommit/stat-cache/written-files.ts';
 import { parseIndex } from '../../../src/git/files/index-file.ts';
 import { withStatData } from '../../../src/git/files/index-stat.ts';
+import { examineFiles, statOfExamined } from '../../../src/timetravel/written-folder.ts';
 import { git, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
 
 const PATHS = ['a', 'b.sh', 'd/c', 'd/e f', 'g\u00e9', 'link'];
@@ -84,8 +84,11 @@ test('git shows the same as after update-index --really-refresh, and a later edi
             ],
       );
       const before = readFileSync(indexFile);
-      const written = new WrittenFiles(folder, files, () => false);
-      const bytes = withStatData(before, 20, written.statOf(new Set())) as Buffer;
+      const statOf = statOfExamined(
+        examineFiles(folder, files, () => false),
+        new Set(),
+      );
+      const bytes = withStatData(before, 20, statOf) as Buffer;
       expect(extensionsIn(bytes)).toEqual(extensionsIn(before).filter((name) => name !== 'UNTR'));
 
       const copy = join(sandbox, '.git/index-copy');

@@ -16,7 +16,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { capture } from '../../../src/autocommit/capture.ts';
 import type { CaptureTarget } from '../../../src/autocommit/request.ts';
-import { checkOutSnapshot } from '../../../src/checkout/checkout.ts';
+import { checkOutSnapshot } from '../../../src/checkout/apply.ts';
 import { readSettings } from '../../../src/config/settings.ts';
 import { openGit } from '../../../src/git/run/git.ts';
 import { findRepository } from '../../../src/repository/find-repository.ts';

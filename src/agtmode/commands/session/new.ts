@@ -6,8 +6,7 @@ import { checkId, type SessionId } from '../../../session/id.ts';
 import { isAttached } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { listUpstreamRecords } from '../../../session/upstream-record.ts';
-import { forkSession } from '../../../timetravel/fork/fork.ts';
-import { forkFolder } from '../../../timetravel/fork/fork-folder.ts';
+import { forkFolder, forkSession } from '../../../timetravel/fork/fork.ts';
 import {
   defineCommand,
   flag,

@@ -7,7 +7,6 @@ import { snapshotRefs } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
-import { requireKnownPaths } from '../../../timetravel/restore/known-paths.ts';
 import { type Preview, previewRestore } from '../../../timetravel/restore/preview.ts';
 import { type RestoreResult, restoreSession } from '../../../timetravel/restore/restore.ts';
 import {
@@ -18,7 +17,7 @@ import {
   readPosition,
 } from '../../../timetravel/restore/undo.ts';
 import type { RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
-import { pathInSession, readAmbiguousFolders } from '../../../timetravel/session-paths.ts';
+import { pathInSession, readAmbiguousFolders, requireKnownPaths } from '../../../timetravel/session-paths.ts';
 import {
   defineSessionCommand,
   flag,
