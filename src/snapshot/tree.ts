@@ -2,9 +2,9 @@
 import { SUBMODULE } from '../git/modes.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
-import { parseRawDiff } from '../git/objects/raw-diff.ts';
+import { diffTrees } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
-import { type Git, gitBytes, gitText, resolveObject } from '../git/run/git.ts';
+import { type Git, gitText, resolveObject } from '../git/run/git.ts';
 import { TOP_FOLDERS } from './folders.ts';
 import type { SnapshotMetadata } from './manifest.ts';
 import { decodePath, encodePath } from './tree-names.ts';
@@ -59,9 +59,7 @@ export async function diffSnapshots(git: Git, from: string | undefined, to: stri
     const files = await readSnapshotTree(git, to);
     return [...files].map(([path, after]) => ({ path, before: undefined, after }));
   }
-  const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', '--raw', from, to];
-  const output = await gitBytes(withoutIndex(git), [...args, '--', ...TOP_FOLDERS]);
-  return parseRawDiff(output.toString('latin1'), decodePath).get('') ?? [];
+  return diffTrees(withoutIndex(git), from, to, { paths: TOP_FOLDERS, countLines: false, decodePath });
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Session } from '../session/session.ts';
 import { readHistory, type Snapshot } from '../snapshot/history.ts';
 import { findSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
-import { type AmbiguousFolders, readAmbiguousFolders, relativeToSandbox } from './session-paths.ts';
+import { type AmbiguousFolders, readAmbiguousFolders, shownPath } from './session-paths.ts';
 
 /**
  * The object name of a file's content, or of a link's target. `spec` is SNAPSHOT:PATH. Either part may contain colons: the
@@ -32,7 +32,7 @@ export async function findFile(
   const [typeAndOid = ''] = await readTypes(git, [snapshot], path);
   const [type, oid = ''] = typeAndOid.split(' ');
   if (type === 'blob') return oid;
-  const shown = shownPath(path, ambiguous);
+  const shown = shownPath(decodePath(path), ambiguous);
   if (type === 'tree') {
     throw new AgtError(`"${shown}" is a directory in "${file.snapshotName}"`, {
       hints: [`it contains: ${await listDirectory(git, snapshot, path)}`],
@@ -82,10 +82,6 @@ async function readTypes(git: Git, snapshots: readonly Snapshot[], path: string)
   const output = (await gitBytes(git, args, { input })).toString('latin1');
   // git repeats a missing path in its answer. With a line break in the path, lines and snapshots no longer correspond.
   return path.includes('\n') && snapshots.length > 1 ? [] : output.split('\n');
-}
-
-function shownPath(path: string, ambiguous: AmbiguousFolders): string {
-  return displayPath(relativeToSandbox(decodePath(path), ambiguous));
 }
 
 /** Names in one hint: as many as fit on a line. */

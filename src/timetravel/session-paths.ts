@@ -10,7 +10,7 @@ import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { realPath } from '../disk/real-path.ts';
 import { AgtError, errorCode, usageError } from '../errors.ts';
-import { findObject } from '../git/objects/object-reader.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
 import { type Git, resolveObject } from '../git/run/git.ts';
 import { commandToRestore } from '../session/advised-commands.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../session/record.ts';
@@ -26,21 +26,21 @@ export type AmbiguousFolders = ReadonlySet<string>;
 
 /** `trees` are trees of session folders, or their commits. A folder that is ambiguous in one of them is in the result. */
 export async function readAmbiguousFolders(git: Git, trees: readonly string[]): Promise<AmbiguousFolders> {
-  const found = await Promise.all(
-    trees.flatMap((tree) =>
-      FOLDERS_BESIDE_SANDBOX.map(async (folder) => {
-        const object = await findObject(git, `${tree}:sandbox/${folder}`);
-        return object === undefined ? [] : [folder];
-      }),
-    ),
-  );
-  return new Set(found.flat());
+  const wanted = trees.flatMap((tree) => FOLDERS_BESIDE_SANDBOX.map((folder) => ({ tree, folder })));
+  const names = wanted.map(({ tree, folder }) => `${tree}:sandbox/${folder}`);
+  const found = await findObjects(git, names);
+  return new Set(wanted.filter((_, i) => found[i] !== undefined).map(({ folder }) => folder));
 }
 
 /** A path relative to the sandbox, as people read and write it; `path` is relative to the session folder. */
 export function relativeToSandbox(path: string, ambiguous: AmbiguousFolders): string {
   if (path.startsWith('sandbox/')) return path.slice('sandbox/'.length);
   return ambiguous.has(firstPart(path)) ? `../${path}` : path;
+}
+
+/** The same as text. */
+export function shownPath(path: string, ambiguous: AmbiguousFolders): string {
+  return displayPath(relativeToSandbox(path, ambiguous));
 }
 
 /**
@@ -144,7 +144,7 @@ export async function requireKnownPaths(
 ): Promise<void> {
   for (const path of paths) {
     if (isOnDisk(record, path) || (await isInSnapshot(git, commit, path))) continue;
-    const shown = displayPath(relativeToSandbox(path, await readAmbiguousFolders(git, [commit])));
+    const shown = shownPath(path, await readAmbiguousFolders(git, [commit]));
     const place = isAttached(record) ? 'in the folder' : 'in the session';
     throw new AgtError(`"${shown}" is neither in snapshot ${commit.slice(0, 10)} nor ${place}`, {
       hints: [

@@ -1,8 +1,9 @@
 /** Reads what each snapshot of a session changed. The number of git calls does not depend on the number of snapshots. */
 import { SUBMODULE } from '../git/modes.ts';
-import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
+import { type DiffEntry, diffTrees, diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
-import { type Git, gitBytes, gitText } from '../git/run/git.ts';
+import { type Git, gitBytes } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { emptyTree, sandboxTree } from '../snapshot/tree.ts';
@@ -70,7 +71,7 @@ async function compareWithPrevious(
   const later = snapshots.filter(({ previous }) => previous !== undefined);
   if (later.length === 0) return new Map();
   const input = later.map(({ commit, previous }) => `${commit} ${previous}\n`).join('');
-  const args = ['diff-tree', '--stdin', ...formatOptions(options), '--', ...inTrees(options.pathspecs)];
+  const args = [...diffTreeWords(options.countLines), '--stdin', '--', ...inTrees(options.pathspecs)];
   return parseRawDiff((await gitBytes(withoutIndex(git), args, { input })).toString('latin1'), decodePath);
 }
 
@@ -83,10 +84,8 @@ async function compareWithStart(git: Git, commit: string, options: TimelineOptio
   const sandbox = await sandboxTree(git, commit);
   const compare = async (before: string, after: string, pathspecs: readonly Pathspec[]) => {
     if (pathspecs.every(isExclusion)) return [];
-    const args = ['diff-tree', ...formatOptions(options), before, after, '--', ...inTrees(pathspecs)];
-    return (
-      parseRawDiff((await gitBytes(withoutIndex(git), args)).toString('latin1'), decodePath).get('') ?? []
-    );
+    const { countLines } = options;
+    return diffTrees(withoutIndex(git), before, after, { paths: inTrees(pathspecs), countLines, decodePath });
   };
   const isInSandbox = ({ path }: Pathspec) => /^sandbox(\/|$)/.test(path);
   const sandboxSpecs = options.pathspecs
@@ -116,20 +115,7 @@ function inTrees(pathspecs: readonly Pathspec[]): string[] {
   return [...new Set(all)];
 }
 
-function formatOptions({ countLines }: TimelineOptions): string[] {
-  return ['-r', '-z', '--no-renames', '--full-index', '--raw', ...(countLines ? ['--numstat'] : [])];
-}
-
 async function readSizes(git: Git, entries: readonly DiffEntry[]): Promise<Map<string, number>> {
   const oids = [...new Set(entries.flatMap(({ after }) => after?.oid ?? []))];
-  if (oids.length === 0) return new Map();
-  const input = oids.map((oid) => `${oid}\n`).join('');
-  const format = '--batch-check=%(objectname) %(objectsize)';
-  const answers = (await gitText(git, ['cat-file', '--buffer', format], { input })).split('\n');
-  return new Map(
-    answers.map((line) => {
-      const [oid = '', size] = line.split(' ');
-      return [oid, Number(size) || 0];
-    }),
-  );
+  return new Map((await findObjects(git, oids)).map((found, i) => [oids[i] ?? '', found?.size ?? 0]));
 }

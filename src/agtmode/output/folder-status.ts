@@ -7,7 +7,7 @@ import { shortOid } from '../../git/files/ref-files.ts';
 import { isAttached, snapshotRefs } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Intent } from '../../session/state.ts';
-import { readHistory, requireHistory, type Snapshot } from '../../snapshot/history.ts';
+import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { readSteps } from '../../timetravel/restore/undo.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
 import type { Context } from '../context.ts';
@@ -19,8 +19,7 @@ export async function readFolderStatus(context: Context, here: Session | undefin
   if (here === undefined || (await isRefused(context, here))) return withoutSnapshots(context);
   const { repository, record } = here;
   const now = context.now();
-  const history = await requireHistory(repository.git, snapshotRefs(record));
-  const { steps, current } = await readSteps(repository, history);
+  const { history, steps, current } = await readSteps(here);
   const { changes, problem } = await readChanges(here, now);
   const [last] = history;
   const folder = record.checkout ?? record.sandbox;

@@ -23,11 +23,26 @@ export function entryOf(version: DiffEntry['before']): string | undefined {
   return version && `${version.mode} ${version.oid}`;
 }
 
+interface DiffTreesOptions {
+  /** Pathspecs; all files without any. */
+  readonly paths?: readonly string[];
+  readonly countLines?: boolean;
+  readonly decodePath?: PathDecoder;
+}
+
+export function diffTreeWords(countLines: boolean): string[] {
+  return ['diff-tree', '-r', '-z', '--raw', '--no-renames', ...(countLines ? ['--numstat'] : [])];
+}
+
 /** Files that differ. */
-export async function diffTrees(git: Git, from: string, to: string): Promise<DiffEntry[]> {
-  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--numstat', from, to];
-  const output = await gitBytes(git, args);
-  return parseRawDiff(output.toString('latin1'), (path) => path).get('') ?? [];
+export async function diffTrees(
+  git: Git,
+  from: string,
+  to: string,
+  { paths = [], countLines = true, decodePath = (path) => path }: DiffTreesOptions = {},
+): Promise<DiffEntry[]> {
+  const output = await gitBytes(git, [...diffTreeWords(countLines), from, to, '--', ...paths]);
+  return parseRawDiff(output.toString('latin1'), decodePath).get('') ?? [];
 }
 
 /** Turns a path in a tree into the path on disk. */

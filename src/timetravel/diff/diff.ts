@@ -5,16 +5,9 @@
 
 import { pathFromJson } from '../../disk/path-bytes.ts';
 import { type LsTreeEntry, listTree } from '../../git/objects/ls-tree.ts';
-import { type DiffEntry, parseRawDiff } from '../../git/objects/raw-diff.ts';
+import { type DiffEntry, diffTrees } from '../../git/objects/raw-diff.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import {
-  type Git,
-  gitAnswer,
-  gitBytes,
-  gitText,
-  resolveObject,
-  runGitOnTerminal,
-} from '../../git/run/git.ts';
+import { type Git, gitAnswer, gitText, resolveObject, runGitOnTerminal } from '../../git/run/git.ts';
 import { withoutDiffPrograms } from '../../git/run/programs.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { sandboxHead } from '../../session/sandbox.ts';
@@ -95,9 +88,8 @@ export function listDiff(
       ...(pathspecs.every(isExclusion) ? TOP_FOLDERS : []),
       ...pathspecs.map(({ magic, path }) => magic + path),
     ];
-    const args = ['diff-tree', '-r', '-z', '--no-renames', '--full-index', '--raw', before.tree, after.tree];
-    const output = (await gitBytes(git, [...args, '--', ...paths])).toString('latin1');
-    return { entries: parseRawDiff(output, decodePath).get('') ?? [] };
+    const options = { paths, countLines: false, decodePath };
+    return { entries: await diffTrees(git, before.tree, after.tree, options) };
   });
 }
 

@@ -5,7 +5,6 @@ import { type Observation, observeFiles } from '../../autocommit/observe.ts';
 import { NOTHING_OF_GIT } from '../../autocommit/starting-refs.ts';
 import { type CheckoutPlan, type FolderOnDisk, prepareCheckout } from '../../checkout/plan.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
-import { displayPath } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import type { SessionRecord } from '../../session/record.ts';
@@ -15,7 +14,7 @@ import type { Snapshot } from '../../snapshot/history.ts';
 import { readIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { metadataOf, readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { captureTarget, observeSession } from '../../workspace/capture-session.ts';
-import { type AmbiguousFolders, readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
+import { type AmbiguousFolders, readAmbiguousFolders, shownPath } from '../session-paths.ts';
 import { filesOfLast, keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
 import { type RestoreRequest, refuseRedo, refuseUsersWork, unfinishedTarget } from './unfinished-restore.ts';
 
@@ -101,6 +100,6 @@ function describePlan(plan: CheckoutPlan, ambiguous: AmbiguousFolders): Previewe
     ...plan.blocked.map((path) => ({ kind: '!' as const, path })),
   ];
   return paths
-    .map(({ kind, path }) => ({ kind, path: displayPath(relativeToSandbox(path, ambiguous)) }))
+    .map(({ kind, path }) => ({ kind, path: shownPath(path, ambiguous) }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }

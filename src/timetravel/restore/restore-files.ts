@@ -11,7 +11,6 @@ import { type CheckoutPlan, prepareCheckout } from '../../checkout/plan.ts';
 import { requireSpaceFor } from '../../checkout/required-space.ts';
 import { insideCheck } from '../../disk/is-inside.ts';
 import { systemPath } from '../../disk/long-path.ts';
-import { displayPath } from '../../disk/path-bytes.ts';
 import type { Git } from '../../git/run/git.ts';
 import { statCacheFile } from '../../layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
@@ -20,7 +19,7 @@ import type { Session } from '../../session/session.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
-import { type AmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
+import { type AmbiguousFolders, shownPath } from '../session-paths.ts';
 import { type IgnoresFile, keepIgnored, type Taking } from './ignored-files.ts';
 import type { RestoreRequest } from './unfinished-restore.ts';
 
@@ -56,7 +55,7 @@ export async function restoreFiles(
   { scope, now }: RestoreRequest,
 ): Promise<RestoredFiles> {
   const { git } = session.repository;
-  const shown = (path: string) => displayPath(relativeToSandbox(path, ambiguous));
+  const shown = (path: string) => shownPath(path, ambiguous);
   const paths = new Set<string>();
   let captured = before?.commit;
   const notes: string[] = [];
@@ -155,7 +154,7 @@ export async function stayingFiles(
   after: string,
 ): Promise<StayingFiles> {
   if (!isAttached(record)) return NO_FILES;
-  const shown = (path: string) => displayPath(relativeToSandbox(path, ambiguous));
+  const shown = (path: string) => shownPath(path, ambiguous);
   const read = (commit: string) => readSnapshotTree(git, commit);
   const [now, then] = await Promise.all([read(after), read(wanted.commit)]);
   const captured = before?.commit === undefined ? undefined : await read(before.commit);

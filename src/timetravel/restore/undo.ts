@@ -28,28 +28,29 @@ import { keepIgnored, listIgnored } from './ignored-files.ts';
 import { isDirectory, pathsOf, planFrom } from './restore-files.ts';
 import { isBeforeRedo } from './unfinished-restore.ts';
 
-interface UndoHistory {
-  /** Oldest first. */
-  readonly steps: readonly Step[];
-  /** The index of the current step; -1 if there is none. */
-  readonly current: number;
-  /** The newest snapshot is in the middle of a restore that was not finished: it is no step. */
-  readonly isBetween: boolean;
-  /** Whether a restore of one would change nothing in the other. */
-  readonly isSame: (a: Snapshot, b: Snapshot) => Promise<boolean>;
-}
+/** Whether a restore of one would change nothing in the other. */
+type IsSame = (a: Snapshot, b: Snapshot) => Promise<boolean>;
 
-/** `history` is newest first. */
-export async function readSteps(repository: Repository, history: readonly Snapshot[]): Promise<UndoHistory> {
+/** The history, newest first, and its steps. */
+export async function readSteps({ repository, record }: Session) {
+  const history = await requireHistory(repository.git, snapshotRefs(record));
   // Nearly all snapshots differ in these, which git tells for all of them at once.
   const parts = [...TOP_FOLDERS, '_/index'];
   const names = history.flatMap(({ commit }) => parts.map((part) => `${commit}:${part}`));
   const oids = (await findObjects(repository.git, names)).map((object) => object?.oid);
   const keyOf = (n: number) => oids.slice(n * parts.length, (n + 1) * parts.length).join(' ');
   const keys = new Map(history.map(({ commit }, n) => [commit, keyOf(n)]));
-  const isSame: UndoHistory['isSame'] = async (a, b) =>
+  const isSame: IsSame = async (a, b) =>
     keys.get(a.commit) === keys.get(b.commit) && hasSameMetadata(repository, a, b);
-  return replayHistory(history, isSame);
+  const { steps, current } = await replayHistory(history, isSame);
+  return {
+    history,
+    steps,
+    current,
+    /** The newest snapshot is in the middle of a restore that was not finished: it is no step. */
+    isBetween: history[0]?.unfinished !== undefined,
+    isCurrent: (snapshot: Snapshot) => isSame(snapshot, (steps[current] as Step).snapshot),
+  };
 }
 
 interface Step {
@@ -63,11 +64,11 @@ interface Step {
   readonly isRestore: boolean;
 }
 
-/** A snapshot that changed nothing, such as one with a label alone, is no step. It takes no redo away, and names the step. */
-export async function replayHistory(
-  history: readonly Snapshot[],
-  isSame: UndoHistory['isSame'],
-): Promise<UndoHistory> {
+/**
+ * The steps, oldest first, and the index of the current one; -1 if there is none. A snapshot that changed nothing, such as
+ * one with a label alone, is no step. It takes no redo away, and names the step.
+ */
+export async function replayHistory(history: readonly Snapshot[], isSame: IsSame) {
   const steps: Step[] = [];
   let current = -1;
   const oldestFirst = history.toReversed();
@@ -90,7 +91,7 @@ export async function replayHistory(
       current = steps.push({ snapshot, commits, prompt: promptIn(snapshot), isRestore }) - 1;
     }
   }
-  return { steps, current, isBetween: history[0]?.unfinished !== undefined, isSame };
+  return { steps, current };
 }
 
 /** Where undo and redo have come to. */
@@ -104,14 +105,8 @@ export interface Position {
 }
 
 /** Undefined before the first autocommit. */
-export async function readPosition(
-  { repository, record }: Session,
-  by: 'undo' | 'redo',
-): Promise<Position | undefined> {
-  const { steps, current } = await readSteps(
-    repository,
-    await requireHistory(repository.git, snapshotRefs(record)),
-  );
+export async function readPosition(session: Session, by: 'undo' | 'redo'): Promise<Position | undefined> {
+  const { steps, current } = await readSteps(session);
   const step = steps[current];
   const begin = by === 'undo' ? step : steps.slice(0, current).findLast(({ prompt }) => prompt !== undefined);
   const isOfRestore = (by === 'undo' ? steps[current + 1] : step)?.isRestore === true;
@@ -149,10 +144,8 @@ export async function findUndoTarget(
   hasUncaptured: boolean,
   distance: Distance,
 ): Promise<Snapshot> {
-  const { repository, record } = session;
-  const history = await requireHistory(repository.git, snapshotRefs(record));
-  const { steps, current, isBetween, isSame } = await readSteps(repository, history);
-  const isCurrent = (snapshot: Snapshot) => isSame(snapshot, (steps[current] as Step).snapshot);
+  const { record } = session;
+  const { history, steps, current, isBetween, isCurrent } = await readSteps(session);
   const isGone = isEnded(record) || session.place === 'missing';
   const isBack = hasUncaptured || isBetween || isGone || isBeforeRedo(record, history[0]);
   const earlier = steps.slice(0, Math.max(0, isBack ? current + 1 : current)).reverse();
@@ -183,13 +176,11 @@ export async function findUndoTarget(
  * @throws AgtError if something new was done since.
  */
 export async function findRedoTarget(
-  { repository, record }: Session,
+  session: Session,
   hasUncaptured: boolean,
   distance: Distance,
 ): Promise<Snapshot> {
-  const history = await requireHistory(repository.git, snapshotRefs(record));
-  const { steps, current, isBetween, isSame } = await readSteps(repository, history);
-  const isCurrent = (snapshot: Snapshot) => isSame(snapshot, (steps[current] as Step).snapshot);
+  const { history, steps, current, isBetween, isCurrent } = await readSteps(session);
   const stopping = stops(steps, distance);
   let target: Snapshot | undefined;
   for (const step of hasUncaptured || isBetween ? [] : steps.slice(current + 1)) {
@@ -199,13 +190,13 @@ export async function findRedoTarget(
     if (stopping.has(step)) break;
   }
   if (target !== undefined) return target;
-  const id = shownId(record);
+  const id = shownId(session.record);
   const isLast = !hasUncaptured && history[0]?.restoredBy === 'redo';
   const reason = isLast
     ? `"${id}" is at its last step`
     : `nothing was undone since the last change of "${id}"`;
   throw new AgtError(`nothing to redo: ${reason}`, {
-    hints: [`to go to any snapshot: ${commandToRestore(record, 'SNAPSHOT')}`],
+    hints: [`to go to any snapshot: ${commandToRestore(session.record, 'SNAPSHOT')}`],
   });
 }
 

@@ -3,14 +3,14 @@
 import { digestOfCapturedIndex } from '../../autocommit/last-snapshot.ts';
 import { differingGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import { prepareCheckout } from '../../checkout/plan.ts';
-import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
+import { pathFromJson } from '../../disk/path-bytes.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 import { underAny } from '../../snapshot/failure.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORED } from '../../snapshot/ignore-file.ts';
 import type { SnapshotManifest, SnapshotMetadata } from '../../snapshot/manifest.ts';
-import { type AmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
+import { type AmbiguousFolders, shownPath } from '../session-paths.ts';
 
 interface Verification {
   /** Paths, relative to the sandbox, and parts of the sandbox that are not as wanted, as shown to people. */
@@ -26,7 +26,7 @@ export async function verifyRestore(
   scope: readonly string[],
   { branches, ambiguous }: { readonly branches: WorkBranches; readonly ambiguous: AmbiguousFolders },
 ): Promise<Verification> {
-  const shown = (path: string) => displayPath(relativeToSandbox(path, ambiguous));
+  const shown = (path: string) => shownPath(path, ambiguous);
   const paths = (await hasSameFiles(git, after, wanted))
     ? []
     : await differingPaths(git, after, wanted, scope);

@@ -1,4 +1,3 @@
-import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, usageError } from '../../../errors.ts';
 import type { DiffEntry } from '../../../git/objects/raw-diff.ts';
 import { namedSession } from '../../../session/find-session.ts';
@@ -14,6 +13,7 @@ import {
   parsePathspec,
   pathInSession,
   relativeToSandbox,
+  shownPath,
 } from '../../../timetravel/session-paths.ts';
 import {
   type Arguments,
@@ -158,7 +158,7 @@ async function printDiff(
 function fileJson({ path, before, after }: DiffEntry, ambiguous: AmbiguousFolders) {
   const mode = (file: DiffEntry['before']) => file?.mode ?? null;
   return {
-    path: displayPath(relativeToSandbox(path, ambiguous)),
+    path: shownPath(path, ambiguous),
     status: changeStatus({ before, after }),
     old_mode: mode(before),
     new_mode: mode(after),
@@ -167,7 +167,7 @@ function fileJson({ path, before, after }: DiffEntry, ambiguous: AmbiguousFolder
 
 function metadataJson({ path, status, before, after }: MetadataDiff, ambiguous: AmbiguousFolders) {
   return {
-    path: displayPath(relativeToSandbox(path, ambiguous)),
+    path: shownPath(path, ambiguous),
     status: fileStatus(status),
     old_permissions: before ?? null,
     new_permissions: after ?? null,
@@ -194,5 +194,5 @@ function describeDifference({ path, status, before, after }: MetadataDiff, ambig
 }
 
 function shownIn(path: string, ambiguous: AmbiguousFolders): string {
-  return showPath(displayPath(relativeToSandbox(path, ambiguous)));
+  return showPath(shownPath(path, ambiguous));
 }

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { displayPath } from '../../../disk/path-bytes.ts';
 import { usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { gitAnswer } from '../../../git/run/git.ts';
@@ -13,7 +12,7 @@ import {
   parsePathspec,
   pathInSession,
   readAmbiguousFolders,
-  relativeToSandbox,
+  shownPath,
 } from '../../../timetravel/session-paths.ts';
 import { readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
 import { defineSessionCommand, flag, shared, withValue } from '../../command-line/command.ts';
@@ -143,7 +142,7 @@ function entryJson(
     deleted: count('deleted'),
     size: files.reduce((sum, { size }) => sum + size, 0),
     files: files.map(({ path, kind, insertions, removals, ...rest }) => ({
-      path: displayPath(relativeToSandbox(path, ambiguous)),
+      path: shownPath(path, ambiguous),
       status: fileStatus(kind),
       ...rest,
       insertions: insertions ?? null,
