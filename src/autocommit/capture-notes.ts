@@ -6,83 +6,52 @@ import type { PreparedFile } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { systemFailure } from '../errors.ts';
 import { statCacheFile } from '../layout.ts';
-import { serializeManifest } from '../snapshot/manifest.ts';
 import { type KnownRefs, writeKnownRefs } from './known-refs.ts';
 import type { Observation } from './observe.ts';
 import type { CaptureTarget } from './request.ts';
 import { prepareStatCache } from './stat-cache/stat-cache.ts';
 import { writeTimestamp } from './timestamp.ts';
 
-export class CaptureNotes {
-  private readonly target: CaptureTarget;
-  private readonly observation: Observation;
-  private prepared: PreparedFile | undefined;
+/** The stat cache for the next scan, under a temporary name. Undefined if the file on disk already holds it. */
+export function prepareCache(
+  target: CaptureTarget,
+  { last, index: { digest, stat }, scanned, clock }: Observation,
+  commit: string,
+): PreparedFile | undefined {
+  const entries = scanned.cache ?? last.cache;
+  const isSameIndex = stat !== '' && stat === last.cache?.index.stat;
+  const isOnDisk = scanned.cache === undefined && commit === last.cache?.commit && isSameIndex;
+  if (entries === undefined || isOnDisk) return undefined;
+  const { files, directories } = entries;
+  const cache = { commit, clock, index: { digest, stat }, files, directories };
+  return prepareStatCache(statCacheFile(target.agtDir, target.sessionId), cache);
+}
 
-  constructor(target: CaptureTarget, observation: Observation) {
-    this.target = target;
-    this.observation = observation;
+/** `tip` is the snapshot that the folder is in now. Returns warnings: the capture is done, even if this fails. */
+export function writeNotes(
+  target: CaptureTarget,
+  observation: Observation,
+  { tip, tipTree, tipManifest }: Omit<KnownRefs, 'commits'>,
+  now: Date,
+  prepared?: PreparedFile,
+): string[] {
+  const { refs, scanned } = observation;
+  const cache = () => prepared ?? prepareCache(target, observation, tip);
+  const warnings = tryToWrite('the stat cache', () => cache()?.replace());
+  failurePoint('capture: stat cache written');
+  if (!refs.isKnown || tip !== refs.tip) {
+    // Commits that git has found in the repository.
+    const commits = [refs.head.commit, refs.head.work, refs.user].filter((name) => typeof name === 'string');
+    const known = { tip, tipTree, tipManifest, commits };
+    warnings.push(...tryToWrite('the known refs', () => writeKnownRefs(target, known)));
   }
-
-  /** Writes the stat cache under a temporary name, before its commit is complete. */
-  prepareCache(commit: string): void {
-    // If there is no room for it beside git's temporary files, `write` tries again when they are gone.
-    tryToWrite('the stat cache', () => {
-      this.prepared = this.nextCache(commit);
-    });
-  }
-
-  /** After a capture that found nothing new. */
-  writeUnchanged(now: Date): string[] {
-    const { tip, tipTree, tipManifest, isKnown } = this.observation.refs;
-    return this.writeAll(tip, isKnown ? undefined : { tip, tipTree, tipManifest }, now);
-  }
-
-  /** Returns warnings: the capture is done, even if this fails. */
-  write({ commit, tree }: { commit: string; tree: string }, now: Date): string[] {
-    const tipManifest = serializeManifest(this.observation.manifest);
-    return this.writeAll(commit, { tip: commit, tipTree: tree, tipManifest }, now);
-  }
-
-  /** `known`: what git need not be asked next time, unless that is in the file already. */
-  private writeAll(commit: string, known: Omit<KnownRefs, 'commits'> | undefined, now: Date): string[] {
-    const { target, observation } = this;
-    const warnings = tryToWrite('the stat cache', () => (this.prepared ?? this.nextCache(commit))?.replace());
-    failurePoint('capture: stat cache written');
-    if (known !== undefined)
-      warnings.push(
-        ...tryToWrite('the known refs', () => writeKnownRefs(target, { ...known, commits: this.commits() })),
-      );
-    if (observation.scanned.failed.length > 0) return warnings;
-    const writeTime = () => writeTimestamp(target.agtDir, target.sessionId, now);
-    return [...warnings, ...tryToWrite('the timestamp', writeTime)];
-  }
-
-  /** Commits that git has found in the repository. */
-  private commits(): string[] {
-    const { head, user } = this.observation.refs;
-    return [head.commit, head.work, user].filter((commit) => typeof commit === 'string');
-  }
-
-  discard(): void {
-    this.prepared?.discard();
-  }
-
-  /** Undefined if the file on disk already holds it. */
-  private nextCache(commit: string): PreparedFile | undefined {
-    const { last, index, scanned, clock } = this.observation;
-    const { digest, stat } = index;
-    const entries = scanned.cache ?? last.cache;
-    const isSameIndex = stat !== '' && stat === last.cache?.index.stat;
-    const isOnDisk = scanned.cache === undefined && commit === last.cache?.commit && isSameIndex;
-    if (entries === undefined || isOnDisk) return undefined;
-    const { files, directories } = entries;
-    const cache = { commit, clock, index: { digest, stat }, files, directories };
-    return prepareStatCache(statCacheFile(this.target.agtDir, this.target.sessionId), cache);
-  }
+  if (scanned.failed.length > 0) return warnings;
+  const writeTime = () => writeTimestamp(target.agtDir, target.sessionId, now);
+  return [...warnings, ...tryToWrite('the timestamp', writeTime)];
 }
 
 /** Returns a warning if the system refuses. */
-function tryToWrite(what: string, write: () => void): string[] {
+export function tryToWrite(what: string, write: () => void): string[] {
   try {
     write();
     return [];

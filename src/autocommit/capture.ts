@@ -5,13 +5,14 @@
  * Results hold paths in readable form (path-bytes.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { PreparedFile } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { FastImportFailed } from '../git/objects/fast-import.ts';
 import type { Git } from '../git/run/git.ts';
 import { IGNORED } from '../snapshot/ignore-file.ts';
 import { type SnapshotManifest, serializeManifest } from '../snapshot/manifest.ts';
-import { CaptureNotes } from './capture-notes.ts';
+import { prepareCache, tryToWrite, writeNotes } from './capture-notes.ts';
 import { type FolderParts, folderParts } from './folder-parts.ts';
 import { forgetKnownRefs } from './known-refs.ts';
 import { type Change, listChanges } from './list-changes.ts';
@@ -104,7 +105,7 @@ async function tryCapture(
   const { refs, last } = observation;
   const result = { ...summarize(target, observation), seen: seenBy(observation, options) };
   if (!(await needsCommit(git, observation, options))) {
-    const warnings = options.dryRun ? [] : new CaptureNotes(target, observation).writeUnchanged(options.now);
+    const warnings = options.dryRun ? [] : writeNotes(target, observation, refs, options.now);
     return { ...result, outcome: 'unchanged', commit: refs.tip, warnings: [...result.warnings, ...warnings] };
   }
   if (options.dryRun)
@@ -189,14 +190,18 @@ async function commitSnapshot(
   observation: Observation,
   options: CaptureOptions,
 ): Promise<{ commit: string; warnings: string[] }> {
-  const notes = new CaptureNotes(target, observation);
+  let prepared: PreparedFile | undefined;
   try {
-    const written = await writeShadowCommit(git, target, objects, observation, options, (name) =>
-      notes.prepareCache(name),
-    );
-    return { commit: written.commit, warnings: notes.write(written, options.now) };
+    const { commit, tree } = await writeShadowCommit(git, target, objects, observation, options, (name) => {
+      // If there is no room for it beside git's temporary files, `writeNotes` tries again when they are gone.
+      tryToWrite('the stat cache', () => {
+        prepared = prepareCache(target, observation, name);
+      });
+    });
+    const tip = { tip: commit, tipTree: tree, tipManifest: serializeManifest(observation.manifest) };
+    return { commit, warnings: writeNotes(target, observation, tip, options.now, prepared) };
   } catch (error) {
-    notes.discard();
+    prepared?.discard();
     throw error;
   }
 }

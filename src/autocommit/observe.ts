@@ -45,26 +45,22 @@ export async function observeFolder(
   objects?: ObjectStream,
 ): Promise<Observation> {
   if (target.freeze === undefined || objects === undefined)
-    return observe(git, target, options, { objects, freezes: 'never' });
+    return observe(git, target, options, objects, 'never');
   try {
-    return await observe(git, target, options, { objects, freezes: 'later' });
+    return await observe(git, target, options, objects, 'later');
   } catch (error) {
     if (!(error instanceof LargeChange)) throw error;
-    return observe(git, target, options, { objects, freezes: 'now' });
+    return observe(git, target, options, objects, 'now');
   }
 }
 
-interface How {
-  readonly objects: ObjectStream | undefined;
-  /** `later`: with LargeChange the scan asks for it. */
-  readonly freezes: 'never' | 'later' | 'now';
-}
-
+/** `later`: with LargeChange the scan asks for it. */
 async function observe(
   git: Git,
   target: CaptureTarget,
   options: CaptureOptions,
-  { objects, freezes }: How,
+  objects: ObjectStream | undefined,
+  freezes: 'never' | 'later' | 'now',
 ): Promise<Observation> {
   const topFolders = options.siblings ?? TOP_FOLDERS;
   // Before everything that can change.

@@ -83,8 +83,7 @@ interface Found extends Pick<RefsAtStart, 'tip' | 'tipTree' | 'tipManifest' | 's
 function findWithoutGit(git: Git, target: CaptureTarget, gitDir: string): Found | undefined {
   const { shadowRef, userRef, workRef, startCommit } = target;
   const known = readKnownRefs(target);
-  const ref = headRef(gitDir);
-  const detached = ref === '' ? readHeadFile(gitDir)?.commit : undefined;
+  const { ref, detached } = readHead(gitDir);
   // Other refs than branches may be the worktree's own.
   if (known === undefined || ref === undefined || !(ref.startsWith(HEADS) || detached !== undefined))
     return undefined;
@@ -122,7 +121,7 @@ async function askGit(git: Git, target: CaptureTarget, gitDir: string | undefine
   ];
   const [{ others, ...found }, ref] = await Promise.all([
     askAboutTip(git, target, names),
-    gitDir === undefined ? '' : (headRef(gitDir) ?? gitAnswer(git, ['symbolic-ref', '--quiet', head])),
+    gitDir === undefined ? '' : (readHead(gitDir).ref ?? gitAnswer(git, ['symbolic-ref', '--quiet', head])),
   ]);
   const [commit, user, work, start] = others;
   return { ...found, user: user ?? start ?? found.tip, ref, commit, work };
@@ -174,12 +173,12 @@ function nameOfHead(lostGitDir: string | undefined): string {
   return lostGitDir === undefined ? 'HEAD' : `worktrees/${basename(lostGitDir)}/HEAD`;
 }
 
-/** The branch that HEAD names, empty if HEAD is detached; undefined if only git can tell. */
-function headRef(gitDir: string): string | undefined {
+/** `ref`: the branch that HEAD names, empty if HEAD is detached; undefined if only git can tell. */
+function readHead(gitDir: string): { readonly ref?: string; readonly detached?: string } {
   const head = readHeadFile(gitDir);
-  if (head?.ref === undefined) return head && '';
+  if (head?.commit !== undefined) return { ref: '', detached: head.commit };
   // In a repository with reftables HEAD always names this one.
-  return head.ref === 'refs/heads/.invalid' ? undefined : head.ref;
+  return head === undefined || head.ref === 'refs/heads/.invalid' ? {} : { ref: head.ref };
 }
 
 /** Before the first snapshot, HEAD was most likely the work branch. */

@@ -30,7 +30,8 @@ export async function restoreIndex(
     rmSync(join(gitDir, 'index'), { recursive: true, force: true });
     return;
   }
-  if (statOf === undefined && digestOnDisk(gitDir, oidLength) === digestOf(index.content, oidLength)) return;
+  const digest = () => summarizeIndex(index.content, oidLength).digest;
+  if (statOf === undefined && digestOnDisk(gitDir, oidLength) === digest()) return;
   const bytes = statOf && withStatData(index.content, oidLength, statOf);
   if (bytes === undefined) replaceIndex(gitDir, index.content, newestEntry(index.content, oidLength));
   else replaceIndex(gitDir, bytes);
@@ -57,10 +58,6 @@ function replaceIndex(gitDir: string, bytes: Buffer, seconds?: number): void {
   const index = join(gitDir, 'index');
   if (lstatSync(index, { throwIfNoEntry: false })?.isDirectory()) rmSync(index, { recursive: true });
   renameSync(temporary, index);
-}
-
-function digestOf(bytes: Buffer, oidLength: number): string {
-  return summarizeIndex(bytes, oidLength).digest;
 }
 
 /** Undefined if there is no index that git could read as it is. */

@@ -81,12 +81,12 @@ const REFLOG_LINE = /^[0-9a-f]{40,64} ([0-9a-f]{40,64}) /gm;
 const LARGEST = 256 * 1024 * 1024;
 
 export function readGitDirFiles(gitDir: string): GitDirFiles {
-  const directory = Buffer.from(gitDir).toString('latin1');
   const present = new Set(readdirSync(gitDir));
-  const reader = new Reader(directory);
-  for (const path of GIT_DIR_FILES) if (present.has(path.replace(/\/.*/, ''))) reader.read(path);
-  const { files, unreadable } = reader;
-  return { operation: operationIn(present, files), files, unreadable };
+  const found = readFiles(
+    gitDir,
+    GIT_DIR_FILES.filter((path) => present.has(path.replace(/\/.*/, ''))),
+  );
+  return { operation: operationIn(present, found.files), ...found };
 }
 
 function operationIn(present: ReadonlySet<string>, files: ReadonlyMap<string, Buffer>): string | null {
@@ -100,43 +100,37 @@ function operationIn(present: ReadonlySet<string>, files: ReadonlyMap<string, Bu
 export function readOperation(gitDir: string): string | null {
   try {
     const present = new Set(readdirSync(gitDir));
-    const reader = new Reader(Buffer.from(gitDir).toString('latin1'));
-    if (present.has('sequencer')) reader.read(SEQUENCE);
-    return operationIn(present, reader.files);
+    return operationIn(present, readFiles(gitDir, present.has('sequencer') ? [SEQUENCE] : []).files);
   } catch {
     return null;
   }
 }
 
-class Reader {
-  readonly files = new Map<string, Buffer>();
-  readonly unreadable: { path: string; reason: string }[] = [];
-  private readonly directory: string;
-  private readonly rules: Parameters<typeof readNoFollow>[1];
-
-  constructor(directory: string) {
-    this.directory = directory;
-    this.rules = { largest: LARGEST, isInside: insideCheck(directory) };
-  }
-
-  read(path: string): void {
+/** `wanted`: files, and directories with all that is in them. */
+function readFiles(gitDir: string, wanted: readonly string[]): Pick<GitDirFiles, 'files' | 'unreadable'> {
+  const directory = Buffer.from(gitDir).toString('latin1');
+  const rules = { largest: LARGEST, isInside: insideCheck(directory) };
+  const files = new Map<string, Buffer>();
+  const unreadable: { path: string; reason: string }[] = [];
+  const read = (path: string): void => {
     try {
-      const absolute = `${this.directory}/${path}`;
+      const absolute = `${directory}/${path}`;
       const stat = lstatSync(systemPath(absolute), { throwIfNoEntry: false });
-      if (stat?.isDirectory()) {
-        const names = readdirSync(systemPath(absolute), 'latin1').sort();
-        for (const name of names) this.read(`${path}/${name}`);
-      } else if (stat !== undefined) {
-        const bytes = readNoFollow(absolute, this.rules);
-        if (bytes !== undefined) this.files.set(path, bytes);
+      if (stat?.isDirectory())
+        for (const name of readdirSync(systemPath(absolute), 'latin1').sort()) read(`${path}/${name}`);
+      else if (stat !== undefined) {
+        const bytes = readNoFollow(absolute, rules);
+        if (bytes !== undefined) files.set(path, bytes);
       }
     } catch (error) {
       // git may continue the operation meanwhile.
       if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return;
       const reason = isAgtError(error) ? error.message : failureReason('read', error);
-      this.unreadable.push({ path, reason });
+      unreadable.push({ path, reason });
     }
-  }
+  };
+  for (const path of wanted) read(path);
+  return { files, unreadable };
 }
 
 /** Changes with the content of any of the files. */

@@ -16,8 +16,6 @@ export const DIRECTORY_WIDTH = 5;
 const BORDER = -1;
 const EMPTY = 4;
 
-const NO_NUMBERS = new Float64Array();
-
 export type CachedDirectoriesData = Pick<
   CachedDirectories,
   'paths' | 'data' | 'excluded' | 'encoded' | 'ignore'
@@ -35,13 +33,7 @@ export class CachedDirectories {
   private rows: ReadonlyMap<string, number> | undefined;
   private children: ReadonlyMap<string, readonly string[]> | undefined;
 
-  constructor({
-    paths = [],
-    data = NO_NUMBERS,
-    excluded = [],
-    encoded = [],
-    ignore = '',
-  }: Partial<CachedDirectoriesData>) {
+  constructor({ paths, data, excluded, encoded, ignore }: CachedDirectoriesData) {
     this.paths = paths;
     this.data = data;
     this.excluded = excluded;
