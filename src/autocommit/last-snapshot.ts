@@ -1,9 +1,10 @@
 /** The last snapshot: its files, its manifest, and the stat cache if it can be used. */
+
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { treeMode } from '../git/modes.ts';
-import { readObject } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
 import { statCacheFile } from '../layout.ts';
+import { readCapturedIndex } from '../snapshot/format.ts';
 import type { SnapshotManifest } from '../snapshot/manifest.ts';
 import { readSnapshotTree, readStartTree, type TreeEntry } from '../snapshot/tree.ts';
 import type { CaptureTarget } from './request.ts';
@@ -88,6 +89,6 @@ export function loadStatCache({ agtDir, sessionId }: CaptureTarget): LoadedCache
 
 /** Empty if the snapshot has none. */
 export async function digestOfCapturedIndex(git: Git, commit: string): Promise<string> {
-  const index = await readObject(git, `${commit}:_/index`);
+  const index = await readCapturedIndex(git, commit);
   return index === undefined ? '' : summarizeIndex(index.content, commit.length / 2).digest;
 }

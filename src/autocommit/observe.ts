@@ -1,4 +1,5 @@
 /** Compares a session folder with its last snapshot. */
+
 import { lstatSync } from 'node:fs';
 import { readFileClock } from '../disk/file-clock.ts';
 import { systemPath } from '../disk/long-path.ts';
@@ -7,6 +8,7 @@ import { filesMappedForWriting } from '../disk/processes.ts';
 import { hashNameOf } from '../git/objects/hash.ts';
 import { type Git, gitAnswer, inDirectory, resolveObject } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { OWN } from '../snapshot/format.ts';
 import { readIgnoreFile } from '../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../snapshot/manifest.ts';
 import { buildManifest } from './build-manifest.ts';
@@ -136,7 +138,7 @@ export async function observeFiles(
   const last = await readLastSnapshot(git, target, {
     tip,
     tipTree: (await resolveObject(git, `${tip}^{tree}`)) ?? '',
-    tipManifest: await gitAnswer(git, ['cat-file', 'blob', `${tip}:_/manifest.json`]),
+    tipManifest: await gitAnswer(git, ['cat-file', 'blob', `${tip}:${OWN.manifest}`]),
   });
   const options = { hash: hashNameOf(tip), maxFileSize, topFolders: TOP_FOLDERS, ignore };
   const scanned = await scan(new Source(target.folder), last, { ...options, store: async () => true });

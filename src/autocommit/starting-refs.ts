@@ -1,4 +1,5 @@
 /** The refs and the sandbox's HEAD when a capture begins. */
+
 import { basename } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
@@ -6,6 +7,7 @@ import { isReadableHead, readHeadFile } from '../git/files/head-file.ts';
 import { HEADS } from '../git/files/ref-files.ts';
 import { runBatchCommand } from '../git/objects/object-reader.ts';
 import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
+import { OWN } from '../snapshot/format.ts';
 import { type GitDirFiles, readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { RecordedHead, SnapshotManifest } from '../snapshot/manifest.ts';
 import { type KnownRefs, readKnownRefs, refsWithoutGit } from './known-refs.ts';
@@ -131,7 +133,7 @@ async function askGit(git: Git, target: CaptureTarget, gitDir: string | undefine
 async function askAboutTip(git: Git, target: CaptureTarget, names: readonly string[]) {
   const { tipRef, shadowRef } = target;
   const all = [tipRef, `${tipRef}^{tree}`, shadowRef, ...names];
-  const questions = [...all.map((name) => `info ${name}`), `contents ${tipRef}:_/manifest.json`];
+  const questions = [...all.map((name) => `info ${name}`), `contents ${tipRef}:${OWN.manifest}`];
   const lines = (await runBatchCommand(git, questions)).toString().replace(/\n$/, '').split('\n');
   const oidIn = (answer = '') => /^([0-9a-f]+) (?:commit|tree|blob) \d+$/.exec(answer)?.[1];
   const [tip, tipTree, shadow, ...others] = lines.slice(0, all.length).map(oidIn);

@@ -2,8 +2,8 @@
 import { failurePoint } from '../disk/failure-point.ts';
 import { type FastImport, fastImportPath } from '../git/objects/fast-import.ts';
 import { type Git, gitAnswer, inDirectory, runGit } from '../git/run/git.ts';
+import { AUTHOR, OWN, oneLine, snapshotMessage } from '../snapshot/format.ts';
 import { autoMergeTree, commitsOf } from '../snapshot/git-dir-files.ts';
-import { oneLine } from '../snapshot/history.ts';
 import { serializeManifest } from '../snapshot/manifest.ts';
 import { encodePath } from '../snapshot/tree-names.ts';
 import type { LastSnapshot } from './last-snapshot.ts';
@@ -121,7 +121,7 @@ async function writeFiles(stream: FastImport, { scanned }: Observation): Promise
 }
 
 async function writeManifest(stream: FastImport, { manifest }: Observation): Promise<void> {
-  await stream.write('M 100644 inline _/manifest.json\n');
+  await stream.write(`M 100644 inline ${OWN.manifest}\n`);
   await stream.data(Buffer.from(serializeManifest(manifest)));
 }
 
@@ -132,10 +132,10 @@ async function writeIndex(
 ): Promise<void> {
   const content = newIndex(observation);
   if (content === undefined) return;
-  await stream.write('D _/staged\nD _/stages\nD _/index\n');
-  if (staged !== undefined) await stream.write(`M 040000 ${staged} _/staged\n`);
-  if (stages !== undefined) await stream.write(`M 040000 ${stages} _/stages\n`);
-  if (content.raw.length > 0) await stream.write('M 100644 :2 _/index\n');
+  await stream.write(`D ${OWN.staged}\nD ${OWN.stages}\nD ${OWN.index}\n`);
+  if (staged !== undefined) await stream.write(`M 040000 ${staged} ${OWN.staged}\n`);
+  if (stages !== undefined) await stream.write(`M 040000 ${stages} ${OWN.stages}\n`);
+  if (content.raw.length > 0) await stream.write(`M 100644 :2 ${OWN.index}\n`);
 }
 
 /** If one of the files has changed, all are written again. */
@@ -145,14 +145,14 @@ async function writeGitDirFiles(
   { refs, last, manifest }: Observation,
 ): Promise<void> {
   if (manifest.git_dir_digest === last.manifest?.git_dir_digest) return;
-  await stream.write('D _/git-dir\nD _/auto-merge\n');
+  await stream.write(`D ${OWN.gitDir}\nD ${OWN.autoMerge}\n`);
   for (const [path, bytes] of refs.gitDirFiles.files) {
-    await stream.write(command('M 100644 inline ', `_/git-dir/${encodePath(path)}`));
+    await stream.write(command('M 100644 inline ', `${OWN.gitDir}/${encodePath(path)}`));
     await stream.data(bytes);
   }
   const tree = autoMergeTree(refs.gitDirFiles);
   const size = tree === undefined ? '0' : await gitAnswer(git, ['cat-file', '-s', `${tree}^{tree}`]);
-  if (size !== undefined && size !== '0') await stream.write(`M 040000 ${tree} _/auto-merge\n`);
+  if (size !== undefined && size !== '0') await stream.write(`M 040000 ${tree} ${OWN.autoMerge}\n`);
 }
 
 function deletion(path: string): Buffer {
@@ -175,7 +175,7 @@ function commitHeader(
 ): string {
   const message = commitMessage(target, refs, options);
   const seconds = Math.floor(options.now.getTime() / 1000);
-  const identity = `agt <${options.agentEmail}> ${seconds} ${timeZone(options.now)}`;
+  const identity = `${AUTHOR} <${options.agentEmail}> ${seconds} ${timeZone(options.now)}`;
   const [first, ...others] = parents;
   return [
     `commit ${target.tipRef}`,
@@ -192,22 +192,12 @@ function commitHeader(
 
 function commitMessage(target: CaptureTarget, refs: RefsAtStart, options: CaptureOptions): string {
   const { label, tool, call, restored, unfinished, agent, conversation } = options;
-  const trailers: [name: string, value: string | null | undefined][] = [
-    ['Session', target.sessionId],
-    ['Head', refs.head.commit ?? refs.userHead],
-    ['Agent', agent && oneLine(agent)],
-    ['Conversation', conversation && oneLine(conversation)],
-    ['Label', label && oneLine(label)],
-    ['Tool', tool && oneLine(tool)],
-    ['Call', call?.id && oneLine(call.id)],
-    ['Summary', call?.summary && oneLine(call.summary)],
-    ['Outcome', call?.outcome],
-    ['Restored', restored?.commit],
-    ['Restored-By', restored?.by],
-    ['Unfinished', unfinished],
-  ];
-  const lines = trailers.flatMap(([name, value]) => (value ? [`Agt-${name}: ${value}`] : []));
-  return `${oneLine(label ?? '') || subjectOf(options)}\n\n${lines.join('\n')}\n`;
+  return snapshotMessage(oneLine(label ?? '') || subjectOf(options), {
+    ...{ Session: target.sessionId, Head: refs.head.commit ?? refs.userHead },
+    ...{ Agent: agent, Conversation: conversation, Label: label, Tool: tool },
+    ...{ Call: call?.id, Summary: call?.summary, Outcome: call?.outcome },
+    ...{ Restored: restored?.commit, 'Restored-By': restored?.by, Unfinished: unfinished },
+  });
 }
 
 function subjectOf({ restored, unfinished, tool, call }: CaptureOptions): string {

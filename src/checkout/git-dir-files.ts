@@ -1,4 +1,5 @@
 /** Restores the files that git keeps for the sandbox alone (snapshot/git-dir-files.ts). */
+
 import { closeSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { OpenDirectories } from '../disk/open-directories.ts';
 import { AgtError, systemFailure } from '../errors.ts';
@@ -6,6 +7,7 @@ import { shortBranch } from '../git/files/ref-files.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { findObject, readObject } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
+import { OWN } from '../snapshot/format.ts';
 import { GIT_DIR_FILES, type GitDirFiles, gitDirDigest, readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { SnapshotMetadata } from '../snapshot/manifest.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
@@ -66,7 +68,7 @@ export async function differingGitDirFiles(
 }
 
 function treeOf({ commit }: SnapshotMetadata): string {
-  return `${commit}:_/git-dir`;
+  return `${commit}:${OWN.gitDir}`;
 }
 
 async function readCapturedFiles(

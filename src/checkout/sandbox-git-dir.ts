@@ -8,8 +8,8 @@ import { AgtError } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { newestEntry, type StatOf, withStatData } from '../git/files/index-stat.ts';
-import { readObject } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
+import { readCapturedIndex } from '../snapshot/format.ts';
 import type { SnapshotMetadata } from '../snapshot/manifest.ts';
 
 /**
@@ -24,7 +24,7 @@ export async function restoreIndex(
   statOf?: StatOf,
 ): Promise<void> {
   const gitDir = requireGitDir(sandbox);
-  const index = await readObject(git, `${content.commit}:_/index`);
+  const index = await readCapturedIndex(git, content.commit);
   const oidLength = content.commit.length / 2;
   if (index === undefined) {
     rmSync(join(gitDir, 'index'), { recursive: true, force: true });

@@ -21,7 +21,7 @@ import { isReadOnly } from '../running/record-call.ts';
 import { sweep } from '../running/sweep.ts';
 import { type Owner, ownerOf } from '../session/owner.ts';
 import { sessionFolder } from '../session/record.ts';
-import { promptLabel } from '../snapshot/own-labels.ts';
+import { promptLabel } from '../snapshot/format.ts';
 import type { AutocommitOptions } from '../workspace/capture-session.ts';
 import {
   type FileEvent,

@@ -19,6 +19,7 @@ import {
   uncommittedPaths,
 } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
+import { OWN } from '../snapshot/format.ts';
 
 interface ExportRequest {
   /** Branch name at the remote; by default the name of the branch that the sandbox has checked out. */
@@ -214,7 +215,7 @@ export async function refuseSessionFolders(
   repository: Repository,
   commits: readonly string[],
 ): Promise<void> {
-  const input = commits.map((commit) => `${commit}:_/manifest.json\n${commit}:sandbox\n`).join('');
+  const input = commits.map((commit) => `${commit}:${OWN.manifest}\n${commit}:sandbox\n`).join('');
   if (input === '') return;
   const output = await gitText(repository.git, ['cat-file', '--batch-check=%(objecttype)'], { input });
   const types = output.split('\n');

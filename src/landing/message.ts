@@ -4,7 +4,7 @@ import { shortBranch } from '../git/files/ref-files.ts';
 import { gitText } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { Session } from '../session/session.ts';
-import { isOwnLabel } from '../snapshot/own-labels.ts';
+import { isOwnLabel } from '../snapshot/format.ts';
 
 /** Columns of the first line of a message. */
 const SUBJECT_LENGTH = 72;

@@ -10,6 +10,7 @@ import { shortOid } from '../git/files/ref-files.ts';
 import { readCommits } from '../git/objects/commits.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import { type Git, gitBytes, resolveObject } from '../git/run/git.ts';
+import { AUTHOR, trailersOf } from './format.ts';
 
 /** The refs that name the history of a session, and the commit where it ends. */
 export interface SnapshotRefs {
@@ -117,9 +118,6 @@ async function newestCommit(git: Git, refs: SnapshotRefs): Promise<string | unde
 
 type ListedCommit = Omit<Snapshot, 'previous'> & { readonly isSnapshot: boolean };
 
-/** The name of the author of every snapshot. */
-const AUTHOR = 'agt';
-
 async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
   const listed = await gitBytes(git, ['rev-list', '--first-parent', `--max-count=${PAGE}`, from, '--']);
   const oids = listed.toString().split('\n').slice(0, -1);
@@ -137,11 +135,15 @@ export function parseSnapshot(commit: string, content: string): ListedCommit {
   const [, author, authorEmail = ''] = IDENTITY.exec(valuesOf('author')[0] ?? '') ?? [];
   const [, committer, , seconds] = IDENTITY.exec(valuesOf('committer')[0] ?? '') ?? [];
   const parents = valuesOf('parent');
-  const trailers = end < 0 ? new Map<string, string>() : trailersOf(text.slice(end));
-  const get = (name: string) => trailers.get(name) || undefined;
-  const [session = '', head, outcome] = ['Session', 'Head', 'Outcome'].map(get);
+  const trailers = end < 0 ? {} : trailersOf(text.slice(end));
+  const get = (name: keyof typeof trailers) => trailers[name] || undefined;
+  const [session = '', head, outcome] = [get('Session'), get('Head'), get('Outcome')];
   const isDamaged =
-    session === '' && author === AUTHOR && committer === AUTHOR && parents.length > 0 && !trailers.size;
+    session === '' &&
+    author === AUTHOR &&
+    committer === AUTHOR &&
+    parents.length > 0 &&
+    Object.keys(trailers).length === 0;
   return {
     commit,
     tree: valuesOf('tree')[0] ?? '',
@@ -169,27 +171,3 @@ export function parseSnapshot(commit: string, content: string): ListedCommit {
 
 /** Name, address and time in a commit object. */
 const IDENTITY = /^(.*?) ?<(.*)> (-?\d+) [-+]\d+$/;
-
-/** Those of agt, in the last paragraph. */
-function trailersOf(message: string): Map<string, string> {
-  const [, , ...paragraphs] = message.trimEnd().split('\n\n'); // before and with the subject
-  const paragraph = paragraphs.at(-1) ?? '';
-  return new Map(
-    [...paragraph.matchAll(/^Agt-([A-Za-z-]+): (.*)$/gm)].map(([, name = '', value = '']) => [
-      name,
-      oneLine(value),
-    ]),
-  );
-}
-
-/** Text of a stranger as a value that git and agt keep in one line: a prompt, a label, the name of a file. */
-export function oneLine(text: string): string {
-  const line = text
-    .toWellFormed()
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim();
-  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE).toWellFormed()}…` : line;
-}
-
-/** Characters. A prompt may hold a whole file. */
-const LONGEST_LINE = 4000;

@@ -2,10 +2,12 @@
  * `_/manifest.json` of a shadow commit: what a git tree cannot hold. An unchanged folder always gives the same bytes, and
  * so the same blob. Paths are relative to the session folder, in the form of `jsonPath` (path-bytes.ts).
  */
+
 import { pathFromJson } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { readObject } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
+import { OWN } from './format.ts';
 
 export interface RecordedHead {
   /** The branch; null if HEAD is detached. */
@@ -85,7 +87,7 @@ export interface SnapshotMetadata {
 }
 
 export async function readSnapshotMetadata(git: Git, commit: string): Promise<SnapshotMetadata> {
-  const found = await readObject(git, `${commit}:_/manifest.json`);
+  const found = await readObject(git, `${commit}:${OWN.manifest}`);
   if (found === undefined) throw new AgtError(`${commit} is no snapshot: it has no manifest`);
   return metadataOf(commit, JSON.parse(found.content.toString()) as SnapshotManifest);
 }

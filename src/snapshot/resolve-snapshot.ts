@@ -7,7 +7,8 @@
 import { AgtError } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
 import { type Git, gitText, resolveObject } from '../git/run/git.ts';
-import { oneLine, requireHistory, type Snapshot, type SnapshotRefs } from './history.ts';
+import { oneLine } from './format.ts';
+import { requireHistory, type Snapshot, type SnapshotRefs } from './history.ts';
 
 /** @throws AgtError if the session has no such snapshot. */
 export async function resolveSnapshot(

@@ -1,4 +1,5 @@
 /** Reads the files of a tree, by their paths in the session folder. */
+
 import { SUBMODULE } from '../git/modes.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
@@ -6,6 +7,7 @@ import { diffTrees } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitText, resolveObject } from '../git/run/git.ts';
 import { TOP_FOLDERS } from './folders.ts';
+import { isOwn } from './format.ts';
 import type { SnapshotMetadata } from './manifest.ts';
 import { decodePath, encodePath } from './tree-names.ts';
 
@@ -17,7 +19,7 @@ export interface TreeEntry {
 /** The files of a snapshot, by path on disk: relative to the session folder, one byte per character. */
 export async function readSnapshotTree(git: Git, tree: string): Promise<Map<string, TreeEntry>> {
   const listed = await listTree(git, tree, 'files');
-  const files = listed.filter(({ path }) => !path.startsWith('_/'));
+  const files = listed.filter(({ path }) => !isOwn(path));
   return new Map(files.map(({ path, mode, oid }) => [decodePath(path), { mode, oid }]));
 }
 
@@ -87,7 +89,7 @@ async function directoriesWithFiles(
 ): Promise<Set<string>> {
   if (among === undefined || among.size > FEW || [...among].some((path) => path.includes('\n'))) {
     const listed = await listTree(git, commit, 'directories');
-    return new Set(listed.filter(({ path }) => !/^_(\/|$)/.test(path)).map(({ path }) => decodePath(path)));
+    return new Set(listed.filter(({ path }) => !isOwn(path)).map(({ path }) => decodePath(path)));
   }
   const paths = [...among];
   const found = await findObjects(

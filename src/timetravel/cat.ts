@@ -6,6 +6,7 @@ import { listTree } from '../git/objects/ls-tree.ts';
 import { type Git, gitBytes } from '../git/run/git.ts';
 import { snapshotRefs } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
+import { isOwn } from '../snapshot/format.ts';
 import { readHistory, type Snapshot } from '../snapshot/history.ts';
 import { findSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
@@ -103,7 +104,7 @@ async function hintOtherDirectories(
 ): Promise<string[]> {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const files = (await listTree(git, commit, 'files')).map((entry) => entry.path);
-  const found = files.filter((file) => file.endsWith(`/${name}`) && !file.startsWith('_/'));
+  const found = files.filter((file) => file.endsWith(`/${name}`) && !isOwn(file));
   if (found.length === 0) return [];
   const shown = found.map((file) => displayPath(toWrite(decodePath(file))));
   return [`files of that name in this snapshot: ${listSome(shown, MAX_NAMES)}`];

@@ -2,6 +2,7 @@
  * Brings the checkout back at the end of a session: files, repositories inside, index and HEAD as the user had them, on
  * top of what has come to the branch meanwhile. HEAD is the last to change. After a kill, the same steps are taken again.
  */
+
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { withIndexCopy } from '../../autocommit/staged-index.ts';
@@ -11,14 +12,13 @@ import { AgtError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { parseIndex } from '../../git/files/index-file.ts';
-import { readObject } from '../../git/objects/object-reader.ts';
 import { fieldsOf, type Git, gitBytes, gitText, inDirectory } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { removalOf, type SessionRecord } from '../../session/record.ts';
 import { isUnder } from '../../snapshot/folders.ts';
+import { readCapturedIndex } from '../../snapshot/format.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
-import type { TreeEntry } from '../../snapshot/tree.ts';
-import { parentDirectories } from '../../snapshot/tree.ts';
+import { parentDirectories, type TreeEntry } from '../../snapshot/tree.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { deleteLater, type Move, move, planMove, whatIsOnDisk } from './bring.ts';
 import { dropDamagedIndex, gitDir, headBranch, type InPlace, putHead, refreshTimes } from './checkout.ts';
@@ -205,7 +205,7 @@ async function withHeldByGit(
   const { git, record } = place;
   const from = await readSnapshotMetadata(git, commit);
   const skipped = [...from.skipped, ...snapshot.skipped].filter((path) => !path.endsWith('/.git'));
-  const current = (await readObject(git, `${commit}:_/index`))?.content ?? Buffer.alloc(0);
+  const current = (await readCapturedIndex(git, commit))?.content ?? Buffer.alloc(0);
   const oidLength = commit.length / 2;
   const isSkipped = (path: string) => isUnder(`sandbox/${path}`, skipped);
   const paths = [current, wanted].flatMap((raw) => {

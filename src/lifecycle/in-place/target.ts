@@ -3,16 +3,17 @@
  * byte. For the agent's beginning the uncommitted work is out of it; at the end new commits of the branch are in it. git
  * makes index and files of both in a directory of its own, so that agt writes all that is in the checkout by one plan.
  */
+
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { withIndexCopy } from '../../autocommit/staged-index.ts';
 import { parseIndex, SKIP_WORKTREE } from '../../git/files/index-file.ts';
 import { FILE, IN_INDEX, LINK, PROGRAM, SUBMODULE } from '../../git/modes.ts';
-import { readObject } from '../../git/objects/object-reader.ts';
 import { type DiffEntry, parseRawDiff } from '../../git/objects/raw-diff.ts';
 import { editIndex, editTree, type IndexEdit, withIndex } from '../../git/objects/scratch-index.ts';
 import { fieldsOf, type Git, gitBytes, gitText } from '../../git/run/git.ts';
 import { isUnder } from '../../snapshot/folders.ts';
+import { readCapturedIndex } from '../../snapshot/format.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree, type TreeEntry } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
@@ -38,7 +39,7 @@ export async function planTarget(
 ): Promise<Target> {
   const { git, record } = place;
   const start = await readSnapshotMetadata(git, side.first);
-  const raw = (await readObject(git, `${side.first}:_/index`))?.content ?? Buffer.alloc(0);
+  const raw = (await readCapturedIndex(git, side.first))?.content ?? Buffer.alloc(0);
   const base = record.from_commit;
   const landed = tip === base ? [] : await diff(git, ['diff-tree', '-r', base, tip]);
   const own = new Set(side.repositories.filter((one) => one.isChanged).map(({ path }) => path));

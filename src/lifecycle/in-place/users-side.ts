@@ -14,6 +14,7 @@ import { readObject } from '../../git/objects/object-reader.ts';
 import { type Git, gitText, runGit } from '../../git/run/git.ts';
 import { statCacheFile } from '../../layout.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { readCapturedIndex } from '../../snapshot/format.ts';
 import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 import type { DirtyPath, InPlace } from './checkout.ts';
@@ -88,7 +89,7 @@ function mtimeOnDisk(record: SessionRecord, path: string): number {
 
 /** The entries of the index of a snapshot. */
 export async function indexOf(git: Git, snapshot: string): Promise<IndexEntry[]> {
-  const index = await readObject(git, `${snapshot}:_/index`);
+  const index = await readCapturedIndex(git, snapshot);
   if (index === undefined || index.content.length === 0) return [];
   return parseIndex(index.content, snapshot.length / 2).entries;
 }

@@ -4,8 +4,9 @@
  *
  * Hours and days are in UTC. So a second thinning in another time zone deletes nothing more.
  */
+
+import { isOwnLabel } from '../../snapshot/format.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { isOwnLabel } from '../../snapshot/own-labels.ts';
 
 /** In seconds. */
 const HOUR = 3_600;

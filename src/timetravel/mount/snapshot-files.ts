@@ -2,8 +2,10 @@
  * The files of a snapshot as a file system knows them: by number, with attributes. Directories are read from git when
  * somebody looks into them. Paths and names hold one byte per character.
  */
+
 import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
+import { isOwn } from '../../snapshot/format.ts';
 import { IGNORE_FILE, ignoreFileContent } from '../../snapshot/ignore-file.ts';
 import type { SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { decodeName } from '../../snapshot/tree-names.ts';
@@ -115,8 +117,8 @@ export class SnapshotFiles {
     if (content === undefined && tree !== undefined)
       throw new Error(`the tree of ${directory.path} is missing`);
     for (const { mode, name, oid } of content === undefined ? [] : parseTree(content, directory.oid)) {
-      const isOwn = directory.number === ROOT_NODE && name === '_';
-      if (!isOwn && mode !== TREE_MODE.submodule) this.add(found, directory, decodeName(name), mode, oid);
+      const isHidden = directory.number === ROOT_NODE && isOwn(name);
+      if (!isHidden && mode !== TREE_MODE.submodule) this.add(found, directory, decodeName(name), mode, oid);
     }
     if (directory.number === ROOT_NODE) this.addIgnoreFile(found);
     for (const name of this.empty.get(directory.path) ?? [])

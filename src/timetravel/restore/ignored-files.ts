@@ -1,4 +1,5 @@
 /** How a restore treats the files that git ignores in an attached folder: it deletes none of them. */
+
 import { existsSync, lstatSync, type Stats } from 'node:fs';
 import ignore, { type Ignore } from 'ignore';
 import { ignoredFiles } from '../../autocommit/observe.ts';
@@ -17,6 +18,7 @@ import { askGitSync } from '../../git/run/run-sync.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
+import { OWN } from '../../snapshot/format.ts';
 import { requireHistory } from '../../snapshot/history.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
@@ -57,7 +59,7 @@ async function ignoredSince({ git, record }: Session, wanted: string): Promise<R
   const history = await requireHistory(git, snapshotRefs(record));
   const end = history.findIndex(({ commit }) => commit === wanted);
   const commits = [wanted, ...history.slice(0, Math.max(0, end)).map(({ commit }) => commit)];
-  const names = commits.map((commit) => `${commit}:_/manifest.json`);
+  const names = commits.map((commit) => `${commit}:${OWN.manifest}`);
   const blobs = new Set((await findObjects(git, names)).flatMap((object) => object?.oid ?? []));
   const paths = new Set<string>();
   for (const blob of blobs) {

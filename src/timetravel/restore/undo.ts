@@ -16,6 +16,7 @@ import { isAttached, snapshotRefs, workBranchOf } from '../../session/record.ts'
 import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
+import { OWN, promptIn } from '../../snapshot/format.ts';
 import { requireHistory, type Snapshot } from '../../snapshot/history.ts';
 import {
   readSnapshotMetadata,
@@ -23,7 +24,6 @@ import {
   type SnapshotMetadata,
   serializeManifest,
 } from '../../snapshot/manifest.ts';
-import { promptIn } from '../../snapshot/own-labels.ts';
 import { keepIgnored, listIgnored } from './ignored-files.ts';
 import { isDirectory, pathsOf, planFrom } from './restore-files.ts';
 import { isBeforeRedo } from './unfinished-restore.ts';
@@ -35,7 +35,7 @@ type IsSame = (a: Snapshot, b: Snapshot) => Promise<boolean>;
 export async function readSteps({ repository, record }: Session) {
   const history = await requireHistory(repository.git, snapshotRefs(record));
   // Nearly all snapshots differ in these, which git tells for all of them at once.
-  const parts = [...TOP_FOLDERS, '_/index'];
+  const parts = [...TOP_FOLDERS, OWN.index];
   const names = history.flatMap(({ commit }) => parts.map((part) => `${commit}:${part}`));
   const oids = (await findObjects(repository.git, names)).map((object) => object?.oid);
   const keyOf = (n: number) => oids.slice(n * parts.length, (n + 1) * parts.length).join(' ');

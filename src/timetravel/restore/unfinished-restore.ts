@@ -9,8 +9,8 @@ import { commandToMove } from '../../session/advised-commands.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Intent } from '../../session/state.ts';
+import { BEFORE_THE_SESSION } from '../../snapshot/format.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { BEFORE_THE_SESSION } from '../../snapshot/own-labels.ts';
 
 type RestoreIntent = Extract<Intent, { operation: 'restore' }>;
 

@@ -8,6 +8,7 @@ import { findObject } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 import { underAny } from '../../snapshot/failure.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
+import { OWN } from '../../snapshot/format.ts';
 import { IGNORED } from '../../snapshot/ignore-file.ts';
 import type { SnapshotManifest, SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { type AmbiguousFolders, shownPath } from '../session-paths.ts';
@@ -89,7 +90,9 @@ function hasSameHead(
 
 /** Whether the indexes are equal but for their stat data. */
 async function hasEquivalentIndex(git: Git, a: SnapshotMetadata, b: SnapshotMetadata): Promise<boolean> {
-  const [one, other] = await Promise.all([a, b].map(({ commit }) => findObject(git, `${commit}:_/index`)));
+  const [one, other] = await Promise.all(
+    [a, b].map(({ commit }) => findObject(git, `${commit}:${OWN.index}`)),
+  );
   return (
     one === other ||
     (await digestOfCapturedIndex(git, a.commit)) === (await digestOfCapturedIndex(git, b.commit))

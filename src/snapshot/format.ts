@@ -1,0 +1,85 @@
+/** The form of a snapshot, for all that write or read one: paths in its tree beside the files, its message, its labels. */
+import { type ReadObject, readObject } from '../git/objects/object-reader.ts';
+import type { Git } from '../git/run/git.ts';
+
+/** What agt records beside the files of the session. */
+export const OWN = {
+  manifest: '_/manifest.json',
+  index: '_/index',
+  /** Trees that keep the objects of the index reachable. */
+  staged: '_/staged',
+  stages: '_/stages',
+  /** The files that git keeps for the worktree alone, and the tree that one of them names. */
+  gitDir: '_/git-dir',
+  autoMerge: '_/auto-merge',
+} as const;
+
+/** Whether a path in the tree is none of the session's. */
+export function isOwn(path: string): boolean {
+  return path === '_' || path.startsWith('_/');
+}
+
+/** The sandbox's index; undefined if it had none. */
+export function readCapturedIndex(git: Git, commit: string): Promise<ReadObject | undefined> {
+  return readObject(git, `${commit}:${OWN.index}`);
+}
+
+/** The name of the author of every snapshot. */
+export const AUTHOR = 'agt';
+
+const TRAILERS = [
+  ...['Session', 'Head', 'Agent', 'Conversation', 'Label', 'Tool'],
+  ...['Call', 'Summary', 'Outcome', 'Restored', 'Restored-By', 'Unfinished'],
+] as const;
+
+type Trailers = { readonly [name in (typeof TRAILERS)[number]]?: string | null | undefined };
+
+/** The message of a commit. */
+export function snapshotMessage(subject: string, values: Trailers): string {
+  const named = TRAILERS.map((name) => ({ name, value: oneLine(values[name] ?? '') }));
+  const lines = named.filter(({ value }) => value !== '').map(({ name, value }) => `Agt-${name}: ${value}`);
+  return `${subject}\n\n${lines.join('\n')}\n`;
+}
+
+/** Those of agt, in the last paragraph. */
+export function trailersOf(message: string): Trailers {
+  const [, , ...paragraphs] = message.trimEnd().split('\n\n'); // before and with the subject
+  const found = [...(paragraphs.at(-1) ?? '').matchAll(/^Agt-([A-Za-z-]+): (.*)$/gm)];
+  return Object.fromEntries(found.map(([, name = '', value = '']) => [name, oneLine(value)]));
+}
+
+/** Text of a stranger as a value that git and agt keep in one line: a prompt, a label, the name of a file. */
+export function oneLine(text: string): string {
+  const line = text
+    .toWellFormed()
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
+  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE).toWellFormed()}…` : line;
+}
+
+/** Characters. A prompt may hold a whole file. */
+const LONGEST_LINE = 4000;
+
+/** In the user's own checkout: the snapshot of the user's uncommitted work, and the one from which the agent starts. */
+export const BEFORE_THE_SESSION = 'before the session';
+export const AFTER_THE_SWITCH = 'after the switch';
+
+/** Labels that agt gives. agt assumes that a person gave every other label, and keeps it. */
+export function isOwnLabel(label: string): boolean {
+  return OWN_LABEL.test(label) || label.startsWith(PROMPT);
+}
+
+const OWN_LABEL =
+  /^(after the switch|before (remove|accept|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*))$/;
+
+const PROMPT = 'prompt: ';
+
+/** The label of the snapshot that is made before an agent answers a prompt. */
+export function promptLabel(firstWords: string): string {
+  return `${PROMPT}${firstWords}`;
+}
+
+/** The first words of the prompt before which a snapshot was made. */
+export function promptIn({ label }: { readonly label: string | undefined }): string | undefined {
+  return label?.startsWith(PROMPT) ? label.slice(PROMPT.length) : undefined;
+}
