@@ -8,7 +8,7 @@ import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, snapshotRefs } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
-import { findSnapshot } from '../snapshot/resolve-snapshot.ts';
+import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import type { AcceptRequest, Landable, LandingPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import { conflictError, nothingPicked } from './landing-errors.ts';
@@ -114,7 +114,7 @@ async function findStep(
   now: Date,
 ): Promise<Snapshot> {
   try {
-    return await findSnapshot(git, snapshotRefs(record), history, name, now);
+    return await resolveSnapshot(git, snapshotRefs(record), name, now, history);
   } catch {
     throw new AgtError(`no commit "${name}" in the sandbox, and no such snapshot`, {
       hints: [`see: agt git log, and: agt session log ${record.session_id}`],

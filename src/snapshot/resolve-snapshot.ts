@@ -10,25 +10,15 @@ import { type Git, gitText, resolveObject } from '../git/run/git.ts';
 import { oneLine } from './format.ts';
 import { requireHistory, type Snapshot, type SnapshotRefs } from './history.ts';
 
-/** @throws AgtError if the session has no such snapshot. */
+/** `known`: the history, if the caller has read it. @throws AgtError if the session has no such snapshot. */
 export async function resolveSnapshot(
   git: Git,
   refs: SnapshotRefs,
   spec: string,
   now: Date,
+  known?: readonly Snapshot[],
 ): Promise<Snapshot> {
-  return findSnapshot(git, refs, await requireHistory(git, refs), spec, now);
-}
-
-/** The same in a history that the caller has read. */
-export async function findSnapshot(
-  git: Git,
-  refs: SnapshotRefs,
-  history: readonly Snapshot[],
-  spec: string,
-  now: Date,
-): Promise<Snapshot> {
-  const found = await findByName(git, history, spec, now);
+  const found = await findByName(git, known ?? (await requireHistory(git, refs)), spec, now);
   if (typeof found !== 'string') return found;
   throw new AgtError(`no snapshot "${spec}" of "${refs.session}": ${found}`, {
     hints: [`see: ${refs.list}`],

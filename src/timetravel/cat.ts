@@ -8,7 +8,7 @@ import { snapshotRefs } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isOwn } from '../snapshot/format.ts';
 import { readHistory, type Snapshot } from '../snapshot/history.ts';
-import { findSnapshot } from '../snapshot/resolve-snapshot.ts';
+import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
 import { type AmbiguousFolders, readAmbiguousFolders, shownPath } from './session-paths.ts';
 
@@ -26,7 +26,7 @@ export async function findFile(
   const { git } = repository;
   const refs = snapshotRefs(record);
   const history = await readHistory(git, refs);
-  const file = await splitSpec(spec, (name) => findSnapshot(git, refs, history, name, now));
+  const file = await splitSpec(spec, (name) => resolveSnapshot(git, refs, name, now, history));
   const { snapshot } = file;
   const ambiguous = await readAmbiguousFolders(git, [snapshot.commit]);
   const path = encodePath(paths.inSession(file.path, ambiguous));

@@ -27,21 +27,21 @@ import { isAttached, type SessionRecord } from '../../session/record.ts';
 import { requireReadableSandbox, requireSandbox } from '../../session/sandbox.ts';
 import type { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { readSnapshotMetadata, type SnapshotManifest } from '../../snapshot/manifest.ts';
+import { metadataOf, readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import { captureTarget, observeSession } from '../../workspace/capture-session.ts';
 
 export interface ComparedTree {
   /** A tree that holds `sandbox`, `xdg` and `config`, or its commit. */
   readonly tree: string;
-  /** Metadata that a tree does not record; undefined for the commit that a session started at. */
-  readonly manifest: SnapshotManifest | undefined;
+  /** What a tree does not record; undefined for the commit that a session started at. */
+  readonly metadata: SnapshotMetadata | undefined;
   /** Paths that could not be read, as shown to people, relative to the session folder. */
   readonly uncompared: readonly { readonly path: string; readonly reason: string }[];
 }
 
 export async function treeOfSnapshot(git: Git, { commit }: Snapshot): Promise<ComparedTree> {
-  return { tree: commit, manifest: (await readSnapshotMetadata(git, commit)).manifest, uncompared: [] };
+  return { tree: commit, metadata: await readSnapshotMetadata(git, commit), uncompared: [] };
 }
 
 /** The sandbox as `session new` made it. A submodule is not a file of the sandbox. */
@@ -50,13 +50,13 @@ export async function treeOfStart(scratch: ScratchObjects, startCommit: string):
   const submodules = listed.filter(({ mode }) => mode === SUBMODULE);
   const edits = submodules.map(({ path }): IndexEdit => [`sandbox/${path}`, undefined]);
   const tree = await editTree(editor(scratch), { tree: startCommit, prefix: 'sandbox/' }, edits);
-  return { tree, manifest: undefined, uncompared: [] };
+  return { tree, metadata: undefined, uncompared: [] };
 }
 
 /** A commit as the sandbox that has it checked out. */
 export async function treeOfCommit({ git }: ScratchObjects, commit: string): Promise<ComparedTree> {
   const input = `040000 tree ${await gitText(git, ['rev-parse', `${commit}^{tree}`])}\tsandbox\0`;
-  return { tree: await gitText(git, ['mktree', '-z'], { input }), manifest: undefined, uncompared: [] };
+  return { tree: await gitText(git, ['mktree', '-z'], { input }), metadata: undefined, uncompared: [] };
 }
 
 /** The sandbox as `git add -A` would stage it: with uncommitted and untracked files, without ignored ones. */
@@ -95,7 +95,7 @@ export async function treeOfDisk(session: Session, scratch: ScratchObjects): Pro
     const isEqual = base.prefix === '' && edits.length === 0;
     const tree = isEqual ? base.tree : await editTree(editor(scratch), base, edits);
     const uncompared = scanned.failed.map(({ path, reason }) => ({ path: displayPath(path), reason }));
-    return { tree, manifest, uncompared };
+    return { tree, metadata: metadataOf(tree, manifest), uncompared };
   } finally {
     await objects.close();
   }

@@ -170,11 +170,11 @@ function inAgentTree({ magic, path }: Pathspec, ambiguous: AmbiguousFolders): st
  */
 export async function agentTree(
   git: Git,
-  { tree, manifest }: ComparedTree,
+  { tree, metadata }: ComparedTree,
   ambiguous: AmbiguousFolders,
   tops: readonly string[],
 ): Promise<string> {
-  const encoded = (manifest?.encoded ?? []).map((path) => encodePath(pathFromJson(path)));
+  const encoded = (metadata?.manifest.encoded ?? []).map((path) => encodePath(pathFromJson(path)));
   const withEncodedNames = new Set(encoded.flatMap(parentDirectories));
   const decodedFolder = async (name: string) => {
     const oid = await resolveObject(git, `${tree}:${name}`);

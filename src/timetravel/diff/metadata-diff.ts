@@ -1,10 +1,8 @@
 /** Compares the metadata that trees do not record: permission bits and empty directories. */
 
-import { pathFromJson } from '../../disk/path-bytes.ts';
 import { DIRECTORY, PROGRAM } from '../../git/modes.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import type { Git } from '../../git/run/git.ts';
-import { readModes, type SnapshotManifest } from '../../snapshot/manifest.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
 import type { ComparedTree } from './compared-tree.ts';
@@ -19,9 +17,9 @@ export interface MetadataDiff {
 }
 
 export async function metadataDiff(git: Git, a: ComparedTree, b: ComparedTree): Promise<MetadataDiff[]> {
-  // The commit that a session started at has no manifest.
-  if (a.manifest === undefined || b.manifest === undefined) return [];
-  const [before, after] = [readMetadata(a.manifest), readMetadata(b.manifest)];
+  const { metadata: before } = a;
+  const { metadata: after } = b;
+  if (before === undefined || after === undefined) return [];
   const listed = new Set([...before.modes.others.keys(), ...after.modes.others.keys()]);
   const otherBits = [...listed].filter(
     (path) => before.modes.others.get(path) !== after.modes.others.get(path),
@@ -48,10 +46,6 @@ export async function metadataDiff(git: Git, a: ComparedTree, b: ComparedTree): 
     ...deleted.map((path) => directoryDiff(path, 'D')),
     ...changed,
   ].sort((one, other) => (one.path < other.path ? -1 : 1));
-}
-
-function readMetadata(manifest: SnapshotManifest) {
-  return { modes: readModes(manifest), emptyDirectories: manifest.empty_directories.map(pathFromJson) };
 }
 
 function directoryDiff(path: string, status: 'A' | 'D'): MetadataDiff {

@@ -16,7 +16,7 @@ import type { Session } from '../../session/session.ts';
 import { startCommit } from '../../session/session.ts';
 import { readHistory, type Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
-import { findSnapshot } from '../../snapshot/resolve-snapshot.ts';
+import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { captureTarget } from '../../workspace/capture-session.ts';
 
@@ -90,7 +90,7 @@ async function findOrigin(session: Session, request: OriginRequest): Promise<For
   const { git } = repository;
   const refs = snapshotRefs(source);
   const history = await readHistory(git, refs);
-  const snapshot = await findSnapshot(git, refs, history, request.snapshot ?? '@', request.now);
+  const snapshot = await resolveSnapshot(git, refs, request.snapshot ?? '@', request.now, history);
   const warnings =
     request.snapshot === undefined
       ? [

@@ -5,7 +5,7 @@ import { idProblem, type SessionId } from '../../../session/id.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../../../session/record.ts';
 import { Session } from '../../../session/session.ts';
 import { readHistory } from '../../../snapshot/history.ts';
-import { findSnapshot } from '../../../snapshot/resolve-snapshot.ts';
+import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { type DiffRequest, listDiff, showDiff } from '../../../timetravel/diff/diff.ts';
 import type { MetadataDiff } from '../../../timetravel/diff/metadata-diff.ts';
 import {
@@ -123,7 +123,7 @@ async function chooseEnds(
   if (other !== undefined && a === undefined) return { before: 'work', after: 'work', other };
   const find = async (owner: SessionRecord, spec: string) => {
     const refs = snapshotRefs(owner);
-    return findSnapshot(repository.git, refs, await readHistory(repository.git, refs), spec, now);
+    return resolveSnapshot(repository.git, refs, spec, now, await readHistory(repository.git, refs));
   };
   if (a === undefined) {
     const [last] = await session.history();
