@@ -9,13 +9,7 @@ import { type Owner, ownerOf } from '../session/owner.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { autocommit } from '../triggers/autocommit.ts';
-import {
-  type CommandEnd,
-  type CommandLine,
-  passSignals,
-  type RunningCommand,
-  startCommand,
-} from './command.ts';
+import { type CommandEnd, type CommandLine, passSignals, startCommand } from './command.ts';
 import { changeOwner, markFailed } from './marks.ts';
 
 export interface RunRequest extends CommandLine {
@@ -40,7 +34,7 @@ export async function runInSessions(
   repository: Repository,
   sessions: readonly SessionToRun[],
 ): Promise<CommandEnd[]> {
-  const runs: Run[] = [];
+  const runs: ReturnType<typeof startRun>[] = [];
   const release = passSignals(
     () => runs.map(({ command }) => command),
     () => {
@@ -48,7 +42,7 @@ export async function runInSessions(
     },
   );
   try {
-    for (const { record, request } of sessions) runs.push(new Run(repository, record, request));
+    for (const one of sessions) runs.push(startRun(repository, one));
     const results = await Promise.allSettled(runs.map((run) => run.finish()));
     return results.map((result) => {
       if (result.status === 'rejected') throw result.reason;
@@ -67,108 +61,83 @@ const KILLED = new Map(
   (['SIGKILL', 'SIGSEGV', 'SIGABRT', 'SIGBUS'] as const).map((name) => [128 + constants.signals[name], name]),
 );
 
-class Run {
-  readonly command: RunningCommand;
-  private readonly repository: Repository;
-  private readonly record: SessionRecord;
-  private readonly request: RunRequest;
-  private readonly name: string;
-  private readonly owner: Owner | undefined;
-  private work: Promise<unknown> = Promise.resolve();
-  private timer: NodeJS.Timeout | undefined;
-  private problem: unknown;
-
-  constructor(repository: Repository, record: SessionRecord, request: RunRequest) {
-    this.repository = repository;
-    this.record = record;
-    this.request = request;
-    this.command = startCommand(request);
-    const { pid } = this.command;
-    this.name = (request.program ?? request.words[0] ?? '').replace(/^.*\//s, '');
-    this.owner = pid === undefined ? undefined : ownerOf(pid, this.name, request.now());
-    this.enqueue(() => this.own());
-    this.startTimer();
-  }
-
-  captureSoon(): void {
-    this.enqueue(() => this.capture());
-  }
-
-  async finish(): Promise<CommandEnd> {
-    const end = await this.finishCaptures();
-    const signal = KILLED.get(end.exitCode);
-    if (signal !== undefined)
-      await this.request.onKilled(this.record, `its command ${this.name} was ended by ${signal}`);
-    return end;
-  }
-
-  private async finishCaptures(): Promise<CommandEnd> {
-    try {
-      return await this.command.ended;
-    } finally {
-      clearInterval(this.timer);
-      this.enqueue(async () => {
-        // The last autocommit has everything that earlier ones should have had.
-        this.problem = undefined;
-        await this.capture();
-      });
-      this.enqueue(() => this.disown());
-      await this.work;
-      if (this.problem !== undefined) {
-        await markFailed(new Session(this.repository, this.record), this.problem, this.request.now());
-        this.request.onProblem(this.record, this.problem);
-      }
-    }
-  }
-
-  private startTimer(): void {
-    const { everyMs } = this.request;
-    if (everyMs === undefined) return;
-    let isWaiting = false;
-    this.timer = setInterval(() => {
-      if (isWaiting) return;
-      isWaiting = true;
-      this.enqueue(async () => {
-        isWaiting = false;
-        await this.own();
-        await this.capture();
-      });
-    }, everyMs);
-  }
+function startRun(repository: Repository, { record, request }: SessionToRun) {
+  const id = record.session_id;
+  const { everyMs, now, words, program = words[0] ?? '' } = request;
+  const command = startCommand(request);
+  const name = program.replace(/^.*\//s, '');
+  const owner = command.pid === undefined ? undefined : ownerOf(command.pid, name, now());
+  let work: Promise<unknown> = Promise.resolve();
+  let problem: unknown;
 
   /** One after the other. */
-  private enqueue(action: () => Promise<unknown>): void {
-    this.work = this.work.then(action).catch((error: unknown) => {
-      this.problem = error;
+  const enqueue = (action: () => Promise<unknown>) => {
+    work = work.then(action).catch((error: unknown) => {
+      problem = error;
     });
-  }
+  };
 
-  private async capture(): Promise<void> {
-    const record = readRecord(this.repository, this.record.session_id);
-    if (record === undefined || !isCapturedByItself(record)) return; // accepted, rejected or removed meanwhile
-    const attempt = () =>
-      autocommit(new Session(this.repository, record), { now: this.request.now(), waitMs: LONGEST_WAIT_MS });
+  const change = (owners: (present: Owner | undefined) => Owner | undefined) =>
+    changeOwner(repository, id, owners, LONGEST_WAIT_MS);
+
+  /** Another command that runs in the session stays its owner. */
+  const own = () => change((present) => (present === undefined || processIsGone(present) ? owner : present));
+
+  const disown = () =>
+    change((present) =>
+      present?.pid === owner?.pid && present?.start === owner?.start ? undefined : present,
+    );
+
+  const capture = async () => {
+    const present = readRecord(repository, id);
+    if (present === undefined || !isCapturedByItself(present)) return; // accepted, rejected or removed meanwhile
+    const session = new Session(repository, present);
+    const attempt = () => autocommit(session, { now: now(), waitMs: LONGEST_WAIT_MS });
     // Ctrl-C of a terminal reaches agt's git too.
     await attempt().catch((error: unknown) => {
       if (isAgtError(error) && error.signal !== undefined) return attempt();
       throw error;
     });
-  }
+  };
 
-  /** Another command that runs in the session stays its owner. */
-  private own(): Promise<void> {
-    const { owner } = this;
-    if (owner === undefined) return Promise.resolve();
-    return this.changeOwner((present) => (present === undefined || processIsGone(present) ? owner : present));
-  }
+  let isWaiting = false;
+  const captureAgain = () => {
+    if (isWaiting) return;
+    isWaiting = true;
+    enqueue(async () => {
+      isWaiting = false;
+      if (owner !== undefined) await own();
+      await capture();
+    });
+  };
 
-  private disown(): Promise<void> {
-    return this.changeOwner((present) =>
-      present?.pid === this.owner?.pid && present?.start === this.owner?.start ? undefined : present,
-    );
-  }
+  if (owner !== undefined) enqueue(own);
+  const timer = everyMs === undefined ? undefined : setInterval(captureAgain, everyMs);
 
-  private changeOwner(change: (present: Owner | undefined) => Owner | undefined): Promise<void> {
-    return changeOwner(this.repository, this.record.session_id, change, LONGEST_WAIT_MS);
-  }
+  const finishCaptures = async () => {
+    try {
+      return await command.ended;
+    } finally {
+      clearInterval(timer);
+      enqueue(async () => {
+        problem = undefined; // the last autocommit has everything that earlier ones should have had
+        await capture();
+      });
+      enqueue(disown);
+      await work;
+      if (problem !== undefined) {
+        await markFailed(new Session(repository, record), problem, now());
+        request.onProblem(record, problem);
+      }
+    }
+  };
+
+  const finish = async () => {
+    const end = await finishCaptures();
+    const signal = KILLED.get(end.exitCode);
+    if (signal !== undefined) await request.onKilled(record, `its command ${name} was ended by ${signal}`);
+    return end;
+  };
+
+  return { command, captureSoon: () => enqueue(capture), finish };
 }

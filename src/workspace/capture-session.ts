@@ -16,7 +16,7 @@ import type { LockedSession } from '../session/lock.ts';
 import { isAttached } from '../session/record.ts';
 import { lostGitDir, requireSandbox } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
-import { Freezer } from './moments.ts';
+import { freezerOf } from './moments.ts';
 import { recordAddedBytes } from './usage.ts';
 
 export interface AutocommitOptions extends Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'> {
@@ -52,8 +52,7 @@ export async function captureSession(
   session: LockedSession,
   options: AutocommitOptions,
 ): Promise<CaptureResult> {
-  const { repository } = session;
-  const freezer = options.isLast ? undefined : new Freezer(repository, session.record);
+  const freezer = options.isLast ? undefined : freezerOf(session);
   let whole: string | undefined;
   try {
     const result = await runCapture(session, options, freezer?.freeze);

@@ -18,8 +18,7 @@ import { readPlace } from '../providers/provider.ts';
 import { carriesNonce, newFrozenToken, parseToken, type Token, tokenText } from '../providers/token.ts';
 import type { Repository } from '../repository/repository.ts';
 import { own, release, tokenOf } from '../session/provider.ts';
-import { type SessionRecord, sessionFolder } from '../session/record.ts';
-import { Session } from '../session/session.ts';
+import type { Session } from '../session/session.ts';
 
 export interface Moment {
   /** Counts up within a session. */
@@ -78,63 +77,49 @@ export function isThere({ token }: Moment): boolean {
   return existsSync(token.path) && carriesNonce(token.path, token);
 }
 
-/** Freezes the folder of a session for one capture. */
-export class Freezer {
-  readonly warnings: string[] = [];
-  /** Undefined if no provider can. */
-  readonly freeze: Freeze | undefined;
-  private readonly repository: Repository;
-  private readonly record: SessionRecord;
-  private frozen: Promise<FrozenFolder | undefined> | undefined;
+/** Freezes the folder of a session for one capture. `freeze` is undefined if no provider can. */
+export function freezerOf(session: Session) {
+  const { repository, record, folder } = session;
+  const warnings: string[] = [];
+  let frozen: Promise<FrozenFolder | undefined> | undefined;
   /** For what was frozen. */
-  private token: Token | undefined;
-  private made = '';
+  let made: { readonly token: Token; readonly made: string } | undefined;
 
-  constructor(repository: Repository, record: SessionRecord) {
-    this.repository = repository;
-    this.record = record;
-    this.freeze = tokenOf(record) === undefined ? undefined : () => (this.frozen ??= this.tryToFreeze());
-  }
-
-  private async tryToFreeze(): Promise<FrozenFolder | undefined> {
-    try {
-      return await this.freezeNow();
-    } catch (error) {
-      const reason = systemFailure(error) ?? (error as Error).message;
-      this.warnings.push(`agt read the folder while it may have changed, because ${reason}`);
-      return undefined;
-    }
-  }
-
-  private async freezeNow(): Promise<FrozenFolder | undefined> {
-    const { repository, record } = this;
-    const folder = sessionFolder(record);
-    const ofFolder = tokenOf(record);
+  const freezeNow = async (ofFolder: Token): Promise<FrozenFolder | undefined> => {
     // Where the provider could not make the folder again, it is an ordinary one.
-    if (ofFolder === undefined || !carriesNonce(folder, ofFolder)) return undefined;
+    if (!carriesNonce(folder, ofFolder)) return undefined;
     const provider = providerOf(ofFolder.kind);
     if (!provider.find(readPlace(folder, repository.git.env)).freeze) return undefined;
-    const token = newFrozenToken(provider.kind, momentPath(dirname(folder), record.session_id));
-    this.made = new Date().toISOString();
-    this.token = token;
-    own(repository, token, record.session_id);
+    const token = newFrozenToken(provider.kind, momentPath(dirname(folder), session.id));
+    made = { token, made: new Date().toISOString() };
+    own(repository, token, session.id);
     const clock = readFileClock(folder);
     const mounts = mountsIn(folder); // a mount that comes after the freeze hides nothing that was frozen
     await provider.freeze(folder, token);
     failurePoint('moment: frozen');
     return { folder: token.path, clock, mounts };
-  }
+  };
+
+  const tryToFreeze = (ofFolder: Token) =>
+    freezeNow(ofFolder).catch((error: unknown) => {
+      const reason = systemFailure(error) ?? (error as Error).message;
+      warnings.push(`agt read the folder while it may have changed, because ${reason}`);
+      return undefined;
+    });
 
   /** Keeps what was frozen with its snapshot; without one, agt drops it. */
-  async settle(commit: string | undefined): Promise<void> {
-    const { repository, record, token, made } = this;
-    if (token === undefined) return;
-    const isKept = commit !== undefined && (await this.frozen) !== undefined && repository.settings.keep > 0;
-    if (isKept) keep(new Session(repository, record), { token, made, commit });
+  const settle = async (commit: string | undefined): Promise<void> => {
+    if (made === undefined) return;
+    const isKept = commit !== undefined && (await frozen) !== undefined && repository.settings.keep > 0;
+    if (isKept) keep(session, { ...made, commit });
     failurePoint('moment: recorded');
-    if (!isKept) await release(repository, token).catch(() => undefined); // agt doctor knows it by its lease
+    if (!isKept) await release(repository, made.token).catch(() => undefined); // agt doctor knows it by its lease
     await dropMoments(repository, record, repository.settings.keep);
-  }
+  };
+
+  const token = tokenOf(record);
+  const freeze: Freeze | undefined = token && (() => (frozen ??= tryToFreeze(token)));
+  return { freeze, warnings, settle };
 }
 
 function keep({ id, repository: { agtDir } }: Session, moment: Omit<Moment, 'number'>): void {

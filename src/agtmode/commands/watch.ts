@@ -2,7 +2,7 @@ import { EXIT, formatError, usageError } from '../../errors.ts';
 import { onSignals } from '../../process/interrupts.ts';
 import { namedSession } from '../../session/find-session.ts';
 import { answerQuestions } from '../../triggers/watch/questions.ts';
-import { SessionWatcher, type WatchEvent } from '../../triggers/watch/session-watcher.ts';
+import { type WatchEvent, watchSessions } from '../../triggers/watch/session-watcher.ts';
 import { defineCommand, flag, many, seconds } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { answerFront, answerUntilIdle, sessionAsked } from '../front/answer-front.ts';
@@ -49,7 +49,7 @@ export const watch = defineCommand({
       return EXIT.done;
     }
     const ids = (args.ids ?? []).map((id) => namedSession(repository, id).session_id);
-    const watcher = new SessionWatcher(repository, {
+    const watcher = watchSessions(repository, {
       ids: ids.length === 0 ? undefined : ids,
       debounceMs,
       intervalMs: args.intervalMs,
@@ -75,7 +75,7 @@ const SHORTEST_MS = 10;
 const SHORTEST_INTERVAL_MS = 100;
 
 /** The first signal makes the watcher capture once more and end; the second one kills agt. */
-function stopOnSignal(watcher: SessionWatcher): void {
+function stopOnSignal(watcher: { stop(): void }): void {
   let stopping = false;
   // Always keep a listener: without one, the signal would end agt and the git that it runs.
   onSignals((signal) => {

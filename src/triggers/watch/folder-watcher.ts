@@ -25,126 +25,115 @@ interface WatchedDirectory {
   readonly children: Map<string, WatchedDirectory>;
 }
 
-export class FolderWatcher {
-  private readonly folder: string;
-  private readonly sandbox: string;
-  /** `folder` with one byte per character, since names of files are bytes. */
-  private readonly folderBytes: string;
-  private readonly identity: string;
-  private readonly onChange: () => void;
-  /** Watchers of the session folder itself and of the sandbox's git directory. */
-  private outerWatchers: FSWatcher[] = [];
-  private readonly topFolders = new Map<string, WatchedDirectory>();
-  private ignores: ((path: string, isDirectory: boolean) => boolean) | undefined;
-  private eventCount = 0;
-  private mustRebuild = false;
+export type FolderWatcher = ReturnType<typeof watchFolder>;
 
-  /** `folder` is absolute. @throws the system's error if a limit of the kernel is reached; nothing is watched then. */
-  constructor(folder: string, sandbox: string, onChange: () => void) {
-    this.folder = folder;
-    this.sandbox = sandbox;
-    this.folderBytes = Buffer.from(folder).toString('latin1');
-    this.identity = identify(folder);
-    this.onChange = onChange;
-    this.rebuild();
-  }
+/** `folder` is absolute. @throws the system's error if a limit of the kernel is reached; nothing is watched then. */
+export function watchFolder(folder: string, sandbox: string, onChange: () => void) {
+  /** One byte per character, since names of files are bytes. */
+  const folderBytes = Buffer.from(folder).toString('latin1');
+  const identity = identify(folder);
+  /** Of the session folder itself and of the sandbox's git directory. */
+  let outerWatchers: FSWatcher[] = [];
+  const topFolders = new Map<string, WatchedDirectory>();
+  let ignores: ((path: string, isDirectory: boolean) => boolean) | undefined;
+  let eventCount = 0;
+  let mustRebuild = false;
 
-  /** True if the folder was deleted or replaced by another one. */
-  isGone(): boolean {
-    return identify(this.folder) !== this.identity;
-  }
+  const close = () => {
+    for (const watcher of outerWatchers) watcher.close();
+    for (const directory of topFolders.values()) closeAll(directory);
+    outerWatchers = [];
+    topFolders.clear();
+  };
 
-  /** Call it before a capture. @throws as the constructor. */
-  rebuildIfNeeded(): void {
-    if (this.mustRebuild || this.eventCount >= INOTIFY_QUEUE_LENGTH) this.rebuild();
-  }
-
-  close(): void {
-    for (const watcher of this.outerWatchers) watcher.close();
-    for (const directory of this.topFolders.values()) closeAll(directory);
-    this.outerWatchers = [];
-    this.topFolders.clear();
-  }
-
-  private rebuild(): void {
-    this.close();
-    this.eventCount = 0;
-    this.mustRebuild = false;
+  const rebuild = () => {
+    close();
+    eventCount = 0;
+    mustRebuild = false;
     try {
-      this.watchSessionFolder();
-      this.watchGitDirectory();
-      this.ignores = readIgnoreFile(this.folder)?.ignores;
-      for (const top of TOP_FOLDERS) this.add(this.topFolders, top, top);
+      watchSessionFolder();
+      watchGitDirectory();
+      ignores = readIgnoreFile(folder)?.ignores;
+      for (const top of TOP_FOLDERS) add(topFolders, top, top);
     } catch (error) {
-      this.close();
+      close();
       throw error;
     }
-  }
+  };
 
-  private watchSessionFolder(): void {
-    const watcher = watch(this.folder, (event, name) => {
+  const watchSessionFolder = () => {
+    const watcher = watch(folder, (event, name) => {
       if (name !== null && name !== IGNORE_FILE && !TOP_FOLDERS.includes(name)) return;
-      if (name === IGNORE_FILE || event === 'rename') this.mustRebuild = true;
-      this.onChange();
+      if (name === IGNORE_FILE || event === 'rename') mustRebuild = true;
+      onChange();
     });
-    this.outerWatchers.push(withoutErrors(watcher));
-  }
+    outerWatchers.push(withoutErrors(watcher));
+  };
 
-  private watchGitDirectory(): void {
-    const gitDir = worktreeGitDir(this.sandbox);
+  const watchGitDirectory = () => {
+    const gitDir = worktreeGitDir(sandbox);
     if (gitDir === undefined) return;
     const watcher = watch(gitDir, (_, name) => {
-      if (name === null || GIT_FILES.test(name)) this.onChange();
+      if (name === null || GIT_FILES.test(name)) onChange();
     });
-    this.outerWatchers.push(withoutErrors(watcher));
-  }
+    outerWatchers.push(withoutErrors(watcher));
+  };
 
   /** Watches `path` and all directories in it, if it is a directory. */
-  private add(siblings: Map<string, WatchedDirectory>, name: string, path: string): void {
-    const absolute = systemPath(`${this.folderBytes}/${path}`);
-    if (name === '.git' || !isDirectory(absolute) || this.ignores?.(path, true)) return;
+  const add = (siblings: Map<string, WatchedDirectory>, name: string, path: string) => {
+    const absolute = systemPath(`${folderBytes}/${path}`);
+    if (name === '.git' || !isDirectory(absolute) || ignores?.(path, true)) return;
+    const children = new Map<string, WatchedDirectory>();
     if (process.platform !== 'linux') {
-      const tree = watch(absolute, { recursive: true }, () => this.onChange());
-      siblings.set(name, { watcher: withoutErrors(tree), children: new Map() });
+      const tree = watch(absolute, { recursive: true }, onChange);
+      siblings.set(name, { watcher: withoutErrors(tree), children });
       return;
     }
-    let directory: WatchedDirectory;
     try {
       const watcher = watch(absolute, { encoding: 'latin1' }, (event, child) =>
-        this.onDirectoryEvent(path, directory, event, child),
+        onDirectoryEvent(path, children, event, child),
       );
-      directory = { watcher: withoutErrors(watcher), children: new Map() };
+      siblings.set(name, { watcher: withoutErrors(watcher), children });
     } catch (error) {
       if (isDirectory(absolute)) throw error;
       return; // deleted meanwhile
     }
-    siblings.set(name, directory);
-    const children = directoriesIn(`${this.folderBytes}/${path}`);
-    for (const child of children) this.add(directory.children, child, join(path, child));
-  }
+    for (const child of directoriesIn(`${folderBytes}/${path}`)) add(children, child, join(path, child));
+  };
 
-  private onDirectoryEvent(
+  const onDirectoryEvent = (
     path: string,
-    directory: WatchedDirectory,
+    children: Map<string, WatchedDirectory>,
     event: string,
     name: string | null,
-  ): void {
-    this.eventCount += 1;
-    if (name === '.git' || (name !== null && this.ignores?.(`${path}/${name}`, false))) return;
-    if (event === 'rename' && name !== null) this.replaceChild(path, directory, name);
-    this.onChange();
-  }
+  ) => {
+    eventCount += 1;
+    if (name === '.git' || (name !== null && ignores?.(`${path}/${name}`, false))) return;
+    if (event === 'rename' && name !== null) replaceChild(path, children, name);
+    onChange();
+  };
 
-  private replaceChild(path: string, { children }: WatchedDirectory, name: string): void {
+  const replaceChild = (path: string, children: Map<string, WatchedDirectory>, name: string) => {
     const before = children.get(name);
     if (before !== undefined) closeAll(before);
     children.delete(name);
     try {
-      this.add(children, name, `${path}/${name}`);
+      add(children, name, `${path}/${name}`);
     } catch {
-      this.mustRebuild = true; // a limit of the kernel is reached: the rebuild reports it
+      mustRebuild = true; // a limit of the kernel is reached: the rebuild reports it
     }
-  }
+  };
+
+  rebuild();
+  return {
+    close,
+    /** True if the folder was deleted or replaced by another one. */
+    isGone: () => identify(folder) !== identity,
+    /** Call it before a capture. @throws as this function. */
+    rebuildIfNeeded: () => {
+      if (mustRebuild || eventCount >= INOTIFY_QUEUE_LENGTH) rebuild();
+    },
+  };
 }
 
 /** File systems reuse inode numbers, hence the time of birth. A clone has both of its source, but not the device. */
@@ -169,11 +158,6 @@ function isDirectory(path: string | Buffer): boolean {
 
 /** Names of the directories in a directory; none if it cannot be listed, which the capture reports. */
 function directoriesIn(path: string): string[] {
-  try {
-    return entriesOf(path)
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => name);
-  } catch {
-    return [];
-  }
+  const entries = attempt(() => entriesOf(path).filter((entry) => entry.isDirectory()));
+  return entries?.map(({ name }) => name) ?? [];
 }

@@ -36,160 +36,96 @@ export interface WatchOptions extends WatchTimes {
   readonly onEvent: (event: WatchEvent) => void;
 }
 
-export class SessionWatcher {
-  private readonly repository: Repository;
-  private readonly options: WatchOptions;
-  private readonly sessions = new Map<SessionId, WatchedSession>();
-  private readonly pause = new InterruptibleSleep();
-  private readonly waiting: (() => Promise<void>)[] = [];
-  private stopped = false;
+export function watchSessions(repository: Repository, options: WatchOptions) {
+  const { ids, now, onEvent, intervalMs, debounceMs } = options;
+  const sessions = new Map<SessionId, WatchedSession>();
+  const pause = new InterruptibleSleep();
+  const waiting: (() => Promise<void>)[] = [];
+  let stopped = false;
   /** True if sessions may have been created or removed. */
-  private recordsChanged = false;
+  let recordsChanged = false;
 
-  constructor(repository: Repository, options: WatchOptions) {
-    this.repository = repository;
-    this.options = options;
-  }
-
-  /** Makes `run` return after a last capture. */
-  stop(): void {
-    this.stopped = true;
-    this.pause.wake();
-  }
-
-  /**
-   * Captures a session for somebody who asks, before those that are due. `capture` returns undefined if it could not; the
-   * session is then captured again.
-   */
-  captureFor<T>(id: SessionId | undefined, capture: () => Promise<T | undefined>): Promise<T | undefined> {
-    return new Promise((resolve, reject) => {
-      this.waiting.push(() => this.captureAsked(id, capture).then(resolve, reject));
-      this.pause.wake();
-    });
-  }
-
-  private async captureAsked<T>(
-    id: SessionId | undefined,
-    capture: () => Promise<T | undefined>,
-  ): Promise<T | undefined> {
-    const session = id === undefined ? undefined : this.sessions.get(id);
-    session?.captureStarted();
-    if (session !== undefined) this.watchFolder(session);
-    let result: T | undefined;
-    try {
-      result = await capture();
-      return result;
-    } finally {
-      if (result === undefined) session?.retryAfter(this.options.debounceMs);
-    }
-  }
-
-  /** Returns when stopped, or when no named session is left. True if the last captures were complete. */
-  async run(): Promise<boolean> {
-    const stopWatchingRecords = this.watchRecords();
-    try {
-      this.updateSessions();
-      while (!this.stopped && (this.options.ids === undefined || this.sessions.size > 0)) {
-        await this.captureOrSleep();
-        if (this.recordsChanged) this.updateSessions();
-      }
-      return await this.captureAll();
-    } finally {
-      stopWatchingRecords();
-      for (const session of this.sessions.values()) session.close();
-    }
-  }
+  const activeRecords = () => listRecords(repository).records.filter(isCapturedByItself);
 
   /** If the kernel refuses to watch the records, they are read again periodically. */
-  private watchRecords(): () => void {
+  const watchRecords = (): (() => void) => {
     const changed = () => {
-      this.recordsChanged = true;
-      this.pause.wake();
+      recordsChanged = true;
+      pause.wake();
     };
     try {
-      const dir = recordsDirectory(this.repository.agtDir);
+      const dir = recordsDirectory(repository.agtDir);
       mkdirSync(dir, { recursive: true });
       const watcher = watch(dir, changed).on('error', () => undefined);
       return () => watcher.close();
     } catch {
-      const timer = setInterval(changed, this.options.intervalMs);
+      const timer = setInterval(changed, intervalMs);
       return () => clearInterval(timer);
     }
-  }
+  };
 
   /** Drops sessions that are gone, and starts to watch new ones. */
-  private updateSessions(): void {
-    this.recordsChanged = false;
-    const { ids } = this.options;
-    const wanted = this.activeRecords().filter(
-      ({ session_id }) => ids === undefined || ids.includes(session_id),
-    );
+  const updateSessions = () => {
+    recordsChanged = false;
+    const wanted = activeRecords().filter(({ session_id: id }) => ids === undefined || ids.includes(id));
     for (const record of wanted) {
-      if (this.sessions.get(record.session_id)?.isGone()) this.forget(record.session_id);
-      if (!this.sessions.has(record.session_id)) this.begin(record);
+      if (sessions.get(record.session_id)?.isGone()) forget(record.session_id);
+      if (!sessions.has(record.session_id)) begin(record);
     }
-    const wantedIds = new Set(wanted.map(({ session_id }) => session_id));
-    for (const id of [...this.sessions.keys()].filter((id) => !wantedIds.has(id))) {
-      this.forget(id);
-      this.options.onEvent({ kind: 'dropped', id });
+    for (const id of new Set(sessions.keys()).difference(
+      new Set(wanted.map(({ session_id }) => session_id)),
+    )) {
+      forget(id);
+      onEvent({ kind: 'dropped', id });
     }
-  }
+  };
 
-  private begin(record: SessionRecord): void {
-    const facts = frontFactsFile(this.repository.agtDir, record.session_id);
-    const session = new WatchedSession(record, this.options, () => {
+  const begin = (record: SessionRecord) => {
+    const facts = frontFactsFile(repository.agtDir, record.session_id);
+    const session = new WatchedSession(record, options, () => {
       // The front need not look, and asks at once.
       rmSync(facts, { force: true });
-      this.pause.wake();
+      pause.wake();
     });
-    this.sessions.set(record.session_id, session);
-    this.watchFolder(session);
-  }
+    sessions.set(record.session_id, session);
+    watchFolder(session);
+  };
 
-  private forget(id: SessionId): void {
-    this.sessions.get(id)?.close();
-    this.sessions.delete(id);
-  }
+  const forget = (id: SessionId) => {
+    sessions.get(id)?.close();
+    sessions.delete(id);
+  };
 
-  private watchFolder(session: WatchedSession): void {
-    if (!session.watchFolder()) return;
-    this.options.onEvent({ kind: 'watching', id: session.record.session_id, reason: session.reason });
-  }
+  const watchFolder = (session: WatchedSession) => {
+    if (session.watchFolder())
+      onEvent({ kind: 'watching', id: session.record.session_id, reason: session.reason });
+  };
 
-  private async captureOrSleep(): Promise<void> {
-    const first = this.waiting.shift();
+  const captureOrSleep = async () => {
+    const first = waiting.shift();
     if (first !== undefined) return first();
-    const next = this.nextDue();
+    const next = nextDue();
     const waitMs = next === undefined ? undefined : next.due - Date.now();
-    if (next !== undefined && waitMs !== undefined && waitMs <= 0) await this.capture(next.session);
-    else await this.pause.sleep(waitMs);
-  }
+    if (next !== undefined && waitMs !== undefined && waitMs <= 0) await capture(next.session);
+    else await pause.sleep(waitMs);
+  };
 
-  private nextDue(): { session: WatchedSession; due: number } | undefined {
-    const dues = [...this.sessions.values()].flatMap((session) =>
+  const nextDue = () => {
+    const dues = [...sessions.values()].flatMap((session) =>
       session.due === undefined ? [] : [{ session, due: session.due }],
     );
     return dues.sort((a, b) => a.due - b.due)[0];
-  }
-
-  private async captureAll(): Promise<boolean> {
-    let complete = true;
-    for (const session of this.sessions.values()) {
-      if (!(await this.capture(session, LAST_CAPTURE_WAIT_MS))) complete = false;
-    }
-    return complete;
-  }
+  };
 
   /** Waits `waitMs` for another agt that is working on the session. Returns true if the capture was complete. */
-  private async capture(session: WatchedSession, waitMs = 0): Promise<boolean> {
-    const { now, onEvent, intervalMs, debounceMs } = this.options;
+  const capture = async (session: WatchedSession, waitMs = 0): Promise<boolean> => {
     const { record } = session;
     const id = record.session_id;
     session.captureStarted();
-    this.watchFolder(session);
+    watchFolder(session);
     if (session.reason !== undefined) session.retryAfter(intervalMs);
     try {
-      const result = await autocommit(new Session(this.repository, record), { now: now(), waitMs });
+      const result = await autocommit(new Session(repository, record), { now: now(), waitMs });
       const complete = result.failed.length === 0;
       if (!complete) session.retryAfter(intervalMs);
       onEvent({ kind: 'captured', record, result });
@@ -197,15 +133,62 @@ export class SessionWatcher {
     } catch (error) {
       const busy = isBusy(error);
       session.retryAfter(busy ? debounceMs : intervalMs);
-      const isActive = this.activeRecords().some(({ session_id }) => session_id === id);
+      const isActive = activeRecords().some(({ session_id }) => session_id === id);
       if (!busy && isActive) onEvent({ kind: 'failed', id, error });
       return false;
     }
-  }
+  };
 
-  private activeRecords(): SessionRecord[] {
-    return listRecords(this.repository).records.filter(isCapturedByItself);
-  }
+  const captureAsked = async <T>(id: SessionId | undefined, action: () => Promise<T | undefined>) => {
+    const session = id === undefined ? undefined : sessions.get(id);
+    session?.captureStarted();
+    if (session !== undefined) watchFolder(session);
+    let result: T | undefined;
+    try {
+      result = await action();
+      return result;
+    } finally {
+      if (result === undefined) session?.retryAfter(debounceMs);
+    }
+  };
+
+  return {
+    /** Makes `run` return after a last capture. */
+    stop(): void {
+      stopped = true;
+      pause.wake();
+    },
+
+    /**
+     * Captures a session for somebody who asks, before those that are due. `action` returns undefined if it could not; the
+     * session is then captured again.
+     */
+    captureFor<T>(id: SessionId | undefined, action: () => Promise<T | undefined>): Promise<T | undefined> {
+      return new Promise((resolve, reject) => {
+        waiting.push(() => captureAsked(id, action).then(resolve, reject));
+        pause.wake();
+      });
+    },
+
+    /** Returns when stopped, or when no named session is left. True if the last captures were complete. */
+    async run(): Promise<boolean> {
+      const stopWatchingRecords = watchRecords();
+      try {
+        updateSessions();
+        while (!stopped && (ids === undefined || sessions.size > 0)) {
+          await captureOrSleep();
+          if (recordsChanged) updateSessions();
+        }
+        let complete = true;
+        for (const session of sessions.values())
+          if (!(await capture(session, LAST_CAPTURE_WAIT_MS))) complete = false;
+        return complete;
+      } finally {
+        stopWatchingRecords();
+        for (const session of sessions.values()) session.close();
+      }
+    },
+  };
 }
 
 /** A sleep that `wake` ends early. A `wake` that comes before the sleep ends the next sleep at once. */

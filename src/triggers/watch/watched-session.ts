@@ -1,7 +1,7 @@
 /** One session of `agt watch`: whether the kernel watches its folder, and when to capture it next. */
 import { errorCode } from '../../errors.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
-import { FolderWatcher } from './folder-watcher.ts';
+import { type FolderWatcher, watchFolder } from './folder-watcher.ts';
 
 const NO_WATCHES = "the kernel's limit of watched directories is reached (fs.inotify.max_user_watches)";
 const NO_WATCHERS = "the kernel's limit of watchers is reached (fs.inotify.max_user_instances)";
@@ -56,9 +56,8 @@ export class WatchedSession {
     if (before !== undefined && LIMITS.includes(before)) return false;
     try {
       this.folder?.rebuildIfNeeded();
-      this.folder ??= new FolderWatcher(sessionFolder(this.record), this.record.sandbox, () =>
-        this.changed(),
-      );
+      const { record } = this;
+      this.folder ??= watchFolder(sessionFolder(record), record.sandbox, () => this.changed());
       this.reason = undefined;
     } catch (error) {
       this.close();
