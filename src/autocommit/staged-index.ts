@@ -150,20 +150,15 @@ export async function writeStagedTrees(
   });
 }
 
-interface SortedEntries {
-  /** Entries that `git write-tree` leaves out, as far as their objects exist. */
-  readonly leftOut: ResolvedEntry[];
-  /** Paths for which `git write-tree` would refuse the index: in conflict, or without their object. */
-  readonly unstorable: Set<string>;
-}
-
-async function sortEntries(git: Git, raw: Buffer, oidLength: number): Promise<SortedEntries> {
+async function sortEntries(git: Git, raw: Buffer, oidLength: number) {
   const { entries, resolved } = parseIndex(raw, oidLength);
   const missing = await listMissing(git, [...entries, ...resolved]);
   const isIntent = ({ flags }: { flags: number }) => (flags & INTENT_TO_ADD) !== 0;
   const wanted = [...entries.filter((entry) => entry.stage > 0 || isIntent(entry)), ...resolved];
   return {
+    /** Entries that `git write-tree` leaves out, as far as their objects exist. */
     leftOut: wanted.filter(({ oid, mode }) => !missing.has(oid) && mode !== IN_INDEX.directory),
+    /** Paths for which `git write-tree` would refuse the index: in conflict, or without their object. */
     unstorable: new Set(
       entries.filter(({ stage, oid }) => stage > 0 || missing.has(oid)).map(({ path }) => path),
     ),

@@ -32,9 +32,7 @@ export async function writeShadowCommit(
   const parents = await listParents(git, refs, last, manifest.git_dir_digest, options);
   await staged.indexStored;
   await stream.write(commitHeader(target, refs, options, parents));
-  if (last.isFirst) await writeStartTree(stream, observation);
   await writeFiles(stream, observation);
-  await writeManifest(stream, observation);
   await writeIndex(stream, observation, staged.trees);
   await writeGitDirFiles(git, stream, observation);
   await stream.write(`\nreset ${target.shadowRef}\nfrom :1\n\n`);
@@ -107,20 +105,16 @@ async function hasAllTrees(git: Git, tree: string): Promise<boolean> {
   return (await runGit(git, ['ls-tree', '-r', '-d', tree], { stdout: 'ignore' })).exitCode === 0;
 }
 
-/** The first snapshot begins with the start commit's tree as `sandbox/`, without the paths that it cannot hold. */
-async function writeStartTree(stream: FastImport, { refs, last }: Observation): Promise<void> {
-  await stream.write('deleteall\n');
-  if (!last.isEmpty || last.unstorable.length > 0) await stream.write(`M 040000 ${refs.tipTree} sandbox\n`);
-  for (const path of last.unstorable) await stream.write(deletion(path));
-}
-
-async function writeFiles(stream: FastImport, { scanned }: Observation): Promise<void> {
+async function writeFiles(stream: FastImport, { refs, last, scanned, manifest }: Observation): Promise<void> {
+  if (last.isFirst) {
+    // It begins with the start commit's tree as `sandbox/`, without the paths that it cannot hold.
+    await stream.write('deleteall\n');
+    if (!last.isEmpty || last.unstorable.length > 0) await stream.write(`M 040000 ${refs.tipTree} sandbox\n`);
+    for (const path of last.unstorable) await stream.write(deletion(path));
+  }
   for (const path of scanned.deletions) await stream.write(deletion(encodePath(path)));
   for (const [path, { mode, oid }] of scanned.writes)
     await stream.write(command(`M ${mode} ${oid} `, encodePath(path)));
-}
-
-async function writeManifest(stream: FastImport, { manifest }: Observation): Promise<void> {
   await stream.write(`M 100644 inline ${OWN.manifest}\n`);
   await stream.data(Buffer.from(serializeManifest(manifest)));
 }

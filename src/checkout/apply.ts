@@ -68,8 +68,6 @@ class Steps {
   }
 
   /** Takes a step, unless a directory above was refused. */
-  take(path: string, verb: string, step: () => void): void;
-  take(path: string, verb: string, step: () => Promise<void>): Promise<void>;
   take(path: string, verb: string, step: () => Promise<void> | void): Promise<void> | void {
     if (this.reasons.size > 0 && parentDirectories(path).some((directory) => this.reasons.has(directory)))
       return;

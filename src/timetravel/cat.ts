@@ -54,15 +54,8 @@ interface Paths {
   readonly toWrite: ConvertPath;
 }
 
-interface FileSpec {
-  readonly snapshot: Snapshot;
-  /** As the user wrote it. */
-  readonly snapshotName: string;
-  readonly path: string;
-}
-
-/** @throws what `find` throws for the shortest possible name, which is most likely what the user means. */
-async function splitSpec(spec: string, find: (name: string) => Promise<Snapshot>): Promise<FileSpec> {
+/** `snapshotName` is what the user wrote. @throws what `find` throws for the shortest possible name, which is most likely what the user means. */
+async function splitSpec(spec: string, find: (name: string) => Promise<Snapshot>) {
   const colons = [...spec.matchAll(/:/g)].map(({ index }) => index).reverse();
   let reason: unknown;
   for (const colon of colons) {

@@ -78,21 +78,16 @@ function cacheFiles(
 ): CachedFiles {
   const before = options.refreshed?.cache.files;
   const changed = new Map<number, HashedFile>();
+  const isMapped = (path: string) => options.mapped?.has(path) === true;
   const added: [string, HashedFile][] = [];
-  const untrusted: [string, HashedFile][] = [];
   for (const [path, file] of read) {
-    if (options.mapped?.has(path) === true) {
-      untrusted.push([path, file]);
-      continue;
-    }
-    const row = before?.find(path) ?? -1;
+    const row = isMapped(path) ? -1 : (before?.find(path) ?? -1);
     if (row < 0) added.push([path, file]);
     else changed.set(row, file);
   }
   const updated = before?.replacing(changed);
   for (const row of changed.keys()) valid[row] = 1;
-  if (updated !== undefined && added.length + outdated.length + untrusted.length === 0 && !valid.includes(0))
-    return updated;
+  if (updated !== undefined && added.length + outdated.length === 0 && !valid.includes(0)) return updated;
 
   const oidLength = options.hash === 'sha256' ? 32 : 20;
   const builder = new CachedFilesBuilder(oidLength, valid.length + outdated.length + added.length);
@@ -101,8 +96,10 @@ function cacheFiles(
     const { mode, oid } = last.find(path) as TreeEntry;
     builder.addUnread(path, Number.parseInt(mode, 8), oid);
   }
-  for (const [path, { stat, oid }] of untrusted) builder.addUnread(path, stat.mode, oid);
-  for (const [path, { stat, oid }] of added) builder.add(path, stat, oid);
+  for (const [path, { stat, oid }] of added) {
+    if (isMapped(path)) builder.addUnread(path, stat.mode, oid);
+    else builder.add(path, stat, oid);
+  }
   return builder.build();
 }
 

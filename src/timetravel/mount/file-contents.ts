@@ -30,12 +30,16 @@ interface LargeFile {
   readers: number;
 }
 
+interface SmallFile {
+  readonly size: number;
+  readonly content: Promise<Buffer | undefined>;
+}
+
 export class FileContents {
   private readonly git: Git;
   private readonly directory: string;
   /** The one that was used last at the end. */
-  private readonly small = new Map<string, Promise<Buffer | undefined>>();
-  private readonly sizes = new Map<string, number>();
+  private readonly small = new Map<string, SmallFile>();
   private readonly large = new Map<string, LargeFile>();
   private inMemory = 0;
 
@@ -67,15 +71,15 @@ export class FileContents {
   }
 
   private async readSmall(oid: string, blobSize: number, offset: number, end: number) {
-    const content = this.small.get(oid) ?? readObjects(this.git, [oid]).then(([only]) => only?.content);
+    const content =
+      this.small.get(oid)?.content ?? readObjects(this.git, [oid]).then(([only]) => only?.content);
     this.remember(oid, blobSize, content);
     return (await content)?.subarray(offset, end);
   }
 
   private remember(oid: string, size: number, content: Promise<Buffer | undefined>): void {
     this.forget(oid);
-    this.small.set(oid, content);
-    this.sizes.set(oid, size);
+    this.small.set(oid, { size, content });
     this.inMemory += size;
     content.catch(() => this.forget(oid));
     for (const oldest of this.small.keys()) {
@@ -85,8 +89,8 @@ export class FileContents {
   }
 
   private forget(oid: string): void {
-    if (this.small.delete(oid)) this.inMemory -= this.sizes.get(oid) ?? 0;
-    this.sizes.delete(oid);
+    this.inMemory -= this.small.get(oid)?.size ?? 0;
+    this.small.delete(oid);
   }
 
   private async readLarge(oid: string, offset: number, end: number): Promise<Buffer | undefined> {

@@ -171,14 +171,8 @@ export class SnapshotFiles {
   }
 }
 
-interface TreeLine {
-  readonly mode: string;
-  readonly name: string;
-  readonly oid: string;
-}
-
 /** A tree object: for each entry the mode, a blank, the name, a NUL, and the bytes of the object name. */
-function* parseTree(tree: Buffer, oid: string | undefined): Generator<TreeLine> {
+function* parseTree(tree: Buffer, oid: string | undefined) {
   const width = (oid ?? '').length / 2;
   for (let at = 0; at < tree.length; ) {
     const blank = tree.indexOf(0x20, at);

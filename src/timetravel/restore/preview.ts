@@ -48,13 +48,13 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   return { record, snapshot, paths: describePlan(planned, ambiguous) };
 }
 
-/** The files on disk, compared with the session's last snapshot. */
-interface CurrentFolder extends FolderOnDisk {
-  /** `commit` is the last snapshot, everything else describes the disk. Undefined if there is no sandbox. */
-  readonly content: SnapshotMetadata | undefined;
-}
-
-async function readCurrent(session: Session): Promise<CurrentFolder> {
+/**
+ * The files on disk, compared with the session's last snapshot. `commit` of `content` is that snapshot, everything else
+ * describes the disk. Undefined if there is no sandbox.
+ */
+async function readCurrent(
+  session: Session,
+): Promise<FolderOnDisk & { readonly content: SnapshotMetadata | undefined }> {
   const observed = await observe(session);
   if (observed === undefined) return { content: undefined, directories: new Set(), changes: [] };
   const { tip, last, scanned, manifest } = observed;
