@@ -16,10 +16,10 @@ import { type LastSnapshot, type LoadedCache, loadStatCache, readLastSnapshot } 
 import type { ObjectStream } from './object-stream.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
 import { type ScanResult, scan } from './scan/scan.ts';
-import { type IgnoredFiles, LargeChange, type ScanOptions } from './scan/scan-options.ts';
+import { type IgnoredFiles, LargeChange } from './scan/scan-options.ts';
 import { Source } from './source.ts';
 import { NO_INDEX, readStagedIndex, type StagedIndex } from './staged-index.ts';
-import { directoryForGit, type RefsAtStart, readRefsAtStart, readRefsOfAttached } from './starting-refs.ts';
+import { directoryForGit, type RefsAtStart, readOwnRefs, readRefsAtStart } from './starting-refs.ts';
 import { directoryTimesAreReliable } from './stat-cache/cached-directories.ts';
 import { refresh } from './stat-cache/refresh.ts';
 
@@ -70,8 +70,8 @@ async function observe(
 
   // git reads the refs while this process refreshes the stat cache.
   const { attached } = target;
-  const refsRead =
-    attached === undefined ? readRefsAtStart(git, target) : readRefsOfAttached(git, target, attached);
+  const hasGitDir = attached === undefined && options.filesOnly !== true;
+  const refsRead = hasGitDir ? readRefsAtStart(git, target) : readOwnRefs(git, target);
   const loaded = loadStatCache(target);
   const ignoredRead = options.withIgnored ? undefined : ignoredFiles(target, options, loaded);
   for (const read of [refsRead, ignoredRead]) read?.catch(() => undefined); // reported below, unless something else fails before
@@ -82,10 +82,7 @@ async function observe(
 
   const last = await readLastSnapshot(git, target, refs, loaded);
   const workGit = inDirectory(git, directoryForGit(git, target));
-  const index =
-    attached === undefined
-      ? await readStagedIndex(workGit, refs.gitDir, refs.tip.length / 2, last)
-      : NO_INDEX;
+  const index = hasGitDir ? await readStagedIndex(workGit, refs.gitDir, refs.tip.length / 2, last) : NO_INDEX;
   const frozen = freezes === 'now' ? await target.freeze?.() : undefined;
   // An entry that is still as it was is so in the frozen folder, too.
   const upToDate = freezes === 'now' ? look() : before;
@@ -98,7 +95,7 @@ async function observe(
     maxFileSize: options.maxFileSize,
     topFolders,
     isLinked: target.checkout !== undefined,
-    gitDir: target.checkout === undefined ? refs.gitDir : undefined,
+    gitDir: hasGitDir && target.checkout === undefined ? refs.gitDir : undefined,
     ignore,
     ignored,
     isLimited: attached !== undefined && last.isFirst,
@@ -126,23 +123,22 @@ async function observe(
 }
 
 /**
- * Compares only the files with a snapshot, without the stat cache and the sandbox's git directory: it reads every file, and
- * stores nothing.
+ * Compares all files with a snapshot, without the stat cache and the sandbox's git directory: it reads every file, and stores
+ * nothing.
  */
 export async function observeFiles(
   git: Git,
   target: CaptureTarget,
   tip: string,
-  { maxFileSize, ignore }: Pick<ScanOptions, 'maxFileSize' | 'ignore'>,
 ): Promise<Pick<Observation, 'last' | 'scanned'>> {
   const last = await readLastSnapshot(git, target, {
     tip,
     tipTree: (await resolveObject(git, `${tip}^{tree}`)) ?? '',
     tipManifest: await gitAnswer(git, ['cat-file', 'blob', `${tip}:${OWN.manifest}`]),
   });
-  const options = { hash: hashNameOf(tip), maxFileSize, topFolders: TOP_FOLDERS, ignore };
-  const scanned = await scan(new Source(target.folder), last, { ...options, store: async () => true });
-  return { last, scanned };
+  const everything = { maxFileSize: Number.POSITIVE_INFINITY, topFolders: TOP_FOLDERS, ignore: undefined };
+  const options = { hash: hashNameOf(tip), ...everything, store: async () => true };
+  return { last, scanned: await scan(new Source(target.folder), last, options) };
 }
 
 /** The files that git ignores in an attached folder. git has been started when the function returns. */

@@ -64,6 +64,8 @@ export interface CaptureOptions {
   readonly unfinished?: string;
   /** Commits that the snapshot must keep reachable, beside the sandbox's HEAD. */
   readonly keep?: readonly string[];
+  /** The folder is no worktree any more. Nobody may capture it, but its files can be compared. */
+  readonly filesOnly?: boolean;
   /** Take also the files that git ignores; for an attached folder. */
   readonly withIgnored?: boolean;
   /** Take these files, even if git ignores them; for an attached folder. */

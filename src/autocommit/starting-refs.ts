@@ -11,7 +11,7 @@ import { OWN } from '../snapshot/format.ts';
 import { type GitDirFiles, readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { RecordedHead, SnapshotManifest } from '../snapshot/manifest.ts';
 import { type KnownRefs, readKnownRefs, refsWithoutGit } from './known-refs.ts';
-import type { AttachedFolder, CaptureTarget } from './request.ts';
+import type { CaptureTarget } from './request.ts';
 
 export interface RefsAtStart {
   /** The sandbox's own git directory. */
@@ -143,18 +143,8 @@ async function askAboutTip(git: Git, target: CaptureTarget, names: readonly stri
   return { tip, tipTree, tipManifest, shadow, others, isKnown: false };
 }
 
-/** For folders of which agt captures nothing that git keeps. */
-export const NOTHING_OF_GIT = {
-  head: { ref: null, commit: null },
-  gitDirFiles: { operation: null, files: new Map(), unreadable: [] },
-} as const;
-
-/** agt's own refs alone, since an attached folder is none of its worktrees. The user's HEAD is noted. */
-export async function readRefsOfAttached(
-  git: Git,
-  target: CaptureTarget,
-  attached: AttachedFolder,
-): Promise<RefsAtStart> {
+/** agt's own refs alone, of a folder that is no worktree. In an attached folder the user's HEAD is noted. */
+export async function readOwnRefs(git: Git, target: CaptureTarget): Promise<RefsAtStart> {
   const { shadowRef, commonDir } = target;
   const known = readKnownRefs(target);
   const refs = known && refsWithoutGit(git, target, known, [shadowRef]);
@@ -164,10 +154,11 @@ export async function readRefsOfAttached(
       : { ...(known as KnownRefs), shadow: refs.get(shadowRef), isKnown: true };
   const [{ tip, tipTree, tipManifest, shadow, isKnown }, userHead] = await Promise.all([
     found,
-    attached.readHead(),
+    target.attached?.readHead(),
   ]);
   const own = { gitDir: commonDir, tip, tipTree, tipManifest, shadow, user: undefined, userHead, isKnown };
-  return { ...NOTHING_OF_GIT, ...own, warnings: [] };
+  const gitDirFiles = { operation: null, files: new Map(), unreadable: [] };
+  return { ...own, head: { ref: null, commit: null }, gitDirFiles, warnings: [] };
 }
 
 /** The HEAD of a registration as another worktree knows it. */

@@ -117,8 +117,7 @@ async function scanAgainstTip(session: Session) {
   const { git } = session.repository;
   const target = captureTarget(session);
   const tip = (await resolveObject(git, tipRef(session.id))) ?? session.record.from_commit;
-  const everything = { maxFileSize: Number.POSITIVE_INFINITY, ignore: undefined };
-  const { last, scanned } = await observeFiles(git, target, tip, everything);
+  const { last, scanned } = await observeFiles(git, target, tip);
   const { writes, skipped, failed } = scanned;
   return { last, writes, notCaptured: [...skipped, ...failed].map(({ path }) => path) };
 }

@@ -1,19 +1,12 @@
 /** Lists what a restore would change. It changes and stores nothing. */
 
-import { buildManifest } from '../../autocommit/build-manifest.ts';
-import { type Observation, observeFiles } from '../../autocommit/observe.ts';
-import { NOTHING_OF_GIT } from '../../autocommit/starting-refs.ts';
 import { type CheckoutPlan, type FolderOnDisk, prepareCheckout } from '../../checkout/plan.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
-import { AgtError } from '../../errors.ts';
-import { resolveObject } from '../../git/run/git.ts';
-import type { SessionRecord } from '../../session/record.ts';
+import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
-import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { readIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { metadataOf, readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
-import { captureTarget, observeSession } from '../../workspace/capture-session.ts';
+import { observeSession } from '../../workspace/capture-session.ts';
 import { type AmbiguousFolders, readAmbiguousFolders, shownPath } from '../session-paths.ts';
 import { filesOfLast, keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
 import { type RestoreRequest, refuseRedo, refuseUsersWork, unfinishedTarget } from './unfinished-restore.ts';
@@ -55,39 +48,14 @@ export async function previewRestore(session: Session, request: RestoreRequest):
 async function readCurrent(
   session: Session,
 ): Promise<FolderOnDisk & { readonly content: SnapshotMetadata | undefined }> {
-  const observed = await observe(session);
-  if (observed === undefined) return { content: undefined, directories: new Set(), changes: [] };
-  const { tip, last, scanned, manifest } = observed;
+  const isHere = session.place === 'here';
+  if (!isHere && (isAttached(session.record) || !holdsFiles(session.folder)))
+    return { content: undefined, directories: new Set(), changes: [] };
+  const options = isHere ? await filesOfLast(session) : { filesOnly: true };
+  const { refs, last, scanned, manifest } = await observeSession(session, options);
   const changed = [...scanned.writes, ...scanned.deletions.map((path) => [path, undefined] as const)];
   const changes = changed.map(([path, after]) => ({ path, before: last.find(path), after }));
-  return { content: metadataOf(tip, manifest), directories: scanned.directories, changes };
-}
-
-type Observed = Pick<Observation, 'last' | 'scanned' | 'manifest'> & { readonly tip: string };
-
-/** Undefined if the folder has no files. */
-async function observe(session: Session): Promise<Observed | undefined> {
-  if (session.place === 'here') {
-    const found = await observeSession(session, await filesOfLast(session));
-    return { ...found, tip: found.refs.tip };
-  }
-  return holdsFiles(session.folder) ? observeWithoutGit(session) : undefined;
-}
-
-/** The manifest is that of the next snapshot, but for HEAD and what git keeps for the worktree. */
-async function observeWithoutGit(session: Session): Promise<Observed> {
-  const { git, settings } = session.repository;
-  const target = captureTarget(session);
-  const tip = await resolveObject(git, target.tipRef);
-  if (tip === undefined) throw new AgtError(`agt's own ref is missing: ${target.tipRef}`);
-  const { maxFileSize } = settings;
-  const ignore = readIgnoreFile(target.folder);
-  const { last, scanned } = await observeFiles(git, target, tip, { maxFileSize, ignore });
-  const manifest = buildManifest(scanned, last.manifest, {
-    ...{ ...NOTHING_OF_GIT, session: target.sessionId, label: undefined, tool: undefined },
-    ...{ ignore: ignore?.lines, topFolders: TOP_FOLDERS, ownerOf: () => undefined },
-  });
-  return { tip, last, scanned, manifest };
+  return { content: metadataOf(refs.tip, manifest), directories: scanned.directories, changes };
 }
 
 function describePlan(plan: CheckoutPlan, ambiguous: AmbiguousFolders): PreviewedPath[] {
