@@ -1,7 +1,4 @@
-/**
- * The error that agt throws on purpose: it says what failed, why, and what to do next. Only src/main.ts and commands
- * that go on after an error print it.
- */
+/** The error that agt throws on purpose: what failed, why, and what to do next. src/main.ts prints it. */
 
 import { getSystemErrorMessage } from 'node:util';
 

@@ -1,17 +1,7 @@
-/**
- * Everything that a running command uses of its surroundings: clock, environment, streams, git, repository. Tests can
- * set each of them. agt looks for git and the repository only when a command first asks for them.
- */
+/** What a command uses of its surroundings; tests can set each. agt looks for git when it is asked. */
 import type { SettingName } from '../config/keys.ts';
-import {
-  ALL_KEYS,
-  globalConfigPath,
-  readSettings,
-  readSettingValues,
-  type SettingValue,
-} from '../config/settings.ts';
+import { ALL_KEYS, globalConfigPath, readSettings, readSettingValues } from '../config/settings.ts';
 import { AgtError, isAgtError } from '../errors.ts';
-import type { FolderAccess } from '../folders/store.ts';
 import { findGit } from '../git/run/find-git.ts';
 import { type Git, openGit, runGit } from '../git/run/git.ts';
 import { type GitVersion, isAtLeast, OLDEST_GIT, parseGitVersion } from '../git/run/version.ts';
@@ -19,49 +9,23 @@ import { once } from '../once.ts';
 import { isStartedByGuard } from '../process/invocation.ts';
 import { isTerminal, writer } from '../process/streams.ts';
 import { findRepository, isOutsideRepositories } from '../repository/find-repository.ts';
-import { openRepository, type Repository } from '../repository/repository.ts';
+import { openRepository } from '../repository/repository.ts';
 
-export interface Context {
-  readonly cwd: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly now: () => Date;
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-  /** True if standard output is a terminal that shows colours. */
-  readonly colour: boolean;
-  /** Width of the terminal that shows standard output; undefined without one. */
-  readonly columns: number | undefined;
-  /** True if agt can ask a question and read the answer. */
-  readonly interactive: boolean;
-  /** True if standard error is a terminal on which agt may overwrite a line. */
-  readonly showsProgress: boolean;
+export interface Context extends Readonly<ReturnType<typeof openContext>> {
   /** The command is a prompt of an agent, and so has to be what it advises. */
   readonly isPrompt?: true;
   /** An operation on a session calls it at its end: an interrupt after that leaves nothing to do. */
   readonly completed?: () => void;
-  /** Absolute path of the real git, which has not run yet. */
-  readonly gitPath: () => string;
-  /** The real git in the current directory, once agt has checked its version. */
-  readonly git: () => Promise<Git>;
-  readonly gitVersion: () => Promise<GitVersion>;
-  /** @throws AgtError outside a repository. */
-  readonly repository: () => Promise<Repository>;
-  readonly repositoryIfAny: () => Promise<Repository | undefined>;
-  /** How agt reaches folders that are in no session (folders). */
-  readonly folderAccess: () => FolderAccess;
-  /** All settings with their origins; in a repository, with its own. */
-  readonly settingValues: () => Promise<SettingValue[]>;
-  readonly setting: (name: SettingName) => Promise<string | undefined>;
-  /** The faults in the settings read so far. Empty unless the command tolerates that: others end by it. */
-  readonly settingProblems: () => readonly AgtError[];
 }
 
 /** `tolerant`: for a command that mends settings, agt goes on with defaults in place of settings that it cannot use. */
-export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = false): Context {
+export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = false) {
   const globalFile = globalConfigPath(env);
   const problems = new Map<string, AgtError>();
   const onProblem = tolerant ? (error: AgtError) => void problems.set(error.message, error) : undefined;
   const gitPath = once(() => findRealGit(globalFile, env, onProblem));
+  const settingsWith = (local: string | undefined) =>
+    readSettings({ global: globalFile, local }, env, onProblem);
   const probe = once(async () => {
     try {
       return await probeGit(openGit(gitPath(), cwd, env));
@@ -79,7 +43,7 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
       if (!isOutsideRepositories(cwd, git.env)) await probe();
       return undefined;
     }
-    return openRepository(git, found, (local) => readSettings({ global: globalFile, local }, env, onProblem));
+    return openRepository(git, found, settingsWith);
   });
   const settingValues = async () => {
     const repository = await (tolerant ? repositoryIfAny().catch(() => undefined) : repositoryIfAny());
@@ -91,43 +55,48 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
     now: () => new Date(),
     out: writer(1),
     err: writer(2),
+    /** Standard output is a terminal that shows colours. */
     colour: isTerminal(1) && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb',
+    /** Width of the terminal that shows standard output; undefined without one. */
     columns: isTerminal(1) ? process.stdout.columns : undefined,
+    /** agt can ask a question and read the answer. */
     interactive: isTerminal(0) && isTerminal(2),
+    /** Standard error is a terminal on which agt may overwrite a line. */
     showsProgress: isTerminal(2) && env['TERM'] !== 'dumb' && !isStartedByGuard(env),
+    /** Absolute path of the real git, which has not run yet. */
     gitPath,
+    /** The real git in the current directory, once agt has checked its version. */
     git: async () => (await probe()).git,
     gitVersion: async () => (await probe()).version,
     repositoryIfAny,
+    /** @throws AgtError outside a repository. */
     repository: async () => (await repositoryIfAny()) ?? notInRepository(),
-    folderAccess: () => ({
-      git: openGit(gitPath(), cwd, env),
-      env,
-      readSettings: (local) => readSettings({ global: globalFile, local }, env, onProblem),
-    }),
+    /** How agt reaches folders that are in no session (folders). */
+    folderAccess: () => ({ git: openGit(gitPath(), cwd, env), env, readSettings: settingsWith }),
+    /** All settings with their origins; in a repository, with its own. */
     settingValues,
-    setting: async (wanted) => (await settingValues()).find(({ name }) => name === wanted)?.value,
+    setting: async (wanted: SettingName) =>
+      (await settingValues()).find(({ name }) => name === wanted)?.value,
+    /** The faults in the settings read so far. Empty unless the command tolerates that: others end by it. */
     settingProblems: () => [...problems.values()],
   };
 }
 
 function notInRepository(): never {
-  throw new AgtError('not in a git repository or an agt clone', {
-    hints: ['change to one, or create one: agt clone <url>'],
-  });
+  const hints = ['change to one, or create one: agt clone <url>'];
+  throw new AgtError('not in a git repository or an agt clone', { hints });
 }
 
 function findRealGit(
-  globalFile: string | undefined,
+  global: string | undefined,
   env: NodeJS.ProcessEnv,
-  onProblem: ((problem: AgtError) => void) | undefined,
+  onProblem?: (problem: AgtError) => void,
   ignoresShims = false,
 ): string {
-  const values = readSettingValues({ global: globalFile, local: undefined }, env, undefined, onProblem);
+  const values = readSettingValues({ global, local: undefined }, env, undefined, onProblem);
   const setting = values.find(({ name }) => name === 'agt.gitPath');
   const configured = setting?.value ? { path: setting.value, origin: setting.origin } : undefined;
-  const search = { configured, env, ignoresShims };
-  return findGit(onProblem === undefined ? search : { ...search, onProblem });
+  return findGit({ configured, env, ignoresShims, ...(onProblem && { onProblem }) });
 }
 
 /** The git for a new shim: what is on PATH now, and not what an older shim was made with. */

@@ -106,16 +106,15 @@ export async function printNewSession(
   const source =
     record.from ?? (record.user_branch === undefined ? undefined : shortBranch(record.user_branch));
   const start = `at ${shortOid(record.from_commit)}${source === undefined ? '' : ` from ${source}`}`;
+  const isShared = record.checkout !== undefined && setAside.length === 0;
   const text = [
     `session  ${record.session_id}`,
     `sandbox  ${record.checkout ?? record.sandbox}`,
     `branch   ${shortBranch(record.work_branch)} ${start}`,
-    ...(included.length > 0 ? [`copied   ${included.join(', ')}`] : []),
-    ...(taken.length > 0 ? [`taken    ${listPaths(taken, MOST_LISTED)}`] : []),
-    ...describeSetAside(setAside).map((text) => `aside    ${text}`),
-    ...(record.checkout === undefined || setAside.length > 0
-      ? []
-      : ['shared   your checkout is the sandbox: what you change there is part of the session']),
+    included.length > 0 && `copied   ${included.join(', ')}`,
+    taken.length > 0 && `taken    ${listPaths(taken, MOST_LISTED)}`,
+    setAside.length > 0 && `aside    ${describeSetAside(setAside)}`,
+    isShared && 'shared   your checkout is the sandbox: what you change there is part of the session',
   ];
   context.out(lines(text));
   for (const { path, reason } of notIncluded)
@@ -128,11 +127,8 @@ export async function printNewSession(
   if (taken.length === 0) context.err('note: to take it along: agt session new --with-changes\n');
 }
 
-/** Nothing, or a phrase. */
-export function describeSetAside(paths: readonly string[] = []): string[] {
-  return paths.length === 0
-    ? []
-    : [`your uncommitted work, until the session ends: ${listPaths(paths, MOST_LISTED)}`];
+export function describeSetAside(paths: readonly string[]): string {
+  return `your uncommitted work, until the session ends: ${listPaths(paths, MOST_LISTED)}`;
 }
 
 const MOST_LISTED = 5;

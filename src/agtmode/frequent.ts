@@ -1,7 +1,4 @@
-/**
- * Agents and cron call `agt autocommit` and `agt hook` all the time. A bundle of their own (scripts/bundle.ts) starts
- * sooner than the one with all commands.
- */
+/** A bundle for the commands that agents and cron call all the time: it starts sooner (scripts/bundle.ts). */
 import { isStartedByGuard } from '../process/invocation.ts';
 import { isHelp } from './command-line/command.ts';
 import { parseWithoutYargs, withNewNames } from './command-line/parse-without-yargs.ts';

@@ -1,9 +1,6 @@
-/**
- * agt mode: runs the commands of agt, and leaves every other command to the real git, which hides nothing. The guard is
- * as in git mode.
- */
+/** agt mode: runs agt's commands, and leaves others to the real git, guarded as in git mode. */
 import { resolve } from 'node:path';
-import { type AgtError, EXIT, usageError } from '../errors.ts';
+import { EXIT, usageError } from '../errors.ts';
 import { becomeGit } from '../git/run/become.ts';
 import { marked } from '../git/run/environment.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
@@ -19,6 +16,7 @@ import { COMMANDS } from './commands/index.ts';
 import { type Context, openContext } from './context.ts';
 import { enterDirectory } from './enter-directory.ts';
 import { answerHook } from './hooks/answer.ts';
+import { lines } from './output/format.ts';
 import { overview } from './output/help.ts';
 
 /** Commands by which settings are mended: like the guard, they go on with defaults in place of what agt cannot use. */
@@ -28,18 +26,7 @@ const MENDING = ['doctor', 'config set', 'config unset'];
 const OWN_WORDS = new Set(COMMANDS.map((command) => commandName(command).split(' ')[0] ?? ''));
 
 /** Commands on sessions that may be called without the word `session`. git has none of these names. */
-const SHORT_FORMS = new Set([
-  'new',
-  'list',
-  'fork',
-  'run',
-  'sync',
-  'accept',
-  'reject',
-  'remove',
-  'undo',
-  'redo',
-]);
+const SHORT_FORMS = new Set('new list fork run sync accept reject remove undo redo'.split(' '));
 
 export async function runAgtMode(args: string[]): Promise<number> {
   // Before anything can fail: to an agent, exit codes of hooks are orders.
@@ -60,8 +47,16 @@ export async function runAgtMode(args: string[]): Promise<number> {
   if (word === 'help' && SHORT_FORMS.has(others[0] ?? ''))
     return runOwnCommand(['session', ...others, '--help'], context);
   if (word === 'help' && OWN_WORDS.has(others[0] ?? '')) return runOwnCommand([...others, '--help'], context);
-  if (word === '--serve-mount') return serve(others, context);
-  if (word === '--get-yargs-completions') return printCompletions(others, context);
+  if (word === '--serve-mount') {
+    await serveMount(await context.git(), others[0] ?? ''); // the process that `agt session mount` leaves behind
+    return EXIT.done;
+  }
+  if (word === '--get-yargs-completions') {
+    const { complete } = await import('./command-line/complete.ts');
+    const found = await complete(others, { commands: COMMANDS, shortForms: SHORT_FORMS }, context);
+    context.out(lines(found));
+    return EXIT.done;
+  }
   if (OWN_WORDS.has(word)) return runOwnCommand(rest, context);
   if (word === 'cd') {
     throw usageError(
@@ -69,21 +64,19 @@ export async function runAgtMode(args: string[]): Promise<number> {
       'add agt cd to your shell: eval "$(agt shell-init)"',
     );
   }
-  if (word === 'restore') throw notGitRestore();
+  if (word === 'restore') {
+    // Agents are told to call it for a snapshot. git would overwrite files that nobody has captured.
+    throw usageError(
+      'agt restore is a prompt for agents, and no command',
+      'for a session: agt session restore --to SNAPSHOT',
+      'for a folder: agt snapshot restore SNAPSHOT',
+      "git's own command, which overwrites files: agt git restore",
+    );
+  }
   const words = word === 'git' ? others : rest;
   if (word !== 'git') refuseUnknown(word, context);
   guardWords(words, context.gitPath(), process.env);
   return becomeGit(context.gitPath(), words, marked(process.env));
-}
-
-/** Agents are told to call it for a snapshot. git would overwrite files that nobody has captured. */
-function notGitRestore(): AgtError {
-  return usageError(
-    'agt restore is a prompt for agents, and no command',
-    'for a session: agt session restore --to SNAPSHOT',
-    'for a folder: agt snapshot restore SNAPSHOT',
-    "git's own command, which overwrites files: agt git restore",
-  );
 }
 
 async function runOwnCommand(given: string[], context: Context): Promise<number> {
@@ -92,19 +85,6 @@ async function runOwnCommand(given: string[], context: Context): Promise<number>
   if (parsed !== undefined) return runCommand(parsed.command, parsed.args, context);
   const { runWithYargs } = await import('./command-line/parser.ts');
   return runWithYargs(COMMANDS, context, words);
-}
-
-/** The process that `agt session mount` leaves behind. */
-async function serve([file = '']: readonly string[], context: Context): Promise<number> {
-  await serveMount(await context.git(), file);
-  return EXIT.done;
-}
-
-async function printCompletions(given: readonly string[], context: Context): Promise<number> {
-  const { complete } = await import('./command-line/complete.ts');
-  const words = { commands: COMMANDS, shortForms: SHORT_FORMS };
-  for (const word of await complete(given, words, context)) context.out(`${word}\n`);
-  return EXIT.done;
 }
 
 /** @throws AgtError for a word that is neither a command of git or agt nor an option of git. */
@@ -132,11 +112,9 @@ function takeDirectories(args: string[]): { directory: string | undefined; rest:
   const end = others.indexOf('--');
   const at = others.indexOf('-C');
   if (at < 0 || (end >= 0 && end < at)) return first;
-  const { directory, rest } = takeDirectoryOptions(others.slice(at));
-  return {
-    directory: resolve(first.directory ?? '.', directory ?? '.'),
-    rest: [word, ...others.slice(0, at), ...rest],
-  };
+  const { directory = '.', rest } = takeDirectoryOptions(others.slice(at));
+  const words = [word, ...others.slice(0, at), ...rest];
+  return { directory: resolve(first.directory ?? '.', directory), rest: words };
 }
 
 /** `-C <path>`, which may be repeated as in git. */

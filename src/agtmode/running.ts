@@ -18,15 +18,8 @@ import type { SessionRecord } from '../session/record.ts';
 import { requireSandbox } from '../session/sandbox.ts';
 import { Session } from '../session/session.ts';
 import type { Namespace } from '../workspace/namespace.ts';
-import { flag, withValue } from './command-line/command.ts';
 import type { Context } from './context.ts';
 import { gitDirectory } from './shim.ts';
-
-export const PROFILE_OPTION = withValue(
-  'set the variables of this profile: one in your settings, or the name of an agent (default: the profile of the session)',
-);
-
-export const IF_REPO_OPTION = flag('outside a repository, run the command all the same, and record nothing');
 
 /** For --if-repo. */
 export async function runUnrecorded({ cwd, env }: Context, words: readonly string[]): Promise<number> {
@@ -41,11 +34,9 @@ export function commandArgument(words: readonly string[], example: string): read
 
 /** @throws AgtError unless a command can run in the session. */
 export async function requireRunnable(context: Context, record: SessionRecord): Promise<void> {
-  if (!isActive(record)) {
-    throw new AgtError(`session "${record.session_id}" is ${record.state}, not active`, {
-      hints: ['see: agt session list --all'],
-    });
-  }
+  const hints = ['see: agt session list --all'];
+  if (!isActive(record))
+    throw new AgtError(`session "${record.session_id}" is ${record.state}, not active`, { hints });
   requireSandbox(new Session(await context.repository(), record));
 }
 
@@ -93,10 +84,7 @@ async function variablesOf(context: Context, record: SessionRecord, asked: strin
   const files = { global: globalConfigPath(context.env), local };
   const ofUser = readProfile(files, name);
   const integration = findIntegration(name);
-  const isolated =
-    integration !== undefined && isIsolated(files, name)
-      ? isolateAgent(record, integration, context.env)
-      : undefined;
+  const isolated = integration && isIsolated(files, name) && isolateAgent(record, integration, context.env);
   if (ofUser !== undefined || integration !== undefined || asked === undefined)
     return { ...integration?.conversations, ...isolated, ...ofUser };
   throw new AgtError(`no profile "${name}" in your settings`, {
@@ -108,11 +96,8 @@ async function variablesOf(context: Context, record: SessionRecord, asked: strin
 export function directoryFor({ cwd }: Context, record: SessionRecord, namespace?: Namespace): string {
   const sandbox = record.checkout ?? record.sandbox;
   if (namespace !== undefined) return directoryIn(namespace, cwd, sandbox);
-  return (
-    attempt(() =>
-      `${realpathSync(cwd)}${sep}`.startsWith(`${realpathSync(sandbox)}${sep}`) ? cwd : sandbox,
-    ) ?? sandbox
-  );
+  const isInside = () => `${realpathSync(cwd)}${sep}`.startsWith(`${realpathSync(sandbox)}${sep}`);
+  return attempt(isInside) === true ? cwd : sandbox;
 }
 
 /** The current directory as the command sees it, if that is in the sandbox, or in the checkout and the sandbox has it. */

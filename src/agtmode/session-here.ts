@@ -14,31 +14,10 @@ import { Session } from '../session/session.ts';
 import { type Context, openContext } from './context.ts';
 import { showPath } from './output/format.ts';
 
-/**
- * `given`: the id that the user names.
- * @throws AgtError if there is no such session.
- */
+/** `given`: the id that the user names. @throws AgtError if there is no such session. */
 export async function sessionHere(context: Context, given?: string): Promise<Session> {
   const user = await context.repositoryIfAny();
-  if (given === undefined) {
-    const found = await sessionIfAny(context);
-    if (found !== undefined) return found;
-    if (user !== undefined) refuseMoved(user, context.cwd);
-    if (user === undefined) {
-      throw new AgtError('this folder is in no session and in no git repository, and has no snapshots yet', {
-        hints: [
-          await adviceToSnapshot(context, 'to take one'),
-          'for sessions, change to a repository, or: agt clone <url>',
-        ],
-      });
-    }
-    throw new AgtError('no session given, and the current directory belongs to none', {
-      hints: [
-        'give a session id (see: agt session list), or change to the folder of a session',
-        await adviceToSnapshot(context, 'to snapshot this folder'),
-      ],
-    });
-  }
+  if (given === undefined) return (await sessionIfAny(context)) ?? notInSession(context, user);
   const isKnown =
     user !== undefined && idProblem(given) === undefined && readRecord(user, given as SessionId);
   const attached = isKnown ? undefined : await attachedHere(context);
@@ -48,6 +27,20 @@ export async function sessionHere(context: Context, given?: string): Promise<Ses
   if (user === undefined) throw noSession(given, attached?.record.checkout ?? context.cwd, attached);
   const more = attached && needsNoId(attached);
   return new Session(user, namedSession(user, given, more));
+}
+
+async function notInSession(context: Context, user: Repository | undefined): Promise<never> {
+  if (user !== undefined) {
+    refuseMoved(user, context.cwd);
+    const known = 'give a session id (see: agt session list), or change to the folder of a session';
+    throw new AgtError('no session given, and the current directory belongs to none', {
+      hints: [known, await adviceToSnapshot(context, 'to snapshot this folder')],
+    });
+  }
+  const elsewhere = 'for sessions, change to a repository, or: agt clone <url>';
+  throw new AgtError('this folder is in no session and in no git repository, and has no snapshots yet', {
+    hints: [await adviceToSnapshot(context, 'to take one'), elsewhere],
+  });
 }
 
 /** @throws AgtError if `given` is the path of a folder. */

@@ -1,7 +1,4 @@
-/**
- * The shim: the script named `git` that `agt shim install` writes, and the git of commands that `agt session run`
- * starts.
- */
+/** The shim: the `git` that `agt shim install` writes, and that of commands of `agt session run`. */
 import { readlinkSync, renameSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { globalConfigPath, toSettings } from '../config/settings.ts';
@@ -67,10 +64,7 @@ export async function shimScript(dir: string, context: Context): Promise<string>
   });
 }
 
-/**
- * A shim that is there and up to date stays as it is: other processes may just be starting it. Its time says that it fits
- * the executable and the settings of now.
- */
+/** A current shim stays, as others may be starting it; its new time says that it fits agt and settings. */
 export async function writeShim(dir: string, context: Context): Promise<void> {
   const text = await shimScript(dir, context);
   linkExecutable(linkPath(dir));

@@ -16,10 +16,7 @@ export function onSignals(listen: (signal: NodeJS.Signals) => void): () => void 
   };
 }
 
-/**
- * Keeps agt alive when it is interrupted, so that it can clean up. `signal` aborts the git that is running. A second
- * interrupt ends agt at once.
- */
+/** Keeps agt alive for its clean-up; `signal` aborts its git. A second interrupt ends agt at once. */
 export function catchInterrupts(outcome: string) {
   const controller = new AbortController();
   let caught: NodeJS.Signals | undefined;

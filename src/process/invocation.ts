@@ -28,10 +28,7 @@ export function ownCommand(): string[] {
   return packed ? [process.execPath] : [process.execPath, resolve(process.argv[1] ?? '')];
 }
 
-/**
- * Whether the whole call is a question for the version of agt. The agt of simbo1905 prints its own version, also when it
- * is called as git, if a variable is set.
- */
+/** Whether it is a question for the version. As simbo1905's agt, it answers as git if a variable is set. */
 export function asksForOwnVersion(isGit: boolean, words: readonly string[], env: NodeJS.ProcessEnv): boolean {
   if (env['AGT_SHOW_OWN_VERSION'] !== undefined)
     return words.some((word) => word === '--version' || word === '-V');
@@ -61,10 +58,7 @@ export function noteUserDirectory(directory: string): void {
   directoryOfShell = directory;
 }
 
-/**
- * The directory of the user's shell, where the commands that agt advises have to work. `-C` changes the current one, and
- * so does agt when it deletes that.
- */
+/** Where the user's shell is: advised commands work there. `-C` and a deletion change agt's own directory. */
 export function userDirectory(): string {
   return directoryOfShell ?? process.cwd();
 }

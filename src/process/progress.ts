@@ -1,7 +1,4 @@
-/**
- * Tells a person on a terminal what takes so long. Any room may report; only a command of agt mode shows it, on one line
- * of standard error that it overwrites and at last clears.
- */
+/** Tells a person what takes so long: any room reports it, agt mode shows it on one line of stderr. */
 export interface Progress {
   /** A participle: `reading files`. */
   readonly what: string;
@@ -27,10 +24,7 @@ const DELAY_SECONDS = 1;
 /** Between two updates of the line. */
 const UPDATE_MS = 100;
 
-/**
- * Shows progress while `action` runs. `write` gets what the terminal is to print. `action` calls `clear` before it prints
- * something else there.
- */
+/** `write` prints on the terminal. `action` calls `clear` before it prints something else there. */
 export async function withProgress<T>(
   write: (text: string) => void,
   env: NodeJS.ProcessEnv,

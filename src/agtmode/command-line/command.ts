@@ -1,7 +1,4 @@
-/**
- * A command of agt: a declaration, from which agt makes the yargs parser, the help and the manual page, and a function
- * that runs it. The commands themselves are in src/agtmode/commands.
- */
+/** A command: a declaration, of which parser, help and manual page are made, and a function that runs it. */
 import type { InferredOptionType, Options, PositionalOptions } from 'yargs';
 import { usageError } from '../../errors.ts';
 import { findSession } from '../../session/find-session.ts';
@@ -111,67 +108,56 @@ export function camelCase(name: string): string {
   return name.replace(/-./g, ([, letter = '']) => letter.toUpperCase());
 }
 
-/** An option that is on or off. */
-export function flag(describe: string) {
-  return { type: 'boolean', default: false, describe } as const;
-}
-
-/** An option with a value, or an argument. */
-export function withValue(describe: string) {
-  return { type: 'string', describe } as const;
-}
-
-/** A value that the user may leave out. */
-export function withDefault(value: string, describe: string) {
-  return { type: 'string', default: value, describe } as const;
-}
-
-export function required(describe: string) {
-  return { type: 'string', demandOption: true, describe } as const;
-}
-
-/** It may be given more than once. */
-export function many(describe: string) {
-  return { type: 'string', array: true, describe } as const;
-}
-
-/** An option that is a number of seconds. Without a default, the user may leave it out. */
-export function seconds<const D extends string | undefined = undefined>(describe: string, value?: D) {
-  const option = { type: 'string', describe, seconds: true } as const;
-  return (value === undefined ? option : { ...option, default: value }) as typeof option & {
-    readonly default: D;
-  };
-}
-
 /** The forms in which a command takes a snapshot (src/snapshot/resolve-snapshot.ts). */
 export const SNAPSHOT_FORMS =
   'a commit of the shadow branch or its tree, @{<n>} (@{0} is the latest, @{1} the one before), a time or a label';
 
+const flag = (describe: string, alias?: string) =>
+  ({ type: 'boolean', default: false, describe, ...(alias && { alias }) }) as const;
+const value = (describe: string, alias?: string) =>
+  ({ type: 'string', describe, ...(alias && { alias }) }) as const;
+
+/** A number of seconds. Without a default, the user may leave it out. */
+function seconds<const D extends string | undefined = undefined>(describe: string, byDefault?: D) {
+  const option = { ...value(describe), seconds: true } as const;
+  return { ...option, ...(byDefault && { default: byDefault }) } as typeof option & { readonly default: D };
+}
+
 /** Options that stand in several commands. */
 const SHARED = {
-  session: withValue('session id, in place of the argument'),
+  session: value('session id, in place of the argument'),
   wait: seconds('wait this many seconds if another agt works on the same session or folder', '10'),
   'fs-snapshots': {
     choices: ['auto', 'git', 'btrfs', 'zfs', 'overlay', 'agentfs', 'disable'],
     describe:
       'how to make the session: clone it (btrfs, zfs), mount it (overlay, agentfs) or copy files (git); disable: no snapshots by themselves',
   },
-  'dry-run': { ...flag('show what would be done, and change nothing'), alias: 'n' },
+  profile: value(
+    'set the variables of this profile: one in your settings, or the name of an agent (default: the profile of the session)',
+  ),
+  'if-repo': flag('outside a repository, run the command all the same, and record nothing'),
+  'dry-run': flag('show what would be done, and change nothing', 'n'),
   /** For commands that report what they did: `runCommand` keeps them quiet. */
-  quiet: { ...flag('print only warnings and errors'), alias: 'q' },
+  quiet: flag('print only warnings and errors', 'q'),
   json: flag('print JSON'),
 } as const;
 
-export function shared<const N extends keyof typeof SHARED>(...names: readonly N[]) {
-  return Object.fromEntries(names.map((name) => [name, SHARED[name]])) as Pick<typeof SHARED, N>;
-}
+/** The kinds of options, and of arguments. */
+export const option = {
+  flag,
+  value,
+  withDefault: (byDefault: string, describe: string) => ({ ...value(describe), default: byDefault }) as const,
+  required: (describe: string) => ({ ...value(describe), demandOption: true }) as const,
+  /** It may be given more than once. */
+  many: (describe: string) => ({ ...value(describe), array: true }) as const,
+  seconds,
+  shared: <const N extends keyof typeof SHARED>(...names: readonly N[]) =>
+    Object.fromEntries(names.map((name) => [name, SHARED[name]])) as Pick<typeof SHARED, N>,
+};
 
-export const SESSION_ARGUMENT = withValue('session id (default: the session of the current directory)');
+export const SESSION_ARGUMENT = value('session id (default: the session of the current directory)');
 
-/**
- * A command on one session: the first argument or --session names it. Without both it is the session of the current
- * directory.
- */
+/** The first argument or --session names the session; without both it is that of the current directory. */
 interface SessionCommand<O extends OptionTable, T>
   extends Omit<CommandDeclaration<O, PositionalTable>, 'usage' | 'positionals' | 'run'> {
   /** The words that call the command. */
@@ -194,7 +180,7 @@ export function defineSessionCommand<const O extends OptionTable, T = undefined>
     ...declaration,
     usage: `${name} [id]`,
     positionals: { id: SESSION_ARGUMENT },
-    options: { ...shared('session'), ...declaration.options },
+    options: { ...option.shared('session'), ...declaration.options },
     run: async (args, context) => {
       const own = args as never;
       const checked = check?.(own, context) as T;

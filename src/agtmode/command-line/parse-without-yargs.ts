@@ -1,14 +1,13 @@
 /**
  * Parses command lines that need no rules: full option names, each value a word of its own, and one name. Everything else
- * (short options, `--no-x`, `--x=y`, several arguments, quotes, mistakes, help) needs yargs, and loading yargs takes a
- * tenth of the time of a small autocommit.
+ * needs yargs, which takes a tenth of the time of a small autocommit to load.
  */
 import { type Command, commandName, findCommand } from './command.ts';
 
 /** The arguments as yargs would give them to the command; undefined if the command line needs yargs. */
 export function parseWithoutYargs(commands: readonly Command[], words: readonly string[]) {
   const command = findCommand(commands, words);
-  if (command === undefined || !hasPlainOptions(command)) return undefined;
+  if (command === undefined || /<|\.\./.test(command.usage)) return undefined;
   const { options = {} } = command;
   const args = defaultsOf(command);
   const given = new Set<string>();
@@ -33,16 +32,15 @@ export function parseWithoutYargs(commands: readonly Command[], words: readonly 
     else {
       const value = rest.shift() ?? '';
       if (!PLAIN.test(value)) return undefined;
-      if (option.array !== true) args[name] = value;
-      else args[name] = given.has(name) ? [...(args[name] as string[]), value] : [value];
+      args[name] = option.array === true ? [...((args[name] ?? []) as string[]), value] : value;
     }
     given.add(name);
     isList = option.array === true;
   }
-  const isComplete = Object.entries(options).every(
-    ([name, { demandOption }]) => !demandOption || given.has(name),
+  const isIncomplete = Object.entries(options).some(
+    ([name, { demandOption }]) => demandOption && !given.has(name),
   );
-  return isComplete ? { command, args } : undefined;
+  return isIncomplete ? undefined : { command, args };
 }
 
 /** No option, and nothing that yargs would take quotes from. */
@@ -62,25 +60,10 @@ function defaultsOf({ options = {} }: Command): Record<string, unknown> {
   return Object.fromEntries(withDefault.map(([name, option]) => [name, option.default]));
 }
 
-/** Features of options that parseWithoutYargs handles as yargs does; the last one only if the option is not given. */
-const HANDLED = ['type', 'default', 'describe', 'alias', 'array', 'choices', 'demandOption', 'seconds'];
-
 type Option = NonNullable<Command['options']>[string];
 
-function isPlain({ type, choices }: Option): boolean {
-  return ['boolean', 'string'].includes(type ?? '') && choices === undefined;
-}
-
-function hasPlainOptions({ usage, options, positionals }: Command): boolean {
-  return (
-    !/<|\.\./.test(usage) &&
-    Object.values(positionals ?? {}).every((positional) => !('default' in positional)) &&
-    Object.values(options ?? {}).every(
-      (option) =>
-        (isPlain(option) || option.choices !== undefined) &&
-        Object.keys(option).every((key) => HANDLED.includes(key)),
-    )
-  );
+function isPlain({ type, choices, nargs }: Option): boolean {
+  return ['boolean', 'string'].includes(type ?? '') && choices === undefined && nargs === undefined;
 }
 
 /** Options of the agt of simbo1905 that have another name here: its scripts go on working. */

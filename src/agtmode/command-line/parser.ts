@@ -50,10 +50,7 @@ export function makeParser(commands: readonly Command[], run: RunCommand, words:
   });
 }
 
-/**
- * Commands of two words by their first word, with the command of that word alone, such as `snapshot`; other commands of one
- * word under undefined.
- */
+/** By the first of two words, with the command of that word alone; the others under undefined. */
 function groupByFamily(commands: readonly Command[]): Map<string | undefined, Command[]> {
   const names = commands.map(commandName);
   return Map.groupBy(commands, (command) => {

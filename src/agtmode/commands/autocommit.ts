@@ -10,14 +10,10 @@ import { autocommit as captureSession } from '../../triggers/autocommit.ts';
 import type { AutocommitOptions } from '../../workspace/capture-session.ts';
 import {
   defineCommand,
-  flag,
   givenSession,
-  many,
+  option,
   reportEach,
   SESSION_ARGUMENT,
-  seconds,
-  shared,
-  withValue,
 } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { reportAutocommit } from '../output/autocommit.ts';
@@ -35,16 +31,16 @@ export const autocommit = defineCommand({
     'captured version in the snapshot, and exit with 1.',
   positionals: { id: SESSION_ARGUMENT },
   options: {
-    ...shared('session'),
-    all: flag('autocommit every active session (for cron)'),
-    label: withValue('name the snapshot; the label becomes the commit subject'),
-    'if-changed': flag('if nothing but the label is new, add no snapshot'),
-    keep: many('keep this commit reachable from the snapshot, such as a stash before it is dropped'),
-    tool: withValue('store the name of the tool call that made the changes'),
-    siblings: withValue('scan only these folders, separated by commas: sandbox,xdg,config'),
-    timestamp: withValue('reread every file that was modified at this Unix time or later'),
-    wait: seconds('wait this many seconds if another agt is working on the session', '0'),
-    ...shared('dry-run', 'quiet', 'json'),
+    ...option.shared('session'),
+    all: option.flag('autocommit every active session (for cron)'),
+    label: option.value('name the snapshot; the label becomes the commit subject'),
+    'if-changed': option.flag('if nothing but the label is new, add no snapshot'),
+    keep: option.many('keep this commit reachable from the snapshot, such as a stash before it is dropped'),
+    tool: option.value('store the name of the tool call that made the changes'),
+    siblings: option.value('scan only these folders, separated by commas: sandbox,xdg,config'),
+    timestamp: option.value('reread every file that was modified at this Unix time or later'),
+    wait: option.seconds('wait this many seconds if another agt is working on the session', '0'),
+    ...option.shared('dry-run', 'quiet', 'json'),
   },
   examples: [
     ['agt autocommit', 'record the session of the current directory'],

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { globalConfigPath, readSettings } from '../../config/settings.ts';
 import { cloneRepository } from '../../repository/clone.ts';
-import { defineCommand, required, shared, withValue } from '../command-line/command.ts';
+import { defineCommand, option } from '../command-line/command.ts';
 
 export const clone = defineCommand({
   usage: 'clone <url>',
@@ -11,13 +11,13 @@ export const clone = defineCommand({
     'Create <name>.git (a bare repository), <name>/main (a worktree of the default branch, named after the branch) and ' +
     '<name>/sessions (for session folders). If the clone fails or is interrupted, remove everything again. Sessions ' +
     'work in ordinary repositories as well: there, session folders go to <repository>.agt/sessions.',
-  positionals: { url: required('repository to clone, as for git clone') },
+  positionals: { url: option.required('repository to clone, as for git clone') },
   options: {
-    path: withValue('create them in this directory (default: the current directory)'),
-    branch: { type: 'string', alias: 'b', describe: 'check out this branch, not the default branch' },
-    depth: withValue('fetch only this many commits (see git-clone)'),
-    filter: withValue('make a partial clone, such as blob:none (see git-clone)'),
-    ...shared('json'),
+    path: option.value('create them in this directory (default: the current directory)'),
+    branch: option.value('check out this branch, not the default branch', 'b'),
+    depth: option.value('fetch only this many commits (see git-clone)'),
+    filter: option.value('make a partial clone, such as blob:none (see git-clone)'),
+    ...option.shared('json'),
   },
   examples: [
     ['agt clone https://example.com/project.git', 'create project.git and project/ here'],

@@ -6,18 +6,18 @@ import { globalConfigPath, toSettings } from '../../config/settings.ts';
 import { AgtError, EXIT, usageError } from '../../errors.ts';
 import { gitText, runGit } from '../../git/run/git.ts';
 import { listRecords } from '../../session/record.ts';
-import { defineCommand, flag, required, shared } from '../command-line/command.ts';
+import { defineCommand, option } from '../command-line/command.ts';
 import { didYouMean } from '../command-line/similar.ts';
 import type { Context } from '../context.ts';
 import { table } from '../output/format.ts';
 
-const KEY_ARGUMENT = required('name of the setting, such as agt.maxFileSize');
+const KEY_ARGUMENT = option.required('name of the setting, such as agt.maxFileSize');
 
 export const configList = defineCommand({
   usage: 'config list',
   group: 'setup',
   summary: 'list all settings, their values and origins',
-  options: shared('json'),
+  options: option.shared('json'),
   examples: [['agt config list', 'list the settings for this repository']],
   run: async (_, context) => {
     const values = await context.settingValues();
@@ -30,8 +30,8 @@ export const configGet = defineCommand({
   usage: 'config get <key>',
   group: 'setup',
   summary: 'print the value of a setting',
-  positionals: { key: required('name of the setting, such as agt.agentEmail') },
-  options: shared('json'),
+  positionals: { key: option.required('name of the setting, such as agt.agentEmail') },
+  options: option.shared('json'),
   examples: [['agt config get agt.gitPath', 'print the path of the real git']],
   run: async (args, context) => {
     const key = requireKey(args.key);
@@ -47,8 +47,8 @@ export const configSet = defineCommand({
   usage: 'config set <key> <value>',
   group: 'setup',
   summary: 'change a setting of this repository, or of all (--global)',
-  positionals: { key: KEY_ARGUMENT, value: required('new value') },
-  options: { global: flag('write to ~/.agtconfig, for all repositories') },
+  positionals: { key: KEY_ARGUMENT, value: option.required('new value') },
+  options: { global: option.flag('write to ~/.agtconfig, for all repositories') },
   examples: [
     ['agt config set agt.maxFileSize 2g', 'change the limit for this repository'],
     ['agt config set --global agt.gitPath /usr/bin/git', 'set the real git for all repositories'],
@@ -81,7 +81,7 @@ export const configUnset = defineCommand({
   group: 'setup',
   summary: 'remove a setting of this repository, or of all (--global)',
   positionals: { key: KEY_ARGUMENT },
-  options: { global: flag('remove it from ~/.agtconfig') },
+  options: { global: option.flag('remove it from ~/.agtconfig') },
   examples: [
     ['agt config unset agt.maxFileSize', 'go back to the limit of ~/.agtconfig, or to the default'],
     ['agt config unset --global agt.gitPath', 'let agt search PATH for git'],

@@ -11,7 +11,7 @@ import {
   removeLine,
   writeCrontab,
 } from '../../triggers/crontab.ts';
-import { defineCommand, shared, withDefault } from '../command-line/command.ts';
+import { defineCommand, option } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { verb } from '../output/format.ts';
 
@@ -23,8 +23,8 @@ export const cronInstall = defineCommand({
     'Add a line to your crontab that runs agt autocommit --all for this repository, or replace that line. Other lines ' +
     'stay as they are. Errors go where cron sends output, usually to your mail.',
   options: {
-    interval: withDefault('5', 'minutes between two autocommits'),
-    ...shared('dry-run'),
+    interval: option.withDefault('5', 'minutes between two autocommits'),
+    ...option.shared('dry-run'),
   },
   examples: [
     ['agt cron install', 'autocommit every five minutes'],
@@ -50,7 +50,7 @@ export const cronRemove = defineCommand({
   usage: 'cron remove',
   group: 'setup',
   summary: 'remove the crontab line of this repository',
-  options: shared('dry-run'),
+  options: option.shared('dry-run'),
   examples: [['agt cron remove', 'stop autocommits from cron']],
   run: async (args, context) => {
     const repository = toBytes((await context.repository()).commonDir);
@@ -66,7 +66,7 @@ export const cronShow = defineCommand({
   usage: 'cron show',
   group: 'setup',
   summary: 'show the crontab line of this repository',
-  options: shared('json'),
+  options: option.shared('json'),
   examples: [['agt cron show', 'show whether cron autocommits this repository']],
   run: async (_, context) => {
     const { commonDir } = await context.repository();

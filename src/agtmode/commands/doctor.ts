@@ -1,6 +1,6 @@
 import { showValue } from '../../config/keys.ts';
 import { globalConfigPath, type SettingValue } from '../../config/settings.ts';
-import { type AgtError, attempt, isAgtError } from '../../errors.ts';
+import { attempt, isAgtError } from '../../errors.ts';
 import { type Git, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { checkLeases } from '../../maintenance/doctor/check-leases.ts';
@@ -16,7 +16,7 @@ import { choose, findAll } from '../../providers/choose.ts';
 import { type Place, readPlace } from '../../providers/provider.ts';
 import { describeNamespaces } from '../../running/namespace.ts';
 import { listRecords } from '../../session/record.ts';
-import { defineCommand, flag, shared } from '../command-line/command.ts';
+import { defineCommand, option } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { checkState, describeFindings, finishers } from '../findings.ts';
 import { findOutdatedHooks } from '../hooks/status.ts';
@@ -34,8 +34,8 @@ export const doctor = defineCommand({
     'or deleted, locks and temporary files of dead processes. Files that are in no snapshot are never deleted. Exit ' +
     'with 1 if a problem remains; notes are no problems.',
   options: {
-    fix: flag('fix problems that need no decision'),
-    ...shared('dry-run', 'json'),
+    fix: option.flag('fix problems that need no decision'),
+    ...option.shared('dry-run', 'json'),
   },
   examples: [
     ['agt doctor', 'list problems, and the commands that fix them'],
@@ -56,7 +56,14 @@ type Report = Awaited<ReturnType<typeof examine>>;
 async function examine(context: Context, fixes: boolean) {
   const git = await context.git();
   const version = await context.gitVersion();
-  const { repository, problems } = await usableRepository(context);
+  const problems: Finding[] = [];
+  const unusable = (about: string, error: unknown) => {
+    if (!isAgtError(error)) throw error;
+    const { message, hints } = error;
+    const mend = hints.length === 0 ? `see: ls -ld ${shellQuote(about)}` : hints.join(' ');
+    problems.push({ level: 'error', about, problem: message, mend });
+  };
+  const repository = await context.repositoryIfAny().catch((error: unknown) => unusable(context.cwd, error));
   /** Undefined if agt could not find out. */
   const pcre = repository === undefined ? undefined : await hasPcre(repository.git);
   const settings = await context.settingValues();
@@ -72,8 +79,8 @@ async function examine(context: Context, fixes: boolean) {
       if (fixes && isSure) fixed.push(...(await fixAll(one, finishers)));
       found.push(...(await checkRepository(one, finishers, { histories: true })));
     } catch (error) {
-      if (one === repository || !isAgtError(error)) throw error;
-      found.push(unusable(one.commonDir, error));
+      if (one === repository) throw error;
+      unusable(one.commonDir, error);
     }
   }
   const checkOutside = async () => [
@@ -85,32 +92,20 @@ async function examine(context: Context, fixes: boolean) {
     for (const finding of outside.filter(({ fix }) => fix !== undefined)) fixed.push(await tryToFix(finding));
   const place = readPlace((await repository?.sessionsDir()) ?? context.cwd, context.env);
   const providers = findAll(place);
-  const findings = [
+  const findings: Finding[] = [
     ...(fixed.length === 0 ? outside : await checkOutside()),
     ...problems,
     ...state,
-    ...context.settingProblems().map(settingFinding),
-    ...(pcre === false ? [withoutPcre(git.path)] : []),
+    ...context.settingProblems().map(({ message: problem, hints: [mend = ''] }) => {
+      return { level: 'error' as const, about: 'settings', problem, mend };
+    }),
+    ...(pcre === false ? [{ ...WITHOUT_PCRE, about: git.path }] : []),
     ...findOutdatedShim(context.env, globalConfigPath(context.env)),
     ...(await findOutdatedHooks(context)),
     ...found,
   ];
   const chosen = chosenHere(place, settings);
   return { git, version, pcre, repository, attached, settings, providers, chosen, fixed, findings };
-}
-
-async function usableRepository(context: Context) {
-  try {
-    return { repository: await context.repositoryIfAny(), problems: [] };
-  } catch (error) {
-    if (!isAgtError(error)) throw error;
-    return { repository: undefined, problems: [unusable(context.cwd, error)] };
-  }
-}
-
-function unusable(about: string, { message, hints }: AgtError): Finding {
-  const mend = hints.length === 0 ? `see: ls -ld ${shellQuote(about)}` : hints.join(' ');
-  return { level: 'error', about, problem: message, mend };
 }
 
 /** How agt makes a new session here. No provider: the one that the setting names cannot work. */
@@ -123,18 +118,11 @@ function chosenHere(place: Place, settings: readonly SettingValue[]) {
   };
 }
 
-function settingFinding({ message, hints: [mend = ''] }: AgtError): Finding {
-  return { level: 'error', about: 'settings', problem: message, mend };
-}
-
-function withoutPcre(gitPath: string): Finding {
-  return {
-    level: 'note',
-    about: gitPath,
-    problem: 'built without PCRE: on a terminal, git log may colour a letter of an author',
-    mend: 'use a git with PCRE, or ignore this',
-  };
-}
+const WITHOUT_PCRE = {
+  level: 'note',
+  problem: 'built without PCRE: on a terminal, git log may colour a letter of an author',
+  mend: 'use a git with PCRE, or ignore this',
+} as const;
 
 function reportJson(report: Report) {
   const { git, version, pcre, repository, attached, settings, providers, chosen, fixed, findings } = report;
@@ -147,12 +135,9 @@ function reportJson(report: Report) {
     new_session: { provider: chosen.provider ?? null, working_copy: chosen.workingCopy },
     cow_overlay: chosen.cowOverlay,
     findings: findings.map(({ fix, ...finding }) => ({ ...finding, fixable: fix !== undefined })),
-    mended: fixed.map(({ finding: { about, problem }, failure, note }) => ({
-      about,
-      problem,
-      failure: failure ?? null,
-      note: note ?? null,
-    })),
+    mended: fixed.map(({ finding: { about, problem }, failure = null, note = null }) => {
+      return { about, problem, failure, note };
+    }),
   };
 }
 
@@ -167,13 +152,13 @@ async function describeReport(context: Context, report: Report, previewFix: bool
   ]);
   const { provider, workingCopy, cowOverlay } = report.chosen;
   const made = provider ?? 'refused: fs.snapshots names a provider that cannot work';
+  const sessions =
+    repository && `${listRecords(repository).records.length} in ${await repository.sessionsDir()}`;
   const parts = [
     `git         ${git.path}, version ${version.text}${withPcre}\n`,
     `repository  ${repository?.commonDir ?? 'none here'}\n`,
-    ...(repository === undefined
-      ? []
-      : [`sessions    ${listRecords(repository).records.length} in ${await repository.sessionsDir()}\n`]),
-    ...(attached === undefined ? [] : [`snapshots   in ${attached.repository.commonDir}\n`]),
+    sessions === undefined ? '' : `sessions    ${sessions}\n`,
+    attached === undefined ? '' : `snapshots   in ${attached.repository.commonDir}\n`,
     `settings\n${table(rows, '  ')}`,
     `providers\n${table(rated, '  ')}`,
     `new session  provider ${made}, working copy ${workingCopy}\n`,
@@ -192,9 +177,8 @@ function describeFix({ finding, failure, note }: FixResult): string {
 }
 
 /**
- * Whether git can match Perl-compatible regular expressions: no option of git tells, only trying does. It needs a
- * repository, because git before 2.40 aborts on `grep --no-index` outside of one. Undefined when git fails for
- * another reason.
+ * Only trying tells, and that in a repository: git before 2.40 aborts on `grep --no-index` outside of one. Undefined if git
+ * fails for another reason.
  */
 async function hasPcre(git: Git): Promise<boolean | undefined> {
   const run = await runGit(git, ['rev-list', '--branches', '--max-count=0', '-P', '--grep=(?<!a)a']);

@@ -12,14 +12,7 @@ import { namedSession } from '../../session/find-session.ts';
 import { listRecords } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import {
-  defineCommand,
-  flag,
-  givenSession,
-  type Report,
-  shared,
-  withValue,
-} from '../command-line/command.ts';
+import { defineCommand, givenSession, option, type Report } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { age, errorJson, plural, showPath, table } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
@@ -31,11 +24,11 @@ export const du = defineCommand({
   description:
     'Show two sizes for each session. Deleting its snapshots would free its "own" size; snapshots of other sessions use ' +
     'the "shared" size as well. Objects that your branches or the work branches need are not counted.',
-  positionals: { id: withValue('session id (default: all sessions)') },
+  positionals: { id: option.value('session id (default: all sessions)') },
   options: {
-    ...shared('session'),
-    folders: flag('show all folders that have snapshots without a session (see: agt snapshot)'),
-    ...shared('json'),
+    ...option.shared('session'),
+    folders: option.flag('show all folders that have snapshots without a session (see: agt snapshot)'),
+    ...option.shared('json'),
   },
   examples: [['agt du', 'show every session, and the free disk space']],
   run: async (args, context) => {
@@ -76,17 +69,11 @@ type FolderUse = NonNullable<Awaited<ReturnType<typeof measure>>>;
 
 /** A store that cannot be read is named, and the others are shown. */
 async function reportFolders(context: Context): Promise<Report> {
-  const uses: FolderUse[] = [];
-  const errors: unknown[] = [];
-  for (const store of listStores(context.folderAccess())) {
-    try {
-      const use = await measure(context, store);
-      if (use?.error !== undefined) errors.push(use.error);
-      if (use !== undefined) uses.push(use);
-    } catch (error) {
-      errors.push(error);
-    }
-  }
+  const measured = await Array.fromAsync(listStores(context.folderAccess()), (store) =>
+    measure(context, store).catch((error: unknown) => ({ error })),
+  );
+  const uses = measured.filter((use): use is FolderUse => use !== undefined && 'store' in use);
+  const errors = measured.flatMap((use) => use?.error ?? []);
   const total = uses.reduce((sum, { bytes }) => sum + bytes, 0);
   const gone = uses.find(({ exists, snapshots }) => !exists && snapshots !== undefined);
   return {

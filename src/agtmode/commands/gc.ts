@@ -11,30 +11,22 @@ import {
 import { applyRetention, type SessionOutcome } from '../../maintenance/retention/gc.ts';
 import { planRetention, type SessionPlan } from '../../maintenance/retention/plan.ts';
 import { expiryTime, type PruneResult, pruneAndRepack } from '../../maintenance/retention/prune.ts';
-import type { Repository } from '../../repository/repository.ts';
 import { retryAfterChange } from '../../session/lock.ts';
-import {
-  type Arguments,
-  defineCommand,
-  flag,
-  type Report,
-  shared,
-  withValue,
-} from '../command-line/command.ts';
+import { type Arguments, defineCommand, option, type Report } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
-import { errorJson, plural, showPath, verb } from '../output/format.ts';
+import { errorJson, lines, plural, showPath, verb } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
 
 const OPTIONS = {
-  thin: flag('thin out the snapshots of active sessions as well'),
-  prune: withValue(
+  thin: option.flag('thin out the snapshots of active sessions as well'),
+  prune: option.value(
     'delete unreachable objects older than this: a time, now or never (default: gc.pruneExpire, else two weeks)',
   ),
-  folders: flag(
+  folders: option.flag(
     'tidy the folders that have snapshots without a session, and no repository (see: agt snapshot)',
   ),
-  daily: flag('with --folders: do nothing if that was done today'),
-  ...shared('dry-run', 'quiet', 'json'),
+  daily: option.flag('with --folders: do nothing if that was done today'),
+  ...option.shared('dry-run', 'quiet', 'json'),
 } as const;
 
 export const gc = defineCommand({
@@ -58,36 +50,30 @@ export const gc = defineCommand({
     const repository = await repositoryHere(context);
     const pruneBefore = await expiryTime(repository.git, args.prune);
     const request = { thin: args.thin, now: context.now() };
-    const isDryRun = args.dryRun;
+    const { dryRun } = args;
     const { plans, damaged, bytes, total } = await retryAfterChange(() => planRetention(repository, request));
     for (const problem of damaged) context.err(`error: ${problem}\n`);
-    const { outcomes, failures } = isDryRun
+    const { outcomes, failures } = dryRun
       ? { outcomes: plans.map((plan): SessionOutcome => ({ plan })), failures: [] }
       : await applyRetention(repository, request);
-    const { disk = null, error } = isDryRun ? {} : await tryToPrune(repository, pruneBefore);
+    const errors = failures.map((failure) => failure.error);
+    const pruned = dryRun ? undefined : retryAfterChange(() => pruneAndRepack(repository, pruneBefore));
+    const disk = (await pruned?.catch((error: unknown) => void errors.push(error))) ?? null;
     const freed = outcomes.length === 0 ? 'nothing to delete\n' : `would free ${showSize(total)}\n`;
     const sessions = outcomes.map((outcome) => outcomeJson(outcome, bytes));
-    const errors = failures.map((failure) => ({ session_id: failure.id, ...errorJson(failure.error) }));
+    const failed = failures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
     return {
-      json: isDryRun ? { sessions, bytes: total } : { sessions, errors, disk },
+      json: dryRun ? { sessions, bytes: total } : { sessions, errors: failed, disk },
       text: [
-        ...outcomes.map((outcome) => describeOutcome(outcome, bytes, isDryRun)),
-        ...(isDryRun ? [freed] : []),
-        ...(disk === null ? [] : [describeDisk(disk)]),
+        ...outcomes.map((outcome) => describeOutcome(outcome, bytes, dryRun)),
+        dryRun ? freed : '',
+        disk === null ? '' : describeDisk(disk),
       ].join(''),
-      errors: [...failures.map((failure) => failure.error), ...(error === undefined ? [] : [error])],
+      errors,
       failed: damaged.length > 0,
     };
   },
 });
-
-async function tryToPrune(repository: Repository, pruneBefore: string) {
-  try {
-    return { disk: await retryAfterChange(() => pruneAndRepack(repository, pruneBefore)) };
-  } catch (error) {
-    return { error };
-  }
-}
 
 const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, plain: string]>> = {
   drop: ['deleted', 'delete'],
@@ -104,29 +90,24 @@ function describeOutcome(
   const id = record.session_id;
   if (plan.refused !== undefined) return `${id}: skipped: ${plan.refused}\n`;
   const size = showSize(bytes.get(id) ?? 0);
+  const done = `${verb(isDryRun, ...VERBS[action])} ${going} of ${plural(chain.snapshots.length, 'snapshot')}`;
   const kept =
-    workBranch === undefined
-      ? ''
-      : `${id}: kept ${shortBranch(workBranch)}, which has commits that are not merged, or is checked out\n`;
-  return `${id}: ${verb(isDryRun, ...VERBS[action])} ${going} of ${plural(chain.snapshots.length, 'snapshot')} (${size})\n${kept}`;
+    workBranch && `kept ${shortBranch(workBranch)}, which has commits that are not merged, or is checked out`;
+  return lines([`${id}: ${done} (${size})`, kept !== undefined && `${id}: ${kept}`]);
 }
 
 /** Part of the object store. */
 const WORTH_MENTIONING = 1 / 100;
 
 function describeDisk({ before, after, young, left }: PruneResult): string {
-  const lines = [
-    after <= before
-      ? `object store: ${showSize(after)}, ${showSize(before - after)} freed`
-      : `object store: ${showSize(after)}`,
-    ...(young > 0
-      ? [`${showSize(young)} is unreachable but still too young; to delete it now: agt gc --prune=now`]
-      : []),
-    ...(left > after * WORTH_MENTIONING
-      ? [`${showSize(left)} is unreachable, in packs that are not worth rewriting yet`]
-      : []),
-  ];
-  return lines.map((line) => `${line}\n`).join('');
+  const freed = after <= before ? `, ${showSize(before - after)} freed` : '';
+  const tooYoung = `${showSize(young)} is unreachable but still too young; to delete it now: agt gc --prune=now`;
+  const inPacks = `${showSize(left)} is unreachable, in packs that are not worth rewriting yet`;
+  return lines([
+    `object store: ${showSize(after)}${freed}`,
+    young > 0 && tooYoung,
+    left > after * WORTH_MENTIONING && inPacks,
+  ]);
 }
 
 function outcomeJson({ plan, workBranch }: SessionOutcome, bytes: ReadonlyMap<string, number>) {

@@ -9,40 +9,31 @@ import {
   uninstallHooks,
 } from '../../integrations/install/install.ts';
 import type { HooksFile } from '../../integrations/install/installed.ts';
-import { hookCommand } from '../../integrations/install/settings.ts';
 import type { Integration } from '../../integrations/integration.ts';
 import { findIntegration, INTEGRATIONS } from '../../integrations/tools.ts';
 import { askYesOrNo } from '../ask.ts';
-import {
-  type Arguments,
-  defineCommand,
-  flag,
-  many,
-  reportEach,
-  shared,
-  withValue,
-} from '../command-line/command.ts';
+import { type Arguments, defineCommand, option, reportEach } from '../command-line/command.ts';
 import { didYouMean } from '../command-line/similar.ts';
 import type { Context } from '../context.ts';
-import { hooksCommand, requireStateDirectory, writeHooksFront } from '../front/write-front.ts';
+import { hooksProgram, requireStateDirectory } from '../front/write-front.ts';
 import { answerHook } from '../hooks/answer.ts';
 import { type HookStatus, hooksFile, isInstalled, statusOf } from '../hooks/status.ts';
 import { age, errorJson, showPath, table } from '../output/format.ts';
 
 const NAMES = INTEGRATIONS.map(({ name }) => name);
 
-const tools = many(`agents: ${NAMES.join(', ')}`);
-const project = flag('use the settings of the project here, not your own');
+const tools = option.many(`agents: ${NAMES.join(', ')}`);
+const project = option.flag('use the settings of the project here, not your own');
 
 const INSTALL_OPTIONS = {
-  all: flag('every agent that is installed'),
+  all: option.flag('every agent that is installed'),
   project,
-  worktrees: flag('the worktrees that the agent makes become sessions (claude-code)'),
+  worktrees: option.flag('the worktrees that the agent makes become sessions (claude-code)'),
   trust: {
     type: 'boolean',
     describe: 'codex: trust the hooks without asking (--no-trust: leave that to /hooks of Codex)',
   },
-  ...shared('dry-run', 'json'),
+  ...option.shared('dry-run', 'json'),
 } as const;
 
 export const hooksInstall = defineCommand({
@@ -78,22 +69,19 @@ async function install(
   integration: Integration,
   { trust, dryRun, ...args }: Arguments<typeof INSTALL_OPTIONS>,
 ) {
-  const { name: tool, title, program, note } = integration;
+  const { name: tool, title, note } = integration;
   if (!args.project && !isInstalled(integration, context)) {
     const json = { tool, outcome: 'agent-not-found', file: null, trusted: null };
     if (args.all) return { json, text: `${title}: not installed\n` };
     const missing = new AgtError(
-      `${title} is not installed: there is no "${program}" on PATH, and it has no settings yet`,
+      `${title} is not installed: there is no "${integration.program}" on PATH, and it has no settings yet`,
       { hints: [`start it once, or add hooks to a project: agt hooks install ${tool} --project`] },
     );
     return { json, errors: [missing] };
   }
   const file = await hooksFile(context, integration, args);
-  const hooks = {
-    command: hookCommand(hooksCommand(context, integration), integration),
-    prepare: () => writeHooksFront(context, integration),
-  };
-  const done = await installHooks(requireStateDirectory(context), file, hooks, dryRun);
+  const program = hooksProgram(context, integration);
+  const done = await installHooks(requireStateDirectory(context), file, program, dryRun);
   const outcome = dryRun && done !== 'unchanged' ? (`would-be-${done}` as const) : done;
   const trusted = dryRun ? undefined : await letTrust(context, integration, file, trust);
   const isNew = outcome === 'installed' && note !== undefined;
@@ -140,7 +128,7 @@ export const hooksUninstall = defineCommand({
     'Bring back the settings of an agent as they were, byte for byte, if nobody has changed them since agt hooks ' +
     'install. Otherwise remove only the hooks of agt. Snapshots stay.',
   positionals: { tools },
-  options: { all: flag('every agent'), project, ...shared('dry-run', 'json') },
+  options: { all: option.flag('every agent'), project, ...option.shared('dry-run', 'json') },
   examples: [['agt hooks uninstall --all', 'remove the hooks from every agent']],
   run: async (args, context) => {
     const fileOf = (integration: Integration) => hooksFile(context, integration, args);
@@ -182,7 +170,7 @@ export const hooksStatus = defineCommand({
     'Show for each agent whether the hooks are installed, the last event that came, and the last failure. Hooks that ' +
     'call another agt, or one that is gone, or lack an event, are outdated: agt hooks install mends them.',
   positionals: { tools },
-  options: { project, ...shared('json') },
+  options: { project, ...option.shared('json') },
   examples: [['agt hooks status', 'show all agents']],
   run: async (args, context) => {
     const integrations = chosenTools(args.tools, !args.tools?.length);
@@ -241,7 +229,7 @@ export const hook = defineCommand({
     'agt snapshots, agt restore SNAPSHOT, agt status, agt list, agt accept and agt reject are answered without the model. Variables that begin with AGT_ or GIT_ ' +
     'count for nothing. Whatever fails, the exit code is 0 and the agent goes on; agt status shows the reason. ' +
     'agt.hooks=false switches it off.',
-  positionals: { tool: withValue('name of the agent, such as claude-code') },
+  positionals: { tool: option.value('name of the agent, such as claude-code') },
   examples: [['agt hook claude-code', 'as a command of a hook in the settings of Claude Code']],
   run: ({ tool = '' }) => answerHook([tool]),
 });

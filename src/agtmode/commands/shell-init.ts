@@ -1,10 +1,10 @@
 /** The scripts that `agt completion` and `agt shell-init` print. Shells ask `agt --get-yargs-completions` for the words. */
 import { basename } from 'node:path';
 import { usageError } from '../../errors.ts';
-import { defineCommand, withValue } from '../command-line/command.ts';
+import { defineCommand, option } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 
-const positionals = { shell: withValue('bash, zsh or fish (default: the one of $SHELL)') };
+const positionals = { shell: option.value('bash, zsh or fish (default: the one of $SHELL)') };
 
 export const shellInit = defineCommand({
   usage: 'shell-init [shell]',

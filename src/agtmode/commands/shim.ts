@@ -3,13 +3,13 @@ import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { AgtError, EXIT, usageError } from '../../errors.ts';
-import { defineCommand, withValue } from '../command-line/command.ts';
+import { defineCommand, option } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { frontIn, removeFront } from '../front/write-front.ts';
 import { isShim, linkPath, shimScript, writeShim } from '../shim.ts';
 
 const DIR_OPTION = {
-  dir: withValue('directory of the script (default: ~/.local/share/agt/bin)'),
+  dir: option.value('directory of the script (default: ~/.local/share/agt/bin)'),
 } as const;
 
 export const shimInstall = defineCommand({

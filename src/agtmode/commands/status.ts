@@ -6,12 +6,12 @@ import { type LoggedFailure, logKilled, recentFailures } from '../../integration
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding, Preview } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { listRecords, type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../survey/status.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
-import { defineCommand, shared } from '../command-line/command.ts';
+import { defineCommand, option } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { checkState, describeFindings, finishers } from '../findings.ts';
 import { readFolderStatus } from '../output/folder-status.ts';
@@ -28,7 +28,7 @@ export const status = defineCommand({
     'Show the sessions as agt list does, and what is wrong. UNSAVED counts the paths that changed since the last ' +
     'autocommit, in all folders of a session; COMPLETE says when agt last captured everything. In a folder that has ' +
     'snapshots without a session, show these as agt snapshot status does.',
-  options: shared('json'),
+  options: option.shared('json'),
   examples: [['agt status', 'show the state of this repository and its sessions']],
   run: async (args, context) => {
     const repository = await context.repositoryIfAny();
@@ -36,37 +36,28 @@ export const status = defineCommand({
     const present = records.filter((record) => !isEnded(record));
     const preview = repository && previewOnce(repository, context.now());
     const sessions = repository && preview && (await readSessions(repository, present, preview, args.json));
-    const { attached, problem }: Awaited<ReturnType<typeof attachedIfUsable>> =
-      repository === undefined ? { attached: await attachedHere(context) } : await attachedIfUsable(context);
-    const folder =
-      repository === undefined || attached !== undefined
-        ? await readFolderStatus(context, attached)
-        : undefined;
+    const { attached, problem = undefined } = repository
+      ? await attachedIfUsable(context)
+      : { attached: await attachedHere(context) };
+    const folder = repository && !attached ? undefined : await readFolderStatus(context, attached);
     const findings = [
       ...checkState(context, problem),
       ...(repository && preview ? await checkRepository(repository, finishers, { preview }) : []),
       ...(attached === undefined ? [] : await checkRepository(attached.repository, finishers)),
     ];
     const settings = await context.settingValues();
-    const here = [
-      ...(repository === undefined ? [] : records.map((record) => new Session(repository, record))),
-      ...(attached === undefined ? [] : [attached]),
-    ];
+    const ofRepository = repository ? records.map((record) => new Session(repository, record)) : [];
     const places = repository
       ? [repository.commonDir, repository.worktree]
       : [(await folderHere(context)).folder];
-    const failures = failuresHere(
-      context,
-      here,
-      places.filter((place) => place !== undefined),
-    );
+    const failures = failuresHere(context, attached ? [...ofRepository, attached] : ofRepository, places);
     const describe = () => [
       ...(repository === undefined
         ? [`${folder?.text}\nno sessions: this folder is in no git repository\n`]
         : [
             describeRepository(repository, present.length, records.length - present.length),
             describeSessions(context, sessions ?? []),
-            ...(folder === undefined ? [] : [`\nSnapshots without a session\n${folder.text}`]),
+            folder === undefined ? '' : `\nSnapshots without a session\n${folder.text}`,
           ]),
       describeSettings(context, settings),
       describeProblems(context, findings),
@@ -102,7 +93,7 @@ async function readSessions(
   present: readonly SessionRecord[],
   preview: Preview,
   counts: boolean,
-): Promise<StatusLine[]> {
+) {
   // While git answers for the survey, agt has time.
   const previewAll = async () => {
     for (const record of present.filter(isActive)) await preview(record).catch(() => undefined);
@@ -126,12 +117,7 @@ async function readStatus(preview: Preview, view: SessionStatus) {
 }
 
 function statusJson({ view, changed, failed, problem }: StatusLine) {
-  return {
-    ...sessionJson(view),
-    changed_since: changed ?? null,
-    failed,
-    problem,
-  };
+  return { ...sessionJson(view), changed_since: changed ?? null, failed, problem };
 }
 
 function describeRepository({ commonDir, area }: Repository, present: number, removed: number): string {
@@ -144,24 +130,19 @@ function describeRepository({ commonDir, area }: Repository, present: number, re
 function describeSessions(context: Context, sessions: readonly StatusLine[]): string {
   const changes = new Map(sessions.map(({ view, changed }) => [view, changed]));
   const views = sessions.map(({ view }) => view);
-  const unsaved = {
-    heading: 'UNSAVED',
-    cell: (view: SessionStatus) => (changes.get(view) === 0 ? '' : String(changes.get(view) ?? '?')),
-    alignRight: true,
-  } as const;
-  const now = context.now();
-  const complete = {
-    heading: 'COMPLETE',
-    cell: ({ lastComplete }: SessionStatus) =>
-      lastComplete === undefined ? 'never' : `${shortAge(lastComplete, now)} ago`,
-    dispensable: 7,
-  } as const;
+  const unsaved = (view: SessionStatus) => (changes.get(view) === 0 ? '' : String(changes.get(view) ?? '?'));
+  const complete = ({ lastComplete: last }: SessionStatus) =>
+    last === undefined ? 'never' : `${shortAge(last, context.now())} ago`;
+  const more = [
+    { heading: 'UNSAVED', cell: unsaved, alignRight: true },
+    { heading: 'COMPLETE', cell: complete, dispensable: 7 },
+  ] as const;
   context.err(outOfSightNote(views));
   for (const { view, failed, problem } of sessions) {
     if (problem !== undefined) context.err(problem);
     context.err(describeNotCaptured(view.record, failed));
   }
-  return views.length === 0 ? '' : `\n${sessionTable(context, views, [unsaved, complete])}`;
+  return views.length === 0 ? '' : `\n${sessionTable(context, views, more)}`;
 }
 
 function describeSettings(context: Context, settings: readonly SettingValue[]): string {
@@ -180,23 +161,27 @@ function describeProblems(context: Context, findings: readonly Finding[]): strin
   return `\n${heading}\n${describeFindings(context, serious)}`;
 }
 
-/** The failures that a person has to hear of. `folders`: those beside the folders of the sessions. */
-function failuresHere({ env, now }: Context, sessions: readonly Session[], folders: readonly string[]) {
+/** The failures that a person has to hear of. `places`: those beside the folders of the sessions. */
+function failuresHere(
+  { env, now }: Context,
+  sessions: readonly Session[],
+  places: readonly (string | undefined)[],
+) {
   logKilled(env);
-  const all = [...folders, ...sessions.map(({ record }) => folderOf(record))];
+  const all = [...places, ...sessions.map(folderOf)].filter((place) => place !== undefined);
   return recentFailures(env, all, now(), (failure) => isSettled(failure, sessions));
 }
 
-function folderOf(record: Session['record']): string {
-  return record.checkout ?? sessionFolder(record);
+function folderOf({ record, folder }: Session): string {
+  return record.checkout ?? folder;
 }
 
 /** agt was ended, and has captured everything since. */
 function isSettled({ pending, at, cwd }: LoggedFailure, sessions: readonly Session[]): boolean {
   if (pending !== true) return false;
-  const around = sessions.filter(({ record }) => `${cwd}/`.startsWith(`${folderOf(record)}/`));
-  const here = around.toSorted((a, b) => folderOf(b.record).length - folderOf(a.record).length)[0];
-  return here !== undefined && isCompleteSince(here.repository.agtDir, here.record.session_id, new Date(at));
+  const around = sessions.filter((session) => `${cwd}/`.startsWith(`${folderOf(session)}/`));
+  const [here] = around.toSorted((a, b) => folderOf(b).length - folderOf(a).length);
+  return here !== undefined && isCompleteSince(here.repository.agtDir, here.id, new Date(at));
 }
 
 /** agt does not disturb an agent with its own failures, so a person reads of them here. */

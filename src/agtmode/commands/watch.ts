@@ -3,7 +3,7 @@ import { onSignals } from '../../process/interrupts.ts';
 import { namedSession } from '../../session/find-session.ts';
 import { answerQuestions } from '../../triggers/watch/questions.ts';
 import { type WatchEvent, watchSessions } from '../../triggers/watch/session-watcher.ts';
-import { defineCommand, flag, many, seconds } from '../command-line/command.ts';
+import { defineCommand, option } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { answerFront, answerUntilIdle, sessionAsked } from '../front/answer-front.ts';
 import { autocommitJson, reportAutocommit } from '../output/autocommit.ts';
@@ -21,17 +21,17 @@ export const watch = defineCommand({
     'install` named agt: they need not start agt. If the kernel cannot watch a folder, print a warning and autocommit every --interval seconds. ' +
     'The kernel does not see changes that other machines make (NFS, shared folders of virtual machines): use agt cron ' +
     'there.',
-  positionals: { ids: many('session ids (default: all active sessions)') },
+  positionals: { ids: option.many('session ids (default: all active sessions)') },
   options: {
-    debounce: seconds('autocommit after this many seconds without a change', '2'),
-    interval: seconds(
+    debounce: option.seconds('autocommit after this many seconds without a change', '2'),
+    interval: option.seconds(
       'autocommit at most this many seconds after a change; retry a failed autocommit after as many',
       '30',
     ),
-    idle: seconds(
+    idle: option.seconds(
       'only capture when hooks ask, and exit after so many seconds without a question; hooks start this',
     ),
-    json: flag('print one JSON object per line'),
+    json: option.flag('print one JSON object per line'),
   },
   runsLong: true,
   examples: [
@@ -50,9 +50,9 @@ export const watch = defineCommand({
     }
     const ids = (args.ids ?? []).map((id) => namedSession(repository, id).session_id);
     const watcher = watchSessions(repository, {
+      ...args,
       ids: ids.length === 0 ? undefined : ids,
       debounceMs,
-      intervalMs: args.intervalMs,
       now: context.now,
       onEvent: eventPrinter(context, args.json),
     });
@@ -120,11 +120,9 @@ function isWorthPrinting(event: WatchEvent, isNewProblem: boolean): boolean {
 function eventJson(event: WatchEvent) {
   const { kind } = event;
   if (kind === 'captured') return { event: kind, ...autocommitJson(event.record, event.result) };
-  const session_id = event.id;
-  if (kind === 'failed') return { event: kind, session_id, ...errorJson(event.error) };
-  return kind === 'dropped'
-    ? { event: kind, session_id }
-    : { event: kind, session_id, periodic: event.reason ?? null };
+  const about = { event: kind, session_id: event.id };
+  if (kind === 'failed') return { ...about, ...errorJson(event.error) };
+  return kind === 'dropped' ? about : { ...about, periodic: event.reason ?? null };
 }
 
 function printEvent(context: Context, event: WatchEvent, isNewProblem: boolean): void {
@@ -134,13 +132,10 @@ function printEvent(context: Context, event: WatchEvent, isNewProblem: boolean):
     const { text, notes } = reportAutocommit(record, shown, true);
     context.err(notes);
     context.out(text);
-  } else if (event.kind === 'failed') {
-    context.err(formatError(event.error, false));
-  } else if (event.kind === 'dropped') {
-    context.out(`${event.id}: session is gone, no longer watched\n`);
-  } else if (event.reason === undefined) {
-    context.out(`${event.id}: watching\n`);
-  } else {
+  } else if (event.kind === 'failed') context.err(formatError(event.error, false));
+  else if (event.kind === 'dropped') context.out(`${event.id}: session is gone, no longer watched\n`);
+  else if (event.reason === undefined) context.out(`${event.id}: watching\n`);
+  else {
     const problem = `cannot watch its files, autocommitting periodically: ${event.reason}`;
     context.err(`warning: ${event.id}: ${problem}\n`);
   }

@@ -15,10 +15,8 @@
 import { singleQuoted } from '../../git/run/trace.ts';
 import { FRONT_TIMES } from '../../layout.ts';
 import { FACTS_FORMAT, GIT_FILES } from '../../triggers/front/fact-lines.ts';
-import { askPart } from './ask-part.ts';
 import { type Answered, answered, eventPart, offPart } from './event-part.ts';
-import { lookPart, waitPart } from './look-part.ts';
-import { placePart } from './place-part.ts';
+import { askPart, lookPart, placePart, waitPart } from './front-parts.ts';
 
 /** The script has this word in its first lines. */
 export const FRONT_MARK = 'agt-front';

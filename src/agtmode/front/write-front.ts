@@ -6,6 +6,7 @@ import { readRegularFile, statOrUndefined } from '../../disk/read-file.ts';
 import { hooksFront, stateDirectory } from '../../disk/state-home.ts';
 import { AgtError } from '../../errors.ts';
 import { ownFiles } from '../../git/run/find-git.ts';
+import { hookCommand } from '../../integrations/install/settings.ts';
 import type { Integration } from '../../integrations/integration.ts';
 import { INTEGRATIONS } from '../../integrations/tools.ts';
 import { ownCommand, packed } from '../../process/invocation.ts';
@@ -15,45 +16,41 @@ import { FRONT_MARK, frontText } from './front-text.ts';
 /** Larger files are other programs, such as agt itself. */
 const LARGEST = 64 * 1024;
 
-type Answered = Pick<Integration, 'succeeded'>;
-
-/** The command for hooks in the settings of an agent. Agents without events that the front answers call agt. */
-export function hooksCommand(context: Context, integration: Answered): string[] {
-  return hasFront(integration) ? [hooksFront(requireStateDirectory(context))] : stableCommand(context);
+/**
+ * What hooks call: the front in their directory, or in `directory` for one run alone; agt itself for an agent without
+ * events that the front answers.
+ */
+export function hooksProgram(context: Context, integration: Integration, directory?: string) {
+  const agt = { command: hookCommand(stableCommand(context), integration), prepare: () => false };
+  if (!hasFront(integration)) return { ...agt, isCurrent: () => true };
+  const path = directory === undefined ? hooksFront(requireStateDirectory(context)) : frontIn(directory);
+  return {
+    command: hookCommand([path], integration),
+    prepare: () => writeFront(path, context),
+    isCurrent: () => readFront(path) === textFor(context),
+  };
 }
 
-/** Writes what `hooksCommand` calls. Returns whether that changes it. */
-export function writeHooksFront(context: Context, integration: Answered): boolean {
-  return hasFront(integration) && writeFront(hooksFront(requireStateDirectory(context)), context);
-}
-
-/** The command for an agent that calls agt in one run alone. `directory` is agt's own. */
-export function writeInjectedFront(context: Context, integration: Answered, directory: string): string[] {
-  if (!hasFront(integration)) return stableCommand(context);
-  writeFront(frontIn(directory), context);
-  return [frontIn(directory)];
-}
-
-function hasFront({ succeeded }: Answered): boolean {
+function hasFront({ succeeded }: Pick<Integration, 'succeeded'>): boolean {
   return packed && succeeded !== undefined;
 }
 
-/** Whether the hooks of this agent have been installed, and go through the front. */
-export function usesHooksFront({ env }: Context, integration: Answered): boolean {
+/** The path of the front that hooks call, if any have been installed that do. */
+function presentFront({ env }: Context): string | undefined {
   const stateDir = stateDirectory(env);
-  return hasFront(integration) && stateDir !== undefined && readFront(hooksFront(stateDir)) !== undefined;
+  const path = stateDir && hooksFront(stateDir);
+  return path !== undefined && readFront(path) !== undefined ? path : undefined;
+}
+
+/** Whether the hooks of this agent have been installed, and go through the front. */
+export function usesHooksFront(context: Context, integration: Integration): boolean {
+  return hasFront(integration) && presentFront(context) !== undefined;
 }
 
 /** An upgrade of agt may bring another front. */
 export function renewHooksFront(context: Context): void {
-  const stateDir = stateDirectory(context.env);
-  if (stateDir === undefined) return;
-  const path = hooksFront(stateDir);
-  if (readFront(path) !== undefined) writeFront(path, context);
-}
-
-export function isHooksFrontCurrent(context: Context, integration: Answered): boolean {
-  return !hasFront(integration) || readFront(hooksFront(requireStateDirectory(context))) === textFor(context);
+  const path = presentFront(context);
+  if (path !== undefined) writeFront(path, context);
 }
 
 /** Another program of this name stays, and so does a front that is up to date: processes may just be starting it. */

@@ -1,12 +1,22 @@
 /** Runs the command of agt that a prompt is, in the session of the current directory, and returns what it printed. */
+
 import { spawn } from 'node:child_process';
-import { closeSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, readFileSync, rmdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { makeDirectories } from '../../disk/make-directories.ts';
+import { realPath } from '../../disk/real-path.ts';
 import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
+import { readSessionFile } from '../../filter/session-file.ts';
+import { hasStore } from '../../folders/store.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import type { PromptEvent } from '../../integrations/event.ts';
-import { sayWhenInterrupted } from '../../process/interrupts.ts';
+import { agtDirectory } from '../../layout.ts';
 import { ownCommand } from '../../process/invocation.ts';
+import { repositoryAround } from '../../repository/find-repository.ts';
+import { sessionContaining } from '../../session/find-session.ts';
+import { idProblem } from '../../session/id.ts';
 import { snapshotRefs } from '../../session/record.ts';
+import { isEnded } from '../../session/state.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { parseWithoutYargs } from '../command-line/parse-without-yargs.ts';
 import { runCommand } from '../command-line/run-command.ts';
@@ -14,15 +24,7 @@ import { sessionLog } from '../commands/session/log.ts';
 import { sessionRedo, sessionRestore, sessionUndo } from '../commands/session/restore.ts';
 import type { Context } from '../context.ts';
 import { sessionHere } from '../session-here.ts';
-import {
-  continueInBackground,
-  type HookCall,
-  logEvent,
-  namelessFile,
-  openTolerantly,
-  placeOf,
-} from './call.ts';
-import { deletedFolder, inFolderMadeAgain, unanswered } from './deleted-folder.ts';
+import { goOnWhenEnded, type HookCall, namelessFile, openTolerantly, placeOf } from './call.ts';
 import { PROMPTS, type PromptCommand, restoreTo } from './prompts.ts';
 
 /** How far an answer has come, for an agt that an agent ends. */
@@ -47,7 +49,7 @@ export async function answerPrompt(
   const answerIn = async (here: Context, above: boolean) => {
     if ((await placeOf(here, above)) !== undefined) return answer(here, run);
     const reason = await unanswered(here, event.cwd);
-    return reason && formatError(reason, false).trimEnd();
+    return reason && shownError(reason);
   };
   const answerHere = async () => {
     const deleted = isAbove ? await deletedFolder(context, event.cwd) : undefined;
@@ -59,13 +61,14 @@ export async function answerPrompt(
     if (run.failure !== undefined) throw run.failure;
     return undefined;
   }
-  // An agent ends a hook that takes longer than it allows, and its person must not be left with half of a restore.
-  const goOn = () => {
-    call.forget();
-    logEvent(call, event, interrupted(run, event.cwd), isUnfinished(run));
-    if (isUnfinished(run)) continueInBackground(call, { ...event, prompt: `agt ${run.command.words}` });
-  };
-  return sayWhenInterrupted(goOn, answerHere).catch((error: unknown) => formatError(error, false).trimEnd());
+  // A person must not be left with half of a restore.
+  const isUnfinished = () => !run.isComplete && /^(undo|redo|restore)\b/.test(run.command.words);
+  const rest = () => (isUnfinished() ? { ...event, prompt: `agt ${run.command.words}` } : undefined);
+  return goOnWhenEnded(call, event, () => interrupted(run, event.cwd), rest, answerHere).catch(shownError);
+}
+
+function shownError(error: unknown): string {
+  return formatError(error, false).trimEnd();
 }
 
 async function answer(context: Context, run: PromptRun): Promise<string> {
@@ -76,10 +79,16 @@ async function answer(context: Context, run: PromptRun): Promise<string> {
   const completed = () => {
     run.isComplete = true;
   };
-  const streams = { out: print, err: print, colour: false, showsProgress: false } as const;
-  const own: Context = { ...context, ...streams, isPrompt: true, completed };
+  const own = {
+    out: print,
+    err: print,
+    colour: false,
+    showsProgress: false,
+    isPrompt: true,
+    completed,
+  } as const;
   try {
-    const exitCode = await runPrompt(own, run);
+    const exitCode = await runPrompt({ ...context, ...own }, run);
     if (exitCode !== EXIT.done) run.failure = new AgtError(text.trimEnd());
   } catch (error) {
     run.failure = error;
@@ -106,10 +115,7 @@ async function runPrompt(context: Context, run: PromptRun): Promise<number> {
   return exitCode;
 }
 
-/**
- * Another agt prints into a file without a name and has a process group of its own, so it finishes its work when the agent
- * ends this hook.
- */
+/** Another agt has a nameless file and a process group of its own: it outlives a hook that is ended. */
 function runAgt(line: readonly string[], { env, cwd }: Context): Promise<{ exitCode: number; text: string }> {
   const { reading, writing } = namelessFile();
   const [program = '', ...args] = [...ownCommand(), ...line];
@@ -147,11 +153,6 @@ function interrupted({ command, isComplete }: PromptRun, cwd: string): AgtError 
   });
 }
 
-/** Whether the files are not yet as the command wants them, and nobody goes on. */
-function isUnfinished({ command: { words }, isComplete }: PromptRun): boolean {
-  return !isComplete && /^(undo|redo|restore)\b/.test(words);
-}
-
 function usageOf(words: string, meant: readonly string[] = []): AgtError {
   return usageError(
     `a prompt cannot be "agt ${words}"`,
@@ -161,4 +162,69 @@ function usageOf(words: string, meant: readonly string[] = []): AgtError {
     'agt restore takes a snapshot alone: agt restore @{2}',
     'in a terminal, agt help session restore shows more',
   );
+}
+
+/** The folder at `cwd`, which is gone, or the nearest one above it that is gone as well. */
+async function deletedFolder(context: Context, cwd: string): Promise<string | undefined> {
+  const gone = gonePlaces(cwd);
+  const session = gone.find(isSessionFolder);
+  if (session !== undefined) return session;
+  if ((await context.repositoryIfAny())?.worktree !== undefined) return undefined; // its snapshots count there
+  const access = context.folderAccess();
+  return gone.find((place) => hasStore(access, place));
+}
+
+function isSessionFolder(place: string): boolean {
+  const commonDir = repositoryAround(place);
+  const id = basename(place);
+  if (commonDir === undefined || idProblem(id) !== undefined) return false;
+  return readSessionFile(agtDirectory(commonDir), id)?.sandbox === join(place, 'sandbox');
+}
+
+/** Why agt has no answer to a command where an agent works; undefined if the prompt may be meant for the model. */
+async function unanswered(context: Context, cwd: string): Promise<AgtError | undefined> {
+  const user = await context.repositoryIfAny();
+  const { hooks } = user?.settings ?? context.folderAccess().readSettings(undefined);
+  if (!hooks) return undefined;
+  const session = user && sessionContaining(user, context.cwd);
+  if (user !== undefined && session !== undefined && isEnded(session)) {
+    const { session_id: id, state } = session;
+    const back = `agt -C ${shellQuote(user.git.cwd)} undo ${id}`;
+    return new AgtError(`session "${id}" is ${state}`, {
+      hints: [`to bring it back, in a terminal: ${back}`],
+    });
+  }
+  if (existsSync(cwd)) return undefined;
+  return new AgtError(`the folder ${cwd} is gone, and agt has no snapshots of it`, {
+    hints: ['the folders that have some: agt du --folders'],
+  });
+}
+
+/** The innermost first. No part above them is a link. */
+function gonePlaces(path: string): string[] {
+  if (existsSync(path)) return [];
+  const above = gonePlaces(dirname(path));
+  return [join(above[0] ?? realPath(dirname(path)), basename(path)), ...above];
+}
+
+/** Runs `action` in the folder. If that brings no file back, the folder goes again. */
+async function inFolderMadeAgain<T>(folder: string, action: () => Promise<T>): Promise<T> {
+  const made = gonePlaces(folder);
+  makeDirectories(folder);
+  const before = process.cwd();
+  process.chdir(folder);
+  try {
+    return await action();
+  } finally {
+    process.chdir(before);
+    removeEmpty(made);
+  }
+}
+
+function removeEmpty(directories: readonly string[]): void {
+  try {
+    for (const directory of directories) rmdirSync(directory);
+  } catch {
+    // it has files
+  }
 }

@@ -16,11 +16,10 @@ import {
 import { logFailure, noteRunning, writeLastEvent } from '../../integrations/hooks-log.ts';
 import type { Integration } from '../../integrations/integration.ts';
 import type { Place } from '../../integrations/place.ts';
-import { type RecordRequest, recordEvent } from '../../integrations/record-event.ts';
+import { recordEvent } from '../../integrations/record-event.ts';
 import { findIntegration } from '../../integrations/tools.ts';
 import { createWorktree, removeWorktree } from '../../integrations/worktrees.ts';
 import { newSessionInPlace } from '../../lifecycle/in-place/new.ts';
-import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { isTerminal, readStandardInput } from '../../process/streams.ts';
 import { isAnswered } from '../../triggers/watch/questions.ts';
@@ -32,6 +31,7 @@ import { answerPrompt } from './answer-prompt.ts';
 import {
   about,
   continueInBackground,
+  goOnWhenEnded,
   type HookCall,
   IN_BACKGROUND,
   logEvent,
@@ -163,7 +163,15 @@ async function record(
     leaveToBackground: () => continueInBackground(call, event),
     gitDirectory: () => gitDirectory(context),
   };
-  await recordWhateverHappens(place, request, call);
+  if (call.isInBackground) return recordEvent(place, request);
+  const ended = 'the agent ended agt before its snapshot was complete; agt goes on in the background';
+  await goOnWhenEnded(
+    call,
+    event,
+    () => new Error(ended),
+    () => event,
+    () => recordEvent(place, request),
+  );
 }
 
 /** An agent that goes on after longer has its hooks start agt once. */
@@ -196,19 +204,4 @@ async function orLog<T>(action: () => Promise<T>, call: HookCall, event: HookEve
     logEvent(call, event, error);
     return undefined;
   }
-}
-
-/** An agent ends a hook that takes longer than it allows, and its snapshot must not be lost. */
-function recordWhateverHappens(place: Place, request: RecordRequest, call: HookCall): Promise<void> {
-  if (call.isInBackground) return recordEvent(place, request);
-  const { event } = request;
-  const goOn = () => {
-    call.forget();
-    const reason = new Error(
-      'the agent ended agt before its snapshot was complete; agt goes on in the background',
-    );
-    logEvent(call, event, reason, true);
-    continueInBackground(call, event);
-  };
-  return sayWhenInterrupted(goOn, () => recordEvent(place, request));
 }

@@ -9,6 +9,7 @@ import type { HookEvent } from '../../integrations/event.ts';
 import { logFailure } from '../../integrations/hooks-log.ts';
 import { folderPlace, type Place, sessionPlace } from '../../integrations/place.ts';
 import { findIntegration } from '../../integrations/tools.ts';
+import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { refuseMoved, sessionContaining } from '../../session/find-session.ts';
 import { Session } from '../../session/session.ts';
@@ -88,15 +89,29 @@ export function continueInBackground(call: HookCall, event: HookEvent): void {
   const { tool, env } = call;
   const [program = '', ...args] = [...ownCommand(), 'hook', tool, IN_BACKGROUND];
   const { reading, writing } = namelessFile(JSON.stringify(event));
-  const child = spawn(program, args, {
-    cwd: process.cwd(),
-    env,
-    detached: true,
-    stdio: [reading, 'ignore', 'ignore'],
-  });
+  const child = spawn(program, args, { env, detached: true, stdio: [reading, 'ignore', 'ignore'] });
   for (const fd of [reading, writing]) closeSync(fd);
   child.on('error', (error) => logEvent(call, event, error));
   child.unref();
+}
+
+/**
+ * An agent ends a hook that takes longer than it allows: then another agt goes on in the background with what `rest`
+ * returns, if anything is left to do, and hooks.log has the `reason`.
+ */
+export function goOnWhenEnded<T>(
+  call: HookCall,
+  event: HookEvent,
+  reason: () => Error,
+  rest: () => HookEvent | undefined,
+  action: () => Promise<T>,
+): Promise<T> {
+  return sayWhenInterrupted(() => {
+    call.forget();
+    const left = rest();
+    logEvent(call, event, reason(), left !== undefined);
+    if (left !== undefined) continueInBackground(call, left);
+  }, action);
 }
 
 export function logEvent({ tool, env }: HookCall, event: HookEvent, error: unknown, isPending = false): void {

@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { readIfThere } from '../../disk/read-file.ts';
 import { findHooks } from '../../integrations/install/install.ts';
-import { hookCommand } from '../../integrations/install/settings.ts';
 import type { Injection, Integration } from '../../integrations/integration.ts';
 import { agentOf } from '../../integrations/tools.ts';
 import { injectedDirectory } from '../../layout.ts';
 import type { Namespace } from '../../workspace/namespace.ts';
 import type { Context } from '../context.ts';
-import { writeInjectedFront } from '../front/write-front.ts';
+import { hooksProgram } from '../front/write-front.ts';
 import { hooksFile } from './status.ts';
 
 interface Command {
@@ -40,8 +39,9 @@ async function hooksFor(context: Context, { injectHooks, ...integration }: Integ
   const file = await hooksFile(context, integration, { project: false });
   const installed = await findHooks(file).catch(() => 'unreadable');
   if (installed !== undefined) return undefined;
-  const command = writeInjectedFront(context, integration, directory);
-  const text = await file.settings.add(undefined, hookCommand(command, integration));
+  const { command, prepare } = hooksProgram(context, integration, directory);
+  prepare();
+  const text = await file.settings.add(undefined, command);
   const write = (name: string) => {
     const path = join(directory, name);
     if (readIfThere(path) !== text) writeFileAtomic(path, text, { cache: true });

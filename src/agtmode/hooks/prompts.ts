@@ -1,7 +1,4 @@
-/**
- * Prompts that are commands of agt: `agt undo`. The hook answers them, so a person goes back, or lands work, without a
- * request to the model. The prompt has to be that and nothing else.
- */
+/** Prompts that are commands and nothing else: `agt undo`. The hook answers them, without the model. */
 import { similar } from '../command-line/similar.ts';
 
 /** The command line that each prompt stands for. A person says yes to the plan that the prompt before has shown. */

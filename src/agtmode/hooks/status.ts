@@ -12,7 +12,7 @@ import type { Integration } from '../../integrations/integration.ts';
 import { INTEGRATIONS } from '../../integrations/tools.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
 import type { Context } from '../context.ts';
-import { hooksCommand, isHooksFrontCurrent, stableCommand } from '../front/write-front.ts';
+import { hooksProgram, stableCommand } from '../front/write-front.ts';
 import { errorJson } from '../output/format.ts';
 
 export type HookStatus = Awaited<ReturnType<typeof statusOf>>;
@@ -66,22 +66,16 @@ async function stateOf(context: Context, integration: Integration, file: HooksFi
 async function outdatedBecause(context: Context, integration: Integration, file: HooksFile, command: string) {
   const program = /^'((?:[^']|'\\'')+)'/.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? command;
   if (!existsSync(program)) return `${program} is gone`;
-  const present = hookCommand(hooksCommand(context, integration), integration);
-  if (command === present && !isHooksFrontCurrent(context, integration))
-    return `${program} calls another agt`;
-  if (command === present) return (await isComplete(context, file, command)) ? undefined : OTHER_HOOKS;
+  const present = hooksProgram(context, integration);
+  if (command === present.command) {
+    if (!present.isCurrent()) return `${program} calls another agt`;
+    const stateDir = stateDirectory(context.env);
+    const outcome = stateDir === undefined ? 'unchanged' : await installHooks(stateDir, file, present, true);
+    return outcome === 'unchanged' ? undefined : 'this agt has other hooks';
+  }
   if (command === hookCommand(stableCommand(context), integration))
     return `the hooks are those of an earlier agt, and slower`;
   return `the hooks call another agt, ${program}`;
-}
-
-const OTHER_HOOKS = 'this agt has other hooks';
-
-/** Whether an installation would change nothing. */
-async function isComplete({ env }: Context, file: HooksFile, command: string): Promise<boolean> {
-  const stateDir = stateDirectory(env);
-  const program = { command, prepare: () => false };
-  return stateDir === undefined || (await installHooks(stateDir, file, program, true)) === 'unchanged';
 }
 
 function mendingCommand({ name }: Integration, { isUsers, path }: HooksFile): string {
@@ -99,13 +93,12 @@ function isOlder(at: string, than: string | undefined): boolean {
 
 /** A warning for each agent of the user whose hooks are outdated. */
 export async function findOutdatedHooks(context: Context): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  for (const integration of INTEGRATIONS) {
-    const { state, file, problem, mend } = await statusOf(context, integration, false);
-    if (state === 'outdated')
-      findings.push({ level: 'warning', about: file, problem: problem ?? '', mend: mend ?? '' });
-  }
-  return findings;
+  const all = await Array.fromAsync(INTEGRATIONS, (integration) => statusOf(context, integration, false));
+  return all
+    .filter(({ state }) => state === 'outdated')
+    .map(({ file, problem, mend }) => {
+      return { level: 'warning', about: file, problem: problem ?? '', mend: mend ?? '' };
+    });
 }
 
 /** `agt hooks` of agents that are not here would make their directories. */

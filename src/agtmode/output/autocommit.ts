@@ -3,7 +3,7 @@ import type { CaptureResult } from '../../autocommit/capture.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import { fileStatus, LETTERS, plural, showPath } from './format.ts';
+import { fileStatus, LETTERS, lines, plural, showPath } from './format.ts';
 import { describeNotCaptured } from './session.ts';
 
 /** `isOneOfMany`: say nothing of it if nothing changed, and list no paths. */
@@ -12,12 +12,12 @@ export function reportAutocommit(record: SessionRecord, result: CaptureResult, i
   const id = shownId(record);
   const paths = plural(changes.length, 'path');
   const listed = outcome === 'would-commit' && !isOneOfMany ? changes : [];
-  const lines = listed.map(
-    ({ path, kind }) => `${LETTERS[fileStatus(kind)]} ${showPath(shownPath(record, path))}\n`,
+  const shown = listed.map(
+    ({ path, kind }) => `${LETTERS[fileStatus(kind)]} ${showPath(shownPath(record, path))}`,
   );
   const text = {
     unchanged: isOneOfMany ? '' : `${id}: nothing changed\n`,
-    'would-commit': `${lines.join('')}${id}: would capture ${paths}\n`,
+    'would-commit': `${lines(shown)}${id}: would capture ${paths}\n`,
     committed: `${id}: captured ${paths} as ${shortOid(commit ?? '')}\n`,
   }[outcome];
   const notes = describeProblems(record, result);
@@ -26,14 +26,12 @@ export function reportAutocommit(record: SessionRecord, result: CaptureResult, i
 
 export function describeProblems(record: SessionRecord, { warnings, skipped, failed }: CaptureResult) {
   const id = shownId(record);
-  return [
-    ...warnings.map((warning) => `warning: ${id}: ${warning}\n`),
-    ...skipped.map(({ path, reason }) => {
-      return `warning: ${id}: not captured: ${showPath(shownPath(record, path))}: ${reason}\n`;
-    }),
-    describeNotCaptured(record, failed),
-    failed.length > 0 ? `error: ${id}: not everything could be captured\n` : '',
-  ].join('');
+  const notCaptured = skipped.map(({ path, reason }) => {
+    return `not captured: ${showPath(shownPath(record, path))}: ${reason}`;
+  });
+  const all = [...warnings, ...notCaptured].map((warning) => `warning: ${id}: ${warning}`);
+  const end = failed.length > 0 ? `error: ${id}: not everything could be captured\n` : '';
+  return `${lines(all)}${describeNotCaptured(record, failed)}${end}`;
 }
 
 export function autocommitJson(record: SessionRecord, { seen: _, ...result }: CaptureResult) {

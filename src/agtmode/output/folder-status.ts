@@ -4,10 +4,10 @@ import { isAgtError, systemFailure } from '../../errors.ts';
 import { knownRefusal } from '../../folders/refuse.ts';
 import { shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
-import { isAttached, snapshotRefs } from '../../session/record.ts';
+import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Intent } from '../../session/state.ts';
-import { readHistory, type Snapshot } from '../../snapshot/history.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
 import { readSteps } from '../../timetravel/restore/undo.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
 import type { Context } from '../context.ts';
@@ -41,21 +41,20 @@ export async function readFolderStatus(context: Context, here: Session | undefin
     ['folder', showPath(folder)],
     ['store', repository.commonDir],
     ['snapshots', String(history.length)],
-    ...(newest === undefined ? [] : [['last', newest]]),
-    ...(current + 1 < steps.length
-      ? [['position', `${current + 1} of ${steps.length}; agt redo goes forward`]]
-      : []),
-    ...(record.intent === undefined ? [] : [['unfinished', describeUnfinished(record.intent)]]),
+    newest !== undefined && ['last', newest],
+    current + 1 < steps.length && ['position', `${current + 1} of ${steps.length}; agt redo goes forward`],
+    record.intent !== undefined && ['unfinished', describeUnfinished(record.intent)],
     ['changed', changes === undefined ? `agt cannot tell: ${problem}` : describeChanges(changes)],
   ];
   return { json, text: table(rows) };
 }
 
 /** A folder with too many files has a store without snapshots. */
-async function isRefused(context: Context, { repository, record }: Session): Promise<boolean> {
-  if (!isAttached(record) || record.checkout === undefined) return false;
-  if (knownRefusal(context.folderAccess(), record.checkout) === undefined) return false;
-  return (await readHistory(repository.git, snapshotRefs(record))).length === 0;
+async function isRefused(context: Context, session: Session): Promise<boolean> {
+  const { checkout } = session.record;
+  if (!isAttached(session.record) || checkout === undefined) return false;
+  if (knownRefusal(context.folderAccess(), checkout) === undefined) return false;
+  return (await session.history()).length === 0;
 }
 
 async function withoutSnapshots(context: Context) {

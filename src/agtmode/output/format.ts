@@ -3,17 +3,33 @@ import { isAgtError, listSome } from '../../errors.ts';
 import type { DiffEntry } from '../../git/objects/raw-diff.ts';
 
 /** Left-aligned columns, separated by two spaces; no trailing spaces. */
-export function table(rows: readonly (readonly string[])[], indent = ''): string {
+export function table(all: readonly Optional<readonly string[]>[], indent = ''): string {
+  const rows = all.filter(isThere);
   const widths: number[] = [];
-  for (const row of rows) {
+  for (const row of rows)
     for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);
-  }
   const padded = rows.map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  '));
   return lines(padded.map((line) => `${indent}${line}`.trimEnd()));
 }
 
-export function lines(all: readonly string[]): string {
-  return all.map((line) => `${line}\n`).join('');
+/** What a list leaves out under a condition: `isNew && 'new'`. */
+type Optional<T> = T | undefined | false;
+
+function isThere<T>(value: Optional<T>): value is T {
+  return value !== undefined && value !== false;
+}
+
+export function lines(all: readonly Optional<string>[]): string {
+  return all
+    .filter(isThere)
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** JSON knows no undefined. */
+export function orNull<T extends object>(values: T) {
+  const entries = Object.entries(values).map(([name, value]) => [name, value ?? null]);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> | null };
 }
 
 export function json(value: unknown): string {

@@ -33,22 +33,18 @@ function describe(record: SessionRecord): AgtError {
     const { by = 'restore', snapshot, tip } = intent;
     const again = by === 'restore' ? restore(snapshot) : move(by);
     const back = by === 'undo' ? tip && restore(tip) : move('undo');
-    return new AgtError(`interrupted; session "${id}" is only partly restored`, {
-      hints: [
-        `go on: ${isWhole ? again : `${agt} doctor --fix`}`,
-        ...(back === undefined ? [] : [`or go back: ${back}`]),
-      ],
-    });
+    const goOn = `go on: ${isWhole ? again : `${agt} doctor --fix`}`;
+    const hints = back === undefined ? [goOn] : [goOn, `or go back: ${back}`];
+    return new AgtError(`interrupted; session "${id}" is only partly restored`, { hints });
   }
-  if (intent?.operation === 'remove') {
-    return new AgtError(`interrupted; session "${id}" is only partly removed`, {
-      hints: [`go on: agt session remove ${id}`],
-    });
+  const operation = intent?.operation ?? '';
+  if (operation === 'remove') {
+    const hints = [`go on: agt session remove ${id}`];
+    return new AgtError(`interrupted; session "${id}" is only partly removed`, { hints });
   }
-  if (intent?.operation === 'accept' || intent?.operation === 'unaccept' || intent?.operation === 'sync') {
-    return new AgtError(`interrupted; the ${intent.operation} of session "${id}" is not finished`, {
-      hints: [`finish it: agt session ${intent.operation} ${id}`, 'or see: agt doctor'],
-    });
+  if (['accept', 'unaccept', 'sync'].includes(operation)) {
+    const hints = [`finish it: agt session ${operation} ${id}`, 'or see: agt doctor'];
+    return new AgtError(`interrupted; the ${operation} of session "${id}" is not finished`, { hints });
   }
   return new AgtError(`interrupted; session "${id}" has not changed`);
 }

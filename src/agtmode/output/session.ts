@@ -5,7 +5,7 @@ import { shownId, shownPath } from '../../folders/store.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { EMPTY_FIELDS, type Landed, type SessionRecord } from '../../session/record.ts';
 import type { SessionStatus } from '../../survey/status.ts';
-import { age, showPath } from './format.ts';
+import { lines, orNull, showPath } from './format.ts';
 
 /** Metadata as docs/guide/json.md has them: there `branch` is nothing, because a session has three. */
 export function recordJson({ branch, landed, ...record }: SessionRecord) {
@@ -16,31 +16,19 @@ function landedJson({ from, onto, ...landed }: Landed) {
   return { ...landed, onto: shortBranch(onto), onto_before: from };
 }
 
-export function sessionJson(status: SessionStatus) {
+export function sessionJson({ record, folder, isOutOfSight, sandboxPresent, ...status }: SessionStatus) {
+  const { running, operation, head, headCommit, ahead, behind, dirty, diff, merge, merged } = status;
+  const { exported, autocommits, lastAutocommit: last, lastComplete } = status;
   return {
-    ...recordJson(status.record),
-    folder: status.folder,
-    sandbox_present: status.isOutOfSight ? null : status.sandboxPresent,
-    running: status.running ?? null,
-    operation: status.operation ?? null,
-    head: status.head ?? null,
-    head_commit: status.headCommit ?? null,
-    ahead: status.ahead ?? null,
-    behind: status.behind ?? null,
-    dirty: status.dirty ?? null,
-    diff: status.diff ?? null,
-    merge: status.merge ?? null,
-    merged: status.merged,
-    on_remote: status.exported,
-    autocommits: status.autocommits ?? null,
-    last_autocommit: status.lastAutocommit?.commit ?? null,
-    last_autocommit_at: status.lastAutocommit?.time.toISOString() ?? null,
-    last_complete_at: status.lastComplete?.toISOString() ?? null,
+    ...recordJson(record),
+    folder,
+    sandbox_present: isOutOfSight ? null : sandboxPresent,
+    ...orNull({ running, operation, head, head_commit: headCommit, ahead, behind, dirty, diff, merge }),
+    merged,
+    on_remote: exported,
+    ...orNull({ autocommits, last_autocommit: last?.commit, last_autocommit_at: last?.time.toISOString() }),
+    last_complete_at: lastComplete?.toISOString() ?? null,
   };
-}
-
-export function lastAutocommitAge(status: SessionStatus, now: Date): string {
-  return status.lastAutocommit === undefined ? 'never' : age(status.lastAutocommit.time, now);
 }
 
 /** The branch that is checked out in the sandbox; without a sandbox, the work branch. */
@@ -61,8 +49,9 @@ export function shownState(status: SessionStatus): string {
 
 /** Each path that could not be captured, and why. */
 export function describeNotCaptured(record: SessionRecord, failed: readonly NotCaptured[]): string {
-  const lines = failed.map(
-    ({ path, reason }) => `error: ${shownId(record)}: ${showPath(shownPath(record, path))} ${reason}\n`,
+  return lines(
+    failed.map(
+      ({ path, reason }) => `error: ${shownId(record)}: ${showPath(shownPath(record, path))} ${reason}`,
+    ),
   );
-  return lines.join('');
 }

@@ -1,5 +1,5 @@
 /**
- * Questions of the front (agtmode/front/ask-part.ts) to a running `agt watch`. They come through a named pipe, one line
+ * Questions of the front (agtmode/front/front-parts.ts) to a running `agt watch`. They come through a named pipe, one line
  * each: `pid hook <session> <agent>` or `pid autocommit <session or -> <tool or ->`. The answer goes to a pipe of the asking
  * process, which is found in /proc. So nothing is left of a process that was killed, and no answer reaches another one.
  */

@@ -9,7 +9,7 @@ import { acceptSession } from '../../../landing/accept.ts';
 import type { AcceptResult, UntrackedFile } from '../../../landing/accept-request.ts';
 import { sessionFolder } from '../../../session/record.ts';
 import { ask } from '../../ask.ts';
-import { camelCase, defineSessionCommand, flag, shared, withValue } from '../../command-line/command.ts';
+import { camelCase, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import {
   changeStatus,
@@ -17,6 +17,7 @@ import {
   LETTERS,
   lines,
   listPaths,
+  orNull,
   plural,
   showPath,
   table,
@@ -37,11 +38,11 @@ export const sessionAccept = defineSessionCommand({
     'the sandbox and the work branch; the snapshots stay, and agt session unaccept takes everything back.',
   options: {
     message: { ...MANY, alias: 'm', describe: 'message of the commit; again: one more paragraph' },
-    file: { type: 'string', alias: 'F', describe: 'read the message from a file; - is standard input' },
-    summary: withValue('text for {summary} in agt.commitTemplate'),
-    edit: { ...flag('edit the message first'), alias: 'e' },
-    onto: withValue('the branch that takes the work (default: the user branch)'),
-    'keep-commits': flag("merge the agent's own commits"),
+    file: option.value('read the message from a file; - is standard input', 'F'),
+    summary: option.value('text for {summary} in agt.commitTemplate'),
+    edit: option.flag('edit the message first', 'e'),
+    onto: option.value('the branch that takes the work (default: the user branch)'),
+    'keep-commits': option.flag("merge the agent's own commits"),
     commits: {
       ...MANY,
       describe: 'take only these, each as a commit of its own: commits, A..B, snapshots, ids of tool calls',
@@ -51,16 +52,16 @@ export const sessionAccept = defineSessionCommand({
       describe: 'take only changes of paths that match a glob; *.md matches in every directory',
     },
     exclude: { ...MANY, describe: 'leave out changes of paths that match a glob' },
-    'committed-only': flag('leave out uncommitted files'),
+    'committed-only': option.flag('leave out uncommitted files'),
     untracked: {
       type: 'string',
       choices: UNTRACKED,
       describe: 'what to do with untracked files (default: agt.untracked)',
     },
-    'with-failed': flag('take also changes by tool calls that failed'),
-    keep: flag('let the session go on'),
+    'with-failed': option.flag('take also changes by tool calls that failed'),
+    keep: option.flag('let the session go on'),
     verify: { type: 'boolean', default: true, describe: 'run pre-merge-commit and commit-msg hooks' },
-    ...shared('wait', 'dry-run', 'json'),
+    ...option.shared('wait', 'dry-run', 'json'),
   },
   examples: [
     ['agt accept fix-login', 'one commit on your branch'],
@@ -95,30 +96,23 @@ export const sessionAccept = defineSessionCommand({
 });
 
 /** agt plans once more if the branch has moved meanwhile. */
-function askOnce(context: Context): (files: readonly UntrackedFile[]) => Promise<'all' | 'none'> {
+function askOnce(context: Context) {
   let answer: Promise<'all' | 'none'> | undefined;
-  return (files) => {
+  return (files: readonly UntrackedFile[]) => {
     answer ??= askUntracked(context, files);
     return answer;
   };
 }
 
 async function askUntracked(context: Context, files: readonly UntrackedFile[]): Promise<'all' | 'none'> {
-  const sorted = files.toSorted((a, b) => Number(b.doubt !== undefined) - Number(a.doubt !== undefined));
-  const rows = sorted
+  const { plain = [], doubtful = [] } = Object.groupBy(files, ({ doubt }) => (doubt ? 'doubtful' : 'plain'));
+  const rows = [...doubtful, ...plain]
     .slice(0, LISTED)
-    .map(({ path, size, doubt }) => [
-      fileSize(size),
-      showPath(path),
-      doubt === undefined ? '' : `! ${doubt}`,
-    ]);
+    .map(({ path, size, doubt }) => [fileSize(size), showPath(path), doubt ? `! ${doubt}` : '']);
   const more = files.length > LISTED ? `  … and ${files.length - LISTED} more\n` : '';
   context.err(`untracked files of the sandbox:\n${table(rows, '  ')}${more}`);
-  const isDoubtful = sorted[0]?.doubt !== undefined;
-  const usual = isDoubtful ? 'q' : 'y';
-  const choices = ['y', 'n', 'q']
-    .map((letter) => (letter === usual ? letter.toUpperCase() : letter))
-    .join('/');
+  const usual = doubtful.length > 0 ? 'q' : 'y';
+  const choices = usual === 'q' ? 'y/n/Q' : 'Y/n/q';
   const answer = (await ask(`Take them? y: yes, n: accept without them, q: quit [${choices}] `)) || usual;
   if (/^y/i.test(answer)) return 'all';
   if (/^n/i.test(answer)) return 'none';
@@ -159,14 +153,13 @@ function messageText(paragraphs: readonly string[] | undefined, file: string | u
 }
 
 function acceptJson(result: AcceptResult, dryRun: boolean) {
-  const { record, onto, from, commit, worktree, changes, leftOut, kept, warnings } = result;
+  const { record, onto, from, commit, message, worktree, changes, leftOut, kept, warnings } = result;
   return {
     session_id: record.session_id,
     state: record.state,
     onto: shortBranch(onto),
     onto_before: from,
-    commit: commit ?? null,
-    message: result.message ?? null,
+    ...orNull({ commit, message }),
     files: changes.map(fileJson),
     untracked: (result.untracked ?? []).map(displayPath),
     left_out: leftOut,
@@ -178,12 +171,8 @@ function acceptJson(result: AcceptResult, dryRun: boolean) {
 }
 
 export function fileJson({ path, before, after, insertions, removals }: DiffEntry) {
-  return {
-    path: displayPath(path),
-    status: changeStatus({ before, after }),
-    insertions: insertions ?? null,
-    deletions: removals ?? null,
-  };
+  const status = changeStatus({ before, after });
+  return { path: displayPath(path), status, ...orNull({ insertions, deletions: removals }) };
 }
 
 function describeAccept(result: AcceptResult): string {
@@ -200,10 +189,10 @@ function describeAccept(result: AcceptResult): string {
         (change) =>
           `  ${LETTERS[changeStatus(change)]} ${showPath(displayPath(change.path))}${untracked.has(change.path) ? '  (untracked)' : ''}`,
       ),
-    ...(changes.length > LISTED ? [`  … and ${changes.length - LISTED} more`] : []),
-    ...(leftOut.length > 0 ? [`left out ${listPaths(leftOut, LISTED)}`] : []),
+    changes.length > LISTED && `  … and ${changes.length - LISTED} more`,
+    leftOut.length > 0 && `left out ${listPaths(leftOut, LISTED)}`,
     `branch   ${branch}${commit === undefined ? '' : ` is at ${shortOid(commit)}`}`,
-    ...(worktree === undefined ? [] : [`worktree ${worktree} ${done ? 'follows' : 'would follow'}`]),
+    worktree !== undefined && `worktree ${worktree} ${done ? 'follows' : 'would follow'}`,
   ];
   if (!done) return lines([...all, ...indented(result.message)]);
   const back = `agt session unaccept ${id}`;

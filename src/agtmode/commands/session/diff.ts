@@ -1,13 +1,10 @@
 import { EXIT, usageError } from '../../../errors.ts';
-import type { DiffEntry } from '../../../git/objects/raw-diff.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { idProblem, type SessionId } from '../../../session/id.ts';
-import { readRecord, type SessionRecord, snapshotRefs } from '../../../session/record.ts';
+import { readRecord, snapshotRefs } from '../../../session/record.ts';
 import { Session } from '../../../session/session.ts';
-import { readHistory } from '../../../snapshot/history.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { type DiffRequest, listDiff, showDiff } from '../../../timetravel/diff/diff.ts';
-import type { MetadataDiff } from '../../../timetravel/diff/metadata-diff.ts';
 import {
   type AmbiguousFolders,
   parsePathspec,
@@ -19,11 +16,9 @@ import {
   type Arguments,
   camelCase,
   defineCommand,
-  flag,
+  option,
   SESSION_ARGUMENT,
   SNAPSHOT_FORMS,
-  shared,
-  withValue,
 } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { changeStatus, fileStatus, showPath } from '../../output/format.ts';
@@ -31,10 +26,10 @@ import { sessionHere, sessionIfAny } from '../../session-here.ts';
 
 /** Options that git handles. */
 const GIT_OPTIONS = {
-  stat: flag('show the number of changed lines of each file'),
-  'name-status': flag('show only names, and whether a file was added, changed or deleted'),
-  'name-only': flag('show only names'),
-  'exit-code': flag('exit with 1 if there are differences'),
+  stat: option.flag('show the number of changed lines of each file'),
+  'name-status': option.flag('show only names, and whether a file was added, changed or deleted'),
+  'name-only': option.flag('show only names'),
+  'exit-code': option.flag('exit with 1 if there are differences'),
 } as const;
 
 export const sessionDiff = defineCommand({
@@ -52,15 +47,15 @@ export const sessionDiff = defineCommand({
     'session stays as it is.',
   positionals: {
     id: SESSION_ARGUMENT,
-    a: withValue(`snapshot: ${SNAPSHOT_FORMS}`),
-    b: withValue('snapshot to compare with <a>'),
+    a: option.value(`snapshot: ${SNAPSHOT_FORMS}`),
+    b: option.value('snapshot to compare with <a>'),
   },
   options: {
-    ...shared('session'),
-    base: flag('compare the sandbox as it is with the commit where it left the user branch'),
-    with: withValue('compare with this other session'),
+    ...option.shared('session'),
+    base: option.flag('compare the sandbox as it is with the commit where it left the user branch'),
+    with: option.value('compare with this other session'),
     ...GIT_OPTIONS,
-    ...shared('json'),
+    ...option.shared('json'),
   },
   examples: [
     ['agt session diff fix-login --base --stat', 'show what the session would bring home'],
@@ -83,8 +78,18 @@ export const sessionDiff = defineCommand({
     const { entries, metadata, ambiguous, uncompared } = await listDiff(session, request);
     warnNotCompared(context, uncompared, ambiguous);
     const list = [
-      ...entries.map((entry) => fileJson(entry, ambiguous)),
-      ...metadata.map((difference) => metadataJson(difference, ambiguous)),
+      ...entries.map(({ path, before, after }) => ({
+        path: shownPath(path, ambiguous),
+        status: changeStatus({ before, after }),
+        old_mode: before?.mode ?? null,
+        new_mode: after?.mode ?? null,
+      })),
+      ...metadata.map(({ path, status, before = null, after = null }) => ({
+        path: shownPath(path, ambiguous),
+        status: fileStatus(status),
+        old_permissions: before,
+        new_permissions: after,
+      })),
     ];
     return { json: list, failed: (args.exitCode && list.length > 0) || uncompared.length > 0 };
   },
@@ -111,27 +116,22 @@ async function chooseEnds(
   { base, with: otherId }: { readonly base: boolean; readonly with: string | undefined },
   now: Date,
 ): Promise<Pick<DiffRequest, 'before' | 'after' | 'other'>> {
-  const { repository, record } = session;
   if (base && (otherId !== undefined || snapshots.length > 0))
     throw usageError(
       '--base compares the sandbox as it is, and nothing else',
       'leave out the snapshots and --with',
     );
   if (base) return { before: 'base', after: 'work' };
-  const other = otherId === undefined ? undefined : namedSession(repository, otherId);
+  const other = otherId === undefined ? undefined : namedSession(session.repository, otherId);
   const [a, b] = snapshots;
   if (other !== undefined && a === undefined) return { before: 'work', after: 'work', other };
-  const find = async (owner: SessionRecord, spec: string) => {
-    const refs = snapshotRefs(owner);
-    return resolveSnapshot(repository.git, refs, spec, now, await readHistory(repository.git, refs));
-  };
-  if (a === undefined) {
-    const [last] = await session.history();
-    return { before: last ?? 'start', after: 'disk' };
-  }
+  const find = async (owner: Session, spec: string) =>
+    resolveSnapshot(session.git, snapshotRefs(owner.record), spec, now, await owner.history());
+  if (a === undefined) return { before: (await session.history())[0] ?? 'start', after: 'disk' };
+  const before = await find(session, a);
   return {
-    before: await find(record, a),
-    after: b === undefined ? 'disk' : await find(other ?? record, b),
+    before,
+    after: b === undefined ? 'disk' : await find(session.with(other ?? session.record), b),
     other,
   };
 }
@@ -142,57 +142,30 @@ async function printDiff(
   session: Session,
   request: DiffRequest,
   args: Arguments<typeof GIT_OPTIONS>,
-): Promise<number> {
+) {
   const given = Object.entries(GIT_OPTIONS).filter(([name]) => args[camelCase(name) as keyof typeof args]);
   const options = given.map(([name]) => `--${name}`);
   const { exitCode, metadata, ambiguous, uncompared } = await showDiff(session, request, options);
-  for (const difference of metadata) {
-    if (args.nameStatus || args.nameOnly) context.out(nameLine(difference, ambiguous, args.nameStatus));
-    else context.err(`note: ${describeDifference(difference, ambiguous)}\n`);
+  for (const { path, status, before, after } of metadata) {
+    const shown = showPath(shownPath(path, ambiguous));
+    const change =
+      status === 'M'
+        ? `permissions of ${shown}: ${before} before, ${after} after`
+        : `empty directory ${fileStatus(status)}: ${shown}`;
+    if (args.nameStatus) context.out(`${status}\t${shown}\n`);
+    else if (args.nameOnly) context.out(`${shown}\n`);
+    else context.err(`note: ${change}\n`);
   }
   warnNotCompared(context, uncompared, ambiguous);
   const differs = args.exitCode && metadata.length > 0;
   return exitCode === EXIT.done && (differs || uncompared.length > 0) ? EXIT.failed : exitCode;
 }
 
-function fileJson({ path, before, after }: DiffEntry, ambiguous: AmbiguousFolders) {
-  const mode = (file: DiffEntry['before']) => file?.mode ?? null;
-  return {
-    path: shownPath(path, ambiguous),
-    status: changeStatus({ before, after }),
-    old_mode: mode(before),
-    new_mode: mode(after),
-  };
-}
-
-function metadataJson({ path, status, before, after }: MetadataDiff, ambiguous: AmbiguousFolders) {
-  return {
-    path: shownPath(path, ambiguous),
-    status: fileStatus(status),
-    old_permissions: before ?? null,
-    new_permissions: after ?? null,
-  };
-}
-
 function warnNotCompared(
   context: Context,
   files: Awaited<ReturnType<typeof listDiff>>['uncompared'],
   ambiguous: AmbiguousFolders,
-): void {
+) {
   for (const { path, reason } of files)
     context.err(`warning: not compared: ${showPath(relativeToSandbox(path, ambiguous))}: ${reason}\n`);
-}
-
-function nameLine({ path, status }: MetadataDiff, ambiguous: AmbiguousFolders, withStatus: boolean): string {
-  return `${withStatus ? `${status}\t` : ''}${shownIn(path, ambiguous)}\n`;
-}
-
-function describeDifference({ path, status, before, after }: MetadataDiff, ambiguous: AmbiguousFolders) {
-  const shown = shownIn(path, ambiguous);
-  if (status === 'M') return `permissions of ${shown}: ${before} before, ${after} after`;
-  return status === 'A' ? `empty directory added: ${shown}` : `empty directory deleted: ${shown}`;
-}
-
-function shownIn(path: string, ambiguous: AmbiguousFolders): string {
-  return showPath(shownPath(path, ambiguous));
 }

@@ -5,9 +5,9 @@ import { AgtError, EXIT } from '../../../errors.ts';
 import { shellQuote } from '../../../git/run/trace.ts';
 import type { EnvironmentChanges } from '../../../running/environment.ts';
 import { requireSandbox } from '../../../session/sandbox.ts';
-import { defineSessionCommand, shared } from '../../command-line/command.ts';
+import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { changesFor, PROFILE_OPTION, requireRunnable } from '../../running.ts';
+import { changesFor, requireRunnable } from '../../running.ts';
 
 export const sessionPath = defineSessionCommand({
   name: 'session path',
@@ -58,13 +58,13 @@ export const sessionEnv = defineSessionCommand({
   group: 'sessions',
   summary: 'print the environment of agt session run, for eval in a shell',
   options: {
-    profile: PROFILE_OPTION,
+    ...option.shared('profile'),
     shell: {
       choices: ['sh', 'fish'],
       default: 'sh',
       describe: 'whose syntax to print; sh is also for bash and zsh',
     },
-    ...shared('json'),
+    ...option.shared('json'),
   },
   examples: [['eval "$(agt session env fix-login)"', 'work in this shell as agt session run would']],
   run: async (args, context, { record }) => {

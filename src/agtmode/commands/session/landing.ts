@@ -9,7 +9,7 @@ import { type SyncResult, syncSession } from '../../../landing/sync.ts';
 import { unacceptSession } from '../../../landing/unaccept.ts';
 import { planRemoval, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
 import { isEnded } from '../../../session/state.ts';
-import { defineSessionCommand, flag, shared, withValue } from '../../command-line/command.ts';
+import { defineSessionCommand, option } from '../../command-line/command.ts';
 import { lines, listPaths, plural, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { recordJson } from '../../output/session.ts';
@@ -24,9 +24,9 @@ export const sessionSync = defineSessionCommand({
     'stay in the sandbox, for you or the agent to solve; agt session undo goes back to the snapshot before. Exit with 1 ' +
     'if there are conflicts; --dry-run finds them without touching the sandbox.',
   options: {
-    rebase: flag('rebase the commits of the sandbox instead of merging'),
-    from: withValue('the branch to bring in (default: the user branch)'),
-    ...shared('wait', 'dry-run', 'json'),
+    rebase: option.flag('rebase the commits of the sandbox instead of merging'),
+    from: option.value('the branch to bring in (default: the user branch)'),
+    ...option.shared('wait', 'dry-run', 'json'),
   },
   examples: [
     ['agt sync fix-login', 'merge your branch into the sandbox'],
@@ -82,7 +82,7 @@ export const sessionUnaccept = defineSessionCommand({
     'Move the branch back to the commit before the acceptance, let the worktree follow, and bring the session back. If ' +
     'the branch has newer commits, or a remote has the commit already, change nothing and print the git command that ' +
     'undoes it by a new commit.',
-  options: shared('dry-run', 'json'),
+  options: option.shared('dry-run', 'json'),
   examples: [['agt session unaccept fix-login', 'the branch and the session are as before']],
   run: async ({ dryRun }, context, session) => {
     const request = { dryRun, now: context.now() };
@@ -105,7 +105,7 @@ export const sessionUnaccept = defineSessionCommand({
       text: lines([
         `${took} back the acceptance of ${id}: ${summaryOf(changes)}`,
         `branch   ${shortBranch(onto)} ${is} back at ${shortOid(tip)} (was ${shortOid(commit)})`,
-        ...(restored ? [`session  ${id} ${isBack} back in ${record.sandbox}`] : []),
+        restored && `session  ${id} ${isBack} back in ${record.sandbox}`,
       ]),
     };
   },
@@ -119,10 +119,10 @@ export const sessionReject = defineSessionCommand({
     'Autocommit the session, then delete its sandbox and its work branch. No branch of yours changes. The snapshots ' +
     'stay until agt gc deletes them after agt.retention, and agt undo brings the session back.',
   options: {
-    reason: withValue('why; agt session show prints it'),
-    running: flag('also while a command of agt run works there'),
-    force: { ...flag('as --running, and also with files that agt could not capture'), alias: 'f' },
-    ...shared('dry-run', 'json'),
+    reason: option.value('why; agt session show prints it'),
+    running: option.flag('also while a command of agt run works there'),
+    force: option.flag('as --running, and also with files that agt could not capture', 'f'),
+    ...option.shared('dry-run', 'json'),
   },
   examples: [
     ['agt reject fix-login --reason "breaks the API"', 'the session ends, and its work goes nowhere'],
@@ -151,7 +151,7 @@ export const sessionReject = defineSessionCommand({
       return [];
     });
     const returned = `${verb(dryRun, 'returned', 'return')} ${checkout} to ${shortBranch(home)}`;
-    const removed = folder === undefined ? [] : [`${verb(dryRun, 'removed', 'remove')}  ${folder}`];
+    const removed = folder && `${verb(dryRun, 'removed', 'remove')}  ${folder}`;
     return {
       json: {
         session_id: id,
@@ -163,12 +163,10 @@ export const sessionReject = defineSessionCommand({
       },
       text: lines([
         `${verb(dryRun, 'rejected', 'reject')} ${id}`,
-        ...(checkout === undefined ? removed : [returned]),
+        checkout === undefined ? removed : returned,
         `${verb(dryRun, 'deleted', 'delete')}  branch ${shortBranch(work_branch)}`,
         `${verb(dryRun, 'kept', 'keep')}     its snapshots on ${shortBranch(branch)} until agt gc; agt undo ${id} brings it back`,
-        ...(ignored.length > 0
-          ? [`no snapshot has ${listPaths(ignored, LISTED)}, because of .agtignore`]
-          : []),
+        ignored.length > 0 && `no snapshot has ${listPaths(ignored, LISTED)}, because of .agtignore`,
       ]),
     };
   },
@@ -183,12 +181,14 @@ export const sessionExport = defineSessionCommand({
     'if its HEAD is not the work branch, if a commit to push contains a snapshot of the session folder, or if the ' +
     'target is the default branch of the remote.',
   options: {
-    as: withValue('push to this branch (default: the name of the work branch)'),
-    remote: withValue('push to this remote (default: the remote of the user branch)'),
-    'allow-dirty': flag('push although the sandbox has uncommitted changes'),
-    'force-default': flag('push although the branch is the default branch of the remote'),
-    pr: flag('open a pull request with gh; title and body are the labels, or the messages of the commits'),
-    ...shared('dry-run', 'json'),
+    as: option.value('push to this branch (default: the name of the work branch)'),
+    remote: option.value('push to this remote (default: the remote of the user branch)'),
+    'allow-dirty': option.flag('push although the sandbox has uncommitted changes'),
+    'force-default': option.flag('push although the branch is the default branch of the remote'),
+    pr: option.flag(
+      'open a pull request with gh; title and body are the labels, or the messages of the commits',
+    ),
+    ...option.shared('dry-run', 'json'),
   },
   examples: [
     ['agt session export fix-login', 'push to the branch agt/fix-login'],

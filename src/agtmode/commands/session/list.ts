@@ -1,11 +1,17 @@
+/** agt session list and show. */
 import { usageError } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
+import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
+import { gitAnswer } from '../../../git/run/git.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
+import type { Session } from '../../../session/session.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
-import { type SessionStatus, surveySessions } from '../../../survey/status.ts';
-import { defineCommand, flag, shared, withValue } from '../../command-line/command.ts';
+import { readSessionStatus, type SessionStatus, surveySessions } from '../../../survey/status.ts';
+import { isThere, listMoments, type Moment } from '../../../workspace/moments.ts';
+import { defineCommand, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
+import { age, plural, table } from '../../output/format.ts';
 import { sessionJson, shownState } from '../../output/session.ts';
 import { outOfSightNote, sessionTable } from '../../output/session-table.ts';
 import { adviceToSnapshot, attachedHere } from '../../session-here.ts';
@@ -35,11 +41,11 @@ export const sessionList = defineCommand({
     'the sandbox as it is (clean, conflict), or has all of it already (merged: also squashed or rebased; accepted: by ' +
     'agt accept), whether some was accepted before, and whether a remote has the commits (exported). A narrow terminal shows fewer columns.',
   options: {
-    all: { ...flag('include sessions that have ended'), alias: 'a' },
-    sort: withValue(`sort by ${SORT_KEYS}; with - before it, in reverse`),
-    failed: flag('only sessions that have failed'),
-    state: withValue(`only sessions in these states: ${STATES.join(', ')}`),
-    ...shared('json'),
+    all: option.flag('include sessions that have ended', 'a'),
+    sort: option.value(`sort by ${SORT_KEYS}; with - before it, in reverse`),
+    failed: option.flag('only sessions that have failed'),
+    state: option.value(`only sessions in these states: ${STATES.join(', ')}`),
+    ...option.shared('json'),
   },
   examples: [
     ['agt list', 'see which session needs you'],
@@ -56,8 +62,8 @@ export const sessionList = defineCommand({
     const candidates = records.filter((record) => mayBeIn(record, states, args.all));
     const surveyed = await surveySessions(repository, candidates, { counts: args.json });
     const isIn = (view: SessionStatus) =>
-      [view.record.state, shownState(view)].some((state) => states?.has(state));
-    const views = surveyed.filter((view) => states === undefined || isIn(view)).toSorted(compare);
+      states === undefined || states.has(view.record.state) || states.has(shownState(view));
+    const views = surveyed.filter(isIn).toSorted(compare);
     for (const { problem } of damaged) context.err(`warning: ${problem}\n`);
     return {
       json: views.map(sessionJson),
@@ -99,4 +105,49 @@ function comparison(key: string | undefined): (a: SessionStatus, b: SessionStatu
     const [a, b] = [value(one), value(other)];
     return a === b ? 0 : a < b ? -direction : direction;
   };
+}
+
+export const sessionShow = defineSessionCommand({
+  name: 'session show',
+  group: 'sessions',
+  summary: 'show one session: paths, branches and last autocommit',
+  options: option.shared('json'),
+  examples: [['agt session show fix-login', 'show everything about one session']],
+  run: async (_, context, session) => {
+    const view = await readSessionStatus(session);
+    const moment = listMoments(session.repository.agtDir, view.record).findLast(isThere);
+    const text = async () => table(await describe(session, view, moment, context.now()));
+    const frozen = moment && { folder: moment.token.path, commit: moment.commit, at: moment.made };
+    return { json: { ...sessionJson(view), last_frozen: frozen ?? null }, text };
+  },
+});
+
+async function describe({ git }: Session, view: SessionStatus, moment: Moment | undefined, now: Date) {
+  const { record, headCommit, folder, sandboxPresent, isOutOfSight } = view;
+  const { work_branch: work, user_branch: home, state, state_reason: reason, sandbox, landed, from } = record;
+  const workBranch = shortBranch(work);
+  const missing = isOutOfSight ? 'out of sight from here' : 'missing';
+  const startCommit = shortOid(record.from_commit);
+  // For a session in place: the user sees that branch checked out.
+  const words = ['log', '-1', '--no-show-signature', '--format=%h %s', work, '--'];
+  const commit = record.checkout === undefined ? undefined : await gitAnswer(git, words);
+  const frozen = moment && `${age(new Date(moment.made), now)}, snapshot ${shortOid(moment.commit)}`;
+  return [
+    ['session', record.session_id],
+    ['state', reason === undefined ? state : `${state}: ${reason}`],
+    ['folder', folder],
+    ['sandbox', sandboxPresent ? sandbox : `${sandbox} (${missing})`],
+    ['work branch', headCommit ? `${workBranch} at ${shortOid(headCommit)}` : workBranch],
+    ['shadow branch', `${shortBranch(record.branch)}, ${plural(view.autocommits ?? 0, 'autocommit')}`],
+    ['last autocommit', view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.time, now)],
+    ['user branch', home === undefined ? 'none (started from a commit)' : shortBranch(home)],
+    ['start commit', from === undefined ? startCommit : `${startCommit} from session ${from}`],
+    landed && ['landed', `${shortOid(landed.commit)} on ${shortBranch(landed.onto)}`],
+    ['created', record.created_at],
+    ['provider', `${record.provider}${record.captures === undefined ? '' : ', snapshots by command only'}`],
+    ['working copy', record.working_copy],
+    record.profile !== undefined && ['profile', record.profile],
+    commit !== undefined && ['last commit', commit],
+    moment && ['last frozen', `${frozen}: ${moment.token.path}`],
+  ];
 }

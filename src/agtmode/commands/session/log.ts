@@ -15,9 +15,9 @@ import {
   shownPath,
 } from '../../../timetravel/session-paths.ts';
 import { readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
-import { defineSessionCommand, flag, shared, withValue } from '../../command-line/command.ts';
+import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { fileSize, fileStatus, LETTERS, localTime, showPath, table } from '../../output/format.ts';
+import { fileSize, fileStatus, LETTERS, localTime, orNull, showPath, table } from '../../output/format.ts';
 
 export const sessionLog = defineSessionCommand({
   name: 'session log',
@@ -31,10 +31,10 @@ export const sessionLog = defineSessionCommand({
     'With paths after --, list only snapshots that changed these paths, and count only these files. Paths are relative ' +
     'to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session.',
   options: {
-    number: { type: 'string', alias: 'n', describe: 'list at most this many snapshots' },
-    since: withValue('list only snapshots since this time, such as "2 hours ago"'),
-    stat: flag('list the files, with lines added and removed'),
-    ...shared('json'),
+    number: option.value('list at most this many snapshots', 'n'),
+    since: option.value('list only snapshots since this time, such as "2 hours ago"'),
+    stat: option.flag('list the files, with lines added and removed'),
+    ...option.shared('json'),
   },
   examples: [
     ['agt session log fix-login -n 10', 'list the last ten snapshots'],
@@ -121,32 +121,25 @@ function entryJson(
   numbers: ReadonlyMap<string, number>,
   ambiguous: AmbiguousFolders,
 ) {
+  const { commit, tree, time, session, label, tool, agent, conversation, call, restored, head } = snapshot;
   const count = (wanted: string) => files.filter(({ kind }) => kind === wanted).length;
   return {
-    name: `@{${numbers.get(snapshot.commit) ?? 0}}`,
-    commit: snapshot.commit,
-    tree: snapshot.tree,
-    at: snapshot.time.toISOString(),
-    session_id: snapshot.session,
-    label: snapshot.label ?? null,
-    tool: snapshot.tool ?? null,
-    agent: snapshot.agent ?? null,
-    conversation: snapshot.conversation ?? null,
-    call_id: snapshot.call?.id ?? null,
-    summary: snapshot.call?.summary ?? null,
-    outcome: snapshot.call?.outcome ?? null,
-    restored: snapshot.restored ?? null,
-    head_commit: snapshot.head ?? null,
+    name: `@{${numbers.get(commit) ?? 0}}`,
+    commit,
+    tree,
+    at: time.toISOString(),
+    session_id: session,
+    ...orNull({ label, tool, agent, conversation, call_id: call?.id, summary: call?.summary }),
+    ...orNull({ outcome: call?.outcome, restored, head_commit: head }),
     modified: count('changed'),
     added: count('added'),
     deleted: count('deleted'),
     size: files.reduce((sum, { size }) => sum + size, 0),
-    files: files.map(({ path, kind, insertions, removals, ...rest }) => ({
+    files: files.map(({ path, kind, insertions, removals: deletions, ...rest }) => ({
       path: shownPath(path, ambiguous),
       status: fileStatus(kind),
       ...rest,
-      insertions: insertions ?? null,
-      deletions: removals ?? null,
+      ...orNull({ insertions, deletions }),
     })),
   };
 }

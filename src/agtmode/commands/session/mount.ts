@@ -13,7 +13,6 @@ import {
   mountState,
 } from '../../../lifecycle/mounted/mount-record.ts';
 import { snapshotRefs } from '../../../session/record.ts';
-import type { Session } from '../../../session/session.ts';
 import { MOUNT_TYPE } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { findFile } from '../../../timetravel/cat.ts';
@@ -21,15 +20,12 @@ import { mountSnapshot } from '../../../timetravel/mount/mount.ts';
 import { pathInSession, pathToWrite } from '../../../timetravel/session-paths.ts';
 import {
   defineCommand,
-  flag,
   givenSession,
+  option,
   type Report,
   reportEach,
-  required,
   SESSION_ARGUMENT,
   SNAPSHOT_FORMS,
-  shared,
-  withValue,
 } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { age, table, verb } from '../../output/format.ts';
@@ -44,10 +40,10 @@ export const sessionCat = defineCommand({
     `${SNAPSHOT_FORMS}. The path is relative to the sandbox; xdg/log (or ../xdg/log) is in another folder of the ` +
     'session. Inside a session folder, leave out <id>.',
   positionals: {
-    id: required('session id (not needed inside a session folder)'),
-    file: withValue('<snapshot>:<path>'),
+    id: option.required('session id (not needed inside a session folder)'),
+    file: option.value('<snapshot>:<path>'),
   },
-  options: shared('session'),
+  options: option.shared('session'),
   examples: [
     ['agt session cat fix-login @{2}:src/login.c', 'print a file as it was two autocommits ago'],
     ['agt session cat "10 minutes ago:src/login.c" > login.c.old', 'save the version of ten minutes ago'],
@@ -78,13 +74,13 @@ export const sessionMount = defineCommand({
     'mounted, even if the session is removed. Without --to, list what is mounted.',
   positionals: {
     id: SESSION_ARGUMENT,
-    dir: withValue('an empty directory, or one to make; with a "/" in it, it needs no id'),
+    dir: option.value('an empty directory, or one to make; with a "/" in it, it needs no id'),
   },
   options: {
-    ...shared('session'),
-    to: withValue(`mount this snapshot: ${SNAPSHOT_FORMS}`),
-    copy: flag('write a copy, also as root'),
-    ...shared('json'),
+    ...option.shared('session'),
+    to: option.value(`mount this snapshot: ${SNAPSHOT_FORMS}`),
+    copy: option.flag('write a copy, also as root'),
+    ...option.shared('json'),
   },
   examples: [
     ['cd "$(agt session mount fix-login --to "10 minutes ago")"', 'look around in a snapshot'],
@@ -94,7 +90,13 @@ export const sessionMount = defineCommand({
   run: async (args, context) => {
     if (args.to === undefined) return listAll(context, args);
     const { id, dir } = wordsOf(args);
-    const session = await sessionOf(context, { id, session: args.session });
+    const session = await sessionHere(context, givenSession({ id, session: args.session })).catch(
+      (error: unknown) => {
+        if (id === undefined || !isAgtError(error)) throw error;
+        error.hints.push('put the id first: agt session mount ID DIRECTORY --to SNAPSHOT');
+        throw error;
+      },
+    );
     const now = context.now();
     const snapshot = await resolveSnapshot(session.git, snapshotRefs(session.record), args.to, now);
     const request = { snapshot, directory: dir, cwd: context.cwd, copy: args.copy, now };
@@ -108,28 +110,14 @@ export const sessionMount = defineCommand({
 });
 
 interface Words {
-  readonly id?: string | undefined;
-  readonly dir?: string | undefined;
+  readonly id: string | undefined;
+  readonly dir: string | undefined;
 }
 
 /** A single word is the directory if it cannot be the id: with --session, and if it is a path. */
 function wordsOf({ id, dir, session }: Words & { readonly session: string | undefined }): Words {
-  if (id === undefined || dir !== undefined || id === session) return { id, dir };
-  return session !== undefined || id.includes('/') ? { id: undefined, dir: id } : { id, dir };
-}
-
-async function sessionOf(
-  context: Context,
-  given: { readonly id: string | undefined; readonly session: string | undefined },
-): Promise<Session> {
-  try {
-    return await sessionHere(context, givenSession(given));
-  } catch (error) {
-    if (given.id === undefined || !isAgtError(error)) throw error;
-    const { message, exitCode, hints } = error;
-    const form = 'put the id first: agt session mount ID DIRECTORY --to SNAPSHOT';
-    throw new AgtError(message, { exitCode, hints: [...hints, form], cause: error });
-  }
+  const isId = id === undefined || dir !== undefined || id === session;
+  return isId || (session === undefined && !id.includes('/')) ? { id, dir } : { id: undefined, dir: id };
 }
 
 async function listAll(context: Context, { id, dir }: Words): Promise<Report> {
@@ -164,15 +152,11 @@ function mountJson({ place, record }: KnownMount) {
 const WAYS = { files: 'served from git', copy: 'a copy' } as const;
 
 function describeState({ place, record }: KnownMount): string {
-  switch (mountState(place.agtDir, record)) {
-    case 'dead':
-      return 'dead; see: agt doctor';
-    case 'making':
-      // Its repository has moved, or it is mounted in another container.
-      return record.served === true ? 'not mounted here; see: agt doctor' : 'another agt is making it';
-    default:
-      return WAYS[record.way];
-  }
+  const state = mountState(place.agtDir, record);
+  if (state === 'dead') return 'dead; see: agt doctor';
+  if (state !== 'making') return WAYS[record.way];
+  // If it was served, its repository has moved, or it is mounted in another container.
+  return record.served === true ? 'not mounted here; see: agt doctor' : 'another agt is making it';
 }
 
 export const sessionUmount = defineCommand({
@@ -183,12 +167,12 @@ export const sessionUmount = defineCommand({
     'End what agt session mount has begun: unmount the folder, or delete the copy, and the directory if agt made it. An ' +
     'id ends all mounts of that session, a directory the one that is there. Files that were put into a copy are named, ' +
     'and stay.',
-  positionals: { 'id-or-dir': withValue('session id or mounted directory') },
+  positionals: { 'id-or-dir': option.value('session id or mounted directory') },
   options: {
-    all: flag('unmount all snapshots of this repository'),
-    lazy: { ...flag('detach the folder now, although programs use it'), alias: 'l' },
-    force: flag('delete also files of a copy that have changed'),
-    ...shared('dry-run', 'quiet', 'json'),
+    all: option.flag('unmount all snapshots of this repository'),
+    lazy: option.flag('detach the folder now, although programs use it', 'l'),
+    force: option.flag('delete also files of a copy that have changed'),
+    ...option.shared('dry-run', 'quiet', 'json'),
   },
   examples: [
     ['agt session umount fix-login', 'unmount all snapshots of a session'],
@@ -196,49 +180,36 @@ export const sessionUmount = defineCommand({
     ['agt session umount --all', 'unmount all of this repository'],
   ],
   run: async (args, context) => {
-    const given = args.idOrDir;
+    const { idOrDir: given, dryRun } = args;
     if ((given === undefined) === !args.all)
       throw usageError('give a session id or a directory, or --all', 'see: agt session mount');
     const places = await repositoriesHere(context);
+    if (given === undefined && places.length === 0) await context.repository(); // says that there is none
     const mounts = mountsOf(places);
-    const chosen = given === undefined ? mounts : choose(context, mounts, given);
-    if (places.length === 0 || (chosen.length === 0 && given !== undefined))
-      return unmountStranger(context, given, args);
-    if (chosen.length === 0) return { json: [], text: 'nothing is mounted\n' };
-    const done = verb(args.dryRun, 'unmounted', 'unmount');
-    return reportEach(
-      chosen,
-      ({ record }) => ({ directory: record.directory }),
-      async (mount) => {
-        const json = mountJson(mount);
-        if (!args.dryRun) await endMount(mount.place, mount.record, args);
-        return { json, text: `${done} ${mount.record.directory}\n` };
-      },
-    );
+    const path = given === undefined ? undefined : realEntry(resolve(context.cwd, given));
+    const named = mounts.filter(({ record }) => given === undefined || record.session === given);
+    const chosen = named.length > 0 ? named : mounts.filter(({ record }) => record.directory === path);
+    const done = verb(dryRun, 'unmounted', 'unmount');
+    if (chosen.length > 0) {
+      return reportEach(
+        chosen,
+        ({ record }) => ({ directory: record.directory }),
+        async (mount) => {
+          const json = mountJson(mount);
+          if (!dryRun) await endMount(mount.place, mount.record, args);
+          return { json, text: `${done} ${mount.record.directory}\n` };
+        },
+      );
+    }
+    if (given === undefined) return { json: [], text: 'nothing is mounted\n' };
+    // It may belong to another repository, or to one that somebody has deleted.
+    const found = listMounts().find(({ type, point }) => type === MOUNT_TYPE && point === path);
+    if (found === undefined) {
+      throw new AgtError(`no snapshot is mounted at "${given}", nor one of a session of that name`, {
+        hints: ['see: agt session mount'],
+      });
+    }
+    if (!dryRun) await unmount(found.point, args.lazy);
+    return { json: [{ directory: found.point }], text: `${done} ${found.point}\n` };
   },
 });
-
-function choose({ cwd }: Context, mounts: readonly KnownMount[], given: string): readonly KnownMount[] {
-  const ofSession = mounts.filter(({ record }) => record.session === given);
-  const path = realEntry(resolve(cwd, given));
-  return ofSession.length > 0 ? ofSession : mounts.filter(({ record }) => record.directory === path);
-}
-
-/** It belongs to another repository, or to one that somebody has deleted. */
-async function unmountStranger(
-  context: Context,
-  given: string | undefined,
-  args: { readonly lazy: boolean; readonly dryRun: boolean },
-): Promise<Report> {
-  const path = given === undefined ? undefined : realEntry(resolve(context.cwd, given));
-  const found = listMounts().find(({ type, point }) => type === MOUNT_TYPE && point === path);
-  if (found === undefined) {
-    if (given === undefined) await context.repository(); // says that there is none
-    throw new AgtError(`no snapshot is mounted at "${given}", nor one of a session of that name`, {
-      hints: ['see: agt session mount'],
-    });
-  }
-  if (!args.dryRun) await unmount(found.point, args.lazy);
-  const done = verb(args.dryRun, 'unmounted', 'unmount');
-  return { json: [{ directory: found.point }], text: `${done} ${found.point}\n` };
-}

@@ -9,12 +9,10 @@ import { listUpstreamRecords } from '../../../session/upstream-record.ts';
 import { forkFolder, forkSession } from '../../../timetravel/fork/fork.ts';
 import {
   defineCommand,
-  flag,
   givenSession,
+  option,
   SESSION_ARGUMENT,
   SNAPSHOT_FORMS,
-  shared,
-  withValue,
 } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { createWanted, overlayPath, printNewSession } from '../../creating.ts';
@@ -34,28 +32,28 @@ export const sessionNew = defineCommand({
     '.worktreeinclude (gitignore patterns, at the top of your worktree) lists them. agt says what uncommitted work of ' +
     'yours it leaves behind; --with-changes takes it along. Then it runs the command of the setting agt.setup in the ' +
     'sandbox; if that fails, the session is there all the same, and the exit code is 1.',
-  positionals: { name: withValue('session id (default: sess-<date>-<time>-<random>)') },
+  positionals: { name: option.value('session id (default: sess-<date>-<time>-<random>)') },
   options: {
-    id: withValue('session id, in place of the argument'),
-    from: withValue('start from this session, branch or commit (default: HEAD)'),
-    profile: withValue('store this name with the session, for tools that start agents'),
-    'with-changes': flag('take along the uncommitted work of your worktree, which stays as it is'),
+    id: option.value('session id, in place of the argument'),
+    from: option.value('start from this session, branch or commit (default: HEAD)'),
+    profile: option.value('store this name with the session, for tools that start agents'),
+    'with-changes': option.flag('take along the uncommitted work of your worktree, which stays as it is'),
     setup: { type: 'boolean', default: true, describe: 'run agt.setup in the sandbox (--no-setup: do not)' },
-    ...shared('quiet'),
+    ...option.shared('quiet'),
     'working-copy': {
       choices: ['auto', 'worktree', 'in-place', 'cow-overlay'],
       describe:
         'in-place: work in your own checkout; cow-overlay: commands of agt session run see the sandbox at the path of ' +
         'your checkout (default: fs.workingCopy)',
     },
-    ...shared('fs-snapshots'),
+    ...option.shared('fs-snapshots'),
     replace: {
       type: 'boolean',
       default: true,
       describe: 'in place: revert an earlier session in the same checkout; --no-replace: refuse',
     },
-    'if-repo': flag('outside a repository, say that sessions are off, and exit with 0'),
-    ...shared('json'),
+    'if-repo': option.flag('outside a repository, say that sessions are off, and exit with 0'),
+    ...option.shared('json'),
   },
   examples: [
     ['agt session new fix-login', 'start from the current branch'],
@@ -91,18 +89,18 @@ export const sessionFork = defineCommand({
     'Create a session that continues from a snapshot of another session: same commits, index, uncommitted and ignored ' +
     'files, xdg/ and config/. Without --at, autocommit the other session first and fork that snapshot. The other ' +
     'session stays as it is; it may have been removed. In a folder with snapshots of its own (agt snapshot), fork those.',
-  positionals: { source: withValue('session to fork (default: the session of the current directory)') },
+  positionals: { source: option.value('session to fork (default: the session of the current directory)') },
   options: {
-    session: withValue('session to fork, in place of the argument'),
-    id: withValue('id of the new session (default: sess-<date>-<time>-<random>)'),
-    at: withValue(`fork this snapshot: ${SNAPSHOT_FORMS}`),
-    count: withValue('create this many sessions, named <id>-1, <id>-2, …'),
-    ...shared('fs-snapshots'),
+    session: option.value('session to fork, in place of the argument'),
+    id: option.value('id of the new session (default: sess-<date>-<time>-<random>)'),
+    at: option.value(`fork this snapshot: ${SNAPSHOT_FORMS}`),
+    count: option.value('create this many sessions, named <id>-1, <id>-2, …'),
+    ...option.shared('fs-snapshots'),
     'working-copy': {
       choices: ['worktree', 'cow-overlay'],
       describe: 'cow-overlay: commands of agt session run see the sandbox at the path of your checkout',
     },
-    ...shared('quiet', 'json'),
+    ...option.shared('quiet', 'json'),
   },
   examples: [
     ['agt session fork fix-login --id fix-login-2', 'try another way from here'],
@@ -177,7 +175,7 @@ export const sessionAdopt = defineCommand({
     'of the agent become the work branch, without the snapshots between them. The files stay as they are, and the old ' +
     'branch stays reachable from the first snapshot.',
   positionals: { id: SESSION_ARGUMENT },
-  options: shared('session', 'json'),
+  options: option.shared('session', 'json'),
   examples: [['agt session adopt session-1736000000000', 'take over one session']],
   run: async (args, context) => {
     const repository = await context.repository();

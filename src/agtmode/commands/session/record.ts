@@ -5,33 +5,28 @@ import { execTool, isReadOnly, recordCall } from '../../../running/record-call.t
 import {
   defineCommand,
   defineSessionCommand,
-  flag,
-  required,
+  option,
   SESSION_ARGUMENT,
   sessionInRepository,
-  shared,
-  withValue,
 } from '../../command-line/command.ts';
 import { describeProblems, reportAutocommit } from '../../output/autocommit.ts';
 import {
   commandArgument,
   directoryFor,
   environmentFor,
-  IF_REPO_OPTION,
-  PROFILE_OPTION,
   reportNotRecorded,
   requireRunnable,
   runUnrecorded,
 } from '../../running.ts';
 
 const TOOL_OPTIONS = {
-  tool: required('name of the tool'),
-  'call-id': withValue('id of the call, as the agent knows it'),
-  summary: withValue('one line about the call'),
-  ...shared('wait'),
+  tool: option.required('name of the tool'),
+  'call-id': option.value('id of the call, as the agent knows it'),
+  summary: option.value('one line about the call'),
+  ...option.shared('wait'),
 } as const;
 
-const IF_CHANGED = flag('record the call only if files have changed');
+const IF_CHANGED = option.flag('record the call only if files have changed');
 
 function requireTool(tool: string): void {
   if (tool.trim() === '') throw usageError('--tool is empty', 'give the name of the tool: --tool Edit');
@@ -49,9 +44,9 @@ export const sessionRecord = defineSessionCommand({
     'failed until the next complete autocommit.',
   options: {
     ...TOOL_OPTIONS,
-    failed: flag('the tool has failed'),
+    failed: option.flag('the tool has failed'),
     'if-changed': IF_CHANGED,
-    ...shared('json'),
+    ...option.shared('json'),
   },
   examples: [
     ['agt session record --tool Edit --summary "fix the login form"', 'after an edit, in the sandbox'],
@@ -84,11 +79,10 @@ export const sessionExec = defineCommand({
     'records what it has left, then ends by the same signal.',
   positionals: { id: SESSION_ARGUMENT },
   options: {
-    ...shared('session'),
+    ...option.shared('session'),
     ...TOOL_OPTIONS,
     'if-changed': IF_CHANGED,
-    profile: PROFILE_OPTION,
-    'if-repo': IF_REPO_OPTION,
+    ...option.shared('profile', 'if-repo'),
   },
   runsLong: true,
   examples: [

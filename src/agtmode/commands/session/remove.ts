@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { AgtError, listSome } from '../../../errors.ts';
+import { AgtError } from '../../../errors.ts';
 import { tipRef } from '../../../filter/agent-refs.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { findObject } from '../../../git/objects/object-reader.ts';
@@ -12,13 +12,13 @@ import {
 } from '../../../lifecycle/remove.ts';
 import { undoCreation } from '../../../lifecycle/undo-creation.ts';
 import { unsavedWork } from '../../../lifecycle/unsaved-work.ts';
-import { readRecord, type SessionRecord, sessionFolder } from '../../../session/record.ts';
+import { readRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { askYesOrNo } from '../../ask.ts';
-import { defineSessionCommand, flag, shared } from '../../command-line/command.ts';
+import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { showPath, verb } from '../../output/format.ts';
+import { lines, listPaths, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 
 export const sessionRemove = defineSessionCommand({
@@ -31,56 +31,48 @@ export const sessionRemove = defineSessionCommand({
     'branches as well. If that would lose work that is neither exported nor merged, ask first; without a terminal, ' +
     'require --force.',
   options: {
-    'delete-branch': flag('delete the branches and all snapshots as well'),
-    force: { ...flag('also while a command of agt run works there, and even if work is lost'), alias: 'f' },
-    ...shared('dry-run', 'quiet', 'json'),
+    'delete-branch': option.flag('delete the branches and all snapshots as well'),
+    force: option.flag('also while a command of agt run works there, and even if work is lost', 'f'),
+    ...option.shared('dry-run', 'quiet', 'json'),
   },
   examples: [
     ['agt session remove fix-login', 'delete the folder, keep the snapshots'],
     ['agt session remove fix-login --delete-branch', 'delete everything'],
   ],
   run: async (args, context, session) => {
-    const { repository, record: found } = session;
-    const dryRun = args.dryRun;
-    if (found.intent?.operation === 'create' && !dryRun) {
-      const report = await removeHalfMade(context, session, args.deleteBranch);
+    const { repository, id } = session;
+    const { dryRun, deleteBranch, force } = args;
+    if (session.record.intent?.operation === 'create' && !dryRun) {
+      const report = await removeHalfMade(context, session, deleteBranch);
       if (report !== undefined) return report;
     }
-    const record = readRecord(repository, found.session_id) ?? found;
-    if (record.state === 'removed' && !args.deleteBranch && !existsSync(sessionFolder(record))) {
-      const plan = await planRemoval(session.with(record), false);
-      const more = `to delete its snapshots as well: agt session remove ${record.session_id} --delete-branch`;
-      return { json: planJson(plan, dryRun), text: `${record.session_id}: removed before; ${more}\n` };
+    const record = readRecord(repository, id) ?? session.record;
+    const present = session.with(record);
+    const plan = await planRemoval(present, deleteBranch);
+    if (isEnded(record) && !deleteBranch) {
+      const more = `delete its snapshots as well: agt session remove ${id} --delete-branch`;
+      if (record.state === 'removed' && !existsSync(present.folder))
+        return { json: planJson(plan, dryRun), text: `${id}: removed before; to ${more}\n` };
+      throw new AgtError(`session "${id}" is already ${record.state}`, { hints: [more] });
     }
-    if (isEnded(record) && !args.deleteBranch) {
-      throw new AgtError(`session "${record.session_id}" is already ${record.state}`, {
-        hints: [`delete its snapshots as well: agt session remove ${record.session_id} --delete-branch`],
-      });
-    }
-    const plan = await planRemoval(session.with(record), args.deleteBranch);
-    const unsaved =
-      args.deleteBranch && record.intent?.operation !== 'create'
-        ? await unsavedWork(session.with(record))
-        : [];
+    const isMade = record.intent?.operation !== 'create';
+    const unsaved = deleteBranch && isMade ? await unsavedWork(present) : [];
     let deleted: Deleted | undefined;
-    const options = { force: args.force, deleteBranch: args.deleteBranch, now: context.now() };
-    if (dryRun) await requireRemovable(session.with(record), options);
+    const options = { force, deleteBranch, now: context.now() };
+    if (dryRun) await requireRemovable(present, options);
     else {
-      if (unsaved.length > 0 && !args.force) await confirm(context, record, unsaved);
+      if (unsaved.length > 0 && !force) await confirm(context, id, unsaved);
       deleted = await interruptible(context, session, () => removeSession(session, options));
     }
     const text = async () => {
-      const tip = await findObject(repository.git, tipRef(record.session_id));
+      const tip = await findObject(repository.git, tipRef(id));
       return describePlan(plan, dryRun, !dryRun && tip === record.from_commit) + describeDeleted(deleted);
     };
     return { json: { ...planJson(plan, dryRun), unsaved, ...deleted }, text };
   },
 });
 
-/**
- * A session that agt did not finish creating. Undefined: somebody worked in it, its branches stay, and they are to go
- * too.
- */
+/** Of a half-made session. Undefined: somebody worked in it, and its branches, which stay, are to go too. */
 async function removeHalfMade(context: Context, session: Session, deleteBranch: boolean) {
   const plan = await planRemoval(session, true);
   const kept = await interruptible(context, session, undoCreation);
@@ -112,24 +104,19 @@ function describePlan({ folder, refs, record }: RemovalPlan, dryRun: boolean, is
       ? `${verb(dryRun, 'removed', 'remove')} ${folder}`
       : `${verb(dryRun, 'returned', 'return')} ${checkout} to ${shortBranch(home)}`;
   const kept = `${verb(dryRun, 'kept', 'keep')} its snapshots on ${shortBranch(record.branch)}`;
-  const lines = [
-    ...(folder === undefined ? [] : [end]),
-    ...refs
-      .filter(({ ref }) => ref.startsWith('refs/heads/'))
-      .map(({ ref, commit }) => {
-        return `${verb(dryRun, 'deleted', 'delete')} branch ${shortBranch(ref)} (was ${shortOid(commit)})`;
-      }),
-  ];
-  if (refs.length === 0)
-    lines.push(isEmpty ? `removed ${id}, which had no snapshots` : `${kept}; agt undo ${id} brings it back`);
-  return `${lines.join('\n')}\n`;
+  const last = isEmpty ? `removed ${id}, which had no snapshots` : `${kept}; agt undo ${id} brings it back`;
+  const branches = refs.filter(({ ref }) => ref.startsWith('refs/heads/'));
+  const deleted = `${verb(dryRun, 'deleted', 'delete')} branch`;
+  return lines([
+    folder !== undefined && end,
+    ...branches.map(({ ref, commit }) => `${deleted} ${shortBranch(ref)} (was ${shortOid(commit)})`),
+    refs.length === 0 && last,
+  ]);
 }
 
 function describeDeleted({ ignored, uncaptured } = NOTHING): string {
   const line = (why: string, paths: readonly string[]) =>
-    paths.length === 0
-      ? ''
-      : `deleted with it, in no snapshot${why}: ${listSome(paths.map(showPath), MOST_LISTED)}\n`;
+    paths.length === 0 ? '' : `deleted with it, in no snapshot${why}: ${listPaths(paths, MOST_LISTED)}\n`;
   const others = uncaptured.map(({ path }) => path);
   return line(' because of .agtignore', ignored) + line('', others);
 }
@@ -137,7 +124,7 @@ function describeDeleted({ ignored, uncaptured } = NOTHING): string {
 const MOST_LISTED = 10;
 
 /** @throws AgtError unless the user agrees to lose work. */
-async function confirm(context: Context, { session_id: id }: SessionRecord, unsaved: readonly string[]) {
+async function confirm(context: Context, id: string, unsaved: readonly string[]) {
   const reason = `session "${id}" has ${unsaved.join(' and ')}`;
   if (!context.interactive) {
     throw new AgtError(`${reason}; --delete-branch would lose this work`, {
@@ -148,8 +135,7 @@ async function confirm(context: Context, { session_id: id }: SessionRecord, unsa
       ],
     });
   }
-  if (
-    !(await askYesOrNo(context, `${reason}. Delete the branches anyway?`, 'interrupted; nothing was removed'))
-  )
+  const question = `${reason}. Delete the branches anyway?`;
+  if (!(await askYesOrNo(context, question, 'interrupted; nothing was removed')))
     throw new AgtError('aborted; nothing was removed');
 }

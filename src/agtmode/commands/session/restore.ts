@@ -18,17 +18,9 @@ import {
 } from '../../../timetravel/restore/undo.ts';
 import type { RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
 import { pathInSession, readAmbiguousFolders, requireKnownPaths } from '../../../timetravel/session-paths.ts';
-import {
-  defineSessionCommand,
-  flag,
-  many,
-  type Report,
-  required,
-  SNAPSHOT_FORMS,
-  shared,
-} from '../../command-line/command.ts';
+import { defineSessionCommand, option, type Report, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { age, fileStatus, plural, showPath } from '../../output/format.ts';
+import { age, fileStatus, lines, plural, showPath } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 
 export const sessionRestore = defineSessionCommand({
@@ -42,10 +34,10 @@ export const sessionRestore = defineSessionCommand({
     'against the snapshot. Files that agt never captured stay as they are. A removed session, or one without its ' +
     'folder, can be restored as well.',
   options: {
-    to: required(`restore this snapshot: ${SNAPSHOT_FORMS}`),
-    path: many('restore only this file or directory, relative to the sandbox'),
+    to: option.required(`restore this snapshot: ${SNAPSHOT_FORMS}`),
+    path: option.many('restore only this file or directory, relative to the sandbox'),
     only: { type: 'string', choices: [...TOP_FOLDERS], describe: 'restore only this folder of the session' },
-    ...shared('dry-run', 'quiet', 'json'),
+    ...option.shared('dry-run', 'quiet', 'json'),
   },
   examples: [
     ['agt session restore --to "10 minutes ago"', 'restore the session of the current directory'],
@@ -78,10 +70,10 @@ export const sessionRestore = defineSessionCommand({
 });
 
 const moveOptions = {
-  turn: flag(
+  turn: option.flag(
     'a turn of the agent, from one prompt to the next, in place of a step; without any prompt, a step',
   ),
-  ...shared('dry-run', 'quiet', 'json'),
+  ...option.shared('dry-run', 'quiet', 'json'),
 } as const;
 
 const elsewhere = { '--path': 'agt session restore --to SNAPSHOT --path PATH' };
@@ -148,13 +140,16 @@ async function restore(
 
 function reportPreview({ record, snapshot, paths }: Preview): Report {
   const changes = paths.map(({ kind, path }) => ({ path, status: fileStatus(kind) }));
-  const lines = paths.map(({ kind, path }) => `${kind} ${showPath(path)}\n`);
   const blocked = paths.filter(({ kind }) => kind === '!').length;
   const others = plural(paths.length - blocked, 'path');
   const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
-  lines.push(`${shownId(record)}: would restore ${others} to ${shortOid(snapshot.commit)}${not}\n`);
-  const found = { session_id: record.session_id, snapshot: snapshot.commit, changes, dry_run: true };
-  return { json: found, text: lines.join('') };
+  return {
+    json: { session_id: record.session_id, snapshot: snapshot.commit, changes, dry_run: true },
+    text: lines([
+      ...paths.map(({ kind, path }) => `${kind} ${showPath(path)}`),
+      `${shownId(record)}: would restore ${others} to ${shortOid(snapshot.commit)}${not}`,
+    ]),
+  };
 }
 
 /** `position`: where an undo or a redo has come to. */
@@ -173,10 +168,10 @@ function reportRestore(
   const promptBack = undo && changed > 0 ? (by === 'undo' ? 'agt redo' : 'agt undo') : undefined;
   const back = isPrompt ? promptBack : undo;
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
-  const lines = [
+  const text = [
     `${shownId(record)}: restored ${plural(changed, 'path')}, ${verified ? 'verified' : 'some differ from the snapshot'}`,
-    ...(position === undefined ? [] : [describePosition(position, by, distance, context.now())]),
-    ...(back === undefined ? [] : [`to undo: ${back}`]),
+    position && describePosition(position, by, distance, context.now()),
+    back !== undefined && `to undo: ${back}`,
   ];
   return {
     json: {
@@ -190,7 +185,7 @@ function reportRestore(
       undo,
       ...(position && { position: positionJson(position) }),
     },
-    text: `${lines.join('\n')}\n`,
+    text: lines(text),
     warnings: verified ? '' : describeMismatches(restored, isPrompt, by !== 'restore'),
     failed: !verified,
   };
@@ -227,11 +222,10 @@ function describeMismatches(
   const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
   const see = isPrompt ? '' : `; see: ${commandToCompare(record, commit)} --name-status`;
   const again = isPrompt ? `agt restore ${commit}` : commandToRestore(record, commit);
-  const lines = [
+  return lines([
     `error: ${differing} from snapshot ${commit}:`,
     ...mismatches.slice(0, MOST_LISTED).map((path) => `  ${showPath(path)}`),
-    ...(mismatches.length > MOST_LISTED ? [`  and ${mismatches.length - MOST_LISTED} more${see}`] : []),
-    ...(isMove ? [`hint: to try again: ${again}`] : []),
-  ];
-  return `${lines.join('\n')}\n`;
+    mismatches.length > MOST_LISTED && `  and ${mismatches.length - MOST_LISTED} more${see}`,
+    isMove && `hint: to try again: ${again}`,
+  ]);
 }

@@ -7,7 +7,7 @@ import { findSession, namedSession } from '../../../session/find-session.ts';
 import type { SessionRecord } from '../../../session/record.ts';
 import { Session } from '../../../session/session.ts';
 import { type Namespace, prepareNamespace, usersPath } from '../../../workspace/namespace.ts';
-import { defineCommand, flag, many, seconds, shared, withValue } from '../../command-line/command.ts';
+import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { createWanted, describeSetAside, isInPlace } from '../../creating.ts';
 import { injectHooks } from '../../hooks/inject.ts';
@@ -16,8 +16,6 @@ import {
   commandArgument,
   directoryFor,
   environmentFor,
-  IF_REPO_OPTION,
-  PROFILE_OPTION,
   reportNotRecorded,
   requireRunnable,
   runUnrecorded,
@@ -39,20 +37,20 @@ export const sessionRun = defineCommand({
     'session and its sandbox. XDG_DATA_HOME and XDG_CONFIG_HOME stay as they are, unless a profile in your settings sets ' +
     'them: [profile "x"] env = XDG_DATA_HOME={xdg}. The profiles claude-code, codex, opencode, gemini, qwen and pi keep the ' +
     'conversation of that agent in the session; claude, opencode and pi then call agt in this run, as after agt hooks install.',
-  positionals: { ids: many('session ids (default: the session of the current directory)') },
+  positionals: { ids: option.many('session ids (default: the session of the current directory)') },
   options: {
-    ...shared('session'),
-    new: flag('create the session first, with a generated id if none is given'),
-    from: withValue('with --new: start from this session, branch or commit (default: HEAD)'),
-    profile: PROFILE_OPTION,
+    ...option.shared('session'),
+    new: option.flag('create the session first, with a generated id if none is given'),
+    from: option.value('with --new: start from this session, branch or commit (default: HEAD)'),
+    ...option.shared('profile'),
     'working-copy': {
       choices: ['auto', 'worktree', 'cow-overlay'],
       describe:
         'cow-overlay: the command sees the sandbox at the path of your checkout, and nobody else does (default, and ' +
         'auto: as the session was created)',
     },
-    'if-repo': IF_REPO_OPTION,
-    every: seconds('autocommit after so many seconds; 0: only at the end', '60'),
+    ...option.shared('if-repo'),
+    every: option.seconds('autocommit after so many seconds; 0: only at the end', '60'),
   },
   runsLong: true,
   examples: [
@@ -75,7 +73,7 @@ export const sessionRun = defineCommand({
     const width = Math.max(...records.map(({ session_id }) => session_id.length));
     const sessions = await Array.fromAsync(records, async (record) => {
       const label = paint(context.colour)('dim', `${record.session_id.padEnd(width)} |`);
-      const namespace = await namespaceFor(context, repository, record, args.workingCopy);
+      const namespace = await namespaceFor(context, new Session(repository, record), args.workingCopy);
       const env = await environmentFor(context, record, args.profile, namespace);
       const profile = args.profile ?? record.profile;
       const command = await injectHooks(context, profile, { words, env }, namespace);
@@ -105,23 +103,16 @@ function placeOf(
 ) {
   const cwd = directoryFor(context, record, namespace);
   if (namespace === undefined) return { cwd };
-  const program = words[0];
   const way = chooseWay(namespace);
-  const signalsToChild = way === 'bubblewrap';
-  return { cwd: '/', program, signalsToChild, words: wordsIn(way, namespace, cwd, words) };
+  const inside = wordsIn(way, namespace, cwd, words);
+  return { cwd: '/', program: words[0], signalsToChild: way === 'bubblewrap', words: inside };
 }
 
 /** Undefined unless the command is to see the sandbox at the user's own path. */
-async function namespaceFor(
-  context: Context,
-  repository: Repository,
-  record: SessionRecord,
-  asked: string | undefined,
-): Promise<Namespace | undefined> {
-  const wanted = asked === 'auto' ? record.working_copy : (asked ?? record.working_copy);
-  if (wanted !== 'cow-overlay') return undefined;
-  const path = record.stands_at ?? (await usersPath(repository, context.cwd));
-  return prepareNamespace(new Session(repository, record), path);
+async function namespaceFor({ cwd }: Context, session: Session, asked = 'auto') {
+  const { working_copy, stands_at } = session.record;
+  if ((asked === 'auto' ? working_copy : asked) !== 'cow-overlay') return undefined;
+  return prepareNamespace(session, stands_at ?? (await usersPath(session.repository, cwd)));
 }
 
 async function createSessions(
@@ -137,7 +128,7 @@ async function createSessions(
   for (const id of ids.length === 0 ? [undefined] : ids) {
     const { record, files } = await createWanted(context, repository, { ...wanted, id });
     context.err(`session ${record.session_id}\n`);
-    for (const text of describeSetAside(files.setAside)) context.err(`aside   ${text}\n`);
+    if (files.setAside?.length) context.err(`aside   ${describeSetAside(files.setAside)}\n`);
     if (record.checkout === undefined && (await runSetup(context, record)) !== EXIT.done)
       throw new AgtError('nothing was run');
     records.push(record);

@@ -2,7 +2,7 @@
 import { AgtError, EXIT } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { type Abandoned, findAbandoned, isHalfEnded, type Swept, sweep } from '../../../running/sweep.ts';
-import { defineCommand, defineSessionCommand, required, shared } from '../../command-line/command.ts';
+import { defineCommand, defineSessionCommand, option } from '../../command-line/command.ts';
 import { errorJson } from '../../output/format.ts';
 import { reportFailure, sweptLine } from '../../sweeping.ts';
 
@@ -16,7 +16,7 @@ export const sessionSweep = defineCommand({
     'keeps its snapshots until agt gc. agt.autoRevert says which sessions are meant: by default only those in your own ' +
     'checkout, never sandboxes. With agt.keepFailed, failed sessions stay. agt session new and agt autocommit --all do ' +
     'the same first.',
-  options: shared('dry-run', 'json'),
+  options: option.shared('dry-run', 'json'),
   examples: [['agt session sweep -n', 'list the sessions that would be reverted, and why']],
   run: async (args, context) => {
     const repository = await context.repository();
@@ -51,7 +51,7 @@ export const sessionFail = defineSessionCommand({
   description:
     'For a harness whose agent has failed: mark the session as failed, with the reason, and revert it if agt.autoRevert ' +
     'says so, as agt session sweep does. Otherwise the session stays as it is, and is active again when its agent goes on.',
-  options: { reason: required('why; agt session show prints it') },
+  options: { reason: option.required('why; agt session show prints it') },
   examples: [['agt session fail fix-login --reason "no memory"', 'the agent ended without a result']],
   run: async (args, context, { repository, record }) => {
     if (!isActive(record) && !isHalfEnded(record)) {

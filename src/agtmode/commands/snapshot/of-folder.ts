@@ -1,12 +1,6 @@
 /** agt snapshot list, diff, status and restore: commands on sessions for the folder that the user is in, which needs no id. */
 import { usageError } from '../../../errors.ts';
-import {
-  type Command,
-  defineCommand,
-  SNAPSHOT_FORMS,
-  shared,
-  withValue,
-} from '../../command-line/command.ts';
+import { type Command, defineCommand, option, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import { readFolderStatus } from '../../output/folder-status.ts';
 import { sessionIfAny } from '../../session-here.ts';
 import { sessionDiff } from '../session/diff.ts';
@@ -53,7 +47,7 @@ export const snapshotStatus = defineCommand({
   usage: 'snapshot status',
   group: 'snapshots',
   summary: 'show the last snapshot of this folder, and what has changed since',
-  options: shared('json'),
+  options: option.shared('json'),
   examples: [['agt snapshot status', 'see whether this folder has snapshots, and where agt keeps them']],
   run: async (_, context) => readFolderStatus(context, await sessionIfAny(context)),
 });
@@ -69,8 +63,8 @@ export const snapshotRestore = defineCommand({
     'Take a snapshot, then bring the files of the folder back to an earlier one, as agt session restore does. Files that ' +
     'came later are deleted, if the snapshot before the restore holds them. agt undo takes the restore back. ' +
     'Branches, index and HEAD of git stay as they are.',
-  positionals: { snapshot: withValue(`the snapshot: ${SNAPSHOT_FORMS}`) },
-  options: { ...options, to: withValue('the snapshot, in place of the argument') },
+  positionals: { snapshot: option.value(`the snapshot: ${SNAPSHOT_FORMS}`) },
+  options: { ...options, to: option.value('the snapshot, in place of the argument') },
   examples: [
     ['agt snapshot restore @{2}', 'go back to the snapshot before the one before'],
     ['agt snapshot restore "10 minutes ago" --path src -n', 'show what would change in src'],

@@ -1,20 +1,24 @@
+/** agt snapshot and agt snapshot forget: the snapshots of a folder, and their end. */
+
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { realPath } from '../../../disk/real-path.ts';
+import { stateHome } from '../../../disk/state-home.ts';
 import { AgtError, usageError } from '../../../errors.ts';
 import { FolderRefused } from '../../../folders/refuse.ts';
-import { findAttached, settingsFile } from '../../../folders/store.ts';
+import { findAttached, forgetFolder, openStore, settingsFile, storeName } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { resolveObject } from '../../../git/run/git.ts';
+import { folderStore } from '../../../layout.ts';
 import { sessionContaining } from '../../../session/find-session.ts';
 import { Session } from '../../../session/session.ts';
 import { autocommit, captureFolder, type FolderCapture } from '../../../triggers/autocommit.ts';
 import type { AutocommitOptions } from '../../../workspace/capture-session.ts';
-import { defineCommand, flag, type Report, shared, withValue } from '../../command-line/command.ts';
+import { defineCommand, option, type Report } from '../../command-line/command.ts';
 import { type Context, openContext } from '../../context.ts';
 import { reportAutocommit } from '../../output/autocommit.ts';
-import { json, showPath } from '../../output/format.ts';
-import { folderHere } from '../../session-here.ts';
+import { json, plural, showPath, verb } from '../../output/format.ts';
+import { attachedHere, folderHere, sessionIfAny } from '../../session-here.ts';
 
 /** Words that people try after `agt snapshot`. */
 const OTHER_COMMANDS = new Map([
@@ -33,15 +37,15 @@ export const snapshot = defineCommand({
     'The snapshots are in a store of their own, in $XDG_STATE_HOME/agt/folders: agt writes nothing into your ' +
     'repository, and a restore writes files only. If nothing changed, do nothing. In the folder of a session, this is ' +
     'agt autocommit. agt takes no snapshots of a home directory, of / and of more than 200,000 files.',
-  positionals: { folder: withValue('folder (default: the current directory)') },
+  positionals: { folder: option.value('folder (default: the current directory)') },
   options: {
-    label: withValue('name the snapshot'),
-    tool: withValue('store the name of the tool that made the changes'),
-    agent: withValue('store the name of the agent'),
-    conversation: withValue('store the id of the conversation of the agent'),
-    ignored: flag('take the files that git ignores as well'),
-    'if-changed': flag('if nothing but the label is new, add no snapshot'),
-    ...shared('wait', 'dry-run', 'quiet', 'json'),
+    label: option.value('name the snapshot'),
+    tool: option.value('store the name of the tool that made the changes'),
+    agent: option.value('store the name of the agent'),
+    conversation: option.value('store the id of the conversation of the agent'),
+    ignored: option.flag('take the files that git ignores as well'),
+    'if-changed': option.flag('if nothing but the label is new, add no snapshot'),
+    ...option.shared('wait', 'dry-run', 'quiet', 'json'),
   },
   examples: [
     ['agt snapshot', 'record the worktree or folder that you are in'],
@@ -58,22 +62,20 @@ export const snapshot = defineCommand({
       withIgnored: args.ignored,
     };
     const taken = await take(context, args.folder, options).catch((error: unknown) => {
-      if (args.json && error instanceof FolderRefused) context.out(json(refusalJson(error)));
+      if (args.json && error instanceof FolderRefused) {
+        // For hooks, which tell of a refusal once.
+        const { message: refused, hints, isKnown } = error;
+        context.out(json({ outcome: 'refused', commit: null, refused, hints, is_known: isKnown }));
+      }
       throw error;
     });
-    if (typeof taken === 'string')
-      return {
-        json: { folder: taken, outcome: 'would-commit', commit: null, changes: null },
-        text: `would take the first snapshot of ${showPath(taken)}\n`,
-      };
-    return report(taken, args.json);
+    if (typeof taken !== 'string') return report(taken, args.json);
+    return {
+      json: { folder: taken, outcome: 'would-commit', commit: null, changes: null },
+      text: `would take the first snapshot of ${showPath(taken)}\n`,
+    };
   },
 });
-
-/** For hooks, which tell of a refusal once. */
-function refusalJson({ message, hints, isKnown }: FolderRefused) {
-  return { outcome: 'refused', commit: null, refused: message, hints, is_known: isKnown };
-}
 
 /** A path: the folder whose first snapshot agt would take. */
 async function take(context: Context, given: string | undefined, options: AutocommitOptions) {
@@ -99,11 +101,9 @@ function requireDirectory({ cwd }: Context, given: string): string {
   if (stat?.isDirectory() === true) return realPath(path);
   const problem = stat === undefined ? 'there is no such folder' : 'it is no folder';
   const other = stat === undefined ? OTHER_COMMANDS.get(given) : undefined;
+  const hint = 'give a folder, or leave it out for the current directory';
   throw new AgtError(`cannot snapshot "${given}": ${problem}`, {
-    hints: [
-      ...(other === undefined ? [] : [`use: ${other}`]),
-      'give a folder, or leave it out for the current directory',
-    ],
+    hints: other === undefined ? [hint] : [`use: ${other}`, hint],
   });
 }
 
@@ -117,4 +117,66 @@ async function report({ session, result, isNew }: FolderCapture, asJson: boolean
     json: { folder: record.checkout ?? record.sandbox, ...captured, tree: tree || null },
     text: isNew ? `${record.session_id}: first snapshot, ${shortOid(commit ?? '')}\n` : text,
   };
+}
+
+export const snapshotForget = defineCommand({
+  usage: 'snapshot forget [folder]',
+  group: 'snapshots',
+  summary: 'delete all snapshots of a folder',
+  description:
+    'Delete the store of a folder with all of its snapshots. The files of the folder stay as they are, and nothing ' +
+    'brings the snapshots back. The folder may be gone. If hooks of an agent take snapshots there, they begin anew.',
+  positionals: { folder: option.value('folder (default: the one that you are in)') },
+  options: {
+    force: option.flag('delete them; without it, agt only says how many there are'),
+    ...option.shared('dry-run', 'json'),
+  },
+  examples: [
+    ['agt snapshot forget -n', 'show how many snapshots of this folder would go'],
+    ['agt snapshot forget ~/notes --force', 'delete the snapshots of a folder'],
+  ],
+  run: async (args, context) => {
+    const attached = args.folder === undefined ? await attachedOrRefuse(context) : find(context, args.folder);
+    const { repository, record } = attached;
+    const folder = record.checkout ?? record.sandbox;
+    const { length } = await attached.history();
+    const snapshots = `${plural(length, 'snapshot')} of ${showPath(folder)}`;
+    if (!args.force && !args.dryRun) {
+      throw new AgtError(`${snapshots} would go, and nothing brings them back`, {
+        hints: ['to look at them: agt snapshot list', 'to delete them: add --force'],
+      });
+    }
+    if (!args.dryRun) await forgetFolder(context.folderAccess(), attached);
+    return {
+      json: { folder, store: repository.commonDir, snapshots: length, deleted: !args.dryRun },
+      text: `${verb(args.dryRun, 'deleted', 'delete')} ${snapshots}\n`,
+    };
+  },
+});
+
+/** The store that has the name of this path, and no other that agt may take for it. */
+function find(context: Context, given: string): Session {
+  const access = context.folderAccess();
+  const folder = realPath(resolve(context.cwd, given));
+  const state = stateHome(access.env);
+  const found = state && openStore(access, folderStore(state, storeName(folder)), undefined);
+  if (!found) throw noSnapshots(folder);
+  return found;
+}
+
+async function attachedOrRefuse(context: Context): Promise<Session> {
+  const session = await sessionIfAny(context);
+  const attached = await attachedHere(context);
+  if (attached !== undefined && attached.record.sandbox === session?.record.sandbox) return attached;
+  if (session === undefined) throw noSnapshots(context.cwd);
+  const id = session.record.session_id;
+  throw new AgtError(`you are in the session "${id}", which agt snapshot forget does not delete`, {
+    hints: [`agt session remove ${id}`],
+  });
+}
+
+function noSnapshots(folder: string): AgtError {
+  return new AgtError(`there are no snapshots of ${showPath(folder)}`, {
+    hints: ['the folders that have some: agt du --folders'],
+  });
 }
