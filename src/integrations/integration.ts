@@ -35,7 +35,8 @@ export interface Integration {
   readonly file: string;
   /** The same in a project. */
   readonly projectFile: string;
-  readonly settings: (options: HookOptions) => HookSettings;
+  /** `worktrees`: those that the agent makes become sessions. */
+  readonly settings: (options: { readonly worktrees: boolean }) => HookSettings;
   readonly trust?: Trust;
   /** A person has to know this about the hooks. */
   readonly note?: string;
@@ -73,9 +74,4 @@ export interface Trust {
   readonly isTrusted: (env: NodeJS.ProcessEnv, path: string) => Promise<boolean>;
   readonly grant: (env: NodeJS.ProcessEnv, path: string) => Promise<void>;
   readonly revoke: (env: NodeJS.ProcessEnv, path: string) => Promise<void>;
-}
-
-export interface HookOptions {
-  /** The worktrees that the agent makes become sessions. */
-  readonly worktrees: boolean;
 }

@@ -10,16 +10,16 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { processIsGone } from '../disk/lock-owner.ts';
 import { readIfThere } from '../disk/read-file.ts';
 import type { FolderAccess } from '../folders/store.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import { isTidyDue, PRUNE_FOLDERS_BEFORE, tidyFolders } from '../maintenance/retention/folders.ts';
 import type { Repository } from '../repository/repository.ts';
-import { changeOwner } from '../running/marks.ts';
+import { endOwnership, takeOwnership } from '../running/marks.ts';
 import { isReadOnly } from '../running/record-call.ts';
 import { sweep } from '../running/sweep.ts';
-import { type Owner, ownerOf } from '../session/owner.ts';
+import type { SessionId } from '../session/id.ts';
+import { ownerOf } from '../session/owner.ts';
 import { sessionFolder } from '../session/record.ts';
 import { promptLabel } from '../snapshot/format.ts';
 import type { AutocommitOptions } from '../workspace/capture-session.ts';
@@ -80,9 +80,9 @@ async function begin(place: Place, event: SessionStart, request: RecordRequest):
   }
   const { pid, environmentFile } = event;
   if (pid !== undefined) {
-    const owner = ownerOf(pid, request.integration.program, request.now);
     // A command that runs in the session already stays its owner: it has started the agent.
-    await setOwner(place, (present) => (present === undefined || processIsGone(present) ? owner : present));
+    const owner = ownerOf(pid, request.integration.program, request.now);
+    await ofSession(place, (user, id) => takeOwnership(user, id, owner));
   }
   request.leaveToBackground();
   if (environmentFile === undefined || place.record === undefined) return;
@@ -155,17 +155,16 @@ async function end(place: Place, { pid }: SessionEnd, request: RecordRequest): P
   try {
     await captureTurn(place, request);
   } finally {
-    if (pid !== undefined) await setOwner(place, (present) => (present?.pid === pid ? undefined : present));
+    if (pid !== undefined) await ofSession(place, (user, id) => endOwnership(user, id, pid));
   }
   if (request.integration.worktrees !== undefined && place.user !== undefined) request.leaveToBackground();
 }
 
-async function setOwner(
+async function ofSession(
   { user, record }: Place,
-  change: (present: Owner | undefined) => Owner | undefined,
+  change: (user: Repository, id: SessionId) => Promise<void>,
 ): Promise<void> {
-  if (user === undefined || record === undefined) return;
-  await unlessBusy(() => changeOwner(user, record.session_id, change));
+  if (user !== undefined && record !== undefined) await unlessBusy(() => change(user, record.session_id));
 }
 
 /** The tool empties the file for each conversation, but may send the event several times. */

@@ -10,9 +10,9 @@ import { newSession } from '../lifecycle/new.ts';
 import { removeSession } from '../lifecycle/remove.ts';
 import { unsavedWork } from '../lifecycle/unsaved-work.ts';
 import type { Repository } from '../repository/repository.ts';
-import { changeOwner } from '../running/marks.ts';
+import { endOwnership, takeOwnership } from '../running/marks.ts';
 import { checkId, type SessionId } from '../session/id.ts';
-import { type Owner, ownerOf } from '../session/owner.ts';
+import { ownerOf } from '../session/owner.ts';
 import { listRecords, readRecord, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 
@@ -40,10 +40,7 @@ export async function createWorktree(repository: Repository, request: WorktreeRe
   if (present !== undefined) return { record: present, isNew: false };
   const options = { id, from: undefined, profile, cwd, now, showProgress: false };
   const { record } = await newSession(repository, options);
-  if (pid !== undefined) {
-    const owner = ownerOf(pid, request.agent, now);
-    await changeOwner(repository, record.session_id, () => owner);
-  }
+  if (pid !== undefined) await takeOwnership(repository, record.session_id, ownerOf(pid, request.agent, now));
   return { record, isNew: true };
 }
 
@@ -90,8 +87,7 @@ export async function removeWorktree(
     if (existsSync(path)) throw new Error(`${path} is no sandbox of agt; agt leaves it alone`);
     return;
   }
-  const release = (owner: Owner | undefined) => (owner?.pid === pid ? undefined : owner);
-  await changeOwner(repository, record.session_id, release);
+  await endOwnership(repository, record.session_id, pid);
   await removeSession(new Session(repository, record), { force: false, now });
 }
 
@@ -109,14 +105,15 @@ export async function sweepWorktrees(
     const { owner, session_id: id } = record;
     const isLeft = owner !== undefined && (owner.pid === ending || processIsGone(owner));
     if (!id.startsWith(prefix) || !isLeft || !isActive(record) || record.intent !== undefined) continue;
-    if (!(await isUnchanged(new Session(repository, record)))) continue;
-    await changeOwner(repository, id, (present) => (present?.pid === owner.pid ? undefined : present));
-    await removeSession(new Session(repository, record), { force: false, now });
+    const session = new Session(repository, record);
+    if (!(await isUnchanged(session))) continue;
+    await endOwnership(repository, id, owner.pid);
+    await removeSession(session, { force: false, now });
   }
 }
 
 async function isUnchanged(session: Session): Promise<boolean> {
-  if ((await resolveObject(session.git, session.record.work_branch)) !== session.record.from_commit)
-    return false;
-  return (await unsavedWork(session)).length === 0;
+  const { git, record } = session;
+  const work = await resolveObject(git, record.work_branch);
+  return work === record.from_commit && (await unsavedWork(session)).length === 0;
 }

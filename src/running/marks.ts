@@ -1,4 +1,5 @@
 /** Notes in the metadata of a session: which command runs in it, and that agt or the agent has failed there. */
+import { processIsGone } from '../disk/lock-owner.ts';
 import { isActive } from '../filter/session-file.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
@@ -8,8 +9,29 @@ import type { Owner } from '../session/owner.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 
+/** Another command that runs in the session stays its owner. */
+export function takeOwnership(
+  repository: Repository,
+  id: SessionId,
+  owner: Owner,
+  waitMs?: number,
+): Promise<void> {
+  const change = (present: Owner | undefined) =>
+    present === undefined || processIsGone(present) ? owner : present;
+  return changeOwner(repository, id, change, waitMs);
+}
+
+export function endOwnership(
+  repository: Repository,
+  id: SessionId,
+  pid: number | undefined,
+  waitMs?: number,
+): Promise<void> {
+  return changeOwner(repository, id, (present) => (present?.pid === pid ? undefined : present), waitMs);
+}
+
 /** `change` gets the present owner. If it returns that one, nothing is written. */
-export async function changeOwner(
+async function changeOwner(
   repository: Repository,
   id: SessionId,
   change: (present: Owner | undefined) => Owner | undefined,

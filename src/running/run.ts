@@ -1,16 +1,15 @@
 /** `agt session run`: a command in the sandbox of a session, with autocommits while it runs and when it has ended. */
 
 import { constants } from 'node:os';
-import { processIsGone } from '../disk/lock-owner.ts';
 import { isAgtError } from '../errors.ts';
 import { isCapturedByItself } from '../filter/session-file.ts';
 import type { Repository } from '../repository/repository.ts';
-import { type Owner, ownerOf } from '../session/owner.ts';
+import { ownerOf } from '../session/owner.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { type CommandEnd, type CommandLine, passSignals, startCommand } from './command.ts';
-import { changeOwner, markFailed } from './marks.ts';
+import { endOwnership, markFailed, takeOwnership } from './marks.ts';
 
 export interface RunRequest extends CommandLine {
   /** Milliseconds between two autocommits; undefined: only at the end. */
@@ -77,16 +76,9 @@ function startRun(repository: Repository, { record, request }: SessionToRun) {
     });
   };
 
-  const change = (owners: (present: Owner | undefined) => Owner | undefined) =>
-    changeOwner(repository, id, owners, LONGEST_WAIT_MS);
-
-  /** Another command that runs in the session stays its owner. */
-  const own = () => change((present) => (present === undefined || processIsGone(present) ? owner : present));
-
-  const disown = () =>
-    change((present) =>
-      present?.pid === owner?.pid && present?.start === owner?.start ? undefined : present,
-    );
+  const own = async () => {
+    if (owner !== undefined) await takeOwnership(repository, id, owner, LONGEST_WAIT_MS);
+  };
 
   const capture = async () => {
     const present = readRecord(repository, id);
@@ -106,12 +98,12 @@ function startRun(repository: Repository, { record, request }: SessionToRun) {
     isWaiting = true;
     enqueue(async () => {
       isWaiting = false;
-      if (owner !== undefined) await own();
+      await own();
       await capture();
     });
   };
 
-  if (owner !== undefined) enqueue(own);
+  enqueue(own);
   const timer = everyMs === undefined ? undefined : setInterval(captureAgain, everyMs);
 
   const finishCaptures = async () => {
@@ -123,7 +115,7 @@ function startRun(repository: Repository, { record, request }: SessionToRun) {
         problem = undefined; // the last autocommit has everything that earlier ones should have had
         await capture();
       });
-      enqueue(disown);
+      enqueue(() => endOwnership(repository, id, owner?.pid, LONGEST_WAIT_MS));
       await work;
       if (problem !== undefined) {
         await markFailed(new Session(repository, record), problem, now());

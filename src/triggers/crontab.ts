@@ -49,14 +49,12 @@ export interface CronJob {
 
 /** The five time fields of a crontab line. @throws AgtError for an interval that they cannot express. */
 export function cronSchedule(minutes: number): string {
-  if (Number.isInteger(minutes) && minutes >= 1) {
-    if (minutes === 1) return '* * * * *';
-    if (minutes < 60 && 60 % minutes === 0) return `*/${minutes} * * * *`;
-    const hours = minutes / 60;
-    if (hours === 1) return '0 * * * *';
-    if (hours === 24) return '0 0 * * *';
-    if (Number.isInteger(hours) && 24 % hours === 0) return `0 */${hours} * * *`;
-  }
+  const hours = minutes / 60;
+  const every = (n: number) => (n === 1 ? '*' : `*/${n}`);
+  if (Number.isInteger(minutes) && minutes >= 1 && minutes < 60 && 60 % minutes === 0)
+    return `${every(minutes)} * * * *`;
+  if (hours === 24) return '0 0 * * *';
+  if (Number.isInteger(hours) && hours >= 1 && 24 % hours === 0) return `0 ${every(hours)} * * *`;
   throw usageError(
     `cron cannot run a command every ${minutes} minutes`,
     'choose a divisor of 60 (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60) or whole hours that divide a day (120, 180, …, 1440)',

@@ -59,16 +59,8 @@ export function installHooks(
   });
 }
 
-interface Plan {
-  readonly before: Buffer | undefined;
-  readonly after: Buffer;
-  /** The file without hooks of agt. */
-  readonly original: Buffer | undefined;
-  readonly outcome: InstallOutcome;
-  readonly known: Installed | undefined;
-}
-
-async function plan(stateDir: string, file: HooksFile, command: string): Promise<Plan> {
+/** `original`: the file without hooks of agt. */
+async function plan(stateDir: string, file: HooksFile, command: string) {
   const { path, settings } = file;
   const before = readSettingsFile(path);
   const known = readInstalled(stateDir, file);
@@ -78,7 +70,7 @@ async function plan(stateDir: string, file: HooksFile, command: string): Promise
   const text = original === undefined ? undefined : decodeSettings(path, original);
   const after = Buffer.from(await about(path, () => settings.add(text, command)));
   const isUnchanged = isSame(before, after) && (isOurs || hadHooks);
-  const outcome = isUnchanged ? 'unchanged' : hadHooks ? 'updated' : 'installed';
+  const outcome: InstallOutcome = isUnchanged ? 'unchanged' : hadHooks ? 'updated' : 'installed';
   return { before, after, original, outcome, known };
 }
 

@@ -111,7 +111,6 @@ async function measure(repository: Repository): Promise<number> {
   return total;
 }
 
-/** Undefined if there is no usable measurement. */
 function readMeasured({ agtDir }: Repository): Measured | undefined {
   return readJson(measuredUsageFile(agtDir)) as Measured | undefined;
 }

@@ -15,29 +15,16 @@ import { reportProgress } from '../../process/progress.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
 
-interface HistoryCost {
-  /** Bytes that would be freed with this history alone. */
-  readonly own: number;
-  /** Bytes that it shares with other histories. */
-  readonly shared: number;
-}
-
-interface Costs {
-  readonly each: ReadonlyMap<string, HistoryCost>;
-  /** Bytes of everything that at least one of the histories reaches. */
-  readonly total: number;
-}
-
 /**
- * `histories` has the object or ref names of each history, by any key. Objects that `others` reach and
- * objects in `excluded` do not count.
+ * `histories` has the object or ref names of each history, by any key. Objects that `others` reach and objects in `excluded`
+ * do not count. @returns in bytes: for each history what it alone and what others reach too, and the total of them all
  */
 export async function costOf(
   git: Git,
   histories: ReadonlyMap<string, readonly string[]>,
   others: readonly string[],
   excluded: ReadonlySet<string> = new Set(),
-): Promise<Costs> {
+) {
   const objectsOf = new Map<string, string[]>();
   const uses = new Map<string, number>();
   for (const [key, roots] of histories) {
@@ -50,9 +37,9 @@ export async function costOf(
   const sizes = await sizesOnDisk(git, oids);
   const size = new Map(oids.map((oid, i) => [oid, sizes[i] ?? 0]));
   const sumOf = (objects: readonly string[]) => objects.reduce((sum, oid) => sum + (size.get(oid) ?? 0), 0);
-  const each = [...objectsOf].map(([key, objects]): [string, HistoryCost] => {
+  const each = [...objectsOf].map(([key, objects]) => {
     const own = sumOf(objects.filter((oid) => uses.get(oid) === 1));
-    return [key, { own, shared: sumOf(objects) - own }];
+    return [key, { own, shared: sumOf(objects) - own }] as const;
   });
   return { each: new Map(each), total: sumOf(oids) };
 }
@@ -78,22 +65,18 @@ export function refsOf(record: SessionRecord): string[] {
   return [tipRef(record.session_id), record.branch];
 }
 
-interface DiskUse extends Costs {
-  /** Bytes that this user can still write to that disk; Infinity if the file system does not report it. */
-  readonly free: number;
-}
-
-export async function diskUse(repository: Repository): Promise<DiskUse> {
+export async function diskUse(repository: Repository) {
   const { records } = listRecords(repository);
   const { snapshots, others } = await refsByUse(repository);
-  const histories = records.map((record): [string, string[]] => [
-    record.session_id,
-    refsOf(record).filter((ref) => snapshots.includes(ref)),
-  ]);
+  const present = new Set(snapshots);
+  const histories = records.map(
+    (record) => [record.session_id, refsOf(record).filter((ref) => present.has(ref))] as const,
+  );
   const costs = await costOf(repository.git, new Map(histories), others);
   return { ...costs, free: freeDisk(repository.commonDir) };
 }
 
+/** Bytes that this user can still write to that disk; Infinity if the file system does not report it. */
 export function freeDisk(path: string): number {
   const { bavail, blocks, bsize } = statfsSync(path);
   return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;

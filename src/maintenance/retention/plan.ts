@@ -87,17 +87,8 @@ async function reasonToSkip(
   return holder === undefined ? undefined : `${branch} is checked out in ${holder.path}`;
 }
 
-interface Plans {
-  readonly plans: readonly SessionPlan[];
-  /** Bytes that each plan would free by itself, by session id. */
-  readonly bytes: ReadonlyMap<string, number>;
-  /** Bytes that all plans together would free. */
-  readonly total: number;
-  /** Problems of damaged metadata. agt does nothing to those sessions. */
-  readonly damaged: readonly string[];
-}
-
-export async function planRetention(repository: Repository, request: RetentionRequest): Promise<Plans> {
+/** `damaged`: problems of metadata. agt does nothing to those sessions. */
+export async function planRetention(repository: Repository, request: RetentionRequest) {
   const { records, damaged } = listRecords(repository);
   const plans: SessionPlan[] = [];
   for (const record of records) {
@@ -108,19 +99,16 @@ export async function planRetention(repository: Repository, request: RetentionRe
   return { plans, bytes, total, damaged: damaged.map(({ problem }) => problem) };
 }
 
-async function freedBy(
-  repository: Repository,
-  plans: readonly SessionPlan[],
-): Promise<{ bytes: Map<string, number>; total: number }> {
+/** In bytes: what each plan would free by itself, by session id, and what all of them together. */
+async function freedBy(repository: Repository, plans: readonly SessionPlan[]) {
   const { snapshots, others } = await refsByUse(repository);
   const planned = new Set(plans.flatMap(({ record }) => refsOf(record)));
   // Also refs that belong to no session here.
   const roots = [...snapshots.filter((ref) => !planned.has(ref)), ...plans.flatMap(stayingObjects)];
   const staying = new Set(await reachableObjects(repository.git, roots, others));
-  const histories = plans.map(({ record, chain }): [string, string[]] => [
-    record.session_id,
-    chain.tip === undefined ? [] : [chain.tip],
-  ]);
+  const histories = plans.map(
+    ({ record, chain }) => [record.session_id, chain.tip === undefined ? [] : [chain.tip]] as const,
+  );
   const { each, total } = await costOf(repository.git, new Map(histories), others, staying);
   return { bytes: new Map([...each].map(([id, { own }]) => [id, own])), total };
 }

@@ -9,7 +9,6 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   readSync,
   realpathSync,
   rmSync,
@@ -61,20 +60,15 @@ export function agentfsProgram({ program, isRoot }: Place): string | Finding {
   return realpathSync(found);
 }
 
-interface Measured {
-  readonly version: string;
-  readonly faults: readonly string[];
-}
-
 const FOLDER = 'measuring-';
 
 /** As often as the program changes. @throws AgtError if it cannot be measured */
-function measure(program: string, state: string): Measured {
+function measure(program: string, state: string): ReturnType<typeof measureIn> {
   const { mtimeMs, size } = statSync(program);
   const measuredProgram = `${program} ${mtimeMs} ${size}`;
   const directory = agentfsDirectory(state);
   const file = join(directory, 'measured.json');
-  const known = readJson(file) as (Measured & { measuredProgram?: string }) | undefined;
+  const known = readJson(file) as (ReturnType<typeof measureIn> & { measuredProgram?: string }) | undefined;
   if (known?.measuredProgram === measuredProgram) return known;
   for (const folder of leftFolders(state)) endFolder(folder);
   mkdirSync(directory, { recursive: true });
@@ -109,7 +103,7 @@ echo other > one/f1; echo more >> one/f2; mv one/f3 one/moved; rm one/f4; mkdir 
 echo added > two/added; mv two/f5 three/f5-of-two; ln three/f6 three/linked; mkdir -p two/a/b; mv two/f6 two/a/b/`;
 const SUMS = 'find changed -type f | LC_ALL=C sort -r | while read -r f; do cksum "$f"; done | LC_ALL=C sort';
 
-function measureIn(program: string, folder: string): Measured {
+function measureIn(program: string, folder: string) {
   const point = join(folder, 'mount');
   const mount = () => mountDatabase(program, folder, point);
   call(folder, 'sh', '-ec', MAKE);
@@ -119,6 +113,7 @@ function measureIn(program: string, folder: string): Measured {
   failurePoint('agentfs: mounted to measure');
   call(point, 'find', 'looked', '-type', 'f', '-size', '+0');
   const held = readdirSync(`/proc/${server}/fd`).length;
+  const limit = call(folder, 'sh', '-c', 'ulimit -Hn'); // agentfs raises its own to this one
   const before = sizeOfDatabase(folder);
   call(point, 'cksum', 'large');
   const added = sizeOfDatabase(folder) - before;
@@ -134,7 +129,7 @@ function measureIn(program: string, folder: string): Measured {
   const failure = useDeleted(join(point, 'deleted'));
   const faults = [
     held > LOOKED_AT / 2 &&
-      `after a look at ${LOOKED_AT} files it has ${held} descriptors open (limit: ${descriptorLimit()})`,
+      `after a look at ${LOOKED_AT} files it has ${held} descriptors open (limit: ${limit})`,
     copied > LARGE_FILE / 2 &&
       `reading a file of ${megabytes(LARGE_FILE)} adds ${megabytes(copied)} to its database`,
     changed > 0 &&
@@ -176,11 +171,6 @@ function sizeOfDatabase(folder: string): number {
 
 function megabytes(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
-}
-
-/** agentfs raises its own limit to the hard one. */
-function descriptorLimit(): string {
-  return /^Max open files +\S+ +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? 'unknown';
 }
 
 function end(folder: string): void {
