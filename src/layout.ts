@@ -5,45 +5,27 @@
 import { basename, dirname, join } from 'node:path';
 
 /** `<common>/agt`: the directory of these files. */
-export function agtDirectory(common: string): string {
-  return join(common, 'agt');
-}
+export const agtDirectory = (common: string) => join(common, 'agt');
 
 /** Contains the path of an agt clone's area, relative to the bare repository. */
-export function areaFile(agtDir: string): string {
-  return join(agtDir, 'area');
-}
+export const areaFile = (agtDir: string) => join(agtDir, 'area');
 
 /** Settings of an ordinary repository. */
-export function configFile(agtDir: string): string {
-  return join(agtDir, 'config');
-}
+export const configFile = (agtDir: string) => join(agtDir, 'config');
 
 /** The prefixes of branches that sessions have, one pair a line; absent if there were never others than the default ones. */
-export function prefixesFile(agtDir: string): string {
-  return join(agtDir, 'prefixes');
-}
+export const prefixesFile = (agtDir: string) => join(agtDir, 'prefixes');
 
-export function areaConfigFile(area: string): string {
-  return join(area, '.agt', 'config');
-}
-
-export function areaSessions(area: string): string {
-  return join(area, 'sessions');
-}
+export const areaConfigFile = (area: string) => join(area, '.agt', 'config');
+export const areaSessions = (area: string) => join(area, 'sessions');
 
 /** Where agt moves a session folder before it deletes it. No session id begins with a dot. */
-export function departingFolder(sessionFolder: string): string {
-  return join(dirname(sessionFolder), `.removing-${basename(sessionFolder)}`);
-}
+export const departingFolder = (sessionFolder: string) =>
+  join(dirname(sessionFolder), `.removing-${basename(sessionFolder)}`);
 
-export function recordsDirectory(agtDir: string): string {
-  return join(agtDir, 'sessions');
-}
-
-export function recordFile(agtDir: string, sessionId: string): string {
-  return join(recordsDirectory(agtDir), `${sessionId}.json`);
-}
+export const recordsDirectory = (agtDir: string) => join(agtDir, 'sessions');
+export const recordFile = (agtDir: string, sessionId: string) =>
+  join(recordsDirectory(agtDir), `${sessionId}.json`);
 
 /** Those that every agt clone has from the beginning. */
 export function dataDirectories(agtDir: string): string[] {
@@ -51,93 +33,58 @@ export function dataDirectories(agtDir: string): string[] {
 }
 
 /** Unix time of the last complete autocommit. */
-export function timestampFile(agtDir: string, sessionId: string): string {
-  return join(agtDir, 'timestamps', sessionId);
-}
+export const timestampFile = (agtDir: string, sessionId: string) => join(agtDir, 'timestamps', sessionId);
 
 /** The stat cache of a session. */
-export function statCacheFile(agtDir: string, sessionId: string): string {
-  return join(agtDir, 'scan', sessionId);
-}
+export const statCacheFile = (agtDir: string, sessionId: string) => join(agtDir, 'scan', sessionId);
 
 /** Git directories of submodules of a sandbox that is gone: a directory with a number for each removal. */
-export function submodulesDirectory(agtDir: string, sessionId: string): string {
-  return join(agtDir, 'modules', sessionId);
-}
+export const submodulesDirectory = (agtDir: string, sessionId: string) => join(agtDir, 'modules', sessionId);
 
 /** Copies of the git directories inside of the checkout in which a session works, while it does. */
-export function nestedDirectory(agtDir: string, sessionId: string): string {
-  return join(agtDir, 'nested', sessionId);
-}
+export const nestedDirectory = (agtDir: string, sessionId: string) => join(agtDir, 'nested', sessionId);
 
 /** git's answers about the refs of a session at its last capture. */
-export function knownRefsFile(agtDir: string, sessionId: string): string {
-  return join(agtDir, 'refs', sessionId);
-}
+export const knownRefsFile = (agtDir: string, sessionId: string) => join(agtDir, 'refs', sessionId);
 
-export function locksDirectory(agtDir: string): string {
-  return join(agtDir, 'locks');
-}
-
-export function sessionLockFile(agtDir: string, sessionId: string): string {
-  return join(locksDirectory(agtDir), sessionId);
-}
+export const locksDirectory = (agtDir: string) => join(agtDir, 'locks');
+export const sessionLockFile = (agtDir: string, sessionId: string) => join(locksDirectory(agtDir), sessionId);
 
 /** Held while agt deletes unreachable objects. No session id begins with a dot, so no session lock has this name. */
-export function pruneLockFile(agtDir: string): string {
-  return join(locksDirectory(agtDir), '.prune');
-}
+export const pruneLockFile = (agtDir: string) => join(locksDirectory(agtDir), '.prune');
 
 /** Held while a session begins in the user's own checkout, whose git directory is `gitDir`. */
-export function checkoutLockFile(agtDir: string, gitDir: string): string {
-  return join(locksDirectory(agtDir), `.in-place-${basename(gitDir)}`);
-}
+export const checkoutLockFile = (agtDir: string, gitDir: string) =>
+  join(locksDirectory(agtDir), `.in-place-${basename(gitDir)}`);
 
 /** Held while agt combines or rewrites packs. */
-export function packLockFile(agtDir: string): string {
-  return join(locksDirectory(agtDir), '.pack');
-}
+export const packLockFile = (agtDir: string) => join(locksDirectory(agtDir), '.pack');
 
 /** Bytes that snapshots added, one file for each session. */
-export function usageDirectory(agtDir: string): string {
-  return join(agtDir, 'usage');
-}
+export const usageDirectory = (agtDir: string) => join(agtDir, 'usage');
 
 /** Grows with each slow capture in a row for an agent's hook. */
-export function slowCaptureFile(agtDir: string, sessionId: string): string {
-  return join(agtDir, 'slow', sessionId);
-}
+export const slowCaptureFile = (agtDir: string, sessionId: string) => join(agtDir, 'slow', sessionId);
 
 /** By this file the front (agtmode/front/) knows what has to be the same. Its time is that of the last scan. */
-export function frontFactsFile(agtDir: string, sessionId: string): string {
-  return join(frontDirectory(agtDir), sessionId);
-}
+export const frontFactsFile = (agtDir: string, sessionId: string) => join(frontDirectory(agtDir), sessionId);
 
-export function frontDirectory(agtDir: string): string {
-  return join(agtDir, 'front');
-}
+export const frontDirectory = (agtDir: string) => join(agtDir, 'front');
 
 /** Empty files whose times count. No session id begins with a dot. */
 export const FRONT_TIMES = { until: '.until-', clock: '.clock-', seen: '.seen-' } as const;
 
 /** Its time: until when the front may answer. */
-export function frontUntilFile(agtDir: string, sessionId: string): string {
-  return join(frontDirectory(agtDir), `${FRONT_TIMES.until}${sessionId}`);
-}
+export const frontUntilFile = (agtDir: string, sessionId: string) =>
+  join(frontDirectory(agtDir), `${FRONT_TIMES.until}${sessionId}`);
 
 /** Its time: when the front last found that nothing has changed. */
-export function frontSeenFile(agtDir: string, sessionId: string): string {
-  return join(frontDirectory(agtDir), `${FRONT_TIMES.seen}${sessionId}`);
-}
+export const frontSeenFile = (agtDir: string, sessionId: string) =>
+  join(frontDirectory(agtDir), `${FRONT_TIMES.seen}${sessionId}`);
 
 /** The `agt watch` that answers the front, and the pipe for questions. No session id begins with a dot. */
-export function watcherFile(agtDir: string): string {
-  return join(frontDirectory(agtDir), '.watcher');
-}
-
-export function questionsPipe(agtDir: string): string {
-  return join(frontDirectory(agtDir), '.questions');
-}
+export const watcherFile = (agtDir: string) => join(frontDirectory(agtDir), '.watcher');
+export const questionsPipe = (agtDir: string) => join(frontDirectory(agtDir), '.questions');
 
 /** Files about one session that agt deletes together with its metadata. */
 export function sessionFiles(agtDir: string, sessionId: string): string[] {
@@ -155,84 +102,52 @@ export function sessionFiles(agtDir: string, sessionId: string): string[] {
 }
 
 /** Disk space of all snapshots when agt last measured it. */
-export function measuredUsageFile(agtDir: string): string {
-  return join(agtDir, 'usage.json');
-}
+export const measuredUsageFile = (agtDir: string) => join(agtDir, 'usage.json');
 
 /** The git that `agt session run` puts first on PATH. */
-export function binDirectory(agtDir: string): string {
-  return join(agtDir, 'bin');
-}
+export const binDirectory = (agtDir: string) => join(agtDir, 'bin');
 
 /** Programs that let an agent call agt in one run. */
-export function injectedDirectory(agtDir: string): string {
-  return join(agtDir, 'agents');
-}
+export const injectedDirectory = (agtDir: string) => join(agtDir, 'agents');
 
 /** Temporary objects of running commands. */
-export function scratchDirectory(agtDir: string): string {
-  return join(agtDir, 'scratch');
-}
+export const scratchDirectory = (agtDir: string) => join(agtDir, 'scratch');
 
 /** Cache of git mode: whether a visible history contains an agent's commit. */
-export function visibleHistoryFile(agtDir: string): string {
-  return join(agtDir, 'visible-history');
-}
+export const visibleHistoryFile = (agtDir: string) => join(agtDir, 'visible-history');
 
 /** Exists if a visible history contains an agent's commit; the shim checks for this file. */
-export function agentsInHistoryFile(agtDir: string): string {
-  return join(agtDir, 'agents-in-history');
-}
+export const agentsInHistoryFile = (agtDir: string) => join(agtDir, 'agents-in-history');
 
 /** The stores of attached folders, outside of every repository. `stateHome` is XDG_STATE_HOME. */
-export function foldersDirectory(stateHome: string): string {
-  return join(stateHome, 'agt', 'folders');
-}
+export const foldersDirectory = (stateHome: string) => join(stateHome, 'agt', 'folders');
 
 /** The store of one attached folder: a bare repository. */
-export function folderStore(stateHome: string, name: string): string {
-  return join(foldersDirectory(stateHome), `${name}.git`);
-}
+export const folderStore = (stateHome: string, name: string) =>
+  join(foldersDirectory(stateHome), `${name}.git`);
 
 /** A store that agt is still making. It gets its name when it is complete. */
-export function newStorePrefix(stateHome: string): string {
-  return join(foldersDirectory(stateHome), '.new-');
-}
+export const newStorePrefix = (stateHome: string) => join(foldersDirectory(stateHome), '.new-');
 
 /** One file for each resource of a provider, outside of every repository. */
-export function leasesDirectory(stateHome: string): string {
-  return join(stateHome, 'agt', 'leases');
-}
-
-export function leaseFile(stateHome: string, nonce: string): string {
-  return join(leasesDirectory(stateHome), `${nonce}.json`);
-}
+export const leasesDirectory = (stateHome: string) => join(stateHome, 'agt', 'leases');
+export const leaseFile = (stateHome: string, nonce: string) =>
+  join(leasesDirectory(stateHome), `${nonce}.json`);
 
 /** Measures of the program agentfs, and the folders in which agt makes them. */
-export function agentfsDirectory(stateHome: string): string {
-  return join(stateHome, 'agt', 'agentfs');
-}
+export const agentfsDirectory = (stateHome: string) => join(stateHome, 'agt', 'agentfs');
 
 export const FROZEN = 'frozen';
 
 /** Session folders that providers keep, beside the directory of those in use. */
-export function frozenDirectory(sessionsDir: string): string {
-  return join(dirname(sessionsDir), FROZEN);
-}
+export const frozenDirectory = (sessionsDir: string) => join(dirname(sessionsDir), FROZEN);
 
 /** Snapshots that are mounted as folders, one file each. */
-export function mountsDirectory(agtDir: string): string {
-  return join(agtDir, 'mounts');
-}
-
-export function mountFile(agtDir: string, name: string): string {
-  return join(mountsDirectory(agtDir), `${name}.json`);
-}
+export const mountsDirectory = (agtDir: string) => join(agtDir, 'mounts');
+export const mountFile = (agtDir: string, name: string) => join(mountsDirectory(agtDir), `${name}.json`);
 
 /** Held while agt chooses a directory for a mount. No session id begins with a dot. */
-export function mountsLockFile(agtDir: string): string {
-  return join(locksDirectory(agtDir), '.mounts');
-}
+export const mountsLockFile = (agtDir: string) => join(locksDirectory(agtDir), '.mounts');
 
 /** Where agt mounts a snapshot if nobody names a directory: beside the sessions, or beside a store, which has them inside. */
 export function mountPoints(agtDir: string, sessionsDir: string): string {
@@ -252,9 +167,7 @@ export function templateFiles(agtDir: string, nonce = '') {
 }
 
 /** Records of the frozen moments of a session; the folders themselves are in `frozenDirectory`. */
-export function momentsDirectory(agtDir: string, sessionId: string): string {
-  return join(agtDir, 'frozen', sessionId);
-}
+export const momentsDirectory = (agtDir: string, sessionId: string) => join(agtDir, 'frozen', sessionId);
 
 export function momentFiles(agtDir: string, sessionId: string, number: number) {
   const file = (end: string) => join(momentsDirectory(agtDir, sessionId), `${number}.${end}`);
@@ -262,34 +175,24 @@ export function momentFiles(agtDir: string, sessionId: string, number: number) {
 }
 
 /** The start of the name of a frozen moment; its nonce is the end. */
-export function momentPath(sessionsDir: string, sessionId: string): string {
-  return join(frozenDirectory(sessionsDir), `moment-${sessionId}`);
-}
+export const momentPath = (sessionsDir: string, sessionId: string) =>
+  join(frozenDirectory(sessionsDir), `moment-${sessionId}`);
 
 /** Why agt does not attach a folder. */
-export function refusalFile(stateHome: string, name: string): string {
-  return join(foldersDirectory(stateHome), `${name}.refused`);
-}
+export const refusalFile = (stateHome: string, name: string) =>
+  join(foldersDirectory(stateHome), `${name}.refused`);
 
 /** Its time is that of the last `agt gc --folders --daily`. */
-export function lastTidyFile(stateHome: string): string {
-  return join(foldersDirectory(stateHome), '.tidied');
-}
+export const lastTidyFile = (stateHome: string) => join(foldersDirectory(stateHome), '.tidied');
 
 /** In a store: the session folder, whose sandbox is a link to the attached folder, is in this directory. */
-export function attachedSessions(agtDir: string): string {
-  return join(agtDir, 'attached');
-}
+export const attachedSessions = (agtDir: string) => join(agtDir, 'attached');
 
 /** In the git directory of the user's own checkout: the id of the session that works there, for the guard. */
-export function inPlaceFile(gitDir: string): string {
-  return join(gitDir, 'agt-in-place');
-}
+export const inPlaceFile = (gitDir: string) => join(gitDir, 'agt-in-place');
 
 /** Start of the names of the temporary git directories for `git stash`, in the git directory of a sandbox. */
 export const STASH_DIRECTORIES = 'agt-stash-';
 
 /** Facts that git mode leaves for the shim, in the git directory of a worktree. */
-export function shimFactsFile(gitDir: string): string {
-  return join(gitDir, 'agt-shim');
-}
+export const shimFactsFile = (gitDir: string) => join(gitDir, 'agt-shim');
