@@ -8,8 +8,7 @@
 import { type AllPrefixes, localNamespaces } from '../../filter/agent-refs.ts';
 import { HEADS } from '../../git/files/ref-files.ts';
 import type { View } from '../view/view.ts';
-import { narrowed } from './arguments.ts';
-import type { FilteredOutput, Rewrite, Rule } from './rule.ts';
+import { type FilteredOutput, narrowed, type Rewrite, type Rule } from './rule.ts';
 
 export const fetch: Rule = (args, view) => {
   const wildcard = args.some((arg) => /^\+?refs\/[^:]*\*/.test(arg)) && view.namespaces.length > 0;

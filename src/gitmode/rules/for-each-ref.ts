@@ -14,9 +14,8 @@ import {
   parseOptions,
 } from '../command-line/options.ts';
 import { namespacesUnder, type View } from '../view/view.ts';
-import { fitsCommandLine, orMatchNothing, visibleAmong } from './arguments.ts';
 import type { ListOptions } from './lists.ts';
-import type { Rule } from './rule.ts';
+import { fitsCommandLine, orMatchNothing, type Rule, visibleAmong } from './rule.ts';
 
 /** These change what patterns mean. */
 const NO_GLOBS = ['stdin', 'start-after', 'include-root-refs'];

@@ -18,8 +18,7 @@ import {
   parseOptions,
 } from '../command-line/options.ts';
 import { currentAgentBranchUnder, namespacesUnder, type View } from '../view/view.ts';
-import { fitsCommandLine, orMatchNothing, visibleAmong } from './arguments.ts';
-import type { Rewrite, Rule } from './rule.ts';
+import { fitsCommandLine, orMatchNothing, type Rewrite, type Rule, visibleAmong } from './rule.ts';
 
 export interface ListOptions {
   readonly table: OptionTable;

@@ -8,8 +8,7 @@
 
 import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
 import { hiddenGlobs, type View } from '../view/view.ts';
-import { fitsCommandLine } from './arguments.ts';
-import type { Rewrite } from './rule.ts';
+import { fitsCommandLine, type Rewrite } from './rule.ts';
 
 /** Options of every revision walk that take the next word as their value. */
 export const TAKE_NEXT_WORD = new Set(

@@ -15,8 +15,7 @@ import {
   withoutOptions,
 } from '../command-line/options.ts';
 import { namespacesUnder, type View } from '../view/view.ts';
-import { fitsCommandLine } from './arguments.ts';
-import type { Rewrite, Rule } from './rule.ts';
+import { fitsCommandLine, type Rewrite, type Rule } from './rule.ts';
 
 const SHOW_BRANCH_OPTIONS = optionTable(`
   a|all r|remotes color? more? list no-name current sha1-name merge-base independent topo-order topics sparse date-order

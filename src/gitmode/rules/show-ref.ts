@@ -6,9 +6,8 @@
 import { HEADS, TAGS } from '../../git/files/ref-files.ts';
 import { hasOption, optionTable, type ParsedOptions, parseOptions } from '../command-line/options.ts';
 import type { View } from '../view/view.ts';
-import { fitsCommandLine, orMatchNothing, visibleAmong } from './arguments.ts';
 import { forEachRef } from './for-each-ref.ts';
-import type { Rewrite, Rule } from './rule.ts';
+import { fitsCommandLine, orMatchNothing, type Rewrite, type Rule, visibleAmong } from './rule.ts';
 
 const SHOW_REF_OPTIONS = optionTable(`
   tags heads branches exists verify head d|dereference s|hash? abbrev? q|quiet exclude-existing?`);

@@ -6,8 +6,7 @@
  */
 import { hasOption, optionTable, parseOptions } from '../command-line/options.ts';
 import type { View } from '../view/view.ts';
-import { narrowed } from './arguments.ts';
-import type { Rule } from './rule.ts';
+import { narrowed, type Rule } from './rule.ts';
 
 const WORKTREE_LIST_OPTIONS = optionTable('porcelain v|verbose expire= z');
 
