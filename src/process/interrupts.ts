@@ -64,16 +64,28 @@ function endBy(signal: NodeJS.Signals, release: () => void): void {
 /** Runs a short step that an interrupt must not cut. The signal takes effect afterwards. */
 export async function uninterrupted<T>(action: () => Promise<T>): Promise<T> {
   const caught: NodeJS.Signals[] = [];
-  const others = SIGNALS.map((name) => [name, process.listeners(name)] as const);
-  for (const name of SIGNALS) process.removeAllListeners(name);
-  const release = onSignals((signal) => void caught.push(signal));
+  try {
+    return await hearingAlone(SIGNALS, (signal) => void caught.push(signal), action);
+  } finally {
+    const [signal] = caught;
+    if (signal !== undefined) process.kill(process.pid, signal);
+  }
+}
+
+/** While `action` runs, no other listener hears these signals. */
+export async function hearingAlone<T>(
+  names: readonly NodeJS.Signals[],
+  listener: NodeJS.SignalsListener,
+  action: () => Promise<T>,
+): Promise<T> {
+  const others = names.map((name) => [name, process.listeners(name) as NodeJS.SignalsListener[]] as const);
+  for (const name of names) process.removeAllListeners(name).on(name, listener);
   try {
     return await action();
   } finally {
-    release();
-    for (const [name, listeners] of others)
-      for (const listener of listeners) process.on(name, listener as NodeJS.SignalsListener);
-    const [signal] = caught;
-    if (signal !== undefined) process.kill(process.pid, signal);
+    for (const [name, listeners] of others) {
+      process.off(name, listener);
+      for (const each of listeners) process.on(name, each);
+    }
   }
 }

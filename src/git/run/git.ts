@@ -7,6 +7,7 @@ import { type ChildProcess, type SpawnOptions, type StdioOptions, spawn } from '
 import { closeSync, openSync } from 'node:fs';
 import { constants, devNull } from 'node:os';
 import { AgtError, EXIT, errorCode, isAgtError } from '../../errors.ts';
+import { hearingAlone, onSignals } from '../../process/interrupts.ts';
 import { endProgress } from '../../process/progress.ts';
 import { cleanGitEnvironment, forOwnerAlone, type Git, localeOf } from './environment.ts';
 import { withoutPrograms, withoutWorktreePrograms } from './programs.ts';
@@ -120,16 +121,16 @@ export function endOf(
   });
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const running = new Set<ChildProcess>();
+let release = () => {};
 
 /** A signal that ends agt ends its git: a repack would otherwise go on for minutes. */
 function endWithAgt(child: ChildProcess): void {
-  if (running.size === 0) for (const signal of SIGNALS) process.on(signal, endAll);
+  if (running.size === 0) release = onSignals(endAll);
   running.add(child);
   const forget = () => {
     running.delete(child);
-    if (running.size === 0) for (const signal of SIGNALS) process.off(signal, endAll);
+    if (running.size === 0) release();
   };
   child.on('close', forget).on('error', forget);
 }
@@ -249,18 +250,13 @@ function commandIn(args: readonly string[]): string {
 
 /** Runs git on the user's terminal, and leaves an interrupt to git and its pager. Returns git's exit code. */
 export async function runGitOnTerminal(git: Git, args: readonly string[]): Promise<number> {
-  const listeners = process.listeners('SIGINT') as NodeJS.SignalsListener[];
-  const ignore = () => undefined;
-  process.removeAllListeners('SIGINT').on('SIGINT', ignore);
+  const streams = { stdin: 'inherit', stdout: 'inherit', stderr: 'inherit' } as const;
+  const run = () => runGit(git, args, streams);
   try {
-    const streams = { stdin: 'inherit', stdout: 'inherit', stderr: 'inherit' } as const;
-    return (await runGit(git, args, streams)).exitCode;
+    return (await hearingAlone(['SIGINT'], () => undefined, run)).exitCode;
   } catch (error) {
     // A pager that the user quits ends git by a signal. As in a shell, that is an exit code and no error.
     if (isAgtError(error) && error.signal !== undefined) return 128 + constants.signals[error.signal];
     throw error;
-  } finally {
-    process.off('SIGINT', ignore);
-    for (const listener of listeners) process.on('SIGINT', listener);
   }
 }

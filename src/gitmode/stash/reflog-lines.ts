@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { readRegularFile, readSmallFile } from '../../disk/read-file.ts';
 import { attempt, errorCode } from '../../errors.ts';
 import { SESSION_STASH } from '../../filter/agent-refs.ts';
-import { pause } from '../../process/wait.ts';
+import { waitUntil } from '../../process/wait.ts';
 import type { GitAccess } from '../invocation.ts';
 import type { GitDirectories } from './git-directory.ts';
 
@@ -36,23 +36,19 @@ export function reflogLines(commonDir: string, ref: string): string[] {
 export function removeReflogLines(commonDir: string, ref: string, removed: readonly string[]): void {
   const file = join(commonDir, ref);
   const log = logOf(commonDir, ref);
-  const locks = new Locks();
-  try {
-    locks.take(file);
-    locks.take(log);
-    const lines = reflogLines(commonDir, ref);
-    const kept = linked(lines.filter((line) => !removed.includes(line)));
-    const last = kept.at(-1);
-    if (last === undefined) {
-      rmSync(log, { force: true });
-      rmSync(file, { force: true });
-      return;
-    }
-    locks.replace(log, kept.map((line) => `${line}\n`).join(''));
-    if (removed.includes(lines.at(-1) ?? '')) locks.replace(file, `${newOf(last)}\n`);
-  } finally {
-    locks.release();
-  }
+  withLock(file, (replaceRef) =>
+    withLock(log, (replaceLog) => {
+      const lines = reflogLines(commonDir, ref);
+      const kept = linked(lines.filter((line) => !removed.includes(line)));
+      const last = kept.at(-1);
+      if (last === undefined) {
+        for (const path of [log, file]) rmSync(path, { force: true });
+        return;
+      }
+      replaceLog(kept.map((line) => `${line}\n`).join(''));
+      if (removed.includes(lines.at(-1) ?? '')) replaceRef(`${newOf(last)}\n`);
+    }),
+  );
 }
 
 function logOf(commonDir: string, ref: string): string {
@@ -72,37 +68,30 @@ function newOf(line: string): string {
   return line.split(' ')[1] ?? '';
 }
 
-/** Lock files of git. */
-class Locks {
-  private readonly taken = new Set<string>();
-
-  take(file: string): void {
-    const lock = `${file}.lock`;
-    const end = Date.now() + WAIT_MS;
-    for (;;) {
-      try {
-        closeSync(openSync(lock, 'wx'));
-        this.taken.add(lock);
-        return;
-      } catch (error) {
-        if (errorCode(error) !== 'EEXIST' || Date.now() > end) throw error;
-      }
-      pause(POLL_MS);
+/** Under git's own lock of a file, which `replace` makes the file. */
+function withLock(file: string, action: (replace: (text: string) => void) => void): void {
+  const lock = `${file}.lock`;
+  let isOurs = false;
+  const take = () => {
+    try {
+      closeSync(openSync(lock, 'wx'));
+      isOurs = true;
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error;
     }
-  }
-
-  /** The lock becomes the file. */
-  replace(file: string, text: string): void {
-    const lock = `${file}.lock`;
-    writeFileSync(lock, text, 'latin1');
-    const mode = statSync(file, { throwIfNoEntry: false })?.mode;
-    if (mode !== undefined) chmodSync(lock, mode & 0o777);
-    renameSync(lock, file);
-    this.taken.delete(lock);
-  }
-
-  release(): void {
-    for (const lock of this.taken) rmSync(lock, { force: true });
+    return isOurs;
+  };
+  if (!waitUntil(take, WAIT_MS, POLL_MS)) throw new Error(`another git holds ${lock}`);
+  try {
+    action((text) => {
+      writeFileSync(lock, text, 'latin1');
+      const mode = statSync(file, { throwIfNoEntry: false })?.mode;
+      if (mode !== undefined) chmodSync(lock, mode & 0o777);
+      renameSync(lock, file);
+      isOurs = false;
+    });
+  } finally {
+    if (isOurs) rmSync(lock, { force: true });
   }
 }
 
