@@ -25,8 +25,8 @@ export interface SettingKey {
   readonly envIsOff?: true;
   /** Read only from the user's own file and the environment: a repository must not choose which program agt runs. */
   readonly globalOnly?: true;
-  /** Git mode does not use this setting, so a wrong value must not stop git. */
-  readonly agtModeOnly?: true;
+  /** Git mode reads it too. A wrong value of another setting must not stop git. */
+  readonly inGitMode?: true;
   readonly summary: string;
   /** Why a value is not valid, or undefined. */
   readonly check: (value: string) => string | undefined;
@@ -41,6 +41,7 @@ export const SETTING_KEYS = [
     emptyMeans: 'search PATH',
     env: 'AGT_GIT_PATH',
     globalOnly: true,
+    inGitMode: true,
     summary:
       'path of the real git; if empty, the first git on PATH that is not agt; the variable chooses only among those on PATH',
     ...text(),
@@ -50,6 +51,7 @@ export const SETTING_KEYS = [
     defaultValue: 'true',
     env: 'AGT_OFF',
     envIsOff: true,
+    inGitMode: true,
     summary:
       'false: agt does nothing by itself, neither hooks nor guard, autocommits, watch and cron; git mode still hides; ' +
       'AGT_OFF=1 is the same',
@@ -58,6 +60,7 @@ export const SETTING_KEYS = [
   {
     name: 'agt.agentEmail',
     defaultValue: 'agt@local',
+    inGitMode: true,
     summary: 'author of snapshots; called as git, agt hides commits by this author',
     ...text((value) =>
       /^[^\s<>"\\]+@[^\s<>"\\]+$/.test(value) ? undefined : 'not an email address of the form name@host',
@@ -66,24 +69,28 @@ export const SETTING_KEYS = [
   {
     name: 'agt.branchPrefix',
     defaultValue: 'agtsessions/',
+    inGitMode: true,
     summary: 'prefix of shadow branches',
     ...text(checkPrefix),
   },
   {
     name: 'agt.workPrefix',
     defaultValue: 'agt/',
+    inGitMode: true,
     summary: 'prefix of work branches',
     ...text(checkPrefix),
   },
   {
     name: 'agt.maxFileSize',
     defaultValue: '512m',
+    inGitMode: true,
     summary: 'size limit of files; larger files are left out of snapshots, with a warning',
     ...kind(parseSize, 'not a size such as 512m or 2g'),
   },
   {
     name: 'agt.retention',
     defaultValue: '30 days',
+    inGitMode: true,
     summary:
       'how long agt gc keeps the snapshots of a removed session, such as 30 days or 2 weeks; never: it keeps them for good',
     ...period('30 days', '2 weeks'),
@@ -91,7 +98,6 @@ export const SETTING_KEYS = [
   {
     name: 'agt.snapshotRetention',
     defaultValue: '7 days',
-    agtModeOnly: true,
     summary:
       'how long agt gc keeps the snapshots of folders that are in no session; it keeps the last one and those that a person ' +
       'labelled; never: it keeps all',
@@ -101,6 +107,7 @@ export const SETTING_KEYS = [
     name: 'agt.budget',
     defaultValue: '',
     emptyMeans: 'no limit',
+    inGitMode: true,
     summary:
       'limit of the disk space that all snapshots of a repository use, such as 10g; past it, autocommits thin out ' +
       'snapshots, or fail; if empty, no limit',
@@ -112,7 +119,6 @@ export const SETTING_KEYS = [
     name: 'agt.editor',
     defaultValue: '',
     emptyMeans: '$VISUAL, else $EDITOR',
-    agtModeOnly: true,
     summary: 'command line of the editor that agt session open starts with the path of the sandbox',
     ...text(),
   },
@@ -120,20 +126,19 @@ export const SETTING_KEYS = [
     name: 'agt.setup',
     defaultValue: '',
     emptyMeans: 'nothing',
-    agtModeOnly: true,
     summary: 'command line that agt session new runs in each new sandbox, such as "npm ci"',
     ...text(),
   },
   {
     name: 'agt.guard',
     defaultValue: 'true',
+    inGitMode: true,
     summary: 'autocommit a session before a git command that can destroy work in its sandbox',
     ...BOOLEAN,
   },
   {
     name: 'agt.commitTemplate',
     defaultValue: '{summary}',
-    agtModeOnly: true,
     summary:
       'message of the commit that agt session accept makes: {summary} is the text of --summary, or the labels of the ' +
       "session, or the agent's messages; {session} is its id, {branch} its work branch",
@@ -142,7 +147,6 @@ export const SETTING_KEYS = [
   {
     name: 'agt.untracked',
     defaultValue: 'ask',
-    agtModeOnly: true,
     summary:
       'whether agt session accept takes untracked files: ask (without a terminal it takes them, but refuses those that ' +
       'look like keys, large files or dependencies), all or none',
@@ -152,7 +156,6 @@ export const SETTING_KEYS = [
     name: 'agt.readOnlyTools',
     defaultValue: '',
     emptyMeans: 'none',
-    agtModeOnly: true,
     summary:
       'tools that change no files, such as "Read Grep mcp__*": agt session record and exec make no snapshot for them',
     check: () => undefined,
@@ -161,7 +164,6 @@ export const SETTING_KEYS = [
   {
     name: 'agt.hooks',
     defaultValue: 'true',
-    agtModeOnly: true,
     summary:
       'record the work of agents whose hooks call agt (agt hooks install); false: agt hook does nothing',
     ...BOOLEAN,
@@ -169,7 +171,6 @@ export const SETTING_KEYS = [
   {
     name: 'agt.watch',
     defaultValue: 'true',
-    agtModeOnly: true,
     summary:
       'while an agent with hooks works in a session, keep a process that answers them faster; false: each hook starts agt',
     ...BOOLEAN,
@@ -177,7 +178,6 @@ export const SETTING_KEYS = [
   {
     name: 'agt.autoSession',
     defaultValue: 'never',
-    agtModeOnly: true,
     summary:
       'in-place: an agent with hooks that starts in your checkout begins a session in place there, if it is in none; or never',
     ...oneOf(['never', 'in-place']),
@@ -185,7 +185,6 @@ export const SETTING_KEYS = [
   {
     name: 'agt.autoRevert',
     defaultValue: 'in-place',
-    agtModeOnly: true,
     summary:
       'which abandoned sessions agt session sweep reverts: in-place (those in your own checkout), always or never',
     ...oneOf(['in-place', 'always', 'never']),
@@ -193,7 +192,6 @@ export const SETTING_KEYS = [
   {
     name: 'agt.sessionTimeout',
     defaultValue: '30 minutes',
-    agtModeOnly: true,
     summary:
       'agt session sweep reverts a session after so long without activity, such as 30 minutes or 2 hours; never: it waits',
     ...period('30 minutes', '2 hours'),
@@ -201,7 +199,6 @@ export const SETTING_KEYS = [
   {
     name: 'agt.keepFailed',
     defaultValue: 'false',
-    agtModeOnly: true,
     summary: 'agt session sweep leaves sessions in which agt could not record a step',
     ...BOOLEAN,
   },
@@ -209,7 +206,6 @@ export const SETTING_KEYS = [
     name: 'agt.sessionsDir',
     defaultValue: '',
     emptyMeans: 'beside the repository',
-    agtModeOnly: true,
     summary:
       'directory in which agt makes a directory for the session folders of each repository; if empty, they are beside the ' +
       'repository, or in ~/.local/state/agt/sessions where agt cannot write there',
@@ -223,7 +219,6 @@ export const SETTING_KEYS = [
     name: 'fs.snapshots',
     defaultValue: 'auto',
     env: 'AGT_FS_SNAPSHOTS',
-    agtModeOnly: true,
     summary:
       'by which file system new sessions are made: btrfs and zfs clone them, overlay mounts them, git copies files, auto takes the best that works ' +
       '(agt doctor); agentfs: by that program, only where you ask for it; disable: as auto, and only commands that you ' +
@@ -233,7 +228,6 @@ export const SETTING_KEYS = [
   {
     name: 'fs.keep',
     defaultValue: '20',
-    agtModeOnly: true,
     summary:
       'how many frozen moments of a session agt keeps, on a file system that can freeze folders; 0: none (they only save ' +
       'time)',
@@ -243,7 +237,6 @@ export const SETTING_KEYS = [
     name: 'fs.workingCopy',
     defaultValue: 'auto',
     env: 'AGT_WORKING_COPY',
-    agtModeOnly: true,
     summary:
       'where the agent of a new session works: in a worktree of its own (worktree or auto), in your checkout (in-place), or in a worktree that its commands see at the path of your checkout (cow-overlay)',
     ...supported('auto', 'worktree', 'in-place', 'cow-overlay'),

@@ -43,7 +43,7 @@ export interface ConfigFiles {
 type Key = SettingKey & { name: SettingName };
 
 export const ALL_KEYS: readonly Key[] = SETTING_KEYS;
-const GIT_MODE_KEYS = ALL_KEYS.filter(({ agtModeOnly }) => agtModeOnly !== true);
+const GIT_MODE_KEYS = ALL_KEYS.filter(({ inGitMode }) => inGitMode === true);
 
 export function globalConfigPath(env: NodeJS.ProcessEnv): string | undefined {
   return env['HOME'] ? join(env['HOME'], '.agtconfig') : undefined;

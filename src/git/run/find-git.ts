@@ -58,26 +58,25 @@ interface GitSearch {
 }
 
 /** Absolute path of the real git. @throws AgtError if there is none. */
-export function findGit(search: GitSearch): string {
-  const agtFiles = statsOf(search.self ?? ownFiles());
-  const { configured } = search;
-  const path = [search.ignoresShims ? undefined : directoryOfOwnShim(), search.env['PATH']]
-    .filter(Boolean)
-    .join(delimiter);
-  const chosen = configured && chosenGit(configured, path);
-  const leadsBack = (git: string) => search.env[CIRCLE_MARK] !== undefined && leadsToAgt(git, search.env);
-  const isGit = (git: string | undefined): git is string => {
-    const stat = git === undefined ? undefined : statOrUndefined(git);
-    if (git === undefined || stat === undefined || !isRunnable(git, stat)) return false;
-    return !isAgt(git, stat, agtFiles) && !leadsBack(git);
+export function findGit({ configured, env, ignoresShims = false, self, onProblem }: GitSearch): string {
+  const agtFiles = statsOf(self ?? ownFiles());
+  const path = [ignoresShims ? undefined : directoryOfOwnShim(), env['PATH']].filter(Boolean).join(delimiter);
+  const faultOf = (git: string): string | undefined => {
+    const stat = statOrUndefined(git);
+    if (stat === undefined) return 'does not exist';
+    if (!isRunnable(git, stat)) return 'is not an executable file';
+    if (isAgt(git, stat, agtFiles)) return 'is agt itself';
+    return env[CIRCLE_MARK] !== undefined && leadsToAgt(git, env) ? 'runs agt' : undefined;
   };
-  const problem = configured && problemOf(configured, chosen, agtFiles, leadsBack);
+  const chosen = configured && chosenGit(configured, path);
+  const problem = configured && problemOf(configured, chosen, faultOf);
   if (chosen !== undefined && problem === undefined) return chosen;
-  if (problem !== undefined && search.onProblem === undefined) throw problem;
+  if (problem !== undefined && onProblem === undefined) throw problem;
   for (const candidate of gitsOn(path)) {
-    const found = [search.ignoresShims ? undefined : gitOfShim(candidate), candidate].find(isGit);
+    const possible = [ignoresShims ? undefined : gitOfShim(candidate), candidate];
+    const found = possible.find((git) => git !== undefined && faultOf(git) === undefined);
     if (found === undefined) continue;
-    if (problem !== undefined) search.onProblem?.(problem);
+    if (problem !== undefined) onProblem?.(problem);
     return found;
   }
   if (problem !== undefined) throw problem;
@@ -119,24 +118,18 @@ function chosenGit({ path, origin }: Configured, searched: string | undefined): 
 function problemOf(
   { path, origin }: Configured,
   chosen: string | undefined,
-  agtFiles: Stats[],
-  leadsBack: (path: string) => boolean,
+  faultOf: (git: string) => string | undefined,
 ): AgtError | undefined {
-  const because = (reason: string) =>
-    new AgtError(`agt.gitPath "${path}" (${origin}) ${reason}`, {
-      hints: [
-        origin.startsWith(ENVIRONMENT)
-          ? 'it chooses among the gits on PATH; to name another: agt config set --global agt.gitPath <path>'
-          : 'set it to the absolute path of the real git, or unset it so that agt searches PATH',
-      ],
-    });
-  if (!isAbsolute(path)) return because('is not an absolute path');
-  const stat = statOrUndefined(path);
-  if (stat === undefined) return because('does not exist');
-  if (!isRunnable(path, stat)) return because('is not an executable file');
-  if (isAgt(path, stat, agtFiles)) return because('is agt itself');
-  if (leadsBack(path)) return because('runs agt');
-  return chosen === undefined ? because('is not a git on PATH') : undefined;
+  const fault = isAbsolute(path) ? faultOf(path) : 'is not an absolute path';
+  const reason = fault ?? (chosen === undefined ? 'is not a git on PATH' : undefined);
+  if (reason === undefined) return undefined;
+  return new AgtError(`agt.gitPath "${path}" (${origin}) ${reason}`, {
+    hints: [
+      origin.startsWith(ENVIRONMENT)
+        ? 'it chooses among the gits on PATH; to name another: agt config set --global agt.gitPath <path>'
+        : 'set it to the absolute path of the real git, or unset it so that agt searches PATH',
+    ],
+  });
 }
 
 function isAgt(path: string, stat: Stats, agtFiles: Stats[]): boolean {
