@@ -46,6 +46,10 @@ export function toPcre(pattern: string, type: PatternType): string | undefined {
 function posixToPcre(pattern: string, type: 'basic' | 'extended'): string | undefined {
   let out = '';
   let mayRepeat = false; // whether there is an atom for an operator such as `*` to repeat
+  const add = (text: string, isAtom: boolean) => {
+    out += text;
+    mayRepeat = isAtom;
+  };
   for (let i = 0; i < pattern.length; i++) {
     const char = pattern[i] as string;
     const escaped = char === '\\';
@@ -55,33 +59,26 @@ function posixToPcre(pattern: string, type: 'basic' | 'extended'): string | unde
     if (!escaped && token === '[') {
       const set = /^\[\^?\]?[^[\]\\]*\]/.exec(pattern.slice(i))?.[0];
       if (set === undefined) return undefined;
-      out += set.replace(/^\[(\^?)\]/, '[$1\\]');
+      add(set.replace(/^\[(\^?)\]/, '[$1\\]'), true);
       i += set.length - 1;
-      mayRepeat = true;
     } else if (!escaped && token === '*') {
       if (!mayRepeat && type === 'extended') return undefined;
-      out += mayRepeat ? '*' : '\\*';
-      mayRepeat = !mayRepeat;
+      add(mayRepeat ? '*' : '\\*', !mayRepeat);
     } else if (!escaped && (token === '^' || token === '$')) {
-      const atEdge = token === '^' ? i === 0 : i === pattern.length - 1;
-      if (!atEdge) return undefined;
+      if (i !== (token === '^' ? 0 : pattern.length - 1)) return undefined;
       out += token;
     } else if (!escaped && token === '.') {
-      out += '.';
-      mayRepeat = true;
+      add('.', true);
     } else if (isOperator) {
       if ((token === '+' || token === '?') && !mayRepeat) return undefined;
-      out += token;
-      mayRepeat = token === ')';
+      add(token, token === ')');
     } else if (token === '{' || token === '}') {
       if (escaped || type === 'extended') return undefined;
-      out += `\\${token}`;
-      mayRepeat = true;
-    } else if (escaped && /[A-Za-z0-9<>`']/.test(token)) {
-      return undefined; // a back reference, or a class that only glibc knows
+      add(`\\${token}`, true);
     } else {
-      out += escapePcre(token);
-      mayRepeat = true;
+      // A back reference, or a class that only glibc knows.
+      if (escaped && /[A-Za-z0-9<>`']/.test(token)) return undefined;
+      add(escapePcre(token), true);
     }
   }
   return out;
