@@ -1,6 +1,5 @@
 /** Restores the files that git keeps for the sandbox alone (snapshot/git-dir-files.ts). */
-
-import { closeSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { OpenDirectories } from '../disk/open-directories.ts';
 import { AgtError, systemFailure } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
@@ -117,12 +116,7 @@ function replaceRoot(disk: OpenDirectories, root: string, wanted: Files, current
   for (const [path, bytes] of wanted) {
     for (const directory of parentDirectories(path).reverse())
       if (disk.lstat(directory) === undefined) mkdirSync(disk.entry(directory));
-    const fd = openSync(disk.entry(path), 'wx');
-    try {
-      writeFileSync(fd, bytes);
-    } finally {
-      closeSync(fd);
-    }
+    writeFileSync(disk.entry(path), bytes, { flag: 'wx' });
   }
   return lost.map(({ path, reason }) => `${path} in the git directory ${reason}; agt removed it uncaptured`);
 }

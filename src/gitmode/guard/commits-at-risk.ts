@@ -29,16 +29,7 @@ export const targetsOfRefspecs: CommitsAtRisk = (args) =>
 
 /** `rebase UPSTREAM BRANCH`. */
 export const rebasedBranch: CommitsAtRisk = (args) => {
-  const names = argumentsOf(args, [
-    '--onto',
-    '-s',
-    '--strategy',
-    '-X',
-    '--strategy-option',
-    '-x',
-    '--exec',
-    '-C',
-  ]);
+  const names = argumentsOf(args, '--onto -s --strategy -X --strategy-option -x --exec -C'.split(' '));
   return names.slice(args.includes('--root') ? 0 : 1).map((name) => tipOf(`${HEADS}${name}`));
 };
 

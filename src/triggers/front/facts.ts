@@ -8,17 +8,15 @@
  */
 
 import {
-  closeSync,
   existsSync,
-  futimesSync,
   lstatSync,
   mkdirSync,
-  openSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  utimesSync,
+  writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { CaptureResult } from '../../autocommit/capture.ts';
@@ -219,12 +217,7 @@ function noteAgt(
 /** Replaces a file by one that has `time`, in milliseconds. */
 function writeAt(path: string, text: string, time: number): void {
   const temporary = `${path}.tmp`;
-  const fd = openSync(temporary, 'w', 0o644);
-  try {
-    writeSync(fd, text);
-    futimesSync(fd, time / 1000, time / 1000);
-  } finally {
-    closeSync(fd);
-  }
+  writeFileSync(temporary, text, { mode: 0o644 });
+  utimesSync(temporary, time / 1000, time / 1000);
   renameSync(temporary, path);
 }
