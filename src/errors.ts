@@ -124,3 +124,13 @@ export function attempt<T>(action: () => T): T | undefined {
 export function succeeds(action: () => unknown): boolean {
   return attempt(() => ({ result: action() })) !== undefined;
 }
+
+/** Undefined if there is no such file. Every other error is thrown. */
+export function unlessMissing<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}

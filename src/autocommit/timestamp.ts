@@ -1,7 +1,7 @@
 /** `timestamps/<id>`: Unix seconds of the last complete autocommit, for scripts and for `agt status`. */
 import { readFileSync, statSync } from 'node:fs';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
-import { errorCode } from '../errors.ts';
+import { unlessMissing } from '../errors.ts';
 import { frontSeenFile, timestampFile } from '../layout.ts';
 
 /** Not flushed: every autocommit writes it, even if nothing has changed. After a power cut it may be damaged. */
@@ -25,11 +25,6 @@ export function isCompleteSince(agtDir: string, sessionId: string, since: Date):
 }
 
 function readWritten(agtDir: string, sessionId: string): Date | undefined {
-  try {
-    const text = readFileSync(timestampFile(agtDir, sessionId), 'utf8');
-    return /^\d+\n$/.test(text) ? new Date(Number(text) * 1000) : undefined;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = unlessMissing(() => readFileSync(timestampFile(agtDir, sessionId), 'utf8'));
+  return /^\d+\n$/.test(text ?? '') ? new Date(Number(text) * 1000) : undefined;
 }

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
-import { attempt, errorCode } from '../errors.ts';
+import { attempt, errorCode, unlessMissing } from '../errors.ts';
 import { statusOf } from './processes.ts';
 import { readIfThere } from './read-file.ts';
 
@@ -77,13 +77,8 @@ export async function ownerHasEnded(path: string): Promise<boolean> {
 
 /** Whether the process that a file names as its owner is gone. False if there is no such file. */
 export function ownerIsGone(path: string): boolean {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false;
-    throw error;
-  }
+  const text = unlessMissing(() => readFileSync(path, 'utf8'));
+  if (text === undefined) return false;
   const owner = parseOwner(text);
   if (owner === undefined) return true; // the file appears whole, so a power cut damaged this one
   if (!isHere(owner)) return (ageOf(path) ?? 0) > FOREIGN_MS;

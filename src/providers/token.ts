@@ -12,7 +12,7 @@ import { basename, dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { readJson } from '../disk/read-file.ts';
-import { attempt, errorCode } from '../errors.ts';
+import { attempt, unlessMissing } from '../errors.ts';
 import { FROZEN, leaseFile, leasesDirectory } from '../layout.ts';
 
 /** The providers that there are, in the order in which `auto` prefers them if they are equally good. */
@@ -119,13 +119,10 @@ export function endLease(state: string, { nonce }: Token): void {
 /** Those that can be read. */
 export function listLeases(state: string): Lease[] {
   const directory = leasesDirectory(state);
-  try {
-    const names = readdirSync(directory).filter((name) => name.endsWith('.json'));
-    return names.flatMap((name) => readLease(join(directory, name)) ?? []);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  }
+  const names = unlessMissing(() => readdirSync(directory)) ?? [];
+  return names
+    .filter((name) => name.endsWith('.json'))
+    .flatMap((name) => readLease(join(directory, name)) ?? []);
 }
 
 function readLease(path: string): Lease | undefined {

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
-import { AgtError, errorCode } from '../errors.ts';
+import { AgtError, errorCode, unlessMissing } from '../errors.ts';
 import { tipRef, workRef } from '../filter/agent-refs.ts';
 import { parseSessionFile } from '../filter/session-file.ts';
 import { frontFactsFile, recordFile, recordsDirectory, sessionFiles } from '../layout.ts';
@@ -173,13 +173,7 @@ export interface DamagedRecord {
 
 /** All sessions that have metadata, oldest first. Damaged metadata are listed separately. */
 export function listRecords(repository: Repository): { records: SessionRecord[]; damaged: DamagedRecord[] } {
-  let names: string[];
-  try {
-    names = readdirSync(recordsDirectory(repository.agtDir));
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return { records: [], damaged: [] };
-    throw error;
-  }
+  const names = unlessMissing(() => readdirSync(recordsDirectory(repository.agtDir))) ?? [];
   const records: SessionRecord[] = [];
   const damaged: DamagedRecord[] = [];
   for (const name of names.filter((name) => name.endsWith('.json'))) {

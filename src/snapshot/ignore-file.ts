@@ -7,7 +7,7 @@ import { lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ignore from 'ignore';
 import { displayPath, jsonPath, pathFromJson } from '../disk/path-bytes.ts';
-import { AgtError, errorCode } from '../errors.ts';
+import { AgtError, errorCode, unlessMissing } from '../errors.ts';
 
 export const IGNORE_FILE = '.agtignore';
 
@@ -32,14 +32,11 @@ export function ignoreText(file: IgnoreFile | undefined): string {
 /** Undefined if there is none. `folder` is absolute. @throws AgtError if it is not a file that can be read. */
 export function readIgnoreFile(folder: string): IgnoreFile | undefined {
   const path = join(folder, IGNORE_FILE);
-  let bytes: Buffer;
-  try {
-    if (lstatSync(path).isFile()) bytes = readFileSync(path);
-    else throw new AgtError(`${path} is not a regular file`, { hints: ['make it one, or remove it'] });
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  const stat = unlessMissing(() => lstatSync(path));
+  if (stat?.isFile() === false)
+    throw new AgtError(`${path} is not a regular file`, { hints: ['make it one, or remove it'] });
+  const bytes = unlessMissing(() => readFileSync(path));
+  if (bytes === undefined) return undefined;
   const makeMatcher = () => ignore({ ignorecase: false, allowRelativePaths: true }).add(bytes.toString());
   let matcher = makeMatcher();
   let asked = 0;

@@ -11,7 +11,7 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { readFileClock } from '../disk/file-clock.ts';
 import { mountsIn } from '../disk/mounts.ts';
 import { readJson } from '../disk/read-file.ts';
-import { attempt, errorCode, systemFailure } from '../errors.ts';
+import { attempt, systemFailure, unlessMissing } from '../errors.ts';
 import { frozenDirectory, momentFiles, momentPath, momentsDirectory, statCacheFile } from '../layout.ts';
 import { providerOf } from '../providers/choose.ts';
 import { readPlace } from '../providers/provider.ts';
@@ -53,13 +53,8 @@ export function listMoments(agtDir: string, { session_id: id, sandbox }: MomentO
 
 /** For all records, also those that cannot be read. */
 function momentNumbers(agtDir: string, id: string): number[] {
-  try {
-    const names = readdirSync(momentsDirectory(agtDir, id));
-    return names.flatMap((name) => (/^\d+\.json$/.test(name) ? Number.parseInt(name, 10) : []));
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  }
+  const names = unlessMissing(() => readdirSync(momentsDirectory(agtDir, id))) ?? [];
+  return names.flatMap((name) => (/^\d+\.json$/.test(name) ? Number.parseInt(name, 10) : []));
 }
 
 /** Not flushed: after a power cut the lease still names the folder. */

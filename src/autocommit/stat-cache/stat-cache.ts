@@ -10,7 +10,7 @@ import { endianness } from 'node:os';
 import { crc32 } from 'node:zlib';
 import { type PreparedFile, prepareFile } from '../../disk/atomic-file.ts';
 import { readRegularFile } from '../../disk/read-file.ts';
-import { errorCode } from '../../errors.ts';
+import { unlessMissing } from '../../errors.ts';
 import { CachedDirectories, type CachedDirectoriesData, DIRECTORY_WIDTH } from './cached-directories.ts';
 import { CachedFiles, WIDTH } from './cached-files.ts';
 
@@ -113,11 +113,7 @@ export function readStatCache(path: string): StatCache | undefined {
 
 /** In memory whose address is a multiple of eight, as the columns need it. */
 function readAligned(path: string): Buffer | undefined {
-  try {
-    const bytes = readRegularFile(path);
-    return bytes.byteOffset % 8 === 0 ? bytes : Buffer.from(Uint8Array.from(bytes).buffer);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  const bytes = unlessMissing(() => readRegularFile(path));
+  if (bytes === undefined) return undefined;
+  return bytes.byteOffset % 8 === 0 ? bytes : Buffer.from(Uint8Array.from(bytes).buffer);
 }

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { statOrUndefined } from '../../disk/read-file.ts';
-import { errorCode } from '../../errors.ts';
+import { unlessMissing } from '../../errors.ts';
 import { type Git, gitBytes } from '../run/git.ts';
 import { type LooseObject, listLooseObjects, listPacks, type Pack } from './object-store.ts';
 
@@ -134,11 +134,12 @@ function measurePack({ pack, index, reachable, time }: ReturnType<typeof openPac
 
 /** `path` ends in `.idx`. Undefined if git has deleted the pack. @throws Error for another format. */
 function readIndex(path: string, oidLength: number): PackIndex | undefined {
-  const index = readIfThere(path);
+  const index = unlessMissing(() => readFileSync(path));
   if (index === undefined) return undefined;
   if (index.readUInt32BE(0) !== MAGIC || index.readUInt32BE(4) !== VERSION)
     throw new Error(`${path} is not a pack index of version ${VERSION}`);
-  return new PackIndex(index, readIfThere(path.replace(/idx$/, 'mtimes')), oidLength);
+  const times = unlessMissing(() => readFileSync(path.replace(/idx$/, 'mtimes')));
+  return new PackIndex(index, times, oidLength);
 }
 
 const MAGIC = 0xff744f63;
@@ -212,14 +213,5 @@ class PackIndex {
     if (value < IS_LARGE) return value;
     const largeOffsets = offsets + this.count * 4;
     return Number(this.index.readBigUInt64BE(largeOffsets + (value - IS_LARGE) * 8));
-  }
-}
-
-function readIfThere(path: string): Buffer | undefined {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
   }
 }

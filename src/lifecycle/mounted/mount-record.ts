@@ -8,7 +8,7 @@ import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { identify, type ProcessIdentity, processIsGone } from '../../disk/lock-owner.ts';
 import { listMounts } from '../../disk/mounts.ts';
 import { readJson } from '../../disk/read-file.ts';
-import { errorCode } from '../../errors.ts';
+import { unlessMissing } from '../../errors.ts';
 import { mountFile, mountsDirectory } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { MOUNT_TYPE } from '../../snapshot/folders.ts';
@@ -68,15 +68,11 @@ export function readMount(agtDir: string, name: string): MountRecord | undefined
 
 /** Oldest first. */
 export function listMountRecords(agtDir: string): MountRecord[] {
-  try {
-    return readdirSync(mountsDirectory(agtDir))
-      .filter((name) => name.endsWith('.json'))
-      .flatMap((name) => readMount(agtDir, basename(name, '.json')) ?? [])
-      .sort((a, b) => (a.mounted_at < b.mounted_at ? -1 : 1));
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  }
+  const names = unlessMissing(() => readdirSync(mountsDirectory(agtDir))) ?? [];
+  return names
+    .filter((name) => name.endsWith('.json'))
+    .flatMap((name) => readMount(agtDir, basename(name, '.json')) ?? [])
+    .sort((a, b) => (a.mounted_at < b.mounted_at ? -1 : 1));
 }
 
 export function ownProcess(): ProcessIdentity {
