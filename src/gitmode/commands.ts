@@ -5,19 +5,16 @@
  * A name without a row may be an alias. git ignores an alias with the name of one of its own commands.
  */
 import { type CommandLine, SHELL_ALIAS } from './command-line/parse.ts';
-import * as canDestroy from './guard/can-destroy.ts';
-import * as atRisk from './guard/commits-at-risk.ts';
+import * as atRisk from './guard/at-risk.ts';
 import { describe, nameRev } from './rules/describe.ts';
-import { fetch, remote } from './rules/fetch.ts';
-import { forEachRef, refs } from './rules/for-each-ref.ts';
+import { fetch, lsRemote, remote } from './rules/fetch.ts';
+import { forEachRef, refs, showRef } from './rules/for-each-ref.ts';
 import { branch, tag } from './rules/lists.ts';
-import { lsRemote } from './rules/ls-remote.ts';
 import { pull } from './rules/pull.ts';
 import { push } from './rules/push.ts';
 import { rebase } from './rules/rebase.ts';
 import type { Rule } from './rules/rule.ts';
 import { showBranch } from './rules/show-branch.ts';
-import { showRef } from './rules/show-ref.ts';
 import * as walks from './rules/walks.ts';
 import { worktree } from './rules/worktree.ts';
 
@@ -25,7 +22,7 @@ export interface Command {
   /** Other arguments, with which git leaves out what is hidden. Without a rule no argument could do that. */
   readonly rule?: Rule;
   /** Whether the command can destroy work with these arguments. In a sandbox the guard then captures the session first. */
-  readonly destroys?: canDestroy.DestroysWork;
+  readonly destroys?: atRisk.DestroysWork;
   /** The commits that it can leave without a ref. The guard keeps them reachable. */
   readonly commitsAtRisk?: atRisk.CommitsAtRisk;
   /** It sends refs to others. When git mode fails, it refuses to run the command, so that no hidden refs are sent. */
@@ -74,7 +71,7 @@ const TABLE: Readonly<Record<string, Command>> = {
   status: { shim: 'git first' },
   diff: { shim: 'git first' },
   add: { shim: 'git first' },
-  commit: { destroys: canDestroy.commit, shim: 'guard amend' },
+  commit: { destroys: atRisk.commit, shim: 'guard amend' },
   'ls-files': { shim: 'git first' },
   'symbolic-ref': { shim: 'git first' },
   'cat-file': { shim: 'git first' },
@@ -82,7 +79,7 @@ const TABLE: Readonly<Record<string, Command>> = {
   'merge-base': { shim: 'git first' },
 
   // Show or send refs and commits
-  branch: { rule: branch, destroys: canDestroy.branch, commitsAtRisk: atRisk.namedBranches, shim: 'list' },
+  branch: { rule: branch, destroys: atRisk.branch, commitsAtRisk: atRisk.namedBranches, shim: 'list' },
   bundle: { rule: walks.bundle, publishes: true },
   describe: { rule: describe },
   'rev-parse': { rule: walks.revParse, shim: 'ref sets' },
@@ -90,7 +87,7 @@ const TABLE: Readonly<Record<string, Command>> = {
   'format-patch': { rule: walks.formatPatch, shim: 'ref sets' },
   fetch: {
     rule: fetch,
-    destroys: canDestroy.fetch,
+    destroys: atRisk.fetch,
     commitsAtRisk: atRisk.targetsOfRefspecs,
     shim: 'transfer',
   },
@@ -102,19 +99,19 @@ const TABLE: Readonly<Record<string, Command>> = {
   'name-rev': { rule: nameRev },
   pull: {
     rule: pull,
-    destroys: canDestroy.always,
+    destroys: atRisk.always,
     commitsAtRisk: atRisk.targetsOfRefspecs,
     shim: 'transfer',
   },
   push: {
     rule: push,
-    destroys: canDestroy.push,
+    destroys: atRisk.push,
     commitsAtRisk: atRisk.targetsOfRefspecs,
     publishes: true,
     shim: 'transfer',
   },
-  rebase: { rule: rebase, destroys: canDestroy.steps, commitsAtRisk: atRisk.rebasedBranch },
-  reflog: { rule: walks.reflog, destroys: canDestroy.reflog, commitsAtRisk: atRisk.onlyInReflogs },
+  rebase: { rule: rebase, destroys: atRisk.steps, commitsAtRisk: atRisk.rebasedBranch },
+  reflog: { rule: walks.reflog, destroys: atRisk.reflog, commitsAtRisk: atRisk.onlyInReflogs },
   refs: { rule: refs },
   remote: { rule: remote },
   repo: { rule: walks.repo },
@@ -122,36 +119,36 @@ const TABLE: Readonly<Record<string, Command>> = {
   shortlog: { rule: walks.shortlog, shim: 'walk' },
   'show-branch': { rule: showBranch },
   'show-ref': { rule: showRef },
-  tag: { rule: tag, destroys: canDestroy.tag, commitsAtRisk: atRisk.namedTags, shim: 'list' },
-  worktree: { rule: worktree, destroys: canDestroy.worktree, commitsAtRisk: atRisk.reusedBranch },
+  tag: { rule: tag, destroys: atRisk.tag, commitsAtRisk: atRisk.namedTags, shim: 'list' },
+  worktree: { rule: worktree, destroys: atRisk.worktree, commitsAtRisk: atRisk.reusedBranch },
 
   // Can destroy work, and show nothing that is hidden
-  reset: { destroys: canDestroy.reset },
-  clean: { destroys: canDestroy.clean },
-  checkout: { destroys: canDestroy.checkout, commitsAtRisk: atRisk.reusedBranch },
-  switch: { destroys: canDestroy.switchBranch, commitsAtRisk: atRisk.reusedBranch },
-  restore: { destroys: canDestroy.restore },
-  stash: { destroys: canDestroy.stash, commitsAtRisk: atRisk.stashEntries },
-  merge: { destroys: canDestroy.merge },
-  'cherry-pick': { destroys: canDestroy.steps },
-  revert: { destroys: canDestroy.steps },
-  am: { destroys: canDestroy.steps },
-  rm: { destroys: canDestroy.rm },
-  mv: { destroys: canDestroy.mv },
-  'checkout-index': { destroys: canDestroy.checkoutIndex },
-  'read-tree': { destroys: canDestroy.readTree },
-  'sparse-checkout': { destroys: canDestroy.sparseCheckout },
-  submodule: { destroys: canDestroy.submodule },
-  bisect: { destroys: canDestroy.bisect },
-  gc: { destroys: canDestroy.gc, commitsAtRisk: atRisk.onlyInReflogs },
-  prune: { destroys: canDestroy.prune, commitsAtRisk: atRisk.onlyInReflogs },
-  apply: { destroys: canDestroy.apply },
-  'merge-file': { destroys: canDestroy.mergeFile },
-  'update-ref': { destroys: canDestroy.always, commitsAtRisk: atRisk.firstNamedRef },
+  reset: { destroys: atRisk.reset },
+  clean: { destroys: atRisk.clean },
+  checkout: { destroys: atRisk.checkout, commitsAtRisk: atRisk.reusedBranch },
+  switch: { destroys: atRisk.switchBranch, commitsAtRisk: atRisk.reusedBranch },
+  restore: { destroys: atRisk.restore },
+  stash: { destroys: atRisk.stash, commitsAtRisk: atRisk.stashEntries },
+  merge: { destroys: atRisk.merge },
+  'cherry-pick': { destroys: atRisk.steps },
+  revert: { destroys: atRisk.steps },
+  am: { destroys: atRisk.steps },
+  rm: { destroys: atRisk.rm },
+  mv: { destroys: atRisk.mv },
+  'checkout-index': { destroys: atRisk.checkoutIndex },
+  'read-tree': { destroys: atRisk.readTree },
+  'sparse-checkout': { destroys: atRisk.sparseCheckout },
+  submodule: { destroys: atRisk.submodule },
+  bisect: { destroys: atRisk.bisect },
+  gc: { destroys: atRisk.gc, commitsAtRisk: atRisk.onlyInReflogs },
+  prune: { destroys: atRisk.prune, commitsAtRisk: atRisk.onlyInReflogs },
+  apply: { destroys: atRisk.apply },
+  'merge-file': { destroys: atRisk.mergeFile },
+  'update-ref': { destroys: atRisk.always, commitsAtRisk: atRisk.firstNamedRef },
   // So rare that the shim has no word for it.
   'filter-branch': {
     rule: walks.filterBranch,
-    destroys: canDestroy.always,
+    destroys: atRisk.always,
     commitsAtRisk: atRisk.onlyInReflogs,
     shim: 'agt',
   },

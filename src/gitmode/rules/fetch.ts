@@ -1,5 +1,5 @@
 /**
- * git fetch and git remote. fetch, pull and remote update get negative refspecs for every remote with a wildcard
+ * git fetch, remote and ls-remote. fetch, pull and remote update get negative refspecs for every remote with a wildcard
  * refspec: a negative refspec alone would make fetch fetch nothing. It also keeps `--prune` from deleting hidden
  * remote-tracking refs. A wildcard refspec on the command line gets negative refspecs after it.
  *
@@ -7,6 +7,7 @@
  */
 import { type AllPrefixes, localNamespaces } from '../../filter/agent-refs.ts';
 import { HEADS } from '../../git/files/ref-files.ts';
+import { hasOption, optionTable, parseOptions } from '../command-line/options.ts';
 import type { View } from '../view/view.ts';
 import { type FilteredOutput, narrowed, type Rewrite, type Rule } from './rule.ts';
 
@@ -86,3 +87,28 @@ function singular(heading: string): string {
   const [plural, one] = SINGULAR.find(([start]) => heading.startsWith(start)) ?? ['', ''];
   return heading.replace(plural, one);
 }
+
+const LS_REMOTE_OPTIONS = optionTable(`
+  q|quiet upload-pack= exec= t|tags branches h|heads !b refs get-url sort= exit-code symref o|server-option=`);
+
+/** The exit code with `--exit-code`, when no ref matches. */
+const NO_REF_MATCHED = 2;
+
+/**
+ * agt prints git's output without the refs in agt's namespaces of the other repository. An argument could do the same, but
+ * only after asking the server, and perhaps for the password, twice.
+ */
+export const lsRemote: Rule = (args, view) => {
+  const parsed = parseOptions(args, LS_REMOTE_OPTIONS);
+  if (parsed === undefined || hasOption(parsed, 'get-url') || view.namespaces.length === 0) return undefined;
+  return {
+    filtered: () => {
+      const { exitCode, stdout } = view.capture(['ls-remote', ...args]);
+      const lines = stdout.split('\n');
+      const kept = lines.filter((line) => !view.isAgentRef(line.slice(line.indexOf('\t') + 1)));
+      const onlyHidden = kept.length < lines.length && kept.every((line) => line === '');
+      const fails = onlyHidden && exitCode === 0 && hasOption(parsed, 'exit-code');
+      return { exitCode: fails ? NO_REF_MATCHED : exitCode, stdout: kept.join('\n') };
+    },
+  };
+};

@@ -9,9 +9,8 @@ import { HEADS } from '../../git/files/ref-files.ts';
 import { lastOption, optionTable, type ParsedOption, parseOptions } from '../command-line/options.ts';
 import { configValue, currentBranch, isConfigTrue, namespacesUnder, type View } from '../view/view.ts';
 import { fetch } from './fetch.ts';
-import { hiddenBranchesIn } from './rebase.ts';
+import { filterTodoList, hiddenBranchesIn, NO_EDITOR, sequenceEditor } from './rebase.ts';
 import type { Rewrite, Rule } from './rule.ts';
-import { filterTodoList, NO_EDITOR, sequenceEditor } from './todo-list.ts';
 
 const PULL_OPTIONS = optionTable(`
   v|verbose q|quiet progress recurse-submodules? r|rebase? n|no-stat stat compact-summary summary log? signoff squash

@@ -1,6 +1,6 @@
 /**
  * git rebase. With rebase.updateRefs or --update-refs, git moves every branch that points to a rebased commit, and takes
- * no exceptions. So agt filters the list of steps (todo-list.ts). git gives that list to an editor only if the rebase is
+ * no exceptions. So agt filters the list of steps. git gives that list to an editor only if the rebase is
  * interactive; the rule makes others interactive, and switches off what else git would then do differently.
  *
  * The rule changes nothing unless a hidden branch points to a commit that would be rebased.
@@ -18,7 +18,6 @@ import {
 } from '../command-line/options.ts';
 import { configValue, isConfigTrue, namespacesUnder, type View } from '../view/view.ts';
 import type { Rule } from './rule.ts';
-import { filterTodoList, NO_EDITOR, sequenceEditor } from './todo-list.ts';
 
 const REBASE_OPTIONS = optionTable(`
   onto= keep-base no-verify verify q|quiet v|verbose n|no-stat stat signoff committer-date-is-author-date
@@ -151,4 +150,52 @@ function mergeBase(left: string, right: string, view: View): string | undefined 
 function onlyLine(text: string): string | undefined {
   const [line, ...others] = text.split('\n').filter(Boolean);
   return others.length === 0 ? line : undefined;
+}
+
+/** Holds the script; git prints the name of an editor that fails, and the script is long. */
+const VARIABLE = 'AGT_TODO_FILTER';
+
+/**
+ * git writes a step `update-ref <ref>`, or a comment `# Ref <ref> checked out at …`, each with an empty line after
+ * it. The first comment after the steps ends with their number.
+ */
+const AWK = String.raw`
+function isHidden(name) { return index(names, " " name " ") > 0 }
+function isStep() { return ($1 == "update-ref" || $1 == "u") && isHidden($2) }
+function isComment() { return $2 == "Ref" && $4 == "checked" && isHidden($3) }
+NR == FNR { steps += isStep(); next }
+isStep() || isComment() { isGap = 1; next }
+isGap && $0 == "" { isGap = 0; next }
+{ isGap = 0 }
+!isCounted && $1 !~ /^[a-z]/ && match($0, /\([0-9]+ [^()]*\)$/) {
+  isCounted = 1
+  count = substr($0, RSTART + 1) - steps
+  rest = substr($0, RSTART)
+  sub(/[0-9]+/, count, rest)
+  if (count == 1 && steps > 0) sub(/commands\)$/, "command)", rest)
+  $0 = substr($0, 1, RSTART - 1) rest
+}
+{ print }`;
+
+/** Nothing but the filter reads the list: the user would not have seen it. */
+export const NO_EDITOR = ':';
+
+/**
+ * The environment in which git gives the list of steps to a filter before the first step. The filter then runs the user's
+ * own editor. git forgets the lines that it takes out: the branches move neither now nor in a later `git rebase
+ * --continue`. `editor` is a command of the shell, as git takes it.
+ */
+export function filterTodoList(hidden: readonly string[], editor: string): Record<string, string> {
+  const names = ` ${hidden.join(' ')} `.replaceAll("'", "'\\''");
+  const script = `LC_ALL=C awk -v names='${names}' '${AWK}' "$1" "$1" >"$1.agt" && cat "$1.agt" >"$1" && rm -f "$1.agt" || exit
+${editor} "$@"`;
+  return { GIT_SEQUENCE_EDITOR: `sh -c "$${VARIABLE}" sh`, [VARIABLE]: script };
+}
+
+/** The editor that git would start; undefined if it would find none, and say so. */
+export function sequenceEditor(view: View): string | undefined {
+  const chosen = process.env['GIT_SEQUENCE_EDITOR'] ?? view.config('sequence.editor').at(-1);
+  if (chosen !== undefined) return chosen;
+  const { exitCode, stdout } = view.ask(['var', 'GIT_EDITOR']);
+  return exitCode === 0 ? stdout.replace(/\n$/, '') : undefined;
 }

@@ -26,7 +26,7 @@ import { agtDirectory } from '../../layout.ts';
 import { once } from '../../once.ts';
 import { sessionOfWorktree } from '../guard/sessions.ts';
 import type { Invocation } from '../invocation.ts';
-import { objectsOfVisibleReflogs } from './reflogs.ts';
+import { objectsOfVisibleReflogs } from './replaced-refs.ts';
 import type { View } from './view.ts';
 import { findVisibleAgentCommits } from './visible-agent-commits.ts';
 import { findHiddenWorktrees, headReader } from './worktrees.ts';
