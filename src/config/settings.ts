@@ -80,13 +80,11 @@ function valuesFrom(
 ): SettingValue[] {
   return keys.map((key) => {
     const sources = [
-      () => fromEnvironment(key, env),
-      () => (key.globalOnly ? undefined : fromFile(key, local, 'agt config unset')),
-      () => fromFile(key, global, 'agt config unset --global'),
+      fromEnvironment(key, env),
+      key.globalOnly ? undefined : fromFile(key, local, 'agt config unset'),
+      fromFile(key, global, 'agt config unset --global'),
     ];
-    for (const read of sources) {
-      const source = read();
-      if (source === undefined) continue;
+    for (const source of sources.filter((one) => one !== undefined)) {
       const problem = problemOf(key, source);
       if (problem === undefined) return source.setting;
       onProblem(problem, key.name);

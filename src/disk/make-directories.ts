@@ -2,7 +2,7 @@
 import { accessSync, constants, lstatSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AgtError, attempt, errorCode, systemReason } from '../errors.ts';
-import { statOrUndefined } from './read-file.ts';
+import { isDirectory } from './read-file.ts';
 
 /** Another process may remove an empty parent at the same time. */
 const ATTEMPTS = 3;
@@ -29,10 +29,6 @@ export function tryToMakeDirectories(path: string, mode = 0o777, attempts = ATTE
     if (errorCode(error) !== 'ENOENT' || attempts === 1) throw error;
     tryToMakeDirectories(path, mode, attempts - 1);
   }
-}
-
-function isDirectory(path: string): boolean {
-  return statOrUndefined(path)?.isDirectory() === true;
 }
 
 export interface RefusedWrite {

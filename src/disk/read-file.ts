@@ -12,6 +12,11 @@ export function statOrUndefined(path: string): Stats | undefined {
   return attempt(() => statSync(path, { throwIfNoEntry: false }));
 }
 
+/** Also of a link that leads to one. */
+export function isDirectory(path: string): boolean {
+  return statOrUndefined(path)?.isDirectory() === true;
+}
+
 /** @throws Error if the file cannot be opened, or is not a regular file. */
 export function readRegularFile(path: string): Buffer {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

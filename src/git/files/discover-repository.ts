@@ -6,7 +6,7 @@
 
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { readSmallFile, statOrUndefined } from '../../disk/read-file.ts';
+import { isDirectory, readSmallFile, statOrUndefined } from '../../disk/read-file.ts';
 import { subdirectories } from './ref-files.ts';
 
 export interface DiscoveredRepository {
@@ -75,10 +75,6 @@ function isGitDir(path: string): boolean {
 function ceilingDirectories(env: NodeJS.ProcessEnv): Set<string> {
   const listed = (env['GIT_CEILING_DIRECTORIES'] ?? '').split(':').filter((dir) => isAbsolute(dir));
   return new Set(listed.map((dir) => resolve(dir)));
-}
-
-function isDirectory(path: string): boolean {
-  return statOrUndefined(path)?.isDirectory() ?? false;
 }
 
 /** Absolute; undefined if the worktree has no such file. */

@@ -47,15 +47,14 @@ function parseEntry(text: string): StatusEntry | undefined {
   const other = { index: '', isSubmodule: false };
   if (text.startsWith('? '))
     return { ...other, path: text.slice(2), kind: 'untracked', staged: '?', unstaged: '?' };
-  const [, staged, unstaged = '', modes = '', mode, oid, path = ''] = TRACKED.exec(text) ?? [];
-  if (staged !== undefined) {
+  const tracked = TRACKED.exec(text);
+  if (tracked !== null) {
+    const [, staged = '', unstaged = '', modes = '', mode, oid, path = ''] = tracked;
     const isSubmodule = SUBMODULE.test(modes);
     return { path, kind: 'tracked', staged, unstaged, index: `${mode} ${oid}`, isSubmodule };
   }
-  const unmerged = UNMERGED.exec(text);
-  if (unmerged === null) return undefined;
-  const [, ours = '', theirs = '', name = ''] = unmerged;
-  return { ...other, path: name, kind: 'unmerged', staged: ours, unstaged: theirs };
+  const [, staged, unstaged = '', path = ''] = UNMERGED.exec(text) ?? [];
+  return staged === undefined ? undefined : { ...other, path, kind: 'unmerged', staged, unstaged };
 }
 
 /** git waits for ever where a named pipe is in place of a file that it reads. */
