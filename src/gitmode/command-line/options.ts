@@ -18,14 +18,14 @@ export interface ParsedOption {
   /** The long name, with `no-` before it if negated; the letter of an option without a long name. */
   readonly name: string;
   readonly value: string | undefined;
-  /** Index of its word, and of the word that follows it and its value. Bundled short options share a word. */
-  readonly index: number;
-  readonly end: number;
-  /** Its word and its value, as given. */
+  /** Its word and its value, as given. Bundled short options share them. */
   readonly words: readonly string[];
 }
 
-type ReadOption = Omit<ParsedOption, 'words'>;
+interface ReadOption extends Omit<ParsedOption, 'words'> {
+  /** Its value is the next word. */
+  readonly usesNext?: boolean;
+}
 
 export interface ParsedOptions {
   readonly options: readonly ParsedOption[];
@@ -79,29 +79,30 @@ export function parseOptions(
       args.push(word);
       continue;
     }
-    const read = word.startsWith('--') ? readLong(words, i, table) : readShort(words, i, table);
+    const readWord = word.startsWith('--') ? readLong : readShort;
+    const read = readWord(word, words[i + 1], table);
     if (read === undefined) return undefined;
-    const end = (read.at(-1) as ReadOption).end;
-    const given = words.slice(i, end);
-    options.push(...read.map((option) => ({ ...option, words: given })));
+    const given = words.slice(i, i + (read.at(-1)?.usesNext === true ? 2 : 1));
+    options.push(...read.map(({ name, value }) => ({ name, value, words: given })));
     optionWords.push(...given);
-    i = end - 1;
+    i += given.length - 1;
   }
   return { options, args, optionWords };
 }
 
-function readLong(words: readonly string[], index: number, table: OptionTable): ReadOption[] | undefined {
-  const [given = '', attached] = (words[index] as string).split(/=(.*)/s);
+type ReadWord = (word: string, next: string | undefined, table: OptionTable) => ReadOption[] | undefined;
+
+const readLong: ReadWord = (word, next, table) => {
+  const [given = '', attached] = word.split(/=(.*)/s);
   const found = lookUp(given, table);
   if (found === undefined) return undefined;
   const { spec, negated } = found;
   const name = negated ? `no-${spec.name}` : spec.name;
-  const end = index + 1;
   if (negated || spec.takes === 'nothing')
-    return attached === undefined ? [{ name, value: undefined, index, end }] : undefined;
-  if (attached !== undefined || spec.takes === 'attached') return [{ name, value: attached, index, end }];
-  return valueFromNext(words, index, spec);
-}
+    return attached === undefined ? [{ name, value: undefined }] : undefined;
+  if (attached !== undefined || spec.takes === 'attached') return [{ name, value: attached }];
+  return valueFromNext(spec, next);
+};
 
 /** A whole name, or the beginning of one name alone. */
 function lookUp(given: string, table: OptionTable): { spec: OptionSpec; negated: boolean } | undefined {
@@ -117,28 +118,24 @@ function lookUp(given: string, table: OptionTable): { spec: OptionSpec; negated:
   return found.get(given) ?? (found.size === 1 ? found.values().next().value : undefined);
 }
 
-function readShort(words: readonly string[], index: number, table: OptionTable): ReadOption[] | undefined {
-  const word = words[index] as string;
+const readShort: ReadWord = (word, next, table) => {
   const read: ReadOption[] = [];
   for (let i = 1; i < word.length; i++) {
     const spec = table().get(`-${word[i]}`);
     if (spec === undefined) return undefined;
     const rest = spec.takes === 'nothing' ? '' : word.slice(i + 1);
-    const last = rest === '' && (spec.takes === 'required' || spec.takes === 'last');
-    const found = last
-      ? valueFromNext(words, index, spec)
-      : [{ name: spec.name, value: rest || undefined, index, end: index + 1 }];
+    const isLast = rest === '' && (spec.takes === 'required' || spec.takes === 'last');
+    const found = isLast ? valueFromNext(spec, next) : [{ name: spec.name, value: rest || undefined }];
     if (found === undefined) return undefined;
     read.push(...found);
-    if (last || rest !== '') break;
+    if (rest !== '') break;
   }
   return read;
-}
+};
 
-function valueFromNext(words: readonly string[], index: number, spec: OptionSpec): ReadOption[] | undefined {
-  const value = words[index + 1];
-  if (value === undefined && spec.takes !== 'last') return undefined;
-  return [{ name: spec.name, value, index, end: index + (value === undefined ? 1 : 2) }];
+function valueFromNext(spec: OptionSpec, next: string | undefined): ReadOption[] | undefined {
+  if (next === undefined && spec.takes !== 'last') return undefined;
+  return [{ name: spec.name, value: next, usesNext: next !== undefined }];
 }
 
 /** For a line on which more words follow: a last `--contains` without a value gets git's default value. */
@@ -163,8 +160,7 @@ export function lastOption(parsed: ParsedOptions, ...names: string[]): ParsedOpt
 /** All options but these; undefined if one of these shares its word with another option. */
 export function withoutOptions(parsed: ParsedOptions, ...names: string[]): string[] | undefined {
   const isDropped = (option: ParsedOption) => names.includes(option.name.replace(/^no-/, ''));
-  const dropped = new Set(parsed.options.filter(isDropped).map((option) => option.index));
-  const kept = parsed.options.filter((option) => !isDropped(option));
-  if (kept.some((option) => dropped.has(option.index))) return undefined;
-  return kept.filter((option, i) => kept[i - 1]?.index !== option.index).flatMap((option) => option.words);
+  const dropped = new Set(parsed.options.filter(isDropped).map((option) => option.words));
+  const kept = new Set(parsed.options.filter((option) => !isDropped(option)).map((option) => option.words));
+  return kept.isDisjointFrom(dropped) ? [...kept].flat() : undefined;
 }
