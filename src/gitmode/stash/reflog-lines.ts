@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { readRegularFile, readSmallFile } from '../../disk/read-file.ts';
 import { attempt, errorCode } from '../../errors.ts';
 import { SESSION_STASH } from '../../filter/agent-refs.ts';
-import { waitUntil } from '../../process/wait.ts';
+import { pause } from '../../process/wait.ts';
 import type { GitAccess } from '../invocation.ts';
 import type { GitDirectories } from './git-directory.ts';
 
@@ -71,17 +71,17 @@ function newOf(line: string): string {
 /** Under git's own lock of a file, which `replace` makes the file. */
 function withLock(file: string, action: (replace: (text: string) => void) => void): void {
   const lock = `${file}.lock`;
+  const end = Date.now() + WAIT_MS;
   let isOurs = false;
-  const take = () => {
+  while (!isOurs) {
     try {
       closeSync(openSync(lock, 'wx'));
       isOurs = true;
     } catch (error) {
-      if (errorCode(error) !== 'EEXIST') throw error;
+      if (errorCode(error) !== 'EEXIST' || Date.now() > end) throw error;
+      pause(POLL_MS);
     }
-    return isOurs;
-  };
-  if (!waitUntil(take, WAIT_MS, POLL_MS)) throw new Error(`another git holds ${lock}`);
+  }
   try {
     action((text) => {
       writeFileSync(lock, text, 'latin1');
