@@ -188,12 +188,7 @@ function lastHead(
 /** The directory for git to work in: the sandbox, unless git takes it for no worktree, or for another one. */
 export function directoryForGit(
   git: Git,
-  {
-    sandbox,
-    attached,
-    lostGitDir,
-    commonDir,
-  }: Pick<CaptureTarget, 'sandbox' | 'attached' | 'lostGitDir' | 'commonDir'>,
+  { sandbox, attached, lostGitDir, commonDir }: CaptureTarget,
 ): string {
   if (attached !== undefined || lostGitDir !== undefined) return commonDir;
   const gitDir = gitDirOf(sandbox);

@@ -49,20 +49,8 @@ export async function writeShadowCommit(
   return { commit, tree };
 }
 
-interface Staged {
-  /** None if the index has not changed. */
-  readonly trees: StagedTrees;
-  readonly indexStored: Promise<void>;
-  readonly restoreIfPruned: () => Promise<void>;
-}
-
 /** Stores a new index as a blob, `:2`, while another git writes the trees of what is staged. */
-async function storeIndex(
-  git: Git,
-  target: CaptureTarget,
-  stream: FastImport,
-  observation: Observation,
-): Promise<Staged> {
+async function storeIndex(git: Git, target: CaptureTarget, stream: FastImport, observation: Observation) {
   const { refs, last } = observation;
   const content = newIndex(observation);
   if (content === undefined)

@@ -27,19 +27,12 @@ export async function requireSpaceFor(
   linked?: LinkedEntry,
 ): Promise<void> {
   if (plan.writes.length === 0) return;
-  const sizes = await readSizes(git, plan);
+  const oids = plan.writes.map(({ oid }) => oid);
+  const sizes = (await findObjects(git, oids)).map((object) => object?.size ?? 0);
   for (const { path, written, largest, freed } of sharesOf(plan, sizes, new Shares(folder, linked))) {
     // A file is written before the one that it replaces is gone.
     if (written > 0) requireSpace(path, Math.max(0, written + largest - freed), HINTS);
   }
-}
-
-async function readSizes(git: Git, { writes }: CheckoutPlan): Promise<number[]> {
-  const found = await findObjects(
-    git,
-    writes.map(({ oid }) => oid),
-  );
-  return found.map((object) => object?.size ?? 0);
 }
 
 function sharesOf(

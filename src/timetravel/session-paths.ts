@@ -4,12 +4,12 @@
  * the short form names that one; the long form always works.
  */
 
-import { lstatSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { isAbsolute, join, normalize, relative, resolve } from 'node:path';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { realPath } from '../disk/real-path.ts';
-import { AgtError, errorCode, usageError } from '../errors.ts';
+import { AgtError, attempt, errorCode, usageError } from '../errors.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { type Git, resolveObject } from '../git/run/git.ts';
 import { commandToRestore } from '../session/advised-commands.ts';
@@ -155,6 +155,12 @@ export async function requireKnownPaths(
       ],
     });
   }
+}
+
+/** Undefined if there is nothing, also below a file, and if the system refuses to look. */
+export function lstatIn(record: SessionRecord, path: string): Stats | undefined {
+  const folder = Buffer.from(sessionFolder(record)).toString('latin1');
+  return attempt(() => lstatSync(systemPath(`${folder}/${path}`)));
 }
 
 function isOnDisk(record: SessionRecord, path: string): boolean {

@@ -54,10 +54,7 @@ export async function seedStatCache(git: Git, seed: Seed): Promise<void> {
   const converted = await listConverted(inDirectory(git, sandbox), commonDir, paths, config);
   if (converted === 'all') return;
 
-  const { files, unstorable } = seedFiles(bytes, entries, {
-    ...{ converted, sandbox, commit },
-    trustedBefore: seed.index?.mtimeMs ?? Number.POSITIVE_INFINITY,
-  });
+  const { files, unstorable } = seedFiles(seed, bytes, entries, converted);
   const clock = await clockAfter(index.ctimeMs, folder);
   // From now on every change gives a directory a time at or after the clock.
   const made = listDirectories(entries);
@@ -79,19 +76,14 @@ function settledIndex(
   return settleIndex(readIndexBytes(gitDir), commit.length / 2, worktree);
 }
 
-interface SeedRules {
-  readonly converted: ReadonlySet<string>;
-  readonly sandbox: string;
-  readonly commit: string;
-  /** A file that has changed then or later may differ from what the index says. */
-  readonly trustedBefore: number;
-}
-
 function seedFiles(
+  { sandbox, commit, index }: Seed,
   bytes: Buffer,
   entries: readonly IndexEntry[],
-  { converted, sandbox, commit, trustedBefore }: SeedRules,
+  converted: ReadonlySet<string>,
 ): { files: CachedFiles; unstorable: string[] } {
+  // A file that has changed then or later may differ from what the index says.
+  const trustedBefore = index?.mtimeMs ?? Number.POSITIVE_INFINITY;
   const modes = sampleModes(entries, bytes, sandbox);
   const files = new CachedFilesBuilder(commit.length / 2, entries.length);
   const unstorable: string[] = [];

@@ -12,9 +12,8 @@ import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
 import { snapshotRefs, workBranchOf } from '../../session/record.ts';
 import { mountProblem } from '../../session/sandbox-place.ts';
-import type { Session } from '../../session/session.ts';
-import { startCommit } from '../../session/session.ts';
-import { readHistory, type Snapshot } from '../../snapshot/history.ts';
+import { type Session, startCommit } from '../../session/session.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
@@ -86,19 +85,17 @@ function timesIn(session: Session, { commit }: Snapshot): ForkOrigin['times'] {
 
 /** Finds a snapshot that exists already: the one that the user named, or the last one of a session without sandbox. */
 async function findOrigin(session: Session, request: OriginRequest): Promise<ForkOrigin> {
-  const { repository, record: source } = session;
-  const { git } = repository;
-  const refs = snapshotRefs(source);
-  const history = await readHistory(git, refs);
-  const snapshot = await resolveSnapshot(git, refs, request.snapshot ?? '@', request.now, history);
+  const refs = snapshotRefs(session.record);
+  const history = await session.history();
+  const snapshot = await resolveSnapshot(session.git, refs, request.snapshot ?? '@', request.now, history);
   const warnings =
     request.snapshot === undefined
       ? [
-          `"${source.session_id}" has no sandbox; the fork starts from its last snapshot, of ${snapshot.time.toISOString()}`,
+          `"${session.id}" has no sandbox; the fork starts from its last snapshot, of ${snapshot.time.toISOString()}`,
         ]
       : [];
   const earlier = history.slice(history.indexOf(snapshot) + 1);
-  return describeOrigin(session, snapshot, () => lastWorkCommit(repository, earlier), warnings);
+  return describeOrigin(session, snapshot, () => lastWorkCommit(session.repository, earlier), warnings);
 }
 
 /** `findWorkCommit` finds the commit of the work branch if the one that the snapshot records is gone. */

@@ -30,7 +30,7 @@ import {
 import type { Repository } from '../../repository/repository.ts';
 import { sessionContaining } from '../../session/find-session.ts';
 import { USUAL_WAIT_MS, withSessionLock } from '../../session/lock.ts';
-import { Session } from '../../session/session.ts';
+import type { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { FUSE_DEVICE, startServer } from './serve.ts';
 
@@ -50,18 +50,15 @@ export interface Mounted {
   readonly reason: string | undefined;
 }
 
-export async function mountSnapshot(
-  { repository, record: session }: Session,
-  request: MountRequest,
-): Promise<Mounted> {
+export async function mountSnapshot(session: Session, request: MountRequest): Promise<Mounted> {
   const problem = request.copy ? undefined : fuseProblem();
   const way = request.copy || problem !== undefined ? 'copy' : 'files';
   const mountAs = async (as: MountWay, reason: string | undefined): Promise<Mounted> => {
-    const lock = mountsLockFile(repository.agtDir);
-    const make = () => claim(new Session(repository, session), { ...request, way: as });
+    const lock = mountsLockFile(session.repository.agtDir);
+    const make = () => claim(session, { ...request, way: as });
     const { record, isNew } = await withLock(lock, 'the mounts of this repository', make, USUAL_WAIT_MS);
     if (!isNew) return { record, reason: undefined };
-    return { record: await makeMount(new Session(repository, session), record, request.snapshot), reason };
+    return { record: await makeMount(session, record, request.snapshot), reason };
   };
   try {
     return await mountAs(way, problem);

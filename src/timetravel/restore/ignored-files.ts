@@ -1,14 +1,12 @@
 /** How a restore treats the files that git ignores in an attached folder: it deletes none of them. */
 
-import { existsSync, lstatSync, type Stats } from 'node:fs';
+import { existsSync } from 'node:fs';
 import ignore, { type Ignore } from 'ignore';
 import { ignoredFiles } from '../../autocommit/observe.ts';
 import type { CaptureOptions } from '../../autocommit/request.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
 import { entriesOf } from '../../disk/folder-entries.ts';
-import { systemPath } from '../../disk/long-path.ts';
 import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
-import { attempt } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { LINK } from '../../git/modes.ts';
@@ -23,6 +21,7 @@ import { requireHistory } from '../../snapshot/history.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 import { captureTarget } from '../../workspace/capture-session.ts';
+import { lstatIn } from '../session-paths.ts';
 
 /** For the captures of a restore: agt replaces no file that it has not captured, also if git ignores it by now. */
 export type Taking = Pick<CaptureOptions, 'alsoTake'>;
@@ -78,11 +77,9 @@ export function keepIgnored(plan: CheckoutPlan, isIgnored: IgnoresFile | undefin
 
 /** The plan, with paths that cannot be written among the blocked ones. */
 export function withObstructed(record: SessionRecord, plan: CheckoutPlan): CheckoutPlan {
-  const folder = Buffer.from(sessionFolder(record)).toString('latin1');
   const going = new Set(plan.deletions);
-  const blocked = new Set(
-    plan.writes.map(({ path }) => path).filter((path) => isObstructed(folder, path, going)),
-  );
+  const paths = plan.writes.map(({ path }) => path);
+  const blocked = new Set(paths.filter((path) => isObstructed(record, path, going)));
   return {
     ...plan,
     writes: plan.writes.filter(({ path }) => !blocked.has(path)),
@@ -91,22 +88,19 @@ export function withObstructed(record: SessionRecord, plan: CheckoutPlan): Check
 }
 
 /** `going`: the files that the restore deletes. The first parent is the sandbox, which is a link. */
-function isObstructed(folder: string, path: string, going: ReadonlySet<string>): boolean {
-  const isStayingFile = (above: string) => look(folder, above)?.isDirectory() === false && !going.has(above);
+function isObstructed(record: SessionRecord, path: string, going: ReadonlySet<string>): boolean {
+  const isStayingFile = (above: string) =>
+    lstatIn(record, above)?.isDirectory() === false && !going.has(above);
   const isBelowFile = parentDirectories(path).some((above) => above.includes('/') && isStayingFile(above));
-  return isBelowFile || (look(folder, path)?.isDirectory() === true && holdsStaying(folder, path, going));
+  return isBelowFile || (lstatIn(record, path)?.isDirectory() === true && holdsStaying(record, path, going));
 }
 
-function holdsStaying(folder: string, directory: string, going: ReadonlySet<string>): boolean {
+function holdsStaying(record: SessionRecord, directory: string, going: ReadonlySet<string>): boolean {
+  const folder = Buffer.from(sessionFolder(record)).toString('latin1');
   return entriesOf(`${folder}/${directory}`).some((entry) => {
     const path = `${directory}/${entry.name}`;
-    return entry.isDirectory() ? holdsStaying(folder, path, going) : !going.has(path);
+    return entry.isDirectory() ? holdsStaying(record, path, going) : !going.has(path);
   });
-}
-
-/** Undefined also below a file. */
-function look(folder: string, path: string): Stats | undefined {
-  return attempt(() => lstatSync(systemPath(`${folder}/${path}`)));
 }
 
 const NAME = '/.gitignore';

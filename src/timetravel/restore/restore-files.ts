@@ -1,6 +1,5 @@
 /** Restores the files of a session, and captures first whatever it would replace. */
 
-import { lstatSync } from 'node:fs';
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { linkedSandbox } from '../../autocommit/observe.ts';
 import { hasContent } from '../../autocommit/scan/content.ts';
@@ -10,16 +9,15 @@ import type { TargetFolder } from '../../checkout/folder-writer.ts';
 import { type CheckoutPlan, prepareCheckout } from '../../checkout/plan.ts';
 import { requireSpaceFor } from '../../checkout/required-space.ts';
 import { insideCheck } from '../../disk/is-inside.ts';
-import { systemPath } from '../../disk/long-path.ts';
 import type { Git } from '../../git/run/git.ts';
 import { statCacheFile } from '../../layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
-import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
+import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
-import { type AmbiguousFolders, shownPath } from '../session-paths.ts';
+import { type AmbiguousFolders, lstatIn, shownPath } from '../session-paths.ts';
 import { type IgnoresFile, keepIgnored, type Taking } from './ignored-files.ts';
 import type { RestoreRequest } from './unfinished-restore.ts';
 
@@ -181,8 +179,7 @@ export async function stayingFiles(
 }
 
 export function isDirectory(record: SessionRecord, path: string): boolean {
-  const folder = Buffer.from(sessionFolder(record)).toString('latin1');
-  return lstatSync(systemPath(`${folder}/${path}`), { throwIfNoEntry: false })?.isDirectory() === true;
+  return lstatIn(record, path)?.isDirectory() === true;
 }
 
 /** As the last capture left it, for a checkout that must not replace anything newer. */

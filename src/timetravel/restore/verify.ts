@@ -4,7 +4,7 @@ import { digestOfCapturedIndex } from '../../autocommit/last-snapshot.ts';
 import { differingGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import { prepareCheckout } from '../../checkout/plan.ts';
 import { pathFromJson } from '../../disk/path-bytes.ts';
-import { findObject } from '../../git/objects/object-reader.ts';
+import { findObject, findObjects } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 import { underAny } from '../../snapshot/failure.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
@@ -13,20 +13,17 @@ import { IGNORED } from '../../snapshot/ignore-file.ts';
 import type { SnapshotManifest, SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { type AmbiguousFolders, shownPath } from '../session-paths.ts';
 
-interface Verification {
-  /** Paths, relative to the sandbox, and parts of the sandbox that are not as wanted, as shown to people. */
-  readonly mismatches: string[];
-  /** Paths that `.agtignore` matches in one of the snapshots, so that they cannot be compared; as shown to people. */
-  readonly ignored: string[];
-}
-
+/**
+ * All is returned as shown to people. `mismatches`: paths, relative to the sandbox, and parts of the sandbox that are not as
+ * wanted. `ignored`: paths that `.agtignore` matches in one of the snapshots, so that they cannot be compared.
+ */
 export async function verifyRestore(
   git: Git,
   after: SnapshotMetadata,
   wanted: SnapshotMetadata,
   scope: readonly string[],
   { branches, ambiguous }: { readonly branches: WorkBranches; readonly ambiguous: AmbiguousFolders },
-): Promise<Verification> {
+) {
   const shown = (path: string) => shownPath(path, ambiguous);
   const paths = (await hasSameFiles(git, after, wanted))
     ? []
@@ -51,11 +48,9 @@ async function hasSameFiles(git: Git, a: SnapshotMetadata, b: SnapshotMetadata):
   const unnamed = ({ manifest }: SnapshotMetadata) =>
     JSON.stringify([manifest.modes, manifest.owners, manifest.empty_directories, manifest.skipped]);
   if (unnamed(a) !== unnamed(b)) return false;
-  for (const top of TOP_FOLDERS) {
-    const [one, other] = await Promise.all([a, b].map(({ commit }) => findObject(git, `${commit}:${top}`)));
-    if (one !== other) return false;
-  }
-  return true;
+  const names = [a, b].flatMap(({ commit }) => TOP_FOLDERS.map((top) => `${commit}:${top}`));
+  const found = await findObjects(git, names);
+  return TOP_FOLDERS.every((_, i) => found[i]?.oid === found[i + TOP_FOLDERS.length]?.oid);
 }
 
 async function differingPaths(
