@@ -55,10 +55,7 @@ export interface Seen {
   readonly parts: FolderParts | undefined;
 }
 
-/**
- * How often to try if git refuses for a reason that soon passes: the fast-import of a killed agt may still move the tip,
- * and a `git gc` may delete what agt has just written.
- */
+/** Tries if git refuses for what soon passes: a killed fast-import moves the tip, a `git gc` deletes. */
 const ATTEMPTS = 8;
 /** The first pause; each one is longer by as much. */
 const PAUSE_MS = 100;

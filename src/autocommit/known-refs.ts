@@ -46,10 +46,7 @@ export function forgetKnownRefs({ agtDir, sessionId }: Pick<CaptureTarget, 'agtD
   return true;
 }
 
-/**
- * Where the refs lead to, if `known` is about the present tip and has all of these commits: undefined values are refs
- * that do not exist. Undefined as a whole if git must be asked.
- */
+/** Undefined if git must be asked: `known` lacks one of the commits. A ref without a value does not exist. */
 export function refsWithoutGit(
   git: Git,
   { commonDir, tipRef }: CaptureTarget,

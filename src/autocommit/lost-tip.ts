@@ -53,10 +53,7 @@ async function commitToBeginAt(git: Git, target: CaptureTarget): Promise<string>
   throw new LostTip(target);
 }
 
-/**
- * git moves the tip and the shadow branch one after the other. If it could not move the tip, the branch alone leads to
- * the newest snapshot. Then the tip follows. Whether agt has moved it.
- */
+/** If git could move the shadow branch, but not the tip, the tip follows. Whether agt has moved it. */
 export async function advanceTip(
   git: Git,
   target: CaptureTarget,

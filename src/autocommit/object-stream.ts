@@ -20,10 +20,7 @@ export class ObjectStream {
   private readonly commonDir: string;
   private readonly attempt: number;
 
-  /**
-   * `commonDir` receives the objects. git runs in `cwd`, and leaves crash reports in the git directory of that. `attempt`
-   * counts from 1.
-   */
+  /** `commonDir` receives the objects. git leaves crash reports in the git directory of `cwd`. */
   constructor(git: Git, commonDir: string, cwd: string, attempt = 1) {
     this.git = inDirectory(git, cwd);
     this.commonDir = commonDir;

@@ -36,10 +36,7 @@ export interface Observation {
   readonly manifest: SnapshotManifest;
 }
 
-/**
- * Stores new content in `objects`; without it nothing is stored. If there is much to store, and a provider can, agt
- * freezes the folder and looks once more.
- */
+/** Stores new content in `objects`, if given. For a large change a provider freezes the folder first. */
 export async function observeFolder(
   git: Git,
   target: CaptureTarget,
@@ -122,10 +119,7 @@ async function observe(
   return { refs, last, index, scanned, clock, isMapped: mapped.size > 0, manifest };
 }
 
-/**
- * Compares all files with a snapshot, without the stat cache and the sandbox's git directory: it reads every file, and stores
- * nothing.
- */
+/** Reads every file, without the stat cache and the sandbox's git directory, and stores nothing. */
 export async function observeFiles(
   git: Git,
   target: CaptureTarget,

@@ -23,10 +23,7 @@ export interface RefsAtStart {
   readonly tipManifest: string | undefined;
   /** The tip of the shadow branch; undefined if somebody deleted the branch. */
   readonly shadow: string | undefined;
-  /**
-   * The tip of the user branch; the start commit if there is no such branch; the last snapshot if that is gone too.
-   * Undefined for an attached folder.
-   */
+  /** Without such a branch the start commit, or the last snapshot; undefined for an attached folder. */
   readonly user: string | undefined;
   readonly head: RecordedHead;
   /** The commit of the user's HEAD in an attached folder, which has no HEAD of its own. */

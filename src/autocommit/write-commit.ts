@@ -13,10 +13,7 @@ import type { CaptureOptions, CaptureTarget } from './request.ts';
 import { NO_TREES, type StagedTrees, writeStagedTrees } from './staged-index.ts';
 import { directoryForGit, type RefsAtStart } from './starting-refs.ts';
 
-/**
- * Returns the new commit and its tree. The refs move last, when everything is on disk. `beforeRefsMove` gets the commit's name, and
- * may work while git flushes.
- */
+/** The refs move last, when all is on disk. `beforeRefsMove` may work while git flushes. */
 export async function writeShadowCommit(
   git: Git,
   target: CaptureTarget,

@@ -45,10 +45,7 @@ export function refreshIndex(sandbox: string, oidLength: number, statOf: StatOf)
   if (refreshed !== undefined) replaceIndex(gitDir, refreshed);
 }
 
-/**
- * `seconds`: the time of its newest entry, for an index that a snapshot has. Under a newer time git would trust files that
- * changed in the second in which git wrote it.
- */
+/** `seconds`: of a snapshot's newest entry. Under a newer time git would trust files that are racy there. */
 function replaceIndex(gitDir: string, bytes: Buffer, seconds?: number): void {
   const temporary = join(gitDir, `index.agt-${process.pid}.tmp`);
   rmSync(temporary, { force: true });

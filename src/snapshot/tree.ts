@@ -23,10 +23,7 @@ export async function readSnapshotTree(git: Git, tree: string): Promise<Map<stri
   return new Map(files.map(({ path, mode, oid }) => [decodePath(path), { mode, oid }]));
 }
 
-/**
- * The tree of the start commit, as the folder `sandbox/`. A submodule is not a file. `unstorable`: paths, as in the tree,
- * that a snapshot cannot store under the same name.
- */
+/** The start commit's tree as `sandbox/`. `unstorable`: submodules, and names that no snapshot can have. */
 export async function readStartTree(git: Git, tree: string) {
   const files = new Map<string, TreeEntry>();
   const unstorable: string[] = [];
@@ -64,10 +61,7 @@ export async function diffSnapshots(git: Git, from: string | undefined, to: stri
   return diffTrees(withoutIndex(git), from, to, { paths: TOP_FOLDERS, countLines: false, decodePath });
 }
 
-/**
- * The directories of a snapshot, those that are empty by its manifest; paths relative to the session folder. `among`: the paths that the caller
- * asks about, if it does not need all directories.
- */
+/** Also empty ones, by the manifest. `among`: the paths that the caller asks about, if it needs not all. */
 export async function listDirectories(
   git: Git,
   snapshot: SnapshotMetadata,

@@ -118,10 +118,7 @@ export interface Pathspec {
   readonly path: string;
 }
 
-/**
- * `toFolder` converts a path into one that is relative to the session folder. It gets the path without its magic. It may
- * treat wildcards as ordinary characters: `*.c` becomes `sandbox/*.c`.
- */
+/** `toFolder` makes a path without magic relative to the session folder, and may take wildcards as text. */
 export function parsePathspec(spec: string, toFolder: (path: string) => string): Pathspec {
   const [, magic = '', path = ''] = /^(:\([^)]*\)|:[!^/]+)?(.*)$/s.exec(spec) ?? [];
   return { magic, path: Buffer.from(toFolder(path), 'latin1').toString() };
@@ -132,10 +129,7 @@ export function isExclusion({ magic }: Pathspec): boolean {
   return /[!^]|exclude/.test(magic);
 }
 
-/**
- * `paths` are relative to the session folder, one byte per character.
- * @throws AgtError for a path that is neither in the snapshot nor on disk.
- */
+/** Relative to the session folder. @throws AgtError for a path neither in the snapshot nor on disk */
 export async function requireKnownPaths(
   git: Git,
   record: SessionRecord,

@@ -75,10 +75,7 @@ async function compareWithPrevious(
   return parseRawDiff((await gitBytes(withoutIndex(git), args, { input })).toString('latin1'), decodePath);
 }
 
-/**
- * The first snapshot's parent is the commit that the session started at. That commit's tree corresponds to `sandbox/` of
- * the snapshot, so the sandbox and the other folders are compared separately.
- */
+/** The start commit's tree is `sandbox/` of the snapshot, so the other folders are compared separately. */
 async function compareWithStart(git: Git, commit: string, options: TimelineOptions): Promise<DiffEntry[]> {
   const empty = await emptyTree(git);
   const sandbox = await sandboxTree(git, commit);

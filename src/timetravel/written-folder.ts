@@ -115,10 +115,7 @@ export function examineFiles(
   );
 }
 
-/**
- * The stat data of an index entry whose file has the content that the entry names. `converted`: paths of the sandbox
- * whose bytes on disk are not those of their blob.
- */
+/** For entries whose file has their content. `converted`: paths with other bytes on disk than in the blob. */
 export function statOfExamined(examined: Examined, converted: ReadonlySet<string> | 'all'): StatOf {
   return ({ path, oid, mode }: IndexEntry) => {
     if (converted === 'all' || converted.has(path)) return undefined;

@@ -64,10 +64,7 @@ export function hasContent(path: string, oid: string, isInside: IsInside): boole
   }
 }
 
-/**
- * Undefined if the file changed meanwhile. `mayGrow`: the beginning of a file that has grown will do. The time of a growing
- * file can change before its size does.
- */
+/** Undefined if the file changed meanwhile. `mayGrow`: the beginning of one that has grown will do. */
 function tryRead(path: string, hash: HashName, isInside: IsInside, mayGrow: boolean): Content | undefined {
   const stat = lstatSync(systemPath(path));
   if (stat.isSymbolicLink()) {
@@ -85,6 +82,7 @@ function tryRead(path: string, hash: HashName, isInside: IsInside, mayGrow: bool
     const after = fstatSync(fd);
     if (oid === undefined) return undefined;
     if (isUnchanged(before, after)) return { stat: before, oid, bytes };
+    // The time of a growing file can change before its size does.
     const hasOnlyGrown =
       mayGrow && after.size >= before.size && hashBlob(hash, before.size, chunks(fd, before.size)) === oid;
     return hasOnlyGrown ? { stat: before, oid, bytes, isBeginning: true } : undefined;

@@ -135,10 +135,7 @@ export class CachedDirectoriesBuilder {
   }
 }
 
-/**
- * For the directories of a folder that agt or git has just written. Entries that nobody wrote, such as a hook's files, are
- * excluded ones.
- */
+/** For a folder just written. Entries that neither agt nor git wrote, as a hook does, are excluded ones. */
 export function examineDirectories(
   folder: string,
   directories: ReadonlySet<string>,

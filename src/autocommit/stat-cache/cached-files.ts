@@ -164,14 +164,11 @@ export function joinPath(directory: string, name: string): string {
   return directory === '' ? name : `${directory}/${name}`;
 }
 
-/** Rows to allocate if nobody says how many there will be. */
-const FIRST_CAPACITY = 64;
-
 export class CachedFilesBuilder {
-  private data: Float64Array;
-  private oids: Buffer;
-  private directoryOf: Uint32Array;
-  private nameEnds: Uint32Array;
+  private readonly data: Float64Array;
+  private readonly oids: Buffer;
+  private readonly directoryOf: Uint32Array;
+  private readonly nameEnds: Uint32Array;
   private readonly names: Buffer[] = [];
   private namesLength = 0;
   private rows = 0;
@@ -179,9 +176,8 @@ export class CachedFilesBuilder {
   private readonly directories: string[] = [];
   private readonly directoryNumbers = new Map<string, number>();
 
-  /** `oidLength` in bytes; `expected` is the number of rows, if known. */
-  constructor(oidLength: number, expected = 0) {
-    const capacity = Math.max(FIRST_CAPACITY, expected);
+  /** `oidLength` is in bytes, `capacity` the largest number of rows. */
+  constructor(oidLength: number, capacity: number) {
     this.oidLength = oidLength;
     this.data = new Float64Array(WIDTH * capacity);
     this.oids = Buffer.alloc(capacity * oidLength);
@@ -190,7 +186,7 @@ export class CachedFilesBuilder {
   }
 
   add(path: string, stat: StatData, oid: string): void {
-    this.reserve(1);
+    this.requireRoom(1);
     const slash = path.lastIndexOf('/');
     const name = Buffer.from(`${path.slice(slash + 1)}\0`, 'latin1');
     const row = this.rows++;
@@ -210,7 +206,7 @@ export class CachedFilesBuilder {
   /** Copies the rows from `start` up to, but not including, `end`. */
   copy({ columns }: CachedFiles, start: number, end: number): void {
     if (end <= start) return;
-    this.reserve(end - start);
+    this.requireRoom(end - start);
     const { data, oids, directoryOf, names, nameEnds, directories } = columns;
     const [nameStart, nameEnd] = [nameEnds[start - 1] ?? 0, nameEnds[end - 1] as number];
     this.data.set(data.subarray(start * WIDTH, end * WIDTH), this.rows * WIDTH);
@@ -248,15 +244,8 @@ export class CachedFilesBuilder {
     return number;
   }
 
-  private reserve(more: number): void {
-    if (this.rows + more <= this.directoryOf.length) return;
-    const capacity = Math.max(this.directoryOf.length * 2, this.rows + more);
-    const [data, oids] = [new Float64Array(capacity * WIDTH), Buffer.alloc(capacity * this.oidLength)];
-    const [directoryOf, nameEnds] = [new Uint32Array(capacity), new Uint32Array(capacity)];
-    data.set(this.data);
-    this.oids.copy(oids);
-    directoryOf.set(this.directoryOf);
-    nameEnds.set(this.nameEnds);
-    [this.data, this.oids, this.directoryOf, this.nameEnds] = [data, oids, directoryOf, nameEnds];
+  /** Beyond their ends the columns would swallow a row without a word. */
+  private requireRoom(more: number): void {
+    if (this.rows + more > this.directoryOf.length) throw new RangeError('more files than expected');
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Files whose bytes on disk differ from their blob (eol, ident, filter, encoding), by gitattributes(5) and configuration.
- * Seeding a stat cache must skip them.
- */
+/** Files whose bytes on disk differ from their blob, by gitattributes(5) and configuration. */
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -12,10 +9,7 @@ const ATTRIBUTES = ['eol', 'ident', 'filter', 'working-tree-encoding'];
 /** Matches every attributes file that sets one of them, or defines a macro that may. */
 const SUSPECT = /eol=crlf|ident|filter|working-tree-encoding|\[attr\]/;
 
-/**
- * `paths` are relative to the worktree that git runs in; `known` is the configuration of that worktree, if the caller
- * has read it. 'all' if the configuration alone converts files.
- */
+/** `paths` are relative to git's worktree, `known` is its configuration. 'all': that alone converts files. */
 export async function listConverted(
   git: Git,
   commonDir: string,

@@ -132,10 +132,7 @@ function statOf(bytes: Buffer, { offset }: IndexEntry): Omit<StatData, 'mode'> {
 /** How many files of a mode to try. */
 const SAMPLES = 5;
 
-/**
- * The st_mode on disk for each mode in the index, from one file of each. Only a file whose other stat data are those in
- * the index counts: the index has 32 bits for each number.
- */
+/** The st_mode of each mode in the index, from a file whose other stat data are those in the index. */
 function sampleModes(entries: readonly IndexEntry[], bytes: Buffer, sandbox: string): Map<number, number> {
   const root = Buffer.from(sandbox).toString('latin1');
   const modes = new Map<number, number>();

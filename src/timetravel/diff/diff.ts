@@ -36,10 +36,7 @@ import {
 } from './compared-tree.ts';
 import { type MetadataDiff, metadataDiff } from './metadata-diff.ts';
 
-/**
- * One end of a comparison: a snapshot, the commit that the session started at, the commit where it left the user branch,
- * all files on disk, or those that git does not ignore.
- */
+/** `start` and `base`: where the session began, and left the user branch. `work`: what git would commit. */
 export type DiffEnd = Snapshot | 'start' | 'base' | 'disk' | 'work';
 
 export interface DiffRequest {
@@ -151,10 +148,7 @@ function isWanted(path: string, pathspecs: readonly Pathspec[]): boolean {
   return isUnder(path.replace(/\/$/, ''), paths);
 }
 
-/**
- * A pathspec for the trees of agentTree. There an ambiguous folder is under `..`. git would refuse `../xdg` as a path
- * outside the repository, but it accepts wildcards.
- */
+/** In agentTree's trees. git refuses `../xdg`, which is outside the repository, but accepts wildcards. */
 function inAgentTree({ magic, path }: Pathspec, ambiguous: AmbiguousFolders): string[] {
   if (path === 'sandbox') return [`${magic}.`];
   const shown = relativeToSandbox(path, ambiguous);

@@ -1,7 +1,4 @@
-/**
- * Reads what a fork starts with: a snapshot of the source session, its HEAD and its work branch. If that commit is gone, agt
- * looks for another one of the branch.
- */
+/** Reads what a fork starts with: a snapshot, HEAD and the work branch, or the last commit left of it. */
 
 import { loadStatCache } from '../../autocommit/last-snapshot.ts';
 import { AgtError } from '../../errors.ts';

@@ -93,10 +93,7 @@ function mount(fd: number, source: string, directory: string): Promise<void> {
 
 const LOOK_MS = 1_000;
 
-/**
- * A signal, or the end of the repository, unmounts the snapshot. Programs that are in it see errors then. Returns where it
- * is mounted.
- */
+/** A signal, or the end of the repository, unmounts the snapshot. Returns where it is mounted. */
 function endEarly(record: MountRecord, agtDir: string): { readonly directory: string } {
   const place = { directory: record.directory };
   const end = () => {

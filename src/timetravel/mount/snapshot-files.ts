@@ -3,6 +3,8 @@
  * somebody looks into them. Paths and names hold one byte per character.
  */
 
+import { joinPath } from '../../autocommit/stat-cache/cached-files.ts';
+import { parentPath } from '../../disk/path-bytes.ts';
 import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 import { isOwn } from '../../snapshot/format.ts';
@@ -98,14 +100,12 @@ export class SnapshotFiles {
   }
 
   private addEmpty(path: string): void {
-    const slash = path.lastIndexOf('/');
-    const above = slash < 0 ? '' : path.slice(0, slash);
+    const above = parentPath(path);
+    const name = path.slice(above === '' ? 0 : above.length + 1);
     const names = this.empty.get(above);
-    if (names !== undefined) {
-      names.add(path.slice(slash + 1));
-      return;
-    }
-    this.empty.set(above, new Set([path.slice(slash + 1)]));
+    names?.add(name);
+    if (names !== undefined) return;
+    this.empty.set(above, new Set([name]));
     if (above !== '') this.addEmpty(above);
   }
 
@@ -134,25 +134,23 @@ export class SnapshotFiles {
     treeMode: string,
     oid: string | undefined,
   ): void {
-    const path = directory.path === '' ? name : `${directory.path}/${name}`;
-    const mode = this.modeOf(path, treeMode);
-    const isDirectory = treeMode === TREE_MODE.directory;
-    const number = Math.max(this.nodes.length, ROOT_NODE + 1);
-    const node = { number, parent: directory.number, path, mode, oid, children: undefined };
-    this.nodes[number] = { ...node, size: isDirectory ? 0 : undefined };
-    to.set(name, this.nodes[number] as FileNode);
+    const path = joinPath(directory.path, name);
+    const size = treeMode === TREE_MODE.directory ? 0 : undefined;
+    this.place(to, name, { parent: directory.number, path, mode: this.modeOf(path, treeMode), oid, size });
   }
 
   private addIgnoreFile(to: Map<string, FileNode>): void {
-    const { agtignore } = this.shown.metadata.manifest;
-    if (agtignore === undefined) return;
-    const content = ignoreFileContent(agtignore);
-    const number = this.nodes.length;
-    const mode = TYPE.file | this.shown.metadata.modes.usual.file;
-    const place = { number, parent: ROOT_NODE, path: IGNORE_FILE, mode };
-    const node = { ...place, oid: undefined, content, size: content.length, children: undefined };
-    this.nodes[number] = node;
-    to.set(IGNORE_FILE, node);
+    const { manifest, modes } = this.shown.metadata;
+    if (manifest.agtignore === undefined) return;
+    const content = ignoreFileContent(manifest.agtignore);
+    const place = { parent: ROOT_NODE, path: IGNORE_FILE, mode: TYPE.file | modes.usual.file };
+    this.place(to, IGNORE_FILE, { ...place, oid: undefined, content, size: content.length });
+  }
+
+  private place(to: Map<string, FileNode>, name: string, node: Omit<FileNode, 'number' | 'children'>): void {
+    const placed = { ...node, number: this.nodes.length, children: undefined };
+    this.nodes.push(placed);
+    to.set(name, placed);
   }
 
   private modeOf(path: string, treeMode: string): number {

@@ -41,10 +41,7 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   return { record, snapshot, paths: describePlan(planned, ambiguous) };
 }
 
-/**
- * The files on disk, compared with the session's last snapshot. `commit` of `content` is that snapshot, everything else
- * describes the disk. Undefined if there is no sandbox.
- */
+/** `content` describes the disk; its `commit` is the last snapshot. Undefined without a sandbox. */
 async function readCurrent(
   session: Session,
 ): Promise<FolderOnDisk & { readonly content: SnapshotMetadata | undefined }> {

@@ -171,10 +171,7 @@ export async function findUndoTarget(
   throw new AgtError(`nothing to undo: ${reason}`, { hints });
 }
 
-/**
- * The snapshot that a redo goes to: the one that the last undo left; for a turn, the next prompt or the end.
- * @throws AgtError if something new was done since.
- */
+/** What the last undo left; for a turn, the next prompt or the end. @throws AgtError if there is none */
 export async function findRedoTarget(
   session: Session,
   hasUncaptured: boolean,

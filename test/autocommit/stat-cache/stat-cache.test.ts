@@ -27,7 +27,7 @@ function directories(paths: readonly string[]): CachedDirectories {
 }
 
 function cacheOf(paths: readonly string[]): StatCache {
-  const builder = new CachedFilesBuilder(20);
+  const builder = new CachedFilesBuilder(20, paths.length);
   for (const path of paths) builder.add(path, STAT, OID);
   return {
     commit: OID,
@@ -92,12 +92,12 @@ describe('files', () => {
 
   test('every path is found at its row, no other is found, and copies are equal', () => {
     const property = fc.property(paths, fc.nat(40), (all, split) => {
-      const builder = new CachedFilesBuilder(20);
+      const builder = new CachedFilesBuilder(20, all.length);
       for (const [row, path] of all.entries()) builder.add(path, { ...STAT, size: row }, OID);
       const files = builder.build();
       expect(all.map((path) => files.find(path))).toEqual([...all.keys()]);
       expect([files.find('nothing'), files.find('a/b/c/d'), files.find('')]).toEqual([-1, -1, -1]);
-      const copy = new CachedFilesBuilder(20, 1);
+      const copy = new CachedFilesBuilder(20, all.length);
       copy.copy(files, Math.min(split, all.length), all.length);
       copy.copy(files, 0, Math.min(split, all.length));
       const copied = copy.build();
@@ -109,7 +109,7 @@ describe('files', () => {
   });
 
   test('rows by directory are in order, also if the directories are mixed', () => {
-    const builder = new CachedFilesBuilder(20);
+    const builder = new CachedFilesBuilder(20, 6);
     for (const path of ['a/1', 'b/1', 'a/2', 'top', 'b/2', 'a/b/1']) builder.add(path, STAT, OID);
     const files = builder.build();
     const rows = (directory: string) => [...files.rowsIn(directory)];
@@ -136,8 +136,9 @@ describe('files', () => {
   });
 
   test('a file without stat data is never the same', () => {
-    const builder = new CachedFilesBuilder(20);
+    const builder = new CachedFilesBuilder(20, 1);
     builder.addUnread('sandbox/a', 0o100644, OID);
+    expect(() => builder.addUnread('sandbox/b', 0o100644, OID)).toThrow('more files than expected');
     const unknown = {
       mtimeMs: Number.NaN,
       ctimeMs: Number.NaN,
