@@ -1,20 +1,21 @@
 /** Compares a session folder with its last snapshot. */
-
 import { lstatSync } from 'node:fs';
 import { readFileClock } from '../disk/file-clock.ts';
 import { systemPath } from '../disk/long-path.ts';
 import type { LinkedEntry } from '../disk/open-directories.ts';
+import { jsonPath, pathFromJson } from '../disk/path-bytes.ts';
 import { filesMappedForWriting } from '../disk/processes.ts';
 import { hashNameOf } from '../git/objects/hash.ts';
 import { type Git, gitAnswer, inDirectory, resolveObject } from '../git/run/git.ts';
-import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { isUnder, TOP_FOLDERS } from '../snapshot/folders.ts';
 import { OWN } from '../snapshot/format.ts';
-import { readIgnoreFile } from '../snapshot/ignore-file.ts';
+import { gitDirDigest } from '../snapshot/git-dir-files.ts';
+import { type IgnoreFile, readIgnoreFile } from '../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../snapshot/manifest.ts';
-import { buildManifest } from './build-manifest.ts';
 import { type LastSnapshot, type LoadedCache, loadStatCache, readLastSnapshot } from './last-snapshot.ts';
 import type { ObjectStream } from './object-stream.ts';
 import type { CaptureOptions, CaptureTarget } from './request.ts';
+import { SET_ID } from './scan/permission-bits.ts';
 import { type ScanResult, scan } from './scan/scan.ts';
 import { type IgnoredFiles, LargeChange } from './scan/scan-options.ts';
 import { Source } from './source.ts';
@@ -104,17 +105,8 @@ async function observe(
       (await objects?.store(source.path(path), content, source.isInside)) ?? true,
     requireRoom: (bytes) => objects?.requireRoom(bytes),
   });
-  const manifest = buildManifest(scanned, last.manifest, {
-    session: target.sessionId,
-    head: refs.head,
-    gitDirFiles: refs.gitDirFiles,
-    label: options.label,
-    tool: options.tool,
-    ignore: ignore?.lines,
-    ignored: ignored?.ignored,
-    topFolders,
-    ownerOf: (path) => ownerOf(source.path(path)),
-  });
+  const seen = { target, refs, options, topFolders, source, ignore, ignored };
+  const manifest = buildManifest(scanned, last.manifest, seen);
   const clock = frozen?.clock ?? liveClock;
   return { refs, last, index, scanned, clock, isMapped: mapped.size > 0, manifest };
 }
@@ -172,4 +164,78 @@ function mappedFiles({ folder, checkout }: CaptureTarget): Set<string> {
 function ownerOf(path: string): string | undefined {
   const stat = lstatSync(systemPath(path), { throwIfNoEntry: false });
   return stat === undefined ? undefined : `${stat.uid}:${stat.gid}`;
+}
+
+interface ManifestInputs {
+  readonly target: CaptureTarget;
+  readonly refs: RefsAtStart;
+  readonly options: CaptureOptions;
+  /** Entries elsewhere, and of unreadable paths, are taken from the last manifest. */
+  readonly topFolders: readonly string[];
+  readonly source: Source;
+  readonly ignore: IgnoreFile | undefined;
+  readonly ignored: IgnoredFiles | undefined;
+}
+
+/** Builds `_/manifest.json` of a new snapshot: what a scan found that a git tree cannot hold. */
+function buildManifest(
+  scanned: ScanResult,
+  last: SnapshotManifest | undefined,
+  { target, refs, options, topFolders, source, ignore, ignored }: ManifestInputs,
+): SnapshotManifest {
+  const isRetained = (path: string) => !isUnder(path, topFolders) || scanned.isUnreadable(pathFromJson(path));
+  const retained = (paths: readonly string[] = []) => paths.filter(isRetained);
+  const modes = scanned.permissions.describe(
+    Object.entries(last?.modes.others ?? {}).filter(([path]) => isRetained(path)),
+  );
+  const owners = listOwners(modes, scanned, (path) =>
+    isRetained(path) ? last?.owners?.[path] : ownerOf(source.path(pathFromJson(path))),
+  );
+  return {
+    version: 1,
+    session: target.sessionId,
+    head: refs.head,
+    operation: refs.gitDirFiles.operation,
+    git_dir_digest: gitDirDigest(refs.gitDirFiles),
+    label: options.label ?? null,
+    tool: options.tool ?? null,
+    modes,
+    ...(Object.keys(owners).length === 0 ? {} : { owners }),
+    empty_directories: [
+      ...retained(last?.empty_directories),
+      ...scanned.emptyDirectories.map(jsonPath),
+    ].sort(),
+    encoded: [...retained(last?.encoded), ...scanned.encoded.map(jsonPath)].sort(),
+    skipped: listSkipped(scanned, last, isRetained),
+    ...(ignore === undefined ? {} : { agtignore: ignore.lines }),
+    ...(ignored === undefined || ignored.ignored.size === 0
+      ? {}
+      : { ignored: [...ignored.ignored].map(jsonPath).sort() }),
+  };
+}
+
+function listSkipped(
+  { skipped, failed }: ScanResult,
+  last: SnapshotManifest | undefined,
+  isRetained: (path: string) => boolean,
+): SnapshotManifest['skipped'] {
+  const found = [...skipped, ...failed].map(({ path, reason }) => ({ path: jsonPath(path), reason }));
+  const paths = new Set(found.map(({ path }) => path));
+  const retained = last?.skipped.filter(({ path }) => isRetained(path) && !paths.has(path)) ?? [];
+  return [...retained, ...found].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Owners of files whose bits give the owner's rights to others. */
+function listOwners(
+  modes: SnapshotManifest['modes'],
+  { directories }: ScanResult,
+  ownerOf: (path: string) => string | undefined,
+): Record<string, string> {
+  const owners: Record<string, string> = {};
+  for (const [path, bits] of Object.entries(modes.others)) {
+    if ((Number.parseInt(bits, 8) & SET_ID) === 0 || directories.has(pathFromJson(path))) continue;
+    const owner = ownerOf(path);
+    if (owner !== undefined) owners[path] = owner;
+  }
+  return owners;
 }
