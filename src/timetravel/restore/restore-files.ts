@@ -72,27 +72,15 @@ export async function restoreFiles(
     const marks = { now, unfinished: wanted.commit, ...taking };
     captured = (await captureSession(session.with(record), marks)).commit;
     plan = await planFrom(git, { captured, wanted, scope, isIgnored });
+    // The snapshot before the restore does not have these files, so undo would not bring them back.
+    const isNewlyCaptured = (path: string) => isIgnored?.(path) === true && changed.includes(path);
+    const replaced = plan.writes.find(({ path, isNew }) => !isNew && isNewlyCaptured(path));
+    if (replaced === undefined || captured === undefined) continue;
+    const [example, snapshot] = [shown(replaced.path), captured.slice(0, 10)];
     notes.push(
-      ...noteReplaced(plan, captured, {
-        shown,
-        isNewlyCaptured: (path) => isIgnored?.(path) === true && changed.includes(path),
-      }),
+      `files that git ignores are replaced, such as ${example}: snapshot ${snapshot} has them as they were`,
     );
   }
-}
-
-/** The snapshot before the restore does not have these files, so undo would not bring them back. */
-function noteReplaced(
-  { writes }: CheckoutPlan,
-  captured: string | undefined,
-  { shown, isNewlyCaptured }: { shown: (path: string) => string; isNewlyCaptured: IgnoresFile },
-): string[] {
-  const replaced = writes.find(({ path, isNew }) => !isNew && isNewlyCaptured(path));
-  if (replaced === undefined || captured === undefined) return [];
-  const example = shown(replaced.path);
-  return [
-    `files that git ignores are replaced, such as ${example}: snapshot ${captured.slice(0, 10)} has them as they were`,
-  ];
 }
 
 /** Why a path is not as captured, although agt has captured the folder again. */
