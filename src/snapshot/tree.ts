@@ -3,7 +3,7 @@
 import { SUBMODULE } from '../git/modes.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
-import { diffTrees } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitText, resolveObject } from '../git/run/git.ts';
 import { TOP_FOLDERS } from './folders.ts';
@@ -46,11 +46,7 @@ export function emptyTree(git: Git): Promise<string> {
 }
 
 /** A file or link that differs between two snapshots. Undefined: that snapshot does not have it. */
-export interface ChangedFile {
-  readonly path: string;
-  readonly before: TreeEntry | undefined;
-  readonly after: TreeEntry | undefined;
-}
+export type ChangedFile = Pick<DiffEntry, 'path' | 'before' | 'after'>;
 
 /** Without `from` every file is new. */
 export async function diffSnapshots(git: Git, from: string | undefined, to: string): Promise<ChangedFile[]> {
