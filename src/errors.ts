@@ -55,23 +55,20 @@ export function usageError(message: string, ...hints: string[]): AgtError {
 
 /** `error: …` and `hint: …` lines, in the manner of git. */
 export function formatError(error: unknown, debug: boolean): string {
-  if (isAgtError(error)) {
-    const lines = [`error: ${error.message}`, ...error.hints.map((hint) => `hint: ${hint}`)];
-    if (debug)
-      lines.push(error.stack ?? '', error.cause === undefined ? '' : `caused by: ${describe(error.cause)}`);
-    return `${lines.filter((line) => line !== '').join('\n')}\n`;
-  }
+  const [message, hints] = messageOf(error, debug);
+  const cause = isAgtError(error) && error.cause !== undefined ? [`caused by: ${describe(error.cause)}`] : [];
+  const details = debug ? [describe(error), ...cause] : [];
+  return [`error: ${message}`, ...hints.map((hint) => `hint: ${hint}`), ...details]
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+function messageOf(error: unknown, debug: boolean): readonly [message: string, hints: readonly string[]] {
+  if (isAgtError(error)) return [error.message, error.hints];
   const system = systemFailure(error);
-  if (system !== undefined) {
-    const hint = SYSTEM_HINTS[errorCode(error)];
-    return `error: ${system}\n${hint === undefined ? '' : `hint: ${hint}\n`}${debug ? `${describe(error)}\n` : ''}`;
-  }
-  return (
-    `error: internal: ${error instanceof Error ? error.message : String(error)}\n` +
-    (debug
-      ? `${describe(error)}\n`
-      : 'hint: this is a bug in agt; please report it with the output of AGT_DEBUG=1\n')
-  );
+  if (system !== undefined) return [system, [SYSTEM_HINTS[errorCode(error)] ?? []].flat()];
+  const bug = 'this is a bug in agt; please report it with the output of AGT_DEBUG=1';
+  return [`internal: ${error instanceof Error ? error.message : String(error)}`, debug ? [] : [bug]];
 }
 
 const SYSTEM_HINTS: Readonly<Record<string, string>> = {

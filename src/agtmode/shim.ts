@@ -15,14 +15,12 @@ import { ownCommand, packed } from '../process/invocation.ts';
 import { type Context, gitForShim } from './context.ts';
 import { frontIn, writeFront, writeScript } from './front/write-front.ts';
 
-/** The directory beside the script that holds a link to agt. The link is named git, so agt starts in git mode. */
-const LINK_DIRECTORY = '.agt';
-
 /** The mark is in the first lines of the script. */
 const MARK_BYTES = 256;
 
+/** A link to agt. It is named git, so agt starts in git mode. */
 export function linkPath(shimDirectory: string): string {
-  return join(shimDirectory, LINK_DIRECTORY, 'git');
+  return join(shimDirectory, '.agt', 'git');
 }
 
 export function isShim(path: string): boolean {
@@ -40,15 +38,9 @@ export function findOutdatedShim(env: NodeJS.ProcessEnv, settingsFile: string | 
   const written = statSync(shim).mtimeMs;
   const sources = [linkPath(dirname(shim)), ...(settingsFile === undefined ? [] : [settingsFile])];
   const newer = sources.find((path) => (statOrUndefined(path)?.mtimeMs ?? 0) > written);
-  if (newer === undefined) return [];
-  return [
-    {
-      level: 'note',
-      about: shim,
-      problem: `the shim is older than ${newer}, so every git command starts agt`,
-      mend: `agt shim install --dir ${shellQuote(dirname(shim))}`,
-    },
-  ];
+  const problem = `the shim is older than ${newer}, so every git command starts agt`;
+  const mend = `agt shim install --dir ${shellQuote(dirname(shim))}`;
+  return newer === undefined ? [] : [{ level: 'note', about: shim, problem, mend }];
 }
 
 export async function shimScript(dir: string, context: Context): Promise<string> {

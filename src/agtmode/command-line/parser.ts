@@ -138,13 +138,9 @@ function helpHint(command: Command | undefined): string {
 }
 
 /** yargs takes `--n` for `-n`. */
-function isLongLetter(word: string): boolean {
-  return /^--[a-z](=|$)/.test(word);
-}
-
 function refuseLongLetters(commands: readonly Command[], words: readonly string[]): void {
   const end = words.indexOf('--');
-  const letter = words.slice(0, end < 0 ? words.length : end).find(isLongLetter);
+  const letter = words.slice(0, end < 0 ? words.length : end).find((word) => /^--[a-z](=|$)/.test(word));
   if (letter !== undefined)
     throw usageError(`unknown option "${letter}"`, helpHint(findCommand(commands, words)));
 }
@@ -188,13 +184,9 @@ function rephrase(message: string, command: Command | undefined, words: readonly
   if (choice !== null)
     return `invalid value ${choice[2]} for option "--${choice[1]}"; choose from ${choice[3]}`;
   const missing = /^Not enough non-option arguments: got (\d+)/.exec(message);
-  if (missing !== null) return `${argumentsOf(command)[Number(missing[1])] ?? 'an argument'} is missing`;
+  const needed = command?.usage.match(/<[^>]+>/g) ?? [];
+  if (missing !== null) return `${needed[Number(missing[1])] ?? 'an argument'} is missing`;
   return message.charAt(0).toLowerCase() + message.slice(1);
-}
-
-/** The required arguments: `<url>`. */
-function argumentsOf(command: Command | undefined): readonly string[] {
-  return command?.usage.match(/<[^>]+>/g) ?? [];
 }
 
 /** yargs names options without their dashes. */

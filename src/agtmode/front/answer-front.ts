@@ -85,18 +85,17 @@ async function answerTool(
   if (place?.user?.agtDir !== agtDir || place.record?.session_id !== session) return undefined;
   const now = context.now();
   writeLastEvent(env, tool, { at: now.toISOString(), event: name, cwd });
+  const leave = () => {
+    throw new Error('agt does this in a process of its own');
+  };
   await recordEvent(place, {
     event,
     integration,
     access: context.folderAccess(),
     now,
     isInBackground: false,
-    leaveToBackground: leaveToAgt,
-    gitDirectory: leaveToAgt,
+    leaveToBackground: leave,
+    gitDirectory: leave,
   });
   return `exit ${EXIT.done}\n`;
-}
-
-function leaveToAgt(): never {
-  throw new Error('agt does this in a process of its own');
 }

@@ -65,7 +65,7 @@ async function answer(call: HookCall, input: string): Promise<number> {
   const json = parseEventJson(input);
   const event = isInBackground
     ? (json as unknown as HookEvent)
-    : integration.readEvent(json, env, currentDirectory());
+    : integration.readEvent(json, env, attempt(() => process.cwd()) ?? '/'); // the agent may have removed it
   if (!isInBackground) writeLastEvent(env, tool, about(event));
   const forget = noteRunning(env, { ...about(event), tool });
   try {
@@ -80,11 +80,6 @@ async function answer(call: HookCall, input: string): Promise<number> {
   } finally {
     forget();
   }
-}
-
-/** An agent that removes a worktree may have removed the directory that it starts hooks in. */
-function currentDirectory(): string {
-  return attempt(() => process.cwd()) ?? '/';
 }
 
 async function act(call: HookCall, integration: Integration, event: HookEvent): Promise<void> {
