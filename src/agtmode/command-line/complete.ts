@@ -66,7 +66,9 @@ async function candidates(
   if (option !== undefined) return valuesOf(option, command, rest, context);
   if (current.startsWith('-'))
     return [...Object.keys(command.options ?? {}), 'help'].map((name) => `--${name}`);
-  const values = await valuesOf(positionalAt(command, rest), command, rest, context);
+  const positionals = [...command.usage.matchAll(/[[<]([a-z]+)/g)].map(([, name = '']) => name);
+  const next = positionals[positionalsIn(command, rest).length] ?? '';
+  const values = await valuesOf(next, command, rest, context);
   return [...secondWords(commands, before), ...values];
 }
 
@@ -83,11 +85,6 @@ function valueOption({ options = {} }: Command, word: string | undefined): strin
     ([name, { alias }]) => word === `--${name}` || (alias !== undefined && word === `-${String(alias)}`),
   );
   return found?.[1].type === 'string' ? found[0] : undefined;
-}
-
-function positionalAt(command: Command, rest: readonly string[]): string {
-  const names = [...command.usage.matchAll(/[[<]([a-z]+)/g)].map(([, name = '']) => name);
-  return names[positionalsIn(command, rest).length] ?? '';
 }
 
 function positionalsIn(command: Command, rest: readonly string[]): string[] {
@@ -111,17 +108,15 @@ async function valuesOf(name: string, command: Command, rest: readonly string[],
   if (BRANCHES.includes(name)) return [...branches(repository), ...(name === 'from' ? ids : [])];
   if (!SNAPSHOTS.includes(name)) return [];
   const named = [...positionalsIn(command, rest), rest[rest.indexOf('--session') + 1]];
-  const record = records.find(({ session_id: id }) => named.includes(id)) ?? inFolder(records, context.cwd);
+  const isHere = ({ sandbox }: SessionRecord) =>
+    `${context.cwd}/`.startsWith(sandbox.replace(/sandbox$/, ''));
+  const record = records.find(({ session_id: id }) => named.includes(id)) ?? records.find(isHere);
   return record === undefined ? snapshotsOfFolder(context) : snapshotNames(new Session(repository, record));
 }
 
 async function snapshotsOfFolder(context: Context): Promise<string[]> {
   const here = await attachedHere(context);
   return here === undefined ? [] : snapshotNames(here);
-}
-
-function inFolder(records: readonly SessionRecord[], cwd: string): SessionRecord | undefined {
-  return records.find(({ sandbox }) => `${cwd}/`.startsWith(sandbox.replace(/sandbox$/, '')));
 }
 
 /** How many snapshots without a label completion offers. */

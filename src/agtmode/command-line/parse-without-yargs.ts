@@ -9,7 +9,10 @@ export function parseWithoutYargs(commands: readonly Command[], words: readonly 
   const command = findCommand(commands, words);
   if (command === undefined || /<|\.\./.test(command.usage)) return undefined;
   const { options = {} } = command;
-  const args = defaultsOf(command);
+  const withDefault = Object.entries(options).filter(([, option]) => 'default' in option);
+  const args: Record<string, unknown> = Object.fromEntries(
+    withDefault.map(([name, option]) => [name, option.default]),
+  );
   const given = new Set<string>();
   const rest = words.slice(commandName(command).split(' ').length);
   // yargs takes all the words that follow for an option that may be repeated.
@@ -53,11 +56,6 @@ function onlyPositional({ usage, positionals = {} }: Command): string | undefine
   const [[name, { type, array }] = ['', {}], ...more] = Object.entries(positionals);
   const isPlainName = type === 'string' && array !== true && usage.endsWith(` [${name}]`);
   return more.length === 0 && isPlainName ? name : undefined;
-}
-
-function defaultsOf({ options = {} }: Command): Record<string, unknown> {
-  const withDefault = Object.entries(options).filter(([, option]) => 'default' in option);
-  return Object.fromEntries(withDefault.map(([name, option]) => [name, option.default]));
 }
 
 type Option = NonNullable<Command['options']>[string];

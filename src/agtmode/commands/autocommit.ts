@@ -75,7 +75,8 @@ export const autocommit = defineCommand({
       ({ session_id }) => ({ session_id }),
       (record) =>
         capture(record).catch((error: unknown) => {
-          if (hasEnded(new Session(repository, record))) return {};
+          const now = readRecord(repository, record.session_id);
+          if (now === undefined || !isActive(now)) return {}; // somebody has ended it since
           throw error;
         }),
     );
@@ -103,12 +104,6 @@ function parseTimestamp(text: string | undefined): number | undefined {
     throw usageError(`invalid Unix time "${text}"`, 'for example: --timestamp "$(date +%s)"');
   }
   return seconds;
-}
-
-/** Whether somebody has removed the session since it was listed. */
-function hasEnded({ repository, id }: Session): boolean {
-  const record = readRecord(repository, id);
-  return record === undefined || !isActive(record);
 }
 
 /** Why a command that acts by itself does nothing here, by agt.enabled or AGT_OFF; undefined if it is not switched off. */

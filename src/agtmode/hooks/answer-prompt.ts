@@ -103,8 +103,11 @@ const OWN = [sessionUndo, sessionRedo, sessionRestore, sessionLog];
 async function runPrompt(context: Context, run: PromptRun): Promise<number> {
   const { words, to, mistakenFor } = run.command;
   const prompt = PROMPTS.get(words);
-  if (to !== undefined) run.command = await fixSnapshot(context, to);
-  else if (mistakenFor !== undefined || prompt === undefined) throw usageOf(words, mistakenFor);
+  if (to !== undefined) {
+    const { git, record } = await sessionHere(context);
+    const { commit } = await resolveSnapshot(git, snapshotRefs(record), to, context.now());
+    run.command = restoreTo(commit);
+  } else if (mistakenFor !== undefined || prompt === undefined) throw usageOf(words, mistakenFor);
   const line = prompt?.split(' ') ?? ['session', 'restore', '--to', run.command.to ?? ''];
   const own = parseWithoutYargs(OWN, line);
   if (own !== undefined) return runCommand(own.command, own.args, context);
@@ -135,12 +138,6 @@ function asPrompts(text: string): string {
     .replace(/agt session undo \S+/g, 'agt undo')
     .replace(/one step back: agt undo/g, '$& step')
     .replace(/agt (session restore \S+ --to|snapshot restore) /g, 'agt restore ');
-}
-
-async function fixSnapshot(context: Context, to: string): Promise<PromptCommand> {
-  const { repository, record } = await sessionHere(context);
-  const { commit } = await resolveSnapshot(repository.git, snapshotRefs(record), to, context.now());
-  return restoreTo(commit);
 }
 
 /** The line of hooks.log about a command that an agent has ended. */

@@ -23,12 +23,13 @@ export async function statusOf(context: Context, integration: Integration, proje
   const worktrees = integration.worktrees !== undefined && hasWorktreeHooks(plain.path);
   const file = worktrees ? await hooksFile(context, integration, { project, worktrees }) : plain;
   const last = readLastEvent(context.env, name);
+  const isRecent = (at: string) => last === undefined || Date.parse(at) >= Date.parse(last.at);
   const failure = readFailures(context.env).findLast(({ tool }) => tool === name);
   const about = {
     integration,
     file: file.path,
     last_event: last ?? null,
-    last_failure: failure === undefined || isOlder(failure.at, last?.at) ? null : failure,
+    last_failure: failure !== undefined && isRecent(failure.at) ? failure : null,
   };
   try {
     const command = (await findHooks(file)) ?? null;
@@ -45,7 +46,8 @@ export async function statusOf(context: Context, integration: Integration, proje
 
 async function stateOf(context: Context, integration: Integration, file: HooksFile, command: string) {
   const { name, title, trust } = integration;
-  const mend = mendingCommand(integration, file);
+  const options = [file.isUsers ? '' : ' --project', hasWorktreeHooks(file.path) ? ' --worktrees' : ''];
+  const mend = `agt hooks install ${name}${options.join('')}`;
   const outdated = await outdatedBecause(context, integration, file, command);
   if (outdated !== undefined) return { state: 'outdated', problem: outdated, mend };
   const setting = (await context.settingValues()).find(
@@ -78,17 +80,8 @@ async function outdatedBecause(context: Context, integration: Integration, file:
   return `the hooks call another agt, ${program}`;
 }
 
-function mendingCommand({ name }: Integration, { isUsers, path }: HooksFile): string {
-  const options = [isUsers ? '' : ' --project', hasWorktreeHooks(path) ? ' --worktrees' : ''];
-  return `agt hooks install ${name}${options.join('')}`;
-}
-
 function hasWorktreeHooks(path: string): boolean {
   return readIfThere(path).includes('"WorktreeCreate"');
-}
-
-function isOlder(at: string, than: string | undefined): boolean {
-  return than !== undefined && Date.parse(at) < Date.parse(than);
 }
 
 /** A warning for each agent of the user whose hooks are outdated. */

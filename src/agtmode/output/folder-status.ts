@@ -1,5 +1,4 @@
 /** The snapshots of the folder or session that the user is in, and what has changed since the last one. */
-import type { Change } from '../../autocommit/list-changes.ts';
 import { isAgtError, systemFailure } from '../../errors.ts';
 import { knownRefusal } from '../../folders/refuse.ts';
 import { shownPath } from '../../folders/store.ts';
@@ -7,7 +6,6 @@ import { shortOid } from '../../git/files/ref-files.ts';
 import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Intent } from '../../session/state.ts';
-import type { Snapshot } from '../../snapshot/history.ts';
 import { readSteps } from '../../timetravel/restore/undo.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
 import type { Context } from '../context.ts';
@@ -28,7 +26,9 @@ export async function readFolderStatus(context: Context, here: Session | undefin
     session_id: record.session_id,
     store: repository.commonDir,
     snapshots: history.length,
-    last: last === undefined ? null : lastJson(last),
+    last: last
+      ? { commit: last.commit, tree: last.tree, at: last.time.toISOString(), label: last.label ?? null }
+      : null,
     position: { step: current + 1, of: steps.length },
     unfinished: record.intent?.operation ?? null,
     changes:
@@ -37,6 +37,8 @@ export async function readFolderStatus(context: Context, here: Session | undefin
   };
   const newest =
     last && `${shortOid(last.commit)}, ${age(last.time, now)}${last.label ? `, "${last.label}"` : ''}`;
+  const count = changes?.length ?? 0;
+  const since = count === 0 ? 'nothing since' : `${plural(count, 'path')} since; see: agt snapshot diff`;
   const rows = [
     ['folder', showPath(folder)],
     ['store', repository.commonDir],
@@ -44,7 +46,7 @@ export async function readFolderStatus(context: Context, here: Session | undefin
     newest !== undefined && ['last', newest],
     current + 1 < steps.length && ['position', `${current + 1} of ${steps.length}; agt redo goes forward`],
     record.intent !== undefined && ['unfinished', describeUnfinished(record.intent)],
-    ['changed', changes === undefined ? `agt cannot tell: ${problem}` : describeChanges(changes)],
+    ['changed', changes === undefined ? `agt cannot tell: ${problem}` : since],
   ];
   return { json, text: table(rows) };
 }
@@ -79,15 +81,7 @@ async function readChanges(session: Session, now: Date) {
   }
 }
 
-function lastJson({ commit, tree, time, label }: Snapshot) {
-  return { commit, tree, at: time.toISOString(), label: label ?? null };
-}
-
 function describeUnfinished(intent: Intent): string {
   const by = intent.operation === 'restore' ? intent.by : intent.operation;
   return by === 'undo' ? 'undo; agt undo goes on' : `${by}; the same command goes on, agt undo goes back`;
-}
-
-function describeChanges({ length }: readonly Change[]): string {
-  return length === 0 ? 'nothing since' : `${plural(length, 'path')} since; see: agt snapshot diff`;
 }

@@ -1,7 +1,7 @@
 /** `agt --help` and the manual page agt(1), which have the same text, since both come from the commands. */
 import { SETTING_KEYS } from '../../config/keys.ts';
 import { EXIT } from '../../errors.ts';
-import { type Command, GROUPS, type OptionTable, type PositionalTable } from '../command-line/command.ts';
+import { type Command, GROUPS, type OptionTable } from '../command-line/command.ts';
 import { capitalized, sentence } from './format.ts';
 
 type Pairs = readonly (readonly [left: string, right: string])[];
@@ -161,7 +161,9 @@ function commandPart(command: Command): string[] {
   return [
     `.SS ${roff(`agt ${command.usage}`)}`,
     roff(command.description ?? sentence(command.summary)),
-    ...definitions(Object.entries(command.positionals ?? {}).map(positionalPair)),
+    ...definitions(
+      Object.entries(command.positionals ?? {}).map(([name, { describe = '' }]) => [`<${name}>`, describe]),
+    ),
     ...definitions(Object.entries(command.options ?? {}).map(optionPair)),
     ...command.examples.flatMap(([line, purpose]) => [
       '.PP',
@@ -173,10 +175,6 @@ function commandPart(command: Command): string[] {
       '.RE',
     ]),
   ];
-}
-
-function positionalPair([name, { describe = '' }]: [string, PositionalTable[string]]): Pairs[number] {
-  return [`<${name}>`, describe];
 }
 
 function optionPair([name, option]: [string, OptionTable[string]]): Pairs[number] {
