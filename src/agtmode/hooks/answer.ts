@@ -84,16 +84,12 @@ async function answer(call: HookCall, input: string): Promise<number> {
 
 async function act(call: HookCall, integration: Integration, event: HookEvent): Promise<void> {
   if (event.kind === 'other') return;
-  if (event.kind === 'worktree-remove' || event.kind === 'worktree-create') {
-    const isRemoval = event.kind === 'worktree-remove';
-    const cwd = isRemoval ? event.path : event.cwd;
-    if (!isAbsolute(cwd) || !existsSync(cwd)) {
-      // An agent may remove a worktree that is gone already.
-      if (isRemoval) return;
-      throw new AgtError(`cannot make a worktree: the agent is in "${cwd}", which is not there`);
-    }
-    process.chdir(cwd);
-    return answerWorktree(await openTolerantly(call, event), integration, event);
+  if (event.kind === 'worktree-create') return createSession(call, integration, event);
+  if (event.kind === 'worktree-remove') {
+    if (!isAbsolute(event.path) || !existsSync(event.path)) return; // it is gone already
+    process.chdir(event.path);
+    const context = await openTolerantly(call, event);
+    return removeWorktree(await context.repository(), event.path, event.pid, context.now());
   }
   if (!isAbsolute(event.cwd)) return;
   const present = nearestPresent(event.cwd);
@@ -102,17 +98,18 @@ async function act(call: HookCall, integration: Integration, event: HookEvent): 
 }
 
 /** A worktree of the agent is a session. Standard output gets the path of a new one, and nothing else. */
-async function answerWorktree(
-  context: Context,
+async function createSession(
+  call: HookCall,
   { name: profile, program: agent, worktrees }: Integration,
-  event: WorktreeEvent,
-): Promise<void> {
-  const repository = await context.repository();
-  const now = context.now();
-  if (event.kind === 'worktree-remove') return removeWorktree(repository, event.path, event.pid, now);
+  event: WorktreeEvent & { readonly kind: 'worktree-create' },
+) {
   const { cwd, pid, worktree: name } = event;
-  const request = { name, cwd, now, profile, prefix: worktrees?.prefix ?? '', pid, agent };
-  const { record, isNew } = await createWorktree(repository, request);
+  if (!isAbsolute(cwd) || !existsSync(cwd))
+    throw new AgtError(`cannot make a worktree: the agent is in "${cwd}", which is not there`);
+  process.chdir(cwd);
+  const context = await openTolerantly(call, event);
+  const request = { name, cwd, now: context.now(), profile, prefix: worktrees?.prefix ?? '', pid, agent };
+  const { record, isNew } = await createWorktree(await context.repository(), request);
   // If it fails, the sandbox is there all the same, and the reason is on standard error.
   if (isNew) await runSetup(context, record);
   context.out(`${record.sandbox}\n`);
@@ -137,18 +134,21 @@ async function record(
     if (text !== undefined) context.out(blockPrompt(text));
     return;
   }
+  /** The agent goes on as without this, and agt too. */
+  const orLog = <T>(action: () => Promise<T>) =>
+    action().catch((error: unknown) => logEvent(call, event, error));
   const found = await placeOf(context, isAbove);
   if (found === undefined) return;
   const isStart = event.kind === 'session-start' && !call.isInBackground;
-  const begins = isStart && (await orLog(() => beginInPlace(found, integration, context.now()), call, event));
+  const begins = isStart && (await orLog(() => beginInPlace(found, integration, context.now())));
   const place = begins === true ? ((await placeOf(context, false)) ?? found) : found;
   if (event.kind === 'environment') {
     const directory = place.record === undefined ? undefined : await gitDirectory(context);
     return context.out(directory === undefined ? '' : `${directory}\n`);
   }
-  if (event.kind === 'session-start') await orLog(async () => renewHooksFront(context), call, event);
+  if (event.kind === 'session-start') await orLog(async () => renewHooksFront(context));
   if (event.kind === 'session-start' || event.kind === 'prompt')
-    await orLog(async () => keepAnswering(context, integration, place), call, event);
+    await orLog(async () => keepAnswering(context, integration, place));
   const request = {
     event,
     integration,
@@ -189,14 +189,4 @@ async function beginInPlace({ user, record }: Place, { name: profile }: Integrat
     return false;
   await newSessionInPlace(user, { id: undefined, profile, now, replace: false, withChanges: false });
   return true;
-}
-
-/** The agent goes on as without this, and agt too. */
-async function orLog<T>(action: () => Promise<T>, call: HookCall, event: HookEvent): Promise<T | undefined> {
-  try {
-    return await action();
-  } catch (error) {
-    logEvent(call, event, error);
-    return undefined;
-  }
 }
