@@ -3,8 +3,7 @@ import { formatError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { failAgent } from '../running/marks.ts';
 import { isHalfEnded, type Swept, sweep } from '../running/sweep.ts';
-import type { SessionRecord } from '../session/record.ts';
-import { Session } from '../session/session.ts';
+import type { Session } from '../session/session.ts';
 import type { Context } from './context.ts';
 
 export async function sweepFirst(context: Context, repository: Repository): Promise<void> {
@@ -12,15 +11,10 @@ export async function sweepFirst(context: Context, repository: Repository): Prom
 }
 
 /** Marks a session whose agent has failed, reverts it if agt.autoRevert says so, and tells which. */
-export async function reportFailure(
-  context: Context,
-  repository: Repository,
-  record: SessionRecord,
-  reason: string,
-): Promise<void> {
-  const { session_id: id } = record;
-  await failAgent(new Session(repository, record), reason, context.now());
-  const [swept] = await sweep(repository, context.now(), id);
+export async function reportFailure(context: Context, session: Session, reason: string): Promise<void> {
+  const { id } = session;
+  await failAgent(session, reason, context.now());
+  const [swept] = await sweep(session.repository, context.now(), id);
   context.err(swept === undefined ? `${id}: failed, because ${reason}\n` : sweptLine(swept));
 }
 

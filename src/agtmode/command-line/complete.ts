@@ -43,12 +43,8 @@ function expand(before: readonly string[], { shortForms }: Words): string[] {
   return shortForms.has(line[0] ?? '') ? ['session', ...line] : line;
 }
 
-async function candidates(
-  before: readonly string[],
-  current: string,
-  { commands, shortForms }: Words,
-  context: Context,
-): Promise<string[]> {
+async function candidates(before: readonly string[], current: string, words: Words, context: Context) {
+  const { commands, shortForms } = words;
   const command = findCommand(commands, before);
   if (command === undefined) {
     const rest = commands.map((one) => commandName(one).split(' '));

@@ -104,12 +104,7 @@ const SENTENCES = {
 } as const;
 
 /** Undefined for an agent that runs every hook. */
-async function letTrust(
-  context: Context,
-  { trust, title }: Integration,
-  file: HooksFile,
-  wanted: boolean | undefined,
-): Promise<boolean | undefined> {
+async function letTrust(context: Context, { trust, title }: Integration, file: HooksFile, wanted?: boolean) {
   if (trust === undefined) return undefined;
   const { env } = context;
   if (wanted === false || !file.isUsers) return false;

@@ -131,12 +131,8 @@ export const sessionFork = defineCommand({
 });
 
 /** A fork stands where its source does, unless the user asks for something else. */
-async function standsAt(
-  context: Context,
-  { repository, record: { stands_at } }: Session,
-  asked: string | undefined,
-): Promise<string | undefined> {
-  return asked === undefined && stands_at !== undefined ? stands_at : overlayPath(context, repository, asked);
+async function standsAt(context: Context, source: Session, asked: string | undefined) {
+  return (asked === undefined && source.record.stands_at) || overlayPath(context, source.repository, asked);
 }
 
 /** A folder with snapshots of its own: the fork is a session of the repository that the folder belongs to. */

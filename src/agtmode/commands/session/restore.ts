@@ -213,11 +213,8 @@ function positionJson({ snapshot, turn, ...steps }: Position) {
 const MOST_LISTED = 20;
 
 /** `isMove`: the next undo would go on from here. */
-function describeMismatches(
-  { record, snapshot, mismatches }: RestoreResult,
-  isPrompt: boolean,
-  isMove: boolean,
-): string {
+function describeMismatches(restored: RestoreResult, isPrompt: boolean, isMove: boolean): string {
+  const { record, snapshot, mismatches } = restored;
   const commit = shortOid(snapshot.commit);
   const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
   const see = isPrompt ? '' : `; see: ${commandToCompare(record, commit)} --name-status`;

@@ -79,12 +79,12 @@ export const sessionRun = defineCommand({
       const command = await injectHooks(context, profile, { words, env }, namespace);
       const request = {
         ...command,
-        ...placeOf(context, record, namespace, command.words),
+        ...placeOf(context, record, command.words, namespace),
         prefix: records.length > 1 ? `${label} ` : undefined,
         everyMs: args.everyMs === 0 ? undefined : args.everyMs,
         now: context.now,
         onKilled: (killed: SessionRecord, reason: string) =>
-          reportFailure(context, repository, killed, reason),
+          reportFailure(context, new Session(repository, killed), reason),
         onProblem: (failed: SessionRecord, error: unknown) => reportNotRecorded(context, failed, error),
       };
       return { record, request };
@@ -95,12 +95,7 @@ export const sessionRun = defineCommand({
 });
 
 /** Where the command runs; in a namespace, it is started by a program that becomes the command. */
-function placeOf(
-  context: Context,
-  record: SessionRecord,
-  namespace: Namespace | undefined,
-  words: readonly string[],
-) {
+function placeOf(context: Context, record: SessionRecord, words: readonly string[], namespace?: Namespace) {
   const cwd = directoryFor(context, record, namespace);
   if (namespace === undefined) return { cwd };
   const way = chooseWay(namespace);

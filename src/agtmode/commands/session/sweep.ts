@@ -53,14 +53,15 @@ export const sessionFail = defineSessionCommand({
     'says so, as agt session sweep does. Otherwise the session stays as it is, and is active again when its agent goes on.',
   options: { reason: option.required('why; agt session show prints it') },
   examples: [['agt session fail fix-login --reason "no memory"', 'the agent ended without a result']],
-  run: async (args, context, { repository, record }) => {
+  run: async (args, context, session) => {
+    const { record } = session;
     if (!isActive(record) && !isHalfEnded(record)) {
       const killed = 'an agt was killed meanwhile; finish its work: agt doctor --fix';
       throw new AgtError(`session "${record.session_id}" is already ${record.state}`, {
         hints: record.intent === undefined ? [] : [killed],
       });
     }
-    await reportFailure(context, repository, record, args.reason);
+    await reportFailure(context, session, args.reason);
     return EXIT.done;
   },
 });
