@@ -17,11 +17,8 @@ export function runCommand(command: Command, args: Readonly<Record<string, unkno
     const streams = { out: isQuiet ? () => undefined : print(out), err: print(err) };
     const answer = await command.run(argumentsOf(command, args) as never, { ...context, ...streams });
     if (typeof answer === 'number') return answer;
-    return printReport(
-      streams,
-      typeof answer === 'string' ? { text: answer } : answer,
-      args['json'] === true,
-    );
+    const report = typeof answer === 'string' ? { text: answer } : answer;
+    return printReport(streams, report, args['json'] === true);
   };
   if (!context.showsProgress || args['quiet'] === true || command.runsLong === true) return run();
   return withProgress(err, context.env, run);

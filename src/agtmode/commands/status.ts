@@ -15,7 +15,7 @@ import { defineCommand, option } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { checkState, describeFindings, finishers } from '../findings.ts';
 import { readFolderStatus } from '../output/folder-status.ts';
-import { age, paint, plural, shortAge, showPath, table } from '../output/format.ts';
+import { age, paint, plural, shortAgo, showPath, table } from '../output/format.ts';
 import { describeNotCaptured, sessionJson } from '../output/session.ts';
 import { outOfSightNote, sessionTable } from '../output/session-table.ts';
 import { attachedHere, attachedIfUsable, folderHere } from '../session-here.ts';
@@ -131,8 +131,7 @@ function describeSessions(context: Context, sessions: readonly StatusLine[]): st
   const changes = new Map(sessions.map(({ view, changed }) => [view, changed]));
   const views = sessions.map(({ view }) => view);
   const unsaved = (view: SessionStatus) => (changes.get(view) === 0 ? '' : String(changes.get(view) ?? '?'));
-  const complete = ({ lastComplete: last }: SessionStatus) =>
-    last === undefined ? 'never' : `${shortAge(last, context.now())} ago`;
+  const complete = ({ lastComplete }: SessionStatus) => shortAgo(lastComplete, context.now());
   const more = [
     { heading: 'UNSAVED', cell: unsaved, alignRight: true },
     { heading: 'COMPLETE', cell: complete, dispensable: 7 },

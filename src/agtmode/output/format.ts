@@ -86,6 +86,10 @@ export function shortAge(then: Date, now: Date): string {
   return `${Math.floor(seconds / size)}${unit.charAt(0)}`;
 }
 
+export function shortAgo(then: Date | undefined, now: Date): string {
+  return then === undefined ? 'never' : `${shortAge(then, now)} ago`;
+}
+
 /** `2026-01-05 12:00:07`, in local time: a form in which a command takes a snapshot. */
 export function localTime(date: Date): string {
   const two = (n: number) => String(n).padStart(2, '0');

@@ -1,9 +1,8 @@
 /** The table of `agt list`: one line for each session, with everything that tells which of them needs a person. */
-import type { SessionRecord } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
 import type { SessionStatus } from '../../survey/status.ts';
 import type { Context } from '../context.ts';
-import { type Paint, paint, shortAge } from './format.ts';
+import { type Paint, paint, shortAge, shortAgo } from './format.ts';
 import { currentBranch, shownState } from './session.ts';
 
 /** `more` are columns of a command that wants them beside the usual ones. */
@@ -16,25 +15,19 @@ export function sessionTable(
   const all = [
     { heading: 'ID', cell: ({ record }) => record.session_id },
     { heading: 'STATE', cell: stateCell },
-    ...(views.some(({ record }) => agentOf(record) !== '')
-      ? [{ heading: 'AGENT', cell: ({ record }: SessionStatus) => agentOf(record), dispensable: 2 }]
-      : []),
-    ...(views.some(isOffItsBranch) ? [{ heading: 'BRANCH', cell: currentBranch, dispensable: 3 }] : []),
+    views.some((view) => agentOf(view) !== '') && { heading: 'AGENT', cell: agentOf, dispensable: 2 },
+    views.some(isOffItsBranch) && { heading: 'BRANCH', cell: currentBranch, dispensable: 3 },
     { heading: 'COMMITS', cell: commitsCell, alignRight: true },
     { heading: 'DIRTY', cell: dirtyCell, alignRight: true },
     ...more,
     { heading: 'DIFF', cell: diffText, alignRight: true, dispensable: 4 },
     { heading: 'BEHIND', cell: ({ behind }) => count(behind), alignRight: true, dispensable: 1 },
     { heading: 'MERGE', cell: mergeCell },
-    {
-      heading: 'AUTOCOMMIT',
-      cell: ({ lastAutocommit }) =>
-        lastAutocommit === undefined ? 'never' : `${shortAge(lastAutocommit.time, now)} ago`,
-      dispensable: 5,
-    },
+    { heading: 'AUTOCOMMIT', cell: (view) => shortAgo(view.lastAutocommit?.time, now), dispensable: 5 },
     { heading: 'AGE', cell: ({ record }) => shortAge(new Date(record.created_at), now), dispensable: 6 },
-  ] satisfies Column<SessionStatus>[];
-  return columns(all, views, { width: context.columns, paint: paint(context.colour) });
+  ] satisfies (Column<SessionStatus> | false)[];
+  const shown = all.filter((column) => column !== false);
+  return columns<SessionStatus>(shown, views, { width: context.columns, paint: paint(context.colour) });
 }
 
 /** For commands that print a table. */
@@ -47,7 +40,7 @@ export function outOfSightNote(views: readonly SessionStatus[]): string {
 }
 
 /** The program that owns the session, else the profile that it was made with. */
-function agentOf({ owner, profile }: SessionRecord): string {
+function agentOf({ record: { owner, profile } }: SessionStatus): string {
   return owner?.command ?? profile ?? '';
 }
 
