@@ -1,4 +1,4 @@
-/** What a command uses of its surroundings; tests can set each. agt looks for git when it is asked. */
+/** The surroundings of a command; tests can set each part. agt looks for git when it is asked. */
 import type { SettingName } from '../config/keys.ts';
 import { ALL_KEYS, globalConfigPath, readSettings, readSettingValues } from '../config/settings.ts';
 import { AgtError, isAgtError } from '../errors.ts';

@@ -1,4 +1,4 @@
-/** What `agt doctor` and `agt status` share: what they check beside the repository, and how they show findings. */
+/** Checks of `agt doctor` and `agt status` beside those of the repository, and how both show findings. */
 import { hooksDirectory, stateDirectory, stateHome } from '../disk/state-home.ts';
 import type { AgtError } from '../errors.ts';
 import { finishAccept } from '../landing/end-session.ts';

@@ -11,7 +11,7 @@ import { sessionHere } from '../session-here.ts';
 export type OptionTable = Readonly<Record<string, Options & { readonly seconds?: true }>>;
 export type PositionalTable = Readonly<Record<string, PositionalOptions>>;
 
-/** What a command gets: `--dry-run` is `dryRun`, and `--wait` with its seconds `waitMs`. */
+/** The arguments of a command: `--dry-run` is `dryRun`, and `--wait` with its seconds `waitMs`. */
 export type Arguments<O> = {
   readonly [N in keyof O & string as ArgumentName<N, O[N]>]: O[N] extends Seconds
     ? number | (O[N] extends { readonly default: string } ? never : undefined)

@@ -39,7 +39,7 @@ function argumentsOf(
 /** A longer wait or interval is surely a mistake; also, timers of Node overflow after 24 days. */
 const LONGEST_SECONDS = 86_400;
 
-/** Of a number of seconds, such as `5` or `0.5`. @throws AgtError for anything else. */
+/** Takes a number of seconds, such as `5` or `0.5`. @throws AgtError for anything else. */
 function milliseconds(option: string, text: string): number {
   if (!/^\d+(\.\d+)?$/.test(text))
     throw usageError(`invalid number of seconds "${text}"`, `for example: --${option} 5`);

@@ -17,7 +17,7 @@ import { FRONT_MARK, frontText } from './front-text.ts';
 const LARGEST = 64 * 1024;
 
 /**
- * What hooks call: the front in their directory, or in `directory` for one run alone; agt itself for an agent without
+ * Hooks call it: the front in their directory, or in `directory` for one run alone; agt itself for an agent without
  * events that the front answers.
  */
 export function hooksProgram(context: Context, integration: Integration, directory?: string) {

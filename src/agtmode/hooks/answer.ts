@@ -65,7 +65,7 @@ async function answer(call: HookCall, input: string): Promise<number> {
   const json = parseEventJson(input);
   const event = isInBackground
     ? (json as unknown as HookEvent)
-    : integration.readEvent(json, env, attempt(() => process.cwd()) ?? '/'); // the agent may have removed it
+    : integration.readEvent(json, env, attempt(() => process.cwd()) ?? '/'); // it may be gone
   if (!isInBackground) writeLastEvent(env, tool, about(event));
   const forget = noteRunning(env, { ...about(event), tool });
   try {

@@ -12,7 +12,7 @@ export function table(all: readonly Optional<readonly string[]>[], indent = ''):
   return lines(padded.map((line) => `${indent}${line}`.trimEnd()));
 }
 
-/** What a list leaves out under a condition: `isNew && 'new'`. */
+/** A list may leave it out: `isNew && 'new'`. */
 type Optional<T> = T | undefined | false;
 
 function isThere<T>(value: Optional<T>): value is T {
@@ -126,7 +126,7 @@ export function paint(colour: boolean): Paint {
   return (style, text) => (colour ? `\u001b[${SGR_CODES[style]}m${text}\u001b[m` : text);
 }
 
-/** What every JSON output says of a file. docs/guide/json.md explains the words, and a test compares. */
+/** Every JSON output describes a file by these words. docs/guide/json.md explains them, and a test compares. */
 const STATUS = {
   A: 'added',
   added: 'added',

@@ -72,7 +72,7 @@ export const sessionRemove = defineSessionCommand({
   },
 });
 
-/** Of a half-made session. Undefined: somebody worked in it, and its branches, which stay, are to go too. */
+/** Removes a half-made session. Undefined: somebody worked in it, and its branches are to go as well. */
 async function removeHalfMade(context: Context, session: Session, deleteBranch: boolean) {
   const plan = await planRemoval(session, true);
   const kept = await interruptible(context, session, undoCreation);
