@@ -67,7 +67,7 @@ export function factsBeforeScan({ repository, record }: Session): FactLines | un
     noteFolder(facts, record);
     noteMachine(facts, repository);
     if (!isAttached(record)) noteGitDirectory(facts, repository, record);
-    noteAgt(facts, repository, record, settingsFile(facts, repository, record));
+    noteAgt(facts, repository, record);
     return facts;
   });
 }
@@ -185,28 +185,20 @@ function noteRefs(facts: FactLines, commonDir: string, refs: readonly string[], 
   if (areLoose.includes(false)) facts.without(refs.filter((_, i) => !areLoose[i])).keep(['packed-refs']);
 }
 
-/** The settings of agt that count beside the user's own ones. */
-function settingsFile(facts: FactLines, repository: Repository, record: SessionRecord): string {
-  return isAttached(record)
+function noteAgt(facts: FactLines, repository: Repository, record: SessionRecord): void {
+  const { agtDir, git } = repository;
+  const id = record.session_id;
+  /** The settings of agt that count beside the user's own ones. */
+  const ownConfig = isAttached(record)
     ? noteIgnoreRules(facts, repository, record.checkout ?? record.sandbox)
     : repository.configFile;
-}
-
-function noteAgt(
-  facts: FactLines,
-  { agtDir, git }: Repository,
-  { session_id: id }: SessionRecord,
-  ownConfig: string,
-): void {
   if (!directoryTimesAreReliable(agtDir)) throw new CannotTell();
   const here = (path: string) => path.slice(agtDir.length + 1);
   // In a copy of the repository the same facts tell of the original's session.
   facts.in(agtDir).check(`file ${here(recordFile(agtDir, id))}`, `of ${frontDirectory(agtDir)}`);
   facts.without([sessionLockFile(agtDir, id), pruneLockFile(agtDir)].map(here));
   facts.keep([here(areaFile(agtDir))]);
-  const settings = [globalConfigPath(git.env), ownConfig];
-  for (const path of settings) {
-    if (path === undefined) continue;
+  for (const path of [globalConfigPath(git.env), ownConfig].filter((path) => path !== undefined)) {
     // Perhaps this process has read them before they changed.
     const changed = statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0;
     if (changed > performance.timeOrigin - CLOCK_TICK_MS) throw new CannotTell();

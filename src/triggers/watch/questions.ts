@@ -9,7 +9,6 @@ import {
   constants,
   fstatSync,
   openSync,
-  readFileSync,
   readlinkSync,
   rmSync,
   statSync,
@@ -19,6 +18,7 @@ import { readFile } from 'node:fs/promises';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { readIfThere } from '../../disk/read-file.ts';
+import { attempt } from '../../errors.ts';
 import { ownFiles } from '../../git/run/find-git.ts';
 import { frontDirectory, questionsPipe, watcherFile } from '../../layout.ts';
 import { packed } from '../../process/invocation.ts';
@@ -91,17 +91,14 @@ export async function answerQuestions(
 
 /** By a process that lives. */
 export function isAnswered(agtDir: string): boolean {
-  try {
-    const [pid, fd] = (readFileSync(watcherFile(agtDir), 'utf8').split('\n', 1)[0] ?? '').split(' ');
-    const pipe = statSync(questionsPipe(agtDir));
-    const [own = ''] = ownFiles();
-    return (
-      statSync(`/proc/${pid}/fd/${fd}`).ino === pipe.ino &&
-      statSync(`/proc/${pid}/exe`).ino === statSync(own).ino
-    );
-  } catch {
-    return false;
-  }
+  const [pid, fd] = (readIfThere(watcherFile(agtDir)).split('\n', 1)[0] ?? '').split(' ');
+  const [own = ''] = ownFiles();
+  const areSame = (one: string, other: string) => statSync(one).ino === statSync(other).ino;
+  return (
+    attempt(
+      () => areSame(`/proc/${pid}/fd/${fd}`, questionsPipe(agtDir)) && areSame(`/proc/${pid}/exe`, own),
+    ) ?? false
+  );
 }
 
 async function answerLine(
@@ -119,22 +116,18 @@ async function answerLine(
   asker.say(text === undefined || Buffer.byteLength(text) > LONGEST_ANSWER ? START_AGT : text);
 }
 
-interface Asker {
-  /** Waits for the whole event, which comes through a pipe. */
-  readonly question: () => Promise<Question>;
-  readonly say: (text: string) => void;
-}
-
-function findAsker(line: string, pipe: number): Asker | undefined {
+/** `question` waits for the whole event, which comes through a pipe. */
+function findAsker(line: string, pipe: number) {
   const match = /^(\d+) (autocommit|hook) ([\w.-]+) ([\w.-]+)$/.exec(line);
   if (match === null) return undefined;
   const [, pid, kind, session, tool] = match;
   const fd = (name: keyof typeof QUESTION_FD) => `/proc/${pid}/fd/${QUESTION_FD[name]}`;
-  try {
+  const given = (word: string | undefined) => (word === '-' ? undefined : word);
+  // Undefined if it has ended.
+  return attempt(() => {
     const reply = statSync(fd('reply'));
     if (!reply.isFIFO() || statSync(fd('pipe')).ino !== pipe) return undefined;
     const cwd = readlinkSync(`/proc/${pid}/cwd`);
-    const given = (word: string | undefined) => (word === '-' ? undefined : word);
     const question = async () => ({
       kind: kind as Question['kind'],
       session: given(session),
@@ -142,22 +135,14 @@ function findAsker(line: string, pipe: number): Asker | undefined {
       cwd,
       event: kind === 'hook' ? await readFile(fd('event'), 'utf8') : '',
     });
-    return { question, say: (text) => say(fd('reply'), reply.ino, text) };
-  } catch {
-    return undefined; // it has ended
-  }
+    return { question, say: (text: string) => say(fd('reply'), reply.ino, text) };
+  });
 }
 
 /** Another process may have the number by now. */
 function say(path: string, ino: number, text: string): void {
-  try {
-    const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
-    try {
-      if (fstatSync(fd).ino === ino) writeSync(fd, text);
-    } finally {
-      closeSync(fd);
-    }
-  } catch {
-    // it has ended
-  }
+  const fd = attempt(() => openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
+  if (fd === undefined) return; // it has ended
+  attempt(() => fstatSync(fd).ino === ino && writeSync(fd, text));
+  closeSync(fd);
 }

@@ -3,9 +3,11 @@ import { errorCode } from '../../errors.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { type FolderWatcher, watchFolder } from './folder-watcher.ts';
 
-const NO_WATCHES = "the kernel's limit of watched directories is reached (fs.inotify.max_user_watches)";
-const NO_WATCHERS = "the kernel's limit of watchers is reached (fs.inotify.max_user_instances)";
-const LIMITS: readonly string[] = [NO_WATCHES, NO_WATCHERS];
+/** By the kernel's error. */
+const LIMITS: Readonly<Record<string, string>> = {
+  ENOSPC: "the kernel's limit of watched directories is reached (fs.inotify.max_user_watches)",
+  EMFILE: "the kernel's limit of watchers is reached (fs.inotify.max_user_instances)",
+};
 
 const IN_PLACE = 'it works in your own checkout';
 
@@ -53,7 +55,7 @@ export class WatchedSession {
       return before !== IN_PLACE;
     }
     // A limit lasts longer than a capture, and trying again would take all watches that are left.
-    if (before !== undefined && LIMITS.includes(before)) return false;
+    if (before !== undefined && Object.values(LIMITS).includes(before)) return false;
     try {
       this.folder?.rebuildIfNeeded();
       const { record } = this;
@@ -61,7 +63,7 @@ export class WatchedSession {
       this.reason = undefined;
     } catch (error) {
       this.close();
-      this.reason = describeRefusal(error);
+      this.reason = LIMITS[errorCode(error)] ?? (error as Error).message;
     }
     return this.reason !== before;
   }
@@ -86,12 +88,6 @@ export class WatchedSession {
     this.debounce.changed(Date.now());
     if (isFirst) this.onFirstChange();
   }
-}
-
-function describeRefusal(error: unknown): string {
-  const code = errorCode(error);
-  if (code === 'ENOSPC') return NO_WATCHES;
-  return code === 'EMFILE' ? NO_WATCHERS : (error as Error).message;
 }
 
 /** When to capture files that keep changing: some time after the last change, but not too long after the first. */
