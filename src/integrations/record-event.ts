@@ -18,9 +18,9 @@ import type { Repository } from '../repository/repository.ts';
 import { endOwnership, takeOwnership } from '../running/marks.ts';
 import { isReadOnly } from '../running/record-call.ts';
 import { sweep } from '../running/sweep.ts';
-import type { SessionId } from '../session/id.ts';
 import { ownerOf } from '../session/owner.ts';
 import { sessionFolder } from '../session/record.ts';
+import { Session } from '../session/session.ts';
 import { promptLabel } from '../snapshot/format.ts';
 import type { AutocommitOptions } from '../workspace/capture-session.ts';
 import {
@@ -76,24 +76,22 @@ async function begin(place: Place, event: SessionStart, request: RecordRequest):
   if (request.isInBackground) {
     await capture(place, request);
     if (place.user !== undefined) await sweepAll(place.user, request);
-    return tidy(request);
+    // Snapshots of folders that are older than their time, once a day.
+    const { access, now } = request;
+    const tidying = { thin: false, now, pruneBefore: PRUNE_FOLDERS_BEFORE, dryRun: false };
+    if (isTidyDue(access, now)) await tidyFolders(access, tidying);
+    return;
   }
   const { pid, environmentFile } = event;
   if (pid !== undefined) {
     // A command that runs in the session already stays its owner: it has started the agent.
     const owner = ownerOf(pid, request.integration.program, request.now);
-    await ofSession(place, (user, id) => takeOwnership(user, id, owner));
+    await ofSession(place, (session) => takeOwnership(session, owner));
   }
   request.leaveToBackground();
   if (environmentFile === undefined || place.record === undefined) return;
   const directory = await request.gitDirectory();
   if (directory !== undefined) putFirstOnPath(environmentFile, directory);
-}
-
-/** Snapshots of folders that are older than their time, once a day. */
-async function tidy({ access, now }: RecordRequest): Promise<void> {
-  if (!isTidyDue(access, now)) return;
-  await tidyFolders(access, { thin: false, now, pruneBefore: PRUNE_FOLDERS_BEFORE, dryRun: false });
 }
 
 async function endTurn(place: Place, { failure }: TurnEvent, request: RecordRequest): Promise<void> {
@@ -155,16 +153,14 @@ async function end(place: Place, { pid }: SessionEnd, request: RecordRequest): P
   try {
     await captureTurn(place, request);
   } finally {
-    if (pid !== undefined) await ofSession(place, (user, id) => endOwnership(user, id, pid));
+    if (pid !== undefined) await ofSession(place, (session) => endOwnership(session, pid));
   }
   if (request.integration.worktrees !== undefined && place.user !== undefined) request.leaveToBackground();
 }
 
-async function ofSession(
-  { user, record }: Place,
-  change: (user: Repository, id: SessionId) => Promise<void>,
-): Promise<void> {
-  if (user !== undefined && record !== undefined) await unlessBusy(() => change(user, record.session_id));
+async function ofSession(place: Place, change: (session: Session) => Promise<void>): Promise<void> {
+  const { user, record } = place;
+  if (user !== undefined && record !== undefined) await unlessBusy(() => change(new Session(user, record)));
 }
 
 /** The tool empties the file for each conversation, but may send the event several times. */

@@ -40,7 +40,8 @@ export async function createWorktree(repository: Repository, request: WorktreeRe
   if (present !== undefined) return { record: present, isNew: false };
   const options = { id, from: undefined, profile, cwd, now, showProgress: false };
   const { record } = await newSession(repository, options);
-  if (pid !== undefined) await takeOwnership(repository, record.session_id, ownerOf(pid, request.agent, now));
+  if (pid !== undefined)
+    await takeOwnership(new Session(repository, record), ownerOf(pid, request.agent, now));
   return { record, isNew: true };
 }
 
@@ -87,8 +88,9 @@ export async function removeWorktree(
     if (existsSync(path)) throw new Error(`${path} is no sandbox of agt; agt leaves it alone`);
     return;
   }
-  await endOwnership(repository, record.session_id, pid);
-  await removeSession(new Session(repository, record), { force: false, now });
+  const session = new Session(repository, record);
+  await endOwnership(session, pid);
+  await removeSession(session, { force: false, now });
 }
 
 /**
@@ -107,7 +109,7 @@ export async function sweepWorktrees(
     if (!id.startsWith(prefix) || !isLeft || !isActive(record) || record.intent !== undefined) continue;
     const session = new Session(repository, record);
     if (!(await isUnchanged(session))) continue;
-    await endOwnership(repository, id, owner.pid);
+    await endOwnership(session, owner.pid);
     await removeSession(session, { force: false, now });
   }
 }

@@ -38,14 +38,11 @@ export function findAll(place: Place, kinds: readonly ProviderKind[] = PROVIDER_
  * `wanted`: a value of fs.snapshots.
  * @throws AgtError with the reason if that provider cannot work there
  */
-export function choose(
-  place: Place,
-  wanted: string,
-): { readonly provider: Provider; readonly finding: Finding } {
+export function choose(place: Place, wanted: string): Provider {
   const isAny = wanted === 'auto' || wanted === 'disable';
   const kinds = PROVIDER_KINDS.filter((kind) => (isAny ? !PROVIDERS[kind].onRequest : kind === wanted));
   const [finding] = findAll(place, kinds);
-  if (isAny && finding?.score === 0) return { provider: gitProvider, finding }; // creating the folder says why not
+  if (isAny && finding?.score === 0) return gitProvider; // creating the folder says why not
   if (finding === undefined || finding.score === 0) {
     const reason = finding?.notes[0] ?? 'agt has no such provider';
     throw new AgtError(`fs.snapshots "${wanted}" cannot work in ${place.directory}: ${reason}`, {
@@ -55,5 +52,5 @@ export function choose(
       ],
     });
   }
-  return { provider: PROVIDERS[finding.kind], finding };
+  return PROVIDERS[finding.kind];
 }

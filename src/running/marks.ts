@@ -1,39 +1,27 @@
 /** Notes in the metadata of a session: which command runs in it, and that agt or the agent has failed there. */
 import { processIsGone } from '../disk/lock-owner.ts';
 import { isActive } from '../filter/session-file.ts';
-import type { Repository } from '../repository/repository.ts';
-import type { SessionId } from '../session/id.ts';
 import { isBusy, type LockedSession, withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import type { Owner } from '../session/owner.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 
+type Named = Pick<Session, 'repository' | 'id'>;
+
 /** Another command that runs in the session stays its owner. */
-export function takeOwnership(
-  repository: Repository,
-  id: SessionId,
-  owner: Owner,
-  waitMs?: number,
-): Promise<void> {
-  const change = (present: Owner | undefined) =>
-    present === undefined || processIsGone(present) ? owner : present;
-  return changeOwner(repository, id, change, waitMs);
+export function takeOwnership(session: Named, owner: Owner, waitMs?: number): Promise<void> {
+  const isFree = (present: Owner | undefined) => present === undefined || processIsGone(present);
+  return changeOwner(session, (present) => (isFree(present) ? owner : present), waitMs);
 }
 
-export function endOwnership(
-  repository: Repository,
-  id: SessionId,
-  pid: number | undefined,
-  waitMs?: number,
-): Promise<void> {
-  return changeOwner(repository, id, (present) => (present?.pid === pid ? undefined : present), waitMs);
+export function endOwnership(session: Named, pid: number | undefined, waitMs?: number): Promise<void> {
+  return changeOwner(session, (present) => (present?.pid === pid ? undefined : present), waitMs);
 }
 
 /** `change` gets the present owner. If it returns that one, nothing is written. */
 async function changeOwner(
-  repository: Repository,
-  id: SessionId,
+  { repository, id }: Named,
   change: (present: Owner | undefined) => Owner | undefined,
   waitMs?: number,
 ): Promise<void> {

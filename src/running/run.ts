@@ -77,7 +77,7 @@ function startRun(repository: Repository, { record, request }: SessionToRun) {
   };
 
   const own = async () => {
-    if (owner !== undefined) await takeOwnership(repository, id, owner, LONGEST_WAIT_MS);
+    if (owner !== undefined) await takeOwnership({ repository, id }, owner, LONGEST_WAIT_MS);
   };
 
   const capture = async () => {
@@ -115,7 +115,7 @@ function startRun(repository: Repository, { record, request }: SessionToRun) {
         problem = undefined; // the last autocommit has everything that earlier ones should have had
         await capture();
       });
-      enqueue(() => endOwnership(repository, id, owner?.pid, LONGEST_WAIT_MS));
+      enqueue(() => endOwnership({ repository, id }, owner?.pid, LONGEST_WAIT_MS));
       await work;
       if (problem !== undefined) {
         await markFailed(new Session(repository, record), problem, now());

@@ -51,14 +51,15 @@ export async function findAbandoned(
 export async function sweep(repository: Repository, now: Date, only?: SessionId): Promise<Swept[]> {
   const swept: Swept[] = [];
   for (const abandoned of await findAbandoned(repository, now, only)) {
-    // Another agt may have ended it meanwhile.
-    if (hasEnded(new Session(repository, abandoned.record))) continue;
+    const { record, reason } = abandoned;
+    const session = new Session(repository, record);
+    if (hasEnded(session)) continue; // by another agt, meanwhile
+    const ending = isHalfEnded(record) ? {} : { outcome: 'reverted' as const, reason };
     try {
-      await revert(repository, abandoned, now);
+      await removeSession(session, { force: false, now, ...ending });
       swept.push({ ...abandoned, hasEnded: true });
     } catch (error) {
-      if (isBusy(error)) continue;
-      swept.push({ ...abandoned, error, hasEnded: hasEnded(new Session(repository, abandoned.record)) });
+      if (!isBusy(error)) swept.push({ ...abandoned, error, hasEnded: hasEnded(session) });
     }
   }
   return swept;
@@ -104,17 +105,12 @@ async function lastActivity(session: Session, now: Date): Promise<number> {
   try {
     const { commit, changes } = await previewCapture(session, { now });
     const times = changes.map(({ path }) => changeTime(join(session.folder, path)) ?? recorded);
-    const hasSnapshot = commit !== undefined && commit !== session.record.from_commit;
-    const captured = hasSnapshot ? await commitTime(session.repository, commit) : recorded;
+    if (commit === undefined || commit === session.record.from_commit) return Math.max(recorded, ...times);
+    const captured = 1000 * Number(await gitText(session.git, ['log', '-1', '--format=%ct', commit]));
     return Math.max(recorded, captured, ...times);
   } catch {
     return recorded; // the revert will say what is wrong
   }
-}
-
-/** In milliseconds. */
-async function commitTime({ git }: Repository, commit: string): Promise<number> {
-  return 1000 * Number(await gitText(git, ['log', '-1', '--format=%ct', commit]));
 }
 
 /** Undefined for a file that is gone. */
@@ -128,9 +124,4 @@ function showTime(seconds: number): string {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 120) return minutes === 1 ? '1 minute' : `${minutes} minutes`;
   return `${Math.floor(minutes / 60)} hours`;
-}
-
-async function revert(repository: Repository, { record, reason }: Abandoned, now: Date): Promise<void> {
-  const ending = isHalfEnded(record) ? {} : { outcome: 'reverted' as const, reason };
-  await removeSession(new Session(repository, record), { force: false, now, ...ending });
 }

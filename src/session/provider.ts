@@ -36,7 +36,7 @@ export function chooseWorkspace(
 ): WorkspaceFields {
   const captures = wanted === 'disable' ? ({ captures: 'by command' } as const) : {};
   if (wanted === undefined) return { provider: 'git' };
-  const { provider } = choose(readPlace(dirname(folder), git.env), wanted);
+  const provider = choose(readPlace(dirname(folder), git.env), wanted);
   // Without a home there is no room for leases.
   if (provider.kind === 'git' || stateHome(git.env) === undefined) return { provider: 'git', ...captures };
   return { provider: provider.kind, token: tokenText(newToken(provider.kind, folder)), ...captures };

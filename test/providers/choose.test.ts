@@ -55,8 +55,8 @@ describe('the best provider at a place', () => {
     const scores = found.map(({ kind, score }) => [kind, score] as const);
     expect(Object.fromEntries(scores.filter(([, score]) => score > 0))).toEqual(expected);
     expect(scores.map(([, score]) => score)).toEqual(scores.map(([, score]) => score).sort((a, b) => b - a));
-    expect(choose(place(changed), 'auto').provider.kind).toBe(Object.keys(expected)[0]);
-    expect(choose(place(changed), 'git').provider.kind).toBe('git');
+    expect(choose(place(changed), 'auto').kind).toBe(Object.keys(expected)[0]);
+    expect(choose(place(changed), 'git').kind).toBe('git');
     for (const { notes } of found) expect(notes.length).toBeGreaterThan(0);
   });
 

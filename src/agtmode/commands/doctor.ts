@@ -112,7 +112,7 @@ async function examine(context: Context, fixes: boolean) {
 function chosenHere(place: Place, settings: readonly SettingValue[]) {
   const value = (wanted: string) => settings.find(({ name }) => name === wanted)?.value ?? 'auto';
   return {
-    provider: attempt(() => choose(place, value('fs.snapshots')).provider.kind),
+    provider: attempt(() => choose(place, value('fs.snapshots')).kind),
     workingCopy: value('fs.workingCopy') === 'auto' ? 'worktree' : value('fs.workingCopy'),
     cowOverlay: describeNamespaces(place.existing),
   };

@@ -29,7 +29,7 @@ export function jsonHooks(tool: string, hooks: JsonHooks): HookSettings {
       const jsonc = await import('jsonc-parser');
       const wanted = hooks.events.map((event) => ({ event, group: groupFor(hooks, event, command) }));
       const added = addGroups(jsonc, removeGroups(jsonc, text, tool), wanted);
-      requireRead(jsonc, { tool, before: text, after: added, wanted });
+      requireRead(jsonc, tool, { before: text, after: added, wanted });
       // The same hooks already, perhaps in other spaces.
       return JSON.stringify(settingsIn(jsonc, added)) === JSON.stringify(settingsIn(jsonc, text))
         ? text
@@ -38,7 +38,7 @@ export function jsonHooks(tool: string, hooks: JsonHooks): HookSettings {
     remove: async (text) => {
       const jsonc = await import('jsonc-parser');
       const left = removeGroups(jsonc, text, tool);
-      requireRead(jsonc, { tool, before: text, after: left, wanted: [] });
+      requireRead(jsonc, tool, { before: text, after: left });
       return /^\s*(\{\s*\}\s*)?$/.test(left) ? undefined : left;
     },
     empty: '{}\n',
@@ -76,25 +76,19 @@ function addGroups(jsonc: Jsonc, text: string, groups: readonly EventGroup[]): s
   return changed;
 }
 
-interface Change {
-  readonly tool: string;
-  readonly before: string;
-  readonly after: string;
-  readonly wanted: readonly EventGroup[];
-}
-
 /**
  * An edit of the text may miss what a reader takes: of a key that is there twice, readers take the second.
  * @throws AgtError unless the text has exactly the wanted hooks of agt now, and everything else as before.
  */
-function requireRead(jsonc: Jsonc, { tool, before, after, wanted }: Change): void {
+function requireRead(
+  jsonc: Jsonc,
+  tool: string,
+  { before, after, wanted = [] }: { before: string; after: string; wanted?: readonly EventGroup[] },
+): void {
   const groupsIn = (text: string, areOurs: boolean) =>
     groupsOf(settingsIn(jsonc, text)).filter(({ group }) => callsAgt(group, tool) === areOurs);
   const sorted = (some: readonly EventGroup[]) =>
-    some
-      .map(({ event, group }) => JSON.stringify([event, group]))
-      .toSorted()
-      .join('\n');
+    JSON.stringify(some.map(({ event, group }) => JSON.stringify([event, group])).toSorted());
   const hasOurs = sorted(groupsIn(after, true)) === sorted(wanted);
   if (hasOurs && sorted(groupsIn(after, false)) === sorted(groupsIn(before, false))) return;
   throw new AgtError(

@@ -22,12 +22,14 @@ import type { Finding } from './finding.ts';
 export function checkMounts(repository: Repository, refs: ReadonlySet<string>): Finding[] {
   const records = listMountRecords(repository.agtDir);
   const named = new Set(records.map(({ name }) => mountedRef(name)));
-  return [
-    ...records.flatMap((record) => checkMount(repository, record)),
-    ...[...refs]
-      .filter((ref) => ref.startsWith(mountedRef('')) && !named.has(ref))
-      .map((ref) => describeRef(repository, ref)),
-  ];
+  // Each keeps a snapshot that nothing else may keep. A session that names it still has its own refs.
+  const left = [...refs.difference(named)].filter((ref) => ref.startsWith(mountedRef('')));
+  const ofRefs = left.map((about): Finding => {
+    const fix = () => runGit(repository.git, ['update-ref', '-d', about]);
+    const problem = 'this ref keeps a snapshot that is no longer mounted';
+    return { level: 'note', about, problem, mend: `agt git update-ref -d ${about}`, fix };
+  });
+  return [...records.flatMap((record) => checkMount(repository, record)), ...ofRefs];
 }
 
 function checkMount(repository: Repository, record: MountRecord): Finding[] {
@@ -45,13 +47,6 @@ function checkMount(repository: Repository, record: MountRecord): Finding[] {
       ? `a killed agt did not finish this copy of a snapshot of session "${session}"`
       : `the process that served this snapshot of session "${session}" has ended`;
   return [{ level: way === 'copy' ? 'note' : 'error', about, problem, mend, fix }];
-}
-
-/** A snapshot that nothing else may keep. A session that names it still has its own refs. */
-function describeRef({ git }: Repository, ref: string): Finding {
-  const fix = () => runGit(git, ['update-ref', '-d', ref]);
-  const problem = 'this ref keeps a snapshot that is no longer mounted';
-  return { level: 'note', about: ref, problem, mend: `agt git update-ref -d ${ref}`, fix };
 }
 
 /** A file system that answers takes a millisecond. */
