@@ -38,6 +38,16 @@ export function listSome(words: readonly string[], most: number): string {
   return words.slice(0, most).join(', ') + more;
 }
 
+/** The same as lines. */
+export function someLines(lines: readonly string[], most: number): string[] {
+  return [...lines.slice(0, most), ...(lines.length > most ? [`and ${lines.length - most} more`] : [])];
+}
+
+/** `1 file`, `2 files`. */
+export function plural(n: number, noun: string): string {
+  return n === 1 ? `1 ${noun}` : `${n} ${noun}s`;
+}
+
 /** The exit code of agt after this error. */
 export function exitCodeFor(error: unknown): number {
   return isAgtError(error) ? error.exitCode : EXIT.failed;

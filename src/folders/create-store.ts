@@ -26,11 +26,11 @@ import { AgtError, errorCode } from '../errors.ts';
 import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { parseIndex } from '../git/files/index-file.ts';
-import { FSYNC_ARGS, type Git, gitAnswer, gitText, inDirectory } from '../git/run/git.ts';
+import { FSYNC_ARGS, type Git, gitAnswer, gitText, inDirectory, updateRefs } from '../git/run/git.ts';
 import { attachedSessions, folderStore, newStorePrefix, statCacheFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type SessionRecord, writeRecord } from '../session/record.ts';
-import { Session } from '../session/session.ts';
+import type { Session } from '../session/session.ts';
 import { identityOf } from './moved.ts';
 import {
   type FolderAccess,
@@ -103,48 +103,39 @@ interface NewStore {
   readonly now: Date;
 }
 
-async function fill(access: FolderAccess, { folder, temporary, store, user, now }: NewStore): Promise<void> {
+async function fill(access: FolderAccess, wanted: NewStore): Promise<void> {
+  const { folder, temporary, store, user, now } = wanted;
   const git = inDirectory(access.git, temporary);
   const baseline = user === undefined ? undefined : await readBaseline(user, folder);
   const format = baseline?.hash ?? 'sha1';
   await gitText(git, ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, '.']);
   const tree = baseline === undefined ? undefined : await copyObjects(baseline, git);
   const repository = storeRepository(access, temporary, settingsFile(user));
-  const commit = await startCommit(git, tree, repository, now);
-  const record = describe(repository, { folder, store, commit, now });
-  await createRefs(git, record);
+  const commit = await startCommit(git, tree, repository.settings.agentEmail, now);
+  const record = describe(repository, wanted, commit);
+  const creating = [record.branch, tipRef(record.session_id)].map((ref) => `create ${ref} ${commit}`);
+  await updateRefs(git, creating);
+  const inTemporary = { ...record, sandbox: record.sandbox.replace(store, temporary) };
+  linkSandbox(inTemporary);
   if (baseline !== undefined && tree !== undefined)
-    await seed(new Session(repository, record), { baseline, temporary, store });
-  linkSandbox({ ...record, sandbox: record.sandbox.replace(store, temporary) });
+    await seed(baseline, inTemporary, statCacheFile(repository.agtDir, record.session_id));
   writeRecord(repository, record);
 }
 
 /** Snapshots begin after a commit that holds the tracked files, or none. */
-async function startCommit(
-  git: Git,
-  tree: string | undefined,
-  { settings }: Repository,
-  now: Date,
-): Promise<string> {
-  const content = tree ?? (await emptyTree(git));
+async function startCommit(git: Git, tree: string | undefined, email: string, now: Date): Promise<string> {
+  const content = tree ?? (await gitText(git, ['hash-object', '-t', 'tree', '-w', '--stdin'], { input: '' }));
   const date = `${Math.floor(now.getTime() / 1000)} +0000`;
-  const identity = { NAME: 'agt', EMAIL: settings.agentEmail, DATE: date };
-  const env = Object.fromEntries(
-    ['AUTHOR', 'COMMITTER'].flatMap((who) =>
-      Object.entries(identity).map(([field, value]) => [`GIT_${who}_${field}`, value]),
-    ),
-  );
-  return gitText(git, [...FSYNC_ARGS, 'commit-tree', '-m', 'agt snapshot: start', content], { env });
+  const author = { GIT_AUTHOR_NAME: 'agt', GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: date };
+  const committer = { GIT_COMMITTER_NAME: 'agt', GIT_COMMITTER_EMAIL: email, GIT_COMMITTER_DATE: date };
+  const args = [...FSYNC_ARGS, 'commit-tree', '-m', 'agt snapshot: start', content];
+  return gitText(git, args, { env: { ...author, ...committer } });
 }
 
 function describe(
   { settings, agtDir }: Repository,
-  {
-    folder,
-    store,
-    commit,
-    now,
-  }: { readonly folder: string; readonly store: string; readonly commit: string; readonly now: Date },
+  { folder, store, now }: NewStore,
+  commit: string,
 ): SessionRecord {
   const id = folderId(folder);
   const sessions = attachedSessions(join(store, basename(agtDir)));
@@ -165,29 +156,15 @@ function describe(
   };
 }
 
-async function createRefs(git: Git, { session_id, branch, from_commit }: SessionRecord): Promise<void> {
-  const refs = [branch, tipRef(session_id)];
-  const input = refs.map((ref) => `create ${ref} ${from_commit}\n`).join('');
-  await gitText(git, [...FSYNC_ARGS, 'update-ref', '--stdin'], { input });
-}
-
 /** With a stat cache the first capture reads only files that git does not know, or that have changed. */
 async function seed(
-  { record, repository: { agtDir } }: Session,
-  {
-    baseline,
-    temporary,
-    store,
-  }: { readonly baseline: Baseline; readonly temporary: string; readonly store: string },
+  { user, folder, index }: Baseline,
+  { sandbox, from_commit: commit }: SessionRecord,
+  statCache: string,
 ): Promise<void> {
-  const statCache = statCacheFile(agtDir, record.session_id);
-  const folder = dirname(record.sandbox.replace(store, temporary));
-  linkSandbox({ ...record, sandbox: join(folder, 'sandbox') });
-  try {
-    await seedBaseline(baseline, { folder, statCache, commit: record.from_commit });
-  } catch {
-    rmSync(statCache, { force: true });
-  }
+  const { commonDir, git } = user;
+  const seeded = { folder: dirname(sandbox), sandbox: folder, commonDir, statCache, commit, index };
+  await seedStatCache(git, seeded).catch(() => rmSync(statCache, { force: true }));
 }
 
 /**
@@ -267,22 +244,4 @@ const SIZE_OFFSET = 36;
 /** A path in a list that colons separate: git reads a quoted one as in C. */
 function quoted(path: string): string {
   return /["\\:\n]/.test(path) ? `"${path.replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n')}"` : path;
-}
-
-/** `folder`: the session folder in the store. */
-async function seedBaseline(
-  { user, folder: sandbox, index }: Baseline,
-  {
-    folder,
-    statCache,
-    commit,
-  }: { readonly folder: string; readonly statCache: string; readonly commit: string },
-): Promise<void> {
-  const { commonDir, git } = user;
-  await seedStatCache(git, { folder, sandbox, commonDir, statCache, commit, index });
-}
-
-/** The empty tree, which git knows in every repository, as an object. */
-function emptyTree(git: Git): Promise<string> {
-  return gitText(git, ['hash-object', '-t', 'tree', '-w', '--stdin'], { input: '' });
 }

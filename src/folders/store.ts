@@ -2,7 +2,6 @@
  * Stores of attached folders: one bare repository for each folder, outside of the folder and of the user's repositories.
  * Its name comes from the real path of the folder, so every command finds it from there. Only its owner may read it.
  */
-
 import {
   chmodSync,
   existsSync,
@@ -203,10 +202,7 @@ export function listStores({ env }: FolderAccess): string[] {
   }
 }
 
-/**
- * First the store gets a name that no folder leads to. If agt is killed then, the next new store deletes the rest.
- * @throws AgtError while another agt works on the folder.
- */
+/** First the store gets a name that no folder leads to. If agt is killed then, the next new store deletes the rest. */
 export async function forgetFolder({ env }: FolderAccess, { repository, record }: Session): Promise<void> {
   const gone = await withSessionLock({ repository, id: record.session_id }, async () => {
     const directory = mkdtempSync(newStorePrefix(stateHome(env) ?? ''));

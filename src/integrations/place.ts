@@ -1,5 +1,4 @@
 /** Where an agent works, and so where its snapshots go: a session of agt, or any other folder with a store of its own. */
-
 import { stateHome } from '../disk/state-home.ts';
 import { isCapturedByItself } from '../filter/session-file.ts';
 import { FolderRefused } from '../folders/refuse.ts';

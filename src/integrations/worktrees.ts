@@ -1,5 +1,4 @@
 /** Worktrees that an agent makes for itself or its subagents become sessions. */
-
 import { existsSync } from 'node:fs';
 import { processIsGone } from '../disk/lock-owner.ts';
 import { realPath } from '../disk/real-path.ts';

@@ -2,7 +2,6 @@
  * `agt session accept`: merges the content of a sandbox into a branch in memory, and only then changes something: the
  * worktree that has the branch checked out, the branch, the session. README.md beside it tells how a kill is repaired.
  */
-
 import { inDirectory } from '../git/run/git.ts';
 import { refuseLoss } from '../lifecycle/delete-folder.ts';
 import { requireReturnable } from '../lifecycle/in-place/leave.ts';

@@ -1,12 +1,10 @@
 /** The part of an acceptance that follows once the branch has moved: the session ends, unless it is kept. */
-
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, isAgtError } from '../errors.ts';
 import { landedRef } from '../filter/agent-refs.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
-import { FSYNC_ARGS, gitText, inDirectory } from '../git/run/git.ts';
+import { FSYNC_ARGS, type Git, gitText, inDirectory } from '../git/run/git.ts';
 import { removeLocked } from '../lifecycle/remove.ts';
-import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { complete } from '../session/operation.ts';
 import type { SessionRecord } from '../session/record.ts';
@@ -20,26 +18,18 @@ import { settleMove } from './recover.ts';
 /** Records the landing and removes the sandbox. An agent that went on working keeps its session. */
 export async function endSession(session: LockedSession, landing: Landing, now: Date): Promise<AcceptResult> {
   const { commit, from, onto, worktree } = landing;
-  const { intent } = landing.record;
   const record: SessionRecord = { ...landing.record, landed: { commit, from, onto, at: now.toISOString() } };
   session.write(record);
   failurePoint('landing: recorded');
-  const warnings = [...landing.warnings, ...(await afterMerge(session.repository, worktree))];
-  if (intent?.operation === 'accept' && intent.keep) {
-    return { ...landing, record: await goOn(session.with(record), now), kept: true, warnings };
-  }
-  const { intent: _, ...active } = record;
+  const warnings = [...landing.warnings, ...(await afterMerge(session.git, worktree))];
+  const { intent, ...active } = record;
   const ending = session.with(active);
-  const later = await captureSession(ending, { now });
-  if (later.outcome === 'committed') {
-    const warning = 'the sandbox changed meanwhile, so the session stays; accept it again for the rest';
-    return {
-      ...landing,
-      record: await goOn(session.with(record), now),
-      kept: true,
-      warnings: [...warnings, warning],
-    };
-  }
+  const isKept = intent?.operation === 'accept' && intent.keep;
+  const isNewer = !isKept && (await captureSession(ending, { now })).outcome === 'committed';
+  if (isNewer)
+    warnings.push('the sandbox changed meanwhile, so the session stays; accept it again for the rest');
+  if (isKept || isNewer)
+    return { ...landing, record: await goOn(session.with(record), now), kept: true, warnings };
   const trouble = await removeAccepted(ending, now);
   return { ...landing, record: session.read() ?? active, kept: false, warnings, trouble };
 }
@@ -54,9 +44,9 @@ async function goOn(session: LockedSession, now: Date): Promise<SessionRecord> {
   return complete(session.with({ ...session.record, landed: { ...landed, source } }), 'accept', now);
 }
 
-async function afterMerge(repository: Repository, worktree: string | undefined): Promise<string[]> {
+async function afterMerge(git: Git, worktree: string | undefined): Promise<string[]> {
   if (worktree === undefined) return [];
-  const failed = (await runHook(inDirectory(repository.git, worktree), 'post-merge', ['0'])) !== 0;
+  const failed = (await runHook(inDirectory(git, worktree), 'post-merge', ['0'])) !== 0;
   return failed ? ['the post-merge hook failed; the work is accepted all the same'] : [];
 }
 
@@ -71,31 +61,25 @@ async function removeAccepted(session: LockedSession, now: Date): Promise<AgtErr
   }
 }
 
-interface Earlier {
-  readonly record: SessionRecord;
-  /** Undefined if there is still something to accept. */
-  readonly result: AcceptResult | undefined;
-}
-
-/** Ends an acceptance during which agt was killed. The result also of one that has ended. */
-export async function finishEarlier(session: LockedSession, now: Date): Promise<Earlier> {
+/** Ends an acceptance during which agt was killed. The result also of one that has ended; the record if there is none. */
+export async function finishEarlier(session: LockedSession, now: Date) {
   const { record } = session;
   const { intent } = record;
   if (intent?.operation === 'remove' && intent.outcome === 'accepted' && record.landed !== undefined) {
     const trouble = await removeAccepted(session, now);
-    return { record, result: { ...(await landedResult(session, EARLIER)), trouble } };
+    return { result: { ...(await landedResult(session, EARLIER)), trouble } };
   }
   if (record.state === 'accepted' && record.landed !== undefined)
-    return { record, result: await landedResult(session, BEFORE) };
-  if (intent?.operation !== 'accept') return { record, result: undefined };
+    return { result: await landedResult(session, BEFORE) };
+  if (intent?.operation !== 'accept') return { record };
   const { operation: _, ...move } = intent;
   if (!(await settleMove(session.repository, move))) {
     const { intent: _, ...before } = record;
     session.write(before);
-    return { record: before, result: undefined };
+    return { record: before };
   }
-  const landing = { ...(await changeOf(session.repository, move, EARLIER)), record };
-  return { record, result: await endSession(session, landing, now) };
+  const landing = { ...(await changeOf(session.git, move, EARLIER)), record };
+  return { result: await endSession(session, landing, now) };
 }
 
 const EARLIER =
@@ -105,7 +89,7 @@ const BEFORE = 'it was accepted before: nothing has changed now';
 
 /** Facts that only the agt knew that made the commit are lost. */
 async function changeOf(
-  { git }: Repository,
+  git: Git,
   { onto, from, to = '', worktree }: Omit<BranchMove, 'tree' | 'keep'>,
   warning: string,
 ) {
@@ -117,7 +101,7 @@ async function changeOf(
 /** For an acceptance of which only the removal was left, or nothing. */
 async function landedResult(session: LockedSession, warning: string): Promise<AcceptResult> {
   const { commit: to = '', from = '', onto = '' } = session.record.landed ?? {};
-  const change = await changeOf(session.repository, { onto, from, to }, warning);
+  const change = await changeOf(session.git, { onto, from, to }, warning);
   return { ...change, worktree: undefined, record: session.read() ?? session.record, kept: false };
 }
 

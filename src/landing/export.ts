@@ -1,10 +1,9 @@
 /**
- * `agt session export`: pushes the work branch, or one that the agent has made, and nothing else. A commit that contains a whole session
- * folder (`.env` files, tokens, conversation logs) must never be published, so agt first checks each commit
+ * `agt session export`: pushes the work branch, or one that the agent has made, and nothing else. A commit that contains a
+ * whole session folder (`.env` files, tokens, conversation logs) must never be published, so agt first checks each commit
  * that is new to the remote.
  */
-
-import { AgtError, EXIT, listSome, usageError } from '../errors.ts';
+import { AgtError, EXIT, listSome, plural, usageError } from '../errors.ts';
 import { shadowNamespaces } from '../filter/agent-refs.ts';
 import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
 import { type Git, gitAnswer, gitLines, gitText, runGit } from '../git/run/git.ts';
@@ -12,12 +11,7 @@ import { withUsersPrograms } from '../git/run/programs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
 import type { SessionRecord } from '../session/record.ts';
-import {
-  requireReadableSandbox,
-  type SandboxHead,
-  sandboxHead,
-  uncommittedPaths,
-} from '../session/sandbox.ts';
+import { type SandboxHead, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { OWN } from '../snapshot/format.ts';
 
@@ -32,7 +26,7 @@ interface ExportRequest {
   readonly now: Date;
 }
 
-interface Exported {
+export interface Exported {
   readonly remote: string;
   readonly branch: string;
   readonly commit: string;
@@ -47,7 +41,7 @@ export async function exportSession(session: Session, request: ExportRequest): P
   await checkBranchName(session.repository, branch);
   await requireOwnCommits(session, commit);
   const newCommits = await gitLines(session.git, ['rev-list', commit, '--not', `--remotes=${remote}`, '--']);
-  await refuseSessionFolders(session.repository, newCommits);
+  await refuseSessionFolders(session.git, newCommits);
   if (!request.forceDefault) await refuseDefaultBranch(session, remote, branch);
   const exported = { remote, branch, commit, commits: newCommits.length };
   await push(session, exported, ref, request.dryRun);
@@ -85,27 +79,16 @@ async function refuseDefaultBranch(
   });
 }
 
-interface Exportable {
-  /** A full name. */
-  readonly ref: string;
-  readonly commit: string;
-}
-
-/**
- * The work branch, or one that the agent has made. @throws AgtError if the sandbox is on no such branch, or has
- * uncommitted changes.
- */
-async function exportableBranch(session: Session, allowDirty: boolean): Promise<Exportable> {
-  const { repository, record } = session;
-  requireReadableSandbox(session);
+/** The work branch, or one that the agent has made. @throws AgtError if the sandbox is on none, or has uncommitted changes. */
+async function exportableBranch(session: Session, allowDirty: boolean) {
+  const { git, record } = session;
   const head = await sandboxHead(session);
-  const isOwn = head.ref !== undefined && (await isMadeSince(repository, head.ref, record.created_at));
+  const isOwn = head.ref !== undefined && (await isMadeSince(git, head.ref, record.created_at));
   const exportable = ownBranch(record, head, isOwn);
   const uncommitted = await uncommittedPaths(session);
   if (uncommitted.length > 0 && !allowDirty) {
-    const files = uncommitted.length === 1 ? '1 file' : `${uncommitted.length} files`;
-    const changes = `uncommitted changes (${files}: ${listSome(uncommitted, LISTED)})`;
-    throw new AgtError(`sandbox of "${record.session_id}" has ${changes}`, {
+    const files = `${plural(uncommitted.length, 'file')}: ${listSome(uncommitted, LISTED)}`;
+    throw new AgtError(`sandbox of "${record.session_id}" has uncommitted changes (${files})`, {
       hints: ['commit them, or export only the commits with --allow-dirty'],
     });
   }
@@ -113,7 +96,7 @@ async function exportableBranch(session: Session, allowDirty: boolean): Promise<
 }
 
 /** A branch of the user has an older reflog, or none. */
-async function isMadeSince({ git }: Repository, ref: string, time: string): Promise<boolean> {
+async function isMadeSince(git: Git, ref: string, time: string): Promise<boolean> {
   const args = ['log', '--walk-reflogs', '--date=unix', '--format=%gd', ref, '--'];
   const oldest = (await gitAnswer(git, args))?.split('\n').at(-1);
   const seconds = Number(/@\{(\d+)\}$/.exec(oldest ?? '')?.[1]);
@@ -125,21 +108,16 @@ async function requireOwnCommits(
   { git, record: { session_id, user_branch, from_commit } }: Session,
   commit: string,
 ): Promise<void> {
-  const own = await gitAnswer(git, [
-    'rev-list',
-    '--max-count=1',
-    commit,
-    `^${user_branch ?? from_commit}`,
-    '--',
-  ]);
+  const base = user_branch ?? from_commit;
+  const own = await gitAnswer(git, ['rev-list', '--max-count=1', commit, `^${base}`, '--']);
   if (own !== '') return;
-  const base = user_branch === undefined ? 'its start commit' : `"${shortBranch(user_branch)}"`;
-  throw new AgtError(`session "${session_id}" has no commits to export: ${base} has all of them`, {
+  const shown = user_branch === undefined ? 'its start commit' : `"${shortBranch(user_branch)}"`;
+  throw new AgtError(`session "${session_id}" has no commits to export: ${shown} has all of them`, {
     hints: ['commit in the sandbox first'],
   });
 }
 
-function ownBranch(record: SessionRecord, { ref, commit }: SandboxHead, isOwn: boolean): Exportable {
+function ownBranch(record: SessionRecord, { ref, commit }: SandboxHead, isOwn: boolean) {
   const sandbox = `sandbox of "${record.session_id}"`;
   const work = shortBranch(record.work_branch);
   if (ref === undefined) {
@@ -203,21 +181,16 @@ async function checkBranchName(repository: Repository, branch: string): Promise<
   }
   const isShadow = (namespace: string) => `${HEADS}${branch}`.startsWith(namespace);
   if (shadowNamespaces(repository.prefixes).some(isShadow)) {
-    throw usageError(
-      `"${branch}" is a name for shadow branches, which are never published`,
-      'choose another name',
-    );
+    const problem = `"${branch}" is a name for shadow branches, which are never published`;
+    throw usageError(problem, 'choose another name');
   }
 }
 
 /** @throws AgtError if one of the commits has the tree of a snapshot. */
-export async function refuseSessionFolders(
-  repository: Repository,
-  commits: readonly string[],
-): Promise<void> {
+export async function refuseSessionFolders(git: Git, commits: readonly string[]): Promise<void> {
   const input = commits.map((commit) => `${commit}:${OWN.manifest}\n${commit}:sandbox\n`).join('');
   if (input === '') return;
-  const output = await gitText(repository.git, ['cat-file', '--batch-check=%(objecttype)'], { input });
+  const output = await gitText(git, ['cat-file', '--batch-check=%(objecttype)'], { input });
   const types = output.split('\n');
   const snapshot = commits.find((_, i) => types[2 * i] === 'blob' && types[2 * i + 1] === 'tree');
   if (snapshot === undefined) return;
@@ -235,12 +208,7 @@ export async function refuseSessionFolders(
 const ABBREVIATED = 12;
 
 /** `ref` is the branch here. */
-async function push(
-  { repository, id }: Session,
-  { remote, branch }: Exported,
-  ref: string,
-  dryRun: boolean,
-): Promise<void> {
+async function push({ repository, id }: Session, { remote, branch }: Exported, ref: string, dryRun: boolean) {
   const options = dryRun ? ['--dry-run'] : ['--set-upstream'];
   const args = ['push', ...options, '--', remote, `${ref}:refs/heads/${branch}`];
   // On standard output git only says which branch it tracks now; that of agt is the result.
@@ -248,12 +216,8 @@ async function push(
   const run = await runGit(git, args, { stderr: 'inherit', stdout: 'ignore', stdin: 'inherit' });
   if (run.exitCode === 0) return;
   // git exits with 1 if the remote has refused the branch.
-  const hint =
-    run.exitCode === 1
-      ? `export under another name: agt session export ${id} --as NAME`
-      : `see where it is: git remote get-url --push ${remote}`;
-  throw new AgtError(`git push to "${remote}" failed, and nothing was exported`, {
-    exitCode: run.exitCode,
-    hints: [hint],
-  });
+  const { exitCode } = run;
+  const another = `export under another name: agt session export ${id} --as NAME`;
+  const hints = [exitCode === 1 ? another : `see where it is: git remote get-url --push ${remote}`];
+  throw new AgtError(`git push to "${remote}" failed, and nothing was exported`, { exitCode, hints });
 }

@@ -50,10 +50,7 @@ export async function land(
 
 type MoveIntent = BranchMove & { readonly operation: 'accept' | 'unaccept' };
 
-/**
- * Moves worktree and branch. `makeCommit` is for a move without a commit: the worktree follows before it, because a hook
- * checks the files before there is a commit.
- */
+/** Moves worktree and branch. With `makeCommit` the worktree goes first: a hook checks its files before the commit. */
 export async function carryOut(
   session: LockedSession,
   begun: MoveIntent,

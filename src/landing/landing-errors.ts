@@ -1,5 +1,5 @@
 /** Why the work of a session does not land. */
-import { AgtError, listSome } from '../errors.ts';
+import { AgtError, listSome, plural, someLines } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { LandingTarget } from './target.ts';
@@ -15,16 +15,15 @@ export function conflictError(
   isPicked = false,
 ): AgtError {
   const branch = shortBranch(onto);
-  const files = conflicts.length === 1 ? '1 file' : `${conflicts.length} files`;
+  const files = plural(conflicts.length, 'file');
   const from = onto === userBranch ? '' : ` --from ${branch}`;
-  const more = conflicts.length > LISTED ? [`and ${conflicts.length - LISTED} more`] : [];
+  const lines = conflicts.map(({ path, kind }) => `${path}: ${kind}`);
   return new AgtError(`session "${id}" conflicts with "${branch}" in ${files}, and nothing has changed`, {
     hints: [
-      ...conflicts.slice(0, LISTED).map(({ path, kind }) => `${path}: ${kind}`),
-      ...more,
-      ...(isPicked
-        ? ['take also the earlier steps that changed these files, or all work: without --commits']
-        : [`solve them in the sandbox: agt session sync ${id}${from}`]),
+      ...someLines(lines, LISTED),
+      isPicked
+        ? 'take also the earlier steps that changed these files, or all work: without --commits'
+        : `solve them in the sandbox: agt session sync ${id}${from}`,
     ],
   });
 }

@@ -56,18 +56,12 @@ export async function commitTree(
   env: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const signs = (await gitAnswer(git, ['config', '--type=bool', '--get', 'commit.gpgSign'])) === 'true';
-  const args = [
-    ...FSYNC_ARGS,
-    '-c',
-    'i18n.commitEncoding=UTF-8',
-    'commit-tree',
-    ...(signs ? ['-S'] : []),
-    tree,
-    ...parents.flatMap((parent) => ['-p', parent]),
-    '-F',
-    '-',
-  ];
-  return gitText(git, args, { input: message.endsWith('\n') ? message : `${message}\n`, env });
+  const settings = [...FSYNC_ARGS, '-c', 'i18n.commitEncoding=UTF-8'];
+  const words = [...(signs ? ['-S'] : []), tree, ...parents.flatMap((parent) => ['-p', parent])];
+  return gitText(git, [...settings, 'commit-tree', ...words, '-F', '-'], {
+    input: message.endsWith('\n') ? message : `${message}\n`,
+    env,
+  });
 }
 
 type Hook = 'pre-merge-commit' | 'prepare-commit-msg' | 'commit-msg' | 'post-merge';

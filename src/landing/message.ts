@@ -1,8 +1,7 @@
 /** The message of the commit that an acceptance makes. */
 
 import { shortBranch } from '../git/files/ref-files.ts';
-import { gitText } from '../git/run/git.ts';
-import type { Repository } from '../repository/repository.ts';
+import { type Git, gitText } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';
 import { isOwnLabel } from '../snapshot/format.ts';
 
@@ -22,16 +21,16 @@ export async function draftMessage(
   commits: readonly string[],
   { text, summary }: MessageRequest,
 ): Promise<string> {
-  const { id, repository, record } = session;
-  if (text !== undefined) return withTrailer(repository, text, id);
+  const { id, git, record } = session;
+  if (text !== undefined) return withTrailer(git, text, id);
   const values: Readonly<Record<string, string>> = {
     summary: summary ?? (await summarize(session, commits)),
     session: id,
     branch: shortBranch(record.work_branch),
   };
-  const { commitTemplate } = repository.settings;
+  const { commitTemplate } = session.repository.settings;
   const filled = commitTemplate.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
-  return withTrailer(repository, filled, id);
+  return withTrailer(git, filled, id);
 }
 
 /** The labels of the session; without any, the messages of its commits. */
@@ -39,14 +38,12 @@ export async function summarize(session: Session, commits: readonly string[]): P
   const { session_id: id } = session.record;
   const labels = await labelsOf(session);
   if (labels.length > 0) return joined(labels, `${id}: ${labels.length} steps`);
-  const messages = await messagesOf(session.repository, commits);
+  const messages = await messagesOf(session.git, commits);
   const [only, ...others] = messages;
   if (only !== undefined && others.length === 0) return only;
   const subjects = [...new Set(messages.map((message) => message.split('\n')[0] ?? ''))];
-  return joined(
-    subjects,
-    messages.length === 0 ? `Work of session ${id}` : `${id}: ${messages.length} commits`,
-  );
+  const title = messages.length === 0 ? `Work of session ${id}` : `${id}: ${messages.length} commits`;
+  return joined(subjects, title);
 }
 
 /** One line if that is short enough; else a title and a list. */
@@ -58,27 +55,19 @@ function joined(lines: readonly string[], title: string): string {
 
 /** Labels that a person gave since the last acceptance, oldest first. */
 async function labelsOf(session: Session): Promise<string[]> {
-  const { record } = session;
-  const since = new Date(record.landed?.at ?? 0);
-  const history = await session.history();
-  const labels = history
-    .filter(({ session, time }) => session === record.session_id && time >= since)
+  const since = new Date(session.record.landed?.at ?? 0);
+  const labels = (await session.history())
+    .filter((snapshot) => snapshot.session === session.id && snapshot.time >= since)
     .flatMap(({ label }) => (label === undefined || isOwnLabel(label) ? [] : [label]));
   return [...new Set(labels.toReversed())];
 }
 
-async function messagesOf({ git }: Repository, commits: readonly string[]): Promise<string[]> {
+async function messagesOf(git: Git, commits: readonly string[]): Promise<string[]> {
   if (commits.length === 0) return [];
-  const args = [
-    'log',
-    '--no-walk=unsorted',
-    '--stdin',
-    '--no-show-signature',
-    '--no-merges',
-    '-z',
-    '--format=%B',
-  ];
-  const output = await gitText(git, args, { input: commits.map((commit) => `${commit}\n`).join('') });
+  const options = ['--no-walk=unsorted', '--stdin', '--no-show-signature', '--no-merges'];
+  const output = await gitText(git, ['log', ...options, '-z', '--format=%B'], {
+    input: commits.map((commit) => `${commit}\n`).join(''),
+  });
   return output
     .split('\0')
     .map((message) => message.trim())
@@ -86,7 +75,7 @@ async function messagesOf({ git }: Repository, commits: readonly string[]): Prom
 }
 
 /** `Agt-Session` names the session, also if the user has written the message. */
-export async function withTrailer({ git }: Repository, text: string, session: string): Promise<string> {
+export async function withTrailer(git: Git, text: string, session: string): Promise<string> {
   const trailer = ['--if-exists', 'addIfDifferent', '--trailer', `Agt-Session: ${session}`];
   const args = ['-c', 'trailer.separators=:', 'interpret-trailers', ...trailer];
   return gitText(git, args, { input: `${text.trim()}\n` });

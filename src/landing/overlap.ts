@@ -1,13 +1,10 @@
-/**
- * Finds uncommitted work of the user in the way of a change of the branch. git itself protects tracked and untracked
- * files, but overwrites ignored ones.
- */
+/** Finds uncommitted work in the way of a change of the branch. git itself would overwrite ignored files. */
 
 import { lstatSync, realpathSync, type Stats } from 'node:fs';
 import { entriesOf } from '../disk/folder-entries.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, plural, someLines } from '../errors.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { parseStatus, STATUS } from '../git/objects/status.ts';
@@ -45,15 +42,11 @@ const UNSTAGED = 'not committed';
 /** `overlap`: kinds by path. */
 function refuse(git: Git, overlap: ReadonlyMap<string, string>): void {
   if (overlap.size === 0) return;
-  const files = overlap.size === 1 ? '1 file' : `${overlap.size} files`;
-  const more = overlap.size > LISTED ? [`and ${overlap.size - LISTED} more`] : [];
+  const files = plural(overlap.size, 'file');
+  const lines = [...overlap].map(([path, kind]) => `${displayPath(path)}: ${kind}`);
   // The sandbox of a session in place is a link.
   throw new AgtError(`${files} in ${realpathSync(git.cwd)} would be overwritten, and nothing has changed`, {
-    hints: [
-      ...[...overlap].slice(0, LISTED).map(([path, kind]) => `${displayPath(path)}: ${kind}`),
-      ...more,
-      'commit, stash or move them away first',
-    ],
+    hints: [...someLines(lines, LISTED), 'commit, stash or move them away first'],
   });
 }
 

@@ -1,11 +1,9 @@
 /** `--commits`: takes some commits of the agent onto the branch, or some steps that snapshots record, in memory. */
-
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitLines, gitText, resolveObject } from '../git/run/git.ts';
-import type { Repository } from '../repository/repository.ts';
-import { type SessionRecord, snapshotRefs } from '../session/record.ts';
+import { snapshotRefs } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
@@ -22,13 +20,11 @@ export async function pickCommits(
   session: Session,
   { target, bench, request }: Landable,
 ): Promise<LandingPlan> {
-  const { repository, record } = session;
+  const { record } = session;
   const { git } = bench;
   const picks = await resolvePicks(session, request.commits, request.now);
-  await refuseSessionFolders(
-    repository,
-    picks.flatMap((pick) => (typeof pick === 'string' ? pick : [])),
-  );
+  const commits = picks.filter((pick) => typeof pick === 'string');
+  await refuseSessionFolders(session.git, commits);
   const { steps, untracked, leftOut } = await stepsOf(session, picks, request);
   let tip = target.from;
   for (const pick of picks) {
@@ -39,23 +35,13 @@ export async function pickCommits(
     const merged = await mergeWithBase(bench, { base, ours: tip, theirs });
     if (merged.conflicts !== undefined) throw conflictError(record, target, merged.conflicts, true);
     const isEmpty = (await resolveObject(git, `${tip}^{tree}`)) === merged.tree;
-    if (!isEmpty) tip = await copyOf(repository, git, record, pick, { tree: merged.tree, parents: [tip] });
+    if (!isEmpty) tip = await copyOf(git, session.id, pick, { tree: merged.tree, parents: [tip] });
   }
   if (tip === target.from) throw nothingPicked(record, target);
   const tree = await gitText(git, ['rev-parse', `${tip}^{tree}`]);
   const changes = await diffTrees(git, target.from, tip);
-  return {
-    ...target,
-    tree,
-    parents: [],
-    message: undefined,
-    commit: tip,
-    source: undefined,
-    changes,
-    untracked,
-    leftOut,
-    warnings: [],
-  };
+  const commit = { tree, parents: [], message: undefined, commit: tip, source: undefined };
+  return { ...target, ...commit, changes, untracked, leftOut, warnings: [] };
 }
 
 /** The changes of each step that is a snapshot. */
@@ -64,10 +50,8 @@ async function stepsOf(session: Session, picks: readonly Pick[], request: Accept
   const found = await Promise.all(
     snapshots.map(async (step) => [step, await ownChangesOf(session, step)] as const),
   );
-  const untracked = await untrackedAmong(
-    session,
-    found.flatMap(([, changes]) => changes),
-  );
+  const all = found.flatMap(([, changes]) => changes);
+  const untracked = await untrackedAmong(session, all);
   const unwanted = await untrackedToLeaveOut(session, untracked, request);
   const steps = found.map(
     ([step, changes]) => [step, changes.filter(({ path }) => !unwanted.has(path))] as const,
@@ -124,15 +108,14 @@ async function findStep(
 
 /** A commit keeps its author, its date and its message. */
 async function copyOf(
-  repository: Repository,
   git: Git,
-  { session_id }: SessionRecord,
+  session: string,
   pick: Pick,
   content: Omit<Parameters<typeof commitTree>[1], 'message'>,
 ): Promise<string> {
   const { message, env } =
     typeof pick === 'string' ? await readCommit(git, pick) : { message: titleOf(pick), env: {} };
-  const text = await withTrailer(repository, message, session_id);
+  const text = await withTrailer(git, message, session);
   return commitTree(git, { ...content, message: text }, env);
 }
 

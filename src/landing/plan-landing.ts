@@ -1,5 +1,4 @@
 /** Merges the work of a session with a branch, and decides which commit the branch gets. */
-
 import { displayPath } from '../disk/path-bytes.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
@@ -28,9 +27,9 @@ import { mergeInMemory, mergeWithBase, plainCommit } from './workbench.ts';
 
 /** @throws AgtError that names the conflicts, or if there is nothing to accept. */
 export async function planLanding(session: Session, landable: Landable): Promise<LandingPlan> {
-  const { repository, record } = session;
+  const { record } = session;
   const { target, bench, request } = landable;
-  const git = bench.git;
+  const { git } = bench;
   if (request.commits.length > 0) return pickCommits(session, landable);
   const content = await readSandbox(session, bench, request.committedOnly);
   const calls = request.withFailed
@@ -57,15 +56,13 @@ export async function planLanding(session: Session, landable: Landable): Promise
     if (leftOut.length === 0) throw nothingToAccept(record, target);
     throw left.every(isUsers) ? onlyHidden(record, leftOut) : onlyUntracked(record, leftOut);
   }
-  const commits = await commitsBetween(
-    git,
-    [target.from, ...(landed === undefined ? [] : [landed])],
-    content.head,
-  );
+  const others = [target.from, ...(landed === undefined ? [] : [landed])];
+  const commits = await commitsBetween(git, others, content.head);
   if (request.keepCommits) {
-    await refuseSessionFolders(repository, commits);
+    await refuseSessionFolders(session.git, commits);
     refuseHidden(added, new Set(added.filter(isUsers).map(({ path }) => path)));
   }
+  const notTaken = request.committedOnly ? content.uncommitted.map(({ path }) => displayPath(path)) : [];
   return {
     ...target,
     tree: merged.tree,
@@ -75,21 +72,14 @@ export async function planLanding(session: Session, landable: Landable): Promise
     source: request.keepCommits ? undefined : theirs,
     changes,
     untracked,
-    leftOut: [
-      ...calls.leftOut,
-      ...chosen.leftOut,
-      ...leftOut,
-      ...(request.committedOnly ? readable(content) : []),
-    ],
-    warnings: [
-      ...(calls.leftOut.length === 0 ? [] : [failedWarning(calls.leftOut)]),
-      ...changes.flatMap((change) => submoduleWarning(change)),
-    ],
+    leftOut: [...calls.leftOut, ...chosen.leftOut, ...leftOut, ...notTaken],
+    warnings: [...failedWarning(calls.leftOut), ...changes.flatMap(submoduleWarning)],
   };
 }
 
-function failedWarning(paths: readonly string[]): string {
-  return `changes by failed calls stay out (${paths.join(', ')}); take them too: --with-failed`;
+function failedWarning(paths: readonly string[]): string[] {
+  if (paths.length === 0) return [];
+  return [`changes by failed calls stay out (${paths.join(', ')}); take them too: --with-failed`];
 }
 
 /** The branch gets the name of a commit alone: it may be only in the sandbox. */
@@ -97,10 +87,6 @@ function submoduleWarning({ path, after }: DiffEntry): string[] {
   if (after?.mode !== SUBMODULE) return [];
   const name = displayPath(path);
   return [`submodule ${name} is now at ${after.oid.slice(0, 10)}; make sure that its remote has that commit`];
-}
-
-function readable({ uncommitted }: SandboxContent): string[] {
-  return uncommitted.map(({ path }) => displayPath(path));
 }
 
 /**
@@ -121,11 +107,7 @@ export async function landedSource(
 }
 
 /** With --keep-commits the branch gets this commit too, so the user makes it. */
-async function commitToMerge(
-  session: Session,
-  content: SandboxContent,
-  { bench, request }: Landable,
-): Promise<string> {
+async function commitToMerge(session: Session, content: SandboxContent, { bench, request }: Landable) {
   const { git } = bench;
   if ((await resolveObject(git, `${content.head}^{tree}`)) === content.tree) return content.head;
   if (!request.keepCommits) return plainCommit(git, content.tree, [content.head]);

@@ -1,41 +1,27 @@
 /** Opens a pull request for an exported branch with GitHub's `gh`, if that is installed. */
-
 import { AgtError, EXIT, errorCode } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { gitAnswer } from '../git/run/git.ts';
 import { runProgram } from '../process/program.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { Session } from '../session/session.ts';
+import type { Exported } from './export.ts';
 import { summarize } from './message.ts';
 import { commitsBetween } from './plan-landing.ts';
-
-interface ExportedBranch {
-  readonly remote: string;
-  readonly branch: string;
-  readonly commit: string;
-}
 
 /** The address of the pull request, as `gh` prints it. @throws AgtError that says how to go on without `gh`. */
 export async function openPullRequest(
   session: Session,
-  { remote, branch, commit }: ExportedBranch,
+  { remote, branch, commit }: Exported,
 ): Promise<string> {
   const { git } = session.repository;
   const { user_branch, from_commit } = session.record;
-  const summary = await summarize(session, await commitsBetween(git, [user_branch ?? from_commit], commit));
+  const commits = await commitsBetween(git, [user_branch ?? from_commit], commit);
+  const summary = await summarize(session, commits);
   const [title = '', ...body] = summary.split('\n');
   const base = user_branch === undefined ? [] : ['--base', shortBranch(user_branch)];
-  const args = [
-    'pr',
-    'create',
-    '--head',
-    branch,
-    ...base,
-    '--title',
-    title,
-    '--body',
-    body.join('\n').trim(),
-  ];
+  const text = ['--title', title, '--body', body.join('\n').trim()];
+  const args = ['pr', 'create', '--head', branch, ...base, ...text];
   const env = { ...git.env, ...git.userLocale };
   const made = await runProgram('gh', args, { cwd: git.cwd, env }).catch(async (error) => {
     if (errorCode(error) !== 'ENOENT') throw error;

@@ -1,8 +1,7 @@
 /** The content of a sandbox as a tree: its commits, and its uncommitted files as `git add --all` would store them. */
-
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, plural } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { SUBMODULE } from '../git/modes.ts';
@@ -10,70 +9,57 @@ import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { addAll, copyIndex, writeTree } from '../git/objects/scratch-index.ts';
 import { type Git, gitAnswer, gitFailed, gitText } from '../git/run/git.ts';
 import { reportProgress } from '../process/progress.ts';
-import { requireReadableSandbox, sandboxHead } from '../session/sandbox.ts';
+import { sandboxHead } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { leaveOut } from './path-filter.ts';
 import { refuseOperation } from './target.ts';
 import { usersOwn } from './users-side.ts';
 import type { Workbench } from './workbench.ts';
 
-export interface SandboxContent {
-  readonly head: string;
-  readonly tree: string;
-  /** Uncommitted changes, whether they are in the tree or not. */
-  readonly uncommitted: readonly DiffEntry[];
-}
+export type SandboxContent = Awaited<ReturnType<typeof readSandbox>>;
 
 /** @throws AgtError if the sandbox is in a state in which nobody can say which work is to be accepted. */
 export async function requireSettled(session: Session): Promise<string> {
-  const { record } = session;
-  requireReadableSandbox(session);
-  const git = session.sandboxGit;
+  const { record, sandboxGit: git } = session;
   const sandbox = `the sandbox of "${record.session_id}"`;
-  await refuseOperation(git, sandbox);
   const { ref, commit } = await sandboxHead(session);
+  await refuseOperation(git, sandbox);
   const work = shortBranch(record.work_branch);
   if (commit === undefined) {
     throw new AgtError(`${sandbox} is on "${shortBranch(ref ?? '')}", which has no commits yet`, {
       hints: [`switch to the work branch: git -C ${record.sandbox} switch ${work}`],
     });
   }
-  const left = await gitAnswer(git, ['rev-list', '--count', record.work_branch, '--not', commit, '--']);
-  if (left !== undefined && left !== '0') {
+  const left = Number(
+    await gitAnswer(git, ['rev-list', '--count', record.work_branch, '--not', commit, '--']),
+  );
+  if (left > 0) {
     const place = ref === undefined ? 'has a detached HEAD' : `is on "${shortBranch(ref)}"`;
-    const commits = left === '1' ? '1 commit' : `${left} commits`;
-    throw new AgtError(`${sandbox} ${place}, which lacks ${commits} of its work branch "${work}"`, {
-      hints:
-        record.checkout === undefined
-          ? [
-              `merge them: git -C ${record.sandbox} merge ${work}`,
-              `or go back: git -C ${record.sandbox} switch ${work}`,
-            ]
-          : [`go back to it: git -C ${record.checkout} switch ${work}`],
-    });
+    const at = `git -C ${record.checkout ?? record.sandbox}`;
+    const inPlace = [`go back to it: ${at} switch ${work}`];
+    const ways = [`merge them: ${at} merge ${work}`, `or go back: ${at} switch ${work}`];
+    throw new AgtError(
+      `${sandbox} ${place}, which lacks ${plural(left, 'commit')} of its work branch "${work}"`,
+      {
+        hints: record.checkout === undefined ? ways : inPlace,
+      },
+    );
   }
   return commit;
 }
 
-export async function readSandbox(
-  session: Session,
-  bench: Workbench,
-  committedOnly: boolean,
-): Promise<SandboxContent> {
+export async function readSandbox(session: Session, bench: Workbench, committedOnly: boolean) {
   const head = await requireSettled(session);
   const git = session.sandboxGit;
   reportProgress('reading the sandbox');
   const { tree: whole, uncommitted } = await uncommittedWork(session, bench, head);
   await refuseRepositories(git, whole, uncommitted, bench);
   const tree = committedOnly ? await gitText(git, ['rev-parse', `${head}^{tree}`]) : whole;
+  // `uncommitted` are changes, whether they are in the tree or not.
   return { head, tree, uncommitted };
 }
 
-async function uncommittedWork(
-  session: Session,
-  bench: Workbench,
-  head: string,
-): Promise<Omit<SandboxContent, 'head'>> {
+async function uncommittedWork(session: Session, bench: Workbench, head: string) {
   const { isUsers, emptyRepositories } = await usersOwn(session);
   const tree = await treeOfFiles(session.sandboxGit, bench, emptyRepositories);
   const changes = await diffTrees(bench.git, head, tree);
@@ -82,11 +68,7 @@ async function uncommittedWork(
   return { tree: own.tree, uncommitted: changes.filter((change) => !isUsers(change)) };
 }
 
-async function treeOfFiles(
-  git: Git,
-  { dir, objects }: Workbench,
-  leftOut: readonly string[],
-): Promise<string> {
+async function treeOfFiles(git: Git, { dir, objects }: Workbench, leftOut: readonly string[]) {
   const writing = { ...git, env: { ...git.env, ...objects } };
   const index = await copyIndex(writing, gitDirOf(git.cwd), join(dir, 'sandbox-index'));
   const added = await addAll(index, ['--all'], leftOut);

@@ -7,24 +7,21 @@ import { existsSync } from 'node:fs';
 import { displayPath } from '../disk/path-bytes.ts';
 import { LINK } from '../git/modes.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
-import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withIndex, withoutIndex } from '../git/objects/scratch-index.ts';
 import { FSYNC_ARGS, type Git, gitBytes, gitText, runGit } from '../git/run/git.ts';
-import { type SessionRecord, snapshotRefs } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import { readHistory, type Snapshot } from '../snapshot/history.ts';
+import type { Snapshot } from '../snapshot/history.ts';
 import { parentDirectories, sandboxTree } from '../snapshot/tree.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
 import type { SandboxContent } from './sandbox-content.ts';
 import type { Sides, Workbench } from './workbench.ts';
 
 /** In the sandbox. The first snapshot of a history follows the start commit, which has the files at its top. */
-async function changesOf(git: Git, record: SessionRecord, snapshot: Snapshot): Promise<DiffEntry[]> {
-  const { previous, commit } = snapshot;
+async function changesOf({ git, record }: Session, { previous, commit }: Snapshot): Promise<DiffEntry[]> {
   const from = previous === undefined ? `${record.from_commit}^{tree}` : await sandboxTree(git, previous);
-  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', from, await sandboxTree(git, commit)];
-  const output = (await gitBytes(withoutIndex(git), args)).toString('latin1');
-  return parseRawDiff(output, decodePath).get('') ?? [];
+  const to = await sandboxTree(git, commit);
+  return diffTrees(withoutIndex(git), from, to, { countLines: false, decodePath });
 }
 
 type Version = DiffEntry['before'];
@@ -59,7 +56,7 @@ async function cleanEntry(
 
 /** The tree of a step. Files that git ignores stay out, and those of repositories inside the sandbox. */
 export async function ownChangesOf(session: Session, snapshot: Snapshot): Promise<DiffEntry[]> {
-  return withoutForeign(session.sandboxGit, await changesOf(session.git, session.record, snapshot));
+  return withoutForeign(session.sandboxGit, await changesOf(session, snapshot));
 }
 
 /** Two trees that differ in these changes alone; the rest of both is that of the sandbox's HEAD. */
@@ -90,40 +87,34 @@ async function withoutForeign(sandbox: Git, changes: readonly DiffEntry[]): Prom
 /** A file of git's own, in a repository. */
 const REPOSITORY = /^(.+?)\/\.git\//;
 
-interface WithoutFailed {
-  readonly tree: string;
-  /** Readable paths of the changes that are out. */
-  readonly leftOut: readonly string[];
-}
-
-/** `newer`: readable paths that have changed since the last snapshot, which is a later step, too. */
+/**
+ * The tree without them, and readable paths of the changes that are out. `newer`: readable paths that have changed since the
+ * last snapshot, which is a later step, too.
+ */
 export async function withoutFailedCalls(
   session: Session,
   bench: Workbench,
   { tree, head }: SandboxContent,
   newer: ReadonlySet<string>,
-): Promise<WithoutFailed> {
-  const failed = await failedChanges(session.git, session.record);
+) {
+  const failed = await failedChanges(session);
   for (const path of failed.keys()) if (newer.has(displayPath(path))) failed.delete(path);
   if (failed.size === 0) return { tree, leftOut: [] };
-  const sandbox = session.sandboxGit;
   // Files that neither the work nor its commits nor its start have are ignored ones.
   const lists = [tree, head, session.record.from_commit].map((name) => listTree(bench.git, name, 'files'));
   const known = new Set((await Promise.all(lists)).flat().map(({ path }) => path));
   const left = new Map([...failed].filter(([path]) => known.has(path)));
-  return {
-    tree: await treeWith(sandbox, bench, tree, left),
-    leftOut: [...left.keys()].map(displayPath),
-  };
+  const leftOut = [...left.keys()].map(displayPath);
+  return { tree: await treeWith(session.sandboxGit, bench, tree, left), leftOut };
 }
 
 /** Files that a failed call was the last to change, by path in the sandbox, with the version before. */
-async function failedChanges(git: Git, record: SessionRecord): Promise<Map<string, Version>> {
-  const history = (await readHistory(git, snapshotRefs(record))).toReversed();
+async function failedChanges(session: Session): Promise<Map<string, Version>> {
+  const history = (await session.history()).toReversed();
   const first = history.findIndex(({ call }) => call?.outcome === 'failed');
   const failed = new Map<string, Version>();
   for (const snapshot of first < 0 ? [] : history.slice(first)) {
-    for (const { path, before } of await changesOf(git, record, snapshot)) {
+    for (const { path, before } of await changesOf(session, snapshot)) {
       if (snapshot.call?.outcome !== 'failed') failed.delete(path);
       else if (!failed.has(path)) failed.set(path, before);
     }

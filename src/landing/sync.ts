@@ -11,22 +11,14 @@ import { gitDirOf } from '../git/files/discover-repository.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
-import {
-  type Git,
-  gitAnswer,
-  gitLines,
-  gitText,
-  inDirectory,
-  resolveObject,
-  runGit,
-} from '../git/run/git.ts';
+import { type Git, gitAnswer, gitLines, gitText, resolveObject, runGit } from '../git/run/git.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { requireReadableSandbox } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
-import { readGitDirFiles } from '../snapshot/git-dir-files.ts';
+import { readOperation } from '../snapshot/git-dir-files.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { captureSession } from '../workspace/capture-session.ts';
@@ -98,7 +90,8 @@ async function sync(session: LockedSession, request: SyncRequest): Promise<SyncR
   const isDone = goesOn && (await syncLanded(session, plan, false));
   const exitCode = isDone ? 0 : await runSync(git, plan);
   failurePoint('sync: git has ended');
-  if (exitCode !== 0 && (await operationIn(git)) === null) return { ...plan, record: begun, isRefused: true };
+  const goesOnInGit = readOperation(gitDirOf(git.cwd) ?? '') !== null;
+  if (exitCode !== 0 && !goesOnInGit) return { ...plan, record: begun, isRefused: true };
   const done = complete(session.with(begun), 'sync', now);
   const head = (await resolveObject(git, 'HEAD^{commit}')) ?? '';
   if (exitCode === 0) return { ...plan, record: done, head };
@@ -121,22 +114,20 @@ async function previewSync(session: Session, plan: SyncResult) {
  * Whether this was the way to sync. If not, nothing has changed. @throws AgtError if ignored files are in the way.
  */
 async function syncLanded(session: Session, { branch, head }: SyncResult, dryRun: boolean): Promise<boolean> {
-  const { repository, record } = session;
-  const { git } = repository;
+  const { git, sandboxGit: sandbox, record } = session;
   const { user_branch: ref } = record;
   if (ref === undefined || shortBranch(ref) !== branch) return false;
-  const sandbox = inDirectory(git, record.sandbox);
   // It would take commits away from another branch.
   if ((await otherBranch(sandbox, record)) !== undefined) return false;
   const tip = await gitText(git, ['rev-parse', '--verify', `${ref}^{commit}`]);
   const landed = await landedSource(git, record, { onto: ref, from: tip }, head);
   if (landed === undefined || !(await hasNoCommitsSince(git, landed, head))) return false;
-  return withWorkbench(repository, { ref, dryRun: true }, async (bench) => {
+  return withWorkbench(session.repository, { ref, dryRun: true }, async (bench) => {
     const { tree: content } = await readSandbox(session, bench, false);
     const merged = await mergeWithBase(bench, { base: landed, ours: content, theirs: tip });
     if (merged.conflicts !== undefined) return false;
     refuseInTheWay(sandbox, await diffTrees(bench.git, content, merged.tree));
-    if (!dryRun) await goOnFrom(sandbox, bench, { content, merged: merged.tree, tip });
+    if (!dryRun) await goOnFrom(sandbox, bench, [content, merged.tree], tip);
     return true;
   });
 }
@@ -146,19 +137,13 @@ async function hasNoCommitsSince(git: Git, landed: string, head: string): Promis
   return landed === head || (await resolveObject(git, `${landed}^`)) === head;
 }
 
-interface Trees {
-  /** Has the files as they are. */
-  readonly content: string;
-  readonly merged: string;
-  readonly tip: string;
-}
-
-async function goOnFrom(sandbox: Git, { dir, objects }: Workbench, trees: Trees): Promise<void> {
+/** `trees`: of the files as they are, and as they are to be. */
+async function goOnFrom(sandbox: Git, { dir, objects }: Workbench, trees: string[], tip: string) {
   // The index in which agt has just added the files: git knows them as unchanged.
   const env = { ...objects, GIT_INDEX_FILE: join(dir, 'sandbox-index') };
-  await gitText(sandbox, ['read-tree', '-m', '-u', trees.content, trees.merged], { env });
+  await gitText(sandbox, ['read-tree', '-m', '-u', ...trees], { env });
   failurePoint('sync: files brought along');
-  await gitText(sandbox, ['reset', '--quiet', '--mixed', trees.tip, '--']);
+  await gitText(sandbox, ['reset', '--quiet', '--mixed', tip, '--']);
 }
 
 /** The branch that HEAD of the sandbox is on, if it is not the work branch. A merge only adds to it. */
@@ -168,25 +153,15 @@ async function otherBranch(git: Git, { work_branch }: SessionRecord): Promise<st
 }
 
 /** Returns the paths in conflict. @throws AgtError if uncommitted files of the sandbox would be in the way. */
-async function conflictsOfSync(
-  session: Session,
-  { operation, branch, head }: SyncResult,
-): Promise<readonly string[]> {
-  const sandbox = session.sandboxGit;
-  const tip = await gitText(sandbox, ['rev-parse', '--verify', `${branch}^{commit}`]);
-  return withWorkbench(
-    session.repository,
-    { ref: session.record.work_branch, dryRun: true },
-    async (bench) => {
-      const merged =
-        operation === 'merge'
-          ? await mergeInMemory(bench, head, tip)
-          : await rebaseInMemory(bench, head, tip);
-      // git looks for files in the way before it shows a conflict.
-      await refuseOverlap(sandbox, await diffTrees(bench.git, head, merged.tree));
-      return (merged.conflicts ?? []).map(({ path }) => path);
-    },
-  );
+async function conflictsOfSync(session: Session, { operation, branch, head }: SyncResult) {
+  const { repository, record, sandboxGit } = session;
+  const tip = await gitText(sandboxGit, ['rev-parse', '--verify', `${branch}^{commit}`]);
+  return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
+    const merged = await (operation === 'merge' ? mergeInMemory : rebaseInMemory)(bench, head, tip);
+    // git looks for files in the way before it shows a conflict.
+    await refuseOverlap(sandboxGit, await diffTrees(bench.git, head, merged.tree));
+    return (merged.conflicts ?? []).map(({ path }) => path);
+  });
 }
 
 /** Copies the commits of `head` that `onto` lacks, as `git rebase` does: no merges, and none that `onto` has as a copy. */
@@ -204,12 +179,11 @@ async function rebaseInMemory(bench: Workbench, head: string, onto: string): Pro
 
 /** @throws AgtError if the sandbox is not ready. */
 async function planSync(session: Session, { rebase, from }: SyncRequest): Promise<SyncResult> {
-  const { repository, record } = session;
-  const { session_id: id, user_branch, sandbox } = record;
+  const { id, record, sandboxGit: git } = session;
+  const { user_branch, sandbox } = record;
   requireAllowed(record, 'sync');
   if (record.intent !== undefined) throw unfinishedError(id, record.intent.operation);
   requireReadableSandbox(session);
-  const git = inDirectory(repository.git, sandbox);
   await refuseOperation(git, `the sandbox of "${id}"`);
   const branch = from ?? (user_branch === undefined ? undefined : shortBranch(user_branch));
   if (branch === undefined) {
@@ -245,10 +219,6 @@ async function runSync(git: Git, { operation, branch }: SyncResult): Promise<num
   const env = { GIT_EDITOR: ':' };
   const run = await runGit(git, words, { env, stdout: 'ignore', stderr: 'inherit' });
   return run.exitCode;
-}
-
-async function operationIn(git: Git): Promise<string | null> {
-  return readGitDirFiles(await gitText(git, ['rev-parse', '--absolute-git-dir'])).operation;
 }
 
 function refused({ session_id: id, sandbox }: SessionRecord, { operation, branch }: SyncResult): AgtError {

@@ -1,5 +1,4 @@
 /** The branch that takes the work of a session, and the worktree that has this branch checked out. */
-
 import { existsSync } from 'node:fs';
 import { displayPath } from '../disk/path-bytes.ts';
 import { isSameDirectory } from '../disk/real-path.ts';
@@ -9,11 +8,10 @@ import { HEADS, shortBranch } from '../git/files/ref-files.ts';
 import { branchUser, listWorktrees } from '../git/files/worktree-registrations.ts';
 import { type Git, gitAnswer, gitBytes, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
 import { shellQuote } from '../git/run/trace.ts';
-import type { Repository } from '../repository/repository.ts';
-import { folderOfNamespace } from '../repository/repository.ts';
+import { folderOfNamespace, type Repository } from '../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import { readGitDirFiles } from '../snapshot/git-dir-files.ts';
+import { readOperation } from '../snapshot/git-dir-files.ts';
 
 export interface LandingTarget {
   /** The branch; a full name. */
@@ -92,11 +90,7 @@ async function requireUsable(repository: Repository, worktree: string, branch: s
 }
 
 /** A command that runs at the user's own path sees a sandbox there, and not the worktree. @throws AgtError */
-function refuseFromInside(
-  { commonDir }: Repository,
-  records: readonly SessionRecord[],
-  worktree: string,
-): void {
+function refuseFromInside({ commonDir }: Repository, records: readonly SessionRecord[], worktree: string) {
   const standsThere = records.some(
     ({ checkout, sandbox }) =>
       checkout === undefined && sandbox !== worktree && isSameDirectory(sandbox, worktree),
@@ -110,7 +104,7 @@ function refuseFromInside(
 /** @throws AgtError if git is in the middle of an operation, or the index has conflicts. `git` runs in the worktree. */
 export async function refuseOperation(git: Git, name: string): Promise<void> {
   const gitDir = await gitText(git, ['rev-parse', '--absolute-git-dir']);
-  const { operation } = readGitDirFiles(gitDir);
+  const operation = readOperation(gitDir);
   if (operation !== null) {
     const at = `git -C ${shellQuote(git.cwd)}`;
     const end = operation === 'bisect' ? `${at} bisect reset` : `${at} ${operation} --continue or --abort`;

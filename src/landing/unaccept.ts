@@ -1,16 +1,14 @@
 /** `agt session unaccept`: takes the commits of an acceptance off the branch again, and brings the session back. */
-
 import { AgtError } from '../errors.ts';
 import { landedRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { gitText, inDirectory, isAncestor, runGit } from '../git/run/git.ts';
-import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, unfinishedError } from '../session/operation.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
-import { Session } from '../session/session.ts';
+import type { Session } from '../session/session.ts';
 import type { BranchMove } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
@@ -34,21 +32,18 @@ export interface UnacceptResult {
   readonly restored: boolean;
 }
 
-interface UnacceptRequest {
-  readonly dryRun: boolean;
-  readonly now: Date;
-}
-
-export async function unacceptSession(session: Session, request: UnacceptRequest): Promise<UnacceptResult> {
-  const { repository, record } = session;
-  const { intent } = record;
+export async function unacceptSession(
+  session: Session,
+  { dryRun, now }: { readonly dryRun: boolean; readonly now: Date },
+): Promise<UnacceptResult> {
+  const { intent } = session.record;
   if (intent?.operation === 'restore' && intent.unaccepted !== undefined) {
     const result = await resultOf(session, intent.unaccepted, true);
-    return request.dryRun ? result : bringSessionBack(repository, result, request.now);
+    return dryRun ? result : bringBack(session, result, now);
   }
-  if (request.dryRun) return resultOf(session, await planUnaccept(session));
-  const result = await withSessionLock(session, (locked) => moveBack(locked, request.now));
-  return result.restored ? bringSessionBack(repository, result, request.now) : result;
+  if (dryRun) return resultOf(session, await planUnaccept(session));
+  const result = await withSessionLock(session, (locked) => moveBack(locked, now));
+  return result.restored ? bringBack(session.with(result.record), result, now) : result;
 }
 
 async function moveBack(session: LockedSession, now: Date): Promise<UnacceptResult> {
@@ -77,9 +72,8 @@ async function moved(session: LockedSession, move: BranchMove, now: Date): Promi
 
 /** @throws AgtError if the branch cannot simply go back. */
 async function planUnaccept(session: Session): Promise<BranchMove> {
-  const { repository, record } = session;
-  const { git } = repository;
-  const { session_id: id, landed, intent } = record;
+  const { git, id, record } = session;
+  const { landed, intent } = record;
   if (landed === undefined) {
     throw new AgtError(`session "${id}" was not accepted, so there is nothing to take back`, {
       hints: [`see: agt session show ${id}`],
@@ -89,7 +83,7 @@ async function planUnaccept(session: Session): Promise<BranchMove> {
   const { onto, commit: from, from: to } = landed;
   const keep = isActive(record);
   const { worktree, from: tip } = await findTarget(session, shortBranch(onto));
-  await requireTip(repository, { id, isEnded: !keep }, landed, tip);
+  await requireTip(session, landed, tip);
   if (worktree !== undefined) await refuseOverlap(inDirectory(git, worktree), await diffTrees(git, from, to));
   const tree = await gitText(git, ['rev-parse', '--verify', `${to}^{tree}`]);
   return { onto, from, to, tree, worktree, keep };
@@ -105,28 +99,17 @@ async function resultOf(
   return { record, onto, commit: from, tip: to, worktree, changes, restored };
 }
 
-async function requireTip(
-  { git }: Repository,
-  { id, isEnded }: { readonly id: string; readonly isEnded: boolean },
-  { commit, from, onto }: Landed,
-  tip: string,
-): Promise<void> {
+async function requireTip({ git, id, record }: Session, { commit, from, onto }: Landed, tip: string) {
   const branch = shortBranch(onto);
-  const remote = await gitText(git, [
-    'for-each-ref',
-    '--format=%(refname:short)',
-    '--contains',
-    commit,
-    'refs/remotes/',
-  ]);
+  const listing = ['for-each-ref', '--format=%(refname:short)', '--contains', commit, 'refs/remotes/'];
+  const remote = await gitText(git, listing);
   const [first, last] = [from, commit].map((oid) => oid.slice(0, ABBREVIATED));
   const isMerge = (await gitText(git, ['rev-list', '--parents', '-1', commit])).split(' ').length > 2;
-  const revert = isMerge
-    ? `git revert -m 1 ${last}`
-    : `git revert --no-commit ${first}..${last} && git commit`;
+  const plain = `git revert --no-commit ${first}..${last} && git commit`;
+  const revert = isMerge ? `git revert -m 1 ${last}` : plain;
   const hints = [
     `undo it by a new commit, on "${branch}": ${revert}`,
-    ...(isEnded ? [`bring only the session back: agt session undo ${id}`] : []),
+    ...(isActive(record) ? [] : [`bring only the session back: agt session undo ${id}`]),
   ];
   if (tip === commit && remote === '') return;
   if (tip === commit) throw new AgtError(`${remote.split('\n')[0]} has the commit already`, { hints });
@@ -138,17 +121,10 @@ async function requireTip(
 /** Hexadecimal digits of a commit in a hint. */
 const ABBREVIATED = 12;
 
-async function bringSessionBack(
-  repository: Repository,
-  result: UnacceptResult,
-  now: Date,
-): Promise<UnacceptResult> {
-  const choose = () => newestSnapshot(new Session(repository, result.record));
-  const request = { scope: TOP_FOLDERS, by: 'restore' as const, now, choose };
-  return {
-    ...result,
-    record: (await restoreSession(new Session(repository, result.record), request)).record,
-  };
+async function bringBack(session: Session, result: UnacceptResult, now: Date): Promise<UnacceptResult> {
+  const choose = () => newestSnapshot(session);
+  const { record } = await restoreSession(session, { scope: TOP_FOLDERS, by: 'restore', now, choose });
+  return { ...result, record };
 }
 
 async function newestSnapshot(session: Session): Promise<Snapshot> {

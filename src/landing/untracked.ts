@@ -3,11 +3,10 @@
  * a directory of dependencies that no .gitignore names would land with the rest. A person is asked; without a terminal,
  * accept refuses the files that look so, by name, size and number.
  */
-
 import { lstatSync } from 'node:fs';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, plural, someLines } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { gitBytes, PLAIN_INDEX } from '../git/run/git.ts';
 import { shellQuote } from '../git/run/trace.ts';
@@ -103,15 +102,13 @@ function refusal({ session_id: id }: SessionRecord, files: readonly UntrackedFil
       return directory === null ? [path, doubt] : [`${directory[1]}/`, `${directory[2]}`];
     }),
   );
-  const count = files.length === 1 ? '1 untracked file' : `${files.length} untracked files`;
-  const listed = [...found].slice(0, LISTED);
-  const more = found.size > LISTED ? [`and ${found.size - LISTED} more`] : [];
-  const excluded = listed.map(([path]) => ` --exclude ${shellQuote(path)}`).join('');
+  const count = plural(files.length, 'untracked file');
+  const lines = [...found].map(([path, doubt]) => `${path}: ${doubt}`);
+  const excluded = [...found.keys()].map((path) => ` --exclude ${shellQuote(path)}`).join('');
   return new AgtError(`${count} of session "${id}" may not be meant to land, and nothing has changed`, {
     hints: [
-      ...listed.map(([path, doubt]) => `${path}: ${doubt}`),
-      ...more,
-      `leave them out: agt accept ${id}${more.length > 0 ? ' --untracked=none' : excluded}`,
+      ...someLines(lines, LISTED),
+      `leave them out: agt accept ${id}${found.size > LISTED ? ' --untracked=none' : excluded}`,
       'or take them all: --untracked=all; or name those to take: --include PATTERN',
     ],
   });

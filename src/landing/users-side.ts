@@ -1,5 +1,4 @@
 /** A session in place leaves some things of the user's where they are, and they are no work of the agent's. */
-
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { readSmallFile } from '../disk/read-file.ts';
@@ -23,11 +22,9 @@ export async function refuseUsersIgnored(
   refuseRepositories(record, side, changes);
   const { ignored } = side;
   const directories = new Set([...ignored.keys()].flatMap(parentDirectories));
-  const found = added
-    .map(({ path }) => path)
-    .filter(
-      (path) => directories.has(path) || [path, ...parentDirectories(path)].some((one) => ignored.has(one)),
-    );
+  const isIgnored = (path: string) =>
+    directories.has(path) || [path, ...parentDirectories(path)].some((one) => ignored.has(one));
+  const found = added.map(({ path }) => path).filter(isIgnored);
   if (found.length === 0) return;
   throw new AgtError(`ignored files of yours would be replaced (${found.map(displayPath).join(', ')})`, {
     hints: [`leave them out: agt accept ${record.session_id} --exclude FILE`],
@@ -40,10 +37,10 @@ function refuseRepositories(
   { repositories }: UsersSide,
   changes: readonly DiffEntry[],
 ): void {
-  const goes = new Set(changes.filter(({ before }) => before?.mode === SUBMODULE).map(({ path }) => path));
-  const files = new Set(
-    changes.filter(({ after }) => after !== undefined && after.mode !== SUBMODULE).map(({ path }) => path),
-  );
+  const pathsOf = (isMeant: (change: DiffEntry) => boolean) =>
+    new Set(changes.filter(isMeant).map(({ path }) => path));
+  const goes = pathsOf(({ before }) => before?.mode === SUBMODULE);
+  const files = pathsOf(({ after }) => after !== undefined && after.mode !== SUBMODULE);
   const found = repositories
     .map(({ path }) => path)
     .filter((path) => !goes.has(path) && [path, ...parentDirectories(path)].some((one) => files.has(one)));

@@ -3,7 +3,6 @@
  * directory. Its HEAD names the branch that takes the work, so a hook sees that branch. There agt merges exactly as `git
  * merge` does in a clean checkout.
  */
-
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
@@ -24,24 +23,15 @@ export interface Workbench {
   readonly objects: Readonly<Record<string, string>>;
 }
 
-interface WorkbenchOptions {
-  /** The branch; a full name. */
-  readonly ref: string;
-  readonly dryRun: boolean;
-}
-
+/** `ref`: the branch; a full name. */
 export function withWorkbench<T>(
   repository: Repository,
-  { ref, dryRun }: WorkbenchOptions,
+  { ref, dryRun }: { readonly ref: string; readonly dryRun: boolean },
   action: (bench: Workbench) => Promise<T>,
 ): Promise<T> {
   return withScratchObjects(repository, ({ git: scratch, dir }) => {
     const { git, commonDir } = repository;
-    const [gitDir, tree, index] = ['git', 'tree', 'index'].map((name) => join(dir, name)) as [
-      string,
-      string,
-      string,
-    ];
+    const [gitDir, tree, index] = [join(dir, 'git'), join(dir, 'tree'), join(dir, 'index')];
     mkdirSync(tree);
     mkdirSync(gitDir);
     writeFileSync(join(gitDir, 'HEAD'), `ref: ${ref}\n`);
@@ -99,12 +89,12 @@ export async function plainCommit(git: Git, tree: string, parents: readonly stri
 }
 
 /** No branch ever leads to such a commit. */
-const NOBODY = Object.fromEntries(
-  ['AUTHOR', 'COMMITTER'].flatMap((who) => [
-    [`GIT_${who}_NAME`, 'agt'],
-    [`GIT_${who}_EMAIL`, 'agt@local'],
-  ]),
-);
+const NOBODY = {
+  GIT_AUTHOR_NAME: 'agt',
+  GIT_AUTHOR_EMAIL: 'agt@local',
+  GIT_COMMITTER_NAME: 'agt',
+  GIT_COMMITTER_EMAIL: 'agt@local',
+};
 
 /** git reads attributes, such as `merge=union`, from files: those of the branch, as in a clean checkout. */
 async function layOutAttributes({ git }: Workbench, commit: string): Promise<void> {

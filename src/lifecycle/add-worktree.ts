@@ -7,27 +7,19 @@ import type { GitConfig } from '../git/run/config.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
 import type { LockedSession } from '../session/lock.ts';
 
-interface WorktreeOptions {
-  /** False: git writes no files. */
-  readonly checkOut: boolean;
-  readonly showProgress: boolean;
-}
-
+/** Without `checkOut` git writes no files. */
 export async function addWorktree(
   { repository, record }: LockedSession,
-  wanted: WorktreeOptions,
+  { checkOut, showProgress }: { readonly checkOut: boolean; readonly showProgress: boolean },
   config: GitConfig,
 ): Promise<void> {
   mendWorktrees(repository.commonDir);
-  const options = [
-    wanted.checkOut ? '--checkout' : '--no-checkout',
-    ...(wanted.showProgress ? [] : ['--quiet']),
-  ];
-  const workers = wanted.checkOut ? ownWorkers(config) : [];
+  const options = [checkOut ? '--checkout' : '--no-checkout', ...(showProgress ? [] : ['--quiet'])];
+  const workers = checkOut ? ownWorkers(config) : [];
   const tree = [record.sandbox, shortBranch(record.work_branch)];
   const args = [...workers, 'worktree', 'add', ...options, '--', ...tree];
-  const git = wanted.checkOut ? withUsersPrograms(repository.git) : repository.git;
-  const run = await runWorktree(git, args, { stderr: wanted.showProgress ? 'inherit' : 'pipe' });
+  const git = checkOut ? withUsersPrograms(repository.git) : repository.git;
+  const run = await runWorktree(git, args, { stderr: showProgress ? 'inherit' : 'pipe' });
   if (run.exitCode !== 0) {
     throw new AgtError(`git could not create the sandbox ${record.sandbox}`, {
       hints: run.stderr.split('\n').filter((line) => line !== ''),

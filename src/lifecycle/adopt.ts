@@ -3,19 +3,17 @@
  * of the agent become the work branch, without the snapshots between them; the old branch stays reachable from the first
  * snapshot. Each step can be done again: if agt is killed, the same command finishes.
  */
-
 import { recordPrefixes } from '../config/prefixes.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError } from '../errors.ts';
 import { adoptedRef, shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
-import { FSYNC_ARGS, type Git, gitText, inDirectory, isAncestor, resolveObject } from '../git/run/git.ts';
+import { type Git, gitText, isAncestor, resolveObject, updateRefs } from '../git/run/git.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { requireSandbox, sandboxHead } from '../session/sandbox.ts';
-import { Session } from '../session/session.ts';
 import { listUpstreamRecords, type UpstreamRecord } from '../session/upstream-record.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 
@@ -50,10 +48,10 @@ async function unfinishedAdoption(session: LockedSession): Promise<SessionRecord
 }
 
 async function takeOver(session: LockedSession, found: UpstreamRecord, now: Date): Promise<SessionRecord> {
-  const { repository } = session;
-  const { git } = repository;
+  const { repository, git } = session;
   const record = recordOf(repository, found, now);
-  requireSandbox(new Session(repository, record));
+  const adopted = session.with(record);
+  requireSandbox(adopted);
   const kept = adoptedRef(found.session_id);
   const tip = (await resolveObject(git, kept)) ?? (await resolveObject(git, `${found.branch}^{commit}`));
   if (tip === undefined)
@@ -68,20 +66,19 @@ async function takeOver(session: LockedSession, found: UpstreamRecord, now: Date
   await requireFree(git, record.work_branch, work);
   recordPrefixes(repository.agtDir, repository.settings);
   await hideAgentRefs(repository);
-  const input = refs.map(([ref, commit]) => `update ${ref} ${commit}\n`).join('');
-  const message = ['-m', 'agt: session adopt'];
-  await gitText(git, [...FSYNC_ARGS, 'update-ref', ...message, '--stdin'], { input });
+  const reason = 'agt: session adopt';
+  const lines = refs.map(([ref, commit]) => `update ${ref} ${commit}`);
+  await updateRefs(git, lines, reason);
   failurePoint('adopt: refs moved');
-  const head = await sandboxHead(new Session(repository, record));
-  if (head.ref === found.branch)
-    await gitText(inDirectory(git, record.sandbox), ['symbolic-ref', ...message, 'HEAD', record.work_branch]);
+  if ((await sandboxHead(adopted)).ref === found.branch)
+    await gitText(adopted.sandboxGit, ['symbolic-ref', '-m', reason, 'HEAD', record.work_branch]);
   failurePoint('adopt: HEAD on the work branch');
   session.write(record);
   return record;
 }
 
 async function captureFirst(session: LockedSession, now: Date): Promise<Adopted> {
-  const { git } = session.repository;
+  const { git } = session;
   const kept = adoptedRef(session.id);
   const tip = await resolveObject(git, kept);
   const keep = tip === undefined ? [] : [tip];

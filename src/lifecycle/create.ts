@@ -14,11 +14,10 @@ import { shadowRef, stashRef, tipRef, workRef } from '../filter/agent-refs.ts';
 import { hasRef, hasRefFiles, shortBranch } from '../git/files/ref-files.ts';
 import { refuseBlockedWorktrees, runWorktree } from '../git/files/worktree-registrations.ts';
 import { type GitConfig, readGitConfig } from '../git/run/config.ts';
-import { FSYNC_ARGS, gitText, resolveObject } from '../git/run/git.ts';
+import { type Git, gitText, resolveObject, updateRefs } from '../git/run/git.ts';
 import { catchInterrupts } from '../process/interrupts.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
-import type { Repository } from '../repository/repository.ts';
-import { refuseHomeAndRoot } from '../repository/repository.ts';
+import { type Repository, refuseHomeAndRoot } from '../repository/repository.ts';
 import { requireWritable } from '../repository/sessions-place.ts';
 import type { SessionId } from '../session/id.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
@@ -30,7 +29,7 @@ import {
   type WorkspaceFields,
 } from '../session/provider.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
-import { Session } from '../session/session.ts';
+import type { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import {
   type ChooseSource,
@@ -55,7 +54,7 @@ interface NewSession {
   readonly profile?: string | undefined;
   readonly now: Date;
   /** Fills the session folder when branches and worktree exist. A fork writes its files here. */
-  readonly fill: (record: SessionRecord, session: LockedSession, made: Made) => Promise<void>;
+  readonly fill: (session: LockedSession, made: Made) => Promise<void>;
   /** False: agt registers the worktree but leaves its files to `fill`. */
   readonly checkOut: boolean;
   /** The user's own checkout, in place of a worktree of the session. */
@@ -85,27 +84,28 @@ export async function createSession(repository: Repository, wanted: NewSession):
 
 type Undo = () => Promise<unknown> | unknown;
 
-async function create(session: LockedSession, wanted: NewSession): Promise<SessionRecord> {
-  const { repository } = session;
+async function create(locked: LockedSession, wanted: NewSession): Promise<SessionRecord> {
+  const { repository } = locked;
   const folder = join(await repository.sessionsDir(), wanted.id);
   requireWritable(dirname(folder));
   const record = describe(repository, wanted, folder, workspaceOf(repository, folder, wanted));
   await requireFreeId(repository, wanted.id);
+  const session = locked.with(record);
   const undo: Undo[] = [];
   const interrupts = catchInterrupts(`session "${wanted.id}" was not created`);
   try {
-    const made = await createResources(session.with(record), wanted, undo);
+    const made = await createResources(session, wanted, undo);
     interrupts.throwIfAny();
-    await wanted.fill(record, session, made);
+    await wanted.fill(session, made);
     keepRegistered(record);
     interrupts.throwIfAny();
     failurePoint('create: filled');
     // The folder holds nothing else than the snapshot that it was made from.
     writeTimestamp(repository.agtDir, wanted.id, wanted.now);
-    return complete(session.with(record), 'create');
+    return complete(session, 'create');
   } catch (error) {
     if (await undoSteps(undo, record)) session.forget();
-    else if (record.checkout !== undefined) throw await halfWay(new Session(repository, record), error);
+    else if (record.checkout !== undefined) throw await halfWay(session, error);
     interrupts.throwIfAny();
     throw error;
   } finally {
@@ -115,10 +115,9 @@ async function create(session: LockedSession, wanted: NewSession): Promise<Sessi
 
 /** Each step adds to `undo` before it acts. */
 async function createResources(session: LockedSession, wanted: NewSession, undo: Undo[]): Promise<Made> {
-  const { record } = session;
-  const { repository } = session;
+  const { record, repository, git } = session;
   refuseBlockedWorktrees(repository.commonDir);
-  const config = await (wanted.config ?? readGitConfig(repository.git));
+  const config = await (wanted.config ?? readGitConfig(git));
   session.write(record);
   recordPrefixes(repository.agtDir, repository.settings);
   await hideAgentRefs(repository, config);
@@ -129,19 +128,21 @@ async function createResources(session: LockedSession, wanted: NewSession, undo:
   if (cloned === undefined) await makeFolder(session);
   failurePoint('create: folder made');
 
-  for (const ref of refsOf(record, wanted)) undo.push(() => deleteRef(session, ref));
-  await createRefs(session, refsOf(record, wanted));
+  const refs = refsOf(record, wanted);
+  for (const ref of refs) undo.push(() => deleteRef(git, ref));
+  const creating = refs.map(([ref, commit]) => `create ${ref} ${commit}`);
+  await updateRefs(git, creating, 'agt: session');
   failurePoint('create: refs made');
 
   if (wanted.checkout !== undefined) {
     // A snapshot holds only what is in the checkout again then.
-    undo.push(() => deleteSnapshots(session));
+    undo.push(() => updateRefs(git, [`delete ${record.branch}`, `delete ${tipRef(record.session_id)}`]));
     undo.push(() => leaveAgain(session));
     symlinkSync(wanted.checkout, record.sandbox);
     failurePoint('create: checkout linked');
     return { config, clone: undefined };
   }
-  undo.push(() => runWorktree(repository.git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
+  undo.push(() => runWorktree(git, ['worktree', 'remove', '--force', '--force', record.sandbox]));
   const checkOut = wanted.checkOut && cloned === undefined;
   await addWorktree(session, { ...wanted, checkOut }, config);
   failurePoint('create: worktree added');
@@ -271,19 +272,7 @@ function refsOf(record: SessionRecord, { workCommit, shadowCommit }: NewSession)
   ];
 }
 
-/** In one transaction. On a disk that fails, git can still leave some of the refs. */
-async function createRefs({ repository }: LockedSession, refs: readonly NewRef[]): Promise<void> {
-  const input = refs.map(([ref, commit]) => `create ${ref} ${commit}\n`).join('');
-  await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '-m', 'agt: session', '--stdin'], { input });
-}
-
 /** Keeps the ref if somebody has moved it. */
-async function deleteRef({ repository }: LockedSession, [ref, commit]: NewRef): Promise<void> {
-  if ((await resolveObject(repository.git, ref)) !== commit) return;
-  await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '-d', ref, commit]);
-}
-
-async function deleteSnapshots({ repository, record }: LockedSession): Promise<void> {
-  const input = [record.branch, tipRef(record.session_id)].map((ref) => `delete ${ref}\n`).join('');
-  await gitText(repository.git, [...FSYNC_ARGS, 'update-ref', '--stdin'], { input });
+async function deleteRef(git: Git, [ref, commit]: NewRef): Promise<void> {
+  if ((await resolveObject(git, ref)) === commit) await updateRefs(git, [`delete ${ref} ${commit}`]);
 }

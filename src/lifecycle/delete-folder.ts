@@ -2,7 +2,6 @@
  * Deletes a session folder: only what the last snapshot holds, or the user gives up. An agent may still write there. So
  * agt first moves the folder away, captures what came since the last capture, and keeps what has changed once more.
  */
-
 import { existsSync, rmdirSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,7 +12,7 @@ import { readFileClock } from '../disk/file-clock.ts';
 import { refuseMounts } from '../disk/mounts.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { holdsOnly, isRefusal, type Remaining, removeOnly, removePossible } from '../disk/remove-tree.ts';
-import { AgtError, attempt, isAgtError, listSome } from '../errors.ts';
+import { AgtError, attempt, isAgtError, listSome, plural, someLines } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { isOfSubmodule } from '../git/files/discover-repository.ts';
 import { dropRegistration, leadTo, registrationOf } from '../git/files/worktree-registrations.ts';
@@ -22,7 +21,7 @@ import { providerOf } from '../providers/choose.ts';
 import type { LockedSession } from '../session/lock.ts';
 import { begin, inState } from '../session/operation.ts';
 import { dropWorkspace, isOwnMount, moveWorkspace, removeWorkspace, tokenOf } from '../session/provider.ts';
-import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import { removalOf, type SessionRecord, sessionFolder } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import type { Outcome } from '../session/state.ts';
 import { keepSubmodules } from '../session/submodules.ts';
@@ -46,17 +45,8 @@ export interface RemovalOptions {
 /** @returns readable paths that agt leaves in the session folder: they came too late to be captured, or nobody may delete them. */
 export async function deleteFolder(session: LockedSession, options: RemovalOptions): Promise<Remaining> {
   const { record, repository } = session;
-  const { outcome, reason } = options;
-  const begun = isActive(record)
-    ? begin(session, {
-        operation: 'remove',
-        phase: session.place === 'here' ? 'moving' : 'deleting',
-        ...(outcome === undefined ? {} : { outcome }),
-        ...(reason === undefined ? {} : { reason }),
-      })
-    : record;
-  const isMoving = begun.intent?.operation === 'remove' && begun.intent.phase === 'moving';
-  if (isMoving) await moveAndCapture(session.with(begun), options);
+  const begun = beginRemoval(session, session.place === 'here' ? 'moving' : 'deleting', options);
+  if (removalOf(begun)?.phase === 'moving') await moveAndCapture(session.with(begun), options);
   const moved = departing(record);
   const place = existsSync(sessionFolder(moved)) ? moved : record;
   const left = await deleteCaptured(session.with(place), options.force);
@@ -69,6 +59,17 @@ export async function deleteFolder(session: LockedSession, options: RemovalOptio
   failurePoint('remove: folder removed');
   const paths = [...left.paths, ...(await takeBack(record, moved))];
   return readable({ paths, refused: left.refused });
+}
+
+/** Unless an earlier command has begun it. */
+export function beginRemoval(
+  session: LockedSession,
+  phase: 'moving' | 'returning' | 'deleting',
+  { outcome, reason }: RemovalOptions,
+): SessionRecord {
+  if (!isActive(session.record)) return session.record;
+  const end = { ...(outcome && { outcome }), ...(reason !== undefined && { reason }) };
+  return begin(session, { operation: 'remove', phase, ...end });
 }
 
 export function readable({ paths, refused }: Remaining): Remaining {
@@ -87,11 +88,8 @@ async function moveAndCapture(session: LockedSession, { force, now }: RemovalOpt
     const place = (await move(session, moved)) ? moved : record;
     failurePoint('remove: moved away');
     await nextTick(sessionFolder(place));
-    const captured = await captureSession(session.with({ ...place, state: 'active' }), {
-      now,
-      label: 'before remove',
-      isLast: true,
-    });
+    const gone = session.with({ ...place, state: 'active' });
+    const captured = await captureSession(gone, { now, label: 'before remove', isLast: true });
     if (!force) refuseLoss(record, captured);
   } catch (error) {
     await move(session.with(moved), record);
@@ -99,16 +97,11 @@ async function moveAndCapture(session: LockedSession, { force, now }: RemovalOpt
     session.write(inState(active, 'active', { now }));
     throw error;
   }
-  const { intent } = record;
-  const removal = intent?.operation === 'remove' ? intent : { operation: 'remove' as const };
-  session.write({ ...record, intent: { ...removal, phase: 'deleting' } });
+  session.write({ ...record, intent: { operation: 'remove', ...removalOf(record), phase: 'deleting' } });
   failurePoint('remove: captured again');
 }
 
-/**
- * Moves the session folder, and tells git where the sandbox is now. False if the system refuses.
- * @throws AgtError if programs are in a folder that is a mount
- */
+/** False if the system refuses to move it. @throws AgtError if programs are in a folder that is a mount */
 async function move(session: Session, to: SessionRecord): Promise<boolean> {
   const target = sessionFolder(to);
   try {
@@ -144,21 +137,16 @@ export function refuseLoss(
   const goes = ({ path }: NotCaptured) => checkout === undefined || !path.startsWith('sandbox/');
   const lost = [...skipped, ...failed].filter(goes);
   if (lost.length === 0) return;
-  const what = lost.length === 1 ? '1 file' : `${lost.length} files`;
-  throw new AgtError(`cannot capture ${what} of session "${session_id}"`, {
-    hints: [
-      ...lost.slice(0, LISTED).map(({ path, reason }) => `${path}: ${reason}`),
-      ...(lost.length > LISTED ? [`and ${lost.length - LISTED} more`] : []),
-      `move them away, or ${wayOut}`,
-    ],
+  const lines = lost.map(({ path, reason }) => `${path}: ${reason}`);
+  throw new AgtError(`cannot capture ${plural(lost.length, 'file')} of session "${session_id}"`, {
+    hints: [...someLines(lines, LISTED), `move them away, or ${wayOut}`],
   });
 }
 
 /** @returns what remains, one byte per character. */
 export async function deleteCaptured(session: Session, force: boolean): Promise<Remaining> {
-  const { repository, record } = session;
-  const folder = session.folder;
-  const cache = readStatCacheIfUsable(statCacheFile(repository.agtDir, record.session_id));
+  const { repository, record, folder } = session;
+  const cache = attempt(() => readStatCache(statCacheFile(repository.agtDir, session.id)));
   if (force || cache === undefined) return deleteAll(session);
   const ignore = readIgnoreFile(folder);
   const gitDir = registrationOf(repository.commonDir, record.sandbox);
@@ -197,7 +185,7 @@ function isOtherName(stat: Stats, deleted: Stats | undefined): boolean {
 }
 
 async function deleteAll(session: Session): Promise<Remaining> {
-  const folder = session.folder;
+  const { folder } = session;
   try {
     await removeWorkspace(session, folder);
     return NOTHING;
@@ -210,13 +198,9 @@ async function deleteAll(session: Session): Promise<Remaining> {
 const NOTHING: Remaining = { paths: [], refused: [] };
 
 /** Lets the provider drop the folder at once, if all of it may go. Nobody can write there meanwhile. */
-async function dropIfCaptured(
-  session: Session,
-  mayGo: (path: string, stat: Stats) => boolean,
-): Promise<boolean> {
-  const { repository, record } = session;
+async function dropIfCaptured(session: Session, mayGo: (path: string, stat: Stats) => boolean) {
+  const { repository, record, folder } = session;
   const token = tokenOf(record);
-  const folder = session.folder;
   if (token === undefined) return false;
   const provider = providerOf(token.kind);
   try {
@@ -233,22 +217,13 @@ async function dropIfCaptured(
 }
 
 /** A file of git or agt that a restore writes anew; the link to the user's own checkout. */
-function isOwn(
-  path: string,
-  { checkout }: SessionRecord,
-  gitDir: string | undefined,
-  folder: string,
-): boolean {
+function isOwn(path: string, { checkout }: SessionRecord, gitDir: string | undefined, folder: string) {
   if (path === (checkout === undefined ? 'sandbox/.git' : 'sandbox') || isTemporaryEntry(path)) return true;
   return (
     gitDir !== undefined &&
     path.endsWith('/.git') &&
     isOfSubmodule(join(folder, Buffer.from(path, 'latin1').toString()), gitDir)
   );
-}
-
-function readStatCacheIfUsable(path: string) {
-  return attempt(() => readStatCache(path));
 }
 
 /** Brings what remains back to its place. @returns what an agent has made there meanwhile. */

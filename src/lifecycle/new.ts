@@ -6,11 +6,10 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { succeeds } from '../errors.ts';
 import { type GitConfig, mayDifferInWorktrees, readGitConfig } from '../git/run/config.ts';
 import { statCacheFile } from '../layout.ts';
-import type { Repository } from '../repository/repository.ts';
-import { refuseHomeAndRoot } from '../repository/repository.ts';
+import { type Repository, refuseHomeAndRoot } from '../repository/repository.ts';
 import { checkId, generateId } from '../session/id.ts';
 import type { LockedSession } from '../session/lock.ts';
-import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import type { SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { copyIncludedFiles, type Included, type SkippedFile } from '../session/worktree-include.ts';
 import { type CloneSource, copyStatCache, warmUp } from '../workspace/clone.ts';
@@ -92,14 +91,14 @@ export async function newSession(repository: Repository, request: NewRequest): P
     snapshots: request.snapshots,
     standsAt: request.standsAt,
     clone: () => findTemplate(repository, start.commit, config),
-    fill: async (record, session, { config: read, clone }) => {
+    fill: async (session, { config: read, clone }) => {
       source = clone;
-      const isSame =
-        clone?.commit === record.from_commit && takeStatCache(new Session(repository, record), clone);
-      if (!isSame) await seed(session.with(record), mayDifferInWorktrees(read) ? undefined : read);
-      if (clone?.commit !== record.from_commit) await renewTemplate(new Session(repository, record), read);
-      included = await copyIncludedFiles(session.with(record));
-      if (changes !== undefined) left = await takeAlong(session.repository, changes, record.sandbox);
+      const isSame = clone?.commit === start.commit;
+      if (!isSame || !succeeds(() => copyStatCache(session, clone)))
+        await seed(session, mayDifferInWorktrees(read) ? undefined : read);
+      if (!isSame) await renewTemplate(session, read);
+      included = await copyIncludedFiles(session);
+      if (changes !== undefined) left = await takeAlong(session, changes);
     },
   });
   if (source !== undefined) await warmUp(new Session(repository, record));
@@ -141,25 +140,12 @@ async function readStart(repository: Repository, request: NewRequest) {
   return { start, changes: Promise.resolve(changes) };
 }
 
-function takeStatCache(session: Session, clone: CloneSource): boolean {
-  return succeeds(() => copyStatCache(session, clone));
-}
-
 /** With a seeded stat cache the first autocommit need not read the files. If seeding fails, it reads them. */
-async function seed({ repository, record }: LockedSession, config: GitConfig | undefined): Promise<void> {
-  const statCache = statCacheFile(repository.agtDir, record.session_id);
+async function seed(session: LockedSession, config: GitConfig | undefined): Promise<void> {
+  const { git, repository, record, folder } = session;
   const { sandbox, from_commit: commit } = record;
-  try {
-    const { git, commonDir } = repository;
-    await seedStatCache(git, {
-      folder: sessionFolder(record),
-      sandbox,
-      commonDir,
-      statCache,
-      commit,
-      config,
-    });
-  } catch {
-    rmSync(statCache, { force: true });
-  }
+  const { commonDir, agtDir } = repository;
+  const statCache = statCacheFile(agtDir, session.id);
+  const seeded = { folder, sandbox, commonDir, statCache, commit, config };
+  await seedStatCache(git, seeded).catch(() => rmSync(statCache, { force: true }));
 }

@@ -3,7 +3,6 @@
  * session can be restored, unless the user gives --delete-branch. If agt is killed, the next removal finishes
  * this one.
  */
-
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { NotCaptured } from '../autocommit/capture.ts';
@@ -11,12 +10,12 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { holdsFiles } from '../disk/folder-entries.ts';
 import { refuseMounts } from '../disk/mounts.ts';
 import type { Remaining } from '../disk/remove-tree.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, plural } from '../errors.ts';
 import { landedRef, tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { branchUser } from '../git/files/worktree-registrations.ts';
-import { gitAnswer, gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
+import { gitAnswer, gitText, inDirectory, resolveObject, runGit, updateRefs } from '../git/run/git.ts';
 import { recordFile } from '../layout.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { complete, unfinishedError } from '../session/operation.ts';
@@ -188,8 +187,8 @@ function cannotCapture(record: SessionRecord): AgtError {
 function leftFiles(record: SessionRecord, { paths, refused }: Remaining): AgtError {
   const came = paths.filter((path) => !refused.includes(path));
   const reasons = [
-    ...(refused.length === 0 ? [] : [`you may not delete ${files(refused.length)}`]),
-    ...(came.length === 0 ? [] : [`${files(came.length)} came meanwhile`]),
+    ...(refused.length === 0 ? [] : [`you may not delete ${plural(refused.length, 'file')}`]),
+    ...(came.length === 0 ? [] : [`${plural(came.length, 'file')} came meanwhile`]),
   ];
   return new AgtError(`session "${record.session_id}" is removed, but ${reasons.join(', and ')}`, {
     hints: [
@@ -198,10 +197,6 @@ function leftFiles(record: SessionRecord, { paths, refused }: Remaining): AgtErr
       `they are in ${sessionFolder(record)}`,
     ],
   });
-}
-
-function files(count: number): string {
-  return count === 1 ? '1 file' : `${count} files`;
 }
 
 /** A branch of the user may be on its way, or there is no session yet that could have an outcome. */
@@ -227,11 +222,9 @@ async function hadDeletedBranches(session: Session): Promise<boolean> {
 
 /** Reads the refs again: the last capture has moved them since the plan. */
 async function deleteRefs(session: LockedSession): Promise<void> {
-  const { repository } = session;
   const refs = await existingRefs(session);
-  if (refs.length === 0) return;
-  const input = refs.map(({ ref, commit }) => `delete ${ref} ${commit}\n`).join('');
-  await gitText(repository.git, ['update-ref', '--stdin'], { input });
+  const deleting = refs.map(({ ref, commit }) => `delete ${ref} ${commit}`);
+  await updateRefs(session.git, deleting);
 }
 
 /** A restore makes it again from the snapshots. A branch that a worktree uses, or that has a commit which no snapshot keeps, stays. */

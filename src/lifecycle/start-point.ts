@@ -4,16 +4,16 @@ import type { FoundHead } from '../git/files/head-file.ts';
 import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { sessionContaining } from '../session/find-session.ts';
-import { idProblem, type SessionId } from '../session/id.ts';
-import { readRecord, type SessionRecord } from '../session/record.ts';
+import type { SessionId } from '../session/id.ts';
+import { recordNamed, type SessionRecord } from '../session/record.ts';
 
 interface StartPoint {
   readonly commit: string;
   /** Full name; undefined if HEAD is detached. */
   readonly userBranch: string | undefined;
   /** The session that the new one starts from. */
-  readonly session: SessionId | undefined;
-  readonly spec: string | undefined;
+  readonly session?: SessionId;
+  readonly spec?: string | undefined;
 }
 
 /** Without `spec`: HEAD in `cwd`, which can be a sandbox. @throws AgtError if there is no commit. */
@@ -25,7 +25,7 @@ export async function resolveStartPoint(
   const surrounding = sessionContaining(repository, cwd);
   const directory = surrounding?.sandbox ?? (repository.worktree === undefined ? repository.commonDir : cwd);
   const git = inDirectory(repository.git, directory);
-  const session = spec === undefined ? surrounding : readNamedSession(repository, spec);
+  const session = spec === undefined ? surrounding : recordNamed(repository, spec);
   if (session !== undefined) return startFromSession(git, session, spec);
   const head = (await gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD'])) || undefined;
   if (spec === undefined) return startFromHead(git, head);
@@ -34,22 +34,13 @@ export async function resolveStartPoint(
 
 /** HEAD of the worktree in which the user works. */
 export function startAt({ commit, branch }: FoundHead): StartPoint {
-  return { commit, userBranch: branch, session: undefined, spec: undefined };
+  return { commit, userBranch: branch };
 }
 
-function readNamedSession(repository: Repository, spec: string): SessionRecord | undefined {
-  return idProblem(spec) === undefined ? readRecord(repository, spec as SessionId) : undefined;
-}
-
-async function startFromSession(
-  git: Git,
-  session: SessionRecord,
-  spec: string | undefined,
-): Promise<StartPoint> {
+async function startFromSession(git: Git, session: SessionRecord, spec: string | undefined) {
   const commit = await commitOf(git, spec === undefined ? 'HEAD' : session.work_branch);
-  if (commit === undefined) {
+  if (commit === undefined)
     throw new AgtError(`nothing to start from: session "${session.session_id}" has no commits`);
-  }
   return { commit, userBranch: session.user_branch, session: session.session_id, spec };
 }
 
@@ -60,7 +51,7 @@ async function startFromHead(git: Git, head: string | undefined): Promise<StartP
       hints: ['make a first commit, for example: git commit --allow-empty -m start'],
     });
   }
-  return { commit, userBranch: head, session: undefined, spec: undefined };
+  return { commit, userBranch: head };
 }
 
 async function startFromRevision(
@@ -71,13 +62,12 @@ async function startFromRevision(
 ): Promise<StartPoint> {
   const branch = `refs/heads/${spec}`;
   const branchCommit = (await isRef(git, branch)) ? await commitOf(git, branch) : undefined;
-  if (branchCommit !== undefined)
-    return { commit: branchCommit, userBranch: branch, session: undefined, spec };
+  if (branchCommit !== undefined) return { commit: branchCommit, userBranch: branch, spec };
   const commit = await commitOf(git, spec);
-  if (commit !== undefined) return { commit, userBranch: currentBranch, session: undefined, spec };
+  if (commit !== undefined) return { commit, userBranch: currentBranch, spec };
   const remote = await onlyRemoteBranch(repository, spec);
   // agt creates no branches for the user: there is none to come home to yet.
-  if (remote !== undefined) return { commit: remote, userBranch: undefined, session: undefined, spec };
+  if (remote !== undefined) return { commit: remote, userBranch: undefined, spec };
   throw new AgtError(`"${spec}" is not a session, a branch or a commit`, {
     hints: ['see: agt session list, git branch -a'],
   });

@@ -1,5 +1,4 @@
 /** Undoes a creation of a session that was killed. */
-
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { observeFiles } from '../autocommit/observe.ts';

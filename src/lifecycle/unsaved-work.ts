@@ -1,5 +1,5 @@
 /** The work of a session that would be lost with its branches. */
-
+import { plural } from '../errors.ts';
 import { shadowNamespaces } from '../filter/agent-refs.ts';
 import { gitText, resolveObject } from '../git/run/git.ts';
 import { requireReadableSandbox, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
@@ -14,7 +14,7 @@ export async function unsavedWork(session: Session): Promise<string[]> {
   if (session.place === 'here') {
     requireReadableSandbox(session);
     const uncommitted = await uncommittedPaths(session);
-    if (uncommitted.length > 0) unsaved.push(count(uncommitted.length, 'uncommitted file'));
+    if (uncommitted.length > 0) unsaved.push(plural(uncommitted.length, 'uncommitted file'));
     const { commit } = await sandboxHead(session);
     if (commit !== undefined) unsaved.push(...(await unmergedCommits(session, commit, 'HEAD')));
   } else if (await hasUncommittedSnapshot(session)) unsaved.push('files that only its snapshots have');
@@ -41,9 +41,5 @@ async function unmergedCommits(session: Session, commit: string, name: string): 
   const args = ['rev-list', '--count', commit, '--not', ...merged, '--'];
   const unmerged = Number(await gitText(repository.git, args));
   if (unmerged === 0 || (await isMerged(session, commit))) return [];
-  return [`${count(unmerged, 'commit')} on its ${name} neither exported nor merged`];
-}
-
-function count(n: number, noun: string): string {
-  return n === 1 ? `1 ${noun}` : `${n} ${noun}s`;
+  return [`${plural(unmerged, 'commit')} on its ${name} neither exported nor merged`];
 }

@@ -1,7 +1,4 @@
-/**
- * The uncommitted work in the worktree of the user: `session new` names it, or takes it along with --with-changes. agt
- * only reads that worktree.
- */
+/** The user's uncommitted work: `session new` names it, or takes it along. agt only reads that worktree. */
 import {
   constants,
   copyFileSync,
@@ -18,11 +15,13 @@ import { AgtError, errorCode } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { type FoundHead, headWithoutGit } from '../git/files/head-file.ts';
 import { HEADS } from '../git/files/ref-files.ts';
+import { diffIndex, entryOf } from '../git/objects/raw-diff.ts';
 import { editIndex, type IndexEdit } from '../git/objects/scratch-index.ts';
 import { parseStatus, STATUS, type StatusEntry } from '../git/objects/status.ts';
-import { type Git, gitBytes, inDirectory, resolveObject } from '../git/run/git.ts';
+import { gitBytes, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { sessionContaining } from '../session/find-session.ts';
+import type { Session } from '../session/session.ts';
 
 /** All paths are relative to the worktree, one byte per character. */
 export interface UserChanges {
@@ -45,10 +44,7 @@ export function readUserHead(repository: Repository, cwd: string): FoundHead | u
   return gitDir === undefined ? undefined : headWithoutGit({ gitDir, commonDir }, git.env);
 }
 
-/**
- * Undefined if a session that starts at `start` leaves nothing of the kind behind: without a worktree, in a sandbox, or
- * if the session does not start at HEAD.
- */
+/** Undefined if nothing stays behind: without a worktree, in a sandbox, or if the session does not start at HEAD. */
 export async function readUserChanges(
   repository: Repository,
   start: string,
@@ -98,12 +94,11 @@ export function requirePortable(changes: UserChanges | undefined, from: string |
 
 /** Makes files and index of the sandbox as they are in the worktree. Returns the paths that it could not take along. */
 export async function takeAlong(
-  repository: Repository,
+  { repository, record: { sandbox, from_commit } }: Session,
   { worktree, paths }: UserChanges,
-  sandbox: string,
 ): Promise<string[]> {
   const source = inDirectory(repository.git, worktree);
-  const staged = await gitBytes(source, ['diff-index', '--cached', '--raw', '-z', '--no-renames', 'HEAD']);
+  const staged = await diffIndex(source, 'HEAD');
   const from = Buffer.from(`${worktree}/`).toString('latin1');
   const to = Buffer.from(`${sandbox}/`).toString('latin1');
   // First those that are gone: a file may be in the place of a directory, or the other way round.
@@ -114,7 +109,9 @@ export async function takeAlong(
   const gone = new Set(paths.filter(isGone));
   for (const path of gone) rmSync(Buffer.from(to + path, 'latin1'), { force: true });
   const left = paths.filter((path) => !gone.has(path) && !copyFile(from + path, to + path, sandbox));
-  await stage(inDirectory(repository.git, sandbox), staged.toString('latin1'));
+  // The repository has the blobs already.
+  const edits = staged.map(({ path, after }): IndexEdit => [path, entryOf(after)]);
+  await editIndex(inDirectory(repository.git, sandbox), edits, from_commit.length);
   return left;
 }
 
@@ -141,15 +138,4 @@ function copyFile(from: string, to: string, sandbox: string): boolean {
   if (stat.isSymbolicLink()) symlinkSync(readlinkSync(source, 'buffer'), target);
   else copyFileSync(source, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   return true;
-}
-
-/** `staged` is the output of `git diff-index --raw -z`. The repository has the blobs already. */
-async function stage(git: Git, staged: string): Promise<void> {
-  const fields = staged.split('\0');
-  const edits: IndexEdit[] = [];
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const [, mode = '', , oid = ''] = (fields[i] ?? '').split(' ');
-    edits.push([fields[i + 1] ?? '', `${mode} ${oid}`]);
-  }
-  await editIndex(git, edits);
 }

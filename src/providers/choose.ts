@@ -1,5 +1,4 @@
 /** Which provider a new session gets: the one that was asked for, or the best that works at the place. */
-
 import { existsSync } from 'node:fs';
 import { AgtError } from '../errors.ts';
 import { agentfsProvider } from './agentfs/provider.ts';

@@ -184,10 +184,7 @@ async function addPrimaryWorktree(git: Git, primary: string, branch: string, emp
   await gitText(inDirectory(git, primary), ['symbolic-ref', 'HEAD', `refs/heads/${branch}`]);
 }
 
-/**
- * Call it before anything is made. Returns a function that removes the targets and the parents that did not exist, and
- * recreates targets that were empty directories.
- */
+/** Call it first. The result removes targets and parents that did not exist, and makes empty directories again. */
 function prepareRemoval(targets: readonly string[], parent: string): () => void {
   const existing = targets.filter((target) => existsSync(target));
   const newParents: string[] = [];

@@ -26,10 +26,7 @@ function missingIn(config: GitConfig, prefixes: AllPrefixes): string[] {
   return wanted.filter((name) => !present.includes(name));
 }
 
-/**
- * git does not wait for the lock on its configuration file, so agt retries while another process holds it. `config` is
- * what the caller has read of it already.
- */
+/** git does not wait for the lock on its configuration file, so agt retries. `config`: if the caller has read it. */
 export async function hideAgentRefs(
   { git, prefixes }: Pick<Repository, 'git' | 'prefixes'>,
   config?: GitConfig,

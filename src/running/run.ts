@@ -1,5 +1,4 @@
 /** `agt session run`: a command in the sandbox of a session, with autocommits while it runs and when it has ended. */
-
 import { constants } from 'node:os';
 import { isAgtError } from '../errors.ts';
 import { isCapturedByItself } from '../filter/session-file.ts';

@@ -2,7 +2,6 @@
  * `agt session sweep`: reverts sessions that nobody works in any more and that nobody has accepted. A revert is a removal:
  * agt captures the session a last time, and its snapshots are kept until `agt gc`.
  */
-
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';

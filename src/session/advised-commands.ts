@@ -19,48 +19,38 @@ interface Named {
   readonly checkout?: string;
 }
 
-/** Undefined for a session. */
-function attachedFolder({ working_copy, checkout }: Named): string | undefined {
-  return working_copy === 'attached' ? checkout : undefined;
+function advise({ working_copy, checkout }: Named, ofSession: string, inFolder: string): string {
+  const isAttached = working_copy === 'attached' && checkout !== undefined;
+  return isAttached ? `${agtInFolder(checkout)} ${inFolder}` : `agt ${ofSession}`;
 }
 
 export function commandToList(record: Named): string {
-  const folder = attachedFolder(record);
-  return folder === undefined
-    ? `agt session log ${record.session_id}`
-    : `${agtInFolder(folder)} snapshot list`;
+  return advise(record, `session log ${record.session_id}`, 'snapshot list');
 }
 
 export function commandToCapture(record: Named): string {
-  const folder = attachedFolder(record);
-  return folder === undefined ? `agt autocommit ${record.session_id}` : `${agtInFolder(folder)} snapshot`;
+  return advise(record, `autocommit ${record.session_id}`, 'snapshot');
 }
 
 export function commandToMove(record: Named, by: 'undo' | 'redo'): string {
-  const folder = attachedFolder(record);
-  return folder === undefined ? `agt session ${by} ${record.session_id}` : `${agtInFolder(folder)} ${by}`;
+  return advise(record, `session ${by} ${record.session_id}`, by);
 }
 
-/** `snapshot`: a word for the shell. */
+/** `snapshot`: a word for the shell, as in the next one. */
 export function commandToRestore(record: Named, snapshot: string): string {
-  const folder = attachedFolder(record);
-  return folder === undefined
-    ? `agt session restore ${record.session_id} --to ${snapshot}`
-    : `${agtInFolder(folder)} snapshot restore ${snapshot}`;
+  return advise(
+    record,
+    `session restore ${record.session_id} --to ${snapshot}`,
+    `snapshot restore ${snapshot}`,
+  );
 }
 
-/** Compares a snapshot with the disk. `snapshot`: a word for the shell. */
+/** Compares a snapshot with the disk. */
 export function commandToCompare(record: Named, snapshot: string): string {
-  const folder = attachedFolder(record);
-  return folder === undefined
-    ? `agt session diff ${record.session_id} ${snapshot}`
-    : `${agtInFolder(folder)} snapshot diff ${snapshot}`;
+  return advise(record, `session diff ${record.session_id} ${snapshot}`, `snapshot diff ${snapshot}`);
 }
 
-/**
- * For an attached folder that somebody has deleted. If it was a checkout inside of another one, an empty directory there
- * would stand for the outer one.
- */
+/** For a deleted attached folder. Inside of another checkout, an empty directory would stand for that one. */
 export function bringBack(folder: string): string {
   const path = shellQuote(folder);
   const isInside = discoverRepository(dirname(folder), {}) !== undefined;

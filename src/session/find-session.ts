@@ -1,12 +1,11 @@
 /** Finds the session of a command: the one that the user names, or the one that `cwd` is in. */
-
 import { existsSync } from 'node:fs';
 import { basename, dirname, sep } from 'node:path';
 import { isSameDirectory, realPath } from '../disk/real-path.ts';
 import { AgtError, listSome } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
-import { checkId, idProblem, type SessionId } from './id.ts';
-import { listRecords, readRecord, type SessionRecord, sessionFolder } from './record.ts';
+import { checkId } from './id.ts';
+import { listRecords, readRecord, recordNamed, type SessionRecord, sessionFolder } from './record.ts';
 import { renamedFolder } from './relocate.ts';
 import { Session } from './session.ts';
 import { isEnded } from './state.ts';
@@ -43,17 +42,12 @@ function sessionOfFolder(repository: Repository, cwd: string): SessionRecord {
 export function refuseMoved(repository: Repository, cwd: string): void {
   for (let folder = realPath(cwd); folder !== dirname(folder); folder = dirname(folder)) {
     if (basename(dirname(folder)) !== 'sessions') continue;
-    const record = recordByName(repository, folder) ?? recordOfRenamed(repository, folder);
+    const record = recordNamed(repository, basename(folder)) ?? recordOfRenamed(repository, folder);
     if (record === undefined || isEnded(record) || existsSync(record.sandbox)) continue;
     throw new AgtError(`session "${record.session_id}" has moved here from ${sessionFolder(record)}`, {
       hints: ['connect it again: agt doctor --fix'],
     });
   }
-}
-
-function recordByName(repository: Repository, folder: string): SessionRecord | undefined {
-  const id = basename(folder);
-  return idProblem(id) === undefined ? readRecord(repository, id as SessionId) : undefined;
 }
 
 function recordOfRenamed(repository: Repository, folder: string): SessionRecord | undefined {

@@ -2,7 +2,6 @@
  * Only one process at a time changes a session, and none does while `agt gc` deletes unreachable objects: a
  * capture could refer to one of those (maintenance/retention/prune.ts).
  */
-
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isLocked, withLock } from '../disk/lock.ts';
@@ -11,8 +10,7 @@ import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
 import { readSessionFile } from '../filter/session-file.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { pruneLockFile, sessionLockFile } from '../layout.ts';
-import type { Repository } from '../repository/repository.ts';
-import { folderOfNamespace } from '../repository/repository.ts';
+import { folderOfNamespace, type Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
 import { ensureWorkspace } from './provider.ts';
 import { deleteRecord, readRecord, type SessionRecord, writeRecord } from './record.ts';
@@ -140,10 +138,7 @@ export function isBusy(error: unknown): boolean {
 const CHANGE_PAUSE_MS = 200;
 const CHANGE_ATTEMPTS = 5;
 
-/**
- * For work that can be done again: git fails if another process deletes a ref or replaces a pack that it has just seen.
- * @throws the error of the last try
- */
+/** For work that can be repeated: git fails if another process deletes a ref or a pack that it has just seen. */
 export async function retryAfterChange<T>(action: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,5 +1,4 @@
 /** The provider of a session, and the life of the folder that it makes for the session. */
-
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
@@ -25,10 +24,7 @@ import type { Session } from './session.ts';
 /** The fields of the metadata that say how agt makes the folder of a session. */
 export type WorkspaceFields = Pick<SessionRecord, 'provider' | 'token' | 'captures'>;
 
-/**
- * `wanted`: a value of fs.snapshots; undefined for git.
- * @throws AgtError if the provider that was asked for cannot work there
- */
+/** `wanted`: a value of fs.snapshots; undefined for git. @throws AgtError if that provider cannot work there */
 export function chooseWorkspace(
   { git }: Repository,
   folder: string,
@@ -99,10 +95,7 @@ export async function moveWorkspace(token: Token | undefined, from: string, to: 
   else await move(token, from, to);
 }
 
-/**
- * Mounts the folder of a session that is mounted no longer, as after a restart of the machine. True if it was not; with
- * `dryRun` it stays so. @throws AgtError if it cannot be mounted
- */
+/** Mounts the folder again after a restart of the machine. True if it was not mounted; with `dryRun` it stays so. */
 export function ensureWorkspace({ sandbox, token: text }: Mounted, dryRun?: boolean): boolean {
   const token = parseToken(text);
   const ensure = token && providerOf(token.kind).ensure;

@@ -131,6 +131,11 @@ export function deleteRecord({ agtDir }: Repository, id: SessionId): void {
   rmSync(recordFile(agtDir, id), { force: true });
 }
 
+/** Of a word that a user gives: undefined if it names no session. @throws AgtError if the metadata are damaged. */
+export function recordNamed(repository: Repository, word: string): SessionRecord | undefined {
+  return idProblem(word) === undefined ? readRecord(repository, word as SessionId) : undefined;
+}
+
 /** Undefined if there is no such session. @throws AgtError if its metadata are damaged. */
 export function readRecord(repository: Repository, id: SessionId): SessionRecord | undefined {
   const path = recordFile(repository.agtDir, id);

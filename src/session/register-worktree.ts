@@ -1,5 +1,4 @@
 /** Makes the sandbox of a session a worktree again, with a new registration. */
-
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,8 +16,7 @@ import {
 } from '../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../git/run/git.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';
-import type { Session } from './session.ts';
-import { startCommit } from './session.ts';
+import { type Session, startCommit } from './session.ts';
 
 /**
  * git adds no worktree in a directory that has files. So agt adds one beside it, lets it lead to the sandbox, and moves its

@@ -1,5 +1,4 @@
 /** Finds the sandbox of a session whose repository or folder was moved or copied, and connects them again. */
-
 import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
@@ -78,11 +77,7 @@ async function usualPlace({ repository, record: { session_id } }: Session): Prom
   return join(await repository.sessionsDir(), session_id, 'sandbox');
 }
 
-/**
- * The record with the place at which a restore makes a missing sandbox: beside the repository, wherever that is now.
- *
- * @throws AgtError if the sandbox is not missing, but has moved
- */
+/** With the place for a missing sandbox: beside the repository as it is now. @throws AgtError if it has moved */
 export async function placeToRestore(session: Session): Promise<SessionRecord> {
   if (session.place !== 'missing') return session.record;
   await refuseMovedSandbox(session);

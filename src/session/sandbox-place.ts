@@ -12,8 +12,7 @@ import { isActive } from '../filter/session-file.ts';
 import { gitDirOf, registeredWorktree, worktreeGitDir } from '../git/files/discover-repository.ts';
 import { ensureMounted } from '../providers/overlay/layers.ts';
 import { parseToken } from '../providers/token.ts';
-import type { Repository } from '../repository/repository.ts';
-import { folderOfNamespace } from '../repository/repository.ts';
+import { folderOfNamespace, type Repository } from '../repository/repository.ts';
 import { isAttached, type SessionRecord } from './record.ts';
 
 export type SandboxPlace =

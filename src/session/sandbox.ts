@@ -1,5 +1,4 @@
 /** The sandbox of a session as a worktree that git can read: its HEAD and its uncommitted paths. */
-
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { AgtError } from '../errors.ts';

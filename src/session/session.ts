@@ -1,5 +1,4 @@
 /** A session as agt has read it: every question about its folder, its sandbox and its history begins here. */
-
 import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { type Git, inDirectory, resolveObject } from '../git/run/git.ts';

@@ -87,14 +87,8 @@ export function readCommitGraph(git: Git, tips: readonly string[]): CommitGraph 
   const input = [...distinct, ...(shared === undefined ? [] : [`^${shared}`])]
     .map((line) => `${line}\n`)
     .join('');
-  const args = [
-    'log',
-    '--topo-order',
-    '--no-show-signature',
-    '--no-mailmap',
-    '--format=%H%x09%P%x09%at %ae',
-    '--stdin',
-  ];
+  const options = ['--topo-order', '--no-show-signature', '--no-mailmap', '--stdin'];
+  const args = ['log', ...options, '--format=%H%x09%P%x09%at %ae'];
   const listed = askGitSync(git, args, { input })?.toString('latin1') ?? '';
   const lines = listed.split('\n').filter((line) => line !== '');
   return new CommitGraph(

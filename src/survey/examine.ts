@@ -150,11 +150,8 @@ function mergedOf(
   const all = named.flatMap((one) =>
     one.homes.map(({ home, merge }) => ({ one, home, oid: history.oidOf(merge) })),
   );
-  const changes = remerge(
-    git,
-    all.map(({ oid }) => oid),
-    ['--name-only'],
-  );
+  const merges = all.map(({ oid }) => oid);
+  const changes = remerge(git, merges, ['--name-only']);
   // A merge of commits that cancel each other out changes nothing either, and proves nothing.
   const isIn = all.filter(({ oid }, i) => changes?.get(oid) === '' && statsOfHomes[i]?.files !== 0);
   const merged = new Set(isIn.map(({ one }) => one));

@@ -31,16 +31,9 @@ export function readRefs(
 ): Refs {
   const namespaces = branchNamespaces(prefixes);
   const isOutside = (ref: string) => !namespaces.some((namespace) => ref.startsWith(namespace));
-  const named = records.flatMap(({ branch, work_branch, user_branch }) => [
-    branch,
-    work_branch,
-    user_branch ?? branch,
-  ]);
-  const patterns = new Set([
-    ...namespaces,
-    ...[...named, ...others].filter(isOutside),
-    ...records.flatMap(homePatterns),
-  ]);
+  const named = records.flatMap((one) => [one.branch, one.work_branch, one.user_branch ?? one.branch]);
+  const outside = [...named, ...others].filter(isOutside);
+  const patterns = new Set([...namespaces, ...outside, ...records.flatMap(homePatterns)]);
   const format = '--format=%(refname) %(objectname) %(committerdate:unix)';
   const output = askGitSync(git, ['for-each-ref', format, '--', ...patterns])?.toString() ?? '';
   const commits = new Map<string, Tip>();
@@ -106,11 +99,8 @@ export function readHeads(repository: Repository, facts: readonly SandboxFacts[]
   ];
   const answers = askAboutObjects(repository.git, questions);
   const existing = new Set(answers.values());
-  return named.map(({ branch, commit }) => ({
-    branch,
-    commit: answers.get(`${commit}^{commit}`),
-    existing,
-  }));
+  const commitOf = ({ commit }: { commit: string | undefined }) => answers.get(`${commit}^{commit}`);
+  return named.map((one) => ({ branch: one.branch, commit: commitOf(one), existing }));
 }
 
 function askAboutObjects(git: Git, questions: readonly string[]): Map<string, string> {
@@ -121,12 +111,6 @@ function askAboutObjects(git: Git, questions: readonly string[]): Map<string, st
   return new Map(pairs.filter(([, answer]) => /^[0-9a-f]+$/.test(answer)));
 }
 
-interface NamedHead {
-  readonly branch: string | undefined;
-  /** An object name, or the name of HEAD as another worktree knows it. */
-  readonly commit: string | undefined;
-}
-
 /** Undefined if only git can tell: in a repository with reftables, or if HEAD is a link. */
 function refOf({ head }: SandboxFacts): string | undefined {
   if (head === undefined) return undefined;
@@ -134,7 +118,12 @@ function refOf({ head }: SandboxFacts): string | undefined {
   return head.ref === 'refs/heads/.invalid' ? undefined : head.ref;
 }
 
-function nameHead(facts: SandboxFacts, refs: Refs, branches: ReadonlyMap<string, string>): NamedHead {
+/** `commit`: an object name, or the name of HEAD as another worktree knows it. */
+function nameHead(
+  facts: SandboxFacts,
+  refs: Refs,
+  branches: ReadonlyMap<string, string>,
+): Omit<Head, 'existing'> {
   const { record, gitDir } = facts;
   const work = refs.commits.get(record.work_branch)?.commit;
   if (gitDir === undefined) return { branch: undefined, commit: work };

@@ -1,5 +1,4 @@
 /** Reads what files alone say about a session: its sandbox, HEAD, the operation in progress and the owner. */
-
 import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { processIsGone } from '../disk/lock-owner.ts';

@@ -57,20 +57,10 @@ export class ScratchHistory {
         : '';
     writeFileSync(join(dir, 'config'), format);
     const marks = join(dir, 'marks');
-    const args = [
-      '-c',
-      'fastimport.unpackLimit=0',
-      '-c',
-      'pack.compression=0',
-      'fast-import',
-      '--quiet',
-      '--done',
-    ];
+    const settings = ['-c', 'fastimport.unpackLimit=0', '-c', 'pack.compression=0'];
+    const args = [...settings, 'fast-import', '--quiet', '--done', `--export-marks=${marks}`];
     this.line('done');
-    const written = askGitSync(git, [...args, `--export-marks=${marks}`], {
-      input: Buffer.concat(this.parts),
-      env: { GIT_DIR: dir },
-    });
+    const written = askGitSync(git, args, { input: Buffer.concat(this.parts), env: { GIT_DIR: dir } });
     if (written === undefined) return false;
     const lines = readFileSync(marks, 'utf8').split('\n');
     this.oids = new Map(lines.map((line) => line.split(' ') as [string, string]));

@@ -2,7 +2,6 @@
  * Collects what `session list`, `session show` and `status` report about sessions. However many sessions there are, it
  * starts the same number of git processes, and one `git status` in each sandbox.
  */
-
 import { readTimestamp } from '../autocommit/timestamp.ts';
 import { errorCode } from '../errors.ts';
 import { shadowNamespaces } from '../filter/agent-refs.ts';
@@ -56,20 +55,16 @@ export interface SessionStatus {
   readonly lastComplete: Date | undefined;
 }
 
-interface SurveyOptions {
-  /** Count the autocommits too: git reads every snapshot for that. */
-  readonly counts: boolean;
-}
-
 export async function readSessionStatus({ repository, record }: Session): Promise<SessionStatus> {
   const [status] = await surveySessions(repository, [record], { counts: true });
   return status as SessionStatus;
 }
 
+/** `counts`: count the autocommits as well; git reads every snapshot for that. */
 export async function surveySessions(
   repository: Repository,
   records: readonly SessionRecord[],
-  { counts }: SurveyOptions,
+  { counts }: { readonly counts: boolean },
 ): Promise<SessionStatus[]> {
   if (records.length === 0) return [];
   const sessionsDir = await repository.sessionsDir();
@@ -89,20 +84,12 @@ export async function surveySessions(
   );
   const examined = await examineAll(repository, compared);
   const exported = findExported(repository, compared);
-  const autocommits = counts
-    ? countSnapshots(
-        repository,
-        sessions.flatMap((one) => chainOf(one, refs)),
-      )
-    : undefined;
-  return compared.map((one, i) =>
-    describe(repository, one, {
-      refs,
-      examined: examined[i],
-      exported,
-      autocommits: autocommits && (autocommits.get(one.facts.record.session_id) ?? 0),
-    }),
-  );
+  const chains = sessions.flatMap((one) => chainOf(one, refs));
+  const counted = counts ? countSnapshots(repository, chains) : undefined;
+  return compared.map((one, i) => {
+    const autocommits = counted && (counted.get(one.facts.record.session_id) ?? 0);
+    return describe(repository, one, { refs, examined: examined[i], exported, autocommits });
+  });
 }
 
 interface Located {

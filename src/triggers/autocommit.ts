@@ -1,5 +1,4 @@
 /** An autocommit: locks the session, keeps within the budget, captures, and joins small packs. */
-
 import type { CaptureResult } from '../autocommit/capture.ts';
 import { TooManyFiles } from '../autocommit/scan/scan-options.ts';
 import { createStore } from '../folders/create-store.ts';

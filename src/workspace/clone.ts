@@ -2,7 +2,6 @@
  * Makes a sandbox of a clone: the files are there already, git and agt need only know them. The clone gets its own name
  * when it is complete, so that nobody takes its files for the work of an agent.
  */
-
 import { linkSync, readFileSync, rmdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
@@ -94,10 +93,7 @@ export async function moveIntoWorktree(
   if (newInodes && source.index !== undefined) followInodes(gitDir, sandbox, commit);
 }
 
-/**
- * A clone has the inode numbers and times of its source, so the index holds for it, with its own time: under a newer one
- * git would trust files that changed in the second of the index.
- */
+/** The index holds for a clone, with its own time: under a newer one git would trust files of its last second. */
 function writeClonedIndex(gitDir: string, { copyTo, mtimeMs }: ClonedIndex): void {
   const path = join(gitDir, 'index');
   copyTo(path);
@@ -127,7 +123,7 @@ export async function warmUp(session: Session): Promise<void> {
   child.on('error', () => undefined).unref(); // nobody waits for it
 }
 
-/** The stat cache of the source holds for the clone, too. A capture replaces the file and never writes into it. */
+/** It holds for the clone as well. A capture replaces the file and never writes into it. */
 export function copyStatCache({ repository, record }: Session, { statCache }: CloneSource): void {
   const file = statCacheFile(repository.agtDir, record.session_id);
   rmSync(file, { force: true });

@@ -9,7 +9,6 @@
  * Two worktrees now have one path, and others are hidden or broken: git inside would delete their registrations, with the
  * index and HEAD of the user. So the command can change the registration of the sandbox alone.
  */
-
 import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { giveTo, ownerOf } from '../checkout/owner.ts';
@@ -18,8 +17,7 @@ import { readSmallFile } from '../disk/read-file.ts';
 import { AgtError } from '../errors.ts';
 import { listRegistrations, worktreeGitDir } from '../git/files/discover-repository.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
-import type { Repository } from '../repository/repository.ts';
-import { namespaceFiles } from '../repository/repository.ts';
+import { namespaceFiles, type Repository } from '../repository/repository.ts';
 import { sessionContaining } from '../session/find-session.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
@@ -86,10 +84,7 @@ function gitFilesOfOthers(commonDir: string, path: string): string[] {
     );
 }
 
-/**
- * The path at which the user's programs know the files: that of the worktree in which agt was called, or else of the main
- * one. @throws AgtError for a bare repository that has no worktree
- */
+/** The path of the worktree of the call, or else of the main one. @throws AgtError if there is no worktree */
 export async function usersPath(repository: Repository, cwd: string): Promise<string> {
   const { worktree, git, area } = repository;
   if (worktree !== undefined && sessionContaining(repository, cwd) === undefined) return worktree;

@@ -4,7 +4,6 @@
  *
  * Everything here may be lost, and any doubt is a reason to check out: then the fresh session is the next template.
  */
-
 import { createHash } from 'node:crypto';
 import { constants, copyFileSync, existsSync, lstatSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';

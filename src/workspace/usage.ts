@@ -15,16 +15,8 @@ import type { LockedSession } from '../session/lock.ts';
 export async function recordAddedBytes({ repository, id }: LockedSession, commit: string): Promise<void> {
   if (repository.settings.budget === undefined) return;
   try {
-    const args = [
-      'rev-list',
-      '--objects',
-      '--exclude-promisor-objects',
-      '--disk-usage',
-      commit,
-      '--not',
-      `${commit}^@`,
-      '--',
-    ];
+    const options = ['--objects', '--exclude-promisor-objects', '--disk-usage'];
+    const args = ['rev-list', ...options, commit, '--not', `${commit}^@`, '--'];
     const added = Number(await gitText(repository.git, args));
     const before = readAddedBytes(repository)[id] ?? 0;
     writeFileAtomic(join(usageDirectory(repository.agtDir), id), `${before + added}\n`);

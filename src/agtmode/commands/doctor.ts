@@ -1,6 +1,6 @@
 import { showValue } from '../../config/keys.ts';
 import { globalConfigPath, type SettingValue } from '../../config/settings.ts';
-import { attempt, isAgtError } from '../../errors.ts';
+import { attempt, isAgtError, plural } from '../../errors.ts';
 import { type Git, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { checkLeases } from '../../maintenance/doctor/check-leases.ts';
@@ -20,7 +20,7 @@ import { defineCommand, option } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { checkState, describeFindings, finishers } from '../findings.ts';
 import { findOutdatedHooks } from '../hooks/status.ts';
-import { plural, table } from '../output/format.ts';
+import { table } from '../output/format.ts';
 import { attachedIfUsable } from '../session-here.ts';
 import { findOutdatedShim } from '../shim.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { showSize } from '../../config/values.ts';
-import { AgtError, isAgtError } from '../../errors.ts';
+import { AgtError, isAgtError, plural } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { listStores, openListedStore } from '../../folders/store.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
@@ -14,7 +14,7 @@ import { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { defineCommand, givenSession, option, type Report } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
-import { age, errorJson, plural, showPath, table } from '../output/format.ts';
+import { age, errorJson, showPath, table } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
 
 export const du = defineCommand({

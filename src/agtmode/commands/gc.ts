@@ -1,4 +1,5 @@
 import { showSize } from '../../config/values.ts';
+import { plural } from '../../errors.ts';
 import { listStores } from '../../folders/store.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { inDirectory } from '../../git/run/git.ts';
@@ -14,7 +15,7 @@ import { expiryTime, type PruneResult, pruneAndRepack } from '../../maintenance/
 import { retryAfterChange } from '../../session/lock.ts';
 import { type Arguments, defineCommand, option, type Report } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
-import { errorJson, lines, plural, showPath, verb } from '../output/format.ts';
+import { errorJson, lines, showPath, verb } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
 
 const OPTIONS = {

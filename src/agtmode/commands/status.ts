@@ -1,6 +1,6 @@
 import { isCompleteSince } from '../../autocommit/timestamp.ts';
 import type { SettingValue } from '../../config/settings.ts';
-import { formatError } from '../../errors.ts';
+import { formatError, plural } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { type LoggedFailure, logKilled, recentFailures } from '../../integrations/hooks-log.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
@@ -15,7 +15,7 @@ import { defineCommand, option } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { checkState, describeFindings, finishers } from '../findings.ts';
 import { readFolderStatus } from '../output/folder-status.ts';
-import { age, paint, plural, shortAgo, showPath, table } from '../output/format.ts';
+import { age, paint, shortAgo, showPath, table } from '../output/format.ts';
 import { describeNotCaptured, sessionJson } from '../output/session.ts';
 import { outOfSightNote, sessionTable } from '../output/session-table.ts';
 import { attachedHere, attachedIfUsable, folderHere } from '../session-here.ts';

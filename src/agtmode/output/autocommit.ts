@@ -1,9 +1,10 @@
 /** The result of an autocommit. Files that are missing in the snapshot go to standard error. */
 import type { CaptureResult } from '../../autocommit/capture.ts';
+import { plural } from '../../errors.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import type { SessionRecord } from '../../session/record.ts';
-import { fileStatus, LETTERS, lines, plural, showPath } from './format.ts';
+import { fileStatus, LETTERS, lines, showPath } from './format.ts';
 import { describeNotCaptured } from './session.ts';
 
 /** `isOneOfMany`: say nothing of it if nothing changed, and list no paths. */

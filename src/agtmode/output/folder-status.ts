@@ -1,5 +1,5 @@
 /** The snapshots of the folder or session that the user is in, and what has changed since the last one. */
-import { isAgtError, systemFailure } from '../../errors.ts';
+import { isAgtError, plural, systemFailure } from '../../errors.ts';
 import { knownRefusal } from '../../folders/refuse.ts';
 import { shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
@@ -10,7 +10,7 @@ import { readSteps } from '../../timetravel/restore/undo.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
 import type { Context } from '../context.ts';
 import { folderHere } from '../session-here.ts';
-import { age, fileStatus, plural, showPath, table } from './format.ts';
+import { age, fileStatus, showPath, table } from './format.ts';
 
 /** `here`: undefined if the folder has no store. */
 export async function readFolderStatus(context: Context, here: Session | undefined) {

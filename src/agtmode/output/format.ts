@@ -1,5 +1,5 @@
 /** How agt mode formats what it prints: columns, times, sizes, paths, JSON, colours, and the words of JSON output. */
-import { isAgtError, listSome } from '../../errors.ts';
+import { isAgtError, listSome, plural } from '../../errors.ts';
 import type { DiffEntry } from '../../git/objects/raw-diff.ts';
 
 /** Left-aligned columns, separated by two spaces; no trailing spaces. */
@@ -41,10 +41,6 @@ export function errorJson(error: unknown): { error: string | null; hints?: reado
   if (error === undefined) return { error: null };
   const hints = isAgtError(error) ? error.hints : [];
   return { error: error instanceof Error ? error.message : String(error), hints };
-}
-
-export function plural(n: number, noun: string): string {
-  return n === 1 ? `1 ${noun}` : `${n} ${noun}s`;
 }
 
 /** `removed`; in a dry run, `would remove`. */

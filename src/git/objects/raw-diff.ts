@@ -45,6 +45,12 @@ export async function diffTrees(
   return parseRawDiff(output.toString('latin1'), decodePath).get('') ?? [];
 }
 
+/** What is staged, against a commit. */
+export async function diffIndex(git: Git, commit: string): Promise<DiffEntry[]> {
+  const words = ['diff-index', '--cached', '-z', '--raw', '--no-renames', '--abbrev=64', commit, '--'];
+  return parseRawDiff((await gitBytes(git, words)).toString('latin1'), (path) => path).get('') ?? [];
+}
+
 /** Turns a path in a tree into the path on disk. */
 type PathDecoder = (path: string) => string;
 

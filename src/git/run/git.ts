@@ -210,6 +210,14 @@ export function resolveObject(git: Git, name: string): Promise<string | undefine
   return gitAnswer(git, ['rev-parse', '--verify', '--quiet', '--end-of-options', name]);
 }
 
+/** Commands of `git update-ref --stdin`, in one transaction. On a disk that fails, git can still do some of them. */
+export async function updateRefs(git: Git, lines: readonly string[], reason?: string): Promise<void> {
+  if (lines.length === 0) return;
+  const message = reason === undefined ? [] : ['-m', reason];
+  const input = lines.map((line) => `${line}\n`).join('');
+  await gitText(git, [...FSYNC_ARGS, 'update-ref', ...message, '--stdin'], { input });
+}
+
 /** As many lines of git's messages as fit on a screen with the prompt. */
 const MAX_HINTS = 20;
 

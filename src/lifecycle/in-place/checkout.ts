@@ -128,10 +128,7 @@ export function readIndex(place: Pick<InPlace, 'checkout'>): Buffer {
   return existsSync(index) ? readFileSync(index) : Buffer.alloc(0);
 }
 
-/**
- * As git does it: under the lock. Undefined: there was no index. `oidLength` is in bytes.
- * @throws AgtError if the index is not `replaced` any more
- */
+/** Under the lock, as git does it. Undefined: there was no index. @throws AgtError if it is not `replaced` any more */
 export function replaceIndex(
   worktree: string,
   content: Buffer | undefined,

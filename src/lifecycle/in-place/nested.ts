@@ -28,7 +28,7 @@ import { gitDirOf, gitFileTarget } from '../../git/files/discover-repository.ts'
 import { readObject } from '../../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitText, inDirectory, isAncestor, resolveObject } from '../../git/run/git.ts';
 import { nestedDirectory } from '../../layout.ts';
-import type { LockedSession } from '../../session/lock.ts';
+import type { Session } from '../../session/session.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 import { type InPlace, replaceIndex } from './checkout.ts';
 
@@ -65,12 +65,7 @@ export async function lookAtRepository(git: Git, checkout: string, path: string)
     gitFile: stat?.isFile() ? readFileSync(dotGit, 'utf8') : undefined,
     isLink: stat?.isSymbolicLink() === true,
     head: readSmallFile(join(gitDir, 'HEAD')),
-    commit: await gitAnswer(inDirectory(git, directory), [
-      'rev-parse',
-      '--verify',
-      '--quiet',
-      'HEAD^{commit}',
-    ]),
+    commit: await resolveObject(inDirectory(git, directory), 'HEAD^{commit}'),
     index: await storeIndex(git, gitDir),
   };
 }
@@ -80,12 +75,7 @@ export async function hasOwnWork(
   { path, commit }: NestedRepository,
 ): Promise<boolean> {
   if (commit === undefined) return true;
-  const named = await gitAnswer(git, [
-    'rev-parse',
-    '--verify',
-    '--quiet',
-    `${record.from_commit}:${Buffer.from(path, 'latin1')}`,
-  ]);
+  const named = await resolveObject(git, `${record.from_commit}:${Buffer.from(path, 'latin1')}`);
   if (named !== commit) return true;
   const inside = inDirectory(git, directoryOf(checkout, path));
   return (await gitText(inside, ['status', '--porcelain'])) !== '';
@@ -103,12 +93,12 @@ export function keepGitDirectories(place: InPlace, repositories: readonly Nested
   }
 }
 
-export function dropGitDirectories(session: LockedSession): void {
-  rmSync(storeOf({ session, record: session.record }), { recursive: true, force: true });
+export function dropGitDirectories(session: Session): void {
+  rmSync(storeOf({ session }), { recursive: true, force: true });
 }
 
-function storeOf({ session, record }: Pick<InPlace, 'session' | 'record'>): string {
-  return nestedDirectory(session.repository.agtDir, record.session_id);
+function storeOf({ session }: { readonly session: Session }): string {
+  return nestedDirectory(session.repository.agtDir, session.id);
 }
 
 /** Makes the directory if nothing is there. False if a link or a file is on its way. */
@@ -152,10 +142,7 @@ async function bringGitDirectory(place: InPlace, before: NestedRepository, numbe
 }
 
 /** The path of what the agent has in the place of the user's `.git`, or of the git directory that it names. */
-async function foreignGitDirectory(
-  inside: Git,
-  { gitFile, isLink, commit }: NestedRepository,
-): Promise<string | undefined> {
+async function foreignGitDirectory(inside: Git, { gitFile, isLink, commit }: NestedRepository) {
   const dotGit = join(inside.cwd, '.git');
   const stat = lstatSync(dotGit, { throwIfNoEntry: false });
   if (stat === undefined) return undefined;

@@ -1,5 +1,4 @@
 /** `agt session new --working-copy in-place`: a session in the user's own checkout, for agents that can work only there. */
-
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from '../../disk/lock.ts';
@@ -88,8 +87,8 @@ async function begin(
     checkout,
     snapshots: request.snapshots,
     showProgress: false,
-    fill: async (created, session) => {
-      work = await enterCheckout(inPlace(session.with(created)), request.now, request.withChanges);
+    fill: async (session) => {
+      work = await enterCheckout(inPlace(session), request.now, request.withChanges);
     },
   });
   return { record, replaced, work, kept };

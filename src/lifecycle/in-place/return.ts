@@ -12,6 +12,7 @@ import { AgtError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { parseIndex } from '../../git/files/index-file.ts';
+import { listTree } from '../../git/objects/ls-tree.ts';
 import { fieldsOf, type Git, gitBytes, gitText, inDirectory } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { removalOf, type SessionRecord } from '../../session/record.ts';
@@ -20,7 +21,7 @@ import { readCapturedIndex } from '../../snapshot/format.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories, type TreeEntry } from '../../snapshot/tree.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
-import { deleteLater, type Move, move, planMove, whatIsOnDisk } from './bring.ts';
+import { deleteLater, move, planMove, whatIsOnDisk } from './bring.ts';
 import { dropDamagedIndex, gitDir, headBranch, type InPlace, putHead, refreshTimes } from './checkout.ts';
 import { directoryOf, putRepositoryBack } from './nested.ts';
 import { replacedByBranch, shown } from './set-aside.ts';
@@ -30,10 +31,7 @@ import { indexOf, putSettingsBack, requireUsersSide, type UsersSide } from './us
 /** How often agt tries again if other programs change the checkout meanwhile, or the system refuses a file. */
 const ATTEMPTS = 3;
 
-/**
- * The last snapshot holds everything of the agent's.
- * @returns why something of the user's is not as before. Then the ref of what was set aside stays.
- */
+/** @returns why something of the user's is not as before. Then the ref of what was set aside stays. */
 export async function returnToUser(place: InPlace, now: Date): Promise<AgtError | undefined> {
   const { git, record, checkout, userBranch } = place;
   const side = await requireUsersSide(git, record);
@@ -60,11 +58,15 @@ export async function returnToUser(place: InPlace, now: Date): Promise<AgtError 
     // The same command may be given again, when HEAD says that everything is back.
     if (inTheWay.length > 0 && removal !== undefined)
       place.session.write({ ...record, intent: { ...removal, keepsStash: true } });
-    await putGitFilesBack(place, side);
+    // A merge or rebase of the agent goes, and its sparse checkout. Before the index: git reads its marks by these.
+    const branches = { workBranch: userBranch, snapshotWorkBranch: userBranch };
+    await restoreGitDirFiles(git, gitDir(place), await readSnapshotMetadata(git, side.first), branches);
     await putHead(place, userBranch, target.index);
     failurePoint('in place: returned');
   }
-  await deleteAgentFiles(place, side, target);
+  // New rules of the agent's go first.
+  await deleteAgentFiles(place, side, target, (path) => /(^|\/)\.gitignore$/.test(path));
+  await deleteAgentFiles(place, side, target, () => true);
   // Not before: git would take a file of the agent outside of a sparse checkout for one of the user's.
   await refreshTimes(place);
   failurePoint('in place: agent files removed');
@@ -73,14 +75,6 @@ export async function returnToUser(place: InPlace, now: Date): Promise<AgtError 
   const isExpected = conflicts.length === 0 || (side.isGiven && record.landed !== undefined);
   const replaced = isExpected ? undefined : replacedByBranch(record, conflicts);
   return inTheWay.length > 0 ? notAsBefore(record, side, inTheWay, replaced) : replaced;
-}
-
-/** A merge or rebase of the agent goes, and its sparse checkout. Before the index: git reads its marks by these. */
-async function putGitFilesBack(place: InPlace, { first }: UsersSide): Promise<void> {
-  const { git, userBranch } = place;
-  const before = await readSnapshotMetadata(git, first);
-  const branches = { workBranch: userBranch, snapshotWorkBranch: userBranch };
-  await restoreGitDirFiles(git, gitDir(place), before, branches);
 }
 
 /** @returns the paths that could not be brought back, in the session folder. */
@@ -96,12 +90,8 @@ async function bringFilesBack(place: InPlace, side: UsersSide, target: Target, n
   }
 }
 
-interface Return extends Move {
-  /** Paths of the agent's index. */
-  readonly tracked: ReadonlySet<string>;
-}
-
-async function planReturn(place: InPlace, side: UsersSide, target: Target): Promise<Return> {
+/** With `tracked`: paths of the agent's index. */
+async function planReturn(place: InPlace, side: UsersSide, target: Target) {
   const { git, record } = place;
   const last = await gitText(git, ['rev-parse', '--verify', tipRef(record.session_id)]);
   const tracked = new Set((await indexOf(git, last)).map(({ path }) => path));
@@ -126,8 +116,7 @@ async function planReturn(place: InPlace, side: UsersSide, target: Target): Prom
 
 /** Whether agt has set an ignored file aside, because the commit has a directory there, or a file above. */
 async function inTheWayOf(git: Git, commit: string): Promise<(path: string) => boolean> {
-  const listed = await gitBytes(git, ['ls-tree', '-r', '-z', '--name-only', '--full-tree', commit]);
-  const files = new Set(fieldsOf(listed));
+  const files = new Set((await listTree(git, commit, 'files')).map(({ path }) => path));
   const directories = new Set([...files].flatMap(parentDirectories));
   return (path) => directories.has(path) || parentDirectories(path).some((one) => files.has(one));
 }
@@ -137,15 +126,10 @@ function inside(path: string): string {
 }
 
 /**
- * New files of the agent's, and those that the user or the branch has deleted. By now the rules are the user's again, so that what they
- * ignore stays. New rules of the agent's go first.
+ * New files of the agent's, and those that the user or the branch has deleted. By now the rules are the user's again, so
+ * that what they ignore stays.
  */
-async function deleteAgentFiles(place: InPlace, side: UsersSide, target: Target): Promise<void> {
-  await deleteUnignored(place, side, target, (path) => /(^|\/)\.gitignore$/.test(path));
-  await deleteUnignored(place, side, target, () => true);
-}
-
-async function deleteUnignored(
+async function deleteAgentFiles(
   place: InPlace,
   side: UsersSide,
   target: Target,
@@ -154,11 +138,8 @@ async function deleteUnignored(
   const { git, checkout } = place;
   const planned = await planReturn(place, side, target);
   if (!planned.later.some(isMeant)) return;
-  const known = new Set([
-    ...planned.tracked,
-    ...(await indexOf(git, side.first)).map(({ path }) => path),
-    ...side.changed,
-  ]);
+  const first = (await indexOf(git, side.first)).map(({ path }) => path);
+  const known = new Set([...planned.tracked, ...first, ...side.changed]);
   const going = new Set(planned.later.filter((path) => known.has(inside(path))));
   for (const { path } of [{ path: '' }, ...side.repositories]) {
     if (!planned.later.some((one) => path === '' || inside(one).startsWith(`${path}/`))) continue;

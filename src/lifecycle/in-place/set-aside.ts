@@ -90,11 +90,7 @@ export function shown(path: string): string {
 }
 
 /** @throws AgtError if agt could not bring such a file back. */
-async function refuseUncaptured(
-  { git, checkout }: InPlace,
-  first: string,
-  dirty: readonly DirtyPath[],
-): Promise<void> {
+async function refuseUncaptured({ git, checkout }: InPlace, first: string, dirty: readonly DirtyPath[]) {
   const files = await readSnapshotTree(git, first);
   const top = Buffer.from(checkout).toString('latin1');
   const isCaptured = (path: string) => files.has(`sandbox/${path}`);
@@ -167,18 +163,18 @@ function deleteSetAside(ref: string, options = ''): string {
 }
 
 export async function dropStash(session: LockedSession): Promise<void> {
-  const { git } = session.repository;
+  const { git } = session;
   const ref = stashRef(session.id);
   const stash = await resolveObject(git, ref);
   if (stash !== undefined) await gitText(git, ['update-ref', '-d', ref, stash]);
   dropGitDirectories(session);
 }
 
-export function notPutBack({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
-  return new AgtError(
-    `agt could not put back the work that you had not committed when session "${id}" began: ${paths.join(', ')} has changed`,
-    { hints: aboutSetAside(stashRef(id)) },
-  );
+function notPutBack({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
+  const work = `the work that you had not committed when session "${id}" began`;
+  return new AgtError(`agt could not put back ${work}: ${paths.join(', ')} has changed`, {
+    hints: aboutSetAside(stashRef(id)),
+  });
 }
 
 /** All else is back. */
@@ -226,7 +222,7 @@ export async function undoEntering(session: LockedSession): Promise<UndoneBeginn
   const place = inPlace(session);
   const undone = await putBack(place);
   if (undone === undefined) return undefined;
-  if (undone.trouble === undefined) await dropStash(place.session.with(place.record));
+  if (undone.trouble === undefined) await dropStash(session);
   rmSync(inPlaceFile(gitDir(place)), { force: true });
   return undone;
 }
@@ -243,9 +239,9 @@ async function putBack(place: InPlace): Promise<UndoneBeginning | undefined> {
   // agt knows by content which of the two states each file is in.
   const planned = await planMove(place, { from: emptied.snapshot, to: before.snapshot });
   const found = readIndex(place);
-  const staged = side.isGiven
-    ? !isIndex(place, before.index)
-    : (await runGit(git, ['diff-index', '--cached', '--quiet', base, '--'])).exitCode !== 0;
+  const isBase = async () =>
+    (await runGit(git, ['diff-index', '--cached', '--quiet', base, '--'])).exitCode === 0;
+  const staged = !(side.isGiven ? isIndex(place, before.index) : await isBase());
   const inTheWay = changedSince(planned);
   if (isOnWork && (staged || inTheWay.length > 0)) return undefined;
   // One that somebody has changed stays as it is, and stops no other.

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { withIndexCopy } from '../../autocommit/staged-index.ts';
 import { parseIndex, SKIP_WORKTREE } from '../../git/files/index-file.ts';
 import { FILE, IN_INDEX, LINK, PROGRAM, SUBMODULE } from '../../git/modes.ts';
-import { type DiffEntry, parseRawDiff } from '../../git/objects/raw-diff.ts';
+import { type DiffEntry, diffIndex, diffTrees } from '../../git/objects/raw-diff.ts';
 import { editIndex, editTree, type IndexEdit, withIndex } from '../../git/objects/scratch-index.ts';
 import { fieldsOf, type Git, gitBytes, gitText } from '../../git/run/git.ts';
 import { isUnder } from '../../snapshot/folders.ts';
@@ -41,7 +41,7 @@ export async function planTarget(
   const start = await readSnapshotMetadata(git, side.first);
   const raw = (await readCapturedIndex(git, side.first))?.content ?? Buffer.alloc(0);
   const base = record.from_commit;
-  const landed = tip === base ? [] : await diff(git, ['diff-tree', '-r', base, tip]);
+  const landed = tip === base ? [] : await diffTrees(git, base, tip);
   const own = new Set(side.repositories.filter((one) => one.isChanged).map(({ path }) => path));
   const links = landed.filter(isSubmodule).map(({ path }) => path);
   const replaced = links.filter((path) => side.changed.includes(path));
@@ -60,7 +60,7 @@ export async function planTarget(
       await gitText(scratch, ['read-tree', '--reset', base]);
       await forgetStat(scratch, copy, base.length / 2, side.changed);
     } else {
-      const staged = await diff(scratch, ['diff-index', '--cached', base]);
+      const staged = await diffIndex(scratch, base);
       const found = conflictsOf(entriesOf(staged), entriesOf(landed));
       for (const path of found) conflicts.add(path);
       const edits = staged.filter(({ path }) => found.has(path));
@@ -93,12 +93,7 @@ export async function planTarget(
 }
 
 /** git takes a file of another size than the entry for changed, even where only its line ends are others. */
-async function forgetStat(
-  scratch: Git,
-  index: string,
-  oidLength: number,
-  paths: readonly string[],
-): Promise<void> {
+async function forgetStat(scratch: Git, index: string, oidLength: number, paths: readonly string[]) {
   const known = new Set(paths);
   const entries = paths.length === 0 ? [] : parseIndex(readFileSync(index), oidLength).entries;
   const fresh = entries.filter(({ path, flags }) => known.has(path) && (flags & SKIP_WORKTREE) === 0);
@@ -117,11 +112,6 @@ type Files = ReadonlyMap<string, TreeEntry | undefined>;
 
 function isSubmodule({ before, after }: DiffEntry): boolean {
   return before?.mode === SUBMODULE || after?.mode === SUBMODULE;
-}
-
-async function diff(git: Git, [command = '', ...args]: readonly string[]): Promise<DiffEntry[]> {
-  const output = await gitBytes(git, [command, '-z', '--raw', '--no-renames', '--abbrev=64', ...args, '--']);
-  return parseRawDiff(output.toString('latin1'), (path) => path).get('') ?? [];
 }
 
 export function inScratch(git: Git, directory: string, index: string, worktree: string): Git {

@@ -3,10 +3,8 @@
  * does not track, and the repositories inside. The end decides by this list. It never asks git which files are ignored
  * before it has brought them back: the agent may have changed the rules.
  */
-
 import { lstatSync } from 'node:fs';
 import { readStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
-import { jsonPath, pathFromJson } from '../../disk/path-bytes.ts';
 import { AgtError } from '../../errors.ts';
 import { stashRef } from '../../filter/agent-refs.ts';
 import { ASSUME_UNCHANGED, type IndexEntry, parseIndex, SKIP_WORKTREE } from '../../git/files/index-file.ts';
@@ -106,15 +104,8 @@ async function hiddenChanges(git: Git, first: string, index: readonly IndexEntry
 
 /** @returns a tree that holds the list, and the indexes that it names. */
 export async function storeUsersSide(git: Git, side: UsersSide): Promise<string> {
-  const list = {
-    isGiven: side.isGiven,
-    changed: side.changed.map(jsonPath),
-    untracked: side.untracked.map(jsonPath),
-    ignored: Array.from(side.ignored, ([path, mtime]) => [jsonPath(path), mtime]),
-    hidden: side.hidden.map(jsonPath),
-    repositories: side.repositories.map((one) => ({ ...one, path: jsonPath(one.path) })),
-    settings: side.settings,
-  };
+  // Each byte of a path is a character here: the list comes back as it was, whatever the bytes are.
+  const list = { ...side, ignored: [...side.ignored] };
   const blob = await gitText(git, ['hash-object', '-w', '--stdin'], { input: JSON.stringify(list) });
   const indexes = new Set(side.repositories.flatMap(({ index }) => index ?? []));
   const entries = [
@@ -133,19 +124,7 @@ export async function readUsersSide(
   const found = await readObject(git, `${ref}^5:${FILE}`);
   if (found === undefined) return undefined;
   const list = JSON.parse(found.content.toString());
-  return {
-    first: await gitText(git, ['rev-parse', '--verify', `${ref}^4`]),
-    isGiven: list.isGiven,
-    changed: list.changed.map(pathFromJson),
-    untracked: list.untracked.map(pathFromJson),
-    ignored: new Map(list.ignored.map(([path, mtime]: [string, number]) => [pathFromJson(path), mtime])),
-    hidden: list.hidden.map(pathFromJson),
-    repositories: list.repositories.map((one: NestedRepository) => ({
-      ...one,
-      path: pathFromJson(one.path),
-    })),
-    settings: list.settings,
-  };
+  return { ...list, ignored: new Map(list.ignored) };
 }
 
 /** For a session that agt has begun. @throws AgtError if somebody has deleted the ref. */

@@ -20,18 +20,14 @@ import { readSnapshotTree } from '../../snapshot/tree.ts';
 import { removeEmptyParents } from '../delete-folder.ts';
 import { deleteMount, isMounted, type MountPlace, type MountRecord } from './mount-record.ts';
 
-export interface EndOptions {
-  /** Detach it now, although programs still have files of it open. */
-  readonly lazy: boolean;
-  /** Delete also files of a copy that have changed. */
-  readonly force: boolean;
-}
-
-/** @throws AgtError if it is in use, or a copy has files that are not of the snapshot. Those stay. */
+/**
+ * `lazy`: detach it now, although programs still have files of it open. `force`: delete also files of a copy that have changed.
+ * @throws AgtError if it is in use, or a copy has files that are not of the snapshot. Those stay.
+ */
 export async function endMount(
   place: MountPlace,
   record: MountRecord,
-  { lazy, force }: EndOptions = { lazy: false, force: false },
+  { lazy, force } = { lazy: false, force: false },
 ): Promise<void> {
   if (record.way === 'copy') await removeCopy(place, record, force);
   else {

@@ -16,8 +16,7 @@ import { beginAnew, commandToCapture, commandToRestore } from '../../session/adv
 import { withSessionLock } from '../../session/lock.ts';
 import { ensureWorkspace } from '../../session/provider.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
-import type { Session } from '../../session/session.ts';
-import { startCommit } from '../../session/session.ts';
+import { type Session, startCommit } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { checkSandbox } from './check-sandbox.ts';

@@ -1,5 +1,4 @@
 /** One thing that `agt doctor` found. */
-
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';

@@ -12,7 +12,7 @@ import { failurePoint } from '../../disk/failure-point.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
-import { FSYNC_ARGS, type Git, gitText, runGit } from '../../git/run/git.ts';
+import { type Git, gitText, runGit, updateRefs } from '../../git/run/git.ts';
 import { statCacheFile } from '../../layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
@@ -33,10 +33,9 @@ export async function rewriteChain(
   const tip = newNames.get(newest.commit) ?? newest.commit;
   await storeCommits(git, contents, tip);
   failurePoint('gc: chain stored');
-  const moves = [tipRef(session.id), session.record.branch].map(
-    (ref) => `update ${ref} ${tip} ${chain.tip}\n`,
-  );
-  await gitText(git, [...FSYNC_ARGS, 'update-ref', '-m', 'agt: thin', '--stdin'], { input: moves.join('') });
+  const refs = [tipRef(session.id), session.record.branch];
+  const moves = refs.map((ref) => `update ${ref} ${tip} ${chain.tip}`);
+  await updateRefs(git, moves, 'agt: thin');
   failurePoint('gc: refs moved');
   renameInStatCache(session, chain.tip, tip);
   await forgetReflog(session);

@@ -2,7 +2,6 @@
  * The two trees of a comparison. Each is the tree of a session folder: of a snapshot, of a commit, of the files on disk,
  * or of those that git would commit. agt writes them as scratch objects.
  */
-
 import { join } from 'node:path';
 import { ObjectStream } from '../../autocommit/object-stream.ts';
 import { directoryForGit } from '../../autocommit/starting-refs.ts';

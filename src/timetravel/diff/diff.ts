@@ -11,8 +11,7 @@ import { type Git, gitAnswer, gitText, resolveObject, runGitOnTerminal } from '.
 import { withoutDiffPrograms } from '../../git/run/programs.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { sandboxHead } from '../../session/sandbox.ts';
-import type { Session } from '../../session/session.ts';
-import { startCommit } from '../../session/session.ts';
+import { type Session, startCommit } from '../../session/session.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';

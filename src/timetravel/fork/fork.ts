@@ -8,14 +8,14 @@ import { refreshIndex, requireGitDir, restoreIndex } from '../../checkout/sandbo
 import { failurePoint } from '../../disk/failure-point.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
 import { type GitConfig, mayDifferInWorktrees } from '../../git/run/config.ts';
-import { gitText, inDirectory, resolveObject, runGit } from '../../git/run/git.ts';
+import { gitText, resolveObject, runGit } from '../../git/run/git.ts';
 import { createSession, requireFreeId } from '../../lifecycle/create.ts';
 import { resolveStartPoint } from '../../lifecycle/start-point.ts';
 import { undoUnfinishedCreation } from '../../lifecycle/undo-creation.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId, type SessionId } from '../../session/id.ts';
 import { refuseFromNamespace } from '../../session/lock.ts';
-import { type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
+import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
@@ -97,13 +97,12 @@ async function createFork(
     now,
     checkOut: false,
     showProgress: false,
-    fill: async (record, _session, { config, clone }) => {
-      const fork = session.with(record);
+    fill: async (fork, { config, clone }) => {
       isClone = clone !== undefined;
       if (isClone) {
-        if (SHARES_FILES.has(record.provider ?? '')) await separateNames(fork.folder);
+        if (SHARES_FILES.has(fork.record.provider ?? '')) await separateNames(fork.folder);
         if (await chosen?.finish(fork)) return restoreGitDirectory(fork, origin);
-        emptyClone(record);
+        emptyClone(fork.record);
       }
       await fillFolder(fork, { ...origin, config });
     },
@@ -175,11 +174,11 @@ export async function forkFolder(
     checkOut: false,
     showProgress: false,
     fill: async (made) => {
-      const { plan } = await checkOutSnapshot(store.git, snapshot.commit, sessionFolder(made));
+      const { plan } = await checkOutSnapshot(store.git, snapshot.commit, made.folder);
       failurePoint('fork: files written');
-      await gitText(inDirectory(user.git, made.sandbox), ['read-tree', 'HEAD']);
-      const { statOf } = await examineWritten(new Session(user, made), plan, { hasTime: () => false });
-      refreshIndex(made.sandbox, workCommit.length / 2, statOf);
+      await gitText(made.sandboxGit, ['read-tree', 'HEAD']);
+      const { statOf } = await examineWritten(made, plan, { hasTime: () => false });
+      refreshIndex(made.record.sandbox, workCommit.length / 2, statOf);
     },
   });
   const first = await autocommit(new Session(user, record), { now });

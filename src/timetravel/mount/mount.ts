@@ -2,7 +2,6 @@
  * `agt session mount`: a snapshot as a folder that nobody can change. As root, a process of agt serves the files from git's
  * objects, so that it takes no time and no room. Otherwise agt writes a copy.
  */
-
 import { randomBytes } from 'node:crypto';
 import { accessSync, chmodSync, constants, existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';

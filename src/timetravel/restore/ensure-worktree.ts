@@ -2,7 +2,6 @@
  * Makes sure that a session's sandbox is a worktree. The folder, its registration or both may be missing. No file of the
  * sandbox changes: the files that are still there are captured afterwards.
  */
-
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';

@@ -2,7 +2,6 @@
  * `agt session restore`, `undo` and `redo`: bring a session, or a part of it, back to a snapshot. agt captures the folder
  * before and after, so the history only grows and every restore can be undone.
  */
-
 import { readKnownRefs } from '../../autocommit/known-refs.ts';
 import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';

@@ -4,7 +4,6 @@
  * There is no other record of it that could be wrong. With `--turn` both go to the next step that holds a prompt: a turn
  * of an agent is everything from one prompt of its user to the next, whichever agent that is.
  */
-
 import { differingGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { AgtError } from '../../errors.ts';
 import { isWorkRef } from '../../filter/agent-refs.ts';

@@ -2,7 +2,6 @@
  * The request of a restore, and what agt refuses. Finds the restore that the same command was killed in, so that it is
  * finished instead of begun anew: an undo would otherwise take what the killed one left for a change of the agent.
  */
-
 import { AgtError } from '../../errors.ts';
 import { shownId } from '../../folders/store.ts';
 import { commandToMove } from '../../session/advised-commands.ts';

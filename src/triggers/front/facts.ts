@@ -6,7 +6,6 @@
  *
  * agt notes before the scan which files exist: a change meanwhile makes a difference.
  */
-
 import {
   existsSync,
   lstatSync,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UNTRACKED } from '../../../config/values.ts';
 import { displayPath } from '../../../disk/path-bytes.ts';
-import { AgtError, systemReason, usageError } from '../../../errors.ts';
+import { AgtError, plural, systemReason, usageError } from '../../../errors.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import type { DiffEntry } from '../../../git/objects/raw-diff.ts';
 import { acceptSession } from '../../../landing/accept.ts';
@@ -18,7 +18,6 @@ import {
   lines,
   listPaths,
   orNull,
-  plural,
   showPath,
   table,
 } from '../../output/format.ts';

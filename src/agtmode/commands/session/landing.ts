@@ -1,5 +1,5 @@
 /** agt session sync, unaccept, reject and export: the ways between a session and your branches beside accept. */
-import { AgtError } from '../../../errors.ts';
+import { AgtError, plural } from '../../../errors.ts';
 import { stashRef } from '../../../filter/agent-refs.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { resolveObject } from '../../../git/run/git.ts';
@@ -10,7 +10,7 @@ import { unacceptSession } from '../../../landing/unaccept.ts';
 import { planRemoval, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
 import { isEnded } from '../../../session/state.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
-import { lines, listPaths, plural, verb } from '../../output/format.ts';
+import { lines, listPaths, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { recordJson } from '../../output/session.ts';
 import { fileJson, LISTED, summaryOf } from './accept.ts';

@@ -1,5 +1,5 @@
 /** agt session list and show. */
-import { usageError } from '../../../errors.ts';
+import { plural, usageError } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { gitAnswer } from '../../../git/run/git.ts';
@@ -11,7 +11,7 @@ import { readSessionStatus, type SessionStatus, surveySessions } from '../../../
 import { isThere, listMoments, type Moment } from '../../../workspace/moments.ts';
 import { defineCommand, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { age, plural, table } from '../../output/format.ts';
+import { age, table } from '../../output/format.ts';
 import { sessionJson, shownState } from '../../output/session.ts';
 import { outOfSightNote, sessionTable } from '../../output/session-table.ts';
 import { adviceToSnapshot, attachedHere } from '../../session-here.ts';

@@ -1,5 +1,5 @@
 /** agt session restore, undo and redo: back to a snapshot, forward again, and how far that has come. */
-import { usageError } from '../../../errors.ts';
+import { plural, usageError } from '../../../errors.ts';
 import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { commandToCompare, commandToRestore } from '../../../session/advised-commands.ts';
@@ -20,7 +20,7 @@ import type { RestoreRequest } from '../../../timetravel/restore/unfinished-rest
 import { pathInSession, readAmbiguousFolders, requireKnownPaths } from '../../../timetravel/session-paths.ts';
 import { defineSessionCommand, option, type Report, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { age, fileStatus, lines, plural, showPath } from '../../output/format.ts';
+import { age, fileStatus, lines, showPath } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 
 export const sessionRestore = defineSessionCommand({

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { realPath } from '../../../disk/real-path.ts';
 import { stateHome } from '../../../disk/state-home.ts';
-import { AgtError, usageError } from '../../../errors.ts';
+import { AgtError, plural, usageError } from '../../../errors.ts';
 import { FolderRefused } from '../../../folders/refuse.ts';
 import { findAttached, forgetFolder, openStore, settingsFile, storeName } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
@@ -17,7 +17,7 @@ import type { AutocommitOptions } from '../../../workspace/capture-session.ts';
 import { defineCommand, option, type Report } from '../../command-line/command.ts';
 import { type Context, openContext } from '../../context.ts';
 import { reportAutocommit } from '../../output/autocommit.ts';
-import { json, plural, showPath, verb } from '../../output/format.ts';
+import { json, showPath, verb } from '../../output/format.ts';
 import { attachedHere, folderHere, sessionIfAny } from '../../session-here.ts';
 
 /** Words that people try after `agt snapshot`. */
