@@ -4,13 +4,13 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { COMMANDS } from '../src/agtmode/commands/index.ts';
+import { COMMAND_GROUPS } from '../src/agtmode/commands/index.ts';
 import { manualPage } from '../src/agtmode/output/help.ts';
 
 const root = join(import.meta.dirname, '..');
 const path = join(root, 'docs', 'agt.1');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
-const page = manualPage(COMMANDS, version);
+const page = manualPage(COMMAND_GROUPS, version);
 
 if (process.argv.includes('--check')) {
   if (readFileSync(path, 'utf8') !== page) {

@@ -12,7 +12,7 @@ import { commandName, isHelp } from './command-line/command.ts';
 import { parseWithoutYargs, withNewNames } from './command-line/parse-without-yargs.ts';
 import { runCommand } from './command-line/run-command.ts';
 import { similar } from './command-line/similar.ts';
-import { COMMANDS } from './commands/index.ts';
+import { COMMAND_GROUPS, COMMANDS } from './commands/index.ts';
 import { type Context, openContext } from './context.ts';
 import { enterDirectory } from './enter-directory.ts';
 import { answerHook } from './hooks/answer.ts';
@@ -40,7 +40,7 @@ export async function runAgtMode(args: string[]): Promise<number> {
     MENDING.some((name) => `${rest.slice(0, 2).join(' ')} `.startsWith(`${name} `));
   const context = openContext(enterDirectory(directory), process.env, tolerant);
   if (word === undefined || (isHelp(word) && others.length === 0)) {
-    context.out(overview(COMMANDS));
+    context.out(overview(COMMAND_GROUPS));
     return word === undefined ? EXIT.usage : EXIT.done;
   }
   if (word === '--version' || word === '-v') return printOwnVersion(context.out);

@@ -2,7 +2,7 @@ import { chmodSync, copyFileSync, linkSync, mkdirSync, readFileSync, symlinkSync
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { commandName } from '../../src/agtmode/command-line/command.ts';
-import { COMMANDS } from '../../src/agtmode/commands/index.ts';
+import { COMMAND_GROUPS, COMMANDS } from '../../src/agtmode/commands/index.ts';
 import { manualPage } from '../../src/agtmode/output/help.ts';
 import {
   AGT,
@@ -82,7 +82,7 @@ describe('help', () => {
 
   test('the manual page is up to date and contains no roff mistakes', () => {
     const page = readFileSync(join(root, 'docs/agt.1'), 'utf8');
-    expect(page).toBe(manualPage(COMMANDS, version));
+    expect(page).toBe(manualPage(COMMAND_GROUPS, version));
     for (const line of page.split('\n'))
       expect(line).toMatch(/^(?:\.(?:TH|SH|SS|TP|PP|RS|RE|nf|fi)\b|[^.'])|^$/);
   });

@@ -33,13 +33,9 @@ type CamelCase<N extends string> = N extends `${infer First}-${infer Rest}`
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : N;
 
-/** In the order of `agt --help`. */
-export const GROUPS = ['start', 'sessions', 'snapshots', 'maintenance', 'setup'] as const;
-
 export interface CommandDeclaration<O extends OptionTable, P extends PositionalTable> {
   /** The words that call the command, then its arguments in the notation of yargs: `session show [id]`. */
   readonly usage: string;
-  readonly group: (typeof GROUPS)[number];
   /** One line for lists: lower case, no full stop. */
   readonly summary: string;
   /** Sentences for the help of the command and the manual page. Default: the summary. */

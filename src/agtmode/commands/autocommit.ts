@@ -21,7 +21,6 @@ import { sweepFirst } from '../sweeping.ts';
 
 export const autocommit = defineCommand({
   usage: 'autocommit [id]',
-  group: 'snapshots',
   summary: 'record the session folder as a snapshot on the shadow branch',
   description:
     'Commit the whole session folder to the shadow branch: sandbox/, xdg/ and config/ byte for byte, with untracked and ' +

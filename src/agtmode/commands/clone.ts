@@ -5,7 +5,6 @@ import { defineCommand, option } from '../command-line/command.ts';
 
 export const clone = defineCommand({
   usage: 'clone <url>',
-  group: 'start',
   summary: 'clone a repository and set it up for sessions',
   description:
     'Create <name>.git (a bare repository), <name>/main (a worktree of the default branch, named after the branch) and ' +

@@ -15,7 +15,6 @@ const KEY_ARGUMENT = option.required('name of the setting, such as agt.maxFileSi
 
 export const configList = defineCommand({
   usage: 'config list',
-  group: 'setup',
   summary: 'list all settings, their values and origins',
   options: option.shared('json'),
   examples: [['agt config list', 'list the settings for this repository']],
@@ -28,7 +27,6 @@ export const configList = defineCommand({
 
 export const configGet = defineCommand({
   usage: 'config get <key>',
-  group: 'setup',
   summary: 'print the value of a setting',
   positionals: { key: option.required('name of the setting, such as agt.agentEmail') },
   options: option.shared('json'),
@@ -45,7 +43,6 @@ export const configGet = defineCommand({
 
 export const configSet = defineCommand({
   usage: 'config set <key> <value>',
-  group: 'setup',
   summary: 'change a setting of this repository, or of all (--global)',
   positionals: { key: KEY_ARGUMENT, value: option.required('new value') },
   options: { global: option.flag('write to ~/.agtconfig, for all repositories') },
@@ -78,7 +75,6 @@ const NOT_FOUND = 5;
 
 export const configUnset = defineCommand({
   usage: 'config unset <key>',
-  group: 'setup',
   summary: 'remove a setting of this repository, or of all (--global)',
   positionals: { key: KEY_ARGUMENT },
   options: { global: option.flag('remove it from ~/.agtconfig') },

@@ -17,7 +17,6 @@ import { verb } from '../output/format.ts';
 
 export const cronInstall = defineCommand({
   usage: 'cron install',
-  group: 'setup',
   summary: 'autocommit every session of this repository from cron',
   description:
     'Add a line to your crontab that runs agt autocommit --all for this repository, or replace that line. Other lines ' +
@@ -48,7 +47,6 @@ export const cronInstall = defineCommand({
 
 export const cronRemove = defineCommand({
   usage: 'cron remove',
-  group: 'setup',
   summary: 'remove the crontab line of this repository',
   options: option.shared('dry-run'),
   examples: [['agt cron remove', 'stop autocommits from cron']],
@@ -64,7 +62,6 @@ export const cronRemove = defineCommand({
 
 export const cronShow = defineCommand({
   usage: 'cron show',
-  group: 'setup',
   summary: 'show the crontab line of this repository',
   options: option.shared('json'),
   examples: [['agt cron show', 'show whether cron autocommits this repository']],

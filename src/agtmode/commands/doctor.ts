@@ -26,7 +26,6 @@ import { findOutdatedShim } from '../shim.ts';
 
 export const doctor = defineCommand({
   usage: 'doctor',
-  group: 'maintenance',
   summary: 'check git, settings and sessions, and fix problems',
   description:
     'Check git, the settings and every session, and print how to fix each problem. With --fix, fix those that need no ' +

@@ -19,7 +19,6 @@ import { repositoryHere } from '../session-here.ts';
 
 export const du = defineCommand({
   usage: 'du [id]',
-  group: 'maintenance',
   summary: 'show the disk space that the snapshots of each session use',
   description:
     'Show two sizes for each session. Deleting its snapshots would free its "own" size; snapshots of other sessions use ' +

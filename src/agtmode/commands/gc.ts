@@ -32,7 +32,6 @@ const OPTIONS = {
 
 export const gc = defineCommand({
   usage: 'gc',
-  group: 'maintenance',
   summary: 'delete old snapshots and free their disk space',
   description:
     'Delete the snapshots of sessions that were removed more than agt.retention ago, except snapshots that a person ' +

@@ -38,7 +38,6 @@ const INSTALL_OPTIONS = {
 
 export const hooksInstall = defineCommand({
   usage: 'hooks install [tools..]',
-  group: 'setup',
   summary: 'let an agent record every step with agt, wherever you start it',
   description:
     'Add hooks that call agt hook to the settings of an agent. From then on agt makes a snapshot before each prompt, ' +
@@ -117,7 +116,6 @@ async function letTrust(context: Context, { trust, title }: Integration, file: H
 
 export const hooksUninstall = defineCommand({
   usage: 'hooks uninstall [tools..]',
-  group: 'setup',
   summary: 'remove the hooks that agt hooks install has added',
   description:
     'Bring back the settings of an agent as they were, byte for byte, if nobody has changed them since agt hooks ' +
@@ -159,7 +157,6 @@ async function takeBackTrust(context: Context, { trust, title }: Integration, fi
 
 export const hooksStatus = defineCommand({
   usage: 'hooks status [tools..]',
-  group: 'setup',
   summary: 'show which agents have hooks of agt, and when the last event came',
   description:
     'Show for each agent whether the hooks are installed, the last event that came, and the last failure. Hooks that ' +
@@ -215,7 +212,6 @@ function chosenTools(given: readonly string[] = [], all = false): readonly Integ
 
 export const hook = defineCommand({
   usage: 'hook <tool>',
-  group: 'setup',
   summary: 'record an event of an agent; the settings of the agent call this',
   description:
     'Read an event of an agent, as JSON, from standard input, and record it in the session that the agent works in: a ' +

@@ -8,7 +8,6 @@ const positionals = { shell: option.value('bash, zsh or fish (default: the one o
 
 export const shellInit = defineCommand({
   usage: 'shell-init [shell]',
-  group: 'setup',
   summary: 'print what your shell needs for agt cd and completion',
   description:
     'Print a shell function and completion, for the startup file of your shell. The function adds agt cd <id>, which ' +
@@ -26,7 +25,6 @@ export const shellInit = defineCommand({
 
 export const completion = defineCommand({
   usage: 'completion [shell]',
-  group: 'setup',
   summary: 'print a completion script for bash, zsh or fish',
   positionals,
   examples: [['eval "$(agt completion zsh)"', 'in ~/.zshrc; agt shell-init has this and agt cd']],

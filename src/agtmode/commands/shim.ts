@@ -14,7 +14,6 @@ const DIR_OPTION = {
 
 export const shimInstall = defineCommand({
   usage: 'shim install',
-  group: 'setup',
   summary: 'write the git script to put on the PATH of your agents',
   description:
     'Write a shell script named git. Put its directory first on the PATH of your agents. The script runs the real git ' +
@@ -40,7 +39,6 @@ export const shimInstall = defineCommand({
 
 export const shimUninstall = defineCommand({
   usage: 'shim uninstall',
-  group: 'setup',
   summary: 'remove the scripts that agt shim install wrote',
   options: DIR_OPTION,
   examples: [['agt shim uninstall --dir ~/.agt-bin', 'remove the script; agents use the real git again']],
@@ -58,7 +56,6 @@ export const shimUninstall = defineCommand({
 
 export const shimPrint = defineCommand({
   usage: 'shim print',
-  group: 'setup',
   summary: 'print the script that agt shim install would write',
   options: DIR_OPTION,
   examples: [['agt shim print | less', 'read the script before installing it']],

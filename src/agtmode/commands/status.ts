@@ -22,7 +22,6 @@ import { attachedHere, attachedIfUsable, folderHere } from '../session-here.ts';
 
 export const status = defineCommand({
   usage: 'status',
-  group: 'maintenance',
   summary: 'show sessions, their changes since the last autocommit, and problems',
   description:
     'Show the sessions as agt list does, and what is wrong. UNSAVED counts the paths that changed since the last ' +

@@ -12,7 +12,6 @@ import { whyOff } from './autocommit.ts';
 
 export const watch = defineCommand({
   usage: 'watch [ids..]',
-  group: 'snapshots',
   summary: 'autocommit sessions whenever their files change, until stopped',
   description:
     'Autocommit a session --debounce seconds after its last change, but no later than --interval seconds after the ' +

@@ -1,18 +1,13 @@
 /** `agt --help` and the manual page agt(1), which have the same text, since both come from the commands. */
 import { SETTING_KEYS } from '../../config/keys.ts';
 import { EXIT } from '../../errors.ts';
-import { type Command, GROUPS, type OptionTable } from '../command-line/command.ts';
+import type { Command, OptionTable } from '../command-line/command.ts';
 import { capitalized, sentence } from './format.ts';
 
 type Pairs = readonly (readonly [left: string, right: string])[];
 
-const HEADINGS: Record<(typeof GROUPS)[number], string> = {
-  start: 'Start:',
-  sessions: 'Sessions:',
-  snapshots: 'Snapshots:',
-  maintenance: 'Status and maintenance:',
-  setup: 'Setup:',
-};
+/** Commands by their heading. */
+type Groups = Readonly<Record<string, readonly Command[]>>;
 
 const BUILT_IN: Pairs = [
   ['agt help [command]', 'show this help, or the help of one command'],
@@ -52,16 +47,14 @@ const EXAMPLES: Pairs = [
 ];
 
 /** `agt --help`: the words of agt, and every command under its heading. */
-export function overview(commands: readonly Command[]): string {
-  const width = widthOf([...commands.map(rowOf), ...BUILT_IN, ...EXAMPLES]);
+export function overview(groups: Groups): string {
+  const width = widthOf([...Object.values(groups).flat().map(rowOf), ...BUILT_IN, ...EXAMPLES]);
   const section = (heading: string, pairs: Pairs) => `${heading}\n${lines(pairs, width)}\n`;
   return [
     'usage: agt [-C <path>] <command> [options]\n\n',
     ...INTRODUCTION.map((line) => `${line}\n`),
     `\nTerms:\n${lines(TERMS, widthOf(TERMS))}\n`,
-    ...GROUPS.map((group) =>
-      section(HEADINGS[group], commands.filter((command) => command.group === group).map(rowOf)),
-    ),
+    ...Object.entries(groups).map(([heading, commands]) => section(`${heading}:`, commands.map(rowOf))),
     section('Help and git:', BUILT_IN),
     section('Options:', GLOBAL_OPTIONS),
     section('Examples:', EXAMPLES),
@@ -84,7 +77,7 @@ function widthOf(pairs: Pairs): number {
 }
 
 /** In man(7) macros. */
-export function manualPage(commands: readonly Command[], version: string): string {
+export function manualPage(groups: Groups, version: string): string {
   const parts = [
     `.TH AGT 1 "" "agt ${version}" "agt manual"`,
     '.SH NAME',
@@ -99,7 +92,9 @@ export function manualPage(commands: readonly Command[], version: string): strin
     ...definitions(TERMS),
     '.SH OPTIONS',
     ...definitions(GLOBAL_OPTIONS),
-    ...GROUPS.flatMap((group) => commandGroup(group, commands)),
+    ...Object.entries(groups).flatMap(([heading, commands]) => {
+      return [`.SH ${heading.toUpperCase()}`, ...commands.flatMap(commandPart)];
+    }),
     '.SH HELP AND GIT',
     ...definitions(BUILT_IN),
     '.SH CONFIGURATION',
@@ -150,11 +145,6 @@ function setting({ name, defaultValue, summary, ...key }: (typeof SETTING_KEYS)[
     ...('env' in key ? [`Environment: ${key.env}.`] : []),
   ];
   return ['.TP', bold(name), roff(sentences.join(' '))];
-}
-
-function commandGroup(group: (typeof GROUPS)[number], commands: readonly Command[]): string[] {
-  const heading = HEADINGS[group].replace(/:$/, '').toUpperCase();
-  return [`.SH ${heading}`, ...commands.filter((command) => command.group === group).flatMap(commandPart)];
 }
 
 function commandPart(command: Command): string[] {

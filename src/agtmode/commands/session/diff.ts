@@ -35,7 +35,6 @@ const GIT_OPTIONS = {
 export const sessionDiff = defineCommand({
   usage: 'session diff [id] [a] [b]',
   takesRest: true,
-  group: 'snapshots',
   summary: 'compare snapshots, the files on disk, the user branch, two sessions',
   description:
     'Compare snapshot <a> with snapshot <b>. Without <b>, compare <a> with the files on disk; without both, compare the ' +

@@ -11,7 +11,6 @@ import { changesFor, requireRunnable } from '../../running.ts';
 
 export const sessionPath = defineSessionCommand({
   name: 'session path',
-  group: 'sessions',
   summary: 'print the path of the sandbox',
   examples: [['cd "$(agt session path fix-login)"', 'go to the sandbox']],
   run: async (_args, _context, { record }) => ({ text: `${record.checkout ?? record.sandbox}\n` }),
@@ -19,7 +18,6 @@ export const sessionPath = defineSessionCommand({
 
 export const sessionOpen = defineSessionCommand({
   name: 'session open',
-  group: 'sessions',
   summary: 'open the sandbox in your editor',
   description:
     'Start your editor with the path of the sandbox: the setting agt.editor, else $VISUAL, else $EDITOR. The setting is ' +
@@ -55,7 +53,6 @@ function runEditor(editor: string, sandbox: string, { env }: Context): Promise<n
 
 export const sessionEnv = defineSessionCommand({
   name: 'session env',
-  group: 'sessions',
   summary: 'print the environment of agt session run, for eval in a shell',
   options: {
     ...option.shared('profile'),

@@ -17,7 +17,6 @@ import { fileJson, LISTED, summaryOf } from './accept.ts';
 
 export const sessionSync = defineSessionCommand({
   name: 'session sync',
-  group: 'sessions',
   summary: 'bring your branch into a sandbox',
   description:
     'Autocommit the session, then let git merge the user branch into the branch of the sandbox, or rebase it. Conflicts ' +
@@ -76,7 +75,6 @@ function describeConflicts({ record, branch, conflicts, operation }: SyncResult,
 
 export const sessionUnaccept = defineSessionCommand({
   name: 'session unaccept',
-  group: 'sessions',
   summary: 'take back agt session accept',
   description:
     'Move the branch back to the commit before the acceptance, let the worktree follow, and bring the session back. If ' +
@@ -113,7 +111,6 @@ export const sessionUnaccept = defineSessionCommand({
 
 export const sessionReject = defineSessionCommand({
   name: 'session reject',
-  group: 'sessions',
   summary: 'end a session without taking anything of its work',
   description:
     'Autocommit the session, then delete its sandbox and its work branch. No branch of yours changes. The snapshots ' +
@@ -174,7 +171,6 @@ export const sessionReject = defineSessionCommand({
 
 export const sessionExport = defineSessionCommand({
   name: 'session export',
-  group: 'sessions',
   summary: 'push the work branch to a remote',
   description:
     'Push the work branch, and nothing else, and make it the upstream. Refuse if the sandbox has uncommitted changes, ' +

@@ -32,7 +32,6 @@ const STATES = [...SESSION_STATES, 'running'] as const;
 
 export const sessionList = defineCommand({
   usage: 'session list',
-  group: 'sessions',
   summary: 'list the sessions, their work, and whether it would merge',
   description:
     'List the sessions of this repository. COMMITS counts commits of HEAD that the user branch does not have, DIRTY the ' +
@@ -109,7 +108,6 @@ function comparison(key: string | undefined): (a: SessionStatus, b: SessionStatu
 
 export const sessionShow = defineSessionCommand({
   name: 'session show',
-  group: 'sessions',
   summary: 'show one session: paths, branches and last autocommit',
   options: option.shared('json'),
   examples: [['agt session show fix-login', 'show everything about one session']],

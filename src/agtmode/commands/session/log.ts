@@ -23,7 +23,6 @@ export const sessionLog = defineSessionCommand({
   name: 'session log',
   alsoFolders: true,
   takesRest: true,
-  group: 'snapshots',
   summary: 'list the snapshots of a session and what each of them changed',
   description:
     'List snapshots, newest first: name, time, commit, number of files changed, added and deleted, size of the new ' +

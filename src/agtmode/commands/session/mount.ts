@@ -33,7 +33,6 @@ import { repositoriesHere, sessionHere } from '../../session-here.ts';
 
 export const sessionCat = defineCommand({
   usage: 'session cat <id> [file]',
-  group: 'snapshots',
   summary: 'print a file of a snapshot',
   description:
     'Print the content of a file, or the target of a symbolic link. Write <file> as <snapshot>:<path>. The snapshot is ' +
@@ -64,7 +63,6 @@ export const sessionCat = defineCommand({
 
 export const sessionMount = defineCommand({
   usage: 'session mount [id] [dir]',
-  group: 'snapshots',
   summary: 'show a snapshot as a folder that cannot be changed',
   description:
     'Mount a snapshot: the folder has sandbox/, xdg/ and config/ as they were then, for every program to read. As root, ' +
@@ -161,7 +159,6 @@ function describeState({ place, record }: KnownMount): string {
 
 export const sessionUmount = defineCommand({
   usage: 'session umount [id-or-dir]',
-  group: 'snapshots',
   summary: 'unmount snapshots',
   description:
     'End what agt session mount has begun: unmount the folder, or delete the copy, and the directory if agt made it. An ' +

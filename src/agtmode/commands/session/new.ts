@@ -23,7 +23,6 @@ import { sweepFirst } from '../../sweeping.ts';
 
 export const sessionNew = defineCommand({
   usage: 'session new [name]',
-  group: 'sessions',
   summary: 'create a session: a sandbox, a work branch and a shadow branch',
   description:
     'Create a session folder with three parts: sandbox/ is a git worktree with the work branch agt/<id> checked out, ' +
@@ -83,7 +82,6 @@ export const sessionNew = defineCommand({
 
 export const sessionFork = defineCommand({
   usage: 'session fork [source]',
-  group: 'sessions',
   summary: 'create a session from a snapshot of another session',
   description:
     'Create a session that continues from a snapshot of another session: same commits, index, uncommitted and ignored ' +
@@ -164,7 +162,6 @@ function parseCount(text: string): number {
 
 export const sessionAdopt = defineCommand({
   usage: 'session adopt [id]',
-  group: 'sessions',
   summary: 'take over a session that the agt of simbo1905 made',
   description:
     'Give a session of the agt of simbo1905 (0.2) a work branch and a shadow branch, and capture its files. The commits ' +

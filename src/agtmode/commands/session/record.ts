@@ -35,7 +35,6 @@ function requireTool(tool: string): void {
 export const sessionRecord = defineSessionCommand({
   name: 'session record',
   alsoFolders: true,
-  group: 'snapshots',
   summary: 'record the call of a tool as a snapshot',
   description:
     'Autocommit the session after a tool has run, and write down the tool, the id of the call, a summary, and whether it ' +
@@ -70,7 +69,6 @@ export const sessionRecord = defineSessionCommand({
 export const sessionExec = defineCommand({
   usage: 'session exec [id]',
   takesRest: true,
-  group: 'snapshots',
   summary: 'run a tool in the sandbox and record its call as a snapshot',
   description:
     'Run the command after -- as agt session run does, then record the call as agt session record does: as failed unless ' +

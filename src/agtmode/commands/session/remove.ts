@@ -23,7 +23,6 @@ import { interruptible } from '../../output/interrupted.ts';
 
 export const sessionRemove = defineSessionCommand({
   name: 'session remove',
-  group: 'sessions',
   summary: 'delete the folder of a session, but keep its snapshots',
   description:
     'Autocommit the session, then delete its folder. The work branch and the shadow branch stay, so agt session restore ' +

@@ -26,7 +26,6 @@ import { interruptible } from '../../output/interrupted.ts';
 export const sessionRestore = defineSessionCommand({
   name: 'session restore',
   alsoFolders: true,
-  group: 'snapshots',
   summary: 'restore a session to a snapshot',
   description:
     'Restore files, permissions, empty directories, index, HEAD and work branch of a session to a snapshot. Autocommit ' +
@@ -81,7 +80,6 @@ const elsewhere = { '--path': 'agt session restore --to SNAPSHOT --path PATH' };
 export const sessionUndo = defineSessionCommand({
   name: 'session undo',
   alsoFolders: true,
-  group: 'snapshots',
   summary: 'go back to the previous snapshot, or take back a restore',
   description:
     'Autocommit, then restore the snapshot before that. Repeat to go further back. agt session redo goes forward again, ' +
@@ -99,7 +97,6 @@ export const sessionUndo = defineSessionCommand({
 export const sessionRedo = defineSessionCommand({
   name: 'session redo',
   alsoFolders: true,
-  group: 'snapshots',
   summary: 'take back the last agt session undo',
   options: moveOptions,
   elsewhere,

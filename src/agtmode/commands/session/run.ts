@@ -26,7 +26,6 @@ import { reportFailure } from '../../sweeping.ts';
 export const sessionRun = defineCommand({
   usage: 'session run [ids..]',
   takesRest: true,
-  group: 'sessions',
   summary: 'run a command in the sandbox of a session, with autocommits',
   description:
     "Run the command after -- in the sandbox, with agt's git first on PATH. Its input, output, signals and exit code are " +

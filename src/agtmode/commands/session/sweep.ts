@@ -8,7 +8,6 @@ import { reportFailure, sweptLine } from '../../sweeping.ts';
 
 export const sessionSweep = defineCommand({
   usage: 'session sweep',
-  group: 'maintenance',
   summary: 'revert sessions that nobody works in and nobody has accepted',
   description:
     'Revert each session whose command was killed, in which agt could not record a step, or in which nothing has changed ' +
@@ -46,7 +45,6 @@ function sweptJson({ record, reason, error }: Abandoned & Partial<Swept>, outcom
 
 export const sessionFail = defineSessionCommand({
   name: 'session fail',
-  group: 'sessions',
   summary: 'say that the agent of a session has failed',
   description:
     'For a harness whose agent has failed: mark the session as failed, with the reason, and revert it if agt.autoRevert ' +

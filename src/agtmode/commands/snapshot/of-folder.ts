@@ -45,7 +45,6 @@ export const snapshotDiff = defineCommand({
 
 export const snapshotStatus = defineCommand({
   usage: 'snapshot status',
-  group: 'snapshots',
   summary: 'show the last snapshot of this folder, and what has changed since',
   options: option.shared('json'),
   examples: [['agt snapshot status', 'see whether this folder has snapshots, and where agt keeps them']],

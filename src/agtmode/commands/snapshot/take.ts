@@ -29,7 +29,6 @@ const OTHER_COMMANDS = new Map([
 
 export const snapshot = defineCommand({
   usage: 'snapshot [folder]',
-  group: 'snapshots',
   summary: 'record any folder as a snapshot, with or without git',
   description:
     'Record the files of a folder, so that agt undo, agt redo and agt snapshot restore can bring them back. In a git ' +
@@ -121,7 +120,6 @@ async function report({ session, result, isNew }: FolderCapture, asJson: boolean
 
 export const snapshotForget = defineCommand({
   usage: 'snapshot forget [folder]',
-  group: 'snapshots',
   summary: 'delete all snapshots of a folder',
   description:
     'Delete the store of a folder with all of its snapshots. The files of the folder stay as they are, and nothing ' +
