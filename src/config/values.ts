@@ -88,3 +88,11 @@ export const BOOLEAN = kind(parseBoolean, 'neither true nor false');
 export function period(example: string, other: string) {
   return kind(parsePeriod, `not a time such as "${example}" or "${other}", nor "never"`);
 }
+
+/** Whether agt.readOnlyTools names the tool; `*` in a name stands for anything. */
+export function isReadOnly(tool: string, names: readonly string[]): boolean {
+  return names.some((name) => {
+    const parts = name.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(`^${parts.join('.*')}$`, 's').test(tool);
+  });
+}

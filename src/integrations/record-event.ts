@@ -10,13 +10,13 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
+import { isReadOnly } from '../config/values.ts';
 import { readIfThere } from '../disk/read-file.ts';
 import type { FolderAccess } from '../folders/store.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import { isTidyDue, PRUNE_FOLDERS_BEFORE, tidyFolders } from '../maintenance/retention/folders.ts';
 import type { Repository } from '../repository/repository.ts';
 import { endOwnership, takeOwnership } from '../running/marks.ts';
-import { isReadOnly } from '../running/record-call.ts';
 import { sweep } from '../running/sweep.ts';
 import { ownerOf } from '../session/owner.ts';
 import { sessionFolder } from '../session/record.ts';

@@ -29,14 +29,6 @@ export async function recordCall(
   }
 }
 
-/** Whether agt.readOnlyTools names the tool; `*` in a name stands for anything. */
-export function isReadOnly(tool: string, names: readonly string[]): boolean {
-  return names.some((name) => {
-    const parts = name.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
-    return new RegExp(`^${parts.join('.*')}$`, 's').test(tool);
-  });
-}
-
 export interface ExecRequest extends Omit<CallToRecord, 'call' | 'now'> {
   readonly line: CommandLine;
   readonly callId: string | undefined;

@@ -1,7 +1,9 @@
 /** agt session record and exec: the calls of an agent's tools as snapshots. */
+
+import { isReadOnly } from '../../../config/values.ts';
 import { formatError, usageError } from '../../../errors.ts';
 import { endAs } from '../../../running/command.ts';
-import { execTool, isReadOnly, recordCall } from '../../../running/record-call.ts';
+import { execTool, recordCall } from '../../../running/record-call.ts';
 import {
   defineCommand,
   defineSessionCommand,
