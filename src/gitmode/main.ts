@@ -1,7 +1,4 @@
-/**
- * git mode: decides what to run, with the cheapest question first, and becomes git. git gets the command line as it
- * was given, unless a rule changes it.
- */
+/** git mode: the cheapest question first. git gets the line as it was given, unless a rule changes it. */
 import { existsSync, rmSync, writeSync } from 'node:fs';
 import { EXIT, errorCode, systemReason } from '../errors.ts';
 import { becomeGit, endBySignal, runAsChild } from '../git/run/become.ts';
@@ -114,10 +111,7 @@ function warn(text: string): void {
   writeSync(2, `warning: agt: ${text}\n`);
 }
 
-/**
- * Prints all bytes in git's place, also to a slow reader. Ends by SIGPIPE if the reader is gone, as git does, and
- * with git's message where nothing can be written.
- */
+/** Prints all bytes in git's place, and ends as git does if the reader is gone or nothing can be written. */
 function print(latin1: string): void {
   const bytes = Buffer.from(latin1, 'latin1');
   for (let written = 0; written < bytes.length; ) {

@@ -1,7 +1,4 @@
-/**
- * Reads refs from the files of a repository: `packed-refs` and the loose refs. git decides whether a ref is broken.
- * If there are no such files, the caller must ask git.
- */
+/** Refs from the files of a repository. git decides whether one is broken. Without files, ask git. */
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRegularFile, readSmallFile, statOrUndefined } from '../../disk/read-file.ts';

@@ -118,10 +118,7 @@ export class FastImport {
       .finally(() => resolve(undefined));
   }
 
-  /**
-   * Takes commands or data. The caller must not change the bytes afterwards. The promise resolves when git can take more.
-   * @throws AgtError if git has ended.
-   */
+  /** The caller must not change the bytes afterwards. Resolves when git can take more. @throws AgtError */
   async write(chunk: string | Uint8Array): Promise<void> {
     this.collect(chunk);
     if (this.collectedBytes >= WRITE_BUFFER) await this.flush();

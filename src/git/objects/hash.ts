@@ -1,7 +1,4 @@
-/**
- * SHA-1 and SHA-256 as node:crypto computes them. Little is hashed without loading node:crypto: that would be a tenth
- * of the time of a capture after a small edit.
- */
+/** Hashes as node:crypto has them. To load it takes a tenth of a small capture: little is hashed without. */
 import { createHash, type Hash } from 'node:crypto';
 
 export type HashName = 'sha1' | 'sha256';

@@ -43,10 +43,7 @@ interface Configured {
 }
 
 interface GitSearch {
-  /**
-   * `agt.gitPath`, and its source. A variable (AGT_GIT_PATH) only chooses among the gits on PATH: some programs load
-   * variables from a file of the project.
-   */
+  /** `agt.gitPath` and its source. A variable only chooses on PATH: a file of the project may set it. */
   readonly configured?: Configured | undefined;
   readonly env: NodeJS.ProcessEnv;
   /** The shims on PATH are passed over, as agt is. */

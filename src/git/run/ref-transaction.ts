@@ -17,10 +17,7 @@ export interface RefMove {
   readonly reason: string;
 }
 
-/**
- * `action` runs while nobody else can move the ref. If it throws, the ref stays.
- * @throws AgtError with git's message if git cannot lock the ref or the ref has another value.
- */
+/** While `action` runs, nobody moves the ref; if it throws, the ref stays. @throws AgtError by git. */
 export async function moveLockedRef(git: Git, move: RefMove, action: () => Promise<void>): Promise<void> {
   for (let locks = 0; ; locks++) {
     let hasBegun = false;

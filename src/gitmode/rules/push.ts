@@ -108,10 +108,7 @@ function negativesFor(refspec: string, view: View): string[] {
   });
 }
 
-/**
- * Hidden namespaces as `…/*`. A negative refspec takes no exceptions: of the namespace with the agent's branch that
- * is checked out here, the hidden branches are named one by one.
- */
+/** As `…/*`; in the namespace of the branch checked out here one by one: a refspec takes no exceptions. */
 function hiddenSources(view: View): string[] {
   const current = view.currentAgentBranch;
   return view.namespaces.flatMap((namespace) =>

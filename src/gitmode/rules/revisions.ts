@@ -123,10 +123,7 @@ function asOptions(patterns: readonly string[]): string[] {
 /** These need what is added in a certain order, and take no value. */
 const ORDERED = /^(-[EFGPi]|--(clear-decorations|(extended|basic|perl)-regexp|fixed-strings))$/;
 
-/**
- * The walk with more options after its own; undefined when nothing changed. A last option may lack its value: the
- * added words go before it, so that git finds the value missing.
- */
+/** More options, but before a last one that may lack its value: git then says so. Undefined: no change. */
 export function withAddedOptions(
   walk: Revisions,
   authors: AuthorFilter,

@@ -19,10 +19,7 @@ export interface FilteredOutput {
   readonly filtered: () => GitOutput;
 }
 
-/**
- * For what no argument hides: git also gets refs without the hidden ones. Only if the command writes no ref. Before git
- * 2.54, `rewrite` alone has to do.
- */
+/** Other refs for what no argument hides, if the command writes none. Before 2.54 `rewrite` has to do. */
 export function replacingRefs(args: readonly string[], view: View, rewrite?: Rewrite): Rewrite | undefined {
   return !view.canReplaceRefs() ? rewrite : { ...(rewrite ?? { args }), replacesRefs: true };
 }
