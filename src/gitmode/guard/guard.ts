@@ -7,18 +7,12 @@ import { settingsReader } from '../../config/settings.ts';
 import { isSameDirectory } from '../../disk/real-path.ts';
 import { expandAlias } from '../command-line/alias.ts';
 import { type CommandLine, parseCommandLine } from '../command-line/parse.ts';
-import { COMMANDS, isDestructive } from '../commands.ts';
+import { COMMANDS } from '../commands.ts';
 import { type GitAccess, type Invocation, openInvocation } from '../invocation.ts';
 import { inSession } from '../stash/words.ts';
 import { openView } from '../view/repository-view.ts';
 import { captureSession, warnNotCaptured, warnOfRepository } from './capture.ts';
-import {
-  type GuardedSession,
-  sessionOfWorktree,
-  sessionsHere,
-  sessionsOfRemovedWorktrees,
-  sessionsOfWrittenFiles,
-} from './sessions.ts';
+import { type GuardedSession, sessionOfWorktree, sessionsAtRisk, sessionsHere } from './sessions.ts';
 
 /** For words of the real git at `path`. */
 export function guardWords(words: readonly string[], path: string, env: NodeJS.ProcessEnv): void {
@@ -49,15 +43,6 @@ export function captureBefore(line: CommandLine, invocation: Invocation): void {
   } catch (error) {
     warnNotCaptured((error as Error).message);
   }
-}
-
-function sessionsAtRisk(line: CommandLine, invocation: Invocation): GuardedSession[] {
-  const found = [
-    ...(isDestructive(line) ? sessionsHere(invocation) : []),
-    ...sessionsOfRemovedWorktrees(line, invocation),
-    ...sessionsOfWrittenFiles(line, invocation),
-  ];
-  return found.filter(({ sandbox }, i) => found.findIndex((other) => other.sandbox === sandbox) === i);
 }
 
 function isGuarded(

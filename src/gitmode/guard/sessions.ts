@@ -23,6 +23,7 @@ import {
 } from '../../git/files/discover-repository.ts';
 import { agtDirectory, inPlaceFile } from '../../layout.ts';
 import { type CommandLine, repositoryOptions } from '../command-line/parse.ts';
+import { isDestructive } from '../commands.ts';
 import type { Invocation } from '../invocation.ts';
 
 export interface GuardedSession {
@@ -46,28 +47,28 @@ export function sessionsHere({ line, repository, cwd, env }: Invocation): Guarde
   return distinct([own, sessionAround(workTree === undefined ? (top ?? cwd) : resolve(cwd, workTree))]);
 }
 
-/** The sessions that `git worktree remove` removes something of. */
-export function sessionsOfRemovedWorktrees(
-  { command, args }: CommandLine,
-  invocation: Invocation,
-): GuardedSession[] {
+/** The sessions in which a command line can destroy work, or write over a file that it does not look at. */
+export function sessionsAtRisk(line: CommandLine, invocation: Invocation): GuardedSession[] {
+  const written = writtenFiles(line)
+    .map((file) => resolve(invocation.cwd, file))
+    .filter((file) => existsSync(file));
+  const paths = [...removedWorktrees(line, invocation), ...written];
+  const here = isDestructive(line) ? sessionsHere(invocation) : [];
+  return distinct([...here, ...paths.map(sessionAround)]);
+}
+
+/** The worktrees that `git worktree remove` removes. git takes the end of a path for one if only one ends so. */
+function removedWorktrees({ command, args }: CommandLine, invocation: Invocation): string[] {
   if (command !== 'worktree' || args[0] !== 'remove') return [];
   const { repository, cwd } = invocation;
   if (repository === undefined) return [];
   const names = args.slice(1).filter((arg) => !arg.startsWith('-'));
-  const found = names.flatMap((name) => {
+  return names.flatMap((name) => {
     const path = resolve(cwd, name);
-    return existsSync(path) ? [path] : worktreesEndingWith(name, repository);
+    if (existsSync(path)) return [path];
+    const all = listRegistrations(repository.commonDir).flatMap((gitDir) => registeredWorktree(gitDir) ?? []);
+    return all.filter((one) => one.endsWith(`/${name}`));
   });
-  return distinct(found.map(sessionAround));
-}
-
-/** The sessions in which the command writes over a file that it does not look at. */
-export function sessionsOfWrittenFiles(line: CommandLine, invocation: Invocation): GuardedSession[] {
-  const present = writtenFiles(line)
-    .map((file) => resolve(invocation.cwd, file))
-    .filter((file) => existsSync(file));
-  return distinct(present.map(sessionAround));
 }
 
 /** The files over which a line writes its output. Relative to the directory in which git runs. */
@@ -85,12 +86,6 @@ function writtenFiles({ command, args }: CommandLine): string[] {
   const bundle =
     command === 'bundle' && verb === 'create' ? rest.find((word) => !word.startsWith('-')) : undefined;
   return bundle === undefined || bundle === '-' ? found : [...found, bundle];
-}
-
-/** git takes the end of a path for a worktree if only one ends so. */
-function worktreesEndingWith(name: string, { commonDir }: DiscoveredRepository): string[] {
-  const paths = listRegistrations(commonDir).flatMap((gitDir) => registeredWorktree(gitDir) ?? []);
-  return paths.filter((path) => path.endsWith(`/${name}`));
 }
 
 /** The session in whose folder the path lies. */
