@@ -14,7 +14,7 @@ import type { CommandLine } from '../command-line/parse.ts';
 import { sessionOfWorktree } from '../guard/sessions.ts';
 import type { Invocation } from '../invocation.ts';
 import { isConfigTrue } from '../view/view.ts';
-import { keepReflog, reflogLines, removeReflogLines } from './reflog-lines.ts';
+import { keepReflog, newOf, reflogLines, removeReflogLines } from './reflog-lines.ts';
 
 const SET_ASIDE = ['MERGE_AUTOSTASH', 'rebase-merge/autostash', 'rebase-apply/autostash'];
 /** These set work aside. The others end a merge, and git then keeps what it had set aside. */
@@ -36,20 +36,16 @@ export function autostashMove(line: CommandLine, invocation: Invocation): (() =>
   const isOwn = (commit: string) =>
     setAside.includes(commit) ||
     git.ask(['rev-parse', '-q', '--verify', `${commit}^1`]).stdout.trim() === base;
-  const move = () => {
-    const added = reflogLines(commonDir, SHARED_STASH).filter(
-      (line) => !before.has(line) && line.endsWith('\tautostash'),
-    );
-    const own = added.filter((line) => isOwn(line.split(' ')[1] ?? ''));
-    if (own.length === 0) return;
-    for (const line of own)
-      git.ask(['update-ref', '--create-reflog', '-m', 'autostash', SESSION_STASH, line.split(' ')[1] ?? '']);
-    removeReflogLines(commonDir, SHARED_STASH, own);
-    keepReflog(repository, git.ask);
-  };
   return () => {
     try {
-      move();
+      const added = reflogLines(commonDir, SHARED_STASH).filter((entry) => !before.has(entry));
+      const moved = added.filter((entry) => entry.endsWith('\tautostash'));
+      const own = moved.filter((entry) => isOwn(newOf(entry)));
+      if (own.length === 0) return;
+      for (const entry of own)
+        git.ask(['update-ref', '--create-reflog', '-m', 'autostash', SESSION_STASH, newOf(entry)]);
+      removeReflogLines(commonDir, SHARED_STASH, own);
+      keepReflog(repository, git.ask);
     } catch (error) {
       const reason = (error as Error).message;
       writeSync(2, `warning: agt: what git set aside is in the stash of the whole repository: ${reason}\n`);

@@ -64,7 +64,8 @@ function linked(lines: readonly string[]): string[] {
   });
 }
 
-function newOf(line: string): string {
+/** The new commit of an entry. */
+export function newOf(line: string): string {
   return line.split(' ')[1] ?? '';
 }
 
