@@ -1,5 +1,5 @@
 /** Lists the packs of a repository, estimates the number of its loose objects and measures its object store. */
-import { readdirSync, type Stats } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { statOrUndefined } from '../../disk/read-file.ts';
 import { attempt } from '../../errors.ts';
@@ -16,40 +16,27 @@ export interface Pack {
 
 /** The packs of the repository itself, without alternates, sorted by name so that two lists can be compared. */
 export function listPacks(objectsDir: string): Pack[] {
-  const dir = join(objectsDir, 'pack');
-  const all = new Set(namesIn(dir));
-  const packs: Pack[] = [];
-  for (const name of packNames(all)) {
-    const stat = statOrUndefined(join(dir, name));
-    // git has deleted the pack, or has not written its index yet.
-    if (stat === undefined || !hasIndex(name, all)) continue;
-    const special = ['keep', 'promisor', 'bitmap'].some((end) => all.has(name.replace(/pack$/, end)));
-    packs.push({ name, bytes: stat.size, special, isPrivate: isPrivate(stat) });
-  }
-  return packs;
+  return packsIn(objectsDir)
+    .filter(({ has }) => has('idx')) // git writes the index last
+    .map(({ has, ...pack }) => ({ ...pack, special: ['keep', 'promisor', 'bitmap'].some(has) }));
 }
 
 /** A killed git leaves them. `git repack --cruft` fails over one. */
 export function packsWithoutIndex(objectsDir: string): { path: string; isPrivate: boolean }[] {
+  const packs = packsIn(objectsDir).filter(({ has }) => !has('idx'));
+  return packs.map(({ name, isPrivate }) => ({ path: join(objectsDir, 'pack', name), isPrivate }));
+}
+
+/** `has`: whether there is a file of the pack with this ending. */
+function packsIn(objectsDir: string) {
   const dir = join(objectsDir, 'pack');
   const all = new Set(namesIn(dir));
-  return packNames(all).flatMap((name) => {
-    const path = join(dir, name);
-    const stat = hasIndex(name, all) ? undefined : statOrUndefined(path);
-    return stat === undefined ? [] : [{ path, isPrivate: isPrivate(stat) }];
+  const names = [...all].filter((name) => /^pack-[0-9a-f]+\.pack$/.test(name)).sort();
+  return names.flatMap((name) => {
+    const stat = statOrUndefined(join(dir, name)); // git may have deleted it
+    const has = (end: string) => all.has(name.replace(/pack$/, end));
+    return stat === undefined ? [] : [{ name, bytes: stat.size, isPrivate: (stat.mode & 0o077) === 0, has }];
   });
-}
-
-function packNames(all: ReadonlySet<string>): string[] {
-  return [...all].filter((name) => /^pack-[0-9a-f]+\.pack$/.test(name)).sort();
-}
-
-function hasIndex(pack: string, all: ReadonlySet<string>): boolean {
-  return all.has(pack.replace(/pack$/, 'idx'));
-}
-
-function isPrivate({ mode }: Stats): boolean {
-  return (mode & 0o077) === 0;
 }
 
 /** A repository from which a filter left objects out; git fetches them when somebody asks for one. */
