@@ -2,8 +2,10 @@
  * Plans how to bring a folder from one snapshot into another: files byte for byte, links, permissions and empty
  * directories. The plan changes no file that both have, nothing outside the scope, and nothing that was never captured.
  */
+
 import { LINK, PROGRAM } from '../git/modes.ts';
 import type { Git } from '../git/run/git.ts';
+import { underAny } from '../snapshot/failure.ts';
 import { isUnder, TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { SnapshotMetadata } from '../snapshot/manifest.ts';
 import {
@@ -97,14 +99,12 @@ interface CheckoutRequest {
 
 function planCheckout(request: CheckoutRequest): CheckoutPlan {
   const { from, to, scope } = request;
-  const obstacles = new Obstacles([...(from?.skipped ?? []), ...to.skipped]);
+  const isBlocked = blockedBy([...(from?.skipped ?? []), ...to.skipped]);
   const wanted = differencesInScope(request);
-  const changes = wanted.filter(({ path }) => !obstacles.block(path));
+  const changes = wanted.filter(({ path }) => !isBlocked(path));
   const deletions = changes.filter(({ after }) => after === undefined).map(({ path }) => path);
   const writes = changes.flatMap((change) => fileToWrite(change, to) ?? []);
-  const emptyDirectories = to.emptyDirectories.filter(
-    (path) => isUnder(path, scope) && !obstacles.block(path),
-  );
+  const emptyDirectories = to.emptyDirectories.filter((path) => isUnder(path, scope) && !isBlocked(path));
   const emptied = emptiedDirectories(request, deletions);
   const emptyBefore = new Set(from?.emptyDirectories);
   return {
@@ -118,7 +118,7 @@ function planCheckout(request: CheckoutRequest): CheckoutPlan {
     writes,
     modes: changedModes(request, changes),
     owners: to.owners,
-    blocked: wanted.filter(({ path }) => obstacles.block(path)).map(({ path }) => path),
+    blocked: wanted.filter(({ path }) => isBlocked(path)).map(({ path }) => path),
   };
 }
 
@@ -151,25 +151,11 @@ function differencesInScope({ differences, scope }: CheckoutRequest): ChangedFil
   return [...within, ...inTheWay];
 }
 
-/** Paths that were never captured. They block themselves, everything below them and every directory above them. */
-class Obstacles {
-  private readonly paths: ReadonlySet<string>;
-  private readonly parents: ReadonlySet<string>;
-
-  constructor(paths: readonly string[]) {
-    this.paths = new Set(paths);
-    this.parents = new Set(paths.flatMap(parentDirectories));
-  }
-
-  block(path: string): boolean {
-    return this.parents.has(path) || this.has(path);
-  }
-
-  /** Whether the path itself was never captured. */
-  has(path: string): boolean {
-    if (this.paths.size === 0) return false;
-    return [path, ...parentDirectories(path)].some((part) => this.paths.has(part));
-  }
+/** Whether a path that was never captured blocks another one: itself, all below it and every directory above it. */
+function blockedBy(paths: readonly string[]): (path: string) => boolean {
+  const parents = new Set(paths.flatMap(parentDirectories));
+  const isUnderOne = underAny(paths);
+  return (path) => parents.has(path) || isUnderOne(path);
 }
 
 function fileToWrite({ path, before, after }: ChangedFile, to: SnapshotMetadata): FileToWrite | undefined {
@@ -224,10 +210,10 @@ function changedModes(request: CheckoutRequest, changes: readonly ChangedFile[])
   const { from, to, directories, directoriesBefore, files, scope } = request;
   const modes = new Map<string, number>();
   if (from === undefined) return topFolderModes(request);
-  const notCaptured = new Obstacles(to.skipped);
+  const isNotCaptured = underAny(to.skipped);
   const changed = new Set(changes.map(({ path }) => path));
   for (const path of pathsToCompare(request, from)) {
-    if (changed.has(path) || !isUnder(path, scope) || notCaptured.has(path)) continue;
+    if (changed.has(path) || !isUnder(path, scope) || isNotCaptured(path)) continue;
     const isDirectory = directories.has(path);
     if (isDirectory !== directoriesBefore.has(path)) continue;
     if (files?.get(path)?.mode === LINK) continue;

@@ -15,8 +15,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { MOST_FILES, TooManyFiles } from '../autocommit/scan/scan-options.ts';
-import { seedStatCache } from '../autocommit/stat-cache/seed.ts';
-import type { IndexBytes } from '../autocommit/stat-cache/settle-index.ts';
+import { type IndexBytes, seedStatCache } from '../autocommit/stat-cache/seed.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { requireSpace } from '../disk/free-space.ts';
 import { readRegularFile } from '../disk/read-file.ts';

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { constants, copyFileSync, existsSync, lstatSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { hasCheckoutHook } from '../autocommit/stat-cache/settle-index.ts';
+import { hasCheckoutHook } from '../autocommit/stat-cache/seed.ts';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { readJson } from '../disk/read-file.ts';

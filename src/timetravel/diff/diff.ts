@@ -27,13 +27,14 @@ import {
 import {
   type ComparedTree,
   gitInSandbox,
+  type MetadataDiff,
+  metadataDiff,
   treeOfCommit,
   treeOfDisk,
   treeOfSnapshot,
   treeOfStart,
   treeOfWork,
 } from './compared-tree.ts';
-import { type MetadataDiff, metadataDiff } from './metadata-diff.ts';
 
 /** `start` and `base`: where the session began, and left the user branch. `work`: what git would commit. */
 export type DiffEnd = Snapshot | 'start' | 'base' | 'disk' | 'work';
