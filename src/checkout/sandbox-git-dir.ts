@@ -40,7 +40,7 @@ export async function restoreIndex(
 /** Gives the entries of the sandbox's index other stat data, if it is whole. */
 export function refreshIndex(sandbox: string, oidLength: number, statOf: StatOf): void {
   const gitDir = requireGitDir(sandbox);
-  const bytes = readNoFollow(join(Buffer.from(gitDir).toString('latin1'), 'index'));
+  const bytes = readIndex(gitDir);
   const refreshed = bytes && withStatData(bytes, oidLength, statOf);
   if (refreshed !== undefined) replaceIndex(gitDir, refreshed);
 }
@@ -57,10 +57,15 @@ function replaceIndex(gitDir: string, bytes: Buffer, seconds?: number): void {
   renameSync(temporary, index);
 }
 
+/** Undefined if there is none. @throws AgtError if it is no regular file */
+export function readIndex(gitDir: string): Buffer | undefined {
+  return readNoFollow(join(Buffer.from(gitDir).toString('latin1'), 'index'));
+}
+
 /** Undefined if there is no index that git could read as it is. */
 function digestOnDisk(gitDir: string, oidLength: number): string | undefined {
   try {
-    const bytes = readNoFollow(join(Buffer.from(gitDir).toString('latin1'), 'index'));
+    const bytes = readIndex(gitDir);
     const summary = bytes === undefined || bytes.length === 0 ? undefined : summarizeIndex(bytes, oidLength);
     return summary?.split === false ? summary.digest : undefined;
   } catch {

@@ -21,7 +21,7 @@ export async function findFile(
   { repository, record }: Session,
   spec: string,
   now: Date,
-  paths: Paths,
+  paths: Record<'inSession' | 'toWrite', (path: string, ambiguous: AmbiguousFolders) => string>,
 ): Promise<string> {
   const { git } = repository;
   const refs = snapshotRefs(record);
@@ -45,13 +45,6 @@ export async function findFile(
       ...(await hintOtherSnapshot(git, history, snapshot, path)),
     ],
   });
-}
-
-type ConvertPath = (path: string, ambiguous: AmbiguousFolders) => string;
-
-interface Paths {
-  readonly inSession: ConvertPath;
-  readonly toWrite: ConvertPath;
 }
 
 /** `snapshotName` is what the user wrote. @throws what `find` throws for the shortest possible name, which is most likely what the user means. */

@@ -9,10 +9,9 @@ import { CachedFilesBuilder, type StatData } from '../autocommit/stat-cache/cach
 import { listConverted } from '../autocommit/stat-cache/converted.ts';
 import { writeStatCache } from '../autocommit/stat-cache/stat-cache.ts';
 import type { CheckoutPlan, FileToWrite } from '../checkout/plan.ts';
-import { requireGitDir } from '../checkout/sandbox-git-dir.ts';
+import { readIndex, requireGitDir } from '../checkout/sandbox-git-dir.ts';
 import { clockAfter, readFileClock } from '../disk/file-clock.ts';
 import { isAscii, systemPath } from '../disk/long-path.ts';
-import { readNoFollow } from '../disk/read-file.ts';
 import { type IndexEntry, summarizeIndex } from '../git/files/index-file.ts';
 import { type StatOf, secondsOf, setBack } from '../git/files/index-stat.ts';
 import { treeMode } from '../git/modes.ts';
@@ -90,8 +89,7 @@ async function seed(
 }
 
 function indexDigest(sandbox: string, oidLength: number): string {
-  const gitDir = Buffer.from(requireGitDir(sandbox)).toString('latin1');
-  const bytes = readNoFollow(`${gitDir}/index`);
+  const bytes = readIndex(requireGitDir(sandbox));
   return bytes === undefined ? '' : summarizeIndex(bytes, oidLength).digest;
 }
 

@@ -19,10 +19,8 @@ import type { Session } from '../../session/session.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { makeFolder } from '../../workspace/clone.ts';
 
-/** The content that a session folder had: files to capture; none, but git still has its index and HEAD; or nothing. */
-type FoundFolder = 'files' | 'registered' | 'new';
-
-export async function ensureWorktree(session: Session): Promise<FoundFolder> {
+/** The folder had files to capture; none, but git still has its index and HEAD; or nothing. */
+export async function ensureWorktree(session: Session): Promise<'files' | 'registered' | 'new'> {
   const { repository, record } = session;
   reconnectWorktrees(repository.commonDir);
   await dropUnfinishedWorktree(session);

@@ -38,20 +38,15 @@ export interface FilesToRestore {
 /** How often agt captures the folder again, if other processes change it during the restore, before it goes on. */
 const ATTEMPTS = 3;
 
-export interface RestoredFiles {
-  /** Number of paths that were not as wanted. */
-  readonly changed: number;
-  readonly warnings: string[];
-  /** The plan, if the folder was empty and agt has written every file of it. */
-  readonly whole: CheckoutPlan | undefined;
-}
-
-/** Restores files, links, directories and permissions. */
+/**
+ * Restores files, links, directories and permissions. `changed`: the number of paths that were not as wanted. `whole`: the
+ * plan, if the folder was empty and agt has written every file of it.
+ */
 export async function restoreFiles(
   session: LockedSession,
   { record, wanted, before, plan: firstPlan, isIgnored, taking, ambiguous }: FilesToRestore,
   { scope, now }: RestoreRequest,
-): Promise<RestoredFiles> {
+) {
   const { git } = session.repository;
   const shown = (path: string) => shownPath(path, ambiguous);
   const paths = new Set<string>();
