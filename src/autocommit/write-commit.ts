@@ -199,7 +199,7 @@ function timeZone(date: Date): string {
  * the worktree name, and `options.keep`. A snapshot of an attached folder has the last one alone. The last snapshot keeps
  * whatever it knew of.
  */
-export async function listParents(
+async function listParents(
   git: Git,
   refs: RefsAtStart,
   { manifest: known }: LastSnapshot,

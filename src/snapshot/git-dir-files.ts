@@ -34,7 +34,7 @@ const SIGNS: readonly (readonly [file: string, name: string])[] = [
 const SEQUENCE = 'sequencer/todo';
 
 /** The files and directories of all operations. */
-export const OPERATION_FILES: readonly string[] = [
+const OPERATION_FILES: readonly string[] = [
   'rebase-merge',
   'rebase-apply',
   'sequencer',

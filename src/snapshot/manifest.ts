@@ -68,7 +68,7 @@ export function readModes(manifest: SnapshotManifest) {
 }
 
 /** Owners by path, one byte per character. */
-export function readOwners({ owners = {} }: SnapshotManifest) {
+function readOwners({ owners = {} }: SnapshotManifest) {
   const parse = (owner: string) => {
     const [uid, gid] = owner.split(':').map(Number);
     return { uid: uid ?? -1, gid: gid ?? -1 };

@@ -99,8 +99,7 @@ function topsOf(record: SessionRecord): readonly string[] {
 }
 
 /** For messages about an attached folder. */
-export const WHERE_PATHS_BEGIN =
-  'paths are relative to the folder, or to the current directory if that is in it';
+const WHERE_PATHS_BEGIN = 'paths are relative to the folder, or to the current directory if that is in it';
 
 /** A path in the user's own checkout, or in an attached folder, as it is called through the sandbox's link to that. */
 function throughLink({ checkout, sandbox }: SessionRecord, path: string): string {

@@ -144,7 +144,7 @@ function groupRows({ directories, directoryOf }: Columns): { ends: Uint32Array; 
 }
 
 /** Writes one row. */
-export function setRow(
+function setRow(
   { data, oids }: Pick<Columns, 'data' | 'oids'>,
   row: number,
   stat: StatData,

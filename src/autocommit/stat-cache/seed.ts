@@ -48,7 +48,7 @@ export interface Seed {
 export async function seedStatCache(git: Git, seed: Seed): Promise<void> {
   const { folder, sandbox, commonDir, statCache, commit } = seed;
   const config = seed.config ?? (await readGitConfig(inDirectory(git, sandbox)));
-  const index = seed.index ?? settledIndex(seed, config);
+  const index = seed.index ?? settleIndex(seed, config);
   if (index === undefined) return;
   const { bytes } = index;
   const { entries, split } = parseIndex(bytes, commit.length / 2);
@@ -66,17 +66,6 @@ export async function seedStatCache(git: Git, seed: Seed): Promise<void> {
   const directories = builder.build([...others, ...excluded], [], '');
   const captured = { digest: '', stat: '' }; // so that the first snapshot captures the index
   writeStatCache(statCache, { commit, clock, index: captured, files, directories, unstorable });
-}
-
-/** Undefined if the sandbox is no linked worktree. */
-function settledIndex(
-  { sandbox, folder, commonDir, commit }: Seed,
-  config: GitConfig,
-): IndexBytes | undefined {
-  const gitDir = worktreeGitDir(sandbox);
-  if (gitDir === undefined) return undefined;
-  const worktree = { sandbox, folder, gitDir, commonDir, config };
-  return settleIndex(readIndexBytes(gitDir), commit.length / 2, worktree);
 }
 
 function seedFiles(
@@ -153,24 +142,13 @@ function sampleModes(entries: readonly IndexEntry[], bytes: Buffer, sandbox: str
   return modes;
 }
 
-/** Paths are absolute. */
-export interface CheckedOutWorktree {
-  readonly sandbox: string;
-  /** The session folder. */
-  readonly folder: string;
-  /** The worktree's own. */
-  readonly gitDir: string;
-  readonly commonDir: string;
-  readonly config: GitConfig;
-}
-
 export interface IndexBytes {
   readonly bytes: Buffer;
   readonly mtimeMs: number;
   readonly ctimeMs: number;
 }
 
-export function readIndexBytes(gitDir: string): IndexBytes {
+function readIndexBytes(gitDir: string): IndexBytes {
   const path = join(gitDir, 'index');
   const bytes = readFileSync(path);
   const { mtimeMs, ctimeMs } = lstatSync(path);
@@ -180,15 +158,23 @@ export function readIndexBytes(gitDir: string): IndexBytes {
 /**
  * Makes git's index vouch for every file after a checkout. git reads a file again that changed in the second in which the
  * index was written; after a quick checkout these are all files. They get an mtime of the second before, as long as nobody
- * else works there. Any later change then shows. Returns the index as it is then.
+ * else works there. Any later change then shows. Returns the index as it is then; undefined if the sandbox is no linked
+ * worktree.
  */
-export function settleIndex(index: IndexBytes, oidLength: number, worktree: CheckedOutWorktree): IndexBytes {
-  const { sandbox, folder, gitDir } = worktree;
+function settleIndex(
+  { sandbox, folder, commonDir, commit }: Seed,
+  config: GitConfig,
+): IndexBytes | undefined {
+  const gitDir = worktreeGitDir(sandbox);
+  if (gitDir === undefined) return undefined;
+  const index = readIndexBytes(gitDir);
   if (process.platform === 'win32') return index;
   const now = Math.floor(readFileClock(folder) / 1000);
   const root = Buffer.from(sandbox).toString('latin1');
   // A hook runs after the index was written, and may have changed a file in the same clock tick.
-  const trustedBefore = hasCheckoutHook(worktree) ? index.mtimeMs : Number.POSITIVE_INFINITY;
+  const trustedBefore = hasCheckoutHook({ sandbox, commonDir, config })
+    ? index.mtimeMs
+    : Number.POSITIVE_INFINITY;
   let isSettled = true;
   const statOf: StatOf = (entry: IndexEntry) => {
     if (!isRacy(index.bytes, entry, index.mtimeMs)) return 'as before';
@@ -200,7 +186,7 @@ export function settleIndex(index: IndexBytes, oidLength: number, worktree: Chec
     if (!isUntouched) return undefined;
     return stat.mtimeMs < BigInt(now) * 1000n ? stat : setBack(path, stat, now);
   };
-  const bytes = withStatData(index.bytes, oidLength, statOf);
+  const bytes = withStatData(index.bytes, commit.length / 2, statOf);
   if (bytes === undefined || isSettled) return index;
   writeFileAtomic(join(gitDir, 'index'), bytes, { cache: true });
   return readIndexBytes(gitDir);
@@ -210,7 +196,7 @@ export function hasCheckoutHook({
   sandbox,
   commonDir,
   config,
-}: Pick<CheckedOutWorktree, 'sandbox' | 'commonDir' | 'config'>): boolean {
+}: Pick<Seed, 'sandbox' | 'commonDir'> & { readonly config: GitConfig }): boolean {
   const named = config
     .get('core.hookspath')
     ?.at(-1)

@@ -162,7 +162,7 @@ function inAgentTree({ magic, path }: Pathspec, ambiguous: AmbiguousFolders): st
  * names as on disk. No repository may hold some of these names, so `git` writes scratch objects. The tree holds only those
  * of the session's folders that are in `tops`.
  */
-export async function agentTree(
+async function agentTree(
   git: Git,
   { tree, metadata }: ComparedTree,
   ambiguous: AmbiguousFolders,

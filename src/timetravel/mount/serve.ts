@@ -23,7 +23,7 @@ import { MountServer } from './server.ts';
 import { SnapshotFiles } from './snapshot-files.ts';
 
 /** The server prints this line once the files can be read. */
-export const MOUNTED = 'mounted\n';
+const MOUNTED = 'mounted\n';
 
 export const FUSE_DEVICE = '/dev/fuse';
 

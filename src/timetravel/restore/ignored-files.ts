@@ -110,10 +110,7 @@ const INCLUDE = 'sandbox/.worktreeinclude';
 export type IgnoresFile = (path: string) => boolean;
 
 /** It counts the rules of each repository in the folder for that repository alone, and no tracked file as ignored. */
-export async function ignoredByRestored(
-  { repository, record }: Session,
-  commit: string,
-): Promise<IgnoresFile> {
+async function ignoredByRestored({ repository, record }: Session, commit: string): Promise<IgnoresFile> {
   const { git } = repository;
   const files = await readSnapshotTree(git, commit);
   const textOf = async (oid: string) => (await readObject(git, oid))?.content.toString() ?? '';
