@@ -19,7 +19,10 @@ export function enterDirectory(directory: string | undefined): string {
     process.chdir(directory);
     return process.cwd();
   } catch (error) {
-    throw cannot(`change to "${directory}"`, error, errorCode(error) === 'ENOENT' ? hintsFor(directory) : []);
+    const isGone = errorCode(error) === 'ENOENT';
+    const folder = isGone ? deletedFolder({ env: process.env }, directory) : undefined;
+    const hint = folder && `it has snapshots; to bring it back: ${bringBack(folder)}`;
+    throw cannot(`change to "${directory}"`, error, hint === undefined ? [] : [hint]);
   }
 }
 
@@ -29,11 +32,6 @@ function hintsOutside(): string[] {
   while (isAbsolute(place) && !existsSync(place)) place = dirname(place);
   if (!isAbsolute(place)) return [];
   return [`somebody has deleted it; change to one that is there: cd ${shellQuote(place)}`];
-}
-
-function hintsFor(directory: string): string[] {
-  const folder = deletedFolder({ env: process.env }, directory);
-  return folder === undefined ? [] : [`it has snapshots; to bring it back: ${bringBack(folder)}`];
 }
 
 function cannot(what: string, error: unknown, hints: string[]): AgtError {

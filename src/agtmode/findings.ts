@@ -26,12 +26,8 @@ export function checkState({ env, cwd }: Context, problem: AgtError | undefined)
     const missing = 'neither HOME nor XDG_STATE_HOME is set, so agt keeps no snapshots of folders';
     return [{ level: 'warning', about: 'HOME', problem: missing, mend: 'set HOME' }];
   }
-  const found = checkStateDirectories([
-    ofAgt,
-    foldersDirectory(state),
-    hooksDirectory(ofAgt),
-    leasesDirectory(state),
-  ]);
+  const directories = [ofAgt, foldersDirectory(state), hooksDirectory(ofAgt), leasesDirectory(state)];
+  const found = checkStateDirectories(directories);
   if (found.length > 0 || problem === undefined) return found;
   return [{ level: 'error', about: cwd, problem: problem.message, mend: problem.hints.join('; ') }];
 }

@@ -1,11 +1,10 @@
-/** Runs the command of `agt.setup` in a new sandbox. */
+/** Runs the command of `agt.setup` in a new sandbox. It comes from the user's settings, never from a worktree. */
 import { spawnSync } from 'node:child_process';
 import { EXIT } from '../errors.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Context } from './context.ts';
 
-/**
- * The command comes from the user's settings, never from files of a worktree. Its output goes to standard error: that of agt is the description of the session. Returns the exit code of agt. */
+/** Its output goes to standard error: that of agt describes the session. Returns the exit code of agt. */
 export async function runSetup(context: Context, { session_id: id, sandbox }: SessionRecord) {
   const command = await context.setting('agt.setup');
   if (!command) return EXIT.done;
