@@ -73,10 +73,11 @@ export function carriesNonce(folder: string, { nonce }: Token): boolean {
 }
 
 /** What the path of a frozen folder says; undefined for another path. */
-export function frozenName(path: string): { readonly isMoment: boolean; readonly nonce: string } | undefined {
+export function frozenName(path: string) {
   const [, kind, nonce] = /^(template|moment)-(?:.*-)?([0-9a-f]{16})$/.exec(basename(path)) ?? [];
   if (nonce === undefined || basename(dirname(path)) !== FROZEN) return undefined;
-  return { isMoment: kind === 'moment', nonce };
+  const isMoment = kind === 'moment';
+  return { isMoment, what: isMoment ? 'frozen moment' : 'template', nonce };
 }
 
 /**

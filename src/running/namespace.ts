@@ -64,12 +64,8 @@ function sourceOutside(binds: Namespace['binds'], n: number): string {
 /** Whether commands can run at the user's own path on this machine, and for whom. */
 export function describeNamespaces(directory: string): { readonly works: boolean; readonly text: string } {
   try {
-    const way = chooseWay({
-      path: directory,
-      binds: [{ source: directory, target: directory }],
-      commonDir: '',
-      bin: '',
-    });
+    const binds = [{ source: directory, target: directory }];
+    const way = chooseWay({ path: directory, binds, commonDir: '', bin: '' });
     const who =
       process.geteuid?.() === 0 ? 'root; for other users see agt doctor as one of them' : 'this user';
     const by = way === 'root' ? 'unshare(1)' : way === 'bubblewrap' ? 'bubblewrap' : 'a user namespace';
@@ -101,10 +97,7 @@ export function chooseWay(namespace: Namespace): NamespaceWay {
 
 /** Undefined if it works. */
 function probe([program = '', ...args]: Words): string | undefined {
-  const { status, stderr, error } = spawnSync(program, args, {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    cwd: '/',
-  });
+  const { status, stderr, error } = spawnSync(program, args, { cwd: '/', encoding: 'utf8' });
   if (error !== undefined) return `there is no ${program}(1)`;
-  return status === 0 ? undefined : (stderr.toString().trim().split('\n').at(-1) ?? `exit code ${status}`);
+  return status === 0 ? undefined : (stderr.trim().split('\n').at(-1) ?? `exit code ${status}`);
 }

@@ -83,7 +83,7 @@ async function checkLease(state: string, lease: Lease): Promise<Finding | undefi
   // Without the repository it may have the only copy of a snapshot, until somebody has deleted the session folder, too.
   const isLastCopy = frozen?.isMoment === true && !hasRepository && existsSync(folder);
   if (frozen !== undefined && !isLastCopy)
-    return { ...note, problem: `nobody uses this ${kind} ${whatIs(frozen)} any more`, fix: remove };
+    return { ...note, problem: `nobody uses this ${kind} ${frozen.what} any more`, fix: remove };
   if (hasRepository) return undefined; // agt doctor names the folder there, with what it holds
   const gone = `of session "${session}", whose repository ${repository} is gone`;
   if (isLastCopy)
@@ -91,10 +91,6 @@ async function checkLease(state: string, lease: Lease): Promise<Finding | undefi
   const unmount = isMounted ? `umount ${shellQuote(about)} && ` : '';
   const mend = `check what it contains, then: ${unmount}${howToDelete(token)}`;
   return { ...note, problem: `a ${kind} folder ${gone}`, mend };
-}
-
-function whatIs({ isMoment }: { readonly isMoment: boolean }): string {
-  return isMoment ? 'frozen moment' : 'template';
 }
 
 function howToDelete(token: Token): string {
@@ -117,7 +113,7 @@ export async function checkFrozen(
     const frozen = frozenName(about);
     if (frozen === undefined || own.includes(nonce) || Date.now() - statSync(about).ctimeMs < OLD_MS)
       return [];
-    const problem = `this ${kind} ${whatIs(frozen)} is not one of the repository`;
+    const problem = `this ${kind} ${frozen.what} is not one of the repository`;
     return [{ level: 'note', about, problem, mend: FIX, fix: () => providerOf(kind).remove(token) }];
   });
 }
