@@ -88,7 +88,7 @@ async function create(locked: LockedSession, wanted: NewSession): Promise<Sessio
   const { repository } = locked;
   const folder = join(await repository.sessionsDir(), wanted.id);
   requireWritable(dirname(folder));
-  const record = describe(repository, wanted, folder, workspaceOf(repository, folder, wanted));
+  const record = describe(repository, wanted, folder);
   await requireFreeId(repository, wanted.id);
   const session = locked.with(record);
   const undo: Undo[] = [];
@@ -203,12 +203,7 @@ function workspaceOf(
   return { provider: 'git', ...(snapshots === 'disable' ? { captures: 'by command' } : {}) };
 }
 
-function describe(
-  repository: Repository,
-  wanted: NewSession,
-  folder: string,
-  workspace: WorkspaceFields,
-): SessionRecord {
+function describe(repository: Repository, wanted: NewSession, folder: string): SessionRecord {
   const time = wanted.now.toISOString();
   return {
     session_id: wanted.id,
@@ -223,7 +218,7 @@ function describe(
     last_activity_at: time,
     ...(wanted.profile === undefined ? {} : { profile: wanted.profile }),
     isolation: 'none',
-    ...workspace,
+    ...workspaceOf(repository, folder, wanted),
     ...workingCopyOf(wanted),
     state: 'creating',
     intent: { operation: 'create' },

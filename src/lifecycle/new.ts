@@ -77,19 +77,15 @@ export async function newSession(repository: Repository, request: NewRequest): P
   let left: readonly string[] = [];
   let source: CloneSource | undefined;
   const record = await createSession(repository, {
+    ...request,
     id,
     workCommit: start.commit,
     shadowCommit: start.commit,
     userBranch: start.userBranch,
     from: start.session,
     fromSpec: start.spec,
-    profile: request.profile,
-    now: request.now,
     checkOut: true,
     config,
-    showProgress: request.showProgress,
-    snapshots: request.snapshots,
-    standsAt: request.standsAt,
     clone: () => findTemplate(repository, start.commit, config),
     fill: async (session, { config: read, clone }) => {
       source = clone;

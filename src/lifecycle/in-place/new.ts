@@ -77,15 +77,11 @@ async function begin(
   const start = await resolveStartPoint(repository, undefined, checkout);
   let work: readonly string[] = [];
   const record = await createSession(repository, {
-    id,
+    ...request,
     workCommit: start.commit,
     shadowCommit: start.commit,
     userBranch: start.userBranch,
-    profile: request.profile,
-    now: request.now,
     checkOut: false,
-    checkout,
-    snapshots: request.snapshots,
     showProgress: false,
     fill: async (session) => {
       work = await enterCheckout(inPlace(session), request.now, request.withChanges);
