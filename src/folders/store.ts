@@ -101,11 +101,7 @@ export function deletedFolder(access: Pick<FolderAccess, 'env'>, path: string): 
 }
 
 /** Undefined if the folder is not attached. `local`: the settings file of the user's repository. */
-export function findAttached(
-  access: FolderAccess,
-  folder: string,
-  local: string | undefined,
-): Session | undefined {
+export function findAttached(access: FolderAccess, folder: string, local: string | undefined) {
   const state = stateHome(access.env);
   if (state === undefined) return undefined;
   const storeOf = (path: string) => folderStore(state, storeName(path));
@@ -116,11 +112,7 @@ export function findAttached(
 }
 
 /** Undefined if there is no such store. */
-export function openStore(
-  access: FolderAccess,
-  store: string,
-  local: string | undefined,
-): Session | undefined {
+export function openStore(access: FolderAccess, store: string, local: string | undefined) {
   if (!existsSync(store)) return undefined;
   const repository = storeRepository(access, store, local);
   const record = listRecords(repository).records[0];

@@ -58,20 +58,16 @@ function inTheWay(git: Git, changes: readonly DiffEntry[]): Map<string, string> 
   const submodules = replacedSubmodules(changes).filter(
     (path) => statIn(git.cwd, path)?.isDirectory() === true && filesBelow(git.cwd, path).length > 0,
   );
-  return new Map([
-    ...untracked.map((path) => [path, UNTRACKED] as const),
-    ...submodules.map(
-      (path) =>
-        [path, `the folder of a submodule; empty it: git submodule deinit ${displayPath(path)}`] as const,
-    ),
-  ]);
+  const found = new Map(untracked.map((path) => [path, UNTRACKED]));
+  for (const path of submodules)
+    found.set(path, `the folder of a submodule; empty it: git submodule deinit ${displayPath(path)}`);
+  return found;
 }
 
 /** Files take their place. git would delete the folder with all that is in it: a `.git` with commits, ignored files. */
 function replacedSubmodules(changes: readonly DiffEntry[]): string[] {
-  const parents = new Set(
-    changes.flatMap(({ path, after }) => (after === undefined ? [] : parentDirectories(path))),
-  );
+  const present = changes.filter(({ after }) => after !== undefined);
+  const parents = new Set(present.flatMap(({ path }) => parentDirectories(path)));
   return changes
     .filter(({ before, after }) => before?.mode === SUBMODULE && after?.mode !== SUBMODULE)
     .filter(({ path, after }) => after !== undefined || parents.has(path))
@@ -85,10 +81,7 @@ async function uncommitted(git: Git): Promise<[path: string, kind: string][]> {
 }
 
 /** Changed files that the user told git not to look at, with the flag: git would refuse without a word on why. */
-async function hiddenChanges(
-  git: Git,
-  changes: readonly DiffEntry[],
-): Promise<[path: string, flag: string][]> {
+async function hiddenChanges(git: Git, changes: readonly DiffEntry[]) {
   const before = new Map(changes.map((change) => [change.path, change.before]));
   const listed = fieldsOf(await gitBytes(git, ['ls-files', '-v', '-z']));
   const flagged = listed.filter((entry) => /^[a-zS] /.test(entry) && before.has(entry.slice(2)));

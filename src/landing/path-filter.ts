@@ -49,11 +49,7 @@ function noMatch(problem: string, changes: readonly DiffEntry[]): AgtError {
 }
 
 /** The tree as it was before these changes. */
-export async function leaveOut(
-  { git, index }: Workbench,
-  tree: string,
-  left: readonly DiffEntry[],
-): Promise<Choice> {
+export async function leaveOut({ git, index }: Workbench, tree: string, left: readonly DiffEntry[]) {
   if (left.length === 0) return { tree, leftOut: [] };
   const edits = left.map(({ path, before }): IndexEdit => [path, entryOf(before)]);
   return {

@@ -91,12 +91,7 @@ async function resolveCommits(git: Git, name: string): Promise<string[] | undefi
   return gitLines(git, args);
 }
 
-async function findStep(
-  { git, record }: Session,
-  history: readonly Snapshot[],
-  name: string,
-  now: Date,
-): Promise<Snapshot> {
+async function findStep({ git, record }: Session, history: readonly Snapshot[], name: string, now: Date) {
   try {
     return await resolveSnapshot(git, snapshotRefs(record), name, now, history);
   } catch {

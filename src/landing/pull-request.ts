@@ -10,10 +10,7 @@ import { summarize } from './message.ts';
 import { commitsBetween } from './plan-landing.ts';
 
 /** The address of the pull request, as `gh` prints it. @throws AgtError that says how to go on without `gh`. */
-export async function openPullRequest(
-  session: Session,
-  { remote, branch, commit }: Exported,
-): Promise<string> {
+export async function openPullRequest(session: Session, { remote, branch, commit }: Exported) {
   const { git } = session.repository;
   const { user_branch, from_commit } = session.record;
   const commits = await commitsBetween(git, [user_branch ?? from_commit], commit);

@@ -15,7 +15,7 @@ import type { Snapshot } from '../snapshot/history.ts';
 import { parentDirectories, sandboxTree } from '../snapshot/tree.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
 import type { SandboxContent } from './sandbox-content.ts';
-import type { Sides, Workbench } from './workbench.ts';
+import type { Workbench } from './workbench.ts';
 
 /** In the sandbox. The first snapshot of a history follows the start commit, which has the files at its top. */
 async function changesOf({ git, record }: Session, { previous, commit }: Snapshot): Promise<DiffEntry[]> {
@@ -60,11 +60,7 @@ export async function ownChangesOf(session: Session, snapshot: Snapshot): Promis
 }
 
 /** Two trees that differ in these changes alone; the rest of both is that of the sandbox's HEAD. */
-export async function treesOfStep(
-  session: Session,
-  bench: Workbench,
-  changes: readonly DiffEntry[],
-): Promise<Omit<Sides, 'ours'>> {
+export async function treesOfStep(session: Session, bench: Workbench, changes: readonly DiffEntry[]) {
   const sandbox = session.sandboxGit;
   const tree = await gitText(sandbox, ['rev-parse', '--verify', 'HEAD^{tree}']);
   const treeOf = (when: 'before' | 'after') =>

@@ -11,10 +11,7 @@ import type { Session } from '../session/session.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 
 /** @throws AgtError that names the files. */
-export async function refuseUsersIgnored(
-  { git, record }: Session,
-  changes: readonly DiffEntry[],
-): Promise<void> {
+export async function refuseUsersIgnored({ git, record }: Session, changes: readonly DiffEntry[]) {
   const side = record.checkout === undefined ? undefined : await readUsersSide(git, record);
   if (side === undefined) return;
   refuseHidden(changes, new Set(side.hidden));

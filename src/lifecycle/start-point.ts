@@ -17,11 +17,7 @@ interface StartPoint {
 }
 
 /** Without `spec`: HEAD in `cwd`, which can be a sandbox. @throws AgtError if there is no commit. */
-export async function resolveStartPoint(
-  repository: Repository,
-  spec: string | undefined,
-  cwd: string,
-): Promise<StartPoint> {
+export async function resolveStartPoint(repository: Repository, spec: string | undefined, cwd: string) {
   const surrounding = sessionContaining(repository, cwd);
   const directory = surrounding?.sandbox ?? (repository.worktree === undefined ? repository.commonDir : cwd);
   const git = inDirectory(repository.git, directory);

@@ -45,11 +45,7 @@ export function readUserHead(repository: Repository, cwd: string): FoundHead | u
 }
 
 /** Undefined if nothing stays behind: without a worktree, in a sandbox, or if the session does not start at HEAD. */
-export async function readUserChanges(
-  repository: Repository,
-  start: string,
-  cwd: string,
-): Promise<UserChanges | undefined> {
+export async function readUserChanges(repository: Repository, start: string, cwd: string) {
   const { worktree, git } = repository;
   if (worktree === undefined) return undefined;
   if ((await resolveObject(inDirectory(git, worktree), 'HEAD^{commit}')) !== start) return undefined;

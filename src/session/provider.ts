@@ -68,10 +68,7 @@ function endLeaseOf(env: NodeJS.ProcessEnv, token: Token | undefined): void {
  * Makes the folder of a session under a temporary name (makingPath), until `settleWorkspace`: empty, or with the content of
  * `from`. Undefined if git's way is the session's.
  */
-export async function makeWorkspace(
-  { repository, record }: Session,
-  from?: string,
-): Promise<Token | undefined> {
+export async function makeWorkspace({ repository, record }: Session, from?: string) {
   const token = tokenOf(record);
   if (token === undefined) return undefined;
   own(repository, token, record.session_id);

@@ -38,10 +38,7 @@ function removals(store: string): number[] {
 }
 
 /** After a restore: gives the sandbox the submodules that it had. Those whose files did not come back stay without. */
-export async function bringSubmodulesBack(
-  { git, agtDir }: Repository,
-  { session_id, sandbox }: Session,
-): Promise<void> {
+export async function bringSubmodulesBack({ git, agtDir }: Repository, { session_id, sandbox }: Session) {
   const gitDir = worktreeGitDir(sandbox);
   if (gitDir === undefined) return;
   const store = submodulesDirectory(agtDir, session_id);

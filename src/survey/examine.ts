@@ -114,11 +114,7 @@ function diffStats(git: Git, named: readonly Named[], history: ScratchHistory): 
  * `git log --remerge-diff` merges the parents of each commit anew: many merges in one process. Returns what the commit
  * differs in from that, by commit; undefined if git failed.
  */
-function remerge(
-  git: Git,
-  merges: readonly string[],
-  options: readonly string[],
-): Map<string, string> | undefined {
+function remerge(git: Git, merges: readonly string[], options: readonly string[]) {
   if (merges.length === 0) return new Map();
   const args = [
     ...['log', '--no-walk=unsorted', '--stdin', '--remerge-diff', '--no-color', '--format=%x01%H'],

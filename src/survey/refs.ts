@@ -119,11 +119,7 @@ function refOf({ head }: SandboxFacts): string | undefined {
 }
 
 /** `commit`: an object name, or the name of HEAD as another worktree knows it. */
-function nameHead(
-  facts: SandboxFacts,
-  refs: Refs,
-  branches: ReadonlyMap<string, string>,
-): Omit<Head, 'existing'> {
+function nameHead(facts: SandboxFacts, refs: Refs, branches: ReadonlyMap<string, string>) {
   const { record, gitDir } = facts;
   const work = refs.commits.get(record.work_branch)?.commit;
   if (gitDir === undefined) return { branch: undefined, commit: work };

@@ -53,10 +53,7 @@ const OPTIONS = ['--untracked-files=all', '--ignore-submodules=dirty'];
 const MOST_UNTRACKED = 2000;
 
 /** By sandbox. None where there is no sandbox, and where git cannot tell. */
-export async function readWorkingFiles(
-  git: Git,
-  facts: readonly Pick<SandboxFacts, 'record' | 'gitDir'>[],
-): Promise<Map<string, readonly StatusEntry[]>> {
+export async function readWorkingFiles(git: Git, facts: readonly Pick<SandboxFacts, 'record' | 'gitDir'>[]) {
   const present = facts.filter(({ gitDir }) => gitDir !== undefined && isReadable(gitDir));
   const sandboxes = present.map(({ record }) => record.sandbox);
   const found = await statusOfEach(git, sandboxes, OPTIONS);

@@ -42,10 +42,7 @@ export interface ClonedFolder {
 export type ChooseSource = (record: WorkspaceFields) => Promise<CloneSource | undefined>;
 
 /** Undefined if there is nothing to clone, or if the provider cannot: then agt fills an empty folder. */
-export async function cloneFolder(
-  session: Session,
-  choose: ChooseSource | undefined,
-): Promise<ClonedFolder | undefined> {
+export async function cloneFolder(session: Session, choose: ChooseSource | undefined) {
   const { repository, record } = session;
   const source = record.token === undefined ? undefined : await choose?.(record);
   if (source === undefined) return undefined;
@@ -65,11 +62,7 @@ export async function makeFolder(session: Session): Promise<void> {
 }
 
 /** `record.sandbox` is a registered worktree without files. */
-export async function moveIntoWorktree(
-  session: Session,
-  workspace: Token,
-  source: CloneSource,
-): Promise<void> {
+export async function moveIntoWorktree(session: Session, workspace: Token, source: CloneSource) {
   const { sandbox, from_commit: commit } = session.record;
   const gitDir = worktreeGitDir(sandbox);
   if (gitDir === undefined) throw new AgtError(`git did not register "${sandbox}" as a worktree`);

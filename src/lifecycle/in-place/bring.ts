@@ -108,11 +108,7 @@ export async function move({ git }: InPlace, { plan, parents, folder }: Move): P
 }
 
 /** Deletes files of `later`, and the directories that are empty then. */
-export function deleteLater(
-  { git }: InPlace,
-  { plan, folder }: Move,
-  deletions: readonly string[],
-): Promise<Unfinished> {
+export function deleteLater({ git }: InPlace, { plan, folder }: Move, deletions: readonly string[]) {
   const nothing = { directories: new Map(), writes: [], modes: new Map() };
   return applyPlan(git, { ...plan, ...nothing, deletions }, folder);
 }

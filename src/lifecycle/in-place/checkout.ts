@@ -70,12 +70,7 @@ export async function dropDamagedIndex(place: InPlace): Promise<void> {
 }
 
 /** HEAD and the index are the last to change: HEAD tells that everything else is done. `replaced`: see replaceIndex. */
-export async function putHead(
-  place: InPlace,
-  branch: string,
-  index: Buffer | undefined,
-  replaced?: Buffer,
-): Promise<void> {
+export async function putHead(place: InPlace, branch: string, index: Buffer | undefined, replaced?: Buffer) {
   await breakLock(place, 'index.lock');
   replaceIndex(place.checkout, index, place.record.from_commit.length / 2, replaced);
   failurePoint('in place: index replaced');

@@ -70,10 +70,7 @@ export async function lookAtRepository(git: Git, checkout: string, path: string)
   };
 }
 
-export async function hasOwnWork(
-  { git, checkout, record }: InPlace,
-  { path, commit }: NestedRepository,
-): Promise<boolean> {
+export async function hasOwnWork({ git, checkout, record }: InPlace, { path, commit }: NestedRepository) {
   if (commit === undefined) return true;
   const named = await resolveObject(git, `${record.from_commit}:${Buffer.from(path, 'latin1')}`);
   if (named !== commit) return true;
@@ -185,11 +182,7 @@ async function storeIndex(git: Git, gitDir: string): Promise<string | undefined>
 }
 
 /** The files are back already; `number` is its place in the list. False if agt could not bring its `.git` back. */
-export async function putRepositoryBack(
-  place: InPlace,
-  before: NestedRepository,
-  number: number,
-): Promise<boolean> {
+export async function putRepositoryBack(place: InPlace, before: NestedRepository, number: number) {
   const { git, checkout, record } = place;
   if (before.head === undefined) return true;
   await bringGitDirectory(place, before, number);

@@ -46,10 +46,7 @@ export interface NewInPlace {
 }
 
 /** @throws AgtError if the checkout is not on a branch, or in the middle of something. Then nothing has changed. */
-export async function newSessionInPlace(
-  repository: Repository,
-  request: InPlaceRequest,
-): Promise<NewInPlace> {
+export async function newSessionInPlace(repository: Repository, request: InPlaceRequest) {
   const id = request.id === undefined ? generateId(request.now) : checkId(request.id);
   const checkout = requireCheckout(repository);
   return oneAtATime(repository, checkout, () => begin(repository, { ...request, id, checkout }));

@@ -120,12 +120,7 @@ export function inScratch(git: Git, directory: string, index: string, worktree: 
 }
 
 /** The files as git writes them into the checkout: by the attributes and filters of that index. */
-export async function writtenFiles(
-  scratch: Git,
-  index: Buffer,
-  oidLength: number,
-  paths: readonly string[],
-): Promise<Files> {
+export async function writtenFiles(scratch: Git, index: Buffer, oidLength: number, paths: readonly string[]) {
   const wanted = new Set(paths);
   const files = new Map<string, TreeEntry | undefined>(paths.map((path) => [path, undefined]));
   const regular = new Map<string, string>();
@@ -157,12 +152,7 @@ export async function writtenFiles(
 }
 
 /** The snapshot with other files. */
-export async function edited(
-  git: Git,
-  snapshot: SnapshotMetadata,
-  files: Files,
-  copy: string,
-): Promise<SnapshotMetadata> {
+export async function edited(git: Git, snapshot: SnapshotMetadata, files: Files, copy: string) {
   if (files.size === 0) return snapshot;
   const removals = [...files].filter(([, entry]) => entry === undefined);
   const edits = [...removals, ...[...files].filter(([, entry]) => entry !== undefined)].map(
