@@ -58,7 +58,9 @@ export function prepareFile(
 
 function writeParts(path: string, content: FileContent, { flush }: { flush: boolean }): void {
   const parts = typeof content === 'string' || content instanceof Uint8Array ? [content] : content;
-  const fd = openSync(path, 'w', 0o644);
+  // An agent may have put a link to another file there, also a hard one.
+  rmSync(path, { force: true });
+  const fd = openSync(path, 'wx', 0o644);
   try {
     for (const part of parts) writeFileSync(fd, part);
     if (flush) fsyncSync(fd);

@@ -112,20 +112,24 @@ export function ensureMounted(token: Token, folder: string): void {
   }
 }
 
+const DROPPED = '.dropped';
+
 /** A file beside the layers: nobody needs the template any more as a template. */
 function droppedMark(template: string): string {
-  return join(layersDirectory(template), `${basename(template)}.dropped`);
+  return join(layersDirectory(template), basename(template) + DROPPED);
 }
 
 export function isDropped(template: string): boolean {
   return existsSync(droppedMark(template));
 }
 
-/** Whether sessions need the template. */
+/** Whether sessions need the template. One whose file cannot be read may. */
 function hasUsers(template: string): boolean {
   const directory = layersDirectory(template);
-  const nonces = attempt(() => readdirSync(directory)) ?? [];
-  return nonces.some((nonce) => readIfThere(join(directory, nonce, 'lower')).trim() === basename(template));
+  if (!existsSync(directory)) return false;
+  const nonces = readdirSync(directory).filter((name) => !name.endsWith(DROPPED));
+  const lowers = nonces.map((nonce) => readIfThere(join(directory, nonce, 'lower')).trim());
+  return lowers.some((lower) => lower === '' || lower === basename(template));
 }
 
 /** Removes the layers of a session. The last session takes a template along that nothing else needs. */
