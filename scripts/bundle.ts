@@ -78,6 +78,9 @@ function loadedAtOnce(builtin: string): string {
   return `export const { ${names.join(', ')} } = require('${builtin}');`;
 }
 
+/** The files that the bundles are made of. */
+export const inputs: string[] = [];
+
 for (const [entry, outfile] of [
   ['src/main.ts', `${outdir}/main.cjs`],
   ['src/agtmode/frequent.ts', `${outdir}/frequent.cjs`],
@@ -110,9 +113,10 @@ for (const [entry, outfile] of [
     banner: { js: "const __bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
     logLevel: 'warning',
   });
+  inputs.push(...Object.keys(result.metafile.inputs));
   if (list) {
-    const inputs = Object.values(result.metafile.outputs).flatMap((output) => Object.entries(output.inputs));
-    for (const [path, { bytesInOutput }] of inputs.sort((a, b) => b[1].bytesInOutput - a[1].bytesInOutput)) {
+    const parts = Object.values(result.metafile.outputs).flatMap((output) => Object.entries(output.inputs));
+    for (const [path, { bytesInOutput }] of parts.sort((a, b) => b[1].bytesInOutput - a[1].bytesInOutput)) {
       console.log(`${outfile}\t${bytesInOutput}\t${path}`);
     }
   }

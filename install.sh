@@ -1,0 +1,118 @@
+#!/bin/sh
+# Installs agt, or removes it: sh install.sh [--version V] [--prefix DIR] [--uninstall]
+# Without options: the newest version, into ~/.local: bin/agt, the man page, and completion for bash, zsh and fish.
+# AGT_DOWNLOADS names another place of the archives: an address or a directory.
+set -eu
+
+downloads=${AGT_DOWNLOADS-@DOWNLOADS@}
+version=@VERSION@
+prefix=${HOME:?}/.local
+
+fail() {
+  printf 'error: %s\n' "$1" >&2
+  shift
+  for line in "$@"; do printf 'hint: %s\n' "$line" >&2; done
+  exit 1
+}
+
+files='bin/agt share/man/man1/agt.1 share/bash-completion/completions/agt share/zsh/site-functions/_agt
+share/fish/vendor_completions.d/agt.fish share/doc/agt/LICENSE share/doc/agt/THIRD-PARTY-LICENSES'
+
+uninstall() {
+  [ -e "$prefix/bin/agt" ] || fail "agt is not installed in $prefix" 'name the directory: --prefix DIR'
+  hooks=$("$prefix/bin/agt" hooks status 2>/dev/null | grep -c ' installed' || :)
+  [ "$hooks" = 0 ] || "$prefix/bin/agt" hooks uninstall --all ||
+    fail 'agt could not remove its hooks from the settings of your agents, and is still installed'
+  for file in $files; do rm -f "$prefix/$file"; done
+  for file in $files; do
+    directory=$file
+    while [ "$directory" != . ]; do
+      directory=$(dirname "$directory")
+      rmdir "$prefix/$directory" 2>/dev/null || break
+    done
+  done
+  rmdir "$prefix" 2>/dev/null || :
+  printf 'agt is gone from %s. Your sessions stay where they are, in your repositories.\n' "$prefix"
+}
+
+action=install
+while [ $# -gt 0 ]; do
+  case $1 in
+  --version) version=${2:?} && shift ;;
+  --version=*) version=${1#*=} ;;
+  --prefix) prefix=${2:?} && shift ;;
+  --prefix=*) prefix=${1#*=} ;;
+  --uninstall) action=uninstall ;;
+  -h | --help)
+    sed -n 's/^# //p' "$0"
+    exit 0
+    ;;
+  *) fail "unknown option \"$1\"" 'sh install.sh [--version V] [--prefix DIR] [--uninstall]' ;;
+  esac
+  shift
+done
+if [ "$action" = uninstall ]; then
+  uninstall
+  exit 0
+fi
+
+case $(uname -s) in
+Linux) system=linux ;;
+Darwin) system=darwin ;;
+*) fail "agt does not run on $(uname -s)" 'it runs on Linux and macOS' ;;
+esac
+case $(uname -m) in
+x86_64 | amd64) system=$system-x64 ;;
+aarch64 | arm64) system=$system-arm64 ;;
+*) fail "there is no agt for the processor $(uname -m)" 'build it: npm install && npm run build' ;;
+esac
+command -v git >/dev/null || fail 'git is not installed' 'agt needs git 2.39 or newer'
+if command -v xz >/dev/null; then kind=xz; else kind=gz; fi
+archive=agt-$version-$system.tar.$kind
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/agt-install.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+
+# Writes a file of the release into the directory $work.
+get() {
+  case $downloads in
+  */*:* | *://*)
+    if command -v curl >/dev/null; then
+      curl --fail --silent --show-error --location --retry 2 --output "$work/$1" "$downloads/$1"
+    elif command -v wget >/dev/null; then
+      wget -q -O "$work/$1" "$downloads/$1"
+    else
+      fail 'neither curl nor wget is installed' "fetch $downloads/$1 by yourself, and set AGT_DOWNLOADS to its directory"
+    fi
+    ;;
+  *) cp "$downloads/$1" "$work/$1" ;;
+  esac || fail "cannot get $downloads/$1" 'is there such a version? --version V chooses another one'
+}
+get SHA256SUMS
+get "$archive"
+(
+  cd "$work"
+  grep " [ *]$archive\$" SHA256SUMS >wanted || fail "SHA256SUMS does not name $archive"
+  if command -v sha256sum >/dev/null; then sha256sum -c wanted; else shasum -a 256 -c wanted; fi >/dev/null 2>&1
+) || fail "$archive is not what SHA256SUMS says: nothing was installed" 'try again; if it happens again, tell the authors'
+case $kind in
+xz) xz -dc "$work/$archive" ;;
+gz) gzip -dc "$work/$archive" ;;
+esac | tar -xf - -C "$work" || fail "cannot unpack $archive"
+
+# Each file comes under a name of its own, and then takes the place of the old one.
+for file in $files; do
+  directory=$prefix/${file%/*}
+  mkdir -p "$directory"
+  cp "$work/agt-$version-$system/$file" "$directory/.agt-new.$$" ||
+    fail "cannot write into $directory" 'choose another directory: --prefix DIR'
+  mv -f "$directory/.agt-new.$$" "$prefix/$file"
+done
+"$prefix/bin/agt" --version >/dev/null || fail "$prefix/bin/agt does not start"
+printf 'Installed %s in %s.\n' "$("$prefix/bin/agt" --version)" "$prefix"
+case :$PATH: in
+*":$prefix/bin:"*) ;;
+*) printf "Put it on your PATH, in your shell's startup file:\n  export PATH=\"%s/bin:\$PATH\"\n" "$prefix" ;;
+esac
+printf 'Protect the agent that you use: agt hooks install --all\n'
