@@ -109,8 +109,9 @@ for file in $files; do
     fail "cannot write into $directory" 'choose another directory: --prefix DIR'
   mv -f "$directory/.agt-new.$$" "$prefix/$file"
 done
-"$prefix/bin/agt" --version >/dev/null || fail "$prefix/bin/agt does not start"
-printf 'Installed %s in %s.\n' "$("$prefix/bin/agt" --version)" "$prefix"
+said=$("$prefix/bin/agt" --version 2>&1) ||
+  fail "$prefix/bin/agt does not start: $said" 'on Debian it needs: apt-get install libatomic1 libstdc++6'
+printf 'Installed %s in %s.\n' "$said" "$prefix"
 case :$PATH: in
 *":$prefix/bin:"*) ;;
 *) printf "Put it on your PATH, in your shell's startup file:\n  export PATH=\"%s/bin:\$PATH\"\n" "$prefix" ;;

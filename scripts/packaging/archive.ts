@@ -78,7 +78,7 @@ function writeDeb(
     Section: 'vcs',
     Priority: 'optional',
     Homepage: release.homepage,
-    Depends: 'git (>= 1:2.39), libc6, libstdc++6',
+    Depends: 'git (>= 1:2.39), libatomic1, libc6, libstdc++6',
     Description: release.summary,
   };
   const lines = Object.entries(control).map(([field, value]) => `${field}: ${value}\n`);

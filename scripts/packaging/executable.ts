@@ -22,6 +22,7 @@ const root = join(import.meta.dirname, '..', '..');
 const dist = join(root, 'dist');
 
 const BUNDLES = ['frequent.cjs', 'agtmode.cjs'];
+const CACHES = BUNDLES.map((name) => `${name}.cache`);
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
 const CONFIG = {
@@ -49,7 +50,7 @@ export async function packForHost(output: string): Promise<void> {
     seaConfig: {
       ...CONFIG,
       useCodeCache: true,
-      assets: assets([...BUNDLES, ...BUNDLES.map((name) => `${name}.cache`)]),
+      assets: assets([...BUNDLES, ...CACHES]),
     },
   });
   chmodSync(unfinished, 0o755);
@@ -66,8 +67,14 @@ export async function packForOther(target: Target, output: string): Promise<void
     const config = join(work, 'config.json');
     const blob = join(work, 'blob');
     const unfinished = join(work, 'agt');
-    const main = join(dist, 'main.cjs');
-    const settings = { main, output: blob, disableExperimentalSEAWarning: true, assets: assets(BUNDLES) };
+    const noCache = join(work, 'no-cache');
+    writeFileSync(noCache, '');
+    const settings = {
+      main: join(dist, 'main.cjs'),
+      output: blob,
+      disableExperimentalSEAWarning: true,
+      assets: { ...assets(BUNDLES), ...Object.fromEntries(CACHES.map((name) => [name, noCache])) },
+    };
     writeFileSync(config, JSON.stringify({ ...CONFIG, ...settings }));
     execFileSync(process.execPath, ['--experimental-sea-config', config], {
       stdio: ['ignore', 'ignore', 'inherit'],
