@@ -1,5 +1,5 @@
 /** The surroundings of a command; tests can set each part. agt looks for git when it is asked. */
-import type { SettingName } from '../config/keys.ts';
+import type { SettingName } from '../config/setting-table.ts';
 import { ALL_KEYS, globalConfigPath, readSettings, readSettingValues } from '../config/settings.ts';
 import { AgtError, isAgtError } from '../errors.ts';
 import { findGit } from '../git/run/find-git.ts';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { usageError } from '../errors.ts';
 import { shortBranch, shortOid } from '../git/files/ref-files.ts';
-import { newSessionInPlace } from '../lifecycle/in-place/new.ts';
+import { newSessionInPlace } from '../lifecycle/in-place/begin.ts';
 import { type NewRequest, type NewSession, newSession } from '../lifecycle/new.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';

@@ -9,7 +9,7 @@ import { AgtError, errorCode, systemReason } from '../errors.ts';
 import type { Prefixes } from '../filter/agent-refs.ts';
 import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import { once } from '../once.ts';
-import { findKey, SETTING_KEYS, type SettingKey, type SettingName } from './keys.ts';
+import { findKey, SETTING_KEYS, type SettingKey, type SettingName } from './setting-table.ts';
 import { parseBoolean } from './values.ts';
 
 type Property<Name> = Name extends `${string}.${infer Last}` ? Last : never;

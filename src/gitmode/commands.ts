@@ -6,10 +6,10 @@
  */
 import { type CommandLine, SHELL_ALIAS } from './command-line/parse.ts';
 import * as atRisk from './guard/at-risk.ts';
+import { branch, tag } from './rules/branch-and-tag.ts';
 import { describe, nameRev } from './rules/describe.ts';
 import { fetch, lsRemote, remote } from './rules/fetch.ts';
 import { forEachRef, refs, showRef } from './rules/for-each-ref.ts';
-import { branch, tag } from './rules/lists.ts';
 import { pull } from './rules/pull.ts';
 import { push } from './rules/push.ts';
 import { rebase } from './rules/rebase.ts';

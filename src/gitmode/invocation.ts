@@ -3,8 +3,8 @@
  * two are looked up when they are first needed, and only once: most commands need neither.
  */
 import { resolve } from 'node:path';
-import type { SettingName } from '../config/keys.ts';
 import { localConfigPath } from '../config/local-config.ts';
+import type { SettingName } from '../config/setting-table.ts';
 import { type Settings, settingsReader, toSettings } from '../config/settings.ts';
 import { type AgtError, attempt } from '../errors.ts';
 import { type DiscoveredRepository, discoverRepository } from '../git/files/discover-repository.ts';

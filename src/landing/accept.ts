@@ -4,7 +4,7 @@
  */
 import { inDirectory } from '../git/run/git.ts';
 import { refuseLoss } from '../lifecycle/delete-folder.ts';
-import { requireReturnable } from '../lifecycle/in-place/leave.ts';
+import { requireReturnable } from '../lifecycle/in-place/end.ts';
 import { requireRemovable } from '../lifecycle/remove.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { requireAllowed, unfinishedError } from '../session/operation.ts';

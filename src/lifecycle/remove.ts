@@ -34,7 +34,7 @@ import {
   refuseLoss,
   removeEmptyParents,
 } from './delete-folder.ts';
-import { leaveCheckout, requireReturnable } from './in-place/leave.ts';
+import { leaveCheckout, requireReturnable } from './in-place/end.ts';
 
 interface RefAndCommit {
   readonly ref: string;

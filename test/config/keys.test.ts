@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findKey, SETTING_KEYS, showValue } from '../../src/config/keys.ts';
+import { findKey, SETTING_KEYS, showValue } from '../../src/config/setting-table.ts';
 
 test.each(SETTING_KEYS.map((key) => [key.name, key] as const))('the default of %s is valid', (_, key) => {
   expect(key.check(key.defaultValue)).toBeUndefined();

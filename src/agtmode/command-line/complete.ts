@@ -1,5 +1,5 @@
 /** Completion in a shell: what may stand in place of the last word of a command line. */
-import { SETTING_KEYS } from '../../config/keys.ts';
+import { SETTING_KEYS } from '../../config/setting-table.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
 import { INTEGRATIONS } from '../../integrations/tools.ts';

@@ -1,4 +1,4 @@
-import { showValue } from '../../config/keys.ts';
+import { showValue } from '../../config/setting-table.ts';
 import { globalConfigPath, type SettingValue } from '../../config/settings.ts';
 import { attempt, isAgtError, plural } from '../../errors.ts';
 import { type Git, runGit } from '../../git/run/git.ts';

@@ -19,7 +19,7 @@ import type { Place } from '../../integrations/place.ts';
 import { recordEvent } from '../../integrations/record-event.ts';
 import { findIntegration } from '../../integrations/tools.ts';
 import { createWorktree, removeWorktree } from '../../integrations/worktrees.ts';
-import { newSessionInPlace } from '../../lifecycle/in-place/new.ts';
+import { newSessionInPlace } from '../../lifecycle/in-place/begin.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { isTerminal, readStandardInput } from '../../process/streams.ts';
 import { isAnswered } from '../../triggers/watch/questions.ts';

@@ -1,5 +1,5 @@
 /** `agt --help` and the manual page agt(1), which have the same text, since both come from the commands. */
-import { SETTING_KEYS } from '../../config/keys.ts';
+import { SETTING_KEYS } from '../../config/setting-table.ts';
 import { EXIT } from '../../errors.ts';
 import type { Command, OptionTable } from '../command-line/command.ts';
 import { capitalized, sentence } from './format.ts';

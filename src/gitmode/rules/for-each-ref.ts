@@ -15,7 +15,7 @@ import {
   parseOptions,
 } from '../command-line/options.ts';
 import { namespacesUnder, type View } from '../view/view.ts';
-import type { ListOptions } from './lists.ts';
+import type { ListOptions } from './branch-and-tag.ts';
 import { fitsCommandLine, orMatchNothing, type Rewrite, type Rule, visibleAmong } from './rule.ts';
 
 /** These change what patterns mean. */

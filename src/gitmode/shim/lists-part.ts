@@ -6,8 +6,8 @@ import { localNamespaces, type Prefixes, remoteNamespaces, SHARED_STASH } from '
 import { globsOutside, pathGlobsOutside } from '../../filter/globs.ts';
 import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
 import { shellQuote } from '../../git/run/trace.ts';
+import { BRANCH, type ListOptions, TAG } from '../rules/branch-and-tag.ts';
 import { FOR_EACH_REF } from '../rules/for-each-ref.ts';
-import { BRANCH, type ListOptions, TAG } from '../rules/lists.ts';
 import { MARKS } from './facts-file.ts';
 import { caseList, namesOf, optionWords, withoutSlash } from './sh-text.ts';
 

@@ -25,7 +25,6 @@ import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { listPaths, nextTick } from '../delete-folder.ts';
-import { changedSince, deleteLater, move, planMove } from './bring.ts';
 import {
   type DirtyPath,
   dirtyPaths,
@@ -38,6 +37,7 @@ import {
   readIndex,
   refreshTimes,
 } from './checkout.ts';
+import { changedSince, deleteLater, move, planMove } from './move-files.ts';
 import { dropGitDirectories, keepGitDirectories } from './nested.ts';
 import { planTarget, type Target } from './target.ts';
 import { listUsersSide, readUsersSide, storeUsersSide, type UsersSide } from './users-side.ts';

@@ -27,8 +27,8 @@ import {
   readable,
   refuseLoss,
 } from '../delete-folder.ts';
+import { returnToUser } from './bring-back.ts';
 import { gitDir, headBranch, inPlace, pointHead } from './checkout.ts';
-import { returnToUser } from './return.ts';
 import { aboutSetAside, dropStash } from './set-aside.ts';
 
 /**
