@@ -1,17 +1,20 @@
 /** agt mode: runs agt's commands, and leaves others to the real git, guarded as in git mode. */
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { EXIT, usageError } from '../errors.ts';
-import { becomeGit } from '../git/run/become.ts';
+import { becomeGit, runAsChild } from '../git/run/become.ts';
 import { marked } from '../git/run/environment.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
 import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
 import { guardWords } from '../gitmode/guard/guard.ts';
+import { recordFile } from '../layout.ts';
 import { isStartedByGuard, printOwnVersion } from '../process/invocation.ts';
+import { idProblem } from '../session/id.ts';
 import { serveMount } from '../timetravel/mount/serve.ts';
 import { commandName, isHelp } from './command-line/command.ts';
 import { parseWithoutYargs, withNewNames } from './command-line/parse-without-yargs.ts';
 import { runCommand } from './command-line/run-command.ts';
-import { similar } from './command-line/similar.ts';
+import { didYouMean, similar } from './command-line/similar.ts';
 import { COMMAND_GROUPS, COMMANDS } from './commands/index.ts';
 import { type Context, openContext } from './context.ts';
 import { enterDirectory } from './enter-directory.ts';
@@ -26,7 +29,7 @@ const MENDING = ['doctor', 'config set', 'config unset'];
 const OWN_WORDS = new Set(COMMANDS.map((command) => commandName(command).split(' ')[0] ?? ''));
 
 /** Commands on sessions that may be called without the word `session`. git has none of these names. */
-const SHORT_FORMS = new Set('new list fork run sync accept reject remove undo redo'.split(' '));
+const SHORT_FORMS = new Set('new list fork run sync accept reject remove undo redo open export'.split(' '));
 
 export async function runAgtMode(args: string[]): Promise<number> {
   // Before anything can fail: to an agent, exit codes of hooks are orders.
@@ -76,7 +79,32 @@ export async function runAgtMode(args: string[]): Promise<number> {
   const words = word === 'git' ? others : rest;
   if (word !== 'git') refuseUnknown(word, context);
   guardWords(words, context.gitPath(), process.env);
-  return becomeGit(context.gitPath(), words, marked(process.env));
+  const advice = word === 'git' ? undefined : await adviceOnSession(words, context);
+  if (advice === undefined) return becomeGit(context.gitPath(), words, marked(process.env));
+  const exitCode = await runAsChild(context.gitPath(), words, marked(process.env));
+  if (exitCode !== EXIT.done) context.err(`hint: ${advice}\n`);
+  return exitCode;
+}
+
+/** Commands of git that people try on a session, and what does it. */
+const ON_SESSIONS: Readonly<Record<string, (id: string) => string>> = {
+  diff: (id) => `agt session diff ${id}`,
+  log: (id) => `agt session log ${id}`,
+  show: (id) => `agt session show ${id}`,
+  rm: (id) => `agt remove ${id}`,
+  merge: (id) => `agt accept ${id}`,
+  switch: (id) => `cd "$(agt session path ${id})"`,
+  checkout: (id) => `cd "$(agt session path ${id})"`,
+};
+
+/** For a command of git whose only argument is a session. */
+async function adviceOnSession(words: readonly string[], context: Context): Promise<string | undefined> {
+  const [command = '', id = ''] = words;
+  const advice = Object.hasOwn(ON_SESSIONS, command) ? ON_SESSIONS[command] : undefined;
+  if (advice === undefined || words.length !== 2 || idProblem(id) !== undefined) return undefined;
+  const repository = await context.repository().catch(() => undefined);
+  if (repository === undefined || !existsSync(recordFile(repository.agtDir, id))) return undefined;
+  return `"${id}" is a session: ${advice(id)}`;
 }
 
 async function runOwnCommand(given: string[], context: Context): Promise<number> {
@@ -87,9 +115,15 @@ async function runOwnCommand(given: string[], context: Context): Promise<number>
   return runWithYargs(COMMANDS, context, words);
 }
 
+/** Not every git that agt supports has these, and people mean something else by them. */
+const NEW_IN_GIT = ['history'];
+
 /** @throws AgtError for a word that is neither a command of git or agt nor an option of git. */
 function refuseUnknown(word: string, { gitPath, env }: Context): void {
-  if (word.startsWith('-') || GIT_COMMANDS.has(word)) return;
+  const options = ['--help', '--version'];
+  if (word.startsWith('--') && !options.includes(word) && similar(word, options).length > 0)
+    throw usageError(`unknown option "${word}"`, ...didYouMean(word, options, 'agt '));
+  if (word.startsWith('-') || (GIT_COMMANDS.has(word) && !NEW_IN_GIT.includes(word))) return;
   const { exitCode, stdout } = queryGitSync(gitPath(), ['--list-cmds=main,others,alias'], env);
   const ofGit = stdout.split('\n').filter((name) => name !== '');
   if (exitCode !== EXIT.done || ofGit.includes(word)) return;

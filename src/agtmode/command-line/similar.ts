@@ -1,9 +1,28 @@
 /** "Did you mean": the known words that a person may have meant. */
 
+/** Words for the same thing, from git, other tools and everyday speech. */
+const MEANINGS = new Map(
+  Object.entries({
+    list: 'ls dir sessions',
+    new: 'start create begin add make',
+    remove: 'rm delete del kill destroy',
+    accept: 'done finish land merge apply',
+    reject: 'discard drop abandon',
+    autocommit: 'save capture',
+    undo: 'rollback rewind back',
+    log: 'history snapshots',
+    path: 'switch checkout enter',
+    export: 'publish push pr',
+  }).flatMap(([name, words]) => words.split(' ').map((word) => [word, name] as const)),
+);
+
 /** Most similar first, at most three. A word of its beginning counts, too: `rem` for `remove`. */
 export function similar(word: string, known: Iterable<string>): string[] {
+  const names = new Set(known);
+  const meaning = MEANINGS.get(word);
+  if (meaning !== undefined && names.has(meaning)) return [meaning];
   const limit = Math.max(1, Math.floor(word.length / 3));
-  const scored = [...new Set(known)].map((name) => ({ name, score: distance(word, name) }));
+  const scored = [...names].map((name) => ({ name, score: distance(word, name) }));
   const near = scored.filter(
     ({ name, score }) => score <= limit || (word.length >= 3 && name.startsWith(word)),
   );

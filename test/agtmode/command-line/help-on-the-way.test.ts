@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession } from '../../harness/session.ts';
-import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../../harness/world.ts';
+import { AGT, agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
 
 test('unknown words: agt says which command of agt or git, option or setting is meant', () => {
   const { repository } = makeSession();
@@ -31,6 +31,53 @@ test('unknown words: agt says which command of agt or git, option or setting is 
   expect(hintsFor('config', 'get', 'agt.retentoin')).toContain('hint: did you mean: agt.retention?\n');
   expect(hintsFor('cd', 's1')).toContain('shell-init');
   expect(agt(repository, 'shortlist').stdout).toContain('first');
+});
+
+test.each([
+  ['ls', 'agt list'],
+  ['create', 'agt new'],
+  ['delete', 'agt remove'],
+  ['done', 'agt accept'],
+  ['discard', 'agt reject'],
+  ['save', 'agt autocommit'],
+  ['rollback', 'agt undo'],
+  ['session rm', 'agt session remove'],
+  ['session merge', 'agt session accept'],
+])('agt %s: the command that means the same', (words, command) => {
+  const { repository } = makeSession();
+  const { exitCode, stderr } = agt(repository, ...words.split(' '));
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`hint: did you mean: ${command}?\n`)]);
+});
+
+test('agt history is no error of git, and --hlep neither', () => {
+  const { repository } = makeSession();
+  const ofHistory = agt(repository, 'history').stderr;
+  expect(ofHistory).toMatch(/did you mean: agt session log\?|git history/);
+  expect(agt(repository, '--hlep').stderr).toBe(
+    'error: unknown option "--hlep"\nhint: did you mean: agt --help?\n',
+  );
+});
+
+test.each([
+  ['diff', 'agt session diff s1'],
+  ['merge', 'agt accept s1'],
+  ['rm', 'agt remove s1'],
+  ['switch', 'cd "$(agt session path s1)"'],
+])('agt %s on a session: after the error of git, the command of agt', (command, advice) => {
+  const { repository } = makeSession();
+  const [ofGit, ofAgt] = [
+    run(REAL_GIT, [command, 's1'], { cwd: repository }),
+    agt(repository, command, 's1'),
+  ];
+  expect(ofAgt).toEqual({ ...ofGit, stderr: `${ofGit.stderr}hint: "s1" is a session: ${advice}\n` });
+  expect(agt(repository, command, 'none').stderr).not.toContain('hint: "none"');
+});
+
+test('a branch of the name of a session is what git says', () => {
+  const { repository } = makeSession();
+  git(repository, 'branch', 's1');
+  expect(agt(repository, 'log', '-1', 's1').exitCode).toBe(0);
+  expect(agt(repository, 'log', 's1')).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
 test('agt restore overwrites no file: git is meant only where somebody says so', () => {
