@@ -163,9 +163,21 @@ function refusedRightly(life: InPlaceLife, stay: Stay, refusal: Refusal): void {
  * A change of the user's that landed in the same way, a mark on a file that the accept replaced, other ends of lines: git
  * brings such a path back as it writes the commit.
  */
-function withoutLanded(life: InPlaceLife, { start, base }: Stay, accepted: string, after: Facts): Facts {
+function withoutLanded(
+  life: InPlaceLife,
+  { start, base, ignored }: Stay,
+  accepted: string,
+  after: Facts,
+): Facts {
   const landed = changedPaths(life.root, base, accepted);
-  const facts = new Map([...start, ['status', after.get('status') ?? '']]);
+  // What the user's rules ignored at the start stays as the agent left it, whatever git says of it now.
+  const isAgents = (line: string) =>
+    ignored.has(line.slice('? '.length)) &&
+    start.get(`file ${line.slice('? '.length)}`) !== after.get(`file ${line.slice('? '.length)}`);
+  const status = zeroed(after.get('status') ?? '').filter(
+    (line) => !(line.startsWith('? ') && isAgents(line)),
+  );
+  const facts = new Map([...start, ['status', status.map((line) => `${line}\0`).join('')]]);
   const clean = cleanCheckout(life.root, 'main');
   const set = (key: string, text: string | undefined) =>
     text === undefined ? facts.delete(key) : facts.set(key, text);
