@@ -5,7 +5,7 @@ import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitLines, isAncestor, resolveObject } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import type { Landable, LandingPlan } from './accept-request.ts';
+import type { AcceptRequest, Landable, LandingPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import {
   conflictError,
@@ -42,7 +42,10 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);
   const unwanted = await untrackedToLeaveOut(session, untracked, request);
   const { isUsers } = await usersOwn(session);
-  const left = added.filter((change) => unwanted.has(change.path) || isUsers(change));
+  const left = [
+    ...added.filter((change) => unwanted.has(change.path) || isUsers(change)),
+    ...(landed === undefined ? await untrackedByCommits(session, content, request) : []),
+  ];
   const { tree, leftOut } = await leaveOut(bench, chosen.tree, left);
   const theirs = await commitToMerge(session, { ...content, tree }, landable);
   const merged =
@@ -75,6 +78,17 @@ export async function planLanding(session: Session, landable: Landable): Promise
     leftOut: [...calls.leftOut, ...chosen.leftOut, ...leftOut, ...notTaken],
     warnings: [...failedWarning(calls.leftOut), ...changes.flatMap(submoduleWarning)],
   };
+}
+
+/** Without untracked files, a file that the agent has only taken out of the index is deleted on the branch. */
+async function untrackedByCommits(
+  session: Session,
+  { uncommitted }: SandboxContent,
+  { untracked = session.repository.settings.untracked, include, exclude, committedOnly }: AcceptRequest,
+): Promise<DiffEntry[]> {
+  if (untracked !== 'none' || include.length + exclude.length > 0 || committedOnly) return [];
+  const paths = new Set(await untrackedAmong(session, uncommitted));
+  return uncommitted.filter(({ path, after }) => after !== undefined && paths.has(path));
 }
 
 function failedWarning(paths: readonly string[]): string[] {

@@ -122,3 +122,17 @@ test('a step that empties the sandbox lands, and so does the next one', () => {
   agtOk(session.repository, 'accept', 's1', '--keep', '--commits', `${emptied} ${newest}`);
   expect(landed()).toEqual(['new']);
 });
+
+test('--untracked=none: a file that the agent has only taken out of the index is deleted on the branch', () => {
+  git(session.sandbox, 'rm', '-q', '--cached', 'a');
+  git(session.sandbox, 'commit', '-qm', 'No longer tracked');
+  expect(accept('--untracked=none', '--keep').stdout).toContain('D a\n');
+  expect(landed()).toEqual(['.gitignore']);
+});
+
+test('--untracked=none: a new file that has landed before stays', () => {
+  expect(accept('--untracked=all', '--keep').exitCode).toBe(0);
+  put('a', 'changed\n');
+  expect(accept('--untracked=none', '--keep').stdout).toContain('M a\n');
+  expect(landed()).toContain('src/new.ts');
+});

@@ -6,6 +6,7 @@ import { type Content, commitsAreKept, readContent, snapshotHolds } from '../hel
 import { changedPaths, dirtyPaths, overlap } from '../paths.ts';
 import { ok, REAL_GIT } from '../programs.ts';
 import { chosen, commitOf, mergeBase, otherThanGits, picked, squashed } from '../squash.ts';
+import { zeroed } from '../worktree.ts';
 import { faultsAfter } from './follows.ts';
 import type { LandingLife, Session } from './landing-life.ts';
 
@@ -135,13 +136,25 @@ function expectedTree(
   if (words[0] === '--commits') return picked(root, branch, words[1] as string);
   const committedOnly = words[0] === '--committed-only';
   const trackedOnly = words[0] === '--untracked=none';
-  let theirs = commitOf({ worktree: sandbox, notTheirs: new Set(), committedOnly, trackedOnly });
-  if (theirs === undefined) return undefined;
   const head = ok(REAL_GIT, ['rev-parse', 'HEAD'], sandbox).trim();
   const isOn = (commit: string, tip: string) =>
     life.user.ask(['merge-base', '--is-ancestor', commit, tip]) !== undefined;
   const isAgain = landed !== undefined && isOn(landed.commit, from) && !isOn(landed.commit, head);
+  // What has landed once is no new file, though the sandbox does not track it.
+  let theirs = commitOf({
+    worktree: sandbox,
+    notTheirs: new Set(),
+    committedOnly,
+    trackedOnly: trackedOnly && !isAgain,
+  });
+  if (theirs === undefined) return undefined;
   const base = isAgain ? landed.source : mergeBase(root, from, head);
+  if (trackedOnly && isAgain) {
+    const tracked = new Set(zeroed(ok(REAL_GIT, ['ls-files', '-z'], sandbox)));
+    const landedPaths = new Set(zeroed(ok(REAL_GIT, ['ls-tree', '-r', '-z', '--name-only', base], root)));
+    const tree = chosen(root, base, theirs, (path) => tracked.has(path) || landedPaths.has(path));
+    theirs = ok(REAL_GIT, ['commit-tree', '-p', head, '-m', 'chosen', tree], root).trim();
+  }
   if (words[0] === '--exclude') {
     const takes = (path: string) =>
       !path.startsWith('src/') && path !== 'src' && !path.includes('/src/') && !path.endsWith('/src');
