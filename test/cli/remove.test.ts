@@ -227,3 +227,36 @@ test('promises no way back to a session without a snapshot', () => {
   rmSync(session.folder, { recursive: true });
   expect(agtOk(session.repository, 'session', 'remove', 's1')).toBe('removed s1, which had no snapshots');
 });
+
+describe('several sessions', () => {
+  beforeEach(() => {
+    agtOk(repository, 'session', 'new', '--id', 's2', '-q');
+  });
+
+  test('one that is not there stops no other, and decides on the exit code', () => {
+    const { exitCode, stdout, stderr } = agt(repository, 'remove', 's1', 'none', 's2', 's2');
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('no session "none"')]);
+    expect(stdout.match(/^removed /gm)).toHaveLength(2);
+    expect(existsSync(`${repository}.agt`)).toBe(false);
+  });
+
+  test('accept, reject and sync take several, and JSON is a list', () => {
+    write(join(sandbox, 'work.txt'), 'work\n');
+    const accepted = agt(repository, 'accept', 's1', 's2', '--json');
+    expect(accepted.exitCode).toBe(1);
+    const [one, two] = JSON.parse(accepted.stdout);
+    expect([one.session_id, two]).toEqual([
+      's1',
+      expect.objectContaining({ session_id: 's2', outcome: 'failed' }),
+    ]);
+    agtOk(repository, 'session', 'new', '--id', 's3', '-q');
+    expect(agt(repository, 'sync', 's2', 's3').exitCode).toBe(0);
+    expect(agtOk(repository, 'reject', 's2', 's3').match(/^rejected /gm)).toHaveLength(2);
+  });
+
+  test('a session of --session beside them is refused', () => {
+    const { exitCode, stderr } = agt(repository, 'remove', 's1', 's2', '--session', 's1');
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('give one')]);
+    expect(existsSync(sandbox)).toBe(true);
+  });
+});

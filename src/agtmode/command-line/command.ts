@@ -160,6 +160,8 @@ interface SessionCommand<O extends OptionTable, T>
   readonly name: string;
   /** The session may also be the snapshots of a folder. */
   readonly alsoFolders?: true;
+  /** It takes more than one session, and goes on with the others after one that fails. */
+  readonly several?: true;
   /** Refuses what is wrong before agt looks for the session. `run` gets the result. */
   readonly check?: (args: Arguments<O>, context: Context) => T;
   readonly run: (args: Arguments<O>, context: Context, session: Session, checked: T) => Promise<Answer>;
@@ -168,24 +170,54 @@ interface SessionCommand<O extends OptionTable, T>
 export function defineSessionCommand<const O extends OptionTable, T = undefined>({
   name,
   alsoFolders,
+  several,
   check,
   run,
   ...declaration
 }: SessionCommand<O, T>): Command {
   return defineCommand({
     ...declaration,
-    usage: `${name} [id]`,
-    positionals: { id: SESSION_ARGUMENT },
+    usage: `${name} ${several ? '[ids..]' : '[id]'}`,
+    positionals: several ? { ids: option.many('session ids (default: the session of the current directory)') } : { id: SESSION_ARGUMENT },
     options: { ...option.shared('session'), ...declaration.options },
     run: async (args, context) => {
       const own = args as never;
+      const { ids = [], id = ids[0], session } = args as GivenSession & { readonly ids?: readonly string[] };
       const checked = check?.(own, context) as T;
-      const session = await (alsoFolders === true
-        ? sessionHere(context, givenSession(args))
-        : sessionInRepository(context, args));
-      return run(own, context, session, checked);
+      const runOn = async (given: GivenSession) => {
+        const found = alsoFolders === true ? sessionHere(context, givenSession(given)) : undefined;
+        return run(own, context, await (found ?? sessionInRepository(context, given)), checked);
+      };
+      if (ids.length < 2) return runOn({ id, session });
+      if (session !== undefined)
+        throw usageError('sessions are given as arguments and by --session', 'give one');
+      return reportEach(
+        [...new Set(ids)],
+        (one) => ({ session_id: one }),
+        async (one) => partOf(await runOn({ id: one })),
+      );
     },
   });
+}
+
+async function partOf(answer: Answer): Promise<PartReport> {
+  if (typeof answer === 'number') return { failed: answer !== 0 };
+  const {
+    json,
+    text,
+    warnings = '',
+    notes = '',
+    errors = [],
+    failed = false,
+    trouble,
+  } = typeof answer === 'string' ? { text: answer } : answer;
+  return {
+    json,
+    text: typeof text === 'function' ? await text() : (text ?? ''),
+    notes: warnings + notes,
+    errors: trouble === undefined ? errors : [...errors, trouble],
+    failed,
+  };
 }
 
 interface GivenSession {

@@ -99,7 +99,7 @@ async function valuesOf(name: string, command: Command, rest: readonly string[],
   if (repository === undefined) return SNAPSHOTS.includes(name) ? snapshotsOfFolder(context) : [];
   const { records } = listRecords(repository);
   const ids = records.map((record) => record.session_id as string);
-  if (['id', 'session', 'with'].includes(name)) return ids;
+  if (['id', 'ids', 'session', 'with'].includes(name)) return ids;
   if (name === 'remote') return linesOf(repository, ['remote']);
   if (BRANCHES.includes(name)) return [...branches(repository), ...(name === 'from' ? ids : [])];
   if (!SNAPSHOTS.includes(name)) return [];

@@ -177,7 +177,8 @@ function rephrase(message: string, command: Command | undefined, words: readonly
   if (unknown !== null && command === undefined) return `unknown command "${words.slice(0, 2).join(' ')}"`;
   if (unknown !== null) return describeUnknown((unknown[2] ?? '').split(', '), words);
   const withoutValue = /^Not enough arguments following: (.*)$/.exec(message)?.[1];
-  if (withoutValue !== undefined) return `option "--${withoutValue}" needs a value`;
+  if (withoutValue !== undefined)
+    return `option "${withoutValue.length === 1 ? '-' : '--'}${withoutValue}" needs a value`;
   const required = /^Missing required arguments?: (.*)$/.exec(message)?.[1];
   if (required !== undefined) return `option "--${required}" is required`;
   const choice = /Argument: (\S+), Given: (.*), Choices: (.*)/.exec(message);

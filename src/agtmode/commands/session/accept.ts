@@ -28,6 +28,7 @@ const MANY = { type: 'string', array: true, nargs: 1 } as const;
 
 export const sessionAccept = defineSessionCommand({
   name: 'session accept',
+  several: true,
   summary: 'bring the work of a session onto your branch, and end the session',
   description:
     'Merge the commits and the uncommitted, not ignored files of the sandbox into the user branch, as one commit by ' +

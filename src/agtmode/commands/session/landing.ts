@@ -17,6 +17,7 @@ import { fileJson, LISTED, summaryOf } from './accept.ts';
 
 export const sessionSync = defineSessionCommand({
   name: 'session sync',
+  several: true,
   summary: 'bring your branch into a sandbox',
   description:
     'Autocommit the session, then let git merge the user branch into the branch of the sandbox, or rebase it. Conflicts ' +
@@ -111,6 +112,7 @@ export const sessionUnaccept = defineSessionCommand({
 
 export const sessionReject = defineSessionCommand({
   name: 'session reject',
+  several: true,
   summary: 'end a session without taking anything of its work',
   description:
     'Autocommit the session, then delete its sandbox and its work branch. No branch of yours changes. The snapshots ' +

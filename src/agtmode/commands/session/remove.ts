@@ -23,6 +23,7 @@ import { interruptible } from '../../output/interrupted.ts';
 
 export const sessionRemove = defineSessionCommand({
   name: 'session remove',
+  several: true,
   summary: 'delete the folder of a session, but keep its snapshots',
   description:
     'Autocommit the session, then delete its folder. The work branch and the shadow branch stay, so agt session restore ' +
