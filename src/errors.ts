@@ -1,5 +1,4 @@
 /** The error that agt throws on purpose: what failed, why, and what to do next. src/main.ts prints it. */
-
 import { getSystemErrorMessage } from 'node:util';
 
 /** Exit codes. 75 is EX_TEMPFAIL of sysexits.h: another agt is working on the session, try again. */

@@ -14,10 +14,11 @@ import {
   sessionEnvironment,
   withoutUpkeep,
 } from '../running/environment.ts';
+import { chooseWay, wordsIn } from '../running/namespace.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { requireSandbox } from '../session/sandbox.ts';
 import { Session } from '../session/session.ts';
-import type { Namespace } from '../workspace/namespace.ts';
+import { type Namespace, prepareNamespace, usersPath } from '../workspace/namespace.ts';
 import type { Context } from './context.ts';
 import { gitDirectory } from './shim.ts';
 
@@ -93,7 +94,7 @@ async function variablesOf(context: Context, record: SessionRecord, asked: strin
 }
 
 /** The current directory if it is in the sandbox, otherwise the sandbox. */
-export function directoryFor({ cwd }: Context, record: SessionRecord, namespace?: Namespace): string {
+function directoryFor({ cwd }: Context, record: SessionRecord, namespace?: Namespace): string {
   const sandbox = record.checkout ?? record.sandbox;
   if (namespace !== undefined) return directoryIn(namespace, cwd, sandbox);
   const isInside = () => `${realpathSync(cwd)}${sep}`.startsWith(`${realpathSync(sandbox)}${sep}`);
@@ -105,6 +106,27 @@ function directoryIn({ path }: Namespace, cwd: string, sandbox: string): string 
   const from = [path, sandbox].find((top) => `${cwd}/`.startsWith(`${top}/`));
   const inside = from === undefined ? '' : cwd.slice(from.length);
   return statSync(sandbox + inside, { throwIfNoEntry: false })?.isDirectory() === true ? path + inside : path;
+}
+
+/** Where the command runs; in a namespace, it is started by a program that becomes the command. */
+export function placeOf(
+  context: Context,
+  record: SessionRecord,
+  words: readonly string[],
+  namespace?: Namespace,
+) {
+  const cwd = directoryFor(context, record, namespace);
+  if (namespace === undefined) return { cwd };
+  const way = chooseWay(namespace);
+  const inside = wordsIn(way, namespace, cwd, words);
+  return { cwd: '/', program: words[0], signalsToChild: way === 'bubblewrap', words: inside };
+}
+
+/** Undefined unless the command is to see the sandbox at the user's own path. */
+export async function namespaceFor({ cwd }: Context, session: Session, asked = 'auto') {
+  const { working_copy, stands_at } = session.record;
+  if ((asked === 'auto' ? working_copy : asked) !== 'cow-overlay') return undefined;
+  return prepareNamespace(session, stands_at ?? (await usersPath(session.repository, cwd)));
 }
 
 /** Tells of an autocommit that failed. The exit code stays that of the command. */

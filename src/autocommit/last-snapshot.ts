@@ -1,5 +1,4 @@
 /** The last snapshot: its files, its manifest, and the stat cache if it can be used. */
-
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { treeMode } from '../git/modes.ts';
 import type { Git } from '../git/run/git.ts';

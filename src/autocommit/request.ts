@@ -1,5 +1,4 @@
 /** The request for a capture: the folder, the refs and the options. */
-
 import type { ToolCall } from '../snapshot/history.ts';
 import type { IgnoredFiles } from './scan/scan-options.ts';
 import type { Freeze } from './source.ts';

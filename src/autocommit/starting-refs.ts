@@ -1,5 +1,4 @@
 /** The refs and the sandbox's HEAD when a capture begins. */
-
 import { basename } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';

@@ -2,7 +2,6 @@
  * Carries out a plan in a session folder. A path that the system refuses is reported, and all others are done. Files that
  * another process has changed since the last capture are reported too: the caller must capture them first.
  */
-
 import { failurePoint } from '../disk/failure-point.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, errorCode, nameFile } from '../errors.ts';

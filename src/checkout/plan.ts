@@ -2,7 +2,6 @@
  * Plans how to bring a folder from one snapshot into another: files byte for byte, links, permissions and empty
  * directories. The plan changes no file that both have, nothing outside the scope, and nothing that was never captured.
  */
-
 import { LINK, PROGRAM } from '../git/modes.ts';
 import type { Git } from '../git/run/git.ts';
 import { underAny } from '../snapshot/failure.ts';

@@ -1,5 +1,4 @@
 /** Finds the git directory of a sandbox, and restores the index in it. */
-
 import { lstatSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';

@@ -1,5 +1,4 @@
 /** Restores HEAD of a sandbox and its work branch. agt moves no other branch. */
-
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isReadableHead, readHeadFile } from '../git/files/head-file.ts';

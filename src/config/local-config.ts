@@ -2,7 +2,6 @@
  * Finds the settings file of a repository. An agt clone records its area (the directory beside the bare repository) in
  * `<common>/agt/area`, so agt never takes a bare repository with an unrelated worktree beside it for a clone of its own.
  */
-
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readIfThere } from '../disk/read-file.ts';

@@ -1,5 +1,4 @@
 /** How a capture sees an attached folder: the files that git ignores there, and the user's HEAD. Both are only read. */
-
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AttachedFolder, IgnoredRequest } from '../autocommit/request.ts';

@@ -2,7 +2,6 @@
  * Makes the store of a folder under a temporary name, complete with its session, and renames it: a killed agt leaves no
  * half of one, and of two at once the first one wins.
  */
-
 import {
   existsSync,
   lstatSync,

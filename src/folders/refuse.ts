@@ -2,7 +2,6 @@
  * Folders that agt does not attach: a home directory, a disk, a folder with the store in it, a git directory, and one with
  * too many files. agt writes the reason down, so that a hook tells of it once.
  */
-
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { sep } from 'node:path';
 import { realPath } from '../disk/real-path.ts';

@@ -1,5 +1,4 @@
 /** The words that the parts of an acceptance share. */
-
 import type { Settings } from '../config/settings.ts';
 import type { AgtError } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';

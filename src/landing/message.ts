@@ -1,5 +1,4 @@
 /** The message of the commit that an acceptance makes. */
-
 import { shortBranch } from '../git/files/ref-files.ts';
 import { type Git, gitText } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';

@@ -1,5 +1,4 @@
 /** Finds uncommitted work in the way of a change of the branch. git itself would overwrite ignored files. */
-
 import { lstatSync, realpathSync, type Stats } from 'node:fs';
 import { entriesOf } from '../disk/folder-entries.ts';
 import { systemPath } from '../disk/long-path.ts';

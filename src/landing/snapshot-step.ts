@@ -2,7 +2,6 @@
  * The step that a snapshot records: how the sandbox changed since the snapshot before, as git would store the files. The
  * steps of failed tool calls stay out of the work, unless a later step changed the same file.
  */
-
 import { existsSync } from 'node:fs';
 import { displayPath } from '../disk/path-bytes.ts';
 import { LINK } from '../git/modes.ts';

@@ -2,7 +2,6 @@
  * `agt session sync`: brings the user branch into a sandbox by git's own merge or rebase, so that conflicts are solved
  * there. A snapshot before makes it a step that `agt session undo` takes back.
  */
-
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';

@@ -3,7 +3,6 @@
  * interrupts agt, it undoes all steps, the last one first. If agt is killed, the metadata have the intent `create`, so
  * `agt doctor` finds what is left.
  */
-
 import { existsSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { writeTimestamp } from '../autocommit/timestamp.ts';

@@ -1,5 +1,4 @@
 /** `agt session new`: creates a session with an empty history and a sandbox at the start commit. */
-
 import { rmSync } from 'node:fs';
 import { seedStatCache } from '../autocommit/stat-cache/seed.ts';
 import { displayPath } from '../disk/path-bytes.ts';

@@ -2,7 +2,6 @@
  * Finds the repository that a command means: from a worktree, a bare repository, the area of an agt clone, or any part of
  * a session folder (whose `xdg/` and `config/` are in no worktree).
  */
-
 import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { readArea } from '../config/local-config.ts';

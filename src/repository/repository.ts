@@ -1,5 +1,4 @@
 /** The repository that agt works in, its settings and the directory of its sessions. */
-
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { localConfigPath, readArea } from '../config/local-config.ts';

@@ -2,7 +2,6 @@
  * The owner of a session: the command that `agt session run` has started in it. An owner that has ended by itself is no
  * longer named. So if metadata name one that is gone, somebody has killed it together with its agt.
  */
-
 import { identify, type ProcessIdentity, processIsGone } from '../disk/lock-owner.ts';
 import { AgtError } from '../errors.ts';
 

@@ -2,7 +2,6 @@
  * A session's metadata, `<common>/agt/sessions/<id>.json`. agt writes them before it creates the resources
  * that they name, and replaces the file as a whole. So after a crash they name everything that is left.
  */
-
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';

@@ -4,7 +4,6 @@
  * start commit; the history of a fork continues into the session that it was forked from. A commit that
  * `accept` made names its session as well, but not the agent's HEAD, and agt is not its author.
  */
-
 import { AgtError } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
 import { readCommits } from '../git/objects/commits.ts';

@@ -2,7 +2,6 @@
  * `_/manifest.json` of a shadow commit: what a git tree cannot hold. An unchanged folder always gives the same bytes, and
  * so the same blob. Paths are relative to the session folder, in the form of `jsonPath` (path-bytes.ts).
  */
-
 import { pathFromJson } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { readObject } from '../git/objects/object-reader.ts';

@@ -3,7 +3,6 @@
  * wins over an abbreviated object name, because a person chose it. If several snapshots have the label, the
  * newest one wins.
  */
-
 import { AgtError } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
 import { type Git, gitText, resolveObject } from '../git/run/git.ts';

@@ -1,5 +1,4 @@
 /** Reads the files of a tree, by their paths in the session folder. */
-
 import { SUBMODULE } from '../git/modes.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { findObjects } from '../git/objects/object-reader.ts';

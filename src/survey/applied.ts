@@ -2,7 +2,6 @@
  * Whether a branch has the commits of another one as copies: each of them, as a rebase or a cherry-pick leaves them, or
  * all together as one, as a squash leaves them. Two commits are copies if they change the same lines (git-patch-id(1)).
  */
-
 import { openHash } from '../git/objects/hash.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import type { Git } from '../git/run/git.ts';

@@ -2,7 +2,6 @@
  * Whether the user has the work of a commit: the commits themselves, copies of them, one commit with all of them, or a
  * branch that a merge of them would not change. `session list`, `remove` and `agt gc` ask here.
  */
-
 import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { gitText } from '../git/run/git.ts';

@@ -1,5 +1,4 @@
 /** The answers of git about the refs, HEADs and snapshots of many sessions: one process for each question. */
-
 import { basename } from 'node:path';
 import { branchNamespaces } from '../filter/agent-refs.ts';
 import { isReadableHead } from '../git/files/head-file.ts';

@@ -1,5 +1,4 @@
 /** `agt session cat`: prints one file of a snapshot. */
-
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, listSome } from '../errors.ts';
 import { listTree } from '../git/objects/ls-tree.ts';

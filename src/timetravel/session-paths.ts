@@ -3,7 +3,6 @@
  * another folder of the session is `../xdg/log`, or `xdg/log` for short. If the sandbox has an `xdg` of its own at its top,
  * the short form names that one; the long form always works.
  */
-
 import { lstatSync, type Stats } from 'node:fs';
 import { isAbsolute, join, normalize, relative, resolve } from 'node:path';
 import { systemPath } from '../disk/long-path.ts';

@@ -1,5 +1,4 @@
 /** Captures a session: passes its folder and refs to src/autocommit, which knows nothing of sessions. */
-
 import { type CaptureResult, capture } from '../autocommit/capture.ts';
 import type { ObjectStream } from '../autocommit/object-stream.ts';
 import { type Observation, observeFolder } from '../autocommit/observe.ts';

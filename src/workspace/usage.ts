@@ -2,7 +2,6 @@
  * Counts the bytes that the snapshots of each session add, if there is a budget. Between two measurements
  * (maintenance/retention/budget.ts) these counts are agt's estimate of disk use.
  */
-
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';

@@ -25,6 +25,20 @@ describe.skipIf(problem !== undefined)(`as root${problem === undefined ? '' : ` 
     session = makeSession({ 'README.md': 'hello\n', 'src/a': 'a\n' });
   });
 
+  test('agt session exec runs a tool there as well, and records what it wrote', () => {
+    const overlaid = makeRepository({ f: 'f\n' });
+    agtOk(overlaid, 'session', 'new', '--id', 'cow', '--working-copy', 'cow-overlay', '-q');
+    const script = `pwd; echo agent > ${overlaid}/f`;
+    const done = agt(overlaid, 'session', 'exec', 'cow', '--tool', 'Edit', '--', 'sh', '-c', script);
+    expect(done).toMatchObject({ exitCode: 0, stdout: `${overlaid}\n` });
+    expect([git(overlaid, 'status', '--porcelain'), readFileSync(join(overlaid, 'f'), 'utf8')]).toEqual([
+      '',
+      'f\n',
+    ]);
+    expect(git(overlaid, 'show', 'agtsessions/cow:sandbox/f')).toBe('agent');
+    expectNothingMounted(overlaid);
+  });
+
   test('the sandbox stands at the path of the checkout, and git works there', () => {
     const { repository, sandbox, folder } = session;
     const script = [

@@ -178,7 +178,9 @@ export function defineSessionCommand<const O extends OptionTable, T = undefined>
   return defineCommand({
     ...declaration,
     usage: `${name} ${several ? '[ids..]' : '[id]'}`,
-    positionals: several ? { ids: option.many('session ids (default: the session of the current directory)') } : { id: SESSION_ARGUMENT },
+    positionals: several
+      ? { ids: option.many('session ids (default: the session of the current directory)') }
+      : { id: SESSION_ARGUMENT },
     options: { ...option.shared('session'), ...declaration.options },
     run: async (args, context) => {
       const own = args as never;

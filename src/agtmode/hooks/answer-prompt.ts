@@ -1,5 +1,4 @@
 /** Runs the command of agt that a prompt is, in the session of the current directory, and returns what it printed. */
-
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, readFileSync, rmdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

@@ -1,5 +1,4 @@
 /** The input of a scan, and the form in which it names paths that it leaves out. */
-
 import { AgtError } from '../../errors.ts';
 import type { HashName } from '../../git/objects/hash.ts';
 import { type IgnoreFile, ignoreText } from '../../snapshot/ignore-file.ts';

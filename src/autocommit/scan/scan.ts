@@ -6,7 +6,6 @@
  * change within the same clock tick as the last scan could leave all of them equal, hence the second condition. The clock
  * is that of the file system, which may differ from the system's (file-clock.ts).
  */
-
 import { lstatSync } from 'node:fs';
 import { systemPath } from '../../disk/long-path.ts';
 import { errorCode } from '../../errors.ts';

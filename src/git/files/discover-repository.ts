@@ -3,7 +3,6 @@
  * follows git's setup.c (GIT_DIR, `.git` files, bare repositories, ceilings, file systems), but it checks no ownership
  * and reads no configuration. If git refuses a repository (safe.directory), it does so itself when it runs.
  */
-
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { isDirectory, readSmallFile, statOrUndefined } from '../../disk/read-file.ts';

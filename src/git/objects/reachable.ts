@@ -1,5 +1,4 @@
 /** Lists the objects that are reachable from refs or commits, and measures them on disk. */
-
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { statOrUndefined } from '../../disk/read-file.ts';

@@ -1,5 +1,4 @@
 /** The answer of `git status` for a worktree: the branch, and each path that differs from HEAD or is untracked. */
-
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { attempt } from '../../errors.ts';

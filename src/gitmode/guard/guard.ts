@@ -2,7 +2,6 @@
  * Captures the sessions in which a command can destroy work. Outside of session folders it does nothing. When it fails,
  * it prints one warning, and git runs all the same, with its own output and exit code.
  */
-
 import { settingsReader } from '../../config/settings.ts';
 import { isSameDirectory } from '../../disk/real-path.ts';
 import { expandAlias } from '../command-line/alias.ts';

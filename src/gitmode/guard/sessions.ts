@@ -2,7 +2,6 @@
  * The sessions whose files a command line can reach: by the worktree that it works in or removes, and by a file that
  * it writes. A repository inside a sandbox, such as a submodule, is part of every snapshot too.
  */
-
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { readSmallFile } from '../../disk/read-file.ts';

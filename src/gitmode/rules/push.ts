@@ -4,7 +4,6 @@
  *
  * git sends an explicit source even if it is hidden. `--follow-tags` sends annotated tags only, and agt makes none.
  */
-
 import { HEADS, TAGS } from '../../git/files/ref-files.ts';
 import {
   hasOption,

@@ -5,7 +5,6 @@
  * `--exclude=` words go before each set, because git forgets them after one set. `--all` also includes the HEAD of
  * every worktree: without an exclude, the HEAD of a sandbox would bring back the agent's commits.
  */
-
 import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
 import { hiddenGlobs, type View } from '../view/view.ts';
 import { fitsCommandLine, type Rewrite } from './rule.ts';

@@ -11,7 +11,6 @@
  * There is no such file when the times are not enough: when git reads configuration from other files or from the
  * environment, in a reftable repository, whose HEAD file names no branch, and in a repository with settings of agt.
  */
-
 import { existsSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { localConfigPath } from '../../config/local-config.ts';

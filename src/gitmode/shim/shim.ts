@@ -10,7 +10,6 @@
  *
  * Limit: the script finds no loose refs of a remote with more than two slashes in its name.
  */
-
 import type { Prefixes } from '../../filter/agent-refs.ts';
 import { CIRCLE_MARK } from '../../git/run/environment.ts';
 import { SHIM_MARK } from '../../git/run/find-git.ts';

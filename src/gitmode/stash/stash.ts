@@ -4,7 +4,6 @@
  *
  * Limit: a program that calls the real git by its path uses the shared stash.
  */
-
 import { writeSync } from 'node:fs';
 import { AgtError, EXIT, systemFailure } from '../../errors.ts';
 import { hasRefFiles } from '../../git/files/ref-files.ts';

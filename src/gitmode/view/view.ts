@@ -1,5 +1,4 @@
 /** Facts for the rules, each computed when it is first asked for. Namespaces cost no child process. */
-
 import type { AllPrefixes } from '../../filter/agent-refs.ts';
 import { globsExcept } from '../../filter/globs.ts';
 import { HEADS } from '../../git/files/ref-files.ts';

@@ -3,7 +3,6 @@
  * only about new commits. `<common>/agt/visible-history` remembers the agent's address, the answer and the tips that
  * git was asked about; the file may be deleted at any time.
  */
-
 import { renameSync, writeFileSync } from 'node:fs';
 import { readJson } from '../../disk/read-file.ts';
 import { attempt } from '../../errors.ts';

@@ -2,7 +2,6 @@
  * Brings the checkout back at the end of a session: files, repositories inside, index and HEAD as the user had them, on
  * top of what has come to the branch meanwhile. HEAD is the last to change. After a kill, the same steps are taken again.
  */
-
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { withIndexCopy } from '../../autocommit/staged-index.ts';

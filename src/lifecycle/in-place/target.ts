@@ -3,7 +3,6 @@
  * byte. For the agent's beginning the uncommitted work is out of it; at the end new commits of the branch are in it. git
  * makes index and files of both in a directory of its own, so that agt writes all that is in the checkout by one plan.
  */
-
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { withIndexCopy } from '../../autocommit/staged-index.ts';

@@ -2,7 +2,6 @@
  * Folders of providers that no session uses: those of repositories that somebody has deleted, and what a killed agt left
  * half made. The leases name them, wherever they are.
  */
-
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isLocked } from '../../disk/lock.ts';

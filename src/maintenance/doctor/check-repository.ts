@@ -2,7 +2,6 @@
  * Checks whether metadata, refs, worktrees and folders agree. The checks change nothing. Each finding names the thing, the
  * problem, and the command that fixes it. A finding that needs no decision of a person also has a `fix`.
  */
-
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { prefixesInUse, prefixesLine, recordedPrefixes, recordPrefixes } from '../../config/prefixes.ts';

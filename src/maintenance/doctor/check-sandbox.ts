@@ -1,5 +1,4 @@
 /** Checks whether a session's sandbox is where its metadata and git's links say, and connects it again. */
-
 import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { holdsFiles } from '../../disk/folder-entries.ts';

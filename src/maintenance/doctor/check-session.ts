@@ -1,5 +1,4 @@
 /** Checks one session: its intent, its refs, its sandbox. */
-
 import { forgetKnownRefs } from '../../autocommit/known-refs.ts';
 import { isLocked } from '../../disk/lock.ts';
 import { isAgtError, listSome, systemFailure } from '../../errors.ts';

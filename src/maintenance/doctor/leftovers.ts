@@ -3,7 +3,6 @@
  * have ended. git's own temporary files and locks do not name their process. Those count only if they are old
  * and no process has them open.
  */
-
 import { existsSync, globSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isLocked } from '../../disk/lock.ts';

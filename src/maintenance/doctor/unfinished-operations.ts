@@ -1,5 +1,4 @@
 /** The operations that agt did not complete, as a table: how `agt doctor` finishes or undoes each. */
-
 import { existsSync } from 'node:fs';
 import { AgtError } from '../../errors.ts';
 import { shortOid } from '../../git/files/ref-files.ts';

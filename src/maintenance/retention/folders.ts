@@ -1,5 +1,4 @@
 /** `agt gc --folders`: shortens the histories of all attached folders, and frees the disk space of what goes. */
-
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { stateHome } from '../../disk/state-home.ts';
 import { type FolderAccess, listStores, openListedStore } from '../../folders/store.ts';

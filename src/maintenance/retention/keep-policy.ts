@@ -4,7 +4,6 @@
  *
  * Hours and days are in UTC. So a second thinning in another time zone deletes nothing more.
  */
-
 import { isOwnLabel } from '../../snapshot/format.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 

@@ -1,5 +1,4 @@
 /** Plans what `agt gc` does to each session, and computes what that would free. It changes nothing. */
-
 import { branchNamespaces } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';

@@ -1,5 +1,4 @@
 /** Rewrites packs with git-repack(1). The caller holds the pack lock (layout.ts). */
-
 import { join } from 'node:path';
 import { withLock } from '../../disk/lock.ts';
 import { AgtError, EXIT } from '../../errors.ts';

@@ -6,7 +6,6 @@
  *
  * The snapshots after the first deleted one get new object names. agt updates trailers that name a snapshot.
  */
-
 import { readStatCache, writeStatCache } from '../../autocommit/stat-cache/stat-cache.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { tipRef } from '../../filter/agent-refs.ts';

@@ -2,7 +2,6 @@
  * `agt session diff`: compares two snapshots of one session or of two, commits, and files on disk. git itself compares and prints, so
  * that colours, pager, renames and exit codes are git's. The command changes nothing in the session and leaves no files.
  */
-
 import { pathFromJson } from '../../disk/path-bytes.ts';
 import { type LsTreeEntry, listTree } from '../../git/objects/ls-tree.ts';
 import { type DiffEntry, diffTrees } from '../../git/objects/raw-diff.ts';

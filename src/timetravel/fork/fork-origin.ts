@@ -1,5 +1,4 @@
 /** Reads what a fork starts with: a snapshot, HEAD and the work branch, or the last commit left of it. */
-
 import { loadStatCache } from '../../autocommit/last-snapshot.ts';
 import { AgtError } from '../../errors.ts';
 import { isWorkRef } from '../../filter/agent-refs.ts';

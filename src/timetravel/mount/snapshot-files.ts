@@ -2,7 +2,6 @@
  * The files of a snapshot as a file system knows them: by number, with attributes. Directories are read from git when
  * somebody looks into them. Paths and names hold one byte per character.
  */
-
 import { joinPath } from '../../autocommit/stat-cache/cached-files.ts';
 import { parentPath } from '../../disk/path-bytes.ts';
 import { findObjects, readObjects } from '../../git/objects/object-reader.ts';

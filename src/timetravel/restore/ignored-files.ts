@@ -1,5 +1,4 @@
 /** How a restore treats the files that git ignores in an attached folder: it deletes none of them. */
-
 import { existsSync } from 'node:fs';
 import ignore, { type Ignore } from 'ignore';
 import { ignoredFiles } from '../../autocommit/observe.ts';

@@ -1,5 +1,4 @@
 /** Lists what a restore would change. It changes and stores nothing. */
-
 import { type CheckoutPlan, type FolderOnDisk, prepareCheckout } from '../../checkout/plan.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';

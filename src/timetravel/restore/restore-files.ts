@@ -1,5 +1,4 @@
 /** Restores the files of a session, and captures first whatever it would replace. */
-
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { linkedSandbox } from '../../autocommit/observe.ts';
 import { hasContent } from '../../autocommit/scan/content.ts';

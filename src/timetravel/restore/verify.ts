@@ -1,5 +1,4 @@
 /** Verifies a restore: compares the snapshot that was made after it with the snapshot that was wanted. */
-
 import { digestOfCapturedIndex } from '../../autocommit/last-snapshot.ts';
 import { differingGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import { prepareCheckout } from '../../checkout/plan.ts';

@@ -3,7 +3,6 @@
  * its session is captured periodically. If a capture fails, it is retried. A removed session is dropped. If no sessions
  * were named, new sessions are watched as well.
  */
-
 import { mkdirSync, rmSync, watch } from 'node:fs';
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { isCapturedByItself } from '../../filter/session-file.ts';

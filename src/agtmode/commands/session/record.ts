@@ -1,5 +1,4 @@
 /** agt session record and exec: the calls of an agent's tools as snapshots. */
-
 import { isReadOnly } from '../../../config/values.ts';
 import { formatError, usageError } from '../../../errors.ts';
 import { endAs } from '../../../running/command.ts';
@@ -14,8 +13,9 @@ import {
 import { describeProblems, reportAutocommit } from '../../output/autocommit.ts';
 import {
   commandArgument,
-  directoryFor,
   environmentFor,
+  namespaceFor,
+  placeOf,
   reportNotRecorded,
   requireRunnable,
   runUnrecorded,
@@ -98,16 +98,14 @@ export const sessionExec = defineCommand({
     const session = await sessionInRepository(context, args);
     const { record } = session;
     await requireRunnable(context, record);
+    const namespace = await namespaceFor(context, session);
+    const env = await environmentFor(context, record, args.profile, namespace);
     const result = await execTool(session, {
       ...args,
       isReadOnly: isReadOnly(args.tool, session.repository.settings.readOnlyTools),
       onlyIfChanged: args.ifChanged,
       now: context.now,
-      line: {
-        words,
-        cwd: directoryFor(context, record),
-        env: await environmentFor(context, record, args.profile),
-      },
+      line: { words, env, ...placeOf(context, record, words, namespace) },
     });
     if (result.startError !== undefined) context.err(formatError(result.startError, false));
     if (result.recorded !== undefined) context.err(describeProblems(record, result.recorded));

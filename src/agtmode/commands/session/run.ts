@@ -1,12 +1,10 @@
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { endAs } from '../../../running/command.ts';
-import { chooseWay, wordsIn } from '../../../running/namespace.ts';
 import { runInSessions } from '../../../running/run.ts';
 import { findSession, namedSession } from '../../../session/find-session.ts';
 import type { SessionRecord } from '../../../session/record.ts';
 import { Session } from '../../../session/session.ts';
-import { type Namespace, prepareNamespace, usersPath } from '../../../workspace/namespace.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { createWanted, describeSetAside, isInPlace } from '../../creating.ts';
@@ -14,8 +12,9 @@ import { injectHooks } from '../../hooks/inject.ts';
 import { paint } from '../../output/format.ts';
 import {
   commandArgument,
-  directoryFor,
   environmentFor,
+  namespaceFor,
+  placeOf,
   reportNotRecorded,
   requireRunnable,
   runUnrecorded,
@@ -92,22 +91,6 @@ export const sessionRun = defineCommand({
     return endAs(ends.reduce((worst, end) => (end.exitCode > worst.exitCode ? end : worst)));
   },
 });
-
-/** Where the command runs; in a namespace, it is started by a program that becomes the command. */
-function placeOf(context: Context, record: SessionRecord, words: readonly string[], namespace?: Namespace) {
-  const cwd = directoryFor(context, record, namespace);
-  if (namespace === undefined) return { cwd };
-  const way = chooseWay(namespace);
-  const inside = wordsIn(way, namespace, cwd, words);
-  return { cwd: '/', program: words[0], signalsToChild: way === 'bubblewrap', words: inside };
-}
-
-/** Undefined unless the command is to see the sandbox at the user's own path. */
-async function namespaceFor({ cwd }: Context, session: Session, asked = 'auto') {
-  const { working_copy, stands_at } = session.record;
-  if ((asked === 'auto' ? working_copy : asked) !== 'cow-overlay') return undefined;
-  return prepareNamespace(session, stands_at ?? (await usersPath(session.repository, cwd)));
-}
 
 async function createSessions(
   context: Context,

@@ -1,5 +1,4 @@
 /** agt snapshot and agt snapshot forget: the snapshots of a folder, and their end. */
-
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { realPath } from '../../../disk/real-path.ts';
