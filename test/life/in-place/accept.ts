@@ -118,8 +118,11 @@ function ownRepositories(root: string, { start, base }: Stay, final: Facts): Set
       .map((line) => line.slice(line.indexOf(' ') + 1)),
   );
   const isTracked = (path: string) => ok(REAL_GIT, ['ls-tree', base, '--', path], root).startsWith('160000 ');
+  // Out of the index, and ignored: git deletes it, whatever is in the directory.
+  const isDropped = (path: string) => isTracked(path) && !final.has(`index 0 ${path}`);
   const isOwn = (path: string) =>
-    commit(start, path) === commit(final, path) || !(isTracked(path) || declared.has(path));
+    !isDropped(path) &&
+    (commit(start, path) === commit(final, path) || !(isTracked(path) || declared.has(path)));
   return new Set(paths.filter(isOwn));
 }
 
