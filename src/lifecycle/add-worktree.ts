@@ -21,8 +21,10 @@ export async function addWorktree(
   const git = checkOut ? withUsersPrograms(repository.git) : repository.git;
   const run = await runWorktree(git, args, { stderr: showProgress ? 'inherit' : 'pipe' });
   if (run.exitCode !== 0) {
+    const said = run.stderr.split('\n').filter((line) => line !== '');
+    const guess = `git ended with exit code ${run.exitCode}; a post-checkout hook that fails does that`;
     throw new AgtError(`git could not create the sandbox ${record.sandbox}`, {
-      hints: run.stderr.split('\n').filter((line) => line !== ''),
+      hints: said.length === 0 && !showProgress ? [guess] : said,
       exitCode: EXIT.git,
     });
   }

@@ -172,9 +172,12 @@ export async function dropStash(session: LockedSession): Promise<void> {
 
 function notPutBack({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
   const work = `the work that you had not committed when session "${id}" began`;
-  return new AgtError(`agt could not put back ${work}: ${paths.join(', ')} has changed`, {
-    hints: aboutSetAside(stashRef(id)),
-  });
+  return new AgtError(
+    `agt could not put back ${work}: ${paths.join(', ')} ${paths.length === 1 ? 'has' : 'have'} changed`,
+    {
+      hints: aboutSetAside(stashRef(id)),
+    },
+  );
 }
 
 /** All else is back. */
