@@ -18,13 +18,21 @@ export interface FoundRepository {
 }
 
 export async function findRepository(git: Git, cwd: string): Promise<FoundRepository | undefined> {
-  const start = sessionSandboxAbove(cwd) ?? cwd;
+  const sandbox = sessionSandboxAbove(cwd);
+  // Somebody has made a repository of the sandbox. Its session goes on.
+  const own = sandbox !== undefined && isDirectory(join(sandbox, '.git')) && repositoryAround(cwd);
+  if (own) return { commonDir: own, worktree: undefined };
+  const start = sandbox ?? cwd;
   const found =
     findWithoutGit(start, git.env) ??
     (isOutsideRepositories(start, git.env) ? undefined : await askGit(inDirectory(git, start)));
   if (found !== undefined) return found;
   const bare = repositoryAround(cwd);
   return bare === undefined ? undefined : { commonDir: bare, worktree: undefined };
+}
+
+function isDirectory(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** The repository whose area or session folder `path` is in, which may be gone. */

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommit, makeSession, sessionIn, snapshotTree, type TestSession } from '../harness/session.ts';
-import { git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { agt, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 import { expectSound } from './expect-sound.ts';
 
 /** Changed, captured, unchanged, sound. */
@@ -175,4 +175,19 @@ describe('kinds of repositories', () => {
     expect(autocommit(session).changes).toEqual([{ path: 'sandbox/c.txt', status: 'added' }]);
     expect(autocommit(session).outcome).toBe('unchanged');
   });
+});
+
+test('somebody has made a repository of the sandbox: its session goes on from inside', () => {
+  const session = makeSession({ a: 'a\n' });
+  rmSync(join(session.sandbox, '.git'));
+  git(session.sandbox, 'init', '-q', '.');
+  for (const [file, ...words] of [
+    ['b', 'autocommit'],
+    ['c', 'autocommit', 's1'],
+    ['d', 'session', 'record', '--tool', 'Bash'],
+  ] as const) {
+    write(join(session.sandbox, file), `${file}\n`);
+    expect(agt(session.sandbox, ...words).exitCode).toBe(0);
+    expect(git(session.repository, 'show', `agtsessions/s1:sandbox/${file}`)).toBe(file);
+  }
 });
