@@ -30,6 +30,7 @@ import {
 import { returnToUser } from './bring-back.ts';
 import { gitDir, headBranch, inPlace, pointHead } from './checkout.ts';
 import { aboutSetAside, dropStash } from './set-aside.ts';
+import { requireUsersSide } from './users-side.ts';
 
 /**
  * @returns `record`, with which the caller completes the removal: if the session comes back later, it gets a sandbox of its
@@ -91,7 +92,7 @@ async function keptWithoutCheckout({ git, id, record }: Session): Promise<AgtErr
   });
 }
 
-/** @throws AgtError if the branch to return to is gone, or another worktree has it. */
+/** @throws AgtError if the branch to return to is gone, or another worktree has it, or if agt lacks the user's side. */
 export async function requireReturnable(session: Session): Promise<void> {
   const { git, id, record } = session;
   const { checkout, user_branch: branch } = record;
@@ -106,6 +107,7 @@ export async function requireReturnable(session: Session): Promise<void> {
       ],
     });
   }
+  await requireUsersSide(git, record);
   const other = await branchUser(git, branch, checkout);
   if (other === undefined) return;
   const taken = `"${shortBranch(branch)}" is ${other.use} in ${other.worktree}`;

@@ -131,12 +131,21 @@ export async function readUsersSide(
 export async function requireUsersSide(git: Git, record: SessionRecord): Promise<UsersSide> {
   const side = await readUsersSide(git, record);
   if (side !== undefined) return side;
-  throw new AgtError(`agt's own ref is missing: ${stashRef(record.session_id)}`, {
+  const id = record.session_id;
+  throw new AgtError(`agt's own ref is missing: ${stashRef(id)}`, {
     hints: [
-      'it names what was yours before the session; find its commit: git fsck --no-reflogs --unreachable',
-      `then: agt git update-ref ${stashRef(record.session_id)} <commit>`,
+      `it names what was yours before the session; ${findUsersSide(id)}`,
+      `then: agt git update-ref ${stashRef(id)} <commit>`,
     ],
   });
+}
+
+/** A command for the shell. The commit is in no history, unless a snapshot has kept it. */
+export function findUsersSide(id: string): string {
+  const commits =
+    "{ agt git rev-list --all; agt git fsck --no-reflogs --unreachable | awk '/commit/ {print $3}'; }";
+  const named = `agt git log --stdin --no-walk --format='%H %s' | grep 'uncommitted work before session ${id}$'`;
+  return `find its commit: ${commits} | ${named}`;
 }
 
 /**

@@ -2,7 +2,7 @@
 import { forgetKnownRefs } from '../../autocommit/known-refs.ts';
 import { isLocked } from '../../disk/lock.ts';
 import { isAgtError, listSome, systemFailure } from '../../errors.ts';
-import { tipRef } from '../../filter/agent-refs.ts';
+import { stashRef, tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shownPath } from '../../folders/store.ts';
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
@@ -11,6 +11,7 @@ import { findObject } from '../../git/objects/object-reader.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { sessionLockFile } from '../../layout.ts';
+import { findUsersSide } from '../../lifecycle/in-place/users-side.ts';
 import { beginAnew, commandToCapture, commandToRestore } from '../../session/advised-commands.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { ensureWorkspace } from '../../session/provider.ts';
@@ -83,10 +84,14 @@ function checkMount(session: Session): Finding | undefined {
 async function checkRefs(session: Session, refs: ReadonlySet<string>): Promise<Finding[]> {
   const { repository, record, id: about } = session;
   const pair = [record.branch, tipRef(about)];
-  const missing = pair.filter((ref) => !refs.has(ref));
+  const isInPlace = record.checkout !== undefined && isActive(record) && !isAttached(record);
+  const set = isInPlace && !refs.has(stashRef(about)) ? [stashRef(about)] : [];
+  const missing = [...pair.filter((ref) => !refs.has(ref)), ...set];
   if (missing.length === 0) return checkTip(session);
   return missing.map((ref) => {
     const finding = { level: 'error', about, problem: `${shortBranch(ref)} is missing` } as const;
+    if (set.includes(ref))
+      return { ...finding, mend: `it has what was yours before the session; ${findUsersSide(about)}` };
     const other = pair.find((name) => !missing.includes(name));
     if (other === undefined && isEnded(record))
       return { ...finding, mend: 'its snapshots are lost; look for them: agt git fsck --lost-found' };

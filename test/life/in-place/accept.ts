@@ -118,8 +118,9 @@ function ownRepositories(root: string, { start, base }: Stay, final: Facts): Set
       .map((line) => line.slice(line.indexOf(' ') + 1)),
   );
   const isTracked = (path: string) => ok(REAL_GIT, ['ls-tree', base, '--', path], root).startsWith('160000 ');
-  // Out of the index, and ignored: git deletes it, whatever is in the directory.
-  const isDropped = (path: string) => isTracked(path) && !final.has(`index 0 ${path}`);
+  // Out of the index: git deletes it if it is ignored, or takes the file that the agent has staged.
+  const isDropped = (path: string) =>
+    isTracked(path) && !(final.get(`index 0 ${path}`) ?? '').includes('160000 ');
   const isOwn = (path: string) =>
     !isDropped(path) &&
     (commit(start, path) === commit(final, path) || !(isTracked(path) || declared.has(path)));

@@ -1,8 +1,8 @@
 /** Agents that damage or replace what belongs to git, and a branch that moves on: the user's side comes back, or is named. */
 import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { agt, agtOk, git, makeRepository, makeTempDir, write } from '../../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../../harness/world.ts';
 import { begin, busyCheckout, killedAt, look } from './checkout.ts';
 
 /** A commit on main that another worktree makes. */
@@ -194,4 +194,33 @@ test('a private file keeps its mode if the agent gives it another name that land
   const [own, copy] = ['own.key', 'copy'].map((name) => statSync(join(repository, name)));
   expect([own?.mode.toString(8), copy?.mode.toString(8)]).toEqual(['100600', '100644']);
   expect(own?.ino).not.toBe(copy?.ino);
+});
+
+test('without the ref of what was set aside nothing ends; doctor names it, and how to find its commit', () => {
+  const repository = makeRepository({ f: 'one\n' });
+  write(join(repository, 'f'), 'mine\n');
+  agtOk(repository, 'session', 'new', '--id', 'ip', '--working-copy', 'in-place', '-q');
+  const ref = 'refs/agt/stash/ip';
+  const commit = git(repository, 'rev-parse', ref);
+  git(repository, 'update-ref', '-d', ref);
+  const { exitCode, stdout } = agt(repository, 'doctor');
+  expect([exitCode, stdout]).toEqual([1, expect.stringContaining(`${ref} is missing`)]);
+  for (const end of ['reject', 'accept', 'remove']) {
+    const refused = agt(repository, end, 'ip');
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining(`ref is missing: ${ref}`),
+    ]);
+  }
+  expect(JSON.parse(agtOk(repository, 'session', 'show', 'ip', '--json')).state).toBe('active');
+  const search = /find its commit: (.*)$/m.exec(agt(repository, 'reject', 'ip').stderr)?.[1] ?? '';
+  const PATH = `${dirname(AGT)}:${process.env['PATH']}`;
+  const found = run('sh', ['-c', search], { cwd: repository, env: { PATH } }).stdout;
+  expect(found).toBe(`${commit} On main: uncommitted work before session ip\n`);
+  git(repository, 'update-ref', ref, commit);
+  agtOk(repository, 'reject', 'ip');
+  expect([readFileSync(join(repository, 'f'), 'utf8'), git(repository, 'status', '--porcelain')]).toEqual([
+    'mine\n',
+    ' M f',
+  ]);
 });
