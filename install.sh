@@ -20,9 +20,10 @@ share/fish/vendor_completions.d/agt.fish share/doc/agt/LICENSE share/doc/agt/THI
 
 uninstall() {
   [ -e "$prefix/bin/agt" ] || fail "agt is not installed in $prefix" 'name the directory: --prefix DIR'
-  hooks=$("$prefix/bin/agt" hooks status 2>/dev/null | grep -c ' installed' || :)
-  [ "$hooks" = 0 ] || "$prefix/bin/agt" hooks uninstall --all ||
-    fail 'agt could not remove its hooks from the settings of your agents, and is still installed'
+  if "$prefix/bin/agt" --version >/dev/null 2>&1; then
+    "$prefix/bin/agt" hooks uninstall --all >/dev/null ||
+      fail 'agt could not remove its hooks from the settings of your agents, and is still installed'
+  fi
   for file in $files; do rm -f "$prefix/$file"; done
   for file in $files; do
     directory=$file
@@ -32,19 +33,23 @@ uninstall() {
     done
   done
   rmdir "$prefix" 2>/dev/null || :
-  printf 'agt is gone from %s. Your sessions stay where they are, in your repositories.\n' "$prefix"
+  printf 'agt is gone from %s. Your sessions stay in your repositories, snapshots of folders in %s.\n' \
+    "$prefix" "${XDG_STATE_HOME:-$HOME/.local/state}/agt"
 }
 
 action=install
 while [ $# -gt 0 ]; do
   case $1 in
-  --version) version=${2:?} && shift ;;
+  --version | --prefix) [ $# -gt 1 ] || fail "$1 needs a value" ;;
+  esac
+  case $1 in
+  --version) version=$2 && shift ;;
   --version=*) version=${1#*=} ;;
-  --prefix) prefix=${2:?} && shift ;;
+  --prefix) prefix=$2 && shift ;;
   --prefix=*) prefix=${1#*=} ;;
   --uninstall) action=uninstall ;;
   -h | --help)
-    sed -n 's/^# //p' "$0"
+    sed -n '2,4s/^# //p' "$0"
     exit 0
     ;;
   *) fail "unknown option \"$1\"" 'sh install.sh [--version V] [--prefix DIR] [--uninstall]' ;;
@@ -71,7 +76,8 @@ if command -v xz >/dev/null; then kind=xz; else kind=gz; fi
 archive=agt-$version-$system.tar.$kind
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/agt-install.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+new=''
+trap 'rm -rf "$work" ${new:+"$new"}' EXIT
 trap 'exit 130' INT TERM
 
 # Writes a file of the release into the directory $work.
@@ -91,9 +97,9 @@ get() {
 }
 get SHA256SUMS
 get "$archive"
+grep " [ *]$archive\$" "$work/SHA256SUMS" >"$work/wanted" || fail "SHA256SUMS does not name $archive"
 (
   cd "$work"
-  grep " [ *]$archive\$" SHA256SUMS >wanted || fail "SHA256SUMS does not name $archive"
   if command -v sha256sum >/dev/null; then sha256sum -c wanted; else shasum -a 256 -c wanted; fi >/dev/null 2>&1
 ) || fail "$archive is not what SHA256SUMS says: nothing was installed" 'try again; if it happens again, tell the authors'
 case $kind in
@@ -104,10 +110,11 @@ esac | tar -xf - -C "$work" || fail "cannot unpack $archive"
 # Each file comes under a name of its own, and then takes the place of the old one.
 for file in $files; do
   directory=$prefix/${file%/*}
-  mkdir -p "$directory"
-  cp "$work/agt-$version-$system/$file" "$directory/.agt-new.$$" ||
+  mkdir -p "$directory" || fail "cannot make $directory" 'choose another directory: --prefix DIR'
+  new=$directory/.agt-new.$$
+  cp "$work/agt-$version-$system/$file" "$new" ||
     fail "cannot write into $directory" 'choose another directory: --prefix DIR'
-  mv -f "$directory/.agt-new.$$" "$prefix/$file"
+  mv -f "$new" "$prefix/$file"
 done
 said=$("$prefix/bin/agt" --version 2>&1) ||
   fail "$prefix/bin/agt does not start: $said" 'on Debian it needs: apt-get install libatomic1 libstdc++6'

@@ -11,6 +11,9 @@ import type { Target } from './targets.ts';
 const root = join(import.meta.dirname, '..', '..');
 const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
+/** The others of package.json are for builds. */
+const FIELDS = ['name', 'version', 'description', 'license', 'type', 'bin', 'files', 'man', 'engines'];
+
 export function executablePackage({ name }: Target): string {
   return `@${own.name}/${name}`;
 }
@@ -20,7 +23,7 @@ export function packMain(targets: readonly Target[], directory: string): string 
   return inFolder((folder) => {
     for (const path of [...own.files, 'README.md', 'LICENSE'])
       cpSync(join(root, path), join(folder, path), { recursive: true });
-    const { scripts: _, devDependencies: __, workspaces: ___, knip: ____, ...fields } = own;
+    const fields = Object.fromEntries(FIELDS.map((name) => [name, own[name]]));
     const optionalDependencies = Object.fromEntries(
       targets.map((target) => [executablePackage(target), own.version]),
     );
@@ -36,7 +39,9 @@ export function packExecutable(target: Target, executable: string, directory: st
     const { version, license } = own;
     const description = `the executable of ${own.name} for ${target.name}`;
     const name = executablePackage(target);
-    const system = { os: [target.platform], cpu: [target.arch] };
+    // Node's binary needs glibc: elsewhere npm leaves the package out.
+    const libc = target.platform === 'linux' ? { libc: ['glibc'] } : {};
+    const system = { os: [target.platform], cpu: [target.arch], ...libc };
     return packFolder(folder, { name, version, description, license, ...system, files: ['bin'] }, directory);
   });
 }

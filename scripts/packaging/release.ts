@@ -25,7 +25,15 @@ const { values: options } = parseArgs({
 });
 const root = join(import.meta.dirname, '..', '..');
 const out = join(root, options.out);
-const { name, version, description, homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const { name, version, description } = own;
+const homepage: string | undefined = options.homepage ?? own.homepage;
+if (homepage === undefined) {
+  console.error(
+    'error: the project has no homepage\nhint: name it in package.json, or give --homepage ADDRESS',
+  );
+  process.exit(1);
+}
 const downloads = options.downloads ?? `${homepage}/releases/download/v${version}`;
 const time = Number(execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8' }));
 const release: Release = { name, version, summary: description, homepage, time };

@@ -23,8 +23,7 @@ const EXTRAS = [
 const AGT = `#!/bin/sh
 case "$*" in
 --version) echo 'agt ${VERSION}' ;;
-'hooks status') [ ! -e "$HOME/hooked" ] || echo 'claude-code  installed' ;;
-'hooks uninstall --all') rm "$HOME/hooked" ;;
+'hooks uninstall --all') [ ! -e "$HOME/unwritable" ] && rm -f "$HOME/hooked" ;;
 *) exit 2 ;;
 esac
 `;
@@ -168,7 +167,38 @@ test('without xz, the other archive; without curl, wget', async () => {
 test.each([
   [['--bogus'], 1, 'unknown option "--bogus"'],
   [['--uninstall'], 1, 'agt is not installed in'],
+  [['--prefix'], 1, 'error: --prefix needs a value'],
 ])('%s is refused', (words, exitCode, message) => {
   const done = install({ shell: ['sh'], downloads: makeRelease() }, ...words);
   expect([done.exitCode, done.stderr]).toEqual([exitCode, expect.stringContaining(message)]);
+});
+
+test('--help tells of the options alone', () => {
+  const { stdout } = install({ shell: ['sh'], downloads: makeRelease() }, '--help');
+  expect(stdout.split('\n')).toEqual([
+    expect.stringContaining('--uninstall'),
+    expect.any(String),
+    expect.any(String),
+    '',
+  ]);
+});
+
+test('a prefix that is a file: one reason, and the file stays', () => {
+  const prefix = join(makeTempDir('prefix'), 'file');
+  writeFileSync(prefix, 'mine');
+  const done = install({ shell: ['sh'], downloads: makeRelease() }, ...version, '--prefix', prefix);
+  expect([done.exitCode, readFileSync(prefix, 'utf8')]).toEqual([1, 'mine']);
+  expect(done.stderr).toContain(`error: cannot make ${prefix}/bin\n`);
+});
+
+test('agt stays if it cannot remove its hooks, and goes if it does not start', () => {
+  const home = makeTempDir('home');
+  const setting = { shell: ['sh'], downloads: makeRelease(), home };
+  expect(install(setting, ...version).exitCode).toBe(0);
+  writeFileSync(join(home, 'unwritable'), '');
+  expect(install(setting, '--uninstall').exitCode).toBe(1);
+  expect(existsSync(join(home, '.local/bin/agt'))).toBe(true);
+  writeFileSync(join(home, '.local/bin/agt'), '#!/bin/sh\nexit 127\n');
+  expect(install(setting, '--uninstall').exitCode).toBe(0);
+  expect(existsSync(join(home, '.local/bin'))).toBe(false);
 });
