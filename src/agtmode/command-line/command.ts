@@ -216,7 +216,8 @@ async function partOf(answer: Answer): Promise<PartReport> {
   return {
     json,
     text: typeof text === 'function' ? await text() : (text ?? ''),
-    notes: warnings + notes,
+    warnings,
+    notes,
     errors: trouble === undefined ? errors : [...errors, trouble],
     failed,
   };
@@ -239,7 +240,9 @@ export function givenSession({ id, session }: GivenSession): string | undefined 
   return id ?? session;
 }
 
-type PartReport = Pick<Report, 'json' | 'notes' | 'failed' | 'errors'> & { readonly text?: string };
+type PartReport = Pick<Report, 'json' | 'warnings' | 'notes' | 'failed' | 'errors'> & {
+  readonly text?: string;
+};
 
 /** The report of a command that goes on with the others after one that fails. `about` names it in the list of JSON. */
 export async function reportEach<T>(
@@ -257,6 +260,7 @@ export async function reportEach<T>(
   return {
     json: reports.flatMap((report) => report.json ?? []),
     text: reports.map(({ text = '' }) => text).join(''),
+    warnings: reports.map(({ warnings = '' }) => warnings).join(''),
     notes: reports.map(({ notes = '' }) => notes).join(''),
     errors: reports.flatMap(({ errors = [] }) => errors),
     failed: reports.some(({ failed }) => failed === true),
