@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs agt, or removes it: sh install.sh [--version V] [--prefix DIR] [--uninstall]
 # Without options: the newest version, into ~/.local: bin/agt, the man page, and completion for bash, zsh and fish.
-# AGT_DOWNLOADS names another place of the archives: an address or a directory.
+# In a clone of agt it builds agt first. AGT_DOWNLOADS names a place of archives: an address or a directory.
 set -eu
 
 downloads=${AGT_DOWNLOADS-@DOWNLOADS@}
@@ -23,6 +23,7 @@ uninstall() {
   if "$prefix/bin/agt" --version >/dev/null 2>&1; then
     "$prefix/bin/agt" hooks uninstall --all >/dev/null ||
       fail 'agt could not remove its hooks from the settings of your agents, and is still installed'
+    "$prefix/bin/agt" shim uninstall 2>/dev/null || :
   fi
   for file in $files; do rm -f "$prefix/$file"; done
   for file in $files; do
@@ -35,6 +36,15 @@ uninstall() {
   rmdir "$prefix" 2>/dev/null || :
   printf 'agt is gone from %s. Your sessions stay in your repositories, snapshots of folders in %s.\n' \
     "$prefix" "${XDG_STATE_HOME:-$HOME/.local/state}/agt"
+}
+
+# The loader of the system has said why.
+cannot_start() {
+  case $1 in
+  *libatomic*) fail 'agt needs the library libatomic.so.1, and this system lacks it: nothing was installed' \
+    'Debian and Ubuntu: apt-get install libatomic1; Fedora: dnf install libatomic; then run this again' ;;
+  *) fail "agt does not start here, and nothing was installed: $1" 'it needs glibc 2.28 or newer and libstdc++: Alpine has neither' ;;
+  esac
 }
 
 action=install
@@ -64,6 +74,7 @@ fi
 case $(uname -s) in
 Linux) system=linux ;;
 Darwin) system=darwin ;;
+MINGW* | MSYS* | CYGWIN*) fail 'agt does not run on Windows yet, but it works in WSL: install it there' ;;
 *) fail "agt does not run on $(uname -s)" 'it runs on Linux and macOS' ;;
 esac
 case $(uname -m) in
@@ -72,9 +83,6 @@ aarch64 | arm64) system=$system-arm64 ;;
 *) fail "there is no agt for the processor $(uname -m)" 'build it: npm install && npm run build' ;;
 esac
 command -v git >/dev/null || fail 'git is not installed' 'agt needs git 2.39 or newer'
-if command -v xz >/dev/null; then kind=xz; else kind=gz; fi
-archive=agt-$version-$system.tar.$kind
-
 work=$(mktemp -d "${TMPDIR:-/tmp}/agt-install.XXXXXX")
 new=''
 trap 'rm -rf "$work" ${new:+"$new"}' EXIT
@@ -95,29 +103,46 @@ get() {
   *) cp "$downloads/$1" "$work/$1" ;;
   esac || fail "cannot get $downloads/$1" 'is there such a version? --version V chooses another one'
 }
-get SHA256SUMS
-get "$archive"
-grep " [ *]$archive\$" "$work/SHA256SUMS" >"$work/wanted" || fail "SHA256SUMS does not name $archive"
-(
-  cd "$work"
-  if command -v sha256sum >/dev/null; then sha256sum -c wanted; else shasum -a 256 -c wanted; fi >/dev/null 2>&1
-) || fail "$archive is not what SHA256SUMS says: nothing was installed" 'try again; if it happens again, tell the authors'
-case $kind in
-xz) xz -dc "$work/$archive" ;;
-gz) gzip -dc "$work/$archive" ;;
-esac | tar -xf - -C "$work" || fail "cannot unpack $archive"
 
-# Each file comes under a name of its own, and then takes the place of the old one.
+# Writes the files of the archive into $tree.
+download() {
+  if command -v xz >/dev/null; then kind=xz; else kind=gz; fi
+  archive=agt-$version-$system.tar.$kind
+  get SHA256SUMS
+  get "$archive"
+  grep " [ *]$archive\$" "$work/SHA256SUMS" >"$work/wanted" || fail "SHA256SUMS does not name $archive"
+  (
+    cd "$work"
+    if command -v sha256sum >/dev/null; then sha256sum -c wanted; else shasum -a 256 -c wanted; fi >/dev/null 2>&1
+  ) || fail "$archive is not what SHA256SUMS says: nothing was installed" 'try again; if it happens again, tell the authors'
+  case $kind in
+  xz) xz -dc "$work/$archive" ;;
+  gz) gzip -dc "$work/$archive" ;;
+  esac | tar -xf - -C "$work" || fail "cannot unpack $archive"
+  tree=$work/agt-$version-$system
+}
+
+# The same from the sources beside this script.
+build() {
+  tree=$work/agt
+  echo 'Building agt, which takes a minute.'
+  "$(dirname "$0")/scripts/release" --unpacked "$tree" >"$work/log" 2>&1 ||
+    fail "cannot build agt: $(tail -n 1 "$work/log")" "see what fails: $(dirname "$0")/scripts/release --unpacked DIR"
+}
+case $downloads in
+@*) build ;;
+*) download ;;
+esac
+
+# Each file comes under a name of its own, and then takes the place of the old one. The executable is the first.
 for file in $files; do
   directory=$prefix/${file%/*}
   mkdir -p "$directory" || fail "cannot make $directory" 'choose another directory: --prefix DIR'
   new=$directory/.agt-new.$$
-  cp "$work/agt-$version-$system/$file" "$new" ||
-    fail "cannot write into $directory" 'choose another directory: --prefix DIR'
+  cp "$tree/$file" "$new" || fail "cannot write into $directory" 'choose another directory: --prefix DIR'
+  if [ "$file" = bin/agt ]; then said=$("$new" --version 2>&1) || cannot_start "$said"; fi
   mv -f "$new" "$prefix/$file"
 done
-said=$("$prefix/bin/agt" --version 2>&1) ||
-  fail "$prefix/bin/agt does not start: $said" 'on Debian it needs: apt-get install libatomic1 libstdc++6'
 printf 'Installed %s in %s.\n' "$said" "$prefix"
 case :$PATH: in
 *":$prefix/bin:"*) ;;

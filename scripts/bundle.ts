@@ -1,14 +1,18 @@
 /**
- * Bundles the sources into three files: dist/main.cjs (startup and git mode), dist/frequent.cjs (the commands that agents
- * call all the time) and dist/agtmode.cjs (all commands).
+ * Bundles the sources into four files: dist/main.cjs (startup and git mode), dist/frequent.cjs (the commands that agents
+ * call all the time), dist/agtmode.cjs (all commands) and dist/mcp.cjs (the server of agt mcp).
  * `--failure-points` writes bundles to dist/failure-points that tests can kill between two steps (src/disk/failure-point.ts).
  */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 
 const root = join(import.meta.dirname, '..');
-const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+const own: { version: string; homepage?: string } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+);
+/** scripts/packaging/release.ts sets the variable. */
+const homepage = process.env['AGT_HOMEPAGE'] ?? own.homepage;
 
 /** `npm run bundle -- --list` prints the content of the bundles: what startup loads. */
 const list = process.argv.includes('--list');
@@ -24,14 +28,14 @@ const stringWidthWhenNeeded: Plugin = {
   name: 'string-width when needed',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^string-width$/ }, ({ kind, resolveDir }) =>
-      kind === 'require-call' ? undefined : { path: resolveDir, namespace: 'when-needed' },
+      kind === 'require-call' ? undefined : { path: relative(root, resolveDir), namespace: 'when-needed' },
     );
     onLoad({ filter: /.*/, namespace: 'when-needed' }, ({ path }) => ({
       contents: `let width;
         const isPlain = (text) => typeof text === 'string' && /^[\\x20-\\x7e]*$/.test(text);
         const measure = (...args) => (width ??= require('string-width').default)(...args);
         export default (text, options) => isPlain(text) ? text.length : measure(text, options);`,
-      resolveDir: path,
+      resolveDir: join(root, path),
     }));
   },
 };
@@ -78,13 +82,36 @@ function loadedAtOnce(builtin: string): string {
   return `export const { ${names.join(', ')} } = require('${builtin}');`;
 }
 
+/** Each hook loads the settings of all agents, but only agt hooks and agt session run edit them: agtmode.cjs does that. */
+const withoutEditors: Plugin = {
+  name: 'without editors of settings',
+  setup({ onLoad }) {
+    onLoad({ filter: /src\/integrations\/install\/(json-hooks|mcp-server)\.ts$/ }, ({ path }) => {
+      const names = readFileSync(path, 'utf8').matchAll(/^export (?:async )?(?:function|const) (\w+)/gm);
+      return {
+        contents: Array.from(names, ([, name]) => `export const ${name} = () => undefined;`).join('\n'),
+      };
+    });
+  },
+};
+
+const piExtension = readFileSync(join(root, 'extensions/pi/agt.ts'), 'utf8');
+
+const pluginTexts = Object.fromEntries(
+  ['README', 'SKILL', 'undo'].map((name) => [
+    name,
+    readFileSync(join(root, `extensions/plugin/${name}.md`), 'utf8'),
+  ]),
+);
+
 /** The files that the bundles are made of. */
 export const inputs: string[] = [];
 
-for (const [entry, outfile] of [
+for (const [entry, outfile, installs] of [
   ['src/main.ts', `${outdir}/main.cjs`],
   ['src/agtmode/frequent.ts', `${outdir}/frequent.cjs`],
-  ['src/agtmode/main.ts', `${outdir}/agtmode.cjs`],
+  ['src/agtmode/main.ts', `${outdir}/agtmode.cjs`, true],
+  ['src/agtmode/mcp/server.ts', `${outdir}/mcp.cjs`],
 ] as const) {
   const result = await build({
     absWorkingDir: root,
@@ -102,11 +129,13 @@ for (const [entry, outfile] of [
     metafile: true,
     // Its other form cannot be bundled.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-    plugins: [stringWidthWhenNeeded, builtins],
+    plugins: [stringWidthWhenNeeded, builtins, ...(installs ? [] : [withoutEditors])],
     define: {
-      AGT_VERSION: JSON.stringify(version),
+      AGT_VERSION: JSON.stringify(own.version),
+      AGT_RELEASES: JSON.stringify(homepage === undefined ? '' : `${homepage}/releases/latest/download`),
       AGT_FAILURE_POINTS: String(failurePoints),
-      AGT_PI_EXTENSION: JSON.stringify(readFileSync(join(root, 'extensions/pi/agt.ts'), 'utf8')),
+      AGT_PI_EXTENSION: JSON.stringify(installs ? piExtension : ''),
+      AGT_PLUGIN_TEXTS: JSON.stringify(pluginTexts),
       'import.meta.url': '__bundleUrl',
       'import.meta.dirname': '__dirname',
     },

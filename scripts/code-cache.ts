@@ -10,16 +10,29 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { Script } from 'node:vm';
 import { asCommonJsFunction } from '../src/process/load-agtmode.ts';
 
-type Bundle = { runAgtMode: (args: string[]) => Promise<number> };
+type Bundle = { runAgtMode: (args: string[]) => Promise<number>; finished?: Promise<void> };
 
 const input = resolve(process.argv[2] ?? '');
+const isMain = basename(input) === 'main.cjs';
 const isFrequent = basename(input) === 'frequent.cjs';
-const script = new Script(asCommonJsFunction(readFileSync(input, 'utf8')), { filename: basename(input) });
+const cacheFile = `${input}.cache`;
+const isAgain = process.argv.includes('--again');
+const script = new Script(asCommonJsFunction(readFileSync(input, 'utf8')), {
+  filename: basename(input),
+  ...(isAgain && { cachedData: readFileSync(cacheFile) }),
+});
+if (isAgain) {
+  if (script.cachedDataRejected) throw new Error(`V8 refuses ${cacheFile}`);
+  writeFileSync(cacheFile, script.createCachedData());
+  process.exit();
+}
 const module = { exports: {} as Bundle };
-script.runInThisContext()(module.exports, createRequire(input), module, input, '.');
-const all = isFrequent
-  ? (createRequire(input)(join(dirname(input), 'agtmode.cjs')) as Bundle)
-  : module.exports;
+const load = () => script.runInThisContext()(module.exports, createRequire(input), module, input, '.');
+if (!isMain) load();
+const all =
+  isFrequent || isMain
+    ? (createRequire(input)(join(dirname(input), 'agtmode.cjs')) as Bundle)
+    : module.exports;
 
 const place = mkdtempSync(join(tmpdir(), 'agt-code-cache-'));
 try {
@@ -42,7 +55,19 @@ try {
   execFileSync('git', ['commit', '--quiet', '--allow-empty', '--message', 'first']);
   await call(all, 'session', 'new', '--id', 's1');
   const sandbox = join(place, 'project.agt/sessions/s1/sandbox');
-  // The first one asks git for more than any other does: its functions would only make the cache longer.
+  if (isMain) await callAsGit('branch');
+  else {
+    await autocommits(sandbox);
+    await (isFrequent ? callAsHook(sandbox) : callFromTerminal());
+  }
+} finally {
+  process.chdir('/');
+  rmSync(place, { recursive: true });
+}
+writeFileSync(cacheFile, script.createCachedData());
+
+/** The first one asks git for more than any other does: its functions would only make the cache longer. */
+async function autocommits(sandbox: string): Promise<void> {
   for (const [content, bundle] of [
     ['once', all],
     ['twice', module.exports],
@@ -51,13 +76,16 @@ try {
     writeFileSync(join(sandbox, 'file'), content);
     await call(bundle, 'autocommit', '--session', 's1');
   }
-  if (isFrequent) await callAsHook(sandbox);
-  else await callFromTerminal();
-} finally {
-  process.chdir('/');
-  rmSync(place, { recursive: true });
 }
-writeFileSync(`${input}.cache`, script.createCachedData());
+
+/** Git mode at its start. It runs git as a child, so that this process stays. */
+async function callAsGit(...words: string[]): Promise<void> {
+  Object.defineProperty(process, 'execve', { value: undefined });
+  process.argv = ['git', 'git', ...words];
+  load();
+  await module.exports.finished;
+  if (process.exitCode !== 0) throw new Error(`git ${words.join(' ')}: exit code ${process.exitCode}`);
+}
 
 async function callFromTerminal(): Promise<void> {
   for (const words of ['list', 'status', 'undo s1', 'session list --help'])

@@ -108,6 +108,16 @@ export function systemReason(error: unknown): string {
   return getSystemErrorMessage(-Math.abs(Number(error.errno))) ?? errorCode(error);
 }
 
+/** agt itself has run out of something: no fault of the file. */
+const OWN_SHORTAGES = ['EMFILE', 'ENFILE', 'ENOMEM'];
+
+/** Why a path could not be captured or written, if the system refuses it. @throws every other error. */
+export function failureReason(verb: string, error: unknown): string {
+  const code = errorCode(error);
+  if (!(error instanceof Error && 'errno' in error) || OWN_SHORTAGES.includes(code)) throw error;
+  return `cannot be ${verb}: ${systemReason(error)} (${code})`;
+}
+
 function describe(cause: unknown): string {
   return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }

@@ -38,6 +38,12 @@ export const timestampFile = (agtDir: string, sessionId: string) => join(agtDir,
 /** The stat cache of a session. */
 export const statCacheFile = (agtDir: string, sessionId: string) => join(agtDir, 'scan', sessionId);
 
+/** Copies of the repositories that were at the place of an attached folder's: objects as hard links. */
+export const keptGitDirectory = (agtDir: string) => join(agtDir, 'kept');
+
+/** Copies of the repositories inside of an attached folder. */
+export const keptNestedDirectory = (agtDir: string) => join(agtDir, 'kept-nested');
+
 /** Git directories of submodules of a sandbox that is gone: a directory with a number for each removal. */
 export const submodulesDirectory = (agtDir: string, sessionId: string) => join(agtDir, 'modules', sessionId);
 
@@ -65,6 +71,12 @@ export const usageDirectory = (agtDir: string) => join(agtDir, 'usage');
 
 /** Grows with each slow capture in a row for an agent's hook. */
 export const slowCaptureFile = (agtDir: string, sessionId: string) => join(agtDir, 'slow', sessionId);
+
+/** A file for each conversation with a call at work there. */
+export const callsDirectory = (agtDir: string, sessionId: string) => join(agtDir, 'calls', sessionId);
+
+/** Calls of the session's agent that are under way and name another folder: a file each. The directory goes with the last. */
+export const strayCalls = (agtDir: string, sessionId: string) => join(agtDir, 'strays', sessionId);
 
 /** By this file the front (agtmode/front/) knows what has to be the same. Its time is that of the last scan. */
 export const frontFactsFile = (agtDir: string, sessionId: string) => join(frontDirectory(agtDir), sessionId);
@@ -96,6 +108,8 @@ export function sessionFiles(agtDir: string, sessionId: string): string[] {
     timestampFile(agtDir, sessionId),
     join(usageDirectory(agtDir), sessionId),
     slowCaptureFile(agtDir, sessionId),
+    callsDirectory(agtDir, sessionId),
+    strayCalls(agtDir, sessionId),
     frontFactsFile(agtDir, sessionId),
     ...Object.values(FRONT_TIMES).map((start) => join(frontDirectory(agtDir), `${start}${sessionId}`)),
   ];
@@ -113,6 +127,9 @@ export const injectedDirectory = (agtDir: string) => join(agtDir, 'agents');
 /** Temporary objects of running commands. */
 export const scratchDirectory = (agtDir: string) => join(agtDir, 'scratch');
 
+/** The answers of merges of sandboxes with their branches. */
+export const knownMergesFile = (agtDir: string) => join(agtDir, 'merges');
+
 /** Cache of git mode: whether a visible history contains an agent's commit. */
 export const visibleHistoryFile = (agtDir: string) => join(agtDir, 'visible-history');
 
@@ -128,6 +145,10 @@ export const folderStore = (stateHome: string, name: string) =>
 
 /** A store that agt is still making. It gets its name when it is complete. */
 export const newStorePrefix = (stateHome: string) => join(foldersDirectory(stateHome), '.new-');
+
+/** A link for each repository that has or had sessions, so that `--everywhere` finds them. */
+export const linkNameFile = (agtDir: string) => join(agtDir, 'link-name');
+export const repositoriesDirectory = (stateHome: string) => join(stateHome, 'agt', 'repositories');
 
 /** One file for each resource of a provider, outside of every repository. */
 export const leasesDirectory = (stateHome: string) => join(stateHome, 'agt', 'leases');
@@ -150,10 +171,17 @@ export const mountFile = (agtDir: string, name: string) => join(mountsDirectory(
 export const mountsLockFile = (agtDir: string) => join(locksDirectory(agtDir), '.mounts');
 
 /** Where agt mounts a snapshot if nobody names a directory: beside the sessions, or beside a store, which has them inside. */
-export function mountPoints(agtDir: string, sessionsDir: string): string {
+export const mountPoints = (agtDir: string, sessionsDir: string) =>
+  besideSessions(agtDir, sessionsDir, 'mounts');
+
+/** Copies of snapshots in which `agt bisect run` tests a command. */
+export const probesDirectory = (agtDir: string, sessionsDir: string) =>
+  besideSessions(agtDir, sessionsDir, 'probes');
+
+function besideSessions(agtDir: string, sessionsDir: string, name: string): string {
   const isStore = sessionsDir === attachedSessions(agtDir);
   const beside = isStore ? `${dirname(agtDir).replace(/\.git$/, '')}.agt` : dirname(sessionsDir);
-  return join(beside, 'mounts');
+  return join(beside, name);
 }
 
 /** The folder that new sessions are cloned from; its index and its stat cache have its nonce in their names. */

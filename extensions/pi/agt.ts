@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, { description: string; line: string[]; i
 const TIMEOUT = 600_000;
 /** A prompt waits no longer for the snapshot before it. */
 const LONGEST_PAUSE = 10_000;
+const READ_ONLY = ['read', 'grep', 'find', 'ls'];
 /** How many files a question lists. */
 const LISTED = 12;
 /** A label is the beginning of a prompt. */
@@ -83,8 +84,7 @@ interface Answer {
   readonly hints?: readonly string[];
   readonly is_known?: boolean;
   readonly changes?: readonly Change[] | null;
-  readonly changed?: number;
-  readonly position?: { readonly turn?: string | null };
+  readonly position?: { readonly turns?: readonly string[] };
 }
 
 interface Change {
@@ -170,8 +170,15 @@ export default function agt(pi: Pi): void {
     await atMost(LONGEST_PAUSE, enqueue(context, 'prompt', label));
   });
 
+  // pi tells of no end of a call before the next one begins, so the changes may be those of the call before.
+  pi.on('tool_call', async ({ toolName }: { readonly toolName: string }, context) => {
+    if (!READ_ONLY.includes(toolName))
+      await atMost(LONGEST_PAUSE, enqueue(context, 'tool', ['--if-changed']));
+  });
+
   pi.on('turn_end', (event: { readonly toolResults?: readonly { readonly toolName: string }[] }, context) => {
-    const tools = [...new Set((event.toolResults ?? []).map(({ toolName }) => toolName))];
+    const calls = Object.entries(Object.groupBy(event.toolResults ?? [], ({ toolName }) => toolName));
+    const tools = calls.map(([name, of = []]) => (of.length > 1 ? `${name} ×${of.length}` : name));
     if (tools.length > 0) void enqueue(context, 'turn', ['--tool', tools.join(', '), '--if-changed']);
   });
 
@@ -210,8 +217,7 @@ export default function agt(pi: Pi): void {
     }
     const changes = answer.changes ?? [];
     if (changes.length === 0) return undefined;
-    const files = changes.length === 1 ? '1 file' : `${changes.length} files`;
-    const restore = `Restore ${files}`;
+    const restore = `Restore ${files(changes)}`;
     const keep = 'Keep the files as they are';
     const choice = await context.ui.select(`Bring the files back, too?\n${list(changes)}`, [
       restore,
@@ -225,20 +231,22 @@ export default function agt(pi: Pi): void {
   async function bringBack(context: Context, state: string): Promise<void> {
     const { answer, problem } = await run(placeOf(context), ['snapshot', 'restore', state, '--json']);
     if (problem !== undefined) context.ui.notify(`agt: ${problem}`, 'warning');
-    else context.ui.notify(`agt: restored ${answer.changed ?? 0} files; /agt-undo takes that back`, 'info');
+    else context.ui.notify(`agt: restored ${files(answer.changes ?? [])}; /agt-undo takes that back`, 'info');
   }
 
   for (const step of ['undo', 'redo'])
     pi.registerCommand(`agt-${step}`, {
-      description: `${step === 'undo' ? 'Take back the last turn' : 'Take back /agt-undo'}; "step": one snapshot`,
+      description: `${step === 'undo' ? 'Take back the last turn' : 'Take back /agt-undo'}; "2": two turns; "step": one snapshot`,
       handler: async (args, context) => {
         await enqueue(context, step);
-        const distance = args.trim() === 'step' ? [] : ['--turn'];
-        const { answer, problem } = await run(placeOf(context), [step, ...distance, '--json']);
-        const turn = distance.length > 0 ? answer.position?.turn : undefined;
-        const of = turn ? ` of the turn "${turn}"` : '';
+        const { isStep, count } = distanceOf(args);
+        const words = [step, ...(isStep ? [] : ['--turn']), ...count, '--json'];
+        const { answer, problem } = await run(placeOf(context), words);
+        const turns = (answer.position?.turns ?? []).map((turn) => `"${turn}"`).join(', ');
+        const of = turns === '' ? '' : ` of ${turns}`;
+        const changes = answer.changes ?? [];
         if (problem !== undefined) context.ui.notify(`agt: ${problem}`, 'warning');
-        else context.ui.notify(`agt: restored ${answer.changed ?? 0} files${of}`, 'info');
+        else context.ui.notify(`agt: restored ${files(changes)}${of}\n${list(changes)}`.trim(), 'info');
         await enqueue(context, step);
       },
     });
@@ -265,6 +273,15 @@ export default function agt(pi: Pi): void {
     const { stdout, stderr, code } = await call(placeOf(context), line);
     context.ui.notify(`${stdout}${stderr}`.trim() || CANNOT_RUN, code === 0 ? 'info' : 'warning');
   }
+}
+
+function files({ length }: readonly Change[]): string {
+  return length === 1 ? '1 file' : `${length} files`;
+}
+
+/** `step 2`, `2 turns`. */
+function distanceOf(args: string): { isStep: boolean; count: string[] } {
+  return { isStep: /\bsteps?\b/.test(args), count: /\d+/.exec(args)?.slice(0, 1) ?? [] };
 }
 
 function placeOf({ cwd, sessionManager }: Context): Place {

@@ -22,8 +22,8 @@ export const env: Readonly<Record<string, string>> = {
 
 process.on('exit', () => rmSync(place, { recursive: true, force: true }));
 
-export function must(program: string, args: readonly string[], cwd: string): string {
-  const result = spawnSync(program, args, { cwd, env, encoding: 'utf8', maxBuffer: 1 << 30 });
+export function must(program: string, args: readonly string[], cwd: string, input = ''): string {
+  const result = spawnSync(program, args, { cwd, env, input, encoding: 'utf8', maxBuffer: 1 << 30 });
   if (result.status !== 0) throw new Error(`${program} ${args.join(' ')}: ${result.stderr}`);
   return result.stdout;
 }

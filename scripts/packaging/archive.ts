@@ -29,7 +29,7 @@ export function writeArchives(
   try {
     const folder = `${release.name}-${release.version}-${target.name}`;
     const root = join(work, folder);
-    fill(root, executable, extras);
+    layOut(root, executable, extras);
     const tar = join(work, 'archive.tar');
     const order = ['--sort=name', '--format=ustar', `--mtime=@${release.time}`];
     const owner = ['--owner=0', '--group=0', '--numeric-owner'];
@@ -43,7 +43,7 @@ export function writeArchives(
   }
 }
 
-function fill(root: string, executable: string, extras: Extras): void {
+export function layOut(root: string, executable: string, extras: Extras): void {
   const place = (path: string) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     return join(root, path);

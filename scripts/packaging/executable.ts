@@ -1,5 +1,5 @@
 /** One executable: Node's binary with the bundles inside. */
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Script } from 'node:vm';
 import sea from '@yao-pkg/pkg/lib-es5/sea.js';
 import { inject } from 'postject';
@@ -21,7 +22,9 @@ import { HOST, type Target } from './targets.ts';
 const root = join(import.meta.dirname, '..', '..');
 const dist = join(root, 'dist');
 
-const BUNDLES = ['frequent.cjs', 'agtmode.cjs'];
+const START = join(import.meta.dirname, 'start.cjs');
+const BUNDLES = ['main.cjs', 'frequent.cjs', 'agtmode.cjs'];
+const UNCACHED = ['mcp.cjs'];
 const CACHES = BUNDLES.map((name) => `${name}.cache`);
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
@@ -34,9 +37,14 @@ const CONFIG = {
 
 /** Writes the executable for the own system to `output`. The bundles are there. */
 export async function packForHost(output: string): Promise<void> {
-  for (const name of BUNDLES) writeCodeCache(join(dist, name));
+  await Promise.all(BUNDLES.map((name) => writeCodeCache(join(dist, name))));
+  await packWithCaches(output);
+}
+
+/** The code caches are there, too. */
+export async function packWithCaches(output: string): Promise<void> {
   const unfinished = `${output}.${process.pid}`;
-  await sea.default(join(dist, 'main.cjs'), {
+  await sea.default(START, {
     targets: [
       {
         platform: process.platform === 'darwin' ? 'macos' : process.platform === 'win32' ? 'win' : 'linux',
@@ -49,8 +57,7 @@ export async function packForHost(output: string): Promise<void> {
     signature: true,
     seaConfig: {
       ...CONFIG,
-      useCodeCache: true,
-      assets: assets([...BUNDLES, ...CACHES]),
+      assets: assets([...BUNDLES, ...UNCACHED, ...CACHES]),
     },
   });
   chmodSync(unfinished, 0o755);
@@ -70,10 +77,13 @@ export async function packForOther(target: Target, output: string): Promise<void
     const noCache = join(work, 'no-cache');
     writeFileSync(noCache, '');
     const settings = {
-      main: join(dist, 'main.cjs'),
+      main: START,
       output: blob,
       disableExperimentalSEAWarning: true,
-      assets: { ...assets(BUNDLES), ...Object.fromEntries(CACHES.map((name) => [name, noCache])) },
+      assets: {
+        ...assets([...BUNDLES, ...UNCACHED]),
+        ...Object.fromEntries(CACHES.map((name) => [name, noCache])),
+      },
     };
     writeFileSync(config, JSON.stringify({ ...CONFIG, ...settings }));
     execFileSync(process.execPath, ['--experimental-sea-config', config], {
@@ -103,13 +113,40 @@ function assets(names: readonly string[]): Record<string, string> {
 /** Where the header of a code cache names the flags that V8 ran with. */
 const FLAGS = { start: 12, end: 16 };
 
-/** V8 orders its tables by a random seed: with a fixed one, builds differ in fewer bytes. */
-function writeCodeCache(bundle: string): void {
-  const script = join(root, 'scripts', 'code-cache.ts');
-  const words = ['--hash-seed=1', '--random-seed=1', '--single-threaded', script, bundle];
-  execFileSync(process.execPath, words, { stdio: ['ignore', 'ignore', 'inherit'] });
+/**
+ * For equal caches from equal sources: V8 orders its tables by a seed, and as long as it collects no garbage, the bytes
+ * between its objects are zeros.
+ */
+const DETERMINISTIC = [
+  '--hash-seed=1',
+  '--random-seed=1',
+  '--single-threaded',
+  '--min-semi-space-size=512',
+  '--max-semi-space-size=512',
+  '--initial-heap-size=3000',
+];
+
+const MOST_TRIES = 6;
+
+/** Other programs on the machine can have one more function run: two tries have to agree. */
+async function writeCodeCache(bundle: string): Promise<void> {
+  const file = `${bundle}.cache`;
+  const made: Buffer[] = [];
+  for (let again = false; !again && made.length < MOST_TRIES; ) {
+    await makeCodeCache(bundle);
+    const cache = readFileSync(file);
+    again = made.some((earlier) => earlier.equals(cache));
+    made.push(cache);
+  }
   // V8 refuses the cache of a program that ran with other flags.
-  const cache = readFileSync(`${bundle}.cache`);
+  const [cache] = made.slice(-1) as [Buffer];
   new Script('').createCachedData().copy(cache, FLAGS.start, FLAGS.start, FLAGS.end);
-  writeFileSync(`${bundle}.cache`, cache);
+  writeFileSync(file, cache);
+}
+
+/** A second process reads the cache and writes it again: functions are in an order then that no timing decides. */
+async function makeCodeCache(bundle: string): Promise<void> {
+  const words = [...DETERMINISTIC, join(root, 'scripts', 'code-cache.ts'), bundle];
+  for (const step of [[], ['--again']])
+    await promisify(execFile)(process.execPath, [...words, ...step], { maxBuffer: 1 << 24 });
 }

@@ -11,8 +11,8 @@ import type { Target } from './targets.ts';
 const root = join(import.meta.dirname, '..', '..');
 const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-/** The others of package.json are for builds. */
-const FIELDS = ['name', 'version', 'description', 'license', 'type', 'bin', 'files', 'man', 'engines'];
+/** The others of package.json are for builds. bin/agt says which Node the bundle needs. */
+const FIELDS = ['name', 'version', 'description', 'license', 'type', 'bin', 'files', 'man'];
 
 export function executablePackage({ name }: Target): string {
   return `@${own.name}/${name}`;

@@ -4,14 +4,15 @@
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Extras, type Release, writeArchives } from './archive.ts';
+import { type Extras, layOut, type Release, writeArchives } from './archive.ts';
 import { billOfMaterials, bundledPackages, licences } from './bundled.ts';
 import { pack } from './executable.ts';
 import { packExecutable, packMain } from './npm-packages.ts';
-import { targetsNamed } from './targets.ts';
+import { HOST, type Target, targetsNamed } from './targets.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -21,12 +22,17 @@ const { values: options } = parseArgs({
     downloads: { type: 'string' },
     executables: { type: 'string' },
     'executables-only': { type: 'boolean', default: false },
+    unpacked: { type: 'string' },
   },
 });
 const root = join(import.meta.dirname, '..', '..');
 const out = join(root, options.out);
 const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const { name, version, description } = own;
+if (options.unpacked !== undefined) {
+  await writeUnpacked(resolve(options.unpacked));
+  process.exit();
+}
 const homepage: string | undefined = options.homepage ?? own.homepage;
 if (homepage === undefined) {
   console.error(
@@ -40,6 +46,7 @@ const release: Release = { name, version, summary: description, homepage, time }
 
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
+process.env['AGT_HOMEPAGE'] = homepage; // of the bundles, too
 const { inputs } = await import('../bundle.ts');
 const targets = targetsNamed(options.target);
 const shared = sharedFiles();
@@ -49,7 +56,7 @@ for (const target of targets) {
   else cpSync(join(options.executables, `agt-${target.name}`), executable);
   if (options['executables-only']) continue;
   const packages = bundledPackages(inputs, target);
-  const extras = new Map([...shared, ['share/doc/agt/THIRD-PARTY-LICENSES', licences(packages)]]);
+  const extras = extrasFor(packages, shared);
   const names = writeArchives(release, target, executable, extras, out);
   writeFileSync(join(out, `${name}-${version}-${target.name}.cdx.json`), billOfMaterials(release, packages));
   console.log([...names, packExecutable(target, executable, out)].join('\n'));
@@ -60,6 +67,24 @@ if (!options['executables-only']) {
   writeFileSync(join(out, 'install.sh'), installer(), { mode: 0o755 });
   writeFileSync(join(out, `${name}.rb`), formula());
   writeFileSync(join(out, 'SHA256SUMS'), checksums());
+}
+
+/** What the archive for this system holds. */
+async function writeUnpacked(directory: string): Promise<void> {
+  const { inputs } = await import('../bundle.ts');
+  const work = mkdtempSync(join(tmpdir(), 'agt-unpacked-'));
+  try {
+    const executable = join(work, 'agt');
+    const [target] = targetsNamed([HOST]) as [Target];
+    await pack(target, executable);
+    layOut(directory, executable, extrasFor(bundledPackages(inputs, target), sharedFiles()));
+  } finally {
+    rmSync(work, { recursive: true });
+  }
+}
+
+function extrasFor(packages: ReturnType<typeof bundledPackages>, shared: Extras): Extras {
+  return new Map([...shared, ['share/doc/agt/THIRD-PARTY-LICENSES', licences(packages)]]);
 }
 
 /** The man page, the licence, and completion, which the executable itself prints. */

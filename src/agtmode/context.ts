@@ -1,14 +1,18 @@
 /** The surroundings of a command; tests can set each part. agt looks for git when it is asked. */
+import { existsSync } from 'node:fs';
 import type { SettingName } from '../config/setting-table.ts';
 import { ALL_KEYS, globalConfigPath, readSettings, readSettingValues } from '../config/settings.ts';
-import { AgtError, isAgtError } from '../errors.ts';
+import { AgtError, attempt, isAgtError } from '../errors.ts';
 import { findGit } from '../git/run/find-git.ts';
 import { type Git, openGit, runGit } from '../git/run/git.ts';
+import { queryGitSync } from '../git/run/run-sync.ts';
 import { type GitVersion, isAtLeast, OLDEST_GIT, parseGitVersion } from '../git/run/version.ts';
+import { recordsDirectory } from '../layout.ts';
 import { once } from '../once.ts';
 import { isStartedByGuard } from '../process/invocation.ts';
 import { isTerminal, writer } from '../process/streams.ts';
 import { findRepository, isOutsideRepositories } from '../repository/find-repository.ts';
+import { rememberRepository } from '../repository/known-repositories.ts';
 import { openRepository } from '../repository/repository.ts';
 
 export interface Context extends Readonly<ReturnType<typeof openContext>> {
@@ -43,7 +47,9 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
       if (!isOutsideRepositories(cwd, git.env)) await probe();
       return undefined;
     }
-    return openRepository(git, found, settingsWith);
+    const repository = openRepository(git, found, settingsWith);
+    if (existsSync(recordsDirectory(repository.agtDir))) rememberRepository(repository);
+    return repository;
   });
   const settingValues = async () => {
     const repository = await (tolerant ? repositoryIfAny().catch(() => undefined) : repositoryIfAny());
@@ -55,8 +61,8 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
     now: () => new Date(),
     out: writer(1),
     err: writer(2),
-    /** Standard output is a terminal that shows colours. */
-    colour: isTerminal(1) && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb',
+    /** Whether standard output shows colours. */
+    colour: once(() => attempt(() => wantsColour(gitPath(), cwd, env)) ?? false),
     /** Width of the terminal that shows standard output; undefined without one. */
     columns: isTerminal(1) ? process.stdout.columns : undefined,
     /** agt can ask a question and read the answer. */
@@ -82,8 +88,20 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
   };
 }
 
+/** FORCE_COLOR and NO_COLOR decide, then git's color.ui. */
+function wantsColour(git: string, cwd: string, env: NodeJS.ProcessEnv): boolean {
+  const forced = env['FORCE_COLOR'];
+  if (forced) return !['0', 'false'].includes(forced);
+  if (env['NO_COLOR']) return false;
+  const words = ['-C', cwd, 'config', '--get-colorbool', 'color.ui', String(isTerminal(1))];
+  return queryGitSync(git, words, env).stdout.trim() === 'true';
+}
+
 function notInRepository(): never {
-  const hints = ['change to one, or create one: agt clone <url>'];
+  const hints = [
+    'change to one, or create one: agt clone <url>',
+    'without one, agt snapshot records a folder, and agt undo and agt restore go back',
+  ];
   throw new AgtError('not in a git repository or an agt clone', { hints });
 }
 

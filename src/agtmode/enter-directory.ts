@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
+import { readArea } from '../config/local-config.ts';
 import { AgtError, EXIT, errorCode, systemReason } from '../errors.ts';
 import { deletedFolder } from '../folders/store.ts';
 import { shellQuote } from '../git/run/trace.ts';
-import { noteUserDirectory } from '../process/invocation.ts';
+import { noteUserDirectory, userDirectory } from '../process/invocation.ts';
+import { repositoryAround } from '../repository/find-repository.ts';
 import { bringBack } from '../session/advised-commands.ts';
 
 /** Returns the current directory. `directory`: the one of `-C`, to change to first. */
@@ -28,10 +30,25 @@ export function enterDirectory(directory: string | undefined): string {
 
 /** The shell knows where it was before somebody deleted the directory. */
 function hintsOutside(): string[] {
-  let place = process.env['PWD'] ?? '/';
-  while (isAbsolute(place) && !existsSync(place)) place = dirname(place);
+  const place = placeOutside(process.env['PWD'] ?? '/');
   if (!isAbsolute(place)) return [];
   return [`somebody has deleted it; change to one that is there: cd ${shellQuote(place)}`];
+}
+
+/** Where to go from a directory that is gone: from a session to its repository, else to the nearest one above. */
+export function placeOutside(gone: string): string {
+  const commonDir = /\/sessions\/[^/]/.test(gone) ? repositoryAround(gone) : undefined;
+  const top = commonDir === undefined ? undefined : (readArea(commonDir) ?? dirname(commonDir));
+  let place = top ?? gone;
+  while (isAbsolute(place) && !existsSync(place)) place = dirname(place);
+  return place;
+}
+
+/** A command may have deleted the directory that the user's shell is in. */
+export function hintOutside(): string {
+  const directory = userDirectory();
+  if (directory === '' || existsSync(directory)) return '';
+  return `hint: the directory that you are in is gone now: cd ${shellQuote(placeOutside(directory))}\n`;
 }
 
 function cannot(what: string, error: unknown, hints: string[]): AgtError {

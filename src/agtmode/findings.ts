@@ -36,7 +36,7 @@ const STYLES = { error: 'red', warning: 'yellow', note: 'dim' } as const;
 
 /** `previewFix`: say which findings --fix would fix. */
 export function describeFindings(context: Context, findings: readonly Finding[], previewFix = false): string {
-  const colours = paint(context.colour);
+  const colours = paint(context.colour());
   const lines = findings.map(({ level, about, problem, mend, fix }) => {
     const next =
       previewFix && fix !== undefined ? 'agt doctor --fix would fix this' : mend === '' ? '' : `fix: ${mend}`;

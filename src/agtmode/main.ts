@@ -1,26 +1,29 @@
 /** agt mode: runs agt's commands, and leaves others to the real git, guarded as in git mode. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { EXIT, usageError } from '../errors.ts';
+import { EXIT, isAgtError, usageError } from '../errors.ts';
 import { becomeGit, runAsChild } from '../git/run/become.ts';
 import { marked } from '../git/run/environment.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
 import { guardWords } from '../gitmode/guard/guard.ts';
 import { recordFile } from '../layout.ts';
 import { isStartedByGuard, printOwnVersion } from '../process/invocation.ts';
+import { isTerminal, writer } from '../process/streams.ts';
 import { idProblem } from '../session/id.ts';
+import { didYouMean, similar } from '../similar.ts';
 import { serveMount } from '../timetravel/mount/serve.ts';
 import { commandName, isHelp } from './command-line/command.ts';
 import { parseWithoutYargs, withNewNames } from './command-line/parse-without-yargs.ts';
 import { runCommand } from './command-line/run-command.ts';
-import { didYouMean, similar } from './command-line/similar.ts';
 import { COMMAND_GROUPS, COMMANDS } from './commands/index.ts';
 import { type Context, openContext } from './context.ts';
-import { enterDirectory } from './enter-directory.ts';
+import { enterDirectory, hintOutside, placeOutside } from './enter-directory.ts';
 import { answerHook } from './hooks/answer.ts';
-import { lines } from './output/format.ts';
+import { errorJson, json, lines } from './output/format.ts';
 import { overview } from './output/help.ts';
+import { welcome } from './welcome.ts';
 
 /** Commands by which settings are mended: like the guard, they go on with defaults in place of what agt cannot use. */
 const MENDING = ['doctor', 'config set', 'config unset'];
@@ -28,20 +31,49 @@ const MENDING = ['doctor', 'config set', 'config unset'];
 /** First words of commands that agt runs itself. */
 const OWN_WORDS = new Set(COMMANDS.map((command) => commandName(command).split(' ')[0] ?? ''));
 
-/** Commands on sessions that may be called without the word `session`. git has none of these names. */
-const SHORT_FORMS = new Set('new list fork run sync accept reject remove undo redo open export'.split(' '));
+/**
+ * Commands on sessions that may be called without the word `session`. git has none of these names but `restore`, which
+ * overwrites files that nobody has captured: it is `agt git restore`.
+ */
+const SHORT_FORMS = new Set(
+  'new list fork run resume sync accept unaccept reject remove restore undo redo open path cat export'.split(
+    ' ',
+  ),
+);
+
+/** `log` and `diff` are git's own, but for options that only agt has. */
+function withSession(words: string[]): string[] {
+  const [first = ''] = words;
+  const has = (option: RegExp) => words.some((word) => option.test(word));
+  if (first === 'log' && has(/^--all-sessions$/)) return ['session', 'activity', ...words.slice(1)];
+  const isOfTurns = (first === 'log' && has(/^--turns?(=|$)/)) || (first === 'diff' && has(/^--turn(=|$)/));
+  if (first === 'blame') {
+    const end = words.indexOf('--');
+    const isRange = (word: string, i: number) => /^-L./.test(word) && (end < 0 || i < end);
+    return words.flatMap((word, i) => (isRange(word, i) ? ['-L', word.slice(2)] : [word]));
+  }
+  return SHORT_FORMS.has(first) || isOfTurns ? ['session', ...words] : words;
+}
 
 export async function runAgtMode(args: string[]): Promise<number> {
   // Before anything can fail: to an agent, exit codes of hooks are orders.
   if (args[0] === 'hook' && args[1] !== undefined && !isHelp(args[1])) return answerHook(args.slice(1));
+  if (args[0] === '--place-outside') {
+    writer(1)(`${placeOutside(process.env['PWD'] ?? '/')}\n`); // asked by the function of `agt shell-init`
+    return EXIT.done;
+  }
   const { directory, rest: given } = takeDirectories(args);
-  const named = SHORT_FORMS.has(given[0] ?? '') ? ['session', ...given] : given;
+  const named = withSession(given);
   const rest = named[0] === 'session' && named[1] === 'info' ? ['session', 'show', ...named.slice(2)] : named;
   const [word, ...others] = rest;
   const tolerant =
     isStartedByGuard(process.env) ||
     MENDING.some((name) => `${rest.slice(0, 2).join(' ')} `.startsWith(`${name} `));
   const context = openContext(enterDirectory(directory), process.env, tolerant);
+  if (word === undefined && isTerminal(1)) {
+    context.out(await welcome(context));
+    return EXIT.done;
+  }
   if (word === undefined || (isHelp(word) && others.length === 0)) {
     context.out(overview(COMMAND_GROUPS));
     return word === undefined ? EXIT.usage : EXIT.done;
@@ -60,30 +92,39 @@ export async function runAgtMode(args: string[]): Promise<number> {
     context.out(lines(found));
     return EXIT.done;
   }
-  if (OWN_WORDS.has(word)) return runOwnCommand(rest, context);
+  if (given[0] === 'restore')
+    return runOwnCommand(rest, context).catch((error: unknown) => adviseGitRestore(error, given, context));
+  if (OWN_WORDS.has(word) && !isBisectOfGit(rest)) return runOwnCommand(rest, context);
   if (word === 'cd') {
     throw usageError(
       'agt cannot change the directory of your shell by itself',
       'add agt cd to your shell: eval "$(agt shell-init)"',
     );
   }
-  if (word === 'restore') {
-    // Agents are told to call it for a snapshot. git would overwrite files that nobody has captured.
-    throw usageError(
-      'agt restore is a prompt for agents, and no command',
-      'for a session: agt session restore --to SNAPSHOT',
-      'for a folder: agt snapshot restore SNAPSHOT',
-      "git's own command, which overwrites files: agt git restore",
-    );
-  }
   const words = word === 'git' ? others : rest;
-  if (word !== 'git') refuseUnknown(word, context);
+  if (word !== 'git') await reported(words, context, () => refuseUnknown(word, context));
   guardWords(words, context.gitPath(), process.env);
   const advice = word === 'git' ? undefined : await adviceOnSession(words, context);
   if (advice === undefined) return becomeGit(context.gitPath(), words, marked(process.env));
   const exitCode = await runAsChild(context.gitPath(), words, marked(process.env));
   if (exitCode !== EXIT.done) context.err(`hint: ${advice}\n`);
   return exitCode;
+}
+
+/** Only `agt bisect run` is a command of agt. */
+function isBisectOfGit([word, what = 'run']: readonly string[]): boolean {
+  return word === 'bisect' && what !== 'run' && !isHelp(what);
+}
+
+/** For a path in place of a snapshot, as git has it. */
+function adviseGitRestore(error: unknown, words: readonly string[], { cwd }: Context): never {
+  const path = words.slice(1).find((word) => existsSync(resolve(cwd, word)));
+  if (isAgtError(error) && path !== undefined && !words.includes('--'))
+    error.hints.push(
+      `to bring a path back: agt restore SNAPSHOT -- ${shellQuote(path)}`,
+      `git's own command, which overwrites files: agt git ${words.map(shellQuote).join(' ')}`,
+    );
+  throw error;
 }
 
 /** Commands of git that people try on a session, and what does it. */
@@ -109,10 +150,41 @@ async function adviceOnSession(words: readonly string[], context: Context): Prom
 
 async function runOwnCommand(given: string[], context: Context): Promise<number> {
   const words = withNewNames(COMMANDS, given);
+  try {
+    const parsed = await reported(given, context, () => parse(words));
+    return parsed === undefined ? EXIT.done : await runCommand(parsed.command, parsed.args, context);
+  } finally {
+    context.err(hintOutside());
+  }
+}
+
+async function parse(words: string[]) {
+  refuseNoPaths(words);
   const parsed = parseWithoutYargs(COMMANDS, words);
-  if (parsed !== undefined) return runCommand(parsed.command, parsed.args, context);
-  const { runWithYargs } = await import('./command-line/parser.ts');
-  return runWithYargs(COMMANDS, context, words);
+  if (parsed !== undefined) return parsed;
+  const { parseWithYargs } = await import('./command-line/parser.ts');
+  return parseWithYargs(COMMANDS, words);
+}
+
+/** With --json an error of the command line is one object on standard output, as those of a command are. */
+async function reported<T>(
+  words: readonly string[],
+  { out }: Context,
+  check: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await check();
+  } catch (error) {
+    const end = words.indexOf('--');
+    if (words.slice(0, end < 0 ? words.length : end).includes('--json')) out(json(errorJson(error)));
+    throw error;
+  }
+}
+
+/** A script with an unset variable would restore everything. @throws AgtError */
+function refuseNoPaths(words: readonly string[]): void {
+  if (words[1] === 'restore' && words.at(-1) === '--')
+    throw usageError('there are no paths after --', 'give some, or leave -- out to restore everything');
 }
 
 /** Not every git that agt supports has these, and people mean something else by them. */

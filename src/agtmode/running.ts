@@ -4,7 +4,6 @@ import { sep } from 'node:path';
 import { isIsolated, readProfile } from '../config/profiles.ts';
 import { globalConfigPath } from '../config/settings.ts';
 import { AgtError, attempt, formatError, systemFailure, usageError } from '../errors.ts';
-import { isActive } from '../filter/session-file.ts';
 import { isolateAgent } from '../integrations/isolate.ts';
 import { findIntegration } from '../integrations/tools.ts';
 import { endAs, withCommand } from '../running/command.ts';
@@ -15,6 +14,7 @@ import {
   withoutUpkeep,
 } from '../running/environment.ts';
 import { chooseWay, wordsIn } from '../running/namespace.ts';
+import { requireActive } from '../session/operation.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { requireSandbox } from '../session/sandbox.ts';
 import { Session } from '../session/session.ts';
@@ -35,9 +35,7 @@ export function commandArgument(words: readonly string[], example: string): read
 
 /** @throws AgtError unless a command can run in the session. */
 export async function requireRunnable(context: Context, record: SessionRecord): Promise<void> {
-  const hints = ['see: agt session list --all'];
-  if (!isActive(record))
-    throw new AgtError(`session "${record.session_id}" is ${record.state}, not active`, { hints });
+  requireActive(record);
   requireSandbox(new Session(await context.repository(), record));
 }
 

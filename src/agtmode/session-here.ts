@@ -5,8 +5,9 @@ import { realPath } from '../disk/real-path.ts';
 import { AgtError, isAgtError, usageError } from '../errors.ts';
 import { whyRefused } from '../folders/refuse.ts';
 import { findAttached, folderAt, settingsFile, shownId } from '../folders/store.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import type { Repository } from '../repository/repository.ts';
-import { agtInFolder, commandToList } from '../session/advised-commands.ts';
+import { agtInFolder, commandToList, commandToRestore } from '../session/advised-commands.ts';
 import { namedSession, refuseMoved, sessionContaining } from '../session/find-session.ts';
 import { idProblem, type SessionId } from '../session/id.ts';
 import { readRecord } from '../session/record.ts';
@@ -23,10 +24,47 @@ export async function sessionHere(context: Context, given?: string): Promise<Ses
   const attached = isKnown ? undefined : await attachedHere(context);
   if (attached !== undefined && [attached.record.session_id, shownId(attached.record)].includes(given))
     return attached;
-  if (!isKnown) await refuseFolder(context, given);
+  const there = isKnown ? undefined : await folderNamed(context, given);
+  if (there !== undefined) return there;
   if (user === undefined) throw noSession(given, attached?.record.checkout ?? context.cwd, attached);
   const more = attached && needsNoId(attached);
   return new Session(user, namedSession(user, given, more));
+}
+
+/**
+ * For a command that takes up to `most` words after the session. The first word is the session if there is one of that
+ * name; otherwise the session is that of the current directory. `given`: the session, if an option names it.
+ */
+export async function sessionAndWords(
+  context: Context,
+  words: readonly string[],
+  given: string | undefined,
+  most: number,
+): Promise<{ readonly session: Session; readonly words: readonly string[] }> {
+  const [first, ...rest] = words;
+  if (first === undefined) return { session: await sessionHere(context, given), words };
+  const user = await context.repositoryIfAny();
+  const canBeId = idProblem(first) === undefined;
+  const isKnown = user !== undefined && canBeId && readRecord(user, first as SessionId) !== undefined;
+  if (given !== undefined && given !== first) {
+    if (isKnown) throw usageError(`two sessions are given: "${first}" and "${given}"`, 'give one');
+    return { session: await sessionHere(context, given), words: atMost(most, words) };
+  }
+  const here = await sessionIfAny(context);
+  const isHere = here !== undefined && [here.id, shownId(here.record)].includes(first);
+  const isPath = first.includes('/') && isDirectory(resolve(context.cwd, first));
+  if (isHere || isPath || isKnown)
+    return { session: await sessionHere(context, first), words: atMost(most, rest) };
+  if (here !== undefined && (words.length <= most || !canBeId))
+    return { session: here, words: atMost(most, words) };
+  // There is no such session, and the reason says which ones there are.
+  return { session: await sessionHere(context, canBeId ? first : undefined), words: rest };
+}
+
+function atMost(most: number, words: readonly string[]): readonly string[] {
+  const [unknown] = words.slice(most);
+  if (unknown === undefined) return words;
+  throw usageError(`unknown argument "${unknown}"`, 'paths come after --: agt COMMAND -- PATH');
 }
 
 async function notInSession(context: Context, user: Repository | undefined): Promise<never> {
@@ -43,19 +81,28 @@ async function notInSession(context: Context, user: Repository | undefined): Pro
   });
 }
 
-/** @throws AgtError if `given` is the path of a folder. */
-async function refuseFolder({ cwd, env }: Context, given: string): Promise<void> {
+/** A folder that has snapshots, by its path. @throws AgtError if `given` is the path of any other folder. */
+async function folderNamed({ cwd, env }: Context, given: string): Promise<Session | undefined> {
   const path = resolve(cwd, given);
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  if (!isDirectory(path)) return undefined;
   const context = openContext(realPath(path), env);
   const there = await sessionIfAny(context);
-  const folder = there === undefined ? realPath(path) : (there.record.checkout ?? there.record.sandbox);
+  if (there === undefined)
+    throw usageError(
+      `there is no session "${given}" here; the folder ${showPath(realPath(path))} has no snapshots`,
+      await adviceToSnapshot(context, 'to take one'),
+    );
+  const { checkout, sandbox } = there.record;
+  const folder = checkout ?? sandbox;
+  if ([folder, there.folder].includes(realPath(path))) return there;
   throw usageError(
-    `there is no session "${given}" here; the folder ${showPath(folder)} has ${there === undefined ? 'no ' : ''}snapshots`,
-    there === undefined
-      ? await adviceToSnapshot(context, 'to take one')
-      : `call agt there: ${agtInFolder(folder)} snapshot list`,
+    `there is no session "${given}" here; it is a directory of ${showPath(folder)}, which has snapshots`,
+    `to bring it back alone: ${commandToRestore(there.record, 'SNAPSHOT')} -- ${shellQuote(realPath(path))}`,
   );
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** The command that takes a snapshot in the current directory, or the reason why agt takes none there. */

@@ -127,6 +127,7 @@ function summarize(
     warnings: [
       ...last.warnings,
       ...refs.warnings,
+      ...(target.attached?.hasLostGit() === true ? [LOST_REPOSITORY] : []),
       ...index.warnings,
       ...refs.gitDirFiles.unreadable.map(({ path, reason }) => `${path} ${reason}; agt did not capture it`),
       ...warnOfMovedBranch(target, refs),
@@ -151,6 +152,8 @@ function readable(paths: readonly LeftOut[]): NotCaptured[] {
     .map(({ path, reason }) => ({ path: displayPath(path), reason }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
+
+export const LOST_REPOSITORY = 'its git repository is gone; to bring it back: agt restore @';
 
 function warnOfMovedBranch(target: CaptureTarget, { shadow, tip }: RefsAtStart): string[] {
   if (shadow === tip) return [];
@@ -192,6 +195,8 @@ async function commitSnapshot(
 ): Promise<{ commit: string; warnings: string[] }> {
   let prepared: PreparedFile | undefined;
   try {
+    // Before a snapshot names it.
+    const kept = keepGit(target, observation);
     const { commit, tree } = await writeShadowCommit(git, target, objects, observation, options, (name) => {
       // If there is no room for it beside git's temporary files, `writeNotes` tries again when they are gone.
       tryToWrite('the stat cache', () => {
@@ -199,11 +204,21 @@ async function commitSnapshot(
       });
     });
     const tip = { tip: commit, tipTree: tree, tipManifest: serializeManifest(observation.manifest) };
-    return { commit, warnings: writeNotes(target, observation, tip, options.now, prepared) };
+    return { commit, warnings: [...kept, ...writeNotes(target, observation, tip, options.now, prepared)] };
   } catch (error) {
     prepared?.discard();
     throw error;
   }
+}
+
+function keepGit(
+  { attached }: CaptureTarget,
+  { refs, last, index, scanned, manifest }: Observation,
+): string[] {
+  const isSame =
+    manifest.git_dir_digest === last.manifest?.git_dir_digest && index.digest === last.indexDigest;
+  const inside = scanned.skipped.map(({ path }) => path);
+  return attached?.keepGit(isSame ? undefined : refs.userGit, inside) ?? [];
 }
 
 /** The stat cache for the next scan, under a temporary name. Undefined if the file on disk already holds it. */

@@ -14,7 +14,7 @@ import { type IgnoreFile, readIgnoreFile } from '../snapshot/ignore-file.ts';
 import type { SnapshotManifest } from '../snapshot/manifest.ts';
 import { type LastSnapshot, type LoadedCache, loadStatCache, readLastSnapshot } from './last-snapshot.ts';
 import type { ObjectStream } from './object-stream.ts';
-import type { CaptureOptions, CaptureTarget } from './request.ts';
+import type { CaptureOptions, CaptureTarget, IgnoredRequest } from './request.ts';
 import { SET_ID } from './scan/permission-bits.ts';
 import { type ScanResult, scan } from './scan/scan.ts';
 import { type IgnoredFiles, LargeChange } from './scan/scan-options.ts';
@@ -73,14 +73,14 @@ async function observe(
   const loaded = loadStatCache(target);
   const ignoredRead = options.withIgnored ? undefined : ignoredFiles(target, options, loaded);
   for (const read of [refsRead, ignoredRead]) read?.catch(() => undefined); // reported below, unless something else fails before
+  const newer = options.siblings === undefined ? options.newerPaths?.() : undefined;
   const look = () =>
-    loaded.cache && refresh(target.folder, loaded.cache, topFolders, attached && target.checkout);
+    loaded.cache && refresh(target.folder, loaded.cache, topFolders, attached && target.checkout, newer);
   const before = freezes === 'now' ? undefined : look();
   const refs = await refsRead;
 
   const last = await readLastSnapshot(git, target, refs, loaded);
-  const workGit = inDirectory(git, directoryForGit(git, target));
-  const index = hasGitDir ? await readStagedIndex(workGit, refs.gitDir, refs.tip.length / 2, last) : NO_INDEX;
+  const index = hasGitDir || refs.userGit !== undefined ? await readIndex(git, target, refs, last) : NO_INDEX;
   const frozen = freezes === 'now' ? await target.freeze?.() : undefined;
   // An entry that is still as it was is so in the frozen folder, too.
   const upToDate = freezes === 'now' ? look() : before;
@@ -107,8 +107,26 @@ async function observe(
   });
   const seen = { target, refs, options, topFolders, source, ignore, ignored };
   const manifest = buildManifest(scanned, last.manifest, seen);
-  const clock = frozen?.clock ?? liveClock;
+  const clock = Math.min(frozen?.clock ?? liveClock, newer?.clock ?? Number.POSITIVE_INFINITY);
   return { refs, last, index, scanned, clock, isMapped: mapped.size > 0, manifest };
+}
+
+/** agt writes nothing into the repository of an attached folder. */
+function readIndex(
+  git: Git,
+  target: CaptureTarget,
+  { userGit, gitDir, tip }: RefsAtStart,
+  last: LastSnapshot,
+) {
+  const isUsers = userGit !== undefined;
+  const directory = isUsers ? (target.checkout ?? target.sandbox) : directoryForGit(git, target);
+  return readStagedIndex(
+    inDirectory(git, directory),
+    gitDir,
+    tip.length / 2,
+    last,
+    isUsers ? target.agtDir : gitDir,
+  );
 }
 
 /** Reads every file, without the stat cache and the sandbox's git directory, and stores nothing. */
@@ -130,13 +148,13 @@ export async function observeFiles(
 /** The files that git ignores in an attached folder. git has been started when the function returns. */
 export function ignoredFiles(
   target: CaptureTarget,
-  { alsoTake = [] }: Pick<CaptureOptions, 'alsoTake'>,
+  { alsoTake = [], takesSmall = true }: Partial<Omit<IgnoredRequest, 'nested'>>,
   { cache }: LoadedCache = loadStatCache(target),
 ): Promise<IgnoredFiles> | undefined {
   const ends = '/.git';
   const excluded = cache?.directories?.excluded.filter((path) => path.endsWith(ends)) ?? [];
   const nested = excluded.map((path) => path.slice(0, -ends.length));
-  return target.attached?.readIgnored({ alsoTake, nested });
+  return target.attached?.readIgnored({ alsoTake, takesSmall, nested });
 }
 
 /**

@@ -1,7 +1,9 @@
 /** The request for a capture: the folder, the refs and the options. */
+import type { GitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { ToolCall } from '../snapshot/history.ts';
 import type { IgnoredFiles } from './scan/scan-options.ts';
 import type { Freeze } from './source.ts';
+import type { NewerPaths } from './stat-cache/refresh.ts';
 
 /** Paths are absolute. */
 export interface CaptureTarget {
@@ -28,17 +30,33 @@ export interface CaptureTarget {
   readonly freeze?: Freeze | undefined;
 }
 
-/** A folder of the user, with or without a repository of the user's. agt captures its files and nothing of git. */
+/** A folder of the user, with or without a repository of the user's. */
 export interface AttachedFolder {
-  /** The commit of the user's HEAD; undefined if there is none. git has been started when the function returns. */
-  readonly readHead: () => Promise<string | undefined>;
-  /** The files that git ignores there. git has been started when the function returns, too. */
+  /** Undefined without a repository. */
+  readonly readGit: () => Promise<UserRepository | undefined>;
+  /** Whether the folder had a repository, and has none any more. */
+  readonly hasLostGit: () => boolean;
+  /** Keeps what the state of the repository names, if it has changed, and the repositories inside. Returns warnings. */
+  readonly keepGit: (repository: UserRepository | undefined, inside: readonly string[]) => string[];
+  /** The files that git ignores there. git has been started when the function returns. */
   readonly readIgnored: (request: IgnoredRequest) => Promise<IgnoredFiles>;
+}
+
+/** The user's repository, as a capture of an attached folder sees it. */
+export interface UserRepository {
+  /** The worktree's own. */
+  readonly gitDir: string;
+  readonly commonDir: string;
+  /** The commit of HEAD; undefined before the first one. */
+  readonly head: string | undefined;
+  readonly files: GitDirFiles;
 }
 
 export interface IgnoredRequest {
   /** Files to take all the same; relative to the session folder, one byte per character. */
   readonly alsoTake: readonly string[];
+  /** Also a few small ones, as the settings say. */
+  readonly takesSmall: boolean;
   /** Repositories in the folder that the last capture found. Each has its own rules. */
   readonly nested: readonly string[];
 }
@@ -52,13 +70,24 @@ export interface CaptureOptions {
   readonly siblings?: readonly string[] | undefined;
   /** Unix seconds: files modified then or later are read, even if they look unchanged. */
   readonly rereadSince?: number | undefined;
+  /** What somebody has seen that is newer than the last scan; undefined if nobody knows. Asked once, after the scan began. */
+  readonly newerPaths?: (() => NewerPaths | undefined) | undefined;
   readonly dryRun?: boolean;
   readonly label?: string | undefined;
   readonly tool?: string | undefined;
   /** A call of the tool, which the snapshot records: a reason for a commit, even if nothing changed. */
   readonly call?: ToolCall;
+  /** The call of a tool that is about to begin: the changes are not its work. */
+  readonly before?: { readonly tool: string; readonly id?: string | undefined };
+  /** The session whose agent has made the call: this folder is not where it works. */
+  readonly bySession?: string | undefined;
   /** The snapshot that the folder has just been restored to, and the command that did it. */
-  readonly restored?: { readonly commit: string; readonly by: 'restore' | 'undo' | 'redo' };
+  readonly restored?: {
+    readonly commit: string;
+    readonly by: 'restore' | 'undo' | 'redo';
+    /** Snapshots before the changes that an undo of one thing has taken back. */
+    readonly undone?: readonly string[] | undefined;
+  };
   /** The snapshot that an unfinished restore goes to: the folder is between two snapshots. */
   readonly unfinished?: string;
   /** Commits that the snapshot must keep reachable, beside the sandbox's HEAD. */
@@ -72,6 +101,8 @@ export interface CaptureOptions {
   /** The agent and its conversation, for an attached folder, which has no session of one agent. */
   readonly agent?: string | undefined;
   readonly conversation?: string | undefined;
+  /** Conversations that are in the middle of a call (session/calls-at-work.ts). */
+  readonly during?: readonly string[];
   /** Label and call alone are no reason for a commit. */
   readonly onlyIfChanged?: boolean;
 }

@@ -6,12 +6,11 @@ import { lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { readNoFollow } from '../disk/read-file.ts';
-import { isAgtError } from '../errors.ts';
+import { failureReason, isAgtError } from '../errors.ts';
 import { INTENT_TO_ADD, parseIndex, type ResolvedEntry, summarizeIndex } from '../git/files/index-file.ts';
 import { IN_INDEX } from '../git/modes.ts';
 import { editIndex, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
 import { FSYNC_ARGS, type Git, gitAnswer, gitText } from '../git/run/git.ts';
-import { failureReason } from '../snapshot/failure.ts';
 import type { LastSnapshot } from './last-snapshot.ts';
 
 export interface StagedIndex {
@@ -30,31 +29,32 @@ export interface IndexContent {
   readonly hasMoreThanTree: boolean;
 }
 
-/** That of an attached folder, which is the user's. */
+/** That of an attached folder without a repository. */
 export const NO_INDEX: StagedIndex = { content: undefined, digest: '', stat: 'none', warnings: [] };
 
-/** `gitDir` is the sandbox's own. `oidLength` is in bytes. A damaged index is no reason to capture nothing. */
+/** `gitDir` is the worktree's own. `oidLength` is in bytes. agt makes copies in `copiesIn`. A damaged index is no reason to capture nothing. */
 export async function readStagedIndex(
   git: Git,
   gitDir: string,
   oidLength: number,
   { cache, indexDigest }: Pick<LastSnapshot, 'cache' | 'indexDigest'>,
+  copiesIn = gitDir,
 ): Promise<StagedIndex> {
   const file = join(gitDir, 'index');
   const stat = statText(file, cache?.clock);
   if (cache !== undefined && stat !== '' && stat === cache.index.stat)
     return { content: undefined, digest: cache.index.digest, stat, warnings: [] };
   try {
-    return { ...(await readIndex(git, gitDir, oidLength, file)), stat, warnings: [] };
+    return { ...(await readIndex(git, copiesIn, oidLength, file)), stat, warnings: [] };
   } catch (error) {
-    const warning = `the index of the sandbox ${damage(error)}; the snapshot has the last one`;
+    const warning = `the index of the worktree ${damage(error)}; the snapshot has the last one`;
     return { content: undefined, digest: indexDigest ?? '', stat: '', warnings: [warning] };
   }
 }
 
 async function readIndex(
   git: Git,
-  gitDir: string,
+  copiesIn: string,
   oidLength: number,
   file: string,
 ): Promise<Pick<StagedIndex, 'content' | 'digest'>> {
@@ -62,7 +62,7 @@ async function readIndex(
   if (found === undefined) return { content: { raw: Buffer.alloc(0), hasMoreThanTree: false }, digest: '' };
   if (found.length === 0) throw new SyntaxError('no bytes');
   const summary = summarizeIndex(found, oidLength);
-  const raw = summary.split ? await joinSplitIndex(git, gitDir, found) : found;
+  const raw = summary.split ? await joinSplitIndex(git, copiesIn, found) : found;
   const { digest, hasMoreThanTree } = summary.split ? summarizeIndex(raw, oidLength) : summary;
   return { content: { raw, hasMoreThanTree }, digest };
 }
@@ -83,8 +83,8 @@ function statText(file: string, clock = 0): string {
 }
 
 /** A split index keeps its entries in a shared file that git may remove. A snapshot needs them in one file. */
-async function joinSplitIndex(git: Git, gitDir: string, raw: Buffer): Promise<Buffer> {
-  return withIndexCopy(gitDir, raw, async (copy) => {
+async function joinSplitIndex(git: Git, copiesIn: string, raw: Buffer): Promise<Buffer> {
+  return withIndexCopy(copiesIn, raw, async (copy) => {
     await gitText(git, ['update-index', '--no-split-index', '--force-write-index'], {
       env: { GIT_INDEX_FILE: copy },
     });
@@ -92,13 +92,13 @@ async function joinSplitIndex(git: Git, gitDir: string, raw: Buffer): Promise<Bu
   });
 }
 
-/** For git to work on, so that agt never locks the index itself. The copy is beside the original: git looks there for the shared part of a split index. */
+/** For git to work on, so that agt never locks the index itself. */
 export async function withIndexCopy<T>(
-  gitDir: string,
+  copiesIn: string,
   raw: Buffer,
   action: (copy: string) => Promise<T>,
 ): Promise<T> {
-  const directory = mkdtempSync(join(gitDir, `agt-index-${process.pid}-`));
+  const directory = mkdtempSync(join(copiesIn, `agt-index-${process.pid}-`));
   try {
     const copy = join(directory, 'index');
     writeFileSync(copy, raw);

@@ -10,7 +10,7 @@ import { OWN } from '../snapshot/format.ts';
 import { type GitDirFiles, readGitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { RecordedHead, SnapshotManifest } from '../snapshot/manifest.ts';
 import { type KnownRefs, readKnownRefs, refsWithoutGit } from './known-refs.ts';
-import type { CaptureTarget } from './request.ts';
+import type { CaptureTarget, UserRepository } from './request.ts';
 
 export interface RefsAtStart {
   /** The sandbox's own git directory. */
@@ -25,8 +25,8 @@ export interface RefsAtStart {
   /** Without such a branch the start commit, or the last snapshot; undefined for an attached folder. */
   readonly user: string | undefined;
   readonly head: RecordedHead;
-  /** The commit of the user's HEAD in an attached folder, which has no HEAD of its own. */
-  readonly userHead?: string | undefined;
+  /** The repository that an attached folder is a worktree of. */
+  readonly userGit?: UserRepository | undefined;
   readonly gitDirFiles: GitDirFiles;
   /** agt did not ask git. */
   readonly isKnown: boolean;
@@ -148,12 +148,13 @@ export async function readOwnRefs(git: Git, target: CaptureTarget): Promise<Refs
     refs === undefined
       ? askAboutTip(inDirectory(git, commonDir), target, [])
       : { ...(known as KnownRefs), shadow: refs.get(shadowRef), isKnown: true };
-  const [{ tip, tipTree, tipManifest, shadow, isKnown }, userHead] = await Promise.all([
+  const [{ tip, tipTree, tipManifest, shadow, isKnown }, userGit] = await Promise.all([
     found,
-    target.attached?.readHead(),
+    target.attached?.readGit(),
   ]);
-  const own = { gitDir: commonDir, tip, tipTree, tipManifest, shadow, user: undefined, userHead, isKnown };
-  const gitDirFiles = { operation: null, files: new Map(), unreadable: [] };
+  const gitDir = userGit?.gitDir ?? commonDir;
+  const own = { gitDir, tip, tipTree, tipManifest, shadow, user: undefined, userGit, isKnown };
+  const gitDirFiles = userGit?.files ?? { operation: null, files: new Map(), unreadable: [] };
   return { ...own, head: { ref: null, commit: null }, gitDirFiles, warnings: [] };
 }
 

@@ -61,6 +61,8 @@ async function storeIndex(git: Git, target: CaptureTarget, stream: FastImport, o
     );
   const indexStored = storeBlob(stream, content.raw);
   indexStored.catch(() => {}); // if the trees cannot be written, nobody awaits it
+  // The objects that the user's index names are kept with the user's repository.
+  if (target.attached !== undefined) return { trees: NO_TREES, indexStored, restoreIfPruned: async () => {} };
   const trees = await writeTrees();
   // No ref led to these trees until now, so a `git gc --prune=now` may have deleted them. Writing them again helps.
   const mayBePruned = [trees.staged, trees.stages].filter(
@@ -170,16 +172,24 @@ function commitHeader(
 }
 
 function commitMessage(target: CaptureTarget, refs: RefsAtStart, options: CaptureOptions): string {
-  const { label, tool, call, restored, unfinished, agent, conversation } = options;
+  const { label, tool, call, before, bySession, restored, unfinished, agent, conversation, during } = options;
   return snapshotMessage(oneLine(label ?? '') || subjectOf(options), {
-    ...{ Session: target.sessionId, Head: refs.head.commit ?? refs.userHead },
+    ...{ Session: target.sessionId, Head: refs.head.commit ?? refs.userGit?.head },
     ...{ Agent: agent, Conversation: conversation, Label: label, Tool: tool },
-    ...{ Call: call?.id, Summary: call?.summary, Outcome: call?.outcome },
-    ...{ Restored: restored?.commit, 'Restored-By': restored?.by, Unfinished: unfinished },
+    ...{ Before: before?.tool, Call: (before ?? call)?.id, Summary: call?.summary, Outcome: call?.outcome },
+    ...{
+      'By-Session': bySession,
+      Restored: restored?.commit,
+      'Restored-By': restored?.by,
+      Undone: restored?.undone?.join(' '),
+      Unfinished: unfinished,
+    },
+    During: during?.join(' '),
   });
 }
 
-function subjectOf({ restored, unfinished, tool, call }: CaptureOptions): string {
+function subjectOf({ restored, unfinished, tool, call, before }: CaptureOptions): string {
+  if (before !== undefined) return oneLine(`before ${before.tool}`);
   if (call !== undefined) return oneLine([tool, call.summary].filter(Boolean).join(': ')) || 'agt record';
   if (restored !== undefined) return `agt ${restored.by} to ${restored.commit.slice(0, 10)}`;
   return unfinished === undefined ? 'agt autocommit' : `on the way to ${unfinished.slice(0, 10)}`;

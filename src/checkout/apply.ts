@@ -4,11 +4,10 @@
  */
 import { failurePoint } from '../disk/failure-point.ts';
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError, errorCode, nameFile } from '../errors.ts';
+import { AgtError, errorCode, failureReason, nameFile } from '../errors.ts';
 import { readBlobs } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
 import { reportProgress } from '../process/progress.ts';
-import { failureReason } from '../snapshot/failure.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { restoreIgnoreFile } from '../snapshot/ignore-file.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../snapshot/manifest.ts';

@@ -4,8 +4,7 @@
  */
 import { LINK, PROGRAM } from '../git/modes.ts';
 import type { Git } from '../git/run/git.ts';
-import { underAny } from '../snapshot/failure.ts';
-import { isUnder, TOP_FOLDERS } from '../snapshot/folders.ts';
+import { isUnder, TOP_FOLDERS, underAny } from '../snapshot/folders.ts';
 import type { SnapshotMetadata } from '../snapshot/manifest.ts';
 import {
   type ChangedFile,

@@ -4,6 +4,9 @@
  */
 import {
   BOOLEAN,
+  checkPrefix,
+  checkRefusals,
+  checkTemplate,
   kind,
   oneOf,
   parseCount,
@@ -25,6 +28,8 @@ export interface SettingKey {
   readonly envIsOff?: true;
   /** Read only from the user's own file and the environment: a repository must not choose which program agt runs. */
   readonly globalOnly?: true;
+  /** All lines count, not only the last one. */
+  readonly isList?: true;
   /** Git mode reads it too. A wrong value of another setting must not stop git. */
   readonly inGitMode?: true;
   readonly summary: string;
@@ -88,6 +93,19 @@ export const SETTING_KEYS = [
     ...kind(parseSize, 'not a size such as 512m or 2g'),
   },
   {
+    name: 'agt.ignoredFiles',
+    defaultValue: '500',
+    summary:
+      'a snapshot of a folder without a session takes at most so many files that git ignores, and no build output',
+    ...kind(parseCount, 'not a number of files'),
+  },
+  {
+    name: 'agt.ignoredSize',
+    defaultValue: '20m',
+    summary: 'and at most of this size together',
+    ...kind(parseSize, 'not a size such as 20m or 1g'),
+  },
+  {
     name: 'agt.retention',
     defaultValue: '30 days',
     inGitMode: true,
@@ -133,7 +151,8 @@ export const SETTING_KEYS = [
     name: 'agt.guard',
     defaultValue: 'true',
     inGitMode: true,
-    summary: 'autocommit a session before a git command that can destroy work in its sandbox',
+    summary:
+      'make a snapshot before a git command that can destroy work in a sandbox, or in a checkout with snapshots',
     ...BOOLEAN,
   },
   {
@@ -151,6 +170,27 @@ export const SETTING_KEYS = [
       'whether agt session accept takes untracked files: ask (without a terminal it takes them, but refuses those that ' +
       'look like keys, large files or dependencies), all or none',
     ...oneOf(UNTRACKED),
+  },
+  {
+    name: 'agt.fence',
+    defaultValue: 'refuse',
+    globalOnly: true,
+    summary:
+      'an agent in a session writes into your checkout or another session: refuse (file tools; agt records others), record, off',
+    ...oneOf(['refuse', 'record', 'off']),
+  },
+  {
+    name: 'agt.refuse',
+    defaultValue: '',
+    emptyMeans: 'nothing',
+    globalOnly: true,
+    inGitMode: true,
+    isList: true,
+    summary:
+      'command lines that the git of agents (agt called as git) refuses: push:BRANCH (* stands for anything), force (a forced push), ' +
+      'no-verify (to skip hooks); several, with spaces, or several lines',
+    check: checkRefusals,
+    parse: parseWords,
   },
   {
     name: 'agt.readOnlyTools',
@@ -253,26 +293,4 @@ export function findKey(name: string): (SettingKey & { name: SettingName }) | un
 /** A value as lists show it. */
 export function showValue(name: SettingName, value: string): string {
   return value || `(${findKey(name)?.emptyMeans ?? 'empty'})`;
-}
-
-/** The words that a template may have in braces. */
-const PLACEHOLDERS: readonly string[] = ['summary', 'session', 'branch'];
-
-function checkTemplate(value: string): string | undefined {
-  const unknown = [...value.matchAll(/\{(\w+)\}/g)].find(([, name = '']) => !PLACEHOLDERS.includes(name));
-  if (value.trim() === '') return 'empty';
-  return unknown === undefined ? undefined : `has ${unknown[0]}; agt knows {${PLACEHOLDERS.join('}, {')}}`;
-}
-
-/** A prefix of refs: whole path components that git-check-ref-format(1) accepts, and a final slash. */
-function checkPrefix(value: string): string | undefined {
-  if (!value.endsWith('/')) return 'must end with a slash';
-  const good = value
-    .slice(0, -1)
-    .split('/')
-    .every(
-      (part) =>
-        /^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(part) && !part.includes('..') && !/\.(lock)?$/.test(part),
-    );
-  return good ? undefined : 'must be made of letters, digits, ".", "_" and "-", with slashes between';
 }

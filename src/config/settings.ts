@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { readRegularFile, statOrUndefined } from '../disk/read-file.ts';
 import { AgtError, errorCode, systemReason } from '../errors.ts';
 import type { Prefixes } from '../filter/agent-refs.ts';
-import { type ConfigEntry, lastValue, parseGitConfig } from '../git/files/config-file.ts';
+import { type ConfigEntry, joinedValues, lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import { once } from '../once.ts';
 import { findKey, SETTING_KEYS, type SettingKey, type SettingName } from './setting-table.ts';
 import { parseBoolean } from './values.ts';
@@ -142,7 +142,7 @@ function opposite(value: string): string {
 }
 
 function fromFile(key: Key, layer: Layer | undefined, unset: string): Source | undefined {
-  const value = layer && lastValue(layer.entries, key.name);
+  const value = layer && (key.isList ? joinedValues : lastValue)(layer.entries, key.name);
   if (value === undefined) return undefined;
   const setting = { name: key.name, value, origin: layer?.path ?? '' };
   return { setting, hint: `go back to the default: ${unset} ${key.name}` };

@@ -30,6 +30,12 @@ export function parseCount(text: string): number | undefined {
 /** Whether `agt session accept` takes untracked files. */
 export const UNTRACKED = ['ask', 'all', 'none'] as const;
 
+/** For agt.refuse. */
+export function checkRefusals(value: string): string | undefined {
+  const unknown = parseWords(value).find((word) => !/^(force|no-verify|push:.+)$/.test(word));
+  return unknown && `"${unknown}" is neither push:BRANCH nor force nor no-verify`;
+}
+
 /** The words of a list, separated by spaces or commas. */
 export function parseWords(text: string): string[] {
   return text.split(/[\s,]+/).filter((word) => word !== '');
@@ -89,10 +95,32 @@ export function period(example: string, other: string) {
   return kind(parsePeriod, `not a time such as "${example}" or "${other}", nor "never"`);
 }
 
-/** Whether agt.readOnlyTools names the tool; `*` in a name stands for anything. */
-export function isReadOnly(tool: string, names: readonly string[]): boolean {
+/** Whether agt.readOnlyTools or the like has it; `*` in a name stands for anything. */
+export function isNamed(tool: string, names: readonly string[]): boolean {
   return names.some((name) => {
     const parts = name.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
     return new RegExp(`^${parts.join('.*')}$`, 's').test(tool);
   });
+}
+
+/** The words that a template may have in braces. */
+const PLACEHOLDERS: readonly string[] = ['summary', 'session', 'branch'];
+
+export function checkTemplate(value: string): string | undefined {
+  const unknown = [...value.matchAll(/\{(\w+)\}/g)].find(([, name = '']) => !PLACEHOLDERS.includes(name));
+  if (value.trim() === '') return 'empty';
+  return unknown === undefined ? undefined : `has ${unknown[0]}; agt knows {${PLACEHOLDERS.join('}, {')}}`;
+}
+
+/** A prefix of refs: whole path components that git-check-ref-format(1) accepts, and a final slash. */
+export function checkPrefix(value: string): string | undefined {
+  if (!value.endsWith('/')) return 'must end with a slash';
+  const good = value
+    .slice(0, -1)
+    .split('/')
+    .every(
+      (part) =>
+        /^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(part) && !part.includes('..') && !/\.(lock)?$/.test(part),
+    );
+  return good ? undefined : 'must be made of letters, digits, ".", "_" and "-", with slashes between';
 }

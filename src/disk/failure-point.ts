@@ -7,7 +7,8 @@ const passed = new Map<string, number>();
 
 /**
  * In a test build, every pass of a point is called `name#n`, with n from 1. AGT_TEST_LIST_POINTS names a file that
- * gets a line for each; the process dies at the one that AGT_TEST_KILL_AT names.
+ * gets a line for each; the process dies at the one that AGT_TEST_KILL_AT names, and is interrupted at the one that
+ * AGT_TEST_INTERRUPT_AT names.
  */
 export function failurePoint(name: string): void {
   if (typeof AGT_FAILURE_POINTS === 'undefined' || !AGT_FAILURE_POINTS) return;
@@ -17,4 +18,5 @@ export function failurePoint(name: string): void {
   const list = process.env['AGT_TEST_LIST_POINTS'];
   if (list !== undefined) appendFileSync(list, `${point}\n`);
   if (process.env['AGT_TEST_KILL_AT'] === point) process.kill(process.pid, 'SIGKILL');
+  if (process.env['AGT_TEST_INTERRUPT_AT'] === point) process.kill(process.pid, 'SIGINT');
 }

@@ -1,7 +1,8 @@
 /**
  * Whether an open file really lies at its path inside a folder. Opening a path does not follow a link at its end, but
  * an agent may replace a directory on the way by a link while agt works; agt would then read a file outside the
- * session folder, maybe one that the agent itself cannot read. Without /proc nothing is checked.
+ * session folder, maybe one that the agent itself cannot read. Without /proc agt
+ * compares what it has opened with what it finds on a second way there, which meets no link.
  */
 import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs';
 import { attempt } from '../errors.ts';
@@ -24,9 +25,9 @@ function checkBelow(folder: string): IsInside {
   const fd = openSync(systemPath(folder), constants.O_RDONLY);
   try {
     const realFolder = pathOf(fd);
-    if (realFolder === undefined) return () => true;
     return (opened, path) => {
       const relative = path.slice(folder.length);
+      if (realFolder === undefined) return isReachable(folder, opened, relative);
       const expected = realFolder + relative;
       return expected.length > LONGEST
         ? isReachable(realFolder, opened, relative)

@@ -15,13 +15,14 @@ import {
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { attempt, errorCode, unlessMissing } from '../errors.ts';
-import { statusOf } from './processes.ts';
+import { hasProc } from './platform.ts';
+import { isThere, isZombie, startByPs, statusOf } from './processes.ts';
 import { readIfThere } from './read-file.ts';
 
 /** The facts that tell a process from every other one, of before and after it. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Start time of the process in the kernel's ticks; empty without /proc. */
+  /** Start time of the process in the kernel's ticks. Without /proc: `before` and milliseconds since 1970. */
   readonly start: string;
   /** Changes with every boot; empty without /proc. */
   readonly boot: string;
@@ -43,7 +44,7 @@ export function ownerText(alive?: string): string {
 }
 
 /** Names the process that works in a directory. */
-const OWNER_FILE = 'owner';
+export const OWNER_FILE = 'owner';
 
 /** A process signs its directory within milliseconds. One that has not done so after this time was killed. */
 const SIGNED_WITHIN_MS = 60_000;
@@ -88,10 +89,20 @@ export function ownerIsGone(path: string): boolean {
 /** False for a process in another container or on another host: agt cannot tell. */
 export function processIsGone(process: ProcessIdentity): boolean {
   if (!isHere(process)) return false;
-  const now = identify(process.pid);
-  if (process.boot !== now.boot) return true;
-  return !isAlive(process.pid) || (process.start !== '' && process.start !== now.start);
+  return process.boot !== bootId() || !isAlive(process.pid) || hasStartedSince(process);
 }
+
+/** ps tells seconds, and the clock may be set a little meanwhile. */
+const START_PRECISION_MS = 2000;
+
+/** Whether another process has the number now. */
+function hasStartedSince({ pid, start }: ProcessIdentity): boolean {
+  if (!start.startsWith(BEFORE)) return start !== '' && start !== statusOf(pid)[19];
+  return (startByPs(pid) ?? 0) > Number(start.slice(BEFORE.length)) + START_PRECISION_MS;
+}
+
+/** To ask ps for each lock would take too long. agt asks only whether a process that lives is the one that is named. */
+const BEFORE = 'before ';
 
 /** Deletes the file and the life sign that its owner left. */
 export function dropOwned(path: string): void {
@@ -116,16 +127,12 @@ function parseOwner(text: string): Owner | undefined {
 
 /** A killed process stays in the process table until its parent waits for it. It is not alive. */
 export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !['Z', 'X'].includes(statusOf(pid)[0] ?? '');
-  } catch (error) {
-    return errorCode(error) === 'EPERM';
-  }
+  return isThere(pid) && !isZombie(pid);
 }
 
 export function identify(pid: number): ProcessIdentity {
-  const start = statusOf(pid)[19] ?? '';
+  const now = pid === process.pid ? performance.timeOrigin : Date.now();
+  const start = hasProc() ? (statusOf(pid)[19] ?? '') : `${BEFORE}${Math.ceil(now)}`;
   return { pid, start, boot: bootId(), place: place() };
 }
 
@@ -193,8 +200,7 @@ export function listLifeSigns(directory: string): string[] {
 
 /** The address of a socket has room for 107 bytes. Through the open directory every path is short enough. */
 function openPlace(directory: string) {
-  if (process.platform !== 'linux')
-    return { reach: (name: string) => join(directory, name), close: () => {} };
+  if (!hasProc()) return { reach: (name: string) => join(directory, name), close: () => {} };
   const fd = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
   return { reach: (name: string) => `/proc/self/fd/${fd}/${name}`, close: () => closeSync(fd) };
 }

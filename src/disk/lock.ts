@@ -7,6 +7,7 @@ import { existsSync, linkSync, renameSync, rmSync, writeFileSync } from 'node:fs
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AgtError, EXIT, errorCode, nameFile } from '../errors.ts';
+import { throwIfInterrupted } from '../process/interrupts.ts';
 import { failurePoint } from './failure-point.ts';
 import { ageOf, dropOwned, giveLifeSign, ownerHasEnded, ownerIsGone, ownerText } from './lock-owner.ts';
 import { tryToMakeDirectories } from './make-directories.ts';
@@ -31,6 +32,7 @@ export async function withLock<T>(
     while (!tryLink(path, own) && !((await breakStale(path, own)) && tryLink(path, own))) {
       if (Date.now() < deadline) {
         await sleep(POLL_MS);
+        throwIfInterrupted();
         continue;
       }
       throw new AgtError(`another agt is using ${typeof what === 'string' ? what : what()}`, {

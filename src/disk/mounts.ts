@@ -1,6 +1,7 @@
 /** Mounts around a path and inside of it. agt deletes no directory with a mount in it: the files belong somewhere else. */
 import { readFileSync, realpathSync, statfsSync } from 'node:fs';
 import { AgtError, attempt } from '../errors.ts';
+import { askSystem, hasProc } from './platform.ts';
 import { realEntry, realPath } from './real-path.ts';
 
 const TABLE = '/proc/self/mountinfo';
@@ -13,9 +14,26 @@ export interface MountEntry {
   readonly options: readonly string[];
 }
 
-/** All mounts that this process sees. Empty where the system has no such table. */
+/** All mounts that this process sees. Empty where the system does not tell. */
 export function listMounts(): MountEntry[] {
-  const table = attempt(() => readFileSync(TABLE, 'latin1')) ?? '';
+  return knownMounts() ?? [];
+}
+
+function knownMounts(): MountEntry[] | undefined {
+  return hasProc() ? mountsInTable(attempt(() => readFileSync(TABLE, 'latin1')) ?? '') : mountsByProgram();
+}
+
+/** As mount(8) of macOS and FreeBSD writes them: `/dev/disk3s1 on /Volumes/Work (apfs, local, journaled)`. */
+function mountsByProgram(): MountEntry[] | undefined {
+  const lines = Buffer.from(askSystem('mount') ?? '', 'latin1').toString();
+  const mounts = [...lines.matchAll(/^(.*?) on (\/.*) \(([^,()]*)(?:, )?(.*)\)$/gm)];
+  if (mounts.length === 0) return undefined;
+  return mounts.map(([, source = '', point = '', type = '', options = '']) => ({
+    ...{ source, point, type, options: options.split(', ') },
+  }));
+}
+
+function mountsInTable(table: string): MountEntry[] {
   return table
     .split('\n')
     .filter((line) => line !== '')
@@ -54,6 +72,13 @@ export function mountsIn(directory: string): string[] {
 
 /** `isOwn`: the directory itself may be a mount point, and what is mounted there may go. @throws AgtError */
 export function refuseMounts(directory: string, isOwn = false): void {
+  if (knownMounts() === undefined)
+    throw new AgtError(
+      `agt does not delete ${directory}: it cannot tell whether something is mounted there`,
+      {
+        hints: ['there is no /proc, and mount(8) does not answer'],
+      },
+    );
   const [own, inside] = [[directory, realPath(directory)], mountsIn(directory)];
   const mounted = inside.find((point) => !isOwn || !own.includes(point));
   if (mounted === undefined) return;

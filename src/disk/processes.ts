@@ -1,27 +1,94 @@
-/** Asks /proc about other processes. */
+/** Asks the system about other processes: in /proc, or else ps and lsof. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { attempt } from '../errors.ts';
+import { basename } from 'node:path';
+import { attempt, errorCode } from '../errors.ts';
+import { askSystem, hasProc } from './platform.ts';
 import { realPath } from './real-path.ts';
 
 export interface RunningProcess {
   readonly pid: number;
+  /** Its name or its path. */
+  readonly program: string;
   /** The command line; empty for one that has ended. */
   readonly words: readonly string[];
-  /** The current directory; undefined for one that has ended or belongs to another user. */
+  /** False if they were split at blanks: words of the command line may have some themselves. */
+  readonly areExact: boolean;
+  /** The current directory; undefined for one that has ended or belongs to another user, or without an answer. */
   readonly cwd: string | undefined;
 }
 
-/** Undefined without /proc. */
+/** Undefined if the system does not tell. */
 export function listProcesses(): RunningProcess[] | undefined {
-  return processIds()?.map((pid) => ({
-    pid: Number(pid),
-    words: attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'latin1'))?.split('\0') ?? [],
-    cwd: attempt(() => readlinkSync(`/proc/${pid}/cwd`)),
-  }));
+  if (!hasProc()) return processesByPs();
+  return processIds()?.map((pid) => {
+    const words = attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'latin1'))?.split('\0') ?? [];
+    const cwd = attempt(() => readlinkSync(`/proc/${pid}/cwd`));
+    return { pid: Number(pid), program: words[0] ?? '', words, areExact: true, cwd };
+  });
 }
 
-/** The files that any process of this user has open, or any process at all for root; undefined without /proc. */
+/** Without those that have ended meanwhile. */
+function processesByPs(): RunningProcess[] | undefined {
+  const list = (...fields: readonly string[]) =>
+    askSystem('ps', '-A', '-ww', ...['pid', ...fields].flatMap((field) => ['-o', `${field}=`]))
+      ?.split('\n')
+      .map((line) => line.trim().split(/ +/))
+      .map(([pid, ...words]): [number, string[]] => [Number(pid), words]);
+  const commands = list('command');
+  const states = list('stat', 'comm');
+  if (commands === undefined || states === undefined) return undefined;
+  const programs = new Map(states);
+  const cwds = new Map(filesByLsof('-a', '-d', 'cwd')?.map(({ pid, path }) => [pid, path]));
+  return commands.flatMap(([pid, words]) => {
+    const [state = 'Z', ...program] = programs.get(pid) ?? [];
+    const cwd = cwds.get(pid);
+    const hasEnded = state.startsWith('Z') || (cwd === undefined && !isThere(pid));
+    return hasEnded ? [] : { pid, program: program.join(' '), words, areExact: false, cwd };
+  });
+}
+
+/** Also a zombie. */
+export function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errorCode(error) === 'EPERM';
+  }
+}
+
+/** Undefined if its list is not whole: this process itself has files open. */
+function filesByLsof(...which: readonly string[]): { pid: number; path: string }[] | undefined {
+  let pid = 0;
+  const files = askSystem('lsof', '-w', '-n', '-P', '-F', 'pn', ...which)
+    ?.split('\n')
+    .flatMap((line) => {
+      if (line.startsWith('p')) pid = Number(line.slice(1));
+      return line.startsWith('n') ? [{ pid, path: decodeName(line.slice(1)) }] : [];
+    });
+  return files?.some((file) => file.pid === process.pid) ? files : undefined;
+}
+
+/** lsof writes bytes that are not ASCII as `\xc3`. */
+function decodeName(name: string): string {
+  const bytes = name.replace(/\\x([0-9a-f]{2})/g, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return Buffer.from(bytes, 'latin1').toString();
+}
+
+export function isGit({ program }: RunningProcess): boolean {
+  return /^git(-|$)/.test(basename(program));
+}
+
+/**
+ * The files that any process of this user has open, or any process at all for root; undefined if the system does not
+ * tell.
+ */
 export function openFiles(): Set<string> | undefined {
+  if (!hasProc()) {
+    const files = filesByLsof();
+    return files && new Set(files.map(({ path }) => path));
+  }
   const ids = processIds();
   return ids && new Set(ids.flatMap(openFilesOf));
 }
@@ -40,14 +107,40 @@ function openFilesOf(pid: string): string[] {
 
 /** Whether this process belongs to the foreground of its terminal, where Ctrl-C also reaches its children. */
 export function isInForeground(): boolean {
+  if (!hasProc()) return stateByPs(process.pid).includes('+');
   const [, , group, , , foreground] = statusOf(process.pid);
   return group !== undefined && group === foreground;
 }
 
 /** Whether a signal such as SIGTSTP has stopped all threads of a process. */
 export function isStopped(pid: number): boolean {
+  if (!hasProc()) return stateByPs(pid).startsWith('T');
   const threads = attempt(() => readdirSync(`/proc/${pid}/task`)) ?? [];
   return threads.length > 0 && threads.every((thread) => statusOf(Number(thread))[0] === 'T');
+}
+
+/** Whether it has ended, and its parent has not waited for it. */
+export function isZombie(pid: number): boolean {
+  return hasProc() ? ['Z', 'X'].includes(statusOf(pid)[0] ?? '') : stateByPs(pid).startsWith('Z');
+}
+
+/** A letter, and signs: `+` is the foreground of a terminal. Empty if unknown. */
+function stateByPs(pid: number): string {
+  return askSystem('ps', '-p', String(pid), '-o', 'stat=')?.trim() ?? '';
+}
+
+/** When it started, in milliseconds since 1970 and whole seconds; undefined if ps does not tell. */
+export function startByPs(pid: number): number | undefined {
+  const text = askSystem('ps', '-p', String(pid), '-o', 'lstart=')?.trim() ?? '';
+  const time = Date.parse(`${text} UTC`);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+export function childrenOf(pid: number): number[] {
+  const children = hasProc()
+    ? attempt(() => readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').match(/\d+/g))
+    : askSystem('ps', '-A', '-o', 'pid=', '-o', 'ppid=')?.match(new RegExp(`\\d+(?= +${pid}$)`, 'gm'));
+  return children?.map(Number) ?? [];
 }
 
 /** Fields of proc_pid_stat(5) after the name, which may contain anything: state, parent, group, … */

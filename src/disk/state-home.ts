@@ -23,3 +23,8 @@ export function hooksDirectory(stateDir: string): string {
 export function hooksFront(stateDir: string): string {
   return join(hooksDirectory(stateDir), 'agt');
 }
+
+/** The shim for agents that work in no session. */
+export function hooksBin(stateDir: string): string {
+  return join(hooksDirectory(stateDir), 'bin');
+}

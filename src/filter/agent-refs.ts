@@ -29,6 +29,13 @@ export function landedRef(sessionId: string): string {
   return `${OWN_NAMESPACE}landed/${sessionId}`;
 }
 
+/** Below it are maps of where the lines of accepted commits come from (timetravel/blame/accept-map.ts). */
+export const ATTRIBUTIONS = `${OWN_NAMESPACE}lines/`;
+
+export function attributionRef(sessionId: string): string {
+  return `${ATTRIBUTIONS}${sessionId}`;
+}
+
 /** The end of the branch of another program's session, while agt takes that session over. */
 export function adoptedRef(sessionId: string): string {
   return `${OWN_NAMESPACE}adopted/${sessionId}`;

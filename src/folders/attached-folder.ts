@@ -1,10 +1,11 @@
-/** How a capture sees an attached folder: the files that git ignores there, and the user's HEAD. Both are only read. */
+/** How a capture sees an attached folder: the files that git ignores there, and the user's repository. Both are only read. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AttachedFolder, IgnoredRequest } from '../autocommit/request.ts';
+import type { AttachedFolder, IgnoredRequest, UserRepository } from '../autocommit/request.ts';
 import type { IgnoredFiles } from '../autocommit/scan/scan-options.ts';
-import { discoverRepository, gitDirOf } from '../git/files/discover-repository.ts';
-import { headWithoutGit } from '../git/files/head-file.ts';
+import { plural, systemFailure } from '../errors.ts';
+import { gitDirOf } from '../git/files/discover-repository.ts';
+import { keepGitDirectory } from '../git/files/mirror-git-directory.ts';
 import { openHash } from '../git/objects/hash.ts';
 import { type Git, gitFailed, inDirectory, runGit } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
@@ -12,22 +13,46 @@ import type { Repository } from '../repository/repository.ts';
 import type { Session } from '../session/session.ts';
 import { includedFiles } from '../session/worktree-include.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
+import { claim, keptOf, LARGEST_COPY, newestKept, repositoryOf } from './git-state/kept-repositories.ts';
+import { keepNested } from './git-state/nested-repositories.ts';
+import { readGitState } from './git-state/read-state.ts';
+import { smallOnes } from './small-ignored.ts';
 
 export function attachedFolder({ repository, record }: Session): AttachedFolder {
   const folder = record.checkout ?? record.sandbox;
   return {
-    readHead: () => readHead(inDirectory(repository.git, folder)),
+    readGit: () => readGitState(repository, folder),
+    hasLostGit: () => repositoryOf(folder) === undefined && newestKept(repository.agtDir) !== undefined,
+    keepGit: (users, inside) => keepGit(repository.agtDir, folder, users, inside),
     readIgnored: (request) => readIgnored(repository, folder, request),
   };
 }
 
-async function readHead(git: Git): Promise<string | undefined> {
-  if (gitDirOf(git.cwd) === undefined) return undefined;
-  const found = discoverRepository(git.cwd, git.env);
-  const known = found?.top === undefined ? undefined : headWithoutGit(found, git.env);
-  if (known !== undefined) return known.commit;
-  const run = await runGit(git, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
-  return run.exitCode === 0 ? run.stdout.toString().trim() : undefined;
+/** A store that cannot keep it all is no reason to capture nothing. */
+function keepGit(
+  agtDir: string,
+  folder: string,
+  users: UserRepository | undefined,
+  inside: readonly string[],
+): string[] {
+  try {
+    const own = users === undefined ? [] : keepUsers(agtDir, users);
+    const left = [...own, ...keepNested({ folder, agtDir }, inside)];
+    if (left.length === 0) return [];
+    const files = plural(left.length, 'file');
+    return [`${files} of the repository could not be kept: ${left[0]} is on another file system, and large`];
+  } catch (error) {
+    const reason = systemFailure(error);
+    if (reason === undefined) throw error;
+    return [`captured, but agt could not keep the repository: ${reason}`];
+  }
+}
+
+function keepUsers(agtDir: string, users: UserRepository): string[] {
+  const kept = keptOf(agtDir, users.commonDir);
+  const left = keepGitDirectory(users.commonDir, kept.directory, LARGEST_COPY);
+  claim(kept, users);
+  return left;
 }
 
 /** `--directory` names a directory once, and does not list what it holds. */
@@ -35,9 +60,9 @@ const LIST_IGNORED = ['ls-files', '--others', '--ignored', '--exclude-standard',
 const IN_WORKTREE = [...LIST_IGNORED];
 
 async function readIgnored(
-  { git, commonDir }: Repository,
+  { git, commonDir, settings }: Repository,
   folder: string,
-  { alsoTake, nested }: IgnoredRequest,
+  { alsoTake, takesSmall, nested }: IgnoredRequest,
 ): Promise<IgnoredFiles> {
   const inFolder = inDirectory(git, folder);
   const ofStore = [`--git-dir=${commonDir}`, `--work-tree=${folder}`, ...LIST_IGNORED];
@@ -56,6 +81,12 @@ async function readIgnored(
   const found = new FoundIgnored(inFolder);
   found.add('sandbox', run.stdout);
   for (const { path, run: listed } of await Promise.all(nestedRuns)) found.add(path, listed?.stdout);
+  if (takesSmall) {
+    const pathOf = (path: string) =>
+      `${Buffer.from(folder).toString('latin1')}/${path.slice('sandbox/'.length)}`;
+    const most = { files: settings.ignoredFiles, bytes: settings.ignoredSize };
+    found.takeWhole(smallOnes(found.ignored, pathOf, most));
+  }
   if (isWorktree && found.ignored.size > 0) found.take(await readIncluded(inFolder));
   found.take(alsoTake);
   return found;
@@ -73,6 +104,8 @@ class FoundIgnored implements IgnoredFiles {
   readonly ignored = new Set<string>();
   /** Files to take all the same, and the directories above them. */
   private readonly taken = new Set<string>();
+  /** Directories, and files, that are taken with all that is in them. */
+  private whole: ReadonlySet<string> = new Set();
   private readonly repositories = new Set<string>();
   /** Runs in the folder. */
   private readonly git: Git;
@@ -83,7 +116,7 @@ class FoundIgnored implements IgnoredFiles {
 
   get text(): string {
     if (this.ignored.size === 0) return '';
-    const all = [...[...this.ignored].sort(), '', ...[...this.taken].sort()];
+    const all = [this.ignored, this.taken, this.whole].flatMap((paths) => [...[...paths].sort(), '']);
     return openHash('sha1')
       .update(Buffer.from(all.join('\0'), 'latin1'))
       .digest();
@@ -91,7 +124,10 @@ class FoundIgnored implements IgnoredFiles {
 
   leavesOut(path: string): boolean {
     if (this.taken.has(path)) return false;
-    return this.ignored.has(path) || (this.taken.size > 0 && this.isBelowIgnored(path));
+    return (
+      this.isLeft(path) ||
+      (this.taken.size > 0 && parentDirectories(path).some((above) => this.isLeft(above)))
+    );
   }
 
   enterRepository(path: string): void {
@@ -106,15 +142,19 @@ class FoundIgnored implements IgnoredFiles {
       if (path !== '') this.ignored.add(`${repository}/${path.replace(/\/$/, '')}`);
   }
 
+  takeWhole(paths: readonly string[]): void {
+    this.whole = new Set(paths);
+  }
+
   take(paths: readonly string[]): void {
     for (const path of paths) {
-      if (!this.ignored.has(path) && !this.isBelowIgnored(path)) continue;
+      if (![path, ...parentDirectories(path)].some((part) => this.isLeft(part))) continue;
       for (const part of [path, ...parentDirectories(path)]) this.taken.add(part);
     }
   }
 
-  private isBelowIgnored(path: string): boolean {
-    return parentDirectories(path).some((above) => this.ignored.has(above));
+  private isLeft(path: string): boolean {
+    return this.ignored.has(path) && !this.whole.has(path);
   }
 }
 

@@ -13,7 +13,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { MOST_FILES, TooManyFiles } from '../autocommit/scan/scan-options.ts';
 import { type IndexBytes, seedStatCache } from '../autocommit/stat-cache/seed.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { requireSpace } from '../disk/free-space.ts';
@@ -22,6 +21,7 @@ import { removeTree } from '../disk/remove-tree.ts';
 import { stateHome } from '../disk/state-home.ts';
 import { AgtError, errorCode } from '../errors.ts';
 import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
+import { storeName } from '../filter/store-name.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { parseIndex } from '../git/files/index-file.ts';
 import { FSYNC_ARGS, type Git, gitAnswer, gitText, inDirectory, updateRefs } from '../git/run/git.ts';
@@ -37,7 +37,6 @@ import {
   makeFoldersDirectory,
   openStore,
   settingsFile,
-  storeName,
   storeRepository,
 } from './store.ts';
 
@@ -188,11 +187,9 @@ async function readBaseline(user: Repository, folder: string): Promise<Baseline 
     const path = join(gitDir, 'index');
     const { mtimeMs, ctimeMs } = lstatSync(path);
     const bytes = readRegularFile(path);
-    const { entries, split } = parseIndex(bytes, hash === 'sha256' ? 32 : 20);
-    if (entries.length > MOST_FILES) throw new TooManyFiles();
+    const { split } = parseIndex(bytes, hash === 'sha256' ? 32 : 20);
     return split ? undefined : { user, folder, hash, index: { bytes, mtimeMs, ctimeMs } };
-  } catch (error) {
-    if (error instanceof TooManyFiles) throw error;
+  } catch {
     return undefined; // no index, or a damaged one
   }
 }

@@ -7,9 +7,10 @@ import { sep } from 'node:path';
 import { realPath } from '../disk/real-path.ts';
 import { stateHome } from '../disk/state-home.ts';
 import { AgtError, attempt, errorCode } from '../errors.ts';
+import { storeName } from '../filter/store-name.ts';
 import { foldersDirectory, refusalFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
-import { type FolderAccess, makeFoldersDirectory, storeName } from './store.ts';
+import { type FolderAccess, makeFoldersDirectory } from './store.ts';
 
 /** The folder is none to attach. */
 export class FolderRefused extends AgtError {

@@ -24,13 +24,13 @@ import { realPath } from '../disk/real-path.ts';
 import { removeTree } from '../disk/remove-tree.ts';
 import { stateHome } from '../disk/state-home.ts';
 import { AgtError, errorCode, systemReason } from '../errors.ts';
+import { plainName, storeName } from '../filter/store-name.ts';
 import { discoverRepository } from '../git/files/discover-repository.ts';
-import { openHash } from '../git/objects/hash.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import { attachedSessions, folderStore, foldersDirectory, newStorePrefix } from '../layout.ts';
 import { openRepository, type Repository } from '../repository/repository.ts';
-import { idProblem, type SessionId } from '../session/id.ts';
+import type { SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { isAttached, listRecords, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
@@ -44,20 +44,9 @@ export interface FolderAccess {
   readonly readSettings: (local: string | undefined) => Settings;
 }
 
-/** As long as people can read it. */
-const LONGEST_NAME = 48;
-const HASH_DIGITS = 12;
-
-/** An id for the session of a folder: its name, without characters that an id cannot have. */
+/** An id for the session of a folder. */
 export function folderId(folder: string): SessionId {
-  const plain = basename(folder)
-    .normalize('NFKD')
-    .replace(/[^A-Za-z0-9._-]+/g, '-')
-    .replace(/\.{2,}/g, '.')
-    .replace(/^[^A-Za-z0-9]+/, '')
-    .slice(0, LONGEST_NAME)
-    .replace(/(\.lock)?[.-]*$/i, '');
-  return (idProblem(plain) === undefined ? plain : 'folder') as SessionId;
+  return plainName(folder) as SessionId;
 }
 
 /** For messages: an attached folder may have another name than when its store was made. */
@@ -69,11 +58,6 @@ export function shownId(record: SessionRecord): string {
 /** For messages: a path of a snapshot, relative to the session folder. An attached folder has nothing beside its files. */
 export function shownPath(record: SessionRecord, path: string): string {
   return isAttached(record) ? path.replace(/^sandbox\//, '') : path;
-}
-
-/** The name of a store, without `.git`. `folder` is a real path. */
-export function storeName(folder: string): string {
-  return `${folderId(folder)}-${openHash('sha1').update(folder).digest().slice(0, HASH_DIGITS)}`;
 }
 
 /** The folder that a command in `cwd` means: the worktree, or the nearest attached folder, or the directory itself. */

@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { localConfigPath } from '../config/local-config.ts';
 import type { SettingName } from '../config/setting-table.ts';
 import { type Settings, settingsReader, toSettings } from '../config/settings.ts';
+import { parseWords } from '../config/values.ts';
 import { type AgtError, attempt } from '../errors.ts';
 import { type DiscoveredRepository, discoverRepository } from '../git/files/discover-repository.ts';
 import { findGit } from '../git/run/find-git.ts';
@@ -33,6 +34,8 @@ export interface Invocation {
   readonly settings: Settings;
   /** The settings of another repository. */
   settingsOf(commonDir: string): Settings;
+  /** agt.refuse. */
+  readonly refuses: readonly string[];
   /** Problems of the settings that were needed so far. */
   readonly problems: readonly SettingProblem[];
 }
@@ -50,19 +53,20 @@ export function findRealGit(env: NodeJS.ProcessEnv) {
     if (!problems.some((known) => known.error.message === error.message)) problems.push({ name, error });
   };
   const readSettings = settingsReader(env, note);
-  const configured = readSettings(undefined).find(
-    ({ name, value }) => name === 'agt.gitPath' && value !== '',
-  );
+  const values = readSettings(undefined);
+  const settingNamed = (wanted: SettingName) => values.find(({ name }) => name === wanted);
+  const gitPath = settingNamed('agt.gitPath');
+  const configured = gitPath?.value === '' ? undefined : gitPath;
   const path = findGit({
     configured: configured && { path: configured.value, origin: configured.origin },
     env,
     onProblem: (error) => note(error, 'agt.gitPath'),
   });
-  return { path, readSettings, problems };
+  return { path, readSettings, problems, refuses: parseWords(settingNamed('agt.refuse')?.value ?? '') };
 }
 
 export function openInvocation(
-  { path, readSettings, problems }: ReturnType<typeof findRealGit>,
+  { path, readSettings, problems, refuses }: ReturnType<typeof findRealGit>,
   line: CommandLine,
   env: NodeJS.ProcessEnv,
 ): Invocation {
@@ -84,6 +88,7 @@ export function openInvocation(
     line,
     env,
     settingsOf,
+    refuses,
     get problems() {
       return problems.filter(({ name }) => hasReadSettings || name === 'agt.gitPath');
     },

@@ -9,11 +9,13 @@ import { expandAlias } from './command-line/alias.ts';
 import { type CommandLine, dropDisableFlag, parseCommandLine } from './command-line/parse.ts';
 import { COMMANDS, usesFacts } from './commands.ts';
 import { captureBefore } from './guard/guard.ts';
+import { refusalOf } from './guard/refuse.ts';
 import { sessionsHere } from './guard/sessions.ts';
 import { findRealGit, type Invocation, openInvocation } from './invocation.ts';
 import { asksAlternates, type GitCall, planCommand } from './plan.ts';
 import type { FilteredOutput } from './rules/rule.ts';
 import { updateFactsFile } from './shim/facts-file.ts';
+import { renewOwnShim } from './shim/renew.ts';
 import { autostashMove } from './stash/autostash.ts';
 import { sandboxWords, stashRun } from './stash/stash.ts';
 import { openView } from './view/repository-view.ts';
@@ -26,6 +28,7 @@ export async function runGitMode(words: string[]): Promise<number> {
   }
   const { words: given, disabled } = dropDisableFlag(words);
   const git = findRealGit(process.env);
+  renewOwnShim(process.env);
   const env = marked(process.env);
   const line = parseCommandLine(given);
   if (disabled || isSet(env['AGT_DISABLE_FILTER']) || line === undefined)
@@ -39,6 +42,8 @@ export async function runGitMode(words: string[]): Promise<number> {
     plan = decision.plan ?? plan;
     publishes ||= COMMANDS.get(decision.line.command)?.publishes;
     if (publishes) requirePrefixes(invocation);
+    const refusal = refusalOf(invocation.refuses, decision.line, invocation.git);
+    if (refusal !== undefined) return refuse(refusal);
     captureBefore(decision.line, invocation);
   } catch (error) {
     if (publishes) throw error;
@@ -82,8 +87,9 @@ function decide(invocation: Invocation): Decision {
   if (view === undefined) return unchanged;
   if (command !== undefined && usesFacts(command)) updateFactsFile(view, env);
   const hidesNothing = hasNothingToHide(view) && !asksAlternates(line.args);
-  // In a session, the guard wants to know what an alias stands for.
-  if (hidesNothing && (command !== undefined || sessionsHere(invocation).length === 0)) return unchanged;
+  // In a session, the guard wants to know what an alias stands for, and agt.refuse everywhere.
+  const isGuarded = () => invocation.refuses.length > 0 || sessionsHere(invocation).length > 0;
+  if (hidesNothing && (command !== undefined || !isGuarded())) return unchanged;
   const expanded = expandAlias(line, view, env);
   if (expanded === undefined) return unchanged;
   const hasRule = !hidesNothing && COMMANDS.get(expanded.command)?.rule !== undefined;
@@ -105,6 +111,12 @@ function isSet(value: string | undefined): boolean {
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** With the exit code of a git whose hook has refused. */
+function refuse(line: string): number {
+  writeSync(2, `${line}\n`);
+  return EXIT.failed;
 }
 
 function warn(text: string): void {

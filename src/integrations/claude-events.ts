@@ -1,12 +1,21 @@
 /** Claude Code's events and their hooks. Codex and Qwen Code have nearly the same ones. */
-import { type EventJson, eventReader, firstWords, readCall, readPrompt, readTurn, textOf } from './event.ts';
+import {
+  type EventJson,
+  eventReader,
+  firstWords,
+  readBefore,
+  readCall,
+  readPrompt,
+  readTurn,
+  textOf,
+} from './event.ts';
 
 export const readClaudeEvent = eventReader({
   SessionStart: (_, env) => ({
     ...{ kind: 'session-start', pid: agentIn(env), environmentFile: env['CLAUDE_ENV_FILE'] },
   }),
   UserPromptSubmit: readPrompt,
-  PreToolUse: readTurn,
+  PreToolUse: readBefore,
   PostToolUse: (json) => readCall(json, true),
   PostToolUseFailure: (json) => readCall(json, false),
   SubagentStop: readTurn,
@@ -23,8 +32,18 @@ export const readClaudeEvent = eventReader({
   }),
 });
 
-export function blockPrompt(reason: string): string {
-  return JSON.stringify({ decision: 'block', reason });
+/** How they answer events, and what the front has to know of these. */
+export const likeClaude = {
+  quietEvents: { after: '"hook_event_name":"PostToolUse"', before: '"hook_event_name":"PreToolUse"' },
+  blockPrompt: (reason: string) => JSON.stringify({ decision: 'block', reason }),
+  addContext: (context: string) => outputFor('UserPromptSubmit', { additionalContext: context }),
+  refuseTool: (reason: string) =>
+    outputFor('PreToolUse', { permissionDecision: 'deny', permissionDecisionReason: reason }),
+};
+
+/** The event is the one that the agent has sent. */
+export function outputFor(hookEventName: string, fields: object): string {
+  return JSON.stringify({ hookSpecificOutput: { hookEventName, ...fields } });
 }
 
 /** Claude Code's and Qwen Code's setting. */

@@ -2,15 +2,15 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { AgtError, attempt } from '../errors.ts';
-import { blockPrompt, readClaudeEvent } from './claude-events.ts';
+import { likeClaude, readClaudeEvent } from './claude-events.ts';
 import { jsonHooks } from './install/json-hooks.ts';
+import { tomlServer } from './install/mcp-server.ts';
 import { callsHook } from './install/settings.ts';
 import type { Integration, Trust } from './integration.ts';
 
 const NAME = 'codex';
 
 const HOOKS = {
-  // PreToolUse: a patch that comes through the shell has no event afterwards.
   events: [
     ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse'],
     ...['SubagentStop', 'Stop', 'SessionEnd'],
@@ -74,12 +74,22 @@ export const codex: Integration = {
   title: 'Codex',
   program: 'codex',
   readEvent: (json, _env, cwd) => readClaudeEvent(json, {}, cwd),
-  succeeded: { begins: '"hook_event_name":"PostToolUse"', before: '"hook_event_name":"PreToolUse"' },
-  blockPrompt,
+  ...likeClaude,
   home,
   file: 'hooks.json',
   projectFile: '.codex/hooks.json',
   settings: () => jsonHooks(NAME, HOOKS),
+  mcp: { file: trust.file, projectFile: '.codex/config.toml', settings: tomlServer },
+  plugin: { directory: '.codex-plugin', home: `\${CODEX_HOME:-$HOME/.codex}` },
+  resume: {
+    words: (id) => ['resume', id],
+    transcript: {
+      directory: (env) => join(home(env), 'sessions'),
+      // Codex speaks as the user, too: of the environment, and of AGENTS.md.
+      prompt: /"role":"user","content":\[\{"type":"input_text","text":"(?!<\w+>|# AGENTS\.md)/,
+      result: /"type":"(function|custom_tool)_call_output"/,
+    },
+  },
   trust,
   isolation: { variable: 'CODEX_HOME', login: ['auth.json'] },
   copiesTranscript: true,

@@ -39,7 +39,18 @@ export interface ToolEvent extends AnyEvent<'tool'> {
   readonly outcome: 'succeeded' | 'failed';
 }
 
-/** The end of a turn, or of the work of a subagent, or the moment before a tool: the state of the files counts. */
+/** A tool is about to run. What has changed since the last call is not its work. */
+export interface BeforeTool extends AnyEvent<'before-tool'> {
+  readonly tool: string;
+  /** The files that it is about to write. */
+  readonly files?: readonly string[];
+  /** Its input, if agt does not know which files it writes: a command, or the input of a server's tool. */
+  readonly texts?: readonly string[];
+  readonly summary?: string | undefined;
+  readonly callId?: string | undefined;
+}
+
+/** The end of a turn, or of the work of a subagent: the state of the files counts. */
 export interface TurnEvent extends AnyEvent<'turn'> {
   /** Why the agent could not end the turn; undefined if it did. */
   readonly failure?: string | undefined;
@@ -55,7 +66,7 @@ interface WorktreeRemove extends ProcessEvent<'worktree-remove'> {
 }
 
 /** Events that say something about the files of the place where the agent works. */
-export type FileEvent = SessionStart | PromptEvent | ToolEvent | TurnEvent | SessionEnd;
+export type FileEvent = SessionStart | PromptEvent | BeforeTool | ToolEvent | TurnEvent | SessionEnd;
 export type WorktreeEvent = WorktreeCreate | WorktreeRemove;
 /** The agent asks for the directory to put first on PATH, so that `git` is agt's. It reads it from standard output. */
 export type EnvironmentEvent = AnyEvent<'environment'>;
@@ -89,12 +100,53 @@ export function readPrompt(json: EventJson) {
   return { kind: 'prompt', prompt: textOf(json, 'prompt') ?? '' } as const;
 }
 
-/** The call of a tool, in the form of Claude Code. */
+/** The same before and after a call, in the form of Claude Code. */
+const nameCall = (json: EventJson) => ({
+  tool: firstWords(textOf(json, 'tool_name') ?? 'tool'),
+  callId: textOf(json, 'tool_use_id'),
+});
+
+export function readBefore(json: EventJson) {
+  const files = filesOf(json);
+  const texts = textsIn(objectOf(json, 'tool_input'), files);
+  return {
+    kind: 'before-tool',
+    ...nameCall(json),
+    summary: summaryOfCall(objectOf(json, 'tool_input')),
+    files,
+    texts,
+  } as const;
+}
+
+/** None for a tool that writes `files`: it does nothing else. */
+export function textsIn(input: unknown, files: readonly string[]): string[] {
+  if (files.length > 0) return [];
+  if (typeof input === 'string') return [input];
+  return typeof input === 'object' && input !== null
+    ? Object.values(input).flatMap((one) => textsIn(one, []))
+    : [];
+}
+
+/** Inputs of tools that write one file. Nobody knows what a tool of a server (mcp__…) does with it. */
+export const FILE_INPUTS = ['file_path', 'filePath', 'absolute_path', 'notebook_path', 'path'];
+
+/** A patch names its files in lines. */
+const FILE_OF_PATCH = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm;
+
+function filesOf(json: EventJson): string[] {
+  const input = objectOf(json, 'tool_input');
+  const tool = textOf(json, 'tool_name') ?? '';
+  if (/__|-|^mcp/i.test(tool)) return [];
+  const named = FILE_INPUTS.flatMap((name) => textOf(input, name) ?? []);
+  if (tool !== 'apply_patch') return named;
+  const texts = Object.values(input).filter((value) => typeof value === 'string');
+  return texts.flatMap((text) => [...text.matchAll(FILE_OF_PATCH)].map(([, path = '']) => path));
+}
+
 export function readCall(json: EventJson, hasSucceeded: boolean) {
   return {
     kind: 'tool',
-    tool: firstWords(textOf(json, 'tool_name') ?? 'tool'),
-    callId: textOf(json, 'tool_use_id'),
+    ...nameCall(json),
     summary: summaryOfCall(objectOf(json, 'tool_input')),
     outcome: hasSucceeded ? 'succeeded' : 'failed',
   } as const;
@@ -138,6 +190,11 @@ export function firstWords(text: string): string {
   if (words.length <= LONGEST_SUMMARY) return words;
   const cut = words.slice(0, LONGEST_SUMMARY).toWellFormed();
   return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), LONGEST_SUMMARY / 2))} …`;
+}
+
+/** `words`, and what an exit code other than 0 begins with. */
+export function beforeFailure(words: string): string[] {
+  return [...'-123456789'].map((first) => `${words}${first}`);
 }
 
 /** The command of a shell, the file of an edit, or the like: the first of these inputs that the call has. */

@@ -1,7 +1,17 @@
 /** Gemini CLI. Its documentation: https://geminicli.com/docs/hooks */
 import { join } from 'node:path';
-import { type EventJson, eventReader, objectOf, readCall, readPrompt, readTurn } from './event.ts';
+import { outputFor } from './claude-events.ts';
+import {
+  type EventJson,
+  eventReader,
+  objectOf,
+  readBefore,
+  readCall,
+  readPrompt,
+  readTurn,
+} from './event.ts';
 import { jsonHooks } from './install/json-hooks.ts';
+import { mcpServers } from './install/mcp-server.ts';
 import type { Integration } from './integration.ts';
 
 const NAME = 'gemini';
@@ -9,10 +19,12 @@ const NAME = 'gemini';
 /** For `/hooks` of Gemini CLI. */
 const HOOK = 'agt';
 
+const TOOLS = 'run_shell_command|write_file|replace|mcp_.*|.*__.*';
+
 /** Gemini CLI does not wait for hooks at the end of a session, so agt does without them. */
 const HOOKS = {
-  events: ['SessionStart', 'BeforeAgent', 'AfterTool', 'AfterAgent'],
-  matchers: { AfterTool: 'run_shell_command|write_file|replace|mcp_.*|.*__.*' },
+  events: ['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'AfterAgent'],
+  matchers: { BeforeTool: TOOLS, AfterTool: TOOLS },
   fields: () => ({ name: HOOK, timeout: 30_000 }), // milliseconds
   offSwitch,
 };
@@ -20,6 +32,7 @@ const HOOKS = {
 const readEvent = eventReader({
   SessionStart: () => ({ kind: 'session-start' }),
   BeforeAgent: readPrompt,
+  BeforeTool: readBefore,
   AfterTool: (json) => readCall(json, !hasFailed(objectOf(json, 'tool_response'))),
   AfterAgent: readTurn,
 });
@@ -37,22 +50,36 @@ function offSwitch(settings: EventJson): string | undefined {
   return Array.isArray(disabled) && disabled.includes(HOOK) ? 'hooksConfig.disabled' : undefined;
 }
 
+const home: Integration['home'] = (env) => join(env['GEMINI_CLI_HOME'] || env['HOME'] || '', '.gemini');
+
 export const gemini: Integration = {
   name: NAME,
   title: 'Gemini CLI',
   program: 'gemini',
   readEvent,
-  succeeded: { begins: '"hook_event_name":"AfterTool"', lacks: ['"error"', 'Command exited with code: '] },
+  quietEvents: {
+    after: '"hook_event_name":"AfterTool"',
+    before: '"hook_event_name":"BeforeTool"',
+    lacks: ['"error"', 'Command exited with code: '],
+  },
   blockPrompt: (reason) => JSON.stringify({ decision: 'deny', reason }),
+  refuseTool: (reason) => JSON.stringify({ decision: 'deny', reason }),
+  addContext: (context) => outputFor('BeforeAgent', { additionalContext: context }),
   loadsDotEnv: true,
   mustNotFail: true,
-  home: (env) => join(env['GEMINI_CLI_HOME'] || env['HOME'] || '', '.gemini'),
+  home,
   file: 'settings.json',
   projectFile: '.gemini/settings.json',
   isolation: {
     variable: 'GEMINI_CLI_HOME',
     login: ['oauth_creds.json', 'gemini-credentials.json', 'google_accounts.json'],
   },
+  resume: { words: (id) => ['--resume', id] },
   copiesTranscript: true,
   settings: () => jsonHooks(NAME, HOOKS),
+  mcp: {
+    file: (env) => join(home(env), 'settings.json'),
+    projectFile: '.gemini/settings.json',
+    settings: mcpServers,
+  },
 };

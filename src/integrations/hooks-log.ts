@@ -4,19 +4,23 @@
  */
 import {
   appendFileSync,
+  closeSync,
   existsSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   statSync,
   symlinkSync,
   unlinkSync,
+  writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { isAlive } from '../disk/lock-owner.ts';
 import { tryToMakeDirectories } from '../disk/make-directories.ts';
-import { readJson, readRegularFile } from '../disk/read-file.ts';
+import { readIfThere, readJson } from '../disk/read-file.ts';
 import { hooksDirectory, stateDirectory } from '../disk/state-home.ts';
 import { AgtError, attempt, isAgtError, systemFailure } from '../errors.ts';
 import { shellQuote } from '../git/run/trace.ts';
@@ -50,14 +54,42 @@ export function logFailure(
     sayUnlogged(error, 'HOME is not set');
     return;
   }
-  const line = `${JSON.stringify({ ...failure, reason: reasonOf(error) })}\n`;
+  const reason = reasonOf(error);
+  const line = `${JSON.stringify({ ...failure, reason })}\n`;
   try {
     tryToMakeDirectories(stateDir, 0o700);
     const log = hooksLog(stateDir);
     if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > LARGEST_LOG) shorten(log);
     appendFileSync(log, line, { mode: 0o600 });
   } catch (problem) {
+    const short = JSON.stringify({ ...failure, reason: reason.slice(0, LONGEST_KEPT) });
+    if (attempt(() => fillReserve(stateDir, short)) === true) return;
     sayUnlogged(error, systemFailure(problem) ?? String(problem));
+  }
+}
+
+/** On a full disk the log cannot grow, but this file can be written over. It keeps the last failure. */
+const RESERVED_BYTES = 4096;
+const LONGEST_KEPT = 500;
+
+export function reserveFile(stateDir: string): string {
+  return join(hooksDirectory(stateDir), '.reserve');
+}
+
+function makeReserve(stateDir: string): void {
+  const path = reserveFile(stateDir);
+  if (statSync(path, { throwIfNoEntry: false })?.size === RESERVED_BYTES) return;
+  attempt(() => writeFileSync(path, ' '.repeat(RESERVED_BYTES), { mode: 0o600 })); // without hooks, nobody reads it
+}
+
+function fillReserve(stateDir: string, line: string): boolean {
+  const bytes = Buffer.alloc(RESERVED_BYTES, ' ');
+  if (bytes.write(line) < Buffer.byteLength(line)) return false;
+  const fd = openSync(reserveFile(stateDir), 'r+');
+  try {
+    return writeSync(fd, bytes, 0, RESERVED_BYTES, 0) === RESERVED_BYTES;
+  } finally {
+    closeSync(fd);
   }
 }
 
@@ -79,7 +111,10 @@ function shorten(log: string): void {
 export function readFailures(env: NodeJS.ProcessEnv): LoggedFailure[] {
   const stateDir = stateDirectory(env);
   if (stateDir === undefined) return [];
-  return attempt(() => readRegularFile(hooksLog(stateDir)).toString().split('\n').flatMap(parseLine)) ?? [];
+  const texts = [hooksLog(stateDir), reserveFile(stateDir)].map(readIfThere);
+  return texts
+    .flatMap((text) => text.split('\n').flatMap(parseLine))
+    .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
 /** `agt status` shows failures of the last day, at most so many. */
@@ -142,6 +177,7 @@ type RunningHook = Pick<LoggedFailure, 'at' | 'tool' | 'event' | 'cwd'>;
 export function noteRunning(env: NodeJS.ProcessEnv, hook: RunningHook): () => void {
   const stateDir = stateDirectory(env);
   if (stateDir === undefined) return () => {};
+  makeReserve(stateDir);
   const path = join(hooksDirectory(stateDir), `${PREFIX}${process.pid}`);
   const isNoted = attempt(() => symlinkSync(JSON.stringify(hook), path) === undefined);
   return () => {

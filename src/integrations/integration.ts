@@ -1,7 +1,9 @@
 /** Everything that agt has to know about an agent. */
 import type { Variables } from '../config/profiles.ts';
 import type { ReadEvent } from './event.ts';
+import type { ServerSettings } from './install/mcp-server.ts';
 import type { HookSettings } from './install/settings.ts';
+import type { TranscriptForm } from './transcript.ts';
 
 export interface Integration {
   /** As in `agt hooks install claude-code`. */
@@ -10,21 +12,26 @@ export interface Integration {
   readonly title: string;
   /** The command that people call. */
   readonly program: string;
+  /** agt knows its hooks from its documentation: no test runs the agent itself. */
+  readonly isByDocumentation?: true;
   readonly readEvent: ReadEvent;
   /**
-   * How an event begins and ends that says that a call of a tool has succeeded, and words that it then has nowhere. If
-   * nothing has changed, the front leaves such an event at that (agtmode/front/front-text.ts). `begins` may have other
-   * fields before it, but no objects. `before` begins the event before a tool, which asks for no more than a capture in
-   * a folder without a session.
+   * How the events of a call begin and end, once it has succeeded and before it, and words that they then have nowhere. If
+   * nothing has changed, the front leaves such an event at that (agtmode/front/front-text.ts). `after` and `before` may
+   * have other fields before them, but no objects.
    */
-  readonly succeeded?: {
-    readonly begins: string;
-    readonly before?: string;
+  readonly quietEvents?: {
+    readonly after: string;
+    readonly before: string;
     readonly ends?: string;
     readonly lacks?: readonly string[];
   };
   /** The text for standard output that ends a prompt without the model and shows `reason`; undefined if there is none. */
   readonly blockPrompt?: (reason: string) => string;
+  /** The text for standard output that keeps a tool from running and tells the model why; undefined if there is none. */
+  readonly refuseTool?: (reason: string) => string;
+  /** The text for standard output that adds `context` to a prompt; undefined if there is none. */
+  readonly addContext?: (context: string) => string;
   /** The agent gives the variables of a project's .env file to hooks. */
   readonly loadsDotEnv?: true;
   /** The agent takes every failure of a hook for an order, also that agt is gone. */
@@ -37,6 +44,19 @@ export interface Integration {
   readonly projectFile: string;
   /** `worktrees`: those that the agent makes become sessions. */
   readonly settings: (options: { readonly worktrees: boolean }) => HookSettings;
+  /** The files that can name `agt mcp`, the user's and that of a project; none for an agent without MCP. */
+  readonly mcp?: {
+    readonly file: (env: NodeJS.ProcessEnv) => string;
+    readonly projectFile: string;
+    readonly settings: ServerSettings;
+  };
+  /** If it has plugins: the directory of plugin.json, and its home as a text of a shell. */
+  readonly plugin?: { readonly directory: string; readonly home: string; readonly hasCommands?: true };
+  /** Words that resume a conversation, the one in `path` if agt has copied it; and its transcripts, if agt can cut them. */
+  readonly resume?: {
+    readonly words: (id: string, path: string | undefined) => readonly string[];
+    readonly transcript?: TranscriptForm;
+  };
   readonly trust?: Trust;
   /** A person has to know this about the hooks. */
   readonly note?: string;

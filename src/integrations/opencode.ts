@@ -1,46 +1,11 @@
 /** opencode. Its documentation: https://opencode.ai/docs/plugins */
 import { join } from 'node:path';
-import {
-  type EventJson,
-  eventReader,
-  firstWords,
-  objectOf,
-  readTurn,
-  summaryOfCall,
-  textOf,
-} from './event.ts';
+import { jsonServer } from './install/mcp-server.ts';
 import { ownFile } from './install/settings.ts';
 import type { Integration } from './integration.ts';
+import { callingAgt, likePlugin, pluginReader } from './plugin-events.ts';
 
-const NAME = 'opencode';
-
-/**
- * The plugin. It starts agt with the event on standard input. opencode may end right after the last event, and agt goes
- * on then. An agt that fails or takes too long changes nothing for the agent.
- */
-const plugin = (command: string) => `import { spawn } from 'node:child_process';
-
-const COMMAND = ${JSON.stringify(command)};
-const LONGEST_WAIT_MS = 30_000;
-const LONGEST_PROMPT = 2_000;
-
-function callAgt(event) {
-  return new Promise((resolve) => {
-    const script = 'printf %s "$1" | ' + COMMAND;
-    const child = spawn('/bin/sh', ['-c', script, 'sh', JSON.stringify(event)], {
-      detached: true,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    let output = '';
-    child.stdout.on('data', (text) => {
-      output += text;
-    });
-    child.on('error', () => resolve(''));
-    child.on('close', () => resolve(output.trim()));
-    setTimeout(() => resolve(''), LONGEST_WAIT_MS).unref?.();
-  });
-}
-
+const plugin = (command: string) => `${callingAgt(command)}
 export const AgtPlugin = async ({ directory: cwd }) => {
   let gitDirectory;
   const about = (session) => ({ cwd, session });
@@ -48,14 +13,20 @@ export const AgtPlugin = async ({ directory: cwd }) => {
   return {
     'chat.message': async ({ sessionID }, { parts }) => {
       await start;
-      const prompt = parts.map(({ type, text }) => (type === 'text' ? text : '')).join('\\n');
-      await callAgt({ event: 'prompt', ...about(sessionID), prompt: prompt.slice(0, LONGEST_PROMPT) });
+      const texts = parts.filter(({ type }) => type === 'text');
+      const prompt = texts.map(({ text }) => text).join('\\n').slice(0, LONGEST_PROMPT);
+      const answer = answerIn(await callAgt({ event: 'prompt', ...about(sessionID), prompt }));
+      // There is no prompt without the model.
+      if (answer) for (const [i, part] of texts.entries()) part.text = i === 0 ? REPEAT + answer : '';
     },
-    'tool.execute.after': async ({ tool, sessionID, callID, args = {} }, { metadata = {} }) => {
-      const { command, filePath } = args;
-      const input = { command: command?.slice(0, LONGEST_PROMPT), filePath };
+    'tool.execute.before': async ({ tool, sessionID, callID }, { args }) => {
+      const call = { tool, call: callID, input: inputOf(args) };
+      const refusal = answerIn(await callAgt({ event: 'before', ...about(sessionID), ...call, failed: false }));
+      if (refusal) throw new Error(refusal);
+    },
+    'tool.execute.after': async ({ tool, sessionID, callID, args }, { metadata = {} }) => {
       const failed = (metadata?.exit ?? 0) !== 0;
-      await callAgt({ event: 'tool', ...about(sessionID), tool, call: callID, input, failed });
+      await callAgt({ event: 'tool', ...about(sessionID), tool, call: callID, input: inputOf(args), failed });
     },
     'shell.env': async (_input, { env }) => {
       gitDirectory ??= callAgt({ event: 'environment', ...about() });
@@ -69,58 +40,43 @@ export const AgtPlugin = async ({ directory: cwd }) => {
 };
 `;
 
-/** Tools that change no files. */
-const READ_ONLY = /^(read|grep|glob|list|todoread|todowrite|webfetch|websearch|skill|question|lsp)$/;
+const readEvent = pluginReader({
+  reading: /^(read|grep|glob|list|todoread|todowrite|webfetch|websearch|skill|question|lsp)$/,
+  writing: /^(write|edit)$/,
+});
 
-const readEvent = eventReader(
-  {
-    start: () => ({ kind: 'session-start' }),
-    prompt: (json) => ({ kind: 'prompt', prompt: withoutQuotes(textOf(json, 'prompt') ?? '') }),
-    tool: readTool,
-    environment: () => ({ kind: 'environment' }),
-    idle: readTurn,
-  },
-  (json, cwd) => ({
-    name: textOf(json, 'event') ?? '',
-    cwd: textOf(json, 'cwd') ?? cwd,
-    conversation: textOf(json, 'session'),
-  }),
-);
-
-function readTool(json: EventJson) {
-  const tool = textOf(json, 'tool') ?? 'tool';
-  if (READ_ONLY.test(tool)) return { kind: 'other' } as const;
+/** `variables`: how the names of its variables begin. */
+export function likeOpencode(name: string, title: string, variables: string): Integration {
+  const home: Integration['home'] = (env) =>
+    env[`${variables}_CONFIG_DIR`] ||
+    join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '', '.config'), name);
   return {
-    kind: 'tool',
-    tool: firstWords(tool),
-    callId: textOf(json, 'call'),
-    summary: summaryOfCall(objectOf(json, 'input')),
-    outcome: json['failed'] === true ? 'failed' : 'succeeded',
-  } as const;
+    name,
+    title,
+    program: name,
+    readEvent,
+    ...likePlugin,
+    home,
+    file: 'plugins/agt.js',
+    projectFile: `.${name}/plugins/agt.js`,
+    resume: { words: (id) => ['--session', id] },
+    conversations: { [`${variables}_DB`]: `{xdg}/${name}.db` },
+    // Its own snapshots would be in those of agt.
+    injectHooks: ({ write }) => {
+      const content = { plugin: [`file://${write(`agt-${name}.js`)}`], snapshot: false };
+      return { words: [], variables: { [`${variables}_CONFIG_CONTENT`]: JSON.stringify(content) } };
+    },
+    settings: () => ownFile(name, plugin),
+    mcp: {
+      file: (env) => join(home(env), `${name}.json`),
+      projectFile: `${name}.json`,
+      settings: jsonServer('mcp', (command) => ({ type: 'local', command })),
+    },
+    note: `${title} installs a package for plugins when it next starts, which takes a moment, or a minute offline`,
+  };
 }
 
-/** `opencode run` puts its arguments into quotes. */
-function withoutQuotes(prompt: string): string {
-  return /^"(.*)"$/s.exec(prompt.trim())?.[1] ?? prompt;
-}
+export const opencode = likeOpencode('opencode', 'opencode', 'OPENCODE');
 
-export const opencode: Integration = {
-  name: NAME,
-  title: 'opencode',
-  program: 'opencode',
-  readEvent,
-  succeeded: { begins: '"event":"tool"', ends: ',"failed":false}' },
-  home: (env) =>
-    env['OPENCODE_CONFIG_DIR'] ||
-    join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '', '.config'), 'opencode'),
-  file: 'plugins/agt.js',
-  projectFile: '.opencode/plugins/agt.js',
-  conversations: { OPENCODE_DB: '{xdg}/opencode.db' },
-  // Its own snapshots would be in those of agt.
-  injectHooks: ({ write }) => {
-    const content = { plugin: [`file://${write('agt-opencode.js')}`], snapshot: false };
-    return { words: [], variables: { OPENCODE_CONFIG_CONTENT: JSON.stringify(content) } };
-  },
-  settings: () => ownFile(NAME, plugin),
-  note: 'opencode installs a package for plugins when it next starts, which takes a moment, or a minute offline',
-};
+/** Kilo Code CLI is made of opencode. Its documentation: https://kilo.ai/docs */
+export const kilo = likeOpencode('kilo', 'Kilo Code', 'KILO');

@@ -22,14 +22,24 @@ function extension(command: string): string {
   return text.replace(PROGRAM_LINE, () => `const AGT = ${JSON.stringify(words.at(-1))};`);
 }
 
+const home: Integration['home'] = (env) => env['PI_CODING_AGENT_DIR'] || join(env['HOME'] ?? '', '.pi/agent');
+
 export const pi: Integration = {
   name: NAME,
   title: 'pi',
   program: 'pi',
   readEvent: (json, _env, cwd) => ({ kind: 'other', name: textOf(json, 'event') ?? '', cwd }),
-  home: (env) => env['PI_CODING_AGENT_DIR'] || join(env['HOME'] ?? '', '.pi/agent'),
+  home,
   file: 'extensions/agt.ts',
   projectFile: '.pi/extensions/agt.ts',
+  resume: {
+    words: (id, path) => ['--session', path ?? id],
+    transcript: {
+      directory: (env) => env['PI_CODING_AGENT_SESSION_DIR'] || join(home(env), 'sessions'),
+      prompt: /"role":"user"/,
+      result: /"role":"toolResult"/,
+    },
+  },
   conversations: { PI_CODING_AGENT_SESSION_DIR: '{xdg}/pi' },
   injectHooks: ({ write }) => ({ words: ['-e', write('agt-pi.ts')], variables: {} }),
   settings: () => ownFile(NAME, extension),

@@ -1,11 +1,13 @@
 /** Where an agent works, and so where its snapshots go: a session of agt, or any other folder with a store of its own. */
 import { stateHome } from '../disk/state-home.ts';
 import { isCapturedByItself } from '../filter/session-file.ts';
+import { storeName } from '../filter/store-name.ts';
 import { FolderRefused } from '../folders/refuse.ts';
-import { type FolderAccess, folderId, storeName } from '../folders/store.ts';
-import { agtDirectory, folderStore, slowCaptureFile } from '../layout.ts';
+import type { FolderAccess } from '../folders/store.ts';
+import { folderId } from '../folders/store.ts';
+import { agtDirectory, folderStore } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
-import { failAgent, markFailed } from '../running/marks.ts';
+import { failAgent, markFailed, noteAgent } from '../running/marks.ts';
 import { isBusy } from '../session/lock.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
@@ -18,8 +20,9 @@ export interface Place {
   /** Undefined for a folder that is in no session. */
   readonly record: SessionRecord | undefined;
   readonly readOnlyTools: readonly string[];
-  /** Grows with each slow capture in a row. */
-  readonly slowFile: string;
+  /** Where agt keeps its files about the place, and the id that they have there. */
+  readonly agtDir: string;
+  readonly id: string;
   /** Leaves the change to the next event if another agt is busy too long. @throws the error of agt or git */
   readonly capture: (options: AutocommitOptions) => Promise<void>;
   /** A turn of the agent has failed. */
@@ -32,11 +35,16 @@ export function sessionPlace(session: Session): Place {
     user,
     record,
     readOnlyTools: user.settings.readOnlyTools,
-    slowFile: slowCaptureFile(user.agtDir, record.session_id),
+    agtDir: user.agtDir,
+    id: record.session_id,
     capture: async (options) => {
       if (!isCapturedByItself(record)) return;
       try {
-        await unlessBusy(() => autocommit(session, options));
+        await unlessBusy(async () => {
+          const { agent, bySession } = options;
+          if (agent !== undefined && bySession === undefined) await noteAgent(session, agent);
+          await autocommit(session, options);
+        });
       } catch (error) {
         const now = readRecord(user, record.session_id);
         if (now === undefined || !isCapturedByItself(now)) return; // somebody has ended it meanwhile
@@ -61,7 +69,8 @@ export function folderPlace(
     user,
     record: undefined,
     readOnlyTools,
-    slowFile: slowCaptureFile(agtDirectory(store), folderId(folder)),
+    agtDir: agtDirectory(store),
+    id: folderId(folder),
     capture: async (options) => {
       try {
         await unlessBusy(() => captureFolder(access, request, options));

@@ -3,6 +3,7 @@ import {
   appendFileSync,
   constants,
   copyFileSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   renameSync,
@@ -10,20 +11,23 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { isReadOnly } from '../config/values.ts';
+import { isNamed } from '../config/values.ts';
 import { readIfThere } from '../disk/read-file.ts';
 import type { FolderAccess } from '../folders/store.ts';
 import { shellQuote } from '../git/run/trace.ts';
+import { slowCaptureFile } from '../layout.ts';
 import { isTidyDue, PRUNE_FOLDERS_BEFORE, tidyFolders } from '../maintenance/retention/folders.ts';
 import type { Repository } from '../repository/repository.ts';
 import { endOwnership, takeOwnership } from '../running/marks.ts';
 import { sweep } from '../running/sweep.ts';
+import { conversationName, forgetCalls, noteCall } from '../session/calls-at-work.ts';
 import { ownerOf } from '../session/owner.ts';
 import { sessionFolder } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { promptLabel } from '../snapshot/format.ts';
 import type { AutocommitOptions } from '../workspace/capture-session.ts';
 import {
+  type BeforeTool,
   type FileEvent,
   firstWords,
   type PromptEvent,
@@ -58,11 +62,23 @@ const SLOW_IN_A_ROW = 2;
 /** @throws the error of agt or git. The session is marked then. */
 export async function recordEvent(place: Place, request: RecordRequest): Promise<void> {
   const { event } = request;
+  if (event.kind === 'tool') noteCalls(place, request);
+  try {
+    await record(place, request);
+  } finally {
+    if (event.kind !== 'tool') noteCalls(place, request);
+  }
+}
+
+async function record(place: Place, request: RecordRequest): Promise<void> {
+  const { event } = request;
   switch (event.kind) {
     case 'session-start':
       return begin(place, event, request);
     case 'prompt':
       return capture(place, request, labelOf(event));
+    case 'before-tool':
+      return recordBefore(place, event, request);
     case 'tool':
       return recordTool(place, event, request);
     case 'turn':
@@ -70,6 +86,15 @@ export async function recordEvent(place: Place, request: RecordRequest): Promise
     case 'session-end':
       return end(place, event, request);
   }
+}
+
+/** Every snapshot names the calls at work. A prompt ends all of its conversation. A folder without a store notes none. */
+function noteCalls({ agtDir, id }: Place, { event, integration, isInBackground }: RecordRequest): void {
+  const name = conversationName(integration.name, event.conversation);
+  if (isInBackground || name === undefined || !existsSync(agtDir)) return;
+  if (event.kind === 'before-tool') noteCall(agtDir, id, name, 'begins');
+  else if (event.kind === 'tool') noteCall(agtDir, id, name, 'ends');
+  else forgetCalls(agtDir, id, name);
 }
 
 async function begin(place: Place, event: SessionStart, request: RecordRequest): Promise<void> {
@@ -89,7 +114,7 @@ async function begin(place: Place, event: SessionStart, request: RecordRequest):
     await ofSession(place, (session) => takeOwnership(session, owner));
   }
   request.leaveToBackground();
-  if (environmentFile === undefined || place.record === undefined) return;
+  if (environmentFile === undefined || place.user === undefined) return;
   const directory = await request.gitDirectory();
   if (directory !== undefined) putFirstOnPath(environmentFile, directory);
 }
@@ -175,13 +200,21 @@ function labelOf({ prompt }: PromptEvent): { label?: string } {
   return words === '' ? {} : { label: promptLabel(words) };
 }
 
+/** The agent waits for it, however slow: what the tool destroys is not anywhere else. */
+async function recordBefore(place: Place, { tool, callId: id }: BeforeTool, request: RecordRequest) {
+  if (isNamed(tool, place.readOnlyTools)) return;
+  const before = { tool, id };
+  return capture(place, request, { before, onlyIfChanged: true, isAskedByFront: true });
+}
+
 /** A call that failed is recorded even if it changed nothing: a person may look for it. */
 async function recordTool(place: Place, event: ToolEvent, request: RecordRequest): Promise<void> {
   const { tool, outcome, callId: id, summary } = event;
-  if (isReadOnly(tool, place.readOnlyTools)) return;
+  if (isNamed(tool, place.readOnlyTools)) return;
   if (!request.isInBackground && isSlowPlace(place)) return request.leaveToBackground();
   const onlyIfChanged = outcome === 'succeeded';
-  return capture(place, request, { tool, call: { outcome, id, summary }, onlyIfChanged });
+  const call = { outcome, id, summary };
+  return capture(place, request, { tool, call, onlyIfChanged, isAskedByFront: true });
 }
 
 async function capture(
@@ -193,11 +226,11 @@ async function capture(
   await place.capture({
     now,
     agent,
-    agentGoesOn: ['prompt', 'tool', 'turn'].includes(kind),
+    agentGoesOn: ['prompt', 'before-tool', 'tool', 'turn'].includes(kind),
     ...(conversation === undefined ? {} : { conversation }),
     ...options,
   });
-  rememberSpeed(place.slowFile, performance.now() - start > SLOW_MS);
+  rememberSpeed(slowFileOf(place), performance.now() - start > SLOW_MS);
 }
 
 /** A byte for each slow capture in a row: after one large file the next capture is quick again. */
@@ -208,6 +241,8 @@ function rememberSpeed(slowFile: string, isSlow: boolean): void {
   } else rmSync(slowFile, { force: true });
 }
 
-function isSlowPlace({ slowFile }: Place): boolean {
-  return (statSync(slowFile, { throwIfNoEntry: false })?.size ?? 0) >= SLOW_IN_A_ROW;
+const slowFileOf = ({ agtDir, id }: Place) => slowCaptureFile(agtDir, id);
+
+function isSlowPlace(place: Place): boolean {
+  return (statSync(slowFileOf(place), { throwIfNoEntry: false })?.size ?? 0) >= SLOW_IN_A_ROW;
 }

@@ -3,6 +3,8 @@ import type { Settings } from '../config/settings.ts';
 import type { AgtError } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import type { SessionRecord } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
+import type { Present } from '../session/state.ts';
 import type { MessageRequest } from './message.ts';
 import type { LandingTarget } from './target.ts';
 import type { Workbench } from './workbench.ts';
@@ -22,7 +24,9 @@ export interface AcceptRequest extends MessageRequest {
   /** Whether untracked files land; undefined: as the setting says. */
   readonly untracked: Settings['untracked'] | undefined;
   /** Asks a person; undefined if nobody can answer. */
-  readonly askUntracked: ((files: readonly UntrackedFile[]) => Promise<'all' | 'none'>) | undefined;
+  readonly askUntracked:
+    | ((files: readonly UntrackedFile[], hasCommits: boolean) => Promise<'all' | 'none'>)
+    | undefined;
   /** Take also the changes of tool calls that failed. */
   readonly withFailed: boolean;
   /** The session goes on. */
@@ -32,7 +36,14 @@ export interface AcceptRequest extends MessageRequest {
   /** Milliseconds to wait for another process that works on the session. */
   readonly waitMs: number;
   readonly dryRun: boolean;
+  /** In a dry run of several sessions: those that would have landed before. */
+  readonly planned?: Planned[];
   readonly now: Date;
+}
+
+interface Planned {
+  readonly session: Session;
+  readonly newer: ReadonlySet<string>;
 }
 
 export interface UntrackedFile {
@@ -71,6 +82,7 @@ export interface LandingPlan extends LandingChange {
   readonly parents: readonly string[];
   /** The last of the commits that are made already. */
   readonly commit: string | undefined;
+  readonly present?: readonly Present[] | undefined;
   /** A commit of the content of the sandbox; undefined if the branch gets that commit, or only some of its work. */
   readonly source: string | undefined;
 }
@@ -85,6 +97,8 @@ export interface AcceptResult extends LandingChange {
   readonly record: SessionRecord;
   /** Undefined in a dry run. */
   readonly commit: string | undefined;
+  /** In a dry run: the sessions that have to land before. */
+  readonly after?: readonly string[];
   /** The session has not ended. */
   readonly kept: boolean;
   /** The session has ended, but the user's own work could not be put back. */

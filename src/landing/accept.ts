@@ -2,7 +2,11 @@
  * `agt session accept`: merges the content of a sandbox into a branch in memory, and only then changes something: the
  * worktree that has the branch checked out, the branch, the session. README.md beside it tells how a kill is repaired.
  */
+import { isSameDirectory } from '../disk/real-path.ts';
+import { AgtError, isAgtError } from '../errors.ts';
+import { shortBranch } from '../git/files/ref-files.ts';
 import { inDirectory } from '../git/run/git.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import { refuseLoss } from '../lifecycle/delete-folder.ts';
 import { requireReturnable } from '../lifecycle/in-place/end.ts';
 import { requireRemovable } from '../lifecycle/remove.ts';
@@ -14,12 +18,12 @@ import { captureSession, previewCapture } from '../workspace/capture-session.ts'
 import type { AcceptRequest, AcceptResult, Landing, LandingPlan } from './accept-request.ts';
 import { endSession, finishEarlier } from './end-session.ts';
 import { BranchMoved, land } from './land.ts';
-import { refuseOverlap } from './overlap.ts';
+import { refuseOtherContent, refuseOverlap } from './overlap.ts';
 import { planLanding } from './plan-landing.ts';
 import { requireSettled } from './sandbox-content.ts';
-import { findTarget } from './target.ts';
+import { findTarget, type LandingTarget } from './target.ts';
 import { refuseUsersIgnored } from './users-side.ts';
-import { type Workbench, withWorkbench } from './workbench.ts';
+import { plainCommit, type Workbench, withWorkbench } from './workbench.ts';
 
 const WAY_OUT = 'let the session go on: --keep';
 
@@ -74,11 +78,45 @@ async function withPlan<T>(
   const target = await findTarget(session, request.onto);
   const { onto: ref, worktree } = target;
   return withWorkbench(session.repository, { ref, dryRun: request.dryRun }, async (bench) => {
-    const plan = await planLanding(session, { target, bench, request, newer });
+    const from = await tipAfter(bench, target, request);
+    const plan = await planLanding(session, { target: { ...target, from }, bench, request, newer });
     await refuseUsersIgnored(session, plan.changes);
-    if (worktree !== undefined) await refuseOverlap(inDirectory(session.git, worktree), plan.changes);
-    return action(plan, bench);
+    if (worktree === undefined) return action(plan, bench);
+    const [git, wayOut] = [inDirectory(session.git, worktree), wayOutInPlace(session, worktree)];
+    if (wayOut !== undefined) {
+      await refuseOverlap(git, plan.changes, wayOut);
+      return action(plan, bench);
+    }
+    const present = await refuseOtherContent(session.repository, git, plan.changes);
+    return action({ ...plan, present }, bench);
   });
+}
+
+/** In a dry run: the tip of the branch after the sessions that would have landed before. */
+async function tipAfter(bench: Workbench, target: LandingTarget, request: AcceptRequest): Promise<string> {
+  let { from } = target;
+  for (const { session, newer } of await plannedOn(target, request)) {
+    const { commit, tree, parents } = await planLanding(session, {
+      target: { ...target, from },
+      bench,
+      request,
+      newer,
+    });
+    from = commit ?? (await plainCommit(bench.git, tree, parents));
+  }
+  return from;
+}
+
+async function plannedOn({ onto }: LandingTarget, { planned = [], onto: branch }: AcceptRequest) {
+  const targets = await Promise.all(planned.map(({ session }) => findTarget(session, branch)));
+  return planned.filter((_, i) => targets[i]?.onto === onto);
+}
+
+/** The agent has the user branch itself checked out: what is in the way is its own work. */
+function wayOutInPlace({ record }: Session, worktree: string): string | undefined {
+  const { checkout, work_branch: work } = record;
+  if (checkout === undefined || !isSameDirectory(checkout, worktree)) return undefined;
+  return `take them back to the work branch: git -C ${shellQuote(checkout)} switch ${shortBranch(work)}`;
 }
 
 /** Merges as `accept` does, and writes nothing into the repository. */
@@ -86,12 +124,21 @@ async function previewAccept(session: Session, request: AcceptRequest): Promise<
   await requireReady(session);
   if (!request.keep) await requireRemovable(session, { force: false, now: request.now, wayOut: WAY_OUT });
   const newer = await changedSince(session, request.now);
-  return withPlan(session, request, newer, async (plan) => ({
-    ...plan,
+  const target = await findTarget(session, request.onto);
+  const after = (await plannedOn(target, request)).map((one) => one.session.id);
+  const result = await withPlan(session, request, newer, async (plan) => plan).catch((error: unknown) => {
+    if (!isAgtError(error) || after.length === 0) throw error;
+    throw new AgtError(`once the work of ${after.join(' and ')} has landed: ${error.message}`, error);
+  });
+  request.planned?.push({ session, newer });
+  return {
+    ...result,
+    from: target.from,
     record: session.record,
     commit: undefined,
+    after,
     kept: request.keep,
-  }));
+  };
 }
 
 /** The acceptance itself makes a snapshot of it first. */

@@ -3,25 +3,35 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, isAgtError } from '../errors.ts';
 import { landedRef } from '../filter/agent-refs.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
-import { FSYNC_ARGS, type Git, gitText, inDirectory } from '../git/run/git.ts';
+import { FSYNC_ARGS, type Git, gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
 import { removeLocked } from '../lifecycle/remove.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { complete } from '../session/operation.ts';
-import type { SessionRecord } from '../session/record.ts';
+import type { Landed, SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import type { BranchMove } from '../session/state.ts';
+import { keepOrigins } from '../timetravel/blame/make-map.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import type { AcceptResult, Landing } from './accept-request.ts';
 import { runHook } from './make-commit.ts';
 import { settleMove } from './recover.ts';
+import { plainCommit } from './workbench.ts';
 
 /** Records the landing and removes the sandbox. An agent that went on working keeps its session. */
 export async function endSession(session: LockedSession, landing: Landing, now: Date): Promise<AcceptResult> {
   const { commit, from, onto, worktree } = landing;
-  const record: SessionRecord = { ...landing.record, landed: { commit, from, onto, at: now.toISOString() } };
+  const known = landing.record.landed;
+  const before = known?.commit === commit ? known.before : known; // agt was killed after it had written this
+  const move = landing.record.intent;
+  const there = move?.operation === 'accept' ? (move.present ?? []).map(({ path }) => path) : [];
+  const present = there.length === 0 ? {} : { present: there };
+  const landed = { commit, from, onto, at: now.toISOString(), ...present, ...(before && { before }) };
+  const record: SessionRecord = { ...landing.record, landed };
   session.write(record);
   failurePoint('landing: recorded');
+  const lost = await keepOrigins(session.with(record), landing).catch((error: Error) => error.message);
   const warnings = [...landing.warnings, ...(await afterMerge(session.git, worktree))];
+  if (lost !== undefined) warnings.push(`agt blame will not know where these lines come from: ${lost}`);
   const { intent, ...active } = record;
   const ending = session.with(active);
   const isKept = intent?.operation === 'accept' && intent.keep;
@@ -36,12 +46,24 @@ export async function endSession(session: LockedSession, landing: Landing, now: 
 
 /** The next acceptance needs the content that has landed. */
 async function goOn(session: LockedSession, now: Date): Promise<SessionRecord> {
-  const { intent, landed, session_id: id } = session.record;
+  const { intent, landed: last } = session.record;
   const source = intent?.operation === 'accept' ? intent.source : undefined;
-  if (source === undefined || landed === undefined) return complete(session, 'accept', now);
-  await gitText(session.git, [...FSYNC_ARGS, 'update-ref', landedRef(id), source]);
+  if (source === undefined || last === undefined) return complete(session, 'accept', now);
+  const landed = { ...last, source };
+  await keepSources(session, landed);
   failurePoint('landing: source kept');
-  return complete(session.with({ ...session.record, landed: { ...landed, source } }), 'accept', now);
+  return complete(session.with({ ...session.record, landed }), 'accept', now);
+}
+
+/** One ref keeps the content of every acceptance that `unaccept` can come back to. */
+export async function keepSources({ git, id }: Session, landed: Landed | undefined): Promise<void> {
+  const sources: string[] = [];
+  for (let one = landed; one !== undefined; one = one.before)
+    if (one.source && (await resolveObject(git, `${one.source}^{commit}`))) sources.push(one.source);
+  const [newest, ...others] = sources;
+  if (newest === undefined) return void (await runGit(git, ['update-ref', '-d', landedRef(id)]));
+  const kept = others.length === 0 ? newest : await plainCommit(git, `${newest}^{tree}`, sources);
+  await gitText(git, [...FSYNC_ARGS, 'update-ref', landedRef(id), kept]);
 }
 
 async function afterMerge(git: Git, worktree: string | undefined): Promise<string[]> {
@@ -85,7 +107,7 @@ export async function finishEarlier(session: LockedSession, now: Date) {
 const EARLIER =
   'an earlier agt was killed after it had moved the branch: the message and the files are of that one';
 
-const BEFORE = 'it was accepted before: nothing has changed now';
+export const BEFORE = 'it was accepted before: nothing has changed now';
 
 /** Facts that only the agt knew that made the commit are lost. */
 async function changeOf(

@@ -5,7 +5,7 @@
  */
 import { AgtError, EXIT, listSome, plural, usageError } from '../errors.ts';
 import { shadowNamespaces } from '../filter/agent-refs.ts';
-import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
+import { HEADS, REMOTES, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { type Git, gitAnswer, gitLines, gitText, runGit } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -30,8 +30,10 @@ export interface Exported {
   readonly remote: string;
   readonly branch: string;
   readonly commit: string;
-  /** How many commits are new to the remote, according to its remote-tracking branches. */
+  /** How many commits of the session are new to the remote, according to its remote-tracking branches. */
   readonly commits: number;
+  /** Subjects of commits that the user branch has and the remote does not: the push publishes them as well. */
+  readonly others: readonly string[];
 }
 
 export async function exportSession(session: Session, request: ExportRequest): Promise<Exported> {
@@ -40,10 +42,14 @@ export async function exportSession(session: Session, request: ExportRequest): P
   const branch = request.as ?? shortBranch(ref);
   await checkBranchName(session.repository, branch);
   await requireOwnCommits(session, commit);
-  const newCommits = await gitLines(session.git, ['rev-list', commit, '--not', `--remotes=${remote}`, '--']);
+  const { user_branch, from_commit } = session.record;
+  const [base, absent] = [user_branch ?? from_commit, ['--not', `--remotes=${remote}`, '--']];
+  const newCommits = await gitLines(session.git, ['rev-list', commit, ...absent]);
+  const own = await gitLines(session.git, ['rev-list', '--ignore-missing', commit, `^${base}`, ...absent]);
+  const others = await subjectsOf(session.git, newCommits, new Set(own));
   await refuseSessionFolders(session.git, newCommits);
   if (!request.forceDefault) await refuseDefaultBranch(session, remote, branch);
-  const exported = { remote, branch, commit, commits: newCommits.length };
+  const exported = { remote, branch, commit, commits: own.length, others };
   await push(session, exported, ref, request.dryRun);
   if (!request.dryRun) await remember(session, exported, request.now);
   return exported;
@@ -56,7 +62,17 @@ function remember(session: Session, { remote, branch, commit }: Exported, now: D
   });
 }
 
-/** Paths that a message lists. */
+/** A repository that nothing was pushed to yet may lack all of them: then it is enough to name the newest ones. */
+async function subjectsOf(git: Git, commits: readonly string[], own: ReadonlySet<string>): Promise<string[]> {
+  const others = commits.filter((oid) => !own.has(oid));
+  const named = others.slice(0, LISTED);
+  if (named.length === 0) return [];
+  const words = ['log', '--no-walk=unsorted', '--no-show-signature', '--format=%h %s', ...named, '--'];
+  const subjects = await gitLines(git, words);
+  return [...subjects, ...others.slice(LISTED).map((oid) => shortOid(oid))];
+}
+
+/** Paths and commits that a message lists. */
 const LISTED = 3;
 
 /** @throws AgtError if the push would go to the branch that everybody starts from. */

@@ -3,9 +3,12 @@
  * brings the worktree along: it keeps staged and other uncommitted changes, and respects filters, sparse checkouts and
  * submodules. Until the branch moves, `git status` shows the change as staged, and nothing is lost.
  */
+import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, EXIT, isAgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
+import { editIndex, editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
+import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { type Git, gitFailed, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
 import { moveLockedRef, type RefMove } from '../git/run/ref-transaction.ts';
@@ -16,7 +19,7 @@ import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from '../session/lock.ts';
 import { begin } from '../session/operation.ts';
 import type { SessionRecord } from '../session/record.ts';
-import type { BranchMove } from '../session/state.ts';
+import type { BranchMove, Present } from '../session/state.ts';
 import type { AcceptRequest, Landing, LandingPlan } from './accept-request.ts';
 import { hasHook, makeCommit, requireHook } from './make-commit.ts';
 import { settleMove } from './recover.ts';
@@ -29,7 +32,7 @@ export async function land(
   bench: Workbench,
   request: AcceptRequest,
 ): Promise<Landing> {
-  const { onto, from, tree, worktree, source, parents, message = '' } = plan;
+  const { onto, from, tree, worktree, source, present, parents, message = '' } = plan;
   const { keepCommits, text, edit, verify, keep } = request;
   const git = worktree === undefined ? bench.git : inDirectory(session.git, worktree);
   const checksFiles = verify && plan.commit === undefined && (await hasHook(git, 'pre-merge-commit'));
@@ -40,7 +43,7 @@ export async function land(
   const commit = async () =>
     plan.commit ?? makeCommit(git, bench, { tree, parents, message, source: kind, edit, verify });
   const to = checksFiles && worktree !== undefined ? undefined : await commit();
-  const intent = { operation: 'accept', onto, from, to, tree, worktree, keep, source } as const;
+  const intent = { operation: 'accept', onto, from, to, tree, worktree, keep, source, present } as const;
   const landed = await carryOut(session, intent, async () => {
     await requireHook(git, 'pre-merge-commit', [], { GIT_EDITOR: ':' });
     return commit();
@@ -57,8 +60,8 @@ export async function carryOut(
   makeCommit?: () => Promise<string>,
 ): Promise<{ readonly record: SessionRecord; readonly commit: string }> {
   const { repository } = session;
-  const { onto: ref, from, worktree, tree } = begun;
-  let intent = begun;
+  const { onto: ref, from, worktree, present = [] } = begun;
+  let intent = present.length === 0 ? begun : { ...begun, base: await baseWith(repository, from, present) };
   let written = begin(session, intent);
   // The worktree may have changed: git can fail in the middle, as when a filter fails.
   let hasBegun = false;
@@ -66,9 +69,9 @@ export async function carryOut(
   const follow = async () => {
     if (worktree === undefined || isDone) return;
     hasBegun = true;
-    await bringAlong(inDirectory(repository.git, worktree), from, tree).catch((error: unknown) => {
+    await bringAlong(inDirectory(repository.git, worktree), intent).catch((error: unknown) => {
       // Somebody else has the lock of the index: git had not begun.
-      hasBegun = !(isAgtError(error) && error.exitCode === EXIT.busy);
+      hasBegun = present.length > 0 || !(isAgtError(error) && error.exitCode === EXIT.busy);
       throw error;
     });
     isDone = true;
@@ -108,10 +111,17 @@ export class BranchMoved extends AgtError {
 }
 
 /** Brings a worktree from one commit or tree to another. @throws AgtError if git refuses; then nothing has changed. */
-async function bringAlong(worktree: Git, from: string, to: string): Promise<void> {
+async function bringAlong(
+  worktree: Git,
+  { from, tree, base = from, present = [] }: BranchMove,
+): Promise<void> {
   const git = withUsersPrograms(worktree);
-  const args = ['read-tree', '-m', '-u', from, to];
+  const args = ['read-tree', '-m', '-u', base, tree];
   reportProgress('bringing the worktree along');
+  await editIndex(git, editsOf(present), tree.length).catch((error: AgtError) => {
+    throw cannotFollow(git, error);
+  });
+  failurePoint('landing: index has what is there');
   let run = await runGit(git, args, { detached: true });
   if (/not uptodate/.test(run.stderr)) {
     // The index may know older times of the same files: after a copy, or a touch.
@@ -119,6 +129,18 @@ async function bringAlong(worktree: Git, from: string, to: string): Promise<void
     run = await runGit(git, args, { detached: true });
   }
   if (run.exitCode !== 0) throw cannotFollow(git, gitFailed(args, run));
+  if (present.length > 0) await runGit(git, ['update-index', '-q', '--refresh'], { detached: true });
+}
+
+function editsOf(present: readonly Present[]): IndexEdit[] {
+  return present.map(({ path, entry }) => [path, entry]);
+}
+
+/** git passes over files that are in the index as in both trees. */
+function baseWith(repository: Repository, tree: string, present: readonly Present[]): Promise<string> {
+  return withScratchObjects(repository, ({ dir }) =>
+    editTree(withIndex(repository.git, join(dir, 'index')), { tree }, editsOf(present)),
+  );
 }
 
 function cannotFollow(git: Git, { message, hints, cause }: AgtError): AgtError {

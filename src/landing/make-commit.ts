@@ -61,6 +61,7 @@ export async function commitTree(
   return gitText(git, [...settings, 'commit-tree', ...words, '-F', '-'], {
     input: message.endsWith('\n') ? message : `${message}\n`,
     env,
+    detached: false, // to sign, git may ask for a passphrase
   });
 }
 

@@ -2,7 +2,7 @@
 import { shortBranch } from '../git/files/ref-files.ts';
 import { type Git, gitText } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';
-import { isOwnLabel } from '../snapshot/format.ts';
+import { isOwnLabel, promptIn } from '../snapshot/format.ts';
 
 /** Columns of the first line of a message. */
 const SUBJECT_LENGTH = 72;
@@ -32,17 +32,17 @@ export async function draftMessage(
   return withTrailer(git, filled, id);
 }
 
-/** The labels of the session; without any, the messages of its commits. */
+/** The messages of its commits; without any the prompts, then the labels. */
 export async function summarize(session: Session, commits: readonly string[]): Promise<string> {
   const { session_id: id } = session.record;
-  const labels = await labelsOf(session);
-  if (labels.length > 0) return joined(labels, `${id}: ${labels.length} steps`);
   const messages = await messagesOf(session.git, commits);
   const [only, ...others] = messages;
   if (only !== undefined && others.length === 0) return only;
   const subjects = [...new Set(messages.map((message) => message.split('\n')[0] ?? ''))];
-  const title = messages.length === 0 ? `Work of session ${id}` : `${id}: ${messages.length} commits`;
-  return joined(subjects, title);
+  if (subjects.length > 0) return joined(subjects, `${id}: ${messages.length} commits`);
+  const { prompts, labels } = await wordsOf(session);
+  if (prompts.length > 0) return joined(prompts, `${id}: ${prompts.length} prompts`);
+  return joined(labels, labels.length > 0 ? `${id}: ${labels.length} steps` : `Work of session ${id}`);
 }
 
 /** One line if that is short enough; else a title and a list. */
@@ -52,13 +52,15 @@ function joined(lines: readonly string[], title: string): string {
   return [title, ...(lines.length > 0 ? ['', ...lines.map((text) => `- ${text}`)] : [])].join('\n');
 }
 
-/** Labels that a person gave since the last acceptance, oldest first. */
-async function labelsOf(session: Session): Promise<string[]> {
+/** Prompts, and labels that a person gave, since the last acceptance, oldest first. */
+async function wordsOf(session: Session) {
   const since = new Date(session.record.landed?.at ?? 0);
-  const labels = (await session.history())
+  const own = (await session.history())
     .filter((snapshot) => snapshot.session === session.id && snapshot.time >= since)
-    .flatMap(({ label }) => (label === undefined || isOwnLabel(label) ? [] : [label]));
-  return [...new Set(labels.toReversed())];
+    .toReversed();
+  const labels = own.flatMap(({ label }) => (label === undefined || isOwnLabel(label) ? [] : [label]));
+  const prompts = own.flatMap((snapshot) => promptIn(snapshot) ?? []);
+  return { prompts: [...new Set(prompts)], labels: [...new Set(labels)] };
 }
 
 async function messagesOf(git: Git, commits: readonly string[]): Promise<string[]> {

@@ -1,20 +1,77 @@
 /** Finds uncommitted work in the way of a change of the branch. git itself would overwrite ignored files. */
 import { lstatSync, realpathSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
 import { entriesOf } from '../disk/folder-entries.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError, plural, someLines } from '../errors.ts';
+import { AgtError, errorCode, plural, someLines } from '../errors.ts';
 import { SUBMODULE } from '../git/modes.ts';
-import type { DiffEntry } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, entryOf } from '../git/objects/raw-diff.ts';
+import { editIndex, type IndexEdit, readIndex, withIndex } from '../git/objects/scratch-index.ts';
+import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { parseStatus, STATUS } from '../git/objects/status.ts';
-import { fieldsOf, type Git, gitAnswer, gitBytes } from '../git/run/git.ts';
+import { fieldsOf, type Git, gitAnswer, gitBytes, runGit } from '../git/run/git.ts';
+import { withUsersPrograms } from '../git/run/programs.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { Present } from '../session/state.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 
 /** Paths that a message lists. */
 const LISTED = 10;
 
-/** @throws AgtError that names the files. `git` runs in the user's worktree. */
-export async function refuseOverlap(git: Git, changes: readonly DiffEntry[]): Promise<void> {
+/** @throws AgtError that names the files and the way out. `git` runs in the user's worktree. */
+export async function refuseOverlap(git: Git, changes: readonly DiffEntry[], wayOut?: string): Promise<void> {
+  refuse(git, await overlapOf(git, changes), wayOut);
+}
+
+/** As `refuseOverlap`, but files that are already as they are to be are not in the way: agt returns those. */
+export async function refuseOtherContent(
+  repository: Repository,
+  git: Git,
+  changes: readonly DiffEntry[],
+): Promise<Present[]> {
+  const overlap = await overlapOf(git, changes);
+  if (overlap.size === 0) return [];
+  const candidates = changes.filter(({ path }) =>
+    [UNTRACKED, UNSTAGED, STAGED].includes(overlap.get(path) ?? ''),
+  );
+  const present = await findPresent(repository, withUsersPrograms(git), candidates);
+  for (const { path } of present) overlap.delete(path);
+  refuse(git, overlap);
+  return present;
+}
+
+/** An index that has only the new versions shows which files differ from them, as the user's filters and settings say. */
+async function findPresent(
+  repository: Repository,
+  git: Git,
+  changes: readonly DiffEntry[],
+): Promise<Present[]> {
+  const indexed = await readIndex(git);
+  const candidates = changes.flatMap(({ path, before, after }): Present[] => {
+    const [entry, was] = [entryOf(after), indexed.get(path)];
+    // With another version in the index, that one would be lost.
+    const isKnown = was === undefined || was === entry || was === entryOf(before);
+    return isKnown && after?.mode !== SUBMODULE ? [{ path, entry, was }] : [];
+  });
+  const isThere = ({ path }: Present) => statIn(git.cwd, path)?.isDirectory() === false;
+  const written = candidates.filter(({ entry }) => entry !== undefined);
+  const gone = candidates.filter((one) => one.entry === undefined && !isThere(one));
+  if (written.length === 0) return gone;
+  return withScratchObjects(repository, async ({ dir }) => {
+    const index = withIndex(git, join(dir, 'index'));
+    await editIndex(
+      index,
+      written.map(({ path, entry }): IndexEdit => [path, entry]),
+    );
+    await runGit(index, ['update-index', '-q', '--refresh']);
+    const different = new Set(fieldsOf(await gitBytes(index, ['diff-files', '--name-only', '-z'])));
+    return [...gone, ...written.filter(({ path }) => !different.has(path))];
+  });
+}
+
+/** Kinds by path. */
+async function overlapOf(git: Git, changes: readonly DiffEntry[]): Promise<Map<string, string>> {
   const changed = new Map(changes.map((change) => [change.path, change]));
   const isOverlap = ([path, kind]: readonly [path: string, kind: string]) =>
     changed.has(path) && !(kind === UNSTAGED && onlyMovesSubmodule(changed.get(path)));
@@ -22,7 +79,7 @@ export async function refuseOverlap(git: Git, changes: readonly DiffEntry[]): Pr
   for (const [path, flag] of await hiddenChanges(git, changes))
     overlap.set(path, `changed, but ${flag} hides it from git; see: git update-index --no-${flag}`);
   for (const [path, kind] of inTheWay(git, changes)) if (!overlap.has(path)) overlap.set(path, kind);
-  refuse(git, overlap);
+  return overlap;
 }
 
 /** git leaves the folder of a submodule as it is, and what differs there still differs afterwards. */
@@ -37,15 +94,20 @@ export function refuseInTheWay(git: Git, changes: readonly DiffEntry[]): void {
 
 const UNTRACKED = 'not tracked';
 const UNSTAGED = 'not committed';
+const STAGED = 'staged';
 
 /** `overlap`: kinds by path. */
-function refuse(git: Git, overlap: ReadonlyMap<string, string>): void {
+function refuse(
+  git: Git,
+  overlap: ReadonlyMap<string, string>,
+  wayOut = 'commit, stash or move them away first',
+): void {
   if (overlap.size === 0) return;
   const files = plural(overlap.size, 'file');
   const lines = [...overlap].map(([path, kind]) => `${displayPath(path)}: ${kind}`);
   // The sandbox of a session in place is a link.
   throw new AgtError(`${files} in ${realpathSync(git.cwd)} would be overwritten, and nothing has changed`, {
-    hints: [...someLines(lines, LISTED), 'commit, stash or move them away first'],
+    hints: [...someLines(lines, LISTED), wayOut],
   });
 }
 
@@ -76,7 +138,7 @@ function replacedSubmodules(changes: readonly DiffEntry[]): string[] {
 /** Tracked files with staged or unstaged changes. */
 async function uncommitted(git: Git): Promise<[path: string, kind: string][]> {
   const { entries } = parseStatus(await gitBytes(git, [...STATUS, '--untracked-files=no']));
-  return entries.map(({ path, staged }) => [path, staged === '.' ? UNSTAGED : 'staged']);
+  return entries.map(({ path, staged }) => [path, staged === '.' ? UNSTAGED : STAGED]);
 }
 
 /** Changed files that the user told git not to look at, with the flag: git would refuse without a word on why. */
@@ -99,7 +161,12 @@ async function hiddenChanges(git: Git, changes: readonly DiffEntry[]) {
 
 function statIn(worktree: string, path: string): Stats | undefined {
   const absolute = `${Buffer.from(worktree).toString('latin1')}/${path}`;
-  return lstatSync(systemPath(absolute), { throwIfNoEntry: false });
+  try {
+    return lstatSync(systemPath(absolute));
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined;
+    throw error;
+  }
 }
 
 /** Files and links on disk that a new file would replace. `goes`: tracked files that the same change deletes. */

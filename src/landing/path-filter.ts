@@ -1,8 +1,10 @@
 /** Leaves out changed paths that the user does not want. */
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, listSome } from '../errors.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
+import { shellQuote } from '../git/run/trace.ts';
+import type { AcceptRequest } from './accept-request.ts';
 import type { Workbench } from './workbench.ts';
 
 interface Patterns {
@@ -19,7 +21,7 @@ interface Choice {
 /** The tree with the chosen changes since `base` alone. */
 export async function choosePaths(
   bench: Workbench,
-  { base, tree }: { readonly base: string; readonly tree: string },
+  { base, tree, unstorable }: { base: string; tree: string; unstorable: readonly string[] },
   { include, exclude }: Patterns,
 ): Promise<Choice> {
   if (include.length === 0 && exclude.length === 0) return { tree, leftOut: [] };
@@ -28,7 +30,7 @@ export async function choosePaths(
   const changes = await diffTrees(git, base, tree);
   for (const pattern of exclude) {
     const excludes = await matcher({ include: [pattern], exclude: [] });
-    if (changes.some(({ path }) => excludes(displayPath(path)))) continue;
+    if ([...changes.map(({ path }) => displayPath(path)), ...unstorable].some(excludes)) continue;
     throw noMatch(`--exclude "${pattern}" matches no changed file`, changes);
   }
   const left = changes.filter(({ path }) => !wanted(displayPath(path)));
@@ -42,6 +44,29 @@ export async function choosePaths(
   }
   return chosen;
 }
+
+/** @throws AgtError for files that no commit of git can hold, unless the user leaves them out */
+export async function refuseUnstorable(
+  id: string,
+  paths: readonly string[],
+  {
+    include,
+    exclude,
+    untracked,
+    committedOnly,
+  }: Patterns & Pick<AcceptRequest, 'untracked' | 'committedOnly'>,
+): Promise<void> {
+  if (committedOnly || untracked === 'none') return;
+  const wanted = await matcher({ include, exclude });
+  const taken = paths.filter(wanted);
+  if (taken.length === 0) return;
+  const excluded = taken.map((path) => ` --exclude ${shellQuote(path)}`).join('');
+  throw new AgtError(`git cannot store ${listSome(taken, LISTED)}, and nothing has changed`, {
+    hints: [`leave that out: agt accept ${id}${excluded}`, 'or rename it in the sandbox'],
+  });
+}
+
+const LISTED = 10;
 
 function noMatch(problem: string, changes: readonly DiffEntry[]): AgtError {
   const paths = changes.map(({ path }) => displayPath(path)).join(', ') || 'none';

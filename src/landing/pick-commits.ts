@@ -4,6 +4,7 @@ import { AgtError } from '../errors.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitLines, gitText, resolveObject } from '../git/run/git.ts';
 import { snapshotRefs } from '../session/record.ts';
+import { uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
@@ -41,7 +42,10 @@ export async function pickCommits(
   const tree = await gitText(git, ['rev-parse', `${tip}^{tree}`]);
   const changes = await diffTrees(git, target.from, tip);
   const commit = { tree, parents: [], message: undefined, commit: tip, source: undefined };
-  return { ...target, ...commit, changes, untracked, leftOut, warnings: [] };
+  const taken = new Set(changes.map(({ path }) => displayPath(path)));
+  const uncommitted = (await uncommittedPaths(session)).filter((path) => !taken.has(path));
+  const notTaken = [...new Set([...leftOut, ...uncommitted])];
+  return { ...target, ...commit, changes, untracked, leftOut: notTaken, warnings: [] };
 }
 
 /** The changes of each step that is a snapshot. */
@@ -52,7 +56,7 @@ async function stepsOf(session: Session, picks: readonly Pick[], request: Accept
   );
   const all = found.flatMap(([, changes]) => changes);
   const untracked = await untrackedAmong(session, all);
-  const unwanted = await untrackedToLeaveOut(session, untracked, request);
+  const unwanted = await untrackedToLeaveOut(session, untracked, false, request);
   const steps = found.map(
     ([step, changes]) => [step, changes.filter(({ path }) => !unwanted.has(path))] as const,
   );

@@ -2,9 +2,9 @@
 import { displayPath } from '../disk/path-bytes.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
-import { type Git, gitLines, isAncestor, resolveObject } from '../git/run/git.ts';
-import type { SessionRecord } from '../session/record.ts';
+import { type Git, gitLines, resolveObject } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';
+import { landedSource } from '../survey/merged.ts';
 import type { AcceptRequest, Landable, LandingPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import {
@@ -16,11 +16,10 @@ import {
 } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
 import { draftMessage } from './message.ts';
-import { choosePaths, leaveOut } from './path-filter.ts';
+import { choosePaths, leaveOut, refuseUnstorable } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
 import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
-import type { LandingTarget } from './target.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
 import { mergeInMemory, mergeWithBase, plainCommit } from './workbench.ts';
@@ -32,15 +31,21 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const { git } = bench;
   if (request.commits.length > 0) return pickCommits(session, landable);
   const content = await readSandbox(session, bench, request.committedOnly);
+  await refuseUnstorable(record.session_id, content.unstorable, {
+    ...request,
+    untracked: request.untracked ?? session.repository.settings.untracked,
+  });
   const calls = request.withFailed
     ? { tree: content.tree, leftOut: [] }
     : await withoutFailedCalls(session, bench, content, landable.newer);
-  const landed = await landedSource(git, record, target, content.head);
+  const landed = await landedSource(git, record, content.head, target);
   const base = landed ?? (await mergeBase(git, target.from, content.head));
-  const chosen = await choosePaths(bench, { base, tree: calls.tree }, request);
+  const chosen = await choosePaths(bench, { ...content, base, tree: calls.tree }, request);
   const added = await diffTrees(git, base, chosen.tree);
   const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);
-  const unwanted = await untrackedToLeaveOut(session, untracked, request);
+  const others = [target.from, ...(landed === undefined ? [] : [landed])];
+  const commits = await commitsBetween(git, others, content.head);
+  const unwanted = await untrackedToLeaveOut(session, untracked, commits.length > 0, request);
   const { isUsers } = await usersOwn(session);
   const left = [
     ...added.filter((change) => unwanted.has(change.path) || isUsers(change)),
@@ -59,8 +64,6 @@ export async function planLanding(session: Session, landable: Landable): Promise
     if (leftOut.length === 0) throw nothingToAccept(record, target);
     throw left.every(isUsers) ? onlyHidden(record, leftOut) : onlyUntracked(record, leftOut);
   }
-  const others = [target.from, ...(landed === undefined ? [] : [landed])];
-  const commits = await commitsBetween(git, others, content.head);
   if (request.keepCommits) {
     await refuseSessionFolders(session.git, commits);
     refuseHidden(added, new Set(added.filter(isUsers).map(({ path }) => path)));
@@ -75,7 +78,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
     source: request.keepCommits ? undefined : theirs,
     changes,
     untracked,
-    leftOut: [...calls.leftOut, ...chosen.leftOut, ...leftOut, ...notTaken],
+    leftOut: [...calls.leftOut, ...chosen.leftOut, ...leftOut, ...notTaken, ...content.unstorable],
     warnings: [...failedWarning(calls.leftOut), ...changes.flatMap(submoduleWarning)],
   };
 }
@@ -101,23 +104,6 @@ function submoduleWarning({ path, after }: DiffEntry): string[] {
   if (after?.mode !== SUBMODULE) return [];
   const name = displayPath(path);
   return [`submodule ${name} is now at ${after.oid.slice(0, 10)}; make sure that its remote has that commit`];
-}
-
-/**
- * After `accept --keep`: the content of the sandbox as it landed. It is the base of the next merge: the branch has that
- * content, but not the commits. Undefined once the sandbox has the landed commit by a sync.
- */
-export async function landedSource(
-  git: Git,
-  { landed }: SessionRecord,
-  { onto, from }: Pick<LandingTarget, 'onto' | 'from'>,
-  head: string,
-): Promise<string | undefined> {
-  if (landed?.source === undefined || landed.onto !== onto) return undefined;
-  const { source, commit } = landed;
-  if ((await resolveObject(git, `${source}^{commit}`)) === undefined) return undefined;
-  const isOnBranch = await isAncestor(git, commit, from);
-  return isOnBranch && !(await isAncestor(git, commit, head)) ? source : undefined;
 }
 
 /** With --keep-commits the branch gets this commit too, so the user makes it. */

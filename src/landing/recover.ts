@@ -11,9 +11,8 @@ import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { LINK, SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
-import { editIndex, type IndexEdit } from '../git/objects/scratch-index.ts';
+import { editIndex, type IndexEdit, readIndex } from '../git/objects/scratch-index.ts';
 import {
-  fieldsOf,
   type Git,
   gitBytes,
   gitText,
@@ -51,13 +50,19 @@ async function hasCheckedOut(git: Git, worktree: string, ref: string): Promise<b
   return existsSync(worktree) && entries.some(({ path, branch }) => path === worktree && branch === ref);
 }
 
-async function bringBack(git: Git, { from, tree }: BranchMove, places: readonly string[]): Promise<void> {
+async function bringBack(git: Git, move: BranchMove, places: readonly string[]): Promise<void> {
+  const { from, tree, base = from, present = [] } = move;
   const gitDir = await gitText(git, ['rev-parse', '--absolute-git-dir']);
   await breakStaleLocks([`${gitDir}/index.lock`], async () => [...places, gitDir]);
-  const changes = await diffTrees(git, from, tree);
+  const changes = await diffTrees(git, base, tree);
   // If git has written the index, it can go back as it went. It refuses if the user has changed such a file since.
-  await runGit(git, ['read-tree', '-m', '-u', tree, from], { detached: true });
+  await runGit(git, ['read-tree', '-m', '-u', tree, base], { detached: true });
   await undoFiles(git, changes);
+  await editIndex(
+    git,
+    present.map(({ path, was }): IndexEdit => [path, was]),
+    tree.length,
+  );
   failurePoint('landing: worktree brought back');
 }
 
@@ -102,18 +107,6 @@ function notBroughtBack(git: Git, paths: readonly string[]): AgtError {
   return new AgtError(`git could not write ${paths.join(', ')} in ${git.cwd} again`, {
     hints: ['a filter may have failed (see: git config --get-regexp filter); then run: agt doctor --fix'],
   });
-}
-
-/** `mode oid` of each file of the index; one that is in conflict has the last stage. */
-async function readIndex(git: Git): Promise<Map<string, string>> {
-  const lines = fieldsOf(await gitBytes(git, ['ls-files', '--stage', '-z']));
-  return new Map(
-    lines.map((line) => {
-      const tab = line.indexOf('\t');
-      const [mode, oid, stage] = line.slice(0, tab).split(' ');
-      return [line.slice(tab + 1), stage === '0' ? `${mode} ${oid}` : 'conflict'];
-    }),
-  );
 }
 
 /** git wrote the new content, or had begun to. */

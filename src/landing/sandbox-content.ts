@@ -52,30 +52,37 @@ export async function readSandbox(session: Session, bench: Workbench, committedO
   const head = await requireSettled(session);
   const git = session.sandboxGit;
   reportProgress('reading the sandbox');
-  const { tree: whole, uncommitted } = await uncommittedWork(session, bench, head);
+  const { tree: whole, uncommitted, unstorable } = await uncommittedWork(session, bench, head);
   await refuseRepositories(git, whole, uncommitted, bench);
   const tree = committedOnly ? await gitText(git, ['rev-parse', `${head}^{tree}`]) : whole;
   // `uncommitted` are changes, whether they are in the tree or not.
-  return { head, tree, uncommitted };
+  return { head, tree, uncommitted, unstorable };
 }
 
 async function uncommittedWork(session: Session, bench: Workbench, head: string) {
   const { isUsers, emptyRepositories } = await usersOwn(session);
-  const tree = await treeOfFiles(session.sandboxGit, bench, emptyRepositories);
+  const { tree, unstorable } = await treeOfFiles(session.sandboxGit, bench, emptyRepositories);
   const changes = await diffTrees(bench.git, head, tree);
   const users = changes.filter(isUsers);
   const own = await leaveOut(bench, tree, users);
-  return { tree: own.tree, uncommitted: changes.filter((change) => !isUsers(change)) };
+  return { tree: own.tree, uncommitted: changes.filter((change) => !isUsers(change)), unstorable };
 }
 
+/** `unstorable`: files that no commit of git can hold, such as `git~1`, which is a name of `.git` on other systems. */
 async function treeOfFiles(git: Git, { dir, objects }: Workbench, leftOut: readonly string[]) {
   const writing = { ...git, env: { ...git.env, ...objects } };
   const index = await copyIndex(writing, gitDirOf(git.cwd), join(dir, 'sandbox-index'));
-  const added = await addAll(index, ['--all'], leftOut);
-  const empty = /^error: '(.*?)\/?' does not have a commit checked out$/m.exec(added.stderr)?.[1];
-  if (empty !== undefined) throw hasRepositories([empty]);
-  if (added.exitCode !== 0) throw gitFailed(['add'], added);
-  return writeTree(index);
+  const unstorable: string[] = [];
+  for (;;) {
+    const files = unstorable.map((path) => Buffer.from(path).toString('latin1'));
+    const added = await addAll(index, ['--all'], leftOut, files);
+    if (added.exitCode === 0) return { tree: await writeTree(index), unstorable };
+    const empty = /^error: '(.*?)\/?' does not have a commit checked out$/m.exec(added.stderr)?.[1];
+    if (empty !== undefined) throw hasRepositories([empty]);
+    const invalid = /^error: invalid path '(.*)'$/m.exec(added.stderr)?.[1]; // git names one at a time
+    if (invalid === undefined || unstorable.includes(invalid)) throw gitFailed(['add'], added);
+    unstorable.push(invalid);
+  }
 }
 
 /** git would store only the name of the commit of a repository inside the sandbox, and its files would be lost. */

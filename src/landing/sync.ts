@@ -19,10 +19,11 @@ import type { Session } from '../session/session.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readOperation } from '../snapshot/git-dir-files.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
+import { landedSource } from '../survey/merged.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { refuseInTheWay, refuseOverlap } from './overlap.ts';
-import { commitsBetween, landedSource } from './plan-landing.ts';
+import { commitsBetween } from './plan-landing.ts';
 import { readSandbox } from './sandbox-content.ts';
 import { refuseOperation, unmergedPaths } from './target.ts';
 import {
@@ -119,7 +120,7 @@ async function syncLanded(session: Session, { branch, head }: SyncResult, dryRun
   // It would take commits away from another branch.
   if ((await otherBranch(sandbox, record)) !== undefined) return false;
   const tip = await gitText(git, ['rev-parse', '--verify', `${ref}^{commit}`]);
-  const landed = await landedSource(git, record, { onto: ref, from: tip }, head);
+  const landed = await landedSource(git, record, head, { onto: ref, from: tip });
   if (landed === undefined || !(await hasNoCommitsSince(git, landed, head))) return false;
   return withWorkbench(session.repository, { ref, dryRun: true }, async (bench) => {
     const { tree: content } = await readSandbox(session, bench, false);

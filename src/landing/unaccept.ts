@@ -1,20 +1,21 @@
 /** `agt session unaccept`: takes the commits of an acceptance off the branch again, and brings the session back. */
 import { AgtError } from '../errors.ts';
-import { landedRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
-import { gitText, inDirectory, isAncestor, runGit } from '../git/run/git.ts';
+import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
+import { readIndex } from '../git/objects/scratch-index.ts';
+import { type Git, gitText, inDirectory, isAncestor } from '../git/run/git.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, unfinishedError } from '../session/operation.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import type { BranchMove } from '../session/state.ts';
+import type { BranchMove, Present } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
+import { keepSources } from './end-session.ts';
 import { carryOut } from './land.ts';
-import { refuseOverlap } from './overlap.ts';
+import { refuseOtherContent } from './overlap.ts';
 import { settleMove } from './recover.ts';
 import { findTarget } from './target.ts';
 
@@ -61,8 +62,10 @@ async function moveBack(session: LockedSession, now: Date): Promise<UnacceptResu
 
 /** The branch has moved. A session that was kept goes on; the sandbox of another one comes back afterwards. */
 async function moved(session: LockedSession, move: BranchMove, now: Date): Promise<UnacceptResult> {
-  const { landed: _, ...record } = session.record;
-  await runGit(session.git, ['update-ref', '-d', landedRef(session.id)]);
+  const { landed, ...rest } = session.record;
+  const before = landed?.before;
+  await keepSources(session, before);
+  const record = { ...rest, ...(before && { landed: before }) };
   const result = await resultOf(session.with(record), move);
   if (!result.restored) return { ...result, record: complete(session.with(record), 'unaccept', now) };
   const { commit: snapshot } = await newestSnapshot(session.with(record));
@@ -84,9 +87,31 @@ async function planUnaccept(session: Session): Promise<BranchMove> {
   const keep = isActive(record);
   const { worktree, from: tip } = await findTarget(session, shortBranch(onto));
   await requireTip(session, landed, tip);
-  if (worktree !== undefined) await refuseOverlap(inDirectory(git, worktree), await diffTrees(git, from, to));
+  const changes = await diffTrees(git, from, to);
+  const place = worktree && inDirectory(git, worktree);
+  const own = new Set(landed.present);
+  const others = changes.filter(({ path }) => !own.has(path));
+  const present = place
+    ? [
+        ...(await refuseOtherContent(session.repository, place, others)),
+        ...(await leftAlone(place, changes, own)),
+      ]
+    : [];
   const tree = await gitText(git, ['rev-parse', '--verify', `${to}^{tree}`]);
-  return { onto, from, to, tree, worktree, keep };
+  return { onto, from, to, tree, worktree, keep, present };
+}
+
+/** The user's files that were not committed before the acceptance are uncommitted again. */
+async function leftAlone(
+  git: Git,
+  changes: readonly DiffEntry[],
+  own: ReadonlySet<string>,
+): Promise<Present[]> {
+  if (own.size === 0) return [];
+  const indexed = await readIndex(git);
+  return changes
+    .filter(({ path }) => own.has(path))
+    .map(({ path, after }) => ({ path, entry: entryOf(after), was: indexed.get(path) }));
 }
 
 /** Without a sandbox it comes back. */

@@ -12,6 +12,7 @@ import { gitBytes, PLAIN_INDEX } from '../git/run/git.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
+import { DEPENDENCIES, MAYBE_DEPENDENCIES } from '../snapshot/build-output.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 import type { AcceptRequest, UntrackedFile } from './accept-request.ts';
 
@@ -28,15 +29,17 @@ export async function untrackedAmong(session: Session, changes: readonly DiffEnt
 export async function untrackedToLeaveOut(
   { repository, record }: Session,
   paths: readonly string[],
+  hasCommits: boolean,
   { untracked = repository.settings.untracked, include, askUntracked }: AcceptRequest,
 ): Promise<ReadonlySet<string>> {
   // The patterns name the files.
   if (untracked === 'all' || include.length > 0 || paths.length === 0) return new Set();
   if (untracked === 'none') return new Set(paths);
   const files = judge(record.sandbox, paths);
-  if (askUntracked !== undefined) return (await askUntracked(files)) === 'all' ? new Set() : new Set(paths);
+  if (askUntracked !== undefined)
+    return (await askUntracked(files, hasCommits)) === 'all' ? new Set() : new Set(paths);
   const doubtful = files.filter(({ doubt }) => doubt !== undefined);
-  if (doubtful.length > 0) throw refusal(record, doubtful);
+  if (doubtful.length > 0) throw refusal(record, doubtful, hasCommits);
   return new Set();
 }
 
@@ -55,11 +58,7 @@ const SECRET = new RegExp(
   'i',
 );
 
-/** Directories that only a package manager or a build fills. */
-const DEPENDENCIES =
-  /^(node_modules|bower_components|\.venv|venv|virtualenv|site-packages|__pycache__|\.tox)$/;
-/** Directories that may hold sources, too: only with many new files. */
-const MAYBE_DEPENDENCIES = /^(vendor|target|build|dist|out|deps|third_party|\.gradle|\.cargo|pods)$/i;
+/** A directory that may hold sources, too, has so many new files if it holds dependencies. */
 const MANY_FILES = 100;
 
 const MIB = 2 ** 20;
@@ -91,11 +90,17 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
+export const COMMITS_ALONE = "or take the agent's commits alone: --committed-only";
+
 /** Lines of a message. */
 const LISTED = 10;
 
 /** One line for each directory, and for each other file. */
-function refusal({ session_id: id }: SessionRecord, files: readonly UntrackedFile[]): AgtError {
+function refusal(
+  { session_id: id }: SessionRecord,
+  files: readonly UntrackedFile[],
+  hasCommits: boolean,
+): AgtError {
   const found = new Map(
     files.map(({ path, doubt = '' }): [string, string] => {
       const directory = /^in (.*)\/, which (.*)$/.exec(doubt);
@@ -110,6 +115,7 @@ function refusal({ session_id: id }: SessionRecord, files: readonly UntrackedFil
       ...someLines(lines, LISTED),
       `leave them out: agt accept ${id}${found.size > LISTED ? ' --untracked=none' : excluded}`,
       'or take them all: --untracked=all; or name those to take: --include PATTERN',
+      ...(hasCommits ? [COMMITS_ALONE] : []),
     ],
   });
 }

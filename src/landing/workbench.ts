@@ -6,10 +6,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
-import { LINK } from '../git/modes.ts';
-import { listTree } from '../git/objects/ls-tree.ts';
+import { layOutAttributes } from '../git/objects/attributes.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { FSYNC_ARGS, type Git, gitBytes, gitFailed, gitText, runGit } from '../git/run/git.ts';
+import { FSYNC_ARGS, type Git, gitFailed, gitText, runGit } from '../git/run/git.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
 
@@ -56,7 +55,7 @@ export type Merged =
 
 export async function mergeInMemory(bench: Workbench, ours: string, theirs: string): Promise<Merged> {
   reportProgress('merging');
-  await layOutAttributes(bench, ours);
+  await layOutAttributes(bench.git, ours);
   const args = [...FSYNC_ARGS, 'merge-tree', '--write-tree', '-z', ours, theirs];
   const run = await runGit(bench.git, args);
   if (run.exitCode !== 0 && run.exitCode !== 1) throw gitFailed(args, run);
@@ -95,16 +94,6 @@ const NOBODY = {
   GIT_COMMITTER_NAME: 'agt',
   GIT_COMMITTER_EMAIL: 'agt@local',
 };
-
-/** git reads attributes, such as `merge=union`, from files: those of the branch, as in a clean checkout. */
-async function layOutAttributes({ git }: Workbench, commit: string): Promise<void> {
-  const listed = await listTree(git, commit, 'files');
-  const files = listed.filter(({ path, mode }) => /(^|\/)\.gitattributes$/.test(path) && mode !== LINK);
-  if (files.length === 0) return;
-  await gitText(git, ['read-tree', commit]);
-  const input = Buffer.from(files.map(({ path }) => `${path}\0`).join(''), 'latin1');
-  await gitBytes(git, ['checkout-index', '--force', '-z', '--stdin'], { input });
-}
 
 /** The stages of each path in conflict, an empty field, then messages: a count, so many paths, a type, a text. */
 function parseConflicts(fields: readonly string[]): Conflict[] {

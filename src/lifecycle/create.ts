@@ -234,16 +234,16 @@ function workingCopyOf({ checkout, standsAt }: NewSession) {
 export async function requireFreeId(repository: Repository, id: SessionId): Promise<void> {
   const existing = readRecord(repository, id);
   if (existing !== undefined && isEnded(existing)) {
-    throw new AgtError(`session "${id}" was removed, and its snapshots are kept`, {
+    throw new AgtError(`session "${id}" was ${existing.state}, and its snapshots are kept`, {
       hints: [`choose another id, or delete the snapshots: agt session remove ${id} --delete-branch`],
     });
   }
   if (existing !== undefined) throw alreadyExists('session', id);
   const folder = join(await repository.sessionsDir(), id);
-  if (existsSync(folder)) throw alreadyExists('folder', folder);
+  if (existsSync(folder)) throw alreadyExists('folder', folder, ', or move that folder away');
   const refs = [shadowRef(repository.settings, id), workRef(repository.settings, id), tipRef(id)];
   const found = await firstExisting(repository, refs);
-  if (found !== undefined) throw alreadyExists('branch', shortBranch(found));
+  if (found !== undefined) throw alreadyExists('branch', shortBranch(found), ', or rename that branch');
 }
 
 async function firstExisting({ git, commonDir }: Repository, refs: readonly string[]) {
@@ -252,8 +252,8 @@ async function firstExisting({ git, commonDir }: Repository, refs: readonly stri
   return listed.split('\n').find((ref) => refs.includes(ref));
 }
 
-function alreadyExists(kind: string, name: string): AgtError {
-  return new AgtError(`${kind} "${name}" already exists`, { hints: ['choose another id'] });
+function alreadyExists(kind: string, name: string, more = ''): AgtError {
+  return new AgtError(`${kind} "${name}" already exists`, { hints: [`choose another id${more}`] });
 }
 
 type NewRef = readonly [ref: string, commit: string];

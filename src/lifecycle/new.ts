@@ -1,16 +1,19 @@
 /** `agt session new`: creates a session with an empty history and a sandbox at the start commit. */
 import { rmSync } from 'node:fs';
 import { seedStatCache } from '../autocommit/stat-cache/seed.ts';
+import { readStatCache } from '../autocommit/stat-cache/stat-cache.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { succeeds } from '../errors.ts';
+import { isCapturedByItself } from '../filter/session-file.ts';
 import { type GitConfig, mayDifferInWorktrees, readGitConfig } from '../git/run/config.ts';
 import { statCacheFile } from '../layout.ts';
 import { type Repository, refuseHomeAndRoot } from '../repository/repository.ts';
 import { checkId, generateId } from '../session/id.ts';
-import type { LockedSession } from '../session/lock.ts';
+import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { copyIncludedFiles, type Included, type SkippedFile } from '../session/worktree-include.ts';
+import { captureSession } from '../workspace/capture-session.ts';
 import { type CloneSource, copyStatCache, warmUp } from '../workspace/clone.ts';
 import { findTemplate, renewTemplate } from '../workspace/template.ts';
 import { createSession } from './create.ts';
@@ -96,7 +99,9 @@ export async function newSession(repository: Repository, request: NewRequest): P
       if (changes !== undefined) left = await takeAlong(session, changes);
     },
   });
-  if (source !== undefined) await warmUp(new Session(repository, record));
+  const session = new Session(repository, record);
+  if (source !== undefined) await warmUp(session);
+  await captureConverted(session, request.now);
   const taken = changes?.paths.filter((path) => !left.includes(path)) ?? [];
   return {
     record,
@@ -133,6 +138,13 @@ async function readStart(repository: Repository, request: NewRequest) {
   const changes =
     found?.changes ?? (isWanted ? await readUserChanges(repository, start.commit, cwd) : undefined);
   return { start, changes: Promise.resolve(changes) };
+}
+
+/** Files whose bytes git changed as it checked them out are no work of the agent, and no commit has these bytes. */
+async function captureConverted(session: Session, now: Date): Promise<void> {
+  const known = readStatCache(statCacheFile(session.repository.agtDir, session.id));
+  if (known?.files.hasUnread() === false || !isCapturedByItself(session.record)) return;
+  await withSessionLock(session, (locked) => captureSession(locked, { now })).catch(() => {}); // the next one says why
 }
 
 /** With a seeded stat cache the first autocommit need not read the files. If seeding fails, it reads them. */

@@ -5,7 +5,7 @@ import { gitText, resolveObject } from '../git/run/git.ts';
 import { requireReadableSandbox, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { unpushedInSubmodules } from '../session/submodules.ts';
-import { isMerged } from '../survey/merged.ts';
+import { isAsLanded, isMerged, landedSource } from '../survey/merged.ts';
 
 /** One entry each: files that are not committed, and commits that are neither exported nor merged. */
 export async function unsavedWork(session: Session): Promise<string[]> {
@@ -13,9 +13,11 @@ export async function unsavedWork(session: Session): Promise<string[]> {
   const unsaved = await unpushedInSubmodules(repository, record);
   if (session.place === 'here') {
     requireReadableSandbox(session);
+    const { commit } = await sandboxHead(session);
+    const landed = commit && (await landedSource(repository.git, record, commit));
+    if (landed && unsaved.length === 0 && (await isAsLanded(session, landed))) return [];
     const uncommitted = await uncommittedPaths(session);
     if (uncommitted.length > 0) unsaved.push(plural(uncommitted.length, 'uncommitted file'));
-    const { commit } = await sandboxHead(session);
     if (commit !== undefined) unsaved.push(...(await unmergedCommits(session, commit, 'HEAD')));
   } else if (await hasUncommittedSnapshot(session)) unsaved.push('files that only its snapshots have');
   const tip = await resolveObject(repository.git, record.work_branch);

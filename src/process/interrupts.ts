@@ -39,6 +39,7 @@ export function catchInterrupts(outcome: string) {
 /** Runs `action`. If agt is interrupted meanwhile, `say` runs, and the signal ends agt. */
 export async function sayWhenInterrupted<T>(say: () => void, action: () => Promise<T>): Promise<T> {
   const release = onSignals((signal) => {
+    if (endsAtSteps) return;
     try {
       say();
     } finally {
@@ -54,6 +55,51 @@ export async function sayWhenInterrupted<T>(say: () => void, action: () => Promi
   } finally {
     release();
   }
+}
+
+let endsAtSteps = false;
+let isHeld = false;
+let caught: NodeJS.Signals | undefined;
+
+/**
+ * Runs `action`. An interrupt ends it at its next step, where it asks `throwIfInterrupted`, so that it puts away what it
+ * has begun; then `say` runs, and the signal ends agt. A second interrupt ends agt at once.
+ */
+export async function endingAtSteps<T>(say: () => void, action: () => Promise<T>): Promise<T> {
+  const release = onSignals((signal) => {
+    if (caught !== undefined) endBy(signal, release);
+    caught = signal;
+  });
+  endsAtSteps = true;
+  try {
+    return await action();
+  } finally {
+    endsAtSteps = false;
+    if (caught !== undefined) {
+      say();
+      endBy(caught, release);
+    }
+    release();
+  }
+}
+
+/** From the first step of an operation that nobody should have to finish to its last one: no step is the next one. */
+export function holdInterrupts(on: boolean): void {
+  isHeld = on;
+}
+
+/** A git that starts now must not hear of an interrupt from the terminal. */
+export function areInterruptsHeld(): boolean {
+  return endsAtSteps && isHeld;
+}
+
+export function isInterrupted(): boolean {
+  return caught !== undefined && !isHeld;
+}
+
+/** @throws AgtError */
+export function throwIfInterrupted(): void {
+  if (isInterrupted()) throw new AgtError('interrupted', { exitCode: 130 });
 }
 
 function endBy(signal: NodeJS.Signals, release: () => void): void {

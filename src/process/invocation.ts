@@ -4,6 +4,12 @@ import { isSea } from 'node:sea';
 import { writer } from './streams.ts';
 
 declare const AGT_VERSION: string;
+declare const AGT_RELEASES: string;
+
+export const ownVersion = () => AGT_VERSION;
+
+/** The address at which the files of the newest release are; empty in a build that knows none. */
+export const releasesAddress = () => AGT_RELEASES;
 
 /** True in the packed executable. */
 export const packed = isSea();

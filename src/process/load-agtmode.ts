@@ -20,13 +20,14 @@ export async function runAgtMode(args: string[]): Promise<number> {
   return exitCode ?? (await loadBundle('agtmode.cjs')(args)) ?? 0;
 }
 
-function loadBundle(name: string): AgtMode {
+/** Its `runAgtMode`. Startup does not count in one without a code cache. */
+export function loadBundle(name: string, hasCache = true): AgtMode {
   const requireHere = createRequire(packed ? process.execPath : __filename);
   if (!packed) return (requireHere(join(__dirname, name)) as { runAgtMode: AgtMode }).runAgtMode;
   // If V8 rejects the cache, because it runs with other flags, it compiles the source.
   const compiled = new Script(asCommonJsFunction(asset(name).toString('latin1')), {
     filename: name,
-    cachedData: asset(`${name}.cache`),
+    ...(hasCache && { cachedData: asset(`${name}.cache`) }),
   }).runInThisContext();
   const module = { exports: {} };
   compiled(module.exports, requireHere, module, process.execPath, join(process.execPath, '..'));

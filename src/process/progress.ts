@@ -45,7 +45,8 @@ export async function withProgress<T>(
     isShown = true;
     const { what, done, total } = latest;
     latest = undefined;
-    const count = total === undefined ? (done > 0 ? `: ${done}` : '') : `: ${done} of ${total}`;
+    const count =
+      total === undefined ? (done > 0 ? `: ${done}` : '') : `: ${percent(done, total)}% (${done}/${total})`;
     write(`\r${what}${count} …\u001b[K`);
   };
   sink = (progress) => {
@@ -62,4 +63,8 @@ export async function withProgress<T>(
     clearInterval(timer);
     clear();
   }
+}
+
+function percent(done: number, total: number): number {
+  return total === 0 ? 100 : Math.floor((100 * done) / total);
 }

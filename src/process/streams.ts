@@ -16,11 +16,14 @@ export function isTerminal(fd: 0 | 1 | 2): boolean {
   }
 }
 
+/** Bytes for what may be no UTF-8. */
+export type Text = string | Uint8Array;
+
 /**
  * Writes to a stream. If its reader has gone, as in `agt session log | head`, the command still does its work. Node's own
  * stream only comes in where somebody has made the pipe non-blocking.
  */
-export function writer(fd: 1 | 2): (text: string) => void {
+export function writer(fd: 1 | 2): (text: Text) => void {
   let hasReader = true;
   let isFull = false;
   const onError = (error: unknown) => {
@@ -30,7 +33,7 @@ export function writer(fd: 1 | 2): (text: string) => void {
   const stream = once(() => (fd === 1 ? process.stdout : process.stderr).on('error', onError));
   return (text) => {
     if (!hasReader) return;
-    let rest: Uint8Array = Buffer.from(text);
+    let rest: Uint8Array = typeof text === 'string' ? Buffer.from(text) : text;
     try {
       while (rest.length > 0 && !isFull) rest = rest.subarray(writeSync(fd, rest));
     } catch (error) {

@@ -33,10 +33,7 @@ export function findAll(place: Place, kinds: readonly ProviderKind[] = PROVIDER_
   return found.sort((a, b) => b.score - a.score);
 }
 
-/**
- * `wanted`: a value of fs.snapshots.
- * @throws AgtError with the reason if that provider cannot work there
- */
+/** `wanted`: a value of fs.snapshots. @throws AgtError with the reason if that provider cannot work there */
 export function choose(place: Place, wanted: string): Provider {
   const isAny = wanted === 'auto' || wanted === 'disable';
   const kinds = PROVIDER_KINDS.filter((kind) => (isAny ? !PROVIDERS[kind].onRequest : kind === wanted));

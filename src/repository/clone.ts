@@ -29,6 +29,8 @@ export interface CloneRequest {
   readonly url: string;
   /** The directory that receives `<name>.git` and `<name>/`; absolute. */
   readonly parent: string;
+  /** Undefined: as the URL says. */
+  readonly name?: string | undefined;
   /** Options for git clone itself, such as --depth. */
   readonly gitOptions: readonly string[];
   readonly cwd: string;
@@ -49,7 +51,7 @@ export async function cloneRepository(
   request: CloneRequest,
 ): Promise<Cloned> {
   const git = withUsersPrograms(access);
-  const name = directoryName(request.url);
+  const { name = directoryName(request.url) } = request;
   const bare = join(request.parent, `${name}.git`);
   const area = join(request.parent, name);
   const begun = await cloneToFinish(bare);

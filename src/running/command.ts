@@ -2,8 +2,8 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
-import { isInForeground, isStopped } from '../disk/processes.ts';
-import { readIfThere } from '../disk/read-file.ts';
+import { hasProc } from '../disk/platform.ts';
+import { childrenOf, isInForeground, isStopped } from '../disk/processes.ts';
 import { AgtError, errorCode, systemReason } from '../errors.ts';
 import { isTerminal } from '../process/streams.ts';
 
@@ -85,10 +85,9 @@ function printWithPrefix(from: Readable | null, to: Writable, prefix: string): v
 
 /** False if it has none. */
 function signalChildren(pid: number | undefined, signal: NodeJS.Signals): boolean {
-  const children = readIfThere(`/proc/${pid}/task/${pid}/children`).trim();
-  if (children === '') return false;
-  for (const child of children.split(' ')) process.kill(Number(child), signal);
-  return true;
+  const children = pid === undefined ? [] : childrenOf(pid);
+  for (const child of children) process.kill(child, signal);
+  return children.length > 0;
 }
 
 /** Exit codes of a shell. */
@@ -101,6 +100,8 @@ function cannotStart(program: string, error: Error): AgtError {
 }
 
 const STOP_POLL_MS = 100;
+/** A start of ps each time. */
+const SLOW_STOP_POLL_MS = 1000;
 
 /**
  * Some programs stop only themselves on Ctrl-Z, and the shell waits for agt. So agt stops with its command. A `fg` of the
@@ -109,12 +110,13 @@ const STOP_POLL_MS = 100;
 function followWhenStopped(pid: number | undefined): NodeJS.Timeout | undefined {
   if (pid === undefined || !isTerminal(0)) return undefined;
   let wasStopped = false;
-  return setInterval(() => {
+  const look = () => {
     const isStoppedNow = isStopped(pid);
     // Just after a `fg` the command may not have gone on yet.
     if (isStoppedNow && wasStopped) process.kill(process.pid, 'SIGSTOP');
     wasStopped = isStoppedNow && !wasStopped;
-  }, STOP_POLL_MS);
+  };
+  return setInterval(look, hasProc() ? STOP_POLL_MS : SLOW_STOP_POLL_MS);
 }
 
 /** Signals that a person or a supervisor sends to the one process that they know. */

@@ -32,9 +32,20 @@ async function changeOwner(
     if (record === undefined || !isActive(record)) return;
     const { owner: before, ...rest } = record;
     const owner = change(before);
-    session.write(owner === undefined ? rest : { ...rest, owner });
+    session.write(owner === undefined ? rest : { ...rest, owner, agent: owner.command });
   };
   await withSessionLock({ repository, id }, write, { waitMs });
+}
+
+/** The agent whose event came. The program that owns the session has its name there already. */
+export async function noteAgent({ repository, id }: Named, agent: string): Promise<void> {
+  const isNew = (one: SessionRecord | undefined) =>
+    one !== undefined && isActive(one) && one.owner === undefined && one.agent !== agent;
+  if (!isNew(readRecord(repository, id))) return;
+  await withSessionLock({ repository, id }, async (session) => {
+    const record = session.read();
+    if (record !== undefined && isNew(record)) session.write({ ...record, agent });
+  });
 }
 
 /**

@@ -76,6 +76,11 @@ export function describeNamespaces(directory: string): { readonly works: boolean
   }
 }
 
+/** The option with which no command of an agent reaches the checkout, if it works there. */
+export function overlayOption(directory: string): string | undefined {
+  return describeNamespaces(directory).works ? '--working-copy cow-overlay' : undefined;
+}
+
 /** The first way that works with these binds. @throws AgtError with the reason of each, if none does */
 export function chooseWay(namespace: Namespace): NamespaceWay {
   const ways: NamespaceWay[] =

@@ -4,6 +4,7 @@ import { isAgtError } from '../errors.ts';
 import type { Session } from '../session/session.ts';
 import type { ToolCall } from '../snapshot/history.ts';
 import { autocommit } from '../triggers/autocommit.ts';
+import type { AutocommitOptions } from '../workspace/capture-session.ts';
 import { type CommandEnd, type CommandLine, withCommand } from './command.ts';
 import { markFailed } from './marks.ts';
 
@@ -48,6 +49,10 @@ interface ExecResult {
 
 /** Runs a tool and records its call. If the tool fails, the snapshot is marked with that and the session stays as it is. */
 export async function execTool(session: Session, request: ExecRequest): Promise<ExecResult> {
+  // A call that fails has changed only what came after this.
+  const { tool, callId: id } = request;
+  const before = { tool, id };
+  if (!request.isReadOnly) await captureBefore(session, { now: request.now(), before, onlyIfChanged: true });
   return withCommand(request.line, async (command) => {
     const result = await command.ended.then((end): ExecResult => ({ end }), startFailure);
     if (request.isReadOnly) return result;
@@ -60,6 +65,11 @@ export async function execTool(session: Session, request: ExecRequest): Promise<
       return { ...result, recordError };
     }
   });
+}
+
+/** The tool runs all the same. */
+async function captureBefore(session: Session, options: AutocommitOptions): Promise<void> {
+  await autocommit(session, options).catch(() => undefined);
 }
 
 function startFailure(startError: unknown): ExecResult {

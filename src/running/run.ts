@@ -40,6 +40,7 @@ export async function runInSessions(
     },
   );
   try {
+    for (const { record } of sessions) await captureFirst(repository, record);
     for (const one of sessions) runs.push(startRun(repository, one));
     const results = await Promise.allSettled(runs.map((run) => run.finish()));
     return results.map((result) => {
@@ -49,6 +50,13 @@ export async function runInSessions(
   } finally {
     release();
   }
+}
+
+/** So that the first step of a new session can be undone. The captures after it report what keeps agt from capturing. */
+async function captureFirst(repository: Repository, record: SessionRecord): Promise<void> {
+  const session = new Session(repository, record);
+  if (!isCapturedByItself(record) || (await session.history()).length > 0) return;
+  await autocommit(session, { now: new Date() }).catch(() => undefined);
 }
 
 /** Another agt may be capturing a large sandbox. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { processIsGone } from '../disk/lock-owner.ts';
 import { systemPath } from '../disk/long-path.ts';
-import { attempt } from '../errors.ts';
+import { attempt, plural } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { gitText } from '../git/run/git.ts';
 import { removeSession } from '../lifecycle/remove.ts';
@@ -120,6 +120,7 @@ function changeTime(path: string): number | undefined {
 }
 
 function showTime(seconds: number): string {
+  if (seconds < 60) return plural(Math.floor(seconds), 'second');
   const minutes = Math.floor(seconds / 60);
   if (minutes < 120) return minutes === 1 ? '1 minute' : `${minutes} minutes`;
   return `${Math.floor(minutes / 60)} hours`;

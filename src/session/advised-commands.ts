@@ -38,11 +38,7 @@ export function commandToMove(record: Named, by: 'undo' | 'redo'): string {
 
 /** `snapshot`: a word for the shell, as in the next one. */
 export function commandToRestore(record: Named, snapshot: string): string {
-  return advise(
-    record,
-    `session restore ${record.session_id} --to ${snapshot}`,
-    `snapshot restore ${snapshot}`,
-  );
+  return advise(record, `restore ${record.session_id} ${snapshot}`, `snapshot restore ${snapshot}`);
 }
 
 /** Compares a snapshot with the disk. */

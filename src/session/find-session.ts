@@ -4,13 +4,14 @@ import { basename, dirname, sep } from 'node:path';
 import { isSameDirectory, realPath } from '../disk/real-path.ts';
 import { AgtError, listSome } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
+import { didYouMean } from '../similar.ts';
 import { checkId } from './id.ts';
 import { listRecords, readRecord, recordNamed, type SessionRecord, sessionFolder } from './record.ts';
 import { renamedFolder } from './relocate.ts';
 import { Session } from './session.ts';
 import { isEnded } from './state.ts';
 
-/** Ids that a hint lists; the newest first. */
+/** Ids that a hint lists: those that have not ended first, the newest before the others. */
 const LISTED_IDS = 10;
 
 export function findSession(repository: Repository, id: string | undefined, cwd: string): SessionRecord {
@@ -21,9 +22,16 @@ export function findSession(repository: Repository, id: string | undefined, cwd:
 export function namedSession(repository: Repository, id: string, more?: string): SessionRecord {
   const record = readRecord(repository, checkId(id));
   if (record !== undefined) return record;
-  const ids = listRecords(repository).records.map((session) => session.session_id);
-  const list = `sessions here: ${listSome(ids.toReversed(), LISTED_IDS)}`;
-  const hints = [...(more === undefined ? [] : [more]), ...(ids.length === 0 ? [] : [list])];
+  const newestFirst = listRecords(repository).records.toReversed();
+  const ids = [false, true].flatMap((ended) =>
+    newestFirst.filter((one) => isEnded(one) === ended).map((one) => one.session_id),
+  );
+  const list = `sessions here: ${listSome(ids, LISTED_IDS)}`;
+  const hints = [
+    ...(more === undefined ? [] : [more]),
+    ...didYouMean(id, ids),
+    ...(ids.length === 0 ? [] : [list]),
+  ];
   throw new AgtError(`no session "${id}" in ${repository.commonDir}`, {
     hints: hints.length === 0 ? ['create one: agt session new'] : hints,
   });

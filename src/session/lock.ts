@@ -10,6 +10,7 @@ import { shadowRef, tipRef, workRef } from '../filter/agent-refs.ts';
 import { readSessionFile } from '../filter/session-file.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { pruneLockFile, sessionLockFile } from '../layout.ts';
+import { holdInterrupts, throwIfInterrupted } from '../process/interrupts.ts';
 import { folderOfNamespace, type Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
 import { ensureWorkspace } from './provider.ts';
@@ -51,11 +52,15 @@ class LockedSession extends Session {
   }
 
   write(record: SessionRecord): void {
+    const holds = isShort(record);
+    if (holds) holdInterrupts(true);
     writeRecord(this.repository, record);
+    if (!holds) holdInterrupts(false);
   }
 
   forget(): void {
     deleteRecord(this.repository, this.id);
+    holdInterrupts(false);
   }
 
   override with(record: SessionRecord): LockedSession {
@@ -64,6 +69,12 @@ class LockedSession extends Session {
 }
 
 export type { LockedSession };
+
+/** An acceptance or a deletion of snapshots is not cut by Ctrl-C: nobody has to finish it. */
+function isShort({ intent }: SessionRecord): boolean {
+  if (intent?.operation === 'remove') return intent.outcome === 'accepted';
+  return intent?.operation === 'accept' || intent?.operation === 'drop';
+}
 
 /** @throws AgtError with exit code 75 while another process holds the lock, for longer than `waitMs`. */
 export async function withSessionLock<T>(
@@ -76,7 +87,10 @@ export async function withSessionLock<T>(
   const pruneLock = pruneLockFile(repository.agtDir);
   const deadline = Date.now() + LONGEST_WAIT_FOR_GC_MS;
   for (;;) {
-    while ((await isLocked(pruneLock)) && Date.now() < deadline) await sleep(POLL_MS);
+    while ((await isLocked(pruneLock)) && Date.now() < deadline) {
+      await sleep(POLL_MS);
+      throwIfInterrupted();
+    }
     // Check again under the session's lock: agt gc takes its own lock first and then waits for the sessions'
     // locks.
     const done = await withLock(
@@ -86,7 +100,11 @@ export async function withSessionLock<T>(
         if (await isLocked(pruneLock)) return undefined;
         await breakRefLocks(repository, id);
         if (mount) mountAgain(repository, id);
-        return { result: await action(new LockedSession(named)) };
+        try {
+          return { result: await action(new LockedSession(named)) };
+        } finally {
+          holdInterrupts(false);
+        }
       },
       waitMs,
     );

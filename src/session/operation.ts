@@ -1,15 +1,29 @@
 /** Begins and completes the operations of the table in state.ts. Each step writes the session's metadata. */
 import { AgtError } from '../errors.ts';
+import { isActive } from '../filter/session-file.ts';
 import type { LockedSession } from './lock.ts';
 import type { SessionRecord } from './record.ts';
-import { GERUND, type Intent, type Operation, type SessionState, TRANSITIONS } from './state.ts';
+import { GERUND, type Intent, isEnded, type Operation, type SessionState, TRANSITIONS } from './state.ts';
+
+/** @throws AgtError */
+export function requireActive(record: SessionRecord): void {
+  const { session_id: id, state } = record;
+  if (!isActive(record))
+    throw new AgtError(`session "${id}" is ${state}, not active`, { hints: wayBack(record) });
+}
+
+function wayBack(record: SessionRecord): string[] {
+  return [isEnded(record) ? `bring it back: agt undo ${record.session_id}` : 'see: agt session list --all'];
+}
 
 /** @throws AgtError if the state of the session does not allow the operation. */
 export function requireAllowed(record: SessionRecord, operation: Operation): void {
   if (TRANSITIONS[operation].from.includes(record.state)) return;
   const unfinished = record.intent?.operation;
   if (unfinished === undefined) {
-    throw new AgtError(`session "${record.session_id}" is ${record.state}; agt cannot ${operation} it`);
+    throw new AgtError(`session "${record.session_id}" is ${record.state}; agt cannot ${operation} it`, {
+      hints: wayBack(record),
+    });
   }
   throw unfinishedError(record.session_id, unfinished);
 }

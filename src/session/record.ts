@@ -11,6 +11,7 @@ import { tipRef, workRef } from '../filter/agent-refs.ts';
 import { parseSessionFile } from '../filter/session-file.ts';
 import { frontFactsFile, recordFile, recordsDirectory, sessionFiles } from '../layout.ts';
 import type { ProviderKind } from '../providers/token.ts';
+import { rememberRepository } from '../repository/known-repositories.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SnapshotRefs } from '../snapshot/history.ts';
 import { commandToList } from './advised-commands.ts';
@@ -53,6 +54,8 @@ export interface SessionRecord {
   readonly folder_identity?: string;
   /** The command that `agt session run` has started here. */
   readonly owner?: Owner;
+  /** The program of the last owner, or of the last event of an agent. */
+  readonly agent?: string;
   readonly state: SessionState;
   /** When and why the session came into this state, after a command has changed it. */
   readonly state_at?: string;
@@ -76,6 +79,10 @@ export interface Landed {
   readonly at: string;
   /** For a session that goes on: the content of the sandbox then, a commit that `landedRef` keeps. */
   readonly source?: string;
+  /** Uncommitted files of the user that were as the acceptance would have made them; one byte per character. */
+  readonly present?: readonly string[];
+  /** The acceptance before, which counts again if `unaccept` takes this one back. */
+  readonly before?: Landed;
 }
 
 export interface Exported {
@@ -115,6 +122,7 @@ export function writeRecord(repository: Repository, record: SessionRecord): void
   const text = `${JSON.stringify({ session_id, ...EMPTY_FIELDS, ...fields }, null, 2)}\n`;
   rmSync(frontFactsFile(repository.agtDir, record.session_id), { force: true });
   writeFileAtomic(recordFile(repository.agtDir, record.session_id), text, { durable: true });
+  if (!isAttached(record)) rememberRepository(repository);
   failurePoint(`metadata: ${record.state}`);
 }
 
@@ -146,17 +154,15 @@ export function readRecord(repository: Repository, id: SessionId): SessionRecord
     throw new AgtError(`cannot read ${path}: ${errorCode(error)}`, { cause: error });
   }
   const record = parseRecord(text);
+  if (record?.session_id === id) return record;
   if (parseUpstreamRecord(text)?.session_id === id) {
     throw new AgtError(`session "${id}" was made by another agt, which keeps one branch for everything`, {
       hints: [`give it a work branch and a shadow branch: agt session adopt ${id}`],
     });
   }
-  if (record?.session_id !== id) {
-    throw new AgtError(`metadata of session "${id}" is damaged (${path})`, {
-      hints: ['its branches and folder are untouched; see: agt doctor'],
-    });
-  }
-  return record;
+  throw new AgtError(`metadata of session "${id}" is damaged (${path})`, {
+    hints: ['its branches and folder are untouched; see: agt doctor'],
+  });
 }
 
 function parseRecord(text: string): SessionRecord | undefined {

@@ -1,8 +1,9 @@
 /** Makes the sandbox of a session a worktree again, with a new registration. */
-import { existsSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failurePoint } from '../disk/failure-point.ts';
+import { holdsFiles } from '../disk/folder-entries.ts';
 import { listProcesses } from '../disk/processes.ts';
 import { removeOnly } from '../disk/remove-tree.ts';
 import { AgtError } from '../errors.ts';
@@ -14,7 +15,8 @@ import {
   registrationOf,
   worktreeText,
 } from '../git/files/worktree-registrations.ts';
-import { gitText, resolveObject } from '../git/run/git.ts';
+import { gitText, resolveObject, runGit } from '../git/run/git.ts';
+import { withUsersPrograms } from '../git/run/programs.ts';
 import { type SessionRecord, sessionFolder } from './record.ts';
 import { type Session, startCommit } from './session.ts';
 
@@ -43,7 +45,7 @@ export async function dropUnfinishedWorktree({ record, repository: { commonDir }
   const beside = folderBeside(record);
   if (!existsSync(beside)) return;
   const temporary = temporaryWorktree(record);
-  for (const end = Date.now() + LONGEST_WAIT_MS; isInUse(temporary); await sleep(PAUSE_MS))
+  for (const end = Date.now() + LONGEST_WAIT_MS; isInUse(record); await sleep(PAUSE_MS))
     if (Date.now() > end) throw new AgtError(`a git still adds the worktree ${temporary}; try again later`);
   const registration = registrationOf(commonDir, temporary);
   if (registration !== undefined) dropRegistration(registration, temporary);
@@ -58,8 +60,10 @@ function removeBeside(record: SessionRecord): void {
 const LONGEST_WAIT_MS = 10_000;
 const PAUSE_MS = 20;
 
-function isInUse(path: string): boolean {
-  return listProcesses()?.some(({ words }) => words.includes(path)) === true;
+/** Also true where the system does not say which processes run. */
+function isInUse(record: SessionRecord): boolean {
+  const end = temporaryWorktree(record).slice(dirname(sessionFolder(record)).length);
+  return listProcesses()?.some(({ words }) => words.some((word) => word.endsWith(end))) !== false;
 }
 
 function temporaryWorktree(record: SessionRecord): string {
@@ -75,8 +79,24 @@ export function folderBeside(record: SessionRecord): string {
 export async function reconnectToWorkBranch(session: Session): Promise<void> {
   const { record } = session;
   await dropUnfinishedWorktree(session);
+  if (!holdsFiles(record.sandbox)) return makeAgain(session);
   await registerWorktree(session);
-  const git = session.sandboxGit;
+  await putOnWorkBranch(session);
+}
+
+/** git may still have HEAD and index. */
+async function makeAgain(session: Session): Promise<void> {
+  const { sandbox } = session.record;
+  mkdirSync(sandbox, { recursive: true });
+  await runGit(session.git, ['worktree', 'repair', sandbox]);
+  if (session.look() !== 'here') {
+    await registerWorktree(session);
+    await putOnWorkBranch(session);
+  }
+  await gitText(withUsersPrograms(session.sandboxGit), ['checkout-index', '--all', '-u']);
+}
+
+async function putOnWorkBranch({ record, sandboxGit: git }: Session): Promise<void> {
   const tip = await resolveObject(git, `${record.work_branch}^{commit}`);
   const isFree = (await branchUser(git, record.work_branch, record.sandbox)) === undefined;
   if (tip !== undefined && isFree) await gitText(git, ['symbolic-ref', 'HEAD', record.work_branch]);

@@ -9,9 +9,11 @@ import { parseStatus, STATUS } from '../git/objects/status.ts';
 import { gitAnswer, gitBytes, resolveObject } from '../git/run/git.ts';
 import { folderOfNamespace } from '../repository/repository.ts';
 import { bringBack } from './advised-commands.ts';
+import { requireActive } from './operation.ts';
 import { isAttached, type SessionRecord } from './record.ts';
 import { isOutOfSight, mountProblem, type SandboxPlace } from './sandbox-place.ts';
 import type { Session } from './session.ts';
+import { isEnded } from './state.ts';
 
 export interface SandboxHead {
   /** Full name of the branch; undefined if HEAD is detached. */
@@ -54,6 +56,7 @@ export function requireSandbox(session: Session): void {
   refuseForeign(record, place);
   if (place === 'here') return;
   if (isOutOfSight(repository, place)) throw outOfSight(session);
+  if (isEnded(record)) requireActive(record);
   throw new AgtError(
     `the sandbox of "${record.session_id}" ${PROBLEMS[place] ?? 'is gone'}: ${record.sandbox}`,
     {
@@ -86,9 +89,7 @@ export function requireReadableSandbox(session: Session): void {
     if (fault === undefined) continue;
     const id = session.id;
     throw new AgtError(`the ${basename(path)} of the sandbox of "${id}" is ${fault}: ${path}`, {
-      hints: [
-        `an autocommit and a restore make it anew: agt autocommit ${id} && agt session restore ${id} --to @`,
-      ],
+      hints: [`an autocommit and a restore make it anew: agt autocommit ${id} && agt restore ${id} @`],
     });
   }
 }

@@ -27,6 +27,18 @@ export interface BranchMove {
   readonly keep: boolean;
   /** A commit of the content of the sandbox. */
   readonly source?: string | undefined;
+  readonly present?: readonly Present[] | undefined;
+  /** If there are some: the tree of `from` with these in it. */
+  readonly base?: string;
+}
+
+/** A file that the user had written or deleted already as the move does it: agt changes only the index. */
+export interface Present {
+  /** One byte per character. */
+  readonly path: string;
+  /** `mode oid` in the index afterwards, and before; undefined for none. */
+  readonly entry?: string | undefined;
+  readonly was?: string | undefined;
 }
 
 export type Intent =

@@ -9,16 +9,16 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { holdsFiles } from '../disk/folder-entries.ts';
 import { makeDirectories } from '../disk/make-directories.ts';
 import { OpenDirectories } from '../disk/open-directories.ts';
-import { worktreeGitDir } from '../git/files/discover-repository.ts';
+import { gitDirOf } from '../git/files/discover-repository.ts';
 import { subdirectories } from '../git/files/ref-files.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
 import { SUBMODULE } from '../git/modes.ts';
-import { type Git, gitAnswer, inDirectory, PLAIN_INDEX } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitText, inDirectory, PLAIN_INDEX } from '../git/run/git.ts';
 import { submodulesDirectory } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from './record.ts';
 
-type Session = Pick<SessionRecord, 'session_id' | 'sandbox'>;
+type Session = Pick<SessionRecord, 'session_id' | 'sandbox' | 'checkout'>;
 
 /** Call it before the registration goes. `gitDir` is the git directory of the worktree. */
 export function keepSubmodules({ agtDir }: Repository, { session_id }: Session, gitDir: string): void {
@@ -38,15 +38,19 @@ function removals(store: string): number[] {
 }
 
 /** After a restore: gives the sandbox the submodules that it had. Those whose files did not come back stay without. */
-export async function bringSubmodulesBack({ git, agtDir }: Repository, { session_id, sandbox }: Session) {
-  const gitDir = worktreeGitDir(sandbox);
+export async function bringSubmodulesBack(
+  { git, agtDir }: Repository,
+  { session_id, sandbox, checkout }: Session,
+): Promise<void> {
+  const folder = checkout ?? sandbox;
+  const gitDir = gitDirOf(folder);
   if (gitDir === undefined) return;
   const store = submodulesDirectory(agtDir, session_id);
   const last = removals(store).at(-1);
   const modules = join(gitDir, 'modules');
   const from = last === undefined || existsSync(modules) ? modules : join(store, String(last));
   for (const name of gitDirectoriesIn(from))
-    await connect(git, sandbox, join(from, name), join(modules, name));
+    await connect(git, folder, name, { found: join(from, name), gitDir: join(modules, name) });
   // It comes last: after a kill the next restore does all of it again.
   if (from !== modules) renameSync(from, modules);
 }
@@ -63,22 +67,39 @@ function gitDirectoriesIn(modules: string): string[] {
   });
 }
 
-/** Writes the `.git` file of a submodule whose files are there. Its settings name its place from the git directory. */
-async function connect(git: Git, sandbox: string, found: string, gitDir: string): Promise<void> {
-  const args = ['config', '--file', join(found, 'config'), '--no-includes', '--get', 'core.worktree'];
-  const place = await gitAnswer(git, args);
-  const path = place === undefined ? '..' : relative(sandbox, resolve(gitDir, place));
-  if (path.startsWith('..') || !holdsFiles(join(sandbox, path))) return;
-  if ((await modeOf(inDirectory(git, join(sandbox, dirname(path))), basename(path))) !== SUBMODULE) return;
-  const directories = new OpenDirectories(Buffer.from(sandbox).toString('latin1'));
+/** Writes the `.git` file of a submodule whose files are there. */
+async function connect(
+  git: Git,
+  folder: string,
+  name: string,
+  { found, gitDir }: { readonly found: string; readonly gitDir: string },
+): Promise<void> {
+  const config = join(found, 'config');
+  const args = ['config', '--file', config, '--no-includes', '--get', 'core.worktree'];
+  const known = await gitAnswer(git, args);
+  const path =
+    known === undefined ? await pathOf(git, folder, name) : relative(folder, resolve(gitDir, known));
+  if (path.startsWith('..') || !holdsFiles(join(folder, path))) return;
+  if ((await modeOf(inDirectory(git, join(folder, dirname(path))), basename(path))) !== SUBMODULE) return;
+  if (known === undefined)
+    await gitText(git, ['config', '--file', config, 'core.worktree', relative(gitDir, join(folder, path))]);
+  const directories = new OpenDirectories(Buffer.from(folder).toString('latin1'));
   try {
     const gitFile = Buffer.from(join(path, '.git')).toString('latin1');
     if (directories.lstat(gitFile) !== undefined) return;
-    const text = `gitdir: ${relative(join(sandbox, path), gitDir)}\n`;
+    const text = `gitdir: ${relative(join(folder, path), gitDir)}\n`;
     writeFileSync(directories.entry(gitFile), text, { flag: 'wx' });
+    // `git submodule deinit` takes it out of the settings.
+    await gitAnswer(inDirectory(git, folder), ['submodule', '--quiet', 'init', '--', path]);
   } finally {
     directories.close();
   }
+}
+
+/** `git submodule deinit` takes the path out of the submodule's own settings. */
+async function pathOf(git: Git, folder: string, name: string): Promise<string> {
+  const args = ['config', '--file', join(folder, '.gitmodules'), '--get', `submodule.${name}.path`];
+  return (await gitAnswer(git, args)) ?? '..';
 }
 
 /** The mode that the index has of an entry of the current directory. */

@@ -14,5 +14,17 @@ export function isUnder(path: string, topFolders: readonly string[]): boolean {
   return topFolders.some((top) => path === top || path.startsWith(`${top}/`));
 }
 
+/** Returns a function that tells whether a path is one of `paths` or below one. All hold one byte per character. */
+export function underAny(paths: readonly string[]): (path: string) => boolean {
+  if (paths.length === 0) return () => false;
+  const known = new Set(paths);
+  return (path) => {
+    for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) {
+      if (known.has(path.slice(0, end))) return true;
+    }
+    return false;
+  };
+}
+
 /** The type of a snapshot that is mounted as a folder, in the table of mounts. */
 export const MOUNT_TYPE = 'fuse.agt';

@@ -29,7 +29,8 @@ export const AUTHOR = 'agt';
 
 const TRAILERS = [
   ...['Session', 'Head', 'Agent', 'Conversation', 'Label', 'Tool'],
-  ...['Call', 'Summary', 'Outcome', 'Restored', 'Restored-By', 'Unfinished'],
+  ...['Before', 'Call', 'Summary', 'Outcome', 'By-Session', 'During'],
+  ...['Restored', 'Restored-By', 'Undone', 'Unfinished'],
 ] as const;
 
 type Trailers = { readonly [name in (typeof TRAILERS)[number]]?: string | null | undefined };

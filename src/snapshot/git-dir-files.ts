@@ -7,9 +7,8 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { insideCheck } from '../disk/is-inside.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { readNoFollow } from '../disk/read-file.ts';
-import { errorCode, isAgtError } from '../errors.ts';
+import { errorCode, failureReason, isAgtError } from '../errors.ts';
 import { openHash } from '../git/objects/hash.ts';
-import { failureReason } from './failure.ts';
 
 /** All paths are relative to the git directory, one byte per character. */
 export interface GitDirFiles {
@@ -75,7 +74,7 @@ const COMMIT_FILES =
   /^((MERGE|CHERRY_PICK|REVERT|REBASE|ORIG)_HEAD|MERGE_AUTOSTASH|rebase-(merge|apply)\/(orig-head|onto|autostash)|sequencer\/(head|abort-safety)|refs\/.*)$/;
 
 /** The old commit and the new one. */
-const REFLOG_LINE = /^[0-9a-f]{40,64} ([0-9a-f]{40,64}) /gm;
+export const REFLOG_LINE = /^[0-9a-f]{40,64} ([0-9a-f]{40,64}) /gm;
 
 /** In bytes. git's own are far smaller, and agt holds all of them in memory. */
 const LARGEST = 256 * 1024 * 1024;
@@ -107,7 +106,10 @@ export function readOperation(gitDir: string): string | null {
 }
 
 /** `wanted`: files, and directories with all that is in them. */
-function readFiles(gitDir: string, wanted: readonly string[]): Pick<GitDirFiles, 'files' | 'unreadable'> {
+export function readFiles(
+  gitDir: string,
+  wanted: readonly string[],
+): Pick<GitDirFiles, 'files' | 'unreadable'> {
   const directory = Buffer.from(gitDir).toString('latin1');
   const rules = { largest: LARGEST, isInside: insideCheck(directory) };
   const files = new Map<string, Buffer>();
@@ -134,7 +136,7 @@ function readFiles(gitDir: string, wanted: readonly string[]): Pick<GitDirFiles,
 }
 
 /** Changes with the content of any of the files. */
-export function gitDirDigest({ files }: GitDirFiles): string {
+export function gitDirDigest({ files }: Pick<GitDirFiles, 'files'>): string {
   const hash = openHash('sha1');
   for (const [path, bytes] of files) hash.update(`${path}\0${bytes.length}\0`).update(bytes);
   return hash.digest();

@@ -42,11 +42,19 @@ export interface Snapshot {
   readonly conversation: string | undefined;
   /** The call of the tool that it records; undefined for every other snapshot. */
   readonly call: ToolCall | undefined;
+  /** The call that was about to begin: the changes are those of a person or of another program. */
+  readonly before: { readonly tool: string; readonly id: string | undefined } | undefined;
+  /** The session whose agent made the call, if that does not work in this folder. */
+  readonly bySession: string | undefined;
   /** The commit of the snapshot that a restore brought back. */
   readonly restored: string | undefined;
   readonly restoredBy: 'restore' | 'undo' | 'redo' | undefined;
+  /** The snapshots before the changes that an undo of one thing has taken back. */
+  readonly undone: readonly string[];
   /** agt made it in the middle of a restore of this commit: the content is between two snapshots. */
   readonly unfinished: string | undefined;
+  /** The conversations in the middle of a call: see session/calls-at-work.ts. */
+  readonly during: readonly string[];
   /** The agent's HEAD; undefined if its branch had no commit. */
   readonly head: string | undefined;
   /** Its message does not have what agt wrote there: label, tool and HEAD are lost. */
@@ -69,8 +77,8 @@ const PAGE = 4096;
 export async function readHistory(git: Git, refs: SnapshotRefs): Promise<Snapshot[]> {
   const listed: ListedCommit[] = [];
   let from = await newestCommit(git, refs);
-  while (from !== undefined) {
-    const page = await readPage(git, from);
+  while (from !== undefined && from !== refs.base) {
+    const page = await readPage(git, from, PAGE, refs.base);
     const end = page.findIndex((commit) => !commit.isSnapshot || commit.commit === refs.base);
     listed.push(...(end < 0 ? page : page.slice(0, end)));
     from = end < 0 ? page.at(-1)?.parents[0] : undefined;
@@ -85,6 +93,14 @@ export async function readHistory(git: Git, refs: SnapshotRefs): Promise<Snapsho
       return { ...snapshot, session };
     })
     .reverse();
+}
+
+/** The newest `most` of them at the most. */
+export async function readNewest(git: Git, refs: SnapshotRefs, most: number) {
+  const from = await newestCommit(git, refs);
+  const page = from === undefined ? [] : await readPage(git, from, most);
+  const end = page.findIndex(({ isSnapshot, commit }) => !isSnapshot || commit === refs.base);
+  return (end < 0 ? page : page.slice(0, end)).map((commit) => ({ ...commit, previous: commit.parents[0] }));
 }
 
 /** For people: a history that is lost is not taken for an empty one. @throws AgtError */
@@ -117,8 +133,10 @@ async function newestCommit(git: Git, refs: SnapshotRefs): Promise<string | unde
 
 type ListedCommit = Omit<Snapshot, 'previous'> & { readonly isSnapshot: boolean };
 
-async function readPage(git: Git, from: string): Promise<ListedCommit[]> {
-  const listed = await gitBytes(git, ['rev-list', '--first-parent', `--max-count=${PAGE}`, from, '--']);
+async function readPage(git: Git, from: string, most = PAGE, end?: string): Promise<ListedCommit[]> {
+  const range = [from, ...(end === undefined ? [] : [`^${end}`])];
+  const words = ['rev-list', '--first-parent', '--ignore-missing', `--max-count=${most}`];
+  const listed = await gitBytes(git, [...words, ...range, '--']);
   const oids = listed.toString().split('\n').slice(0, -1);
   const contents = await readCommits(git, oids);
   return oids.map((oid) => parseSnapshot(oid, contents.get(oid) ?? ''));
@@ -136,7 +154,7 @@ export function parseSnapshot(commit: string, content: string): ListedCommit {
   const parents = valuesOf('parent');
   const trailers = end < 0 ? {} : trailersOf(text.slice(end));
   const get = (name: keyof typeof trailers) => trailers[name] || undefined;
-  const [session = '', head, outcome] = [get('Session'), get('Head'), get('Outcome')];
+  const [session = '', head, outcome, before] = [get('Session'), get('Head'), get('Outcome'), get('Before')];
   const isDamaged =
     session === '' &&
     author === AUTHOR &&
@@ -161,9 +179,13 @@ export function parseSnapshot(commit: string, content: string): ListedCommit {
       outcome === undefined
         ? undefined
         : { outcome: outcome as ToolOutcome, id: get('Call'), summary: get('Summary') },
+    before: before === undefined ? undefined : { tool: before, id: get('Call') },
+    bySession: get('By-Session'),
     restored: get('Restored'),
     restoredBy: get('Restored-By') as Snapshot['restoredBy'],
     unfinished: get('Unfinished'),
+    undone: get('Undone')?.split(' ') ?? [],
+    during: get('During')?.split(' ') ?? [],
     head,
   };
 }

@@ -1,12 +1,12 @@
 /**
- * Finds the snapshot that a user names. agt tries, in this order: `@{n}`, a label, a commit, its tree, a time. A label
- * wins over an abbreviated object name, because a person chose it. If several snapshots have the label, the
- * newest one wins.
+ * Finds the snapshot that a user names. agt tries, in this order: `@{n}`, a label, a commit, its tree, a time, the
+ * beginning of a label or prompt. A label wins over an abbreviated object name, because a person chose it. If several
+ * snapshots have the label, the newest one wins.
  */
-import { AgtError } from '../errors.ts';
+import { AgtError, listSome } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
 import { type Git, gitText, resolveObject } from '../git/run/git.ts';
-import { oneLine } from './format.ts';
+import { oneLine, promptIn } from './format.ts';
 import { requireHistory, type Snapshot, type SnapshotRefs } from './history.ts';
 
 /** `known`: the history, if the caller has read it. @throws AgtError if the session has no such snapshot. */
@@ -37,10 +37,25 @@ async function findByName(
   const number = spec === '@' ? '0' : /^@\{(\d+)\}$/.exec(spec)?.[1];
   if (number !== undefined) return history[Number(number)] ?? describeRange(history.length);
   const text = oneLine(spec); // agt stores labels in this form
-  return (
+  const found =
     history.find(({ label }) => label === text) ??
     findByAbbreviation(history, spec) ??
-    (await findByRevisionOrTime(git, history, spec, text, now))
+    (await findByRevisionOrTime(git, history, spec, text, now));
+  return typeof found === 'string' ? (findByBeginning(history, text) ?? found) : found;
+}
+
+/** Fewer letters of a label or prompt are a slip, as `2` is one of `@{2}`. */
+const SHORTEST_BEGINNING = 3;
+const LISTED = 3;
+
+function findByBeginning(history: readonly Snapshot[], text: string): Snapshot | Reason | undefined {
+  if (text.length < SHORTEST_BEGINNING) return undefined;
+  const begins = (name: string | undefined) => name?.startsWith(text) === true;
+  const matches = history.filter((snapshot) => begins(snapshot.label) || begins(promptIn(snapshot)));
+  const labels = [...new Set(matches.map(({ label }) => `"${label}"`))];
+  const named = labels.length > 1 ? matches.find((snapshot) => promptIn(snapshot) === text) : matches[0];
+  return (
+    named ?? (labels.length > 1 ? `several labels begin with it: ${listSome(labels, LISTED)}` : undefined)
   );
 }
 
@@ -76,7 +91,7 @@ async function findByRevisionOrTime(
   const time = isCommit ? undefined : await parseTime(git, /^@\{(.+)\}$/.exec(text)?.[1] ?? text, now);
   if (time === undefined) {
     return commit === undefined
-      ? 'it is not a label, a commit or a time'
+      ? 'it is not a label or its beginning, a commit or a time'
       : `commit ${shortOid(commit)} is not one of its snapshots`;
   }
   // The clock may have gone backwards since.

@@ -19,14 +19,15 @@ interface Question {
 /** How many commits of the branch agt compares with a squash, the newest ones: each needs a diff. */
 const SQUASHES = 100;
 
-/** One process for all. */
-export function findApplied(git: Git, questions: readonly Question[]): boolean[] {
+/** One process for all. Undefined if git failed. */
+export function findApplied(git: Git, questions: readonly Question[]): boolean[] | undefined {
   const plans = questions.map(plan);
   const pairs = [
     ...new Set(plans.flatMap(({ copies, squash, single }) => [...copies, ...squash, ...single])),
   ];
   if (pairs.length === 0) return questions.map(() => false);
   const ids = patchIds(git, pairs);
+  if (ids === undefined) return undefined;
   return plans.map(({ copies, candidates, squash, single }) => {
     const has = (from: readonly string[], pair: string) => {
       const id = ids.get(pair);
@@ -55,11 +56,12 @@ function plan({ head, base, ahead, behind }: Question) {
   };
 }
 
-function patchIds(git: Git, pairs: readonly string[]): Map<string, string> {
+function patchIds(git: Git, pairs: readonly string[]): Map<string, string> | undefined {
   const args = ['diff-tree', '--stdin', '--always', '-r', '-p', '--full-index', '--no-renames'];
   const options = ['--no-ext-diff', '--no-textconv', '--no-color'];
   const input = pairs.map((pair) => `${pair}\n`).join('');
-  const output = askGitSync(withoutIndex(git), [...args, ...options], { input })?.toString('latin1') ?? '';
+  const output = askGitSync(withoutIndex(git), [...args, ...options], { input })?.toString('latin1');
+  if (output === undefined) return undefined;
   const patches = output.split(/^(?=[0-9a-f]{40}(?:[0-9a-f]{24})?\n)/m);
   const ids = new Map<string, string>();
   for (const [i, pair] of pairs.entries()) {

@@ -2,13 +2,18 @@
  * Compares many sandboxes with their branches at once: what differs, what a merge would do, what has come home already.
  * The number of git processes does not depend on the number of sandboxes.
  */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { layOutAttributes } from '../git/objects/attributes.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
 import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
+import type { Repository } from '../repository/repository.ts';
 import { findApplied } from './applied.ts';
 import type { GraphCommit } from './commit-graph.ts';
+import { type KnownMerges, openKnownMerges } from './known-merges.ts';
 import { type CommitName, ScratchHistory } from './scratch-history.ts';
 
 export interface DiffStat {
@@ -26,6 +31,8 @@ export interface Work {
   readonly base: string | undefined;
   /** Merge the sandbox into this commit. */
   readonly tip: string | undefined;
+  /** The work that the branch has already: the base of that merge. */
+  readonly landed?: string | undefined;
   /** Ask whether each of these has the commits already. */
   readonly homes: readonly Home[];
 }
@@ -53,30 +60,47 @@ interface Named {
   readonly homes: readonly { readonly home: Home; readonly merge: CommitName }[];
 }
 
+/** A scratch commit that merges something into a branch whose tip is `into`. */
+interface Merge {
+  readonly into: string;
+  readonly oid: string;
+}
+
 /** Undefined if git could not write the commits, such as in a repository that lacks objects. */
-export function examine(scratch: ScratchObjects, works: readonly Work[]): Examined[] | undefined {
+export async function examine(
+  { agtDir, commonDir }: Repository,
+  scratch: ScratchObjects,
+  works: readonly Work[],
+): Promise<Examined[] | undefined> {
   const history = new ScratchHistory();
   const named = works.map((work) => addWork(history, work));
   if (!history.write(scratch, (works[0]?.head.length ?? 0) / 2)) return undefined;
   const { git } = scratch;
   const stats = diffStats(git, named, history);
-  const merges = named.flatMap(({ merge }) => (merge === undefined ? [] : [history.oidOf(merge)]));
-  const conflicting = conflictsIn(git, merges);
-  const merged = mergedOf(git, named, history, stats.slice(named.length));
+  const merger = new Merger(scratch, commonDir);
+  const known = openKnownMerges(agtDir, commonDir, merger.git);
+  const merges = named.flatMap(({ merge, work: { tip = '' } }) =>
+    merge === undefined ? [] : [{ into: tip, oid: history.oidOf(merge) }],
+  );
+  const conflicting = await conflictsIn(merger, known, merges);
+  const merged = await mergedOf(merger, known, named, history, stats.slice(named.length));
+  known.save();
   return named.map((one, i) => ({
     diff: one.work.base === undefined ? undefined : stats[i],
-    conflicts: one.merge === undefined ? undefined : conflicting?.has(history.oidOf(one.merge)),
+    conflicts: one.merge === undefined ? undefined : conflicting(history.oidOf(one.merge)),
     isMerged: merged.has(one),
   }));
 }
 
 function addWork(history: ScratchHistory, work: Work): Named {
-  const { head, sandbox, tip, homes } = work;
+  const { head, sandbox, tip, landed, homes } = work;
   const files = sandbox === undefined ? head : history.addSandbox(head, sandbox.path, sandbox.files);
+  const withParent = (commit: CommitName) =>
+    landed === undefined ? commit : history.addMerge(commit, landed);
   return {
     work,
     files,
-    merge: tip === undefined ? undefined : history.addMerge(tip, files),
+    merge: tip && history.addMerge(withParent(tip), withParent(files)),
     homes: homes.map((home) => ({ home, merge: history.addMerge(home.tip, head) })),
   };
 }
@@ -110,50 +134,96 @@ function diffStats(git: Git, named: readonly Named[], history: ScratchHistory): 
   return stats;
 }
 
-/**
- * `git log --remerge-diff` merges the parents of each commit anew: many merges in one process. Returns what the commit
- * differs in from that, by commit; undefined if git failed.
- */
-function remerge(git: Git, merges: readonly string[], options: readonly string[]) {
-  if (merges.length === 0) return new Map();
-  const args = [
-    ...['log', '--no-walk=unsorted', '--stdin', '--remerge-diff', '--no-color', '--format=%x01%H'],
-    ...['--no-show-signature', '--no-mailmap', '--no-notes', '--no-ext-diff', '--no-textconv'],
-  ];
-  const input = merges.map((oid) => `${oid}\n`).join('');
-  const output = askGitSync(git, [...args, ...options], { input })?.toString('latin1');
-  const parts = output?.split('\u0001').filter((part) => part !== '');
-  const toPair = (part: string): [string, string] => {
-    const end = part.indexOf('\n');
-    return [part.slice(0, end), part.slice(end).trim()];
-  };
-  return parts && new Map(parts.map(toPair));
+/** Merges as `agt accept` does: in a work tree that has the attributes of the branch, and nothing else. */
+class Merger {
+  /** In such a work tree without any attributes. */
+  readonly git: Git;
+  private readonly places = new Map<string, Git>();
+  private readonly scratch: ScratchObjects;
+  private readonly commonDir: string;
+
+  constructor(scratch: ScratchObjects, commonDir: string) {
+    this.scratch = scratch;
+    this.commonDir = commonDir;
+    this.git = this.place('none');
+  }
+
+  /**
+   * `git log --remerge-diff` merges the parents of each commit anew: many merges in one process, one for each branch.
+   * Returns what the commit differs in from that, by commit; undefined if git failed.
+   */
+  async remerge(merges: readonly Merge[], options: readonly string[]) {
+    const args = [
+      ...['log', '--no-walk=unsorted', '--stdin', '--remerge-diff', '--no-color', '--format=%x01%H'],
+      ...['--no-show-signature', '--no-mailmap', '--no-notes', '--no-ext-diff', '--no-textconv'],
+    ];
+    const found = new Map<string, string>();
+    for (const [into, some] of Map.groupBy(merges, (merge) => merge.into)) {
+      const input = some.map(({ oid }) => `${oid}\n`).join('');
+      const git = await this.onBranch(into);
+      const output = askGitSync(git, [...args, ...options], { input })?.toString('latin1');
+      if (output === undefined) return undefined;
+      for (const part of output.split('\u0001').filter((text) => text !== '')) {
+        const end = part.indexOf('\n');
+        found.set(part.slice(0, end), part.slice(end).trim());
+      }
+    }
+    return found;
+  }
+
+  private async onBranch(tip: string): Promise<Git> {
+    const known = this.places.get(tip);
+    if (known !== undefined) return known;
+    const git = this.place(tip);
+    this.places.set(tip, git);
+    await layOutAttributes(git, tip);
+    return git;
+  }
+
+  private place(name: string): Git {
+    const { git, dir } = this.scratch;
+    const [tree, index] = [join(dir, `tree-${name}`), join(dir, `index-${name}`)];
+    mkdirSync(tree);
+    const own = { GIT_DIR: this.commonDir, GIT_WORK_TREE: tree, GIT_INDEX_FILE: index };
+    return { ...git, cwd: tree, env: { ...git.env, ...own } };
+  }
 }
 
-/** With a filter, git lists only the merges that have something to show: here those with conflicts. */
-function conflictsIn(git: Git, merges: readonly string[]): ReadonlySet<string> | undefined {
-  const found = remerge(git, merges, ['-p', '--diff-filter=U']);
-  return found && new Set(found.keys());
+/** Whether a merge has conflicts; undefined if git cannot tell. */
+async function conflictsIn(merger: Merger, known: KnownMerges, merges: readonly Merge[]) {
+  const unknown = merges.filter(({ oid }) => known.get('conflicts', oid) === undefined);
+  // With a filter, git lists only the merges that have something to show: here those with conflicts.
+  const found = await merger.remerge(unknown, ['-p', '--diff-filter=U']);
+  if (found !== undefined) for (const { oid } of unknown) known.add('conflicts', oid, found.has(oid));
+  return (oid: string) => known.get('conflicts', oid);
 }
 
 /** The works whose commits one of their homes has already, in other words. */
-function mergedOf(
-  git: Git,
+async function mergedOf(
+  merger: Merger,
+  known: KnownMerges,
   named: readonly Named[],
   history: ScratchHistory,
   statsOfHomes: readonly DiffStat[],
-): Set<Named> {
-  const all = named.flatMap((one) =>
-    one.homes.map(({ home, merge }) => ({ one, home, oid: history.oidOf(merge) })),
-  );
-  const merges = all.map(({ oid }) => oid);
-  const changes = remerge(git, merges, ['--name-only']);
+): Promise<Set<Named>> {
+  const all = named
+    .flatMap((one) => one.homes.map(({ home, merge }) => ({ one, home, oid: history.oidOf(merge) })))
+    .map((asked, i) => ({ ...asked, into: asked.home.tip, changesFiles: statsOfHomes[i]?.files !== 0 }));
+  const unknown = all.filter(({ oid }) => known.get('merged', oid) === undefined);
+  const changes = await merger.remerge(unknown, ['--name-only']);
   // A merge of commits that cancel each other out changes nothing either, and proves nothing.
-  const isIn = all.filter(({ oid }, i) => changes?.get(oid) === '' && statsOfHomes[i]?.files !== 0);
-  const merged = new Set(isIn.map(({ one }) => one));
-  const open = all.filter(({ one }) => !merged.has(one));
-  const questions = open.map(({ one, home }) => ({ head: one.work.head, ...home }));
-  for (const [i, isApplied] of findApplied(git, questions).entries())
-    if (isApplied && open[i]) merged.add(open[i].one);
-  return merged;
+  const isIn = (asked: (typeof all)[number]) => changes?.get(asked.oid) === '' && asked.changesFiles;
+  const open = unknown.filter((asked) => !isIn(asked));
+  const applied = findApplied(
+    merger.git,
+    open.map(({ one, home }) => ({ head: one.work.head, ...home })),
+  );
+  const isApplied = new Map(open.map((asked, i) => [asked, applied?.[i] === true]));
+  const answers = new Map(all.map((asked) => [asked, known.get('merged', asked.oid)]));
+  for (const asked of unknown) {
+    const answer = isIn(asked) || isApplied.get(asked) === true;
+    answers.set(asked, answer);
+    if (changes !== undefined && applied !== undefined) known.add('merged', asked.oid, answer);
+  }
+  return new Set(all.flatMap((asked) => (answers.get(asked) === true ? [asked.one] : [])));
 }

@@ -2,9 +2,12 @@
  * Whether the user has the work of a commit: the commits themselves, copies of them, one commit with all of them, or a
  * branch that a merge of them would not change. `session list`, `remove` and `agt gc` ask here.
  */
+import { join } from 'node:path';
+import { gitDirOf } from '../git/files/discover-repository.ts';
 import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
+import { copyIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { gitText } from '../git/run/git.ts';
+import { type Git, gitBytes, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { type CommitGraph, readCommitGraph } from './commit-graph.ts';
@@ -24,6 +27,37 @@ export function compareWithHomes(graph: CommitGraph, commit: string, tips: reado
   });
 }
 
+/**
+ * After `accept --keep`: the content of the sandbox as it landed. It is the base of the next merge: the branch has that
+ * content, but not the commits. Undefined once `head` has the landed commit by a sync. `target`: a branch and its tip.
+ */
+export async function landedSource(
+  git: Git,
+  { landed }: SessionRecord,
+  head: string,
+  target?: { readonly onto: string; readonly from: string },
+): Promise<string | undefined> {
+  if (landed?.source === undefined || landed.onto !== (target?.onto ?? landed.onto)) return undefined;
+  const { source, commit } = landed;
+  if ((await resolveObject(git, `${source}^{commit}`)) === undefined) return undefined;
+  const isOnBranch = await isAncestor(git, commit, target?.from ?? landed.onto);
+  return isOnBranch && !(await isAncestor(git, commit, head)) ? source : undefined;
+}
+
+/** Whether the sandbox is as it landed. */
+export async function isAsLanded(
+  { repository, record, sandboxGit }: Session,
+  source: string,
+): Promise<boolean> {
+  return withScratchObjects(repository, async ({ dir }) => {
+    const index = await copyIndex(sandboxGit, gitDirOf(record.sandbox), join(dir, 'index'));
+    await gitText(index, ['read-tree', '--reset', source]);
+    await runGit(index, ['update-index', '-q', '--refresh']);
+    const listing = ['ls-files', '--modified', '--deleted', '--others', '--exclude-standard', '-z'];
+    return (await gitBytes(index, listing)).length === 0;
+  });
+}
+
 /** False also if agt cannot tell. */
 export async function isMerged({ repository, record }: Session, commit: string): Promise<boolean> {
   const patterns = homePatterns(record);
@@ -35,5 +69,8 @@ export async function isMerged({ repository, record }: Session, commit: string):
   const homes = compareWithHomes(graph, commit, tips).filter(({ behind }) => behind.length > 0);
   if (homes.length === 0) return false;
   const work = { head: commit, base: undefined, tip: undefined, homes };
-  return withScratchObjects(repository, async (scratch) => examine(scratch, [work])?.[0]?.isMerged === true);
+  return withScratchObjects(
+    repository,
+    async (scratch) => (await examine(repository, scratch, [work]))?.[0]?.isMerged === true,
+  );
 }

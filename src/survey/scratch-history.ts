@@ -6,6 +6,7 @@ import { lstatSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { submoduleHead } from '../git/files/head-file.ts';
 import { LINK, SUBMODULE, treeMode } from '../git/modes.ts';
+import { EXACT_NAMES } from '../git/objects/fast-import.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
@@ -57,7 +58,7 @@ export class ScratchHistory {
         : '';
     writeFileSync(join(dir, 'config'), format);
     const marks = join(dir, 'marks');
-    const settings = ['-c', 'fastimport.unpackLimit=0', '-c', 'pack.compression=0'];
+    const settings = [...EXACT_NAMES, '-c', 'fastimport.unpackLimit=0', '-c', 'pack.compression=0'];
     const args = [...settings, 'fast-import', '--quiet', '--done', `--export-marks=${marks}`];
     this.line('done');
     const written = askGitSync(git, args, { input: Buffer.concat(this.parts), env: { GIT_DIR: dir } });

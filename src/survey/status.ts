@@ -6,7 +6,7 @@ import { readTimestamp } from '../autocommit/timestamp.ts';
 import { errorCode } from '../errors.ts';
 import { shadowNamespaces } from '../filter/agent-refs.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { hasPromisorPacks } from '../git/objects/object-store.ts';
+import { isPartialClone } from '../git/objects/object-store.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
@@ -15,7 +15,7 @@ import { type SessionRecord, sessionFolder } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
 import { type DiffStat, type Examined, examine, type Work } from './examine.ts';
-import { compareWithHomes, homePatterns } from './merged.ts';
+import { compareWithHomes, homePatterns, isAsLanded, landedSource } from './merged.ts';
 import { countSnapshots, type Head, type Refs, readHeads, readRefs } from './refs.ts';
 import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
 
@@ -44,7 +44,7 @@ export interface SessionStatus {
   readonly diff: DiffStat | undefined;
   /** Whether the user branch could take the sandbox as it is; undefined if there is nothing to take. */
   readonly merge: 'clean' | 'conflict' | undefined;
-  /** The user has all of it: the commits of HEAD, in this form or another. No file is uncommitted, no rebase goes on. */
+  /** The user has all of it: the commits of HEAD, in this form or another, and each file that is not committed. */
   readonly merged: boolean;
   /** A remote has the commits of HEAD. */
   readonly exported: boolean;
@@ -73,7 +73,7 @@ export async function surveySessions(
   const headRefs = facts.flatMap(({ head }) => head?.ref ?? []);
   const refs = readRefs(repository, records, headRefs);
   const heads = readHeads(repository, facts, refs);
-  const sessions = facts.map((one, i) => locate(one, heads[i] as Head, refs));
+  const sessions = await Promise.all(facts.map((one, i) => locate(repository, one, heads[i] as Head, refs)));
   const tips = sessions.flatMap(({ head, base, homes }) =>
     head.commit === undefined ? [] : [head.commit, ...(base === undefined ? [] : [base]), ...homes],
   );
@@ -83,12 +83,13 @@ export async function surveySessions(
     compare(session, graph, files.get(session.facts.record.sandbox)),
   );
   const examined = await examineAll(repository, compared);
+  const landed = await findLanded(repository, compared);
   const exported = findExported(repository, compared);
   const chains = sessions.flatMap((one) => chainOf(one, refs));
   const counted = counts ? countSnapshots(repository, chains) : undefined;
   return compared.map((one, i) => {
     const autocommits = counted && (counted.get(one.facts.record.session_id) ?? 0);
-    return describe(repository, one, { refs, examined: examined[i], exported, autocommits });
+    return describe(repository, one, { refs, examined: examined[i], landed, exported, autocommits });
   });
 }
 
@@ -100,14 +101,17 @@ interface Located {
   readonly hasUserBranch: boolean;
   /** Tips of the branches that the work comes home to. */
   readonly homes: readonly string[];
+  /** The content that an `accept --keep` brought onto a branch that has it still. */
+  readonly landed: string | undefined;
 }
 
-function locate(facts: SandboxFacts, head: Head, refs: Refs): Located {
+async function locate({ git }: Repository, facts: SandboxFacts, head: Head, refs: Refs): Promise<Located> {
   const { user_branch: userBranch, from_commit: start } = facts.record;
   const tip = userBranch === undefined ? undefined : refs.commits.get(userBranch)?.commit;
   const homes = homePatterns(facts.record).flatMap((pattern) => refs.matching(pattern));
   const base = tip ?? (head.existing.has(start) ? start : undefined);
-  return { facts, head, base, hasUserBranch: tip !== undefined, homes };
+  const landed = head.commit && (await landedSource(git, facts.record, head.commit));
+  return { facts, head, base, hasUserBranch: tip !== undefined, homes, landed };
 }
 
 function chainOf({ facts, head, base }: Located, refs: Refs) {
@@ -138,6 +142,7 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
     sandbox: isDirty ? { path: facts.record.sandbox, files } : undefined,
     base: comparison?.mergeBase,
     tip: hasUserBranch && isBehind ? base : undefined,
+    landed: facts.record.landed?.onto === facts.record.user_branch ? located.landed : undefined,
     homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),
   };
   return { ...located, comparison, files, work: isAhead || isDirty ? work : undefined };
@@ -149,9 +154,9 @@ async function examineAll(
 ): Promise<(Examined | undefined)[]> {
   const works = compared.flatMap(({ work }) => work ?? []);
   // A merge would fetch the blobs that a partial clone lacks.
-  if (works.length === 0 || hasPromisorPacks(repository.commonDir)) return [];
+  if (works.length === 0 || isPartialClone(repository)) return [];
   const examineThese = (some: readonly Work[]) =>
-    withScratchObjects(repository, async (scratch) => examine(scratch, some));
+    withScratchObjects(repository, (scratch) => examine(repository, scratch, some));
   const found = new Map<Work, Examined | undefined>();
   const together = await examineThese(works).catch(unlessReadOnly);
   // Objects that one session lacks must not hide the others.
@@ -165,6 +170,17 @@ async function examineAll(
 function unlessReadOnly(error: unknown): null {
   if (['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM'].includes(errorCode(error))) return null;
   throw error;
+}
+
+async function findLanded(
+  repository: Repository,
+  compared: readonly Compared[],
+): Promise<ReadonlySet<Compared>> {
+  const open = compared.filter(({ facts, landed }) => facts.gitDir !== undefined && landed !== undefined);
+  const isAll = ({ facts, landed = '' }: Compared) =>
+    isAsLanded(new Session(repository, facts.record), landed);
+  const answers = await Promise.all(open.map((one) => isAll(one).catch(() => false)));
+  return new Set(open.filter((_, i) => answers[i]));
 }
 
 /** The heads whose commits remote-tracking branches have, those of work branches included. */
@@ -182,6 +198,8 @@ function findExported({ git, prefixes }: Repository, compared: readonly Compared
 interface Found {
   readonly refs: Refs;
   readonly examined: Examined | undefined;
+  /** Those with nothing that an acceptance has not brought home. */
+  readonly landed: ReadonlySet<Compared>;
   readonly exported: ReadonlySet<string>;
   readonly autocommits: number | undefined;
 }
@@ -193,6 +211,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const shadow = found.refs.commits.get(record.branch);
   const ahead = comparison?.ahead.length;
   const dirty = files && new Set(files.map(({ path }) => path)).size;
+  const hasLandedAll = found.landed.has(compared);
   const hasMergedCommits =
     examined?.isMerged === true || (ahead === 0 && hasUserBranch && head.commit !== record.from_commit);
   return {
@@ -209,8 +228,8 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     behind: hasUserBranch ? comparison?.behind.length : undefined,
     dirty,
     diff: work === undefined && comparison !== undefined ? NO_DIFF : examined?.diff,
-    merge: mergeOf(work, examined, hasUserBranch),
-    merged: hasMergedCommits && (dirty ?? 0) === 0 && facts.operation === undefined,
+    merge: hasLandedAll ? undefined : mergeOf(work, examined, hasUserBranch),
+    merged: (hasLandedAll || (hasMergedCommits && (dirty ?? 0) === 0)) && facts.operation === undefined,
     exported: head.commit !== undefined && found.exported.has(head.commit),
     autocommits: found.autocommits,
     lastAutocommit: shadow?.commit === record.from_commit ? undefined : shadow,

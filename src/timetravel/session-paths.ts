@@ -1,14 +1,15 @@
 /**
  * Converts between paths in a session folder and paths as people and agents write them: relative to the sandbox. A file in
  * another folder of the session is `../xdg/log`, or `xdg/log` for short. If the sandbox has an `xdg` of its own at its top,
- * the short form names that one; the long form always works.
+ * the short form names that one; the long form always works. So it is with `sandbox/a`, as messages about a session folder
+ * name a file.
  */
 import { lstatSync, type Stats } from 'node:fs';
 import { isAbsolute, join, normalize, relative, resolve } from 'node:path';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { realPath } from '../disk/real-path.ts';
-import { AgtError, attempt, errorCode, usageError } from '../errors.ts';
+import { AgtError, attempt, errorCode } from '../errors.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { type Git, resolveObject } from '../git/run/git.ts';
 import { commandToRestore } from '../session/advised-commands.ts';
@@ -20,12 +21,12 @@ import { encodePath } from '../snapshot/tree-names.ts';
 
 export const FOLDERS_BESIDE_SANDBOX = TOP_FOLDERS.filter((top) => top !== 'sandbox');
 
-/** The folders beside the sandbox that have the same name as a file or directory at the top of the sandbox. */
+/** The folders of the session that have the same name as a file or directory at the top of the sandbox. */
 export type AmbiguousFolders = ReadonlySet<string>;
 
 /** `trees` are trees of session folders, or their commits. A folder that is ambiguous in one of them is in the result. */
 export async function readAmbiguousFolders(git: Git, trees: readonly string[]): Promise<AmbiguousFolders> {
-  const wanted = trees.flatMap((tree) => FOLDERS_BESIDE_SANDBOX.map((folder) => ({ tree, folder })));
+  const wanted = trees.flatMap((tree) => TOP_FOLDERS.map((folder) => ({ tree, folder })));
   const names = wanted.map(({ tree, folder }) => `${tree}:sandbox/${folder}`);
   const found = await findObjects(git, names);
   return new Set(wanted.filter((_, i) => found[i] !== undefined).map(({ folder }) => folder));
@@ -62,22 +63,25 @@ export function pathInSession(
   const isShortForm =
     !isAttached(record) &&
     !isAbsolute(path) &&
-    isUnder(normalize(path), FOLDERS_BESIDE_SANDBOX) &&
-    !ambiguous.has(firstPart(normalize(path))) &&
+    namesTop(record, normalize(path), ambiguous) &&
     (cwdInFolder === 'sandbox' || !isInside);
   const base = isShortForm ? folder : isInside ? join(folder, cwdInFolder) : record.sandbox;
   const pathInFolder = inFolder(resolve(base, path));
   if (isUnder(pathInFolder, tops)) return Buffer.from(pathInFolder).toString('latin1');
   if (isAttached(record)) {
-    throw usageError(
-      `"${path}" is not in the folder ${record.checkout ?? record.sandbox}`,
-      WHERE_PATHS_BEGIN,
-    );
+    throw new AgtError(`"${path}" is not in the folder ${record.checkout ?? record.sandbox}`, {
+      hints: [WHERE_PATHS_BEGIN],
+    });
   }
-  throw usageError(
-    `"${path}" is not in session "${record.session_id}"`,
-    'paths are relative to the sandbox; paths in the other folders begin with ../xdg or ../config',
-  );
+  throw new AgtError(`"${path}" is not in session "${record.session_id}"`, {
+    hints: ['paths are relative to the sandbox; paths in the other folders begin with ../xdg or ../config'],
+  });
+}
+
+/** `xdg/log`, `sandbox/a`. */
+function namesTop(record: SessionRecord, path: string, ambiguous: AmbiguousFolders): boolean {
+  if (isUnder(path, FOLDERS_BESIDE_SANDBOX)) return !ambiguous.has(firstPart(path));
+  return path.startsWith('sandbox/') && !isOnDisk(record, 'sandbox/sandbox') && !ambiguous.has('sandbox');
 }
 
 /** The inverse of `pathInSession`: a path that the user can write in the current directory. */

@@ -10,7 +10,7 @@ import { emptyTree, sandboxTree } from '../snapshot/tree.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
 import { isExclusion, type Pathspec } from './session-paths.ts';
 
-interface FileChange {
+export interface FileChange {
   /** Relative to the session folder, as on disk; one byte per character. */
   readonly path: string;
   readonly kind: 'added' | 'changed' | 'deleted';
@@ -39,20 +39,23 @@ export async function readTimeline(
   options: TimelineOptions,
 ): Promise<SnapshotChanges[]> {
   const { pathspecs } = options;
-  const everything = TOP_FOLDERS.map((path) => ({ magic: '', path }));
-  const completed = {
-    ...options,
-    pathspecs: pathspecs.every(isExclusion) ? [...everything, ...pathspecs] : pathspecs,
-  };
+  const completed = { ...options, pathspecs: completePathspecs(pathspecs) };
   const entries = await compareWithPrevious(git, snapshots, completed);
-  for (const { commit, previous } of snapshots) {
-    if (previous === undefined) entries.set(commit, await compareWithStart(git, commit, completed));
+  for (const { commit, previous, parents } of snapshots) {
+    if (previous === undefined)
+      entries.set(commit, await compareWithStart(git, { commit, start: parents[0] ?? commit }, completed));
   }
   const sizes = await readSizes(git, [...entries.values()].flat());
   return snapshots.map((snapshot) => ({
     snapshot,
     files: (entries.get(snapshot.commit) ?? []).map((entry) => describe(entry, sizes)),
   }));
+}
+
+/** Without any that includes something, all files of the session. */
+export function completePathspecs(pathspecs: readonly Pathspec[]): readonly Pathspec[] {
+  const everything = TOP_FOLDERS.map((path) => ({ magic: '', path }));
+  return pathspecs.every(isExclusion) ? [...everything, ...pathspecs] : pathspecs;
 }
 
 function describe(
@@ -76,7 +79,11 @@ async function compareWithPrevious(
 }
 
 /** The start commit's tree is `sandbox/` of the snapshot, so the other folders are compared separately. */
-async function compareWithStart(git: Git, commit: string, options: TimelineOptions): Promise<DiffEntry[]> {
+async function compareWithStart(
+  git: Git,
+  { commit, start }: { readonly commit: string; readonly start: string },
+  options: TimelineOptions,
+): Promise<DiffEntry[]> {
   const empty = await emptyTree(git);
   const sandbox = await sandboxTree(git, commit);
   const compare = async (before: string, after: string, pathspecs: readonly Pathspec[]) => {
@@ -90,7 +97,7 @@ async function compareWithStart(git: Git, commit: string, options: TimelineOptio
     .map(({ magic, path }) => ({ magic, path: path.slice('sandbox/'.length) || '.' }));
   const otherSpecs = options.pathspecs.filter((spec) => !isInSandbox(spec));
   // A submodule of git's own tree is no file of a snapshot.
-  const sandboxEntries = (await compare(`${commit}^1^{tree}`, sandbox, sandboxSpecs)).map((entry) => ({
+  const sandboxEntries = (await compare(`${start}^{tree}`, sandbox, sandboxSpecs)).map((entry) => ({
     ...entry,
     path: `sandbox/${entry.path}`,
     before: entry.before?.mode === SUBMODULE ? undefined : entry.before,
@@ -104,7 +111,7 @@ async function compareWithStart(git: Git, commit: string, options: TimelineOptio
 }
 
 /** Each pathspec also with encoded names: trees store a few names in another form (tree-names.ts). */
-function inTrees(pathspecs: readonly Pathspec[]): string[] {
+export function inTrees(pathspecs: readonly Pathspec[]): string[] {
   const all = pathspecs.flatMap(({ magic, path }) => {
     const encoded = encodePath(Buffer.from(path).toString('latin1'));
     return [magic + path, magic + Buffer.from(encoded, 'latin1').toString()];

@@ -15,6 +15,7 @@ import { followMove } from '../session/relocate.ts';
 import type { Session } from '../session/session.ts';
 import { type AutocommitOptions, captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { factsBeforeScan, leaveFacts } from './front/facts.ts';
+import { readNewerPaths } from './front/newer-paths.ts';
 
 /** @throws AgtError with exit code 75 while another process holds the session's lock. */
 export async function autocommit(session: Session, options: AutocommitOptions): Promise<CaptureResult> {
@@ -32,7 +33,8 @@ async function autocommitLocked(session: LockedSession, options: AutocommitOptio
   const hasChanges = async () => (await previewCapture(session, options)).outcome !== 'unchanged';
   const warnings = await enforceBudget(session, options.now, hasChanges);
   const facts = factsBeforeScan(session);
-  const result = await captureSession(session, options);
+  const newerPaths = options.isAskedByFront ? () => readNewerPaths(session) : undefined;
+  const result = await captureSession(session, { ...options, newerPaths });
   const isMended =
     record.state === 'failed' &&
     result.failed.length === 0 &&

@@ -4,14 +4,14 @@ import type { ObjectStream } from '../autocommit/object-stream.ts';
 import { type Observation, observeFolder } from '../autocommit/observe.ts';
 import type { CaptureOptions, CaptureTarget } from '../autocommit/request.ts';
 import type { Freeze } from '../autocommit/source.ts';
-import { AgtError } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
-import { isActive } from '../filter/session-file.ts';
 import { attachedFolder } from '../folders/attached-folder.ts';
 import { worktreeGitDir } from '../git/files/discover-repository.ts';
 import { reconnectIfCutOff } from '../git/files/worktree-registrations.ts';
 import { refuseRepositoryInside } from '../repository/repository.ts';
+import { callsAtWork } from '../session/calls-at-work.ts';
 import type { LockedSession } from '../session/lock.ts';
+import { requireActive } from '../session/operation.ts';
 import { isAttached } from '../session/record.ts';
 import { lostGitDir, requireSandbox } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
@@ -21,6 +21,8 @@ import { recordAddedBytes } from './usage.ts';
 export interface AutocommitOptions extends Omit<CaptureOptions, 'agentEmail' | 'maxFileSize'> {
   /** The agent works: a turn that failed before is past. */
   readonly agentGoesOn?: boolean;
+  /** The front may have looked already. Nobody relies on what has changed since. */
+  readonly isAskedByFront?: boolean;
   /** How long to wait for another agt that works on the session. */
   readonly waitMs?: number;
   /** Do not freeze the folder, because it goes. */
@@ -84,17 +86,14 @@ function runCapture(session: Session, options: AutocommitOptions, freeze?: Freez
   requireCapturable(session, options.dryRun !== true);
   const { agentEmail, maxFileSize } = session.repository.settings;
   const target = { ...captureTarget(session), freeze };
-  return capture(session.git, target, { agentEmail, maxFileSize, ...options });
+  const during = callsAtWork(session.repository.agtDir, session.id, options.now);
+  return capture(session.git, target, { agentEmail, maxFileSize, during, ...options });
 }
 
 /** @throws AgtError */
 function requireCapturable(session: Session, mayMend: boolean): void {
   const { repository, record } = session;
-  if (!isActive(record)) {
-    throw new AgtError(`session "${record.session_id}" is ${record.state}, not active`, {
-      hints: ['see: agt session list --all'],
-    });
-  }
+  requireActive(record);
   if (lostGitDir(session) === undefined) requireSandbox(session);
   const gitDir = record.checkout === undefined ? worktreeGitDir(record.sandbox) : undefined;
   if (gitDir !== undefined && mayMend) reconnectIfCutOff(gitDir);

@@ -76,6 +76,11 @@ export class TestAgent {
     return this.start(cwd, [AGT, 'session', 'run', '--profile', name, '--every', '0', '--', ...words]);
   }
 
+  /** With `agt session resume`. */
+  resume(cwd: string, ...args: string[]): AgentRun {
+    return this.start(cwd, [AGT, 'session', 'resume', '--', ...args]);
+  }
+
   private start(cwd: string, words: readonly string[]): AgentRun {
     const { spec, home } = this;
     const log = join(makeTempDir(), 'requests');

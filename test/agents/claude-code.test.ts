@@ -1,10 +1,11 @@
 /** Claude Code itself, with hooks of agt. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
 import { AGT, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
-import { type AgentSpec, agentProblem, MODEL, TestAgent } from './agent.ts';
+import { type AgentSpec, agentDirectory, agentProblem, MODEL, TestAgent } from './agent.ts';
 import { describeAgent } from './every-agent.ts';
 import { script, script64 } from './model.ts';
 
@@ -44,6 +45,88 @@ test('git of the agent is that of agt', () => {
   const call = { tool: 'Bash', args: { command: 'command -v git > which' } };
   expect(agent.run(sandbox, script([call])).exitCode).toBe(0);
   expect(readFileSync(join(sandbox, 'which'), 'utf8').trim()).toBe(join(repository, '.git/agt/bin/git'));
+});
+
+test('the model hears with the next prompt of the conversation what has gone back', () => {
+  const agent = new TestAgent(claude);
+  const { sandbox } = makeSession({ a: 'a\n' });
+  agent.install(sandbox);
+  const call = { tool: 'Bash', args: { command: 'echo 1 >one' } };
+  expect(agent.run(sandbox, script([call, { text: 'done' }])).exitCode).toBe(0);
+  agent.agt(sandbox, 'undo');
+  const told = (...more: string[]) =>
+    agent
+      .run(sandbox, 'go on', ...more)
+      .asked.filter(({ body }) => /taken these files back.*: one\. /.test(body));
+  expect(told('--continue').length).toBeGreaterThan(0);
+  expect(told()).toEqual([]); // another conversation
+});
+
+test('in a checkout its git makes a snapshot before it destroys, also in the middle of a script', () => {
+  const agent = new TestAgent(claude);
+  const repository = makeRepository({ a: 'a\n' });
+  agent.agt(repository, 'hooks', 'install', 'claude-code');
+  const command =
+    'command -v git >which; echo work >a; mkdir made; echo 1 >made/one; git clean -fdxq; git checkout -q .';
+  expect(agent.run(repository, script([{ tool: 'Bash', args: { command } }])).exitCode).toBe(0);
+  expect([existsSync(join(repository, 'made')), readFileSync(join(repository, 'a'), 'utf8')]).toEqual([
+    false,
+    'a\n',
+  ]);
+  expect(existsSync(join(repository, '.git/agt'))).toBe(false);
+  agent.agt(repository, 'snapshot', 'restore', 'before git clean -fdxq');
+  expect(readFileSync(join(repository, 'made/one'), 'utf8')).toBe('1\n');
+  expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('work\n');
+  const bin = join(agent.home, '.local/state/agt/hooks/bin');
+  expect(readFileSync(join(repository, 'which'), 'utf8').trim()).toBe(join(bin, 'git'));
+  agent.agt(repository, 'hooks', 'uninstall', 'claude-code');
+  expect(existsSync(bin)).toBe(false);
+});
+
+test('takes the plugin of agt, and its command takes a turn back without the model', () => {
+  const agent = new TestAgent({
+    ...claude,
+    env: () => ({ ...claude.env(''), PATH: `${bin}:${process.env['PATH']}` }),
+  });
+  const bin = makeTempDir('bin');
+  symlinkSync(AGT, join(bin, 'agt'));
+  const plugin = join(makeTempDir(), 'agt');
+  const repository = makeRepository({ a: 'a\n' });
+  agent.agt(repository, 'plugin', plugin);
+  for (const strictness of [['--strict'], ['--profile', 'directory']]) {
+    const { status, stdout } = spawnSync(
+      agentDirectory(claude.program),
+      ['plugin', 'validate', ...strictness, plugin],
+      { encoding: 'utf8', env: { HOME: agent.home, PATH: process.env['PATH'] } },
+    );
+    expect([status, stdout]).toEqual([0, expect.stringContaining('Validation passed')]);
+  }
+  const call = { tool: 'Bash', args: { command: 'echo 1 >a' } };
+  agent.run(repository, script([call, { text: 'done' }]), '--plugin-dir', plugin);
+  expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('1\n');
+  const { asked, stdout: said } = agent.run(repository, '/agt:undo', '--plugin-dir', plugin);
+  expect(said).toContain('restored 1 path, verified');
+  expect(asked).toEqual([]);
+  expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('a\n');
+});
+
+test('goes on in a fork with its conversation before a prompt', () => {
+  const agent = new TestAgent(claude);
+  const { sandbox, repository, id } = makeSession({ a: 'a\n' });
+  agent.install(sandbox);
+  for (const n of ['first', 'second'])
+    agent.run(
+      sandbox,
+      `${n} ${script([{ tool: 'Bash', args: { command: `echo ${n} >a` } }, { text: n }])}`,
+      '--continue',
+    );
+  agent.agt(repository, 'session', 'fork', id, '--id', 'f1', '--at', 'prompt: second');
+  const fork = sandbox.replace(id, 'f1');
+  const { exitCode, asked } = agent.resume(fork, ...claude.args('third'));
+  expect(exitCode).toBe(0);
+  const body = asked.at(-1)?.body ?? '';
+  expect(body).toMatch(/"first .*echo first >a.*third/);
+  expect(body).not.toMatch(/echo second|sessions\/s1\//);
 });
 
 test('worktrees of the agent and of its subagents are sessions', () => {

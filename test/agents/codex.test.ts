@@ -1,10 +1,11 @@
 /** Codex itself, with hooks of agt. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { git, makeRepository, write } from '../harness/world.ts';
-import { type AgentSpec, agentProblem, MODEL, TestAgent } from './agent.ts';
+import { AGT, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
+import { type AgentSpec, agentDirectory, agentProblem, MODEL, TestAgent } from './agent.ts';
 import { describeAgent } from './every-agent.ts';
 import { script } from './model.ts';
 
@@ -101,4 +102,24 @@ test('a worktree that Codex makes is a folder with snapshots of its own', () => 
     git(repository, 'worktree', 'list', '--porcelain').match(/^worktree (.*codex.*)$/m)?.[1] ?? '';
   expect(agent.log(worktree)).toContainEqual(expect.objectContaining({ tool: 'Bash', added: 1 }));
   expect(git(repository, 'status', '--porcelain')).toBe('');
+});
+
+test('takes the plugin of agt: its hooks, its server and its skill', () => {
+  const agent = new TestAgent(codex);
+  const market = makeTempDir();
+  agent.agt(market, 'plugin', 'plugins/agt', '--for', 'codex');
+  const source = { source: 'local', path: './plugins/agt' };
+  const policy = { installation: 'AVAILABLE', authentication: 'ON_INSTALL' };
+  const listed = { name: 'local', plugins: [{ name: 'agt', source, policy, category: 'Productivity' }] };
+  write(join(market, '.agents/plugins/marketplace.json'), JSON.stringify(listed));
+  const call = (...args: string[]) =>
+    spawnSync(agentDirectory(codex.program), args, {
+      encoding: 'utf8',
+      env: { HOME: agent.home, PATH: process.env['PATH'] },
+    }).stdout;
+  call('plugin', 'marketplace', 'add', market);
+  expect(call('plugin', 'add', 'agt@local')).toContain('Added plugin `agt`');
+  expect(call('mcp', 'list')).toMatch(/^agt +agt +mcp .* enabled/m);
+  agent.agt(market, 'hooks', 'install', 'codex', '--mcp', '--no-trust');
+  expect(call('mcp', 'get', 'agt')).toContain(AGT);
 });

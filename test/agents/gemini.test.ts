@@ -25,6 +25,7 @@ describeAgent(gemini, {
   shell: (command) => ({ tool: 'run_shell_command', args: { command } }),
   edit: (path, content) => ({ tool: 'write_file', args: { file_path: path, content } }),
   names: { shell: 'run_shell_command', edit: 'write_file' },
+  isFenced: false,
   reportsFailure: true,
   conversation: /^xdg\/gemini\/session.*\.jsonl$/m,
   isInjected: false,

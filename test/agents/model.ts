@@ -4,11 +4,14 @@
  * Step i answers after i rounds of tool calls. A step is a call, several calls at once, or a text. A request without
  * tools, such as one for a title, gets `ok`.
  */
+import { execFileSync } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
 export interface Call {
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
+  /** A person does this in a shell, where the agent works, before the agent hears of the call. */
+  readonly meanwhile?: string;
 }
 export type Step = Call | readonly Call[] | { readonly text: string };
 
@@ -110,8 +113,9 @@ interface ServerEvent {
 }
 
 function callsOf(step: Step): readonly Call[] {
-  if (Array.isArray(step)) return step as readonly Call[];
-  return 'tool' in step ? [step] : [];
+  const calls = Array.isArray(step) ? (step as readonly Call[]) : 'tool' in step ? [step] : [];
+  for (const { meanwhile } of calls) if (meanwhile !== undefined) execFileSync('sh', ['-c', meanwhile]);
+  return calls;
 }
 
 let calls = 0;

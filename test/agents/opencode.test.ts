@@ -1,25 +1,13 @@
 /** opencode itself, with a plugin of agt. */
-import { cpSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
 import { write } from '../harness/world.ts';
-import { type AgentSpec, agentDirectory, agentProblem, MODEL, TestAgent } from './agent.ts';
+import { type AgentSpec, agentDirectory, agentProblem, TestAgent } from './agent.ts';
 import { describeAgent } from './every-agent.ts';
+import { likeOpencode, SETTINGS } from './like-opencode.ts';
 import { script64 } from './model.ts';
-
-const SETTINGS = {
-  model: 'stand-in/model',
-  small_model: 'stand-in/model',
-  provider: {
-    'stand-in': {
-      npm: '@ai-sdk/openai-compatible',
-      name: 'stand-in',
-      options: { baseURL: `${MODEL}/v1`, apiKey: 'none' },
-      models: { model: { name: 'model' } },
-    },
-  },
-};
 
 const opencode: AgentSpec = {
   name: 'opencode',
@@ -40,13 +28,23 @@ const problem = agentProblem(opencode);
 beforeEach(({ skip }) => skip(problem !== undefined, problem));
 
 describeAgent(opencode, {
-  shell: (command) => ({ tool: 'bash', args: { command, description: 'test' } }),
-  edit: (path, content) => ({ tool: 'write', args: { filePath: path, content } }),
-  names: { shell: 'bash', edit: 'write' },
-  reportsFailure: true,
+  ...likeOpencode,
   conversation: /^xdg\/opencode\.db$/m,
-  isInjected: true,
-  blocksPrompts: false,
+});
+
+test('agt undo as a prompt: the files are back before the model repeats the answer', () => {
+  const agent = new TestAgent(opencode);
+  const { sandbox } = makeSession();
+  agent.install(sandbox);
+  const call = { tool: 'bash', args: { command: 'echo 1 > one', description: 'test' } };
+  agent.run(sandbox, script64([call, call, { text: 'done' }]));
+  const { asked } = agent.run(sandbox, 'agt undo');
+  expect(existsSync(join(sandbox, 'one'))).toBe(false);
+  const heard = asked.map(({ body }) => JSON.stringify(body)).join();
+  expect(heard).toContain('Repeat its answer word for word');
+  expect(heard).toContain('s1: restored 1 path, verified');
+  expect(heard).not.toContain('agt undo');
+  expect(agent.log(sandbox).filter(({ label }) => /undo/.test(`${label}`))).toEqual([]);
 });
 
 test('git of opencode is that of agt', () => {

@@ -38,12 +38,12 @@ test('in a git checkout: fork to a turn and to the baseline, undo, deletions and
       .filter((name) => name !== '.git')
       .sort(),
   ).toEqual(['.gitignore', 'old', 'x.log']);
-  expect(await pi.command('/agt-undo')).toMatch(/restored \d files/);
+  expect(await pi.command('/agt-undo')).toMatch(/restored \d files?/);
   expect(pi.read('three')).toBe('3\n');
   expect(await pi.command('/agt-redo')).toMatch(/restored/);
   expect(existsSync(join(project, 'three'))).toBe(false);
   await pi.prompt('fourth', bash('echo 4 > four'), bash('echo 5 > four'));
-  expect(await pi.command('/agt-undo')).toMatch(/^agt: restored 1 files of the turn "fourth /);
+  expect(await pi.command('/agt-undo')).toMatch(/^agt: restored 1 file of "fourth (.|\n)*\n- four$/);
   expect(existsSync(join(project, 'four'))).toBe(false);
 
   const log = JSON.parse(pi.agt('session', 'log', '--json')) as {
@@ -57,6 +57,16 @@ test('in a git checkout: fork to a turn and to the baseline, undo, deletions and
   expect(git(project, 'status', '--porcelain')).toBe('');
   expect(git(project, 'rev-parse', 'HEAD')).toBe(head);
   expect(git(project, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+});
+
+test("a person's edits that a call destroys come back", async () => {
+  const project = makeRepository({ f: 'committed\n' });
+  pi = new Pi(project);
+  const meanwhile = "echo 'of a person' >f";
+  await pi.prompt('go', bash('echo 1 >one'), { ...bash('git checkout -q -- f'), meanwhile });
+  expect(pi.read('f')).toBe('committed\n');
+  pi.agt('undo');
+  expect([pi.read('f'), pi.read('one')]).toEqual(['of a person\n', '1\n']);
 });
 
 test('in a folder without git: keep, cancel, tree, a snapshot that is gone', async () => {

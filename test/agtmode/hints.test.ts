@@ -81,22 +81,27 @@ function makeFolder(): { folder: string; above: string } {
   return { folder, above };
 }
 
-test('a folder in place of a session id: agt names the folder and the command', () => {
+test('a folder that has snapshots stands for a session; of any other one agt says what it is', () => {
   const { folder, above } = makeFolder();
   const refused = (cwd: string, given: string) => {
     for (const words of [['undo'], ['session', 'log']])
       expect(agt(cwd, ...words, given)).toMatchObject({ exitCode: 2, stdout: '' });
     return agt(cwd, 'undo', given).stderr;
   };
-  const there = (given: string, command: string) =>
-    `error: there is no session "${given}" here; the folder ${folder} has snapshots\nhint: call agt there: ${command}\n`;
+  const text = () => readFileSync(join(folder, 'd/a'), 'utf8');
   for (const [cwd, given] of [
     [above, 'notes'],
-    [above, folder],
-    [makeRepository(), folder],
-  ] as const)
-    expect(refused(cwd, given)).toBe(there(given, `agt -C ${folder} snapshot list`));
-  expect(refused(folder, 'd')).toBe(there('d', 'agt snapshot list'));
+    [above, './notes'],
+    [makeSession().sandbox, folder],
+  ] as const) {
+    expect(agtOk(cwd, 'session', 'log', given)).toMatch(/^SNAPSHOT /);
+    expect([agtOk(cwd, 'undo', given), text()]).toEqual([expect.stringMatching(/^notes: restored 1/), '1']);
+    expect([agtOk(cwd, 'redo', given), text()]).toEqual([expect.stringMatching(/^notes: restored 1/), '2']);
+  }
+  expect(refused(folder, 'd')).toBe(
+    `error: there is no session "d" here; it is a directory of ${folder}, which has snapshots\n` +
+      `hint: to bring it back alone: agt snapshot restore SNAPSHOT -- ${folder}/d\n`,
+  );
   expect(refused(folder, above)).toBe(
     `error: there is no session "${above}" here; the folder ${above} has no snapshots\n` +
       `hint: to take one: agt -C ${above} snapshot\n`,

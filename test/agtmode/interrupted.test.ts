@@ -80,7 +80,7 @@ test.each([
     stderr: 'error: interrupted; session "s2" was not created\n',
   });
   expect(git(session.repository, 'for-each-ref', '--format=%(refname)')).toBe(before);
-  expect(agt(session.repository, 'doctor').stdout).toMatch(/\nnothing is wrong\n$/);
+  expect(agt(session.repository, 'doctor').stdout).toMatch(/(^|\n)nothing is wrong\n$/);
   agtOk(session.repository, ...command);
 });
 
@@ -94,7 +94,7 @@ test('an undo is finished by an undo; a redo before that is refused, and records
   expect((await interruptAt('worktree list', session, undo)).stderr).toBe(
     'error: interrupted; session "s1" is only partly restored\n' +
       'hint: go on: agt session undo s1\n' +
-      `hint: or go back: agt session restore s1 --to ${before}\n`,
+      `hint: or go back: agt restore s1 ${before}\n`,
   );
   for (const more of [[], ['-n']])
     expect(agt(session.repository, 'session', 'redo', 's1', ...more)).toMatchObject({
@@ -121,7 +121,7 @@ test('restore names the ways on and back, and both work', async () => {
     stdout: '',
     stderr:
       'error: interrupted; session "s1" is only partly restored\n' +
-      `hint: go on: agt session restore s1 --to ${commit}\n` +
+      `hint: go on: agt restore s1 ${commit}\n` +
       'hint: or go back: agt session undo s1\n',
   });
   agtOk(session.repository, 'session', 'restore', 's1', '--to', commit);

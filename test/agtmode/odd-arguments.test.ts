@@ -24,7 +24,7 @@ test.each([
     'undo of a path',
     ['undo', '--', 'README.md'],
     2,
-    /^error: unexpected argument "README.md" after --\nhint: see/,
+    /^error: paths and conflicts belong to the undo of one thing\nhint: .*; or bring files back: agt restore SNAPSHOT -- PATH\n/,
   ],
   [
     'fork far too often',

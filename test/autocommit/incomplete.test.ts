@@ -1,9 +1,11 @@
 /** Files that cannot be captured: agt names them, exits with 1, and keeps their last version and the last timestamp. */
+
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { failureReason, underAny } from '../../src/snapshot/failure.ts';
+import { failureReason } from '../../src/errors.ts';
+import { underAny } from '../../src/snapshot/folders.ts';
 import { agtWithPermissions, permissionsProblem } from '../harness/privileges.ts';
 import {
   type AutocommitReport,

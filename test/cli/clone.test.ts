@@ -32,6 +32,18 @@ describe('agt clone', () => {
     expect(git(primary, 'log', '--format=%s')).toBe('first');
   });
 
+  test('a second argument names the directory, as for git clone', () => {
+    const dir = makeTempDir();
+    const source = makeRepository();
+    agtOk(dir, 'clone', source, 'mine');
+    agtOk(dir, 'clone', source, 'deep/other/');
+    expect(readdirSync(dir).sort()).toEqual(['deep', 'mine', 'mine.git']);
+    expect(readdirSync(join(dir, 'deep')).sort()).toEqual(['other', 'other.git']);
+    const again = agt(dir, 'clone', source, 'mine');
+    expect(again.exitCode).not.toBe(0);
+    expect(agtOk(join(dir, 'mine', 'main'), 'new', 's1')).toContain('s1');
+  });
+
   test('hides every namespace of agt from people who fetch', () => {
     const dir = makeTempDir();
     agtOk(dir, 'clone', makeRepository());

@@ -116,7 +116,7 @@ describe('agt config', () => {
     for (const value of supported) {
       agtOk(repository, 'config', 'set', name, value);
       expect(values(repository)[name]?.value).toBe(value);
-      expect(list(value)).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+      expect(list(value)).toMatchObject({ exitCode: 0, stdout: '' });
     }
     for (const value of unsupported) {
       expect(agt(repository, 'config', 'set', name, value).exitCode).toBe(2);
@@ -146,7 +146,11 @@ describe('agt config', () => {
     expect(stderr).toContain(`invalid value "tape" for fs.snapshots (${file}): not supported`);
     const command = /hint: go back to the default: agt (.*)\n/.exec(stderr)?.[1] ?? '';
     agtOk(repository, ...command.split(' '));
-    expect(agt(repository, 'session', 'list')).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    expect(agt(repository, 'session', 'list')).toEqual({
+      exitCode: 0,
+      stdout: '',
+      stderr: 'note: no sessions yet; begin one: agt new ID, or agt run --new -- COMMAND\n',
+    });
   });
 
   test('refuses to change a prefix while there are sessions', () => {

@@ -119,3 +119,23 @@ describe('agt doctor --fix does not touch', () => {
     expect([existsSync(keep('1')), existsSync(keep('2'))]).toEqual([false, true]);
   });
 });
+
+test.each(['folder', 'sandbox'] as const)(
+  'a session without snapshots, its %s gone: --fix brings it back',
+  (lost) => {
+    const session = makeSession({ a: 'a\n' });
+    const { repository, sandbox } = session;
+    write(join(sandbox, 'b'), 'b\n');
+    git(sandbox, 'add', 'b');
+    git(sandbox, 'commit', '-q', '-m', 'b');
+    rmSync(session[lost], { recursive: true });
+    expect(agt(repository, 'doctor').stdout).toContain(
+      `its sandbox is gone: ${sandbox}\n    fix: agt doctor --fix\n`,
+    );
+    agtOk(repository, 'doctor', '--fix');
+    expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1');
+    expect(readFileSync(join(sandbox, 'b'), 'utf8')).toBe('b\n');
+    expect(git(repository, 'worktree', 'list').split('\n')).toHaveLength(2);
+    expect(agtOk(repository, 'list')).toMatch(/^s1 +active /m);
+  },
+);

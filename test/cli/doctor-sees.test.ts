@@ -26,7 +26,7 @@ function onlyFinding({ repository }: TestSession, doctor = agt(repository, 'doct
 function expectMended({ repository }: TestSession): void {
   const fixed = agt(repository, 'doctor', '--fix');
   expect(fixed.stdout).toContain('fixed');
-  expect(agt(repository, 'doctor').stdout).toMatch(/\nnothing is wrong\n$/);
+  expect(agt(repository, 'doctor').stdout).toMatch(/(^|\n)nothing is wrong\n$/);
 }
 
 function makeCaptured(): TestSession {
@@ -51,7 +51,7 @@ describe('a session', () => {
     const script = mend.replaceAll(/\bagt /g, `${AGT} `);
     const mended = run('/bin/sh', ['-ec', script], { cwd: session.repository });
     expect(mended.stderr).not.toContain('error');
-    expect(agt(session.repository, 'doctor').stdout).toMatch(/\nnothing is wrong\n$/);
+    expect(agt(session.repository, 'doctor').stdout).toMatch(/(^|\n)nothing is wrong\n$/);
     git(session.sandbox, 'status');
   });
 

@@ -70,6 +70,17 @@ describe('agt session export', () => {
     expect(git(origin, 'rev-parse', 'main')).toBe(commit);
   });
 
+  test('counts the commits of the session, and names those of the user that go with them', () => {
+    const main = join(area, 'main');
+    git(main, 'commit', '-q', '--allow-empty', '-m', 'mine, not pushed');
+    git(sandbox, 'merge', '-q', '--no-edit', 'main');
+    const { stdout, stderr } = agt(sandbox, 'session', 'export');
+    expect(stdout).toBe('exported 2 commits to origin as agt/s1\n');
+    expect(stderr).toMatch(
+      /note: with 1 commit of yours that origin did not have: [0-9a-f]+ mine, not pushed\n/,
+    );
+  });
+
   test('--pr opens a pull request with gh, and says what to do without it', () => {
     const dir = makeTempDir();
     symlinkSync(REAL_GIT, join(dir, 'git'));
@@ -81,11 +92,10 @@ describe('agt session export', () => {
     expect(missing.exitCode).toBe(1);
     const script = '#!/bin/sh\nprintf "%s|" "$@" >"$0.args"\necho https://github.example/pull/1\n';
     write(join(dir, 'gh'), script, 0o755);
-    agtOk(sandbox, 'autocommit', '--label', 'login works');
     const made = run(AGT, ['session', 'export', '--pr'], { cwd: sandbox, env: withoutGh });
     expect(made.stdout).toContain('opened https://github.example/pull/1\n');
     expect(readFileSync(join(dir, 'gh.args'), 'utf8')).toBe(
-      'pr|create|--head|agt/s1|--base|main|--title|login works|--body||',
+      'pr|create|--head|agt/s1|--base|main|--title|by the agent|--body||',
     );
   });
 

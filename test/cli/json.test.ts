@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 
 const documented = new Set(
   [
@@ -119,4 +119,29 @@ test('a failure has the next step, as on standard error', () => {
   expect(JSON.parse(all.stdout)).toEqual([
     { session_id: 's1', outcome: 'failed', error: expect.stringContaining('is gone'), hints },
   ]);
+});
+
+const WRONG = [
+  'list --json --colour',
+  'list --json --sort',
+  'remove --jsn --json',
+  'session fail s1 --json',
+  'config set --json',
+  'redo --json -- README.md',
+  'session restore s1 --json --',
+  'session nothing --json',
+  'snapshots --json',
+];
+
+test.each(WRONG)('a command line that agt does not understand: %s', (line) => {
+  const repository = makeRepository();
+  const wrong = agt(repository, ...line.split(' '));
+  expect(wrong.exitCode).toBe(2);
+  const { error, hints } = JSON.parse(wrong.stdout);
+  expect(wrong.stderr).toBe(
+    [`error: ${error}`, ...hints.map((hint: string) => `hint: ${hint}`), ''].join('\n'),
+  );
+  const plain = line.split(' ').filter((word) => word !== '--json');
+  expect(agt(repository, ...plain).stdout).toBe('');
+  expect(agt(repository, ...plain, '--', '--json').stdout).toBe('');
 });

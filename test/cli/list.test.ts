@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sessionIn } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, makeRepository, REAL_GIT, run, write } from '../harness/world.ts';
+import { makeSession, sessionIn } from '../harness/session.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 interface Listed {
   readonly session_id: string;
@@ -135,6 +135,7 @@ describe('agt list', () => {
     };
     const first = work(0);
     commit(repository, 'b.txt', 'b\n', 'of the user');
+    list(repository); // remembers what the merge gives
     const one = gitsOf(repository);
     for (let i = 1; i < 7; i++) work(i);
     git(first, 'checkout', '-q', '-b', 'side');
@@ -182,4 +183,53 @@ test('counts a submodule that has checked out another commit', () => {
   };
   const first = withCommitInside('s1');
   expect(withCommitInside('s2')).toBe(first);
+});
+
+test('a list without sessions says what to do next, and in a partial clone why a column is empty', () => {
+  const origin = makeRepository({ 'a.txt': 'a\n' });
+  git(origin, 'config', 'uploadpack.allowFilter', 'true');
+  const empty = agt(origin, 'list');
+  expect(empty).toMatchObject({ exitCode: 0, stdout: '' });
+  expect(empty.stderr).toMatch(/^note: no sessions yet; begin one: agt new ID/);
+  expect(agt(origin, 'list', '--json')).toEqual({ exitCode: 0, stdout: '[]\n', stderr: '' });
+  const partial = join(makeTempDir(), 'partial');
+  git(origin, 'clone', '-q', '--filter=blob:none', `file://${origin}`, partial);
+  const session = sessionIn(partial);
+  expect(agt(partial, 'list').stderr).toBe('');
+  write(join(session.sandbox, 'a.txt'), 'b\n');
+  expect(agt(partial, 'list').stderr).toContain('note: DIFF and MERGE stay empty in a partial clone');
+  agtOk(partial, 'remove', 's1');
+  expect(agt(partial, 'list').stderr).toContain('agt list --all');
+});
+
+test('packs of a partial clone make none: the settings do', () => {
+  const { repository, sandbox } = makeSession({ 'a.txt': 'a\n' });
+  write(join(repository, '.git/objects/pack/pack-1.promisor'), '');
+  write(join(sandbox, 'a.txt'), 'b\n');
+  expect(agt(repository, 'list')).toMatchObject({ stdout: expect.stringContaining('+1 -1'), stderr: '' });
+  git(repository, 'config', 'remote.origin.promisor', 'true');
+  expect(agt(repository, 'list').stderr).toContain('partial clone');
+});
+
+test('colours obey FORCE_COLOR, NO_COLOR and color.ui', () => {
+  const { repository } = makeSession();
+  const isColoured = (env: Record<string, string>) =>
+    run(AGT, ['list'], { cwd: repository, env: { NO_COLOR: undefined, ...env } }).stdout.includes('\u001b[');
+  expect(isColoured({})).toBe(false);
+  expect(isColoured({ FORCE_COLOR: '1' })).toBe(true);
+  git(repository, 'config', 'color.ui', 'always');
+  expect(isColoured({})).toBe(true);
+  expect(isColoured({ NO_COLOR: '1' })).toBe(false);
+  expect(isColoured({ FORCE_COLOR: '0' })).toBe(false);
+});
+
+test('an error with --json is an object on standard output', () => {
+  const { repository } = makeSession();
+  const failed = agt(repository, 'session', 'show', 'nope', '--json');
+  expect(failed.exitCode).toBe(1);
+  expect(JSON.parse(failed.stdout)).toEqual({
+    error: expect.stringContaining('no session "nope"'),
+    hints: ['sessions here: s1'],
+  });
+  expect(failed.stderr).toContain('no session "nope"');
 });

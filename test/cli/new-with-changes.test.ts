@@ -141,3 +141,24 @@ describe('agt session new and the uncommitted work of the user', () => {
     expect([...agtOk(repository, 'list').matchAll(/ active /g)]).toHaveLength(3);
   });
 });
+
+test('unaccept leaves what the user had not committed before as it was', () => {
+  const repository = makeRepository(FILES);
+  writeFileSync(join(repository, 'a.txt'), 'mine\n');
+  writeFileSync(join(repository, 'new.txt'), 'mine\n');
+  rmSync(join(repository, 'gone.txt'));
+  const status = git(repository, 'status', '--porcelain');
+  const sandbox = JSON.parse(agtOk(repository, 'new', 's1', '--with-changes', '--json')).sandbox;
+  writeFileSync(join(sandbox, 'work.txt'), 'of the agent\n');
+  agtOk(repository, 'accept', 's1', '--untracked=all');
+  expect(git(repository, 'status', '--porcelain')).toBe('');
+  agtOk(repository, 'session', 'unaccept', 's1');
+  expect(git(repository, 'status', '--porcelain')).toBe(status);
+  expect(['a.txt', 'new.txt'].map((name) => readFileSync(join(repository, name), 'utf8'))).toEqual([
+    'mine\n',
+    'mine\n',
+  ]);
+  expect(existsSync(join(repository, 'work.txt'))).toBe(false);
+  agtOk(repository, 'accept', 's1', '--untracked=all');
+  expect(git(repository, 'status', '--porcelain')).toBe('');
+});

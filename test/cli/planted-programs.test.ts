@@ -137,7 +137,7 @@ function makePlanted(): string {
   return repository;
 }
 
-/** Each command as a person or cron calls it, in this order. `s1` to `s5` are planted sessions. */
+/** Each command as a person or cron calls it, in this order. `s1` to `s5` are planted sessions; SANDBOX is that of `s1`. */
 const CALLS: Readonly<Record<string, readonly string[]>> = {
   'session list': ['session list --all'],
   'session show': ['session show s1'],
@@ -146,7 +146,12 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
   status: ['status'],
   autocommit: ['autocommit s1', 'autocommit --all'],
   'session log': ['session log s1 --stat'],
+  'session activity': ['session activity --stat', 'session activity --everywhere'],
+  search: ['search two', 'search -G t.o', 'search -i TWO --session s1'],
+  blame: ['blame a.txt', '-C SANDBOX blame a.txt', '-C SANDBOX blame HEAD a.txt'],
+  why: ['-C SANDBOX why a.txt:1', '-C SANDBOX why a.txt:1 --open'],
   'session diff': ['session diff s1', 'session diff s1 --base', 'session diff s1 --base --json'],
+  'bisect run': ['bisect run s1 --json -- grep -q one a.txt'],
   'session cat': ['session cat s1 @{0}:new.txt'],
   'session record': ['session record s1 --tool edit'],
   'session exec': ['session exec s1 --tool touch -- touch touched'],
@@ -187,9 +192,13 @@ const OTHERS: Readonly<Record<string, string>> = {
   'session umount': 'reads objects only',
   watch: 'autocommits, until it is stopped',
   hook: 'autocommits',
+  mcp: 'calls the commands above',
+  plugin: 'writes settings of agents',
+  'session resume': 'starts the agent of the user',
   'hooks install': 'writes settings of agents',
   'hooks uninstall': 'writes settings of agents',
   'hooks status': 'reads settings of agents',
+  upgrade: 'prints a text',
   'shell-init': 'prints a text',
   completion: 'prints a text',
   'shim install': 'writes a script',
@@ -223,7 +232,8 @@ describe('programs that an agent plants', () => {
       return names;
     };
     // git itself starts them.
-    const { sandbox } = sessionOf(repository, 's5');
+    const sandboxOf = (id: string) => sessionOf(repository, id).sandbox;
+    const sandbox = sandboxOf('s5');
     for (const words of [
       ['add', 'a.txt', 'new.txt', 'sub', 'tracked'],
       ['diff', 'HEAD', '--', 'a.txt'],
@@ -233,7 +243,8 @@ describe('programs that an agent plants', () => {
     expect(started()).toEqual(expect.arrayContaining([...kinds, 'submodule-clean', 'submodule-fsmonitor']));
     const calls = Object.values(CALLS).flat();
     const found = calls.map((call) => {
-      const { exitCode, stderr } = agt(repository, ...call.split(' '));
+      const words = call.split(' ').map((word) => (word === 'SANDBOX' ? sandboxOf('s1') : word));
+      const { exitCode, stderr } = agt(repository, ...words);
       return [call, exitCode === 0 ? 0 : stderr, ...started()];
     });
     expect(found).toEqual(calls.map((call) => [call, 0]));

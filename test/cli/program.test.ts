@@ -63,7 +63,8 @@ describe('help', () => {
       const help = agtOk(dir, 'help', ...name.split(' '));
       expect(agtOk(dir, ...name.split(' '), '--help')).toBe(help);
       expect(help).toContain(`agt ${command.usage} [options]`);
-      for (const option of Object.keys(command.options ?? {})) expect(help).toContain(`--${option}`);
+      for (const option of Object.keys(command.options ?? {}))
+        expect(help).toContain(option.length === 1 ? `-${option}` : `--${option}`);
       expect(command.examples.length).toBeGreaterThan(0);
       expect(help).toContain('Examples:');
     },
@@ -85,6 +86,25 @@ describe('help', () => {
     expect(page).toBe(manualPage(COMMAND_GROUPS, version));
     for (const line of page.split('\n'))
       expect(line).toMatch(/^(?:\.(?:TH|SH|SS|TP|PP|RS|RE|nf|fi)\b|[^.'])|^$/);
+  });
+
+  test('completion offers the sessions that fit the command', () => {
+    const repository = makeRepository();
+    for (const id of ['kept', 'gone', 'open']) {
+      const { sandbox } = JSON.parse(agtOk(repository, 'new', id, '--json'));
+      write(join(sandbox, id), id);
+    }
+    agtOk(repository, 'accept', 'kept', '--keep', '--untracked=all', '-m', 'kept');
+    agtOk(repository, 'remove', 'gone');
+    const offered = (command: string) => {
+      const words = ['agt', ...command.split(' '), ''];
+      return agtOk(repository, '--get-yargs-completions', ...words).split('\n');
+    };
+    expect(offered('accept')).toEqual(['kept', 'open']);
+    expect(offered('autocommit --session')).toEqual(['kept', 'open']);
+    expect(offered('session unaccept')).toEqual(['kept']);
+    for (const command of ['remove', 'session show'])
+      expect(offered(command)).toEqual(['gone', 'kept', 'open']);
   });
 
   test('agt completion completes commands and options', () => {

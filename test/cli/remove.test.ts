@@ -189,10 +189,23 @@ describe('agt session remove', () => {
   });
 });
 
+test('a name that has ended: how it ended, and the way back', () => {
+  const { repository } = makeSession();
+  agtOk(repository, 'reject', 's1');
+  expect(agt(repository, 'new', 's1').stderr).toMatch(/^error: session "s1" was rejected, and its snapshots/);
+  for (const words of [['autocommit'], ['accept'], ['session', 'diff']])
+    expect(agt(repository, ...words, 's1').stderr).toMatch(
+      /is rejected.*\nhint: bring it back: agt undo s1\n$/,
+    );
+});
+
 test('inside the session: it removes the session of the current directory', () => {
   const session = makeSession();
   write(join(session.sandbox, 'x'), 'x');
-  expect(agt(session.sandbox, 'session', 'remove')).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(agt(session.sandbox, 'session', 'remove')).toMatchObject({
+    exitCode: 0,
+    stderr: `hint: the directory that you are in is gone now: cd ${session.repository}\n`,
+  });
   expect(existsSync(session.folder)).toBe(false);
   expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/x')).toBe('x');
 });

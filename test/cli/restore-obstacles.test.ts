@@ -242,7 +242,7 @@ describe('a damaged git directory', () => {
     write(at(session, 'sandbox/new'), 'new\n');
     const report = autocommit(session);
     expect(report.changes).toEqual([{ path: 'sandbox/new', status: 'added' }]);
-    expect(report.warnings.join()).toMatch(new RegExp(`${name} of the sandbox .*damaged`));
+    expect(report.warnings.join()).toMatch(new RegExp(`${name} of the (sandbox|worktree) .*damaged`));
     expect(restore(session).stdout).toContain('verified');
     expect(git(session.sandbox, 'status', '--porcelain', '--branch')).toBe(status);
     expect(existsSync(at(session, 'sandbox/new'))).toBe(false);

@@ -45,6 +45,12 @@ test('paths are shown as people write them; those beside the sandbox too', () =>
     rmSync(join(session.folder, name));
   const listed = ['a', 'xdg/log', '../xdg/log', 'config/c'];
   const restore = ['session', 'restore', 's1', '--to', 'then', '-n'];
+  expect(agtOk(session.repository, ...restore, '--path', 'sandbox/a')).toMatch(/^A a\n/);
+  for (const [words, shown] of [
+    [['session', 'cat', 's1', 'then:sandbox/a'], /^a$/],
+    [['session', 'diff', 's1', 'then', '--name-only', '--', 'sandbox/a'], /^a$/],
+  ] as const)
+    expect(agtOk(session.repository, ...words)).toMatch(shown);
   for (const path of listed)
     expect(agtOk(session.repository, ...restore, '--path', path)).toMatch(
       new RegExp(`^A ${path}\ns1: would restore 1 path `),
@@ -66,7 +72,7 @@ test('a path in a folder without a session is named as it is there', () => {
   );
   for (const path of ['..', '../config', '/etc'])
     expect(restore(path)).toEqual({
-      exitCode: 2,
+      exitCode: 1,
       stdout: '',
       stderr: `error: "${path}" is not in the folder ${folder}\n${hint}`,
     });
@@ -80,7 +86,7 @@ test.each(['session', 'snapshot'])('agt %s restore refuses an empty path, and ch
   expect(agt(folder, command, 'restore', ...words, '--path', '')).toEqual({
     exitCode: 2,
     stdout: '',
-    stderr: 'error: --path is empty\nhint: give a path, or leave it out to restore everything\n',
+    stderr: 'error: a path is empty\nhint: give a path, or leave it out to restore everything\n',
   });
   expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('changed\n');
 });
@@ -92,7 +98,7 @@ test('--path and --only exclude each other', () => {
   expect(agt(folder, 'session', 'restore', 's1', '--to', 'then', '--path', 'a', '--only', 'xdg')).toEqual({
     exitCode: 2,
     stdout: '',
-    stderr: 'error: --path and --only exclude each other\nhint: a path may begin with xdg/ or config/\n',
+    stderr: 'error: paths and --only exclude each other\nhint: a path may begin with xdg/ or config/\n',
   });
 });
 

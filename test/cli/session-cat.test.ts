@@ -83,13 +83,45 @@ describe('agt session cat', () => {
   });
 
   test.each([
-    ['src/a.c', 2, /^error: no snapshot given in "src\/a.c"\n/],
+    [
+      'src/a.c',
+      2,
+      /^error: no snapshot given in "src\/a.c"\nhint: for the newest: agt session cat s1 @:src\/a.c\n/,
+    ],
     ['nope:src/a.c', 1, /^error: no snapshot "nope" of "s1"/],
-    ['@:../../etc/passwd', 2, /^error: "..\/..\/etc\/passwd" is not in session "s1"\n/],
+    ['@:../../etc/passwd', 1, /^error: "..\/..\/etc\/passwd" is not in session "s1"\n/],
   ])('refuses %s', (file, exitCode, message) => {
     const outcome = cat(twoStates(), file);
     expect(outcome.exitCode).toBe(exitCode);
     expect(outcome.stdout).toBe('');
     expect(outcome.stderr).toMatch(message);
   });
+});
+
+test.each([
+  [['cat', 's1'], 'no file of session "s1" given\nhint: for its newest version: agt session cat s1 @:PATH\n'],
+  [['cat'], 'no file given\nhint: for its newest version: agt session cat ID @:PATH\n'],
+  [
+    ['cat', 's1', '@{0}', 'a'],
+    'unknown argument "a"\nhint: snapshot and path are one word: agt session cat ID SNAPSHOT:PATH\n',
+  ],
+  [
+    ['fork', 's1', 'two'],
+    'unknown argument "two"\nhint: the id of the new session: --id ID, its snapshot: --at SNAPSHOT\n',
+  ],
+])('agt %s names the thing, the reason and the next step', (words, message) => {
+  const { exitCode, stdout, stderr } = agt(twoStates().repository, ...words);
+  expect([exitCode, stdout, stderr]).toEqual([2, '', expect.stringContaining(`error: ${message}`)]);
+});
+
+test.each([
+  ['cat', 'fix-lgoin', '@:a'],
+  ['fork', 'fix-logn'],
+  ['session', 'show', 'fixlogin'],
+  ['accept', 'fix-'],
+  ['run', 'fix-lugin', '--', 'true'],
+  ['autocommit', 'fix-logins'],
+])('agt %s %s: a session id that is nearly right is named', (...words) => {
+  const { exitCode, stderr } = agt(makeSession({}, 'fix-login').repository, ...words);
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('\nhint: did you mean: fix-login?\n')]);
 });

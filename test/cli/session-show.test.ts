@@ -14,7 +14,9 @@ test('show names the reason of an end, and in place the last commit; new says th
   const info = agtOk(repository, 'session', 'info', 'here');
   expect(info).toMatch(/^last commit +[0-9a-f]+ Change a$/m);
   agtOk(repository, 'session', 'reject', 'here', '--reason', 'wrong file');
-  expect(agtOk(repository, 'session', 'show', 'here')).toMatch(/^state +rejected: wrong file$/m);
+  expect(agtOk(repository, 'session', 'show', 'here')).toMatch(
+    /^state +rejected: wrong file\nended +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(\d+ seconds? ago\)$/m,
+  );
   write(join(repository, 'mine'), 'mine\n');
   const second = agtOk(repository, 'session', 'new', 'again', '--working-copy', 'in-place');
   expect(second).toMatch(/^aside /m);
@@ -43,7 +45,34 @@ test('metadata always have profile, from and from_spec; list --failed; doctor sa
   });
   agtOk(repository, 'config', 'set', 'fs.workingCopy', 'in-place');
   agtOk(repository, 'config', 'set', 'fs.snapshots', 'git');
-  expect(agt(repository, 'doctor').stdout).toMatch(
+  expect(agt(repository, 'doctor', '-v').stdout).toMatch(
     /^new session {2}provider git, working copy in-place\ncow-overlay {2}(works|cannot work)/m,
   );
+});
+
+test('list says when each session ended, as which commit, and why it ended or failed', () => {
+  const repository = makeRepository();
+  for (const id of ['taken', 'dropped', 'open']) {
+    const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', id, '--json'));
+    write(join(sandbox, id), 'work\n');
+    git(sandbox, 'add', id);
+    git(sandbox, 'commit', '-q', '-m', id);
+  }
+  expect(agtOk(repository, 'list')).not.toContain('ENDED');
+  agtOk(repository, 'accept', 'taken', '-m', 'taken');
+  agtOk(repository, 'reject', 'dropped', '--reason', 'wrong file');
+  const commit = git(repository, 'rev-parse', '--short=10', 'main');
+  const all = agtOk(repository, 'list', '--all');
+  expect(all).toMatch(/ENDED +REASON$/m);
+  expect(all).toMatch(new RegExp(`^taken .*  \\d+s ago as ${commit} on main  -$`, 'm'));
+  expect(all).toMatch(/^dropped .* {2}\d+s ago +wrong file$/m);
+  expect(all).toMatch(/^open .* - +-$/m);
+  agtOk(repository, 'session', 'fail', 'open', '--reason', 'tests are red');
+  for (const words of [['list'], ['list', '--failed'], ['status']])
+    expect(agtOk(repository, ...words)).toMatch(/^open .* {2}tests are red$/m);
+  const [json] = JSON.parse(agtOk(repository, 'list', '--state', 'accepted', '--json'));
+  expect(json).toMatchObject({
+    state_at: expect.any(String),
+    landed: { commit: git(repository, 'rev-parse', 'main'), onto: 'main' },
+  });
 });

@@ -1,5 +1,6 @@
 /** The stores of folders: forks, disk space, retention, several agts at once, damaged stores. */
 import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
@@ -90,6 +91,38 @@ describe('agt gc --folders and agt du --folders', () => {
     const gone = agt(folder, 'snapshot', 'restore', before.at(-1) ?? '');
     expect(gone).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no snapshot') });
     expect(agtOk(folder, 'snapshot', 'restore', 'before the clean-up')).toContain('verified');
+  });
+
+  it('deletes the copies of repositories inside that no snapshot has any more, and du counted them', async () => {
+    const outer = makeTempDir('outer');
+    for (const name of ['gone', 'stays']) {
+      git(outer, 'init', '-q', name);
+      write(join(outer, name, 'a'), randomBytes(1 << 20));
+      git(join(outer, name), 'add', 'a');
+      git(join(outer, name), 'commit', '-qm', name);
+    }
+    await snapshotDaysAgo(outer, 30);
+    rmSync(join(outer, 'gone'), { recursive: true });
+    await snapshotDaysAgo(outer, 20);
+    write(join(outer, 'later'), 'x');
+    await snapshotDaysAgo(outer, 1);
+    const kept = join(storeOf(outer), 'agt/kept-nested');
+    expect(readdirSync(kept)).toHaveLength(2);
+    const sizes = () =>
+      JSON.parse(agtOk('/', 'du', '--folders', '--json')).folders as { folder: string; bytes: number }[];
+    const bytes = () => sizes().find((one) => one.folder === realpathSync(outer))?.bytes ?? 0;
+    const before = bytes();
+    expect(before).toBeGreaterThan(3 << 20);
+    agtOk('/', 'gc', '--folders', '-n');
+    expect(readdirSync(kept)).toHaveLength(2);
+    const { folders } = JSON.parse(agtOk('/', 'gc', '--folders', '--prune=now', '--json'));
+    const mine = folders.find((one: { store: string }) => one.store === storeOf(outer));
+    expect(mine.bytes).toBeGreaterThan(2 << 20);
+    expect(readdirSync(kept)).toHaveLength(1);
+    expect(before - bytes()).toBeGreaterThan(2 << 20);
+    rmSync(join(outer, 'stays/.git'), { recursive: true });
+    expect(agt(outer, 'restore', '@').stderr).toContain('is back');
+    expect(git(join(outer, 'stays'), 'log', '--format=%s')).toBe('stays');
   });
 
   it('does so once a day with --daily, and goes on after a store that it cannot read', () => {

@@ -35,7 +35,7 @@ test('undo goes back past a snapshot with --ignored, and lets the ignored files 
     expect(agtOk(folder, 'undo')).toMatch(new RegExp(`verified\nnow at .* ${step} of 4\n`));
     expect(shown()).toEqual([`${step}\n`, ...logs]);
   }
-  for (const _ of [2, 3, 4]) agtOk(folder, 'redo');
+  for (const _ of [2, 4]) agtOk(folder, 'redo');
   expect(shown()).toEqual(['3\n', ...logs]);
   write(join(folder, 'x.log'), 'longer\n');
   agtOk(folder, 'undo');
@@ -57,15 +57,34 @@ test('undo passes over a step that would change no file', () => {
   expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('0\n');
   const nothing = agt(folder, 'undo');
   expect(nothing.stderr).toMatch(
-    /^error: nothing to undo: no earlier snapshot of "project" would change a file\n/,
+    /^error: nothing to undo: no earlier snapshot of "project" would change anything\n/,
   );
   for (const _ of [1, 2]) expect(agt(folder, 'undo')).toEqual(nothing);
   agtOk(folder, 'redo');
   expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('1\n');
 });
 
+test('one redo takes an undo back that has passed over a step', () => {
+  const folder = makeRepository({ '.gitignore': '*.log\n' });
+  const log = join(folder, 'x.log');
+  for (const text of ['0', undefined, '2']) {
+    if (text === undefined) rmSync(log);
+    else write(log, text);
+    agtOk(folder, 'snapshot');
+  }
+  for (const [way, text] of [
+    ['undo', '0'], // to go back to the step without the file would change nothing
+    ['redo', '2'],
+  ] as const)
+    expect([agtOk(folder, way), readFileSync(log, 'utf8')]).toEqual([
+      expect.stringContaining('restored 1 path, verified'),
+      text,
+    ]);
+});
+
 test('redo across a new .gitignore deletes no file that it ignores, and every other one', () => {
   const folder = makeRepository({ a: '1\n', 'nested/a': 'a\n' });
+  agtOk(folder, 'config', 'set', 'agt.ignoredFiles', '0');
   git(join(folder, 'nested'), 'init', '-q');
   git(folder, 'rm', '-rq', '--cached', 'nested');
   const has = (...names: string[]) => names.map((name) => existsSync(join(folder, name)));
@@ -244,6 +263,20 @@ test.each([
   expect(stays()).toEqual(['2\n', true]);
   agtOk(folder, 'undo');
   const last = agt(folder, 'undo');
-  expect(last.stdout + last.stderr).toMatch(/2 files that git ignore[sd] before stay, such as /);
+  expect(last.stdout + last.stderr).toMatch(/files? that git ignore[sd] before stays?/);
   expect(stays()).toEqual(['0\n', false]);
+});
+
+test('undo of a folder that was emptied names what git ignored and no snapshot holds', () => {
+  const folder = makeRepository({ a: '0\n', '.gitignore': 'build/\n.env\n' });
+  write(join(folder, 'build/large'), Buffer.alloc(2 << 20));
+  write(join(folder, '.env'), 'secret\n');
+  agtOk(folder, 'snapshot');
+  write(join(folder, 'a'), '1\n');
+  expect(agt(folder, 'undo').stderr).toBe('');
+  for (const name of ['a', 'build', '.env', '.gitignore']) rmSync(join(folder, name), { recursive: true });
+  const undone = agt(folder, 'undo');
+  expect(undone.stdout).toMatch(/: restored 3 paths, verified\n/);
+  expect(undone.stderr).toBe('note: not back, because git ignores it and snapshots leave it out: build\n');
+  expect(readFileSync(join(folder, '.env'), 'utf8')).toBe('secret\n');
 });

@@ -159,11 +159,13 @@ describe('agt snapshot in a git checkout', () => {
 
   it('brings a folder back that was deleted', () => {
     const kept = files(project);
+    const before = git(project, 'status', '--porcelain');
     rmSync(project, { recursive: true });
     mkdirSync(project);
     expect(agtOk(project, 'session', 'restore', '--to', '@')).toContain('verified');
     const lost = kept.filter((path) => !files(project).includes(path));
-    expect(lost).toEqual(['.git']);
+    expect(lost).toEqual([]);
+    expect(git(project, 'status', '--porcelain')).toBe(before);
   });
 });
 
@@ -207,7 +209,7 @@ describe('agt snapshot in a folder without git', () => {
     ]);
     agtOk(plain, 'snapshot');
     expect(agtOk(plain, 'session', 'diff', '@{1}', '@{0}', '--', 'a')).toContain('-one\n+two');
-    expect(JSON.parse(agtOk(plain, 'snapshot', 'diff', '@{1}', '--json'))).toHaveLength(2);
+    expect(JSON.parse(agtOk(plain, 'snapshot', 'diff', '@{1}', '--json'))).toHaveLength(3);
     expect(agtOk(plain, 'snapshot', 'diff')).toBe('');
     expect(files(plain)).toEqual(before);
   });

@@ -53,3 +53,32 @@ test('status goes on where a sandbox cannot be captured', () => {
   expect(outcome.stdout).toMatch(/^s2 /m);
   expect(outcome.stdout).toContain('error: s1: its sandbox has lost its .git file');
 });
+
+test('what snapshots leave out, with its size and the setting that takes it', () => {
+  const { repository, sandbox } = makeSession();
+  agtOk(repository, 'config', 'set', '--global', 'agt.maxFileSize', '1k');
+  write(join(sandbox, 'large'), Buffer.alloc(2000));
+  const reason = 'is larger than agt.maxFileSize (2000 bytes)';
+  const line = `sandbox/large ${reason}`;
+  const setting = 'to take larger files: agt config set agt.maxFileSize SIZE';
+  expect(agt(repository, 'status').stdout).toMatch(
+    new RegExp(`^s1 leaves out +${RegExp.escape(line)}\n +${setting}\n`, 'm'),
+  );
+  const [view] = JSON.parse(agt(repository, 'status', '--json').stdout).sessions;
+  expect(view.skipped).toEqual([{ path: 'sandbox/large', reason }]);
+  agt(repository, 'autocommit', 's1');
+  expect(agtOk(repository, 'session', 'show', 's1')).toMatch(
+    new RegExp(`^left out +${RegExp.escape(line)}\n +${setting}$`, 'm'),
+  );
+  const folder = makeTempDir('notes');
+  write(join(folder, 'large'), Buffer.alloc(2000));
+  agt(folder, 'snapshot');
+  expect(agt(folder, 'snapshot', 'status').stdout).toMatch(
+    new RegExp(
+      `^not taken +large ${RegExp.escape(reason)}\n +to take larger files: agt config set --global `,
+      'm',
+    ),
+  );
+  agtOk(repository, 'config', 'unset', '--global', 'agt.maxFileSize');
+  expect(agtOk(repository, 'status')).not.toContain('leaves out');
+});

@@ -3,20 +3,9 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
 
 describe('agt session undo and redo', () => {
-  test('the first undo in a fork goes back behind the fork', () => {
-    const session = makeSession({ a: '0\n' });
-    write(join(session.sandbox, 'a'), '1\n');
-    autocommit(session);
-    write(join(session.sandbox, 'a'), '2\n');
-    agtOk(session.repository, 'session', 'fork', '--from', 's1', '--id', 's2');
-    agtOk(session.repository, 'session', 'undo', 's2');
-    expect(readFileSync(join(session.folder, '../s2/sandbox/a'), 'utf8')).toBe('1\n');
-    expect(readFileSync(join(session.sandbox, 'a'), 'utf8')).toBe('2\n');
-  });
-
   test('say which step one has come to', () => {
     const session = makeSession({ a: '0\n' });
     for (const n of ['1', '2', '3']) {
@@ -47,7 +36,7 @@ describe('agt session undo and redo', () => {
     expect([step('undo'), step('undo'), step('undo')]).toEqual(['3', '2', '1']);
     const first = agt(session.repository, 'session', 'undo', 's1');
     expect(first.exitCode).toBe(1);
-    expect(first.stderr).toMatch(/^error: nothing to undo: "s1" has no earlier snapshot\n/);
+    expect(first.stderr).toMatch(/^error: nothing to undo: "s1" is at its first step\n/);
     expect([step('redo'), step('redo'), step('redo')]).toEqual(['2', '3', '4']);
     const refusedRedo = () => agt(session.repository, 'session', 'redo', 's1');
     expect(refusedRedo()).toMatchObject({
@@ -64,6 +53,46 @@ describe('agt session undo and redo', () => {
     expect(text()).toBe('5');
     expect(step('undo')).toBe('3');
     expect(step('redo')).toBe('5');
+  });
+
+  test('take a number of steps, and say if there are fewer', () => {
+    const session = makeSession({ a: '0\n' });
+    const { repository, sandbox } = session;
+    const text = () => readFileSync(join(sandbox, 'a'), 'utf8').trim();
+    for (const n of ['1', '2', '3', '4', '3']) {
+      write(join(sandbox, 'a'), `${n}\n`);
+      autocommit(session);
+    }
+    write(join(sandbox, 'a'), '5\n'); // not captured
+    const go = (cwd: string, ...words: string[]) => {
+      agtOk(cwd, ...words);
+      return text();
+    };
+    expect(agtOk(repository, 'undo', 's1', '2', '-n')).toMatch(/^M a\n/);
+    expect([go(repository, 'undo', 's1', '2'), go(sandbox, 'undo', '3')]).toEqual(['4', '1']);
+    expect([go(sandbox, 'redo', '3'), go(sandbox, 'redo', 's1', '2')]).toEqual(['4', '5']);
+    const refused = (...words: string[]) => {
+      const { exitCode, stderr } = agt(sandbox, ...words);
+      expect(text()).toBe('5');
+      return [exitCode, stderr];
+    };
+    expect(refused('undo', '6')).toEqual([
+      1,
+      expect.stringMatching(/^error: cannot undo 6 steps: "s1" has only 5\n/),
+    ]);
+    expect(go(sandbox, 'undo')).toBe('3');
+    expect(agt(sandbox, 'redo', '2').stderr).toMatch(/^error: cannot redo 2 steps: "s1" has only 1\n/);
+    expect(go(sandbox, 'redo')).toBe('5');
+    for (const no of ['0', '00'])
+      expect(refused('undo', no)).toEqual([2, expect.stringMatching('is no number')]);
+    expect(refused('undo', 'two')).toEqual([1, expect.stringMatching(/^error: no session "two"/)]);
+    agtOk(repository, 'session', 'new', '2');
+    expect(refused('undo', '2')).toEqual([
+      2,
+      'error: "2" is a session, and a number of steps\n' +
+        'hint: for the session: agt undo 2 1, for the steps: agt undo s1 2\n',
+    ]);
+    expect(go(sandbox, 'undo', 's1', '2')).toBe('4');
   });
 
   test('treat a restore as one step', () => {
@@ -135,4 +164,56 @@ describe('agt session undo and redo', () => {
       expect(agtOk(repository, 'undo', 's1')).toMatch(new RegExp(`^now at .* ${step} of 5$`, 'm'));
     expect(lstatSync(join(sandbox, 'a')).mode & 0o777).toBe(0o644);
   });
+});
+
+test('an undo names HEAD, the branches and the stash of the session that went back', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  const step = () => agtOk(repository, 'autocommit', 's1');
+  const undo = (...options: string[]) => agtOk(repository, 'undo', 's1', ...options);
+  write(join(sandbox, 'a'), '1\n');
+  step();
+  git(sandbox, 'commit', '-q', '-a', '-m', 'one');
+  const one = git(sandbox, 'rev-parse', 'HEAD');
+  step();
+  write(join(sandbox, 'a'), '2\n');
+  step();
+  run(join(AGT, '../git'), ['stash', '-q'], { cwd: sandbox });
+  step();
+  git(sandbox, 'switch', '-q', '-c', 'other');
+  step();
+  expect(undo('-n')).toContain('HEAD: back on branch agt/s1\n');
+  expect(undo()).toContain('\n  HEAD: back on branch agt/s1\n');
+  expect(undo('-n')).toContain('the stash: deleted\n');
+  expect(undo()).toContain('\n  the stash: deleted\n');
+  expect(undo()).not.toMatch(/ back | deleted/);
+  const { refs } = JSON.parse(undo('--json'));
+  expect(refs).toEqual([{ ref: 'refs/heads/agt/s1', from: one, to: git(repository, 'rev-parse', 'main') }]);
+  expect(agtOk(repository, 'redo', 's1')).toContain(`\n  branch agt/s1: back at ${one.slice(0, 10)}\n`);
+});
+
+test('an undo in a fork takes back no step of the parent', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  for (const text of ['1\n', '2\n']) {
+    write(join(sandbox, 'a'), text);
+    agtOk(repository, 'autocommit', 's1');
+  }
+  const fork = join(JSON.parse(agtOk(repository, 'fork', 's1', '--id', 'f1', '--json')).sandbox, 'a');
+  const refused = () => {
+    expect(agt(repository, 'undo', 'f1').stderr).toMatch(
+      /^error: nothing to undo: "f1" has no step of its own left; .* "s1"\n(?:hint: .*\n)*hint: .*agt restore f1 SNAPSHOT\n$/,
+    );
+    expect(readFileSync(fork, 'utf8')).toBe('2\n');
+  };
+  refused();
+  write(fork, 'own\n');
+  agtOk(repository, 'undo', 'f1');
+  refused();
+  agtOk(repository, 'redo', 'f1');
+  expect(readFileSync(fork, 'utf8')).toBe('own\n');
+  agtOk(repository, 'undo', 'f1');
+  const first = git(repository, 'rev-parse', 'agtsessions/s1~2');
+  expect(agtOk(repository, 'restore', 'f1', first)).not.toContain('HEAD');
+  expect(readFileSync(fork, 'utf8')).toBe('1\n');
+  agtOk(repository, 'undo', 'f1');
+  refused();
 });

@@ -10,7 +10,7 @@ import type { Place, Scene } from './scenes.ts';
 const program = [process.execPath, join(import.meta.dirname, '../../dist/failure-points/main.cjs')];
 
 /** A step for each file is alike for most files: the first three and the last are enough. */
-function withoutRepeats(points: readonly string[]): string[] {
+export function withoutRepeats(points: readonly string[]): string[] {
   const count = new Map(points.map((point) => point.split('#') as [string, string]));
   return points.filter((point) => {
     const [name = '', n] = point.split('#');
@@ -21,7 +21,7 @@ function withoutRepeats(points: readonly string[]): string[] {
 const MOST = process.env['AGT_TEST_STEPS'] ?? '5';
 
 /** Chooses `count` of them, evenly spread. */
-function chosen(points: readonly string[]): readonly string[] {
+export function chosen(points: readonly string[]): readonly string[] {
   const wanted = MOST === 'all' ? points.length : Math.min(Number(MOST), points.length);
   return Array.from({ length: wanted }, (_, n) => points[Math.floor((n * points.length) / wanted)] as string);
 }

@@ -37,6 +37,10 @@ function storeIn(state: string): string {
   return join(folders, name);
 }
 
+function gitAnswer(cwd: string, words: readonly string[]): string {
+  return spawnSync(REAL_GIT, words, { cwd, encoding: 'utf8' }).stdout;
+}
+
 function isWhole(store: string): void {
   const report = git(store, 'fsck', '--strict', '--no-dangling');
   expect(report.replace(/^notice: .*$/gm, '').trim()).toBe('');
@@ -96,6 +100,55 @@ test('an undo that was killed: the same command finishes it, and nothing is lost
     expect(run(folder, state, 'snapshot', 'status', '--json')).toContain('"unfinished": null');
   }
 });
+
+test.each([
+  ['rm -rf .git', 'rm -rf .git', 'git directory: all but HEAD is back'],
+  [
+    'git init after it',
+    'rm -rf .git; git init -q; git add b; git commit -qm other',
+    'restore: repository set aside',
+  ],
+])(
+  'an undo of %s that was killed: the same command brings all back',
+  { timeout: 120_000 },
+  (_, loss, step) => {
+    const project = makeRepository({ a: 'a\n' });
+    git(project, 'branch', 'topic');
+    write(join(project, 'a'), 'stashed\n');
+    git(project, 'stash', '-q');
+    write(join(project, 'b'), 'staged\n');
+    git(project, 'add', 'b');
+    const state = makeTempDir('state');
+    run(project, state, 'snapshot');
+    const tell = () =>
+      [['for-each-ref'], ['status', '-sb'], ['stash', 'list']].map((words) => gitAnswer(project, words));
+    const before = tell();
+    const saved = makeTempDir('saved');
+    const copy = (from: string, to: string) =>
+      cpSync(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+    spawnSync('sh', ['-c', loss], { cwd: project });
+    rmSync(join(project, 'a'));
+    for (const [i, directory] of [project, state].entries()) copy(directory, join(saved, `${i}`));
+    const prepare = () => {
+      for (const [i, directory] of [project, state].entries()) {
+        rmSync(directory, { recursive: true });
+        copy(join(saved, `${i}`), directory);
+      }
+    };
+    const points = pointsOf(project, state, ['undo']);
+    expect(points.join()).toContain(step);
+    for (const point of points) {
+      prepare();
+      expect(killable(project, state, ['undo'], { AGT_TEST_KILL_AT: point }), point).toBe('SIGKILL');
+      // Near its end, nothing is left to be done.
+      if (tell().join() !== before.join() || !existsSync(join(project, 'a'))) run(project, state, 'undo');
+      expect(tell(), point).toEqual(before);
+      expect(readFileSync(join(project, 'a'), 'utf8')).toBe('a\n');
+      expect(readdirSync(project).sort()).toEqual(['.git', 'a', 'b']);
+      isWhole(storeIn(state));
+    }
+  },
+);
 
 test('a forget that was killed: all snapshots or none, and nothing stays on the disk', {
   timeout: 120_000,

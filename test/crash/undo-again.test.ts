@@ -130,7 +130,7 @@ test('the command that agt doctor names finishes a killed undo, and an undo take
   const env = { AGT_TEST_KILL_AT: IN_THE_MIDDLE, AGT_GIT_PATH: REAL_GIT };
   run(process.execPath, [KILLABLE, 'session', 'undo', 's1'], { cwd: repository, env });
   expect(texts()).toEqual(['2\n', '3\n']);
-  const command = /agt (session restore s1 --to \w+)/.exec(agt(repository, 'doctor').stdout)?.[1] ?? '';
+  const command = /agt (restore s1 \w+)/.exec(agt(repository, 'doctor').stdout)?.[1] ?? '';
   agtOk(repository, ...command.split(' '));
   expect(texts()).toEqual(['2\n', '2\n']);
   agtOk(repository, 'session', 'undo', 's1');

@@ -61,10 +61,12 @@ describe('the shim, with a real git and an agt that print their names', () => {
     for (const name of ['git', 'agt']) write(join(bin, name), `#!/bin/sh\necho ${name}\n`, 0o755);
     const settingsFile = join(bin, 'no-settings');
     const facts = {
+      version: '1.2.3',
       git: join(bin, 'git'),
       executable: join(bin, 'agt'),
       settingsFile,
       prefixes: DEFAULT_PREFIXES,
+      refuses: false,
     };
     const execPath = git('/', '--exec-path');
     writeFileSync(join(bin, 'shim'), shimText({ ...facts, execPath }));

@@ -45,8 +45,11 @@ function mountImage(type: 'btrfs' | 'ext4', options: readonly string[]): Disk {
   return { path, unmount };
 }
 
+/** File names as on a Mac: without a difference of case or of Unicode forms, and kept as they were written. */
+export const NAMES_OF_MACOS = ['-O', 'casesensitivity=insensitive', '-O', 'normalization=formD'];
+
 /** A pool of its own, by zfs-fuse. Its daemon ends with the last test that needs it, or with the test run. */
-export function mountZfs(): Disk {
+export function mountZfs(options: readonly string[] = []): Disk {
   const directory = makeTempDir('disk');
   const image = join(directory, 'image');
   const path = makeTempDir('zfs');
@@ -54,7 +57,7 @@ export function mountZfs(): Disk {
   writeFileSync(image, '');
   truncateSync(image, SIZE);
   startZfs();
-  tool('zpool', 'create', '-m', path, pool, image);
+  tool('zpool', 'create', ...options, '-m', path, pool, image);
   const script = 'tail --pid="$1" -f /dev/null; zpool destroy -f "$2" 2>/dev/null';
   spawn('sh', ['-c', script, 'sh', String(process.pid), pool], { detached: true, stdio: 'ignore' }).unref();
   return { path, unmount: () => spawnSync('zpool', ['destroy', '-f', pool]) };

@@ -12,7 +12,7 @@ mkdirSync(root, { recursive: true });
 const home = mkdtempSync(join(root, 'home-'));
 
 for (const name of Object.keys(process.env)) {
-  if (/^(GIT_|AGT_(?!TEST_)|XDG_|LC_|LANG)/.test(name)) delete process.env[name];
+  if (/^(GIT_|AGT_(?!TEST_)|XDG_|LC_|LANG|(FORCE|NO)_COLOR$)/.test(name)) delete process.env[name];
 }
 // agt runs the git under test only if it is on PATH.
 const tested = process.env['AGT_TEST_GIT'];

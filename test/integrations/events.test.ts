@@ -6,11 +6,14 @@ import { makeSession } from '../harness/session.ts';
 import { AGT, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 import { failures, hook, log, metadata, silent } from './hooks.ts';
 
-/** Events as the agents send them, so far as agt reads them. */
+/** Events as the agents send them, so far as agt reads them; of Amp, Crush and Cursor as their documentation says. */
 const EVENTS: Record<string, readonly (readonly [object, object | undefined])[]> = {
   codex: [
     [{ hook_event_name: 'UserPromptSubmit', prompt: 'do it' }, { label: 'prompt: do it' }],
-    [{ hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command: 'a' } }, { tool: null }],
+    [
+      { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_use_id: 'c', tool_input: { command: 'a' } },
+      { tool: null, before: 'Bash', call_id: 'c', outcome: null },
+    ],
     [
       { hook_event_name: 'PostToolUse', tool_name: 'Bash', tool_use_id: 'c', tool_input: { command: 'a' } },
       { tool: 'Bash', call_id: 'c', summary: 'a', agent: 'codex' },
@@ -18,6 +21,10 @@ const EVENTS: Record<string, readonly (readonly [object, object | undefined])[]>
   ],
   gemini: [
     [{ hook_event_name: 'BeforeAgent', prompt: 'do it' }, { label: 'prompt: do it' }],
+    [
+      { hook_event_name: 'BeforeTool', tool_name: 'replace' },
+      { before: 'replace', agent: 'gemini' },
+    ],
     [
       {
         hook_event_name: 'AfterTool',
@@ -32,10 +39,121 @@ const EVENTS: Record<string, readonly (readonly [object, object | undefined])[]>
   ],
   qwen: [
     [{ hook_event_name: 'UserPromptSubmit', prompt: '' }, { label: null }],
+    [{ hook_event_name: 'PreToolUse', tool_name: 'edit' }, { before: 'edit' }],
     [
       { hook_event_name: 'PostToolUseFailure', tool_name: 'edit', tool_input: { file_path: 'x' } },
       { tool: 'edit', outcome: 'failed', summary: 'x' },
     ],
+  ],
+  copilot: [
+    [{ hook_event_name: 'UserPromptSubmit', prompt: 'do it' }, { label: 'prompt: do it' }],
+    [
+      { hook_event_name: 'PreToolUse', tool_name: 'Write', tool_input: { path: 'two', file_text: '2' } },
+      { before: 'Write' },
+    ],
+    [
+      {
+        hook_event_name: 'PostToolUse',
+        tool_name: 'Bash',
+        tool_input: { command: 'exit 3', description: 'x' },
+        tool_result: {
+          result_type: 'success',
+          text_result_for_llm: '\n<shellId: 1 completed with exit code 3>',
+        },
+      },
+      { tool: 'Bash', outcome: 'failed', summary: 'exit 3', agent: 'copilot' },
+    ],
+    [
+      {
+        hook_event_name: 'PostToolUse',
+        tool_name: 'Write',
+        tool_input: { path: 'two' },
+        tool_result: { result_type: 'success', text_result_for_llm: 'Created file two with 2 characters' },
+      },
+      { tool: 'Write', outcome: 'succeeded', summary: 'two' },
+    ],
+    [{ hook_event_name: 'Stop', stop_reason: 'end_turn' }, { tool: null }],
+    [{ hook_event_name: 'SessionEnd', reason: 'complete' }, { tool: null }],
+  ],
+  droid: [
+    [{ hook_event_name: 'UserPromptSubmit', prompt: 'do it' }, { label: 'prompt: do it' }],
+    [
+      {
+        hook_event_name: 'PreToolUse',
+        tool_name: 'Execute',
+        tool_input: { command: 'a', summary: 'x', riskLevel: 'low' },
+      },
+      { before: 'Execute' },
+    ],
+    [
+      {
+        hook_event_name: 'PostToolUse',
+        tool_name: 'Create',
+        tool_input: { file_path: 'two', content: '2' },
+        tool_response: '{"success":true,"file_path":"two"}',
+      },
+      { tool: 'Create', outcome: 'succeeded', summary: 'two', agent: 'droid' },
+    ],
+    [{ hook_event_name: 'Stop', stop_hook_active: false }, { tool: null }],
+    [{ hook_event_name: 'SessionEnd', reason: 'other' }, { tool: null }],
+  ],
+  crush: [
+    [
+      { event: 'PreToolUse', session_id: 'c1', tool_name: 'bash', tool_input: { command: 'a' } },
+      { before: 'bash', conversation: 'c1', agent: 'crush' },
+    ],
+  ],
+  cursor: [
+    [
+      { hook_event_name: 'beforeSubmitPrompt', conversation_id: 'c1', prompt: 'do it' },
+      { label: 'prompt: do it', conversation: 'c1' },
+    ],
+    [
+      { hook_event_name: 'preToolUse', tool_name: 'Shell', tool_use_id: 'c', tool_input: { command: 'a' } },
+      { before: 'Shell', call_id: 'c' },
+    ],
+    [
+      {
+        hook_event_name: 'postToolUse',
+        tool_name: 'Shell',
+        tool_input: { command: 'a' },
+        tool_output: '{"exitCode":2,"stdout":""}',
+      },
+      { tool: 'Shell', outcome: 'failed', summary: 'a', agent: 'cursor-agent' },
+    ],
+    [
+      { hook_event_name: 'postToolUseFailure', tool_name: 'Write', tool_input: { file_path: 'x' } },
+      { tool: 'Write', outcome: 'failed', summary: 'x' },
+    ],
+    [{ hook_event_name: 'stop', status: 'completed' }, { tool: null }],
+    [{ hook_event_name: 'sessionEnd', reason: 'completed' }, { tool: null }],
+  ],
+  cline: [
+    [
+      { event: 'prompt', prompt: 'do it', session: 'c1' },
+      { label: 'prompt: do it', conversation: 'c1' },
+    ],
+    [
+      { event: 'before', tool: 'editor', call: 'c', input: { command: '', path: 'x' }, failed: false },
+      { before: 'editor' },
+    ],
+    [
+      { event: 'tool', tool: 'run_commands', call: 'c', input: { command: 'exit 3' }, failed: true },
+      { tool: 'run_commands', outcome: 'failed', summary: 'exit 3', agent: 'cline' },
+    ],
+    [{ event: 'tool', tool: 'read_files' }, undefined],
+    [{ event: 'idle' }, { tool: null }],
+  ],
+  amp: [
+    [
+      { event: 'prompt', prompt: 'do it', session: 'T-1' },
+      { label: 'prompt: do it', conversation: 'T-1' },
+    ],
+    [
+      { event: 'tool', tool: 'Bash', call: 'c', input: { command: 'a' }, failed: false },
+      { tool: 'Bash', outcome: 'succeeded', summary: 'a', agent: 'amp' },
+    ],
+    [{ event: 'before', tool: 'Read', failed: false }, undefined],
   ],
   opencode: [
     [
@@ -46,6 +164,11 @@ const EVENTS: Record<string, readonly (readonly [object, object | undefined])[]>
       { event: 'tool', tool: 'bash', call: 'c', input: { command: 'a' }, failed: true },
       { outcome: 'failed' },
     ],
+    [
+      { event: 'before', tool: 'bash', call: 'c', failed: false },
+      { before: 'bash', call_id: 'c' },
+    ],
+    [{ event: 'before', tool: 'read', failed: false }, undefined],
     [{ event: 'tool', tool: 'read' }, undefined],
     [{ event: 'idle' }, { tool: null }],
   ],
@@ -65,6 +188,7 @@ test('events of the other agents', () => {
       expect(send(agent, event)).toEqual(silent);
     }
   }
+  expect(agtOk(session.repository, 'list')).toMatch(/ opencode /);
   const wanted = Object.values(EVENTS).flatMap((events) => events.flatMap(([, expected]) => expected ?? []));
   expect(log(session).reverse()).toMatchObject(wanted);
   for (const agent of Object.keys(EVENTS))

@@ -4,7 +4,21 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { AGT, makeTempDir, type Outcome, run, write } from '../harness/world.ts';
 
-const PROGRAMS = ['claude', 'codex', 'opencode', 'gemini', 'qwen', 'pi'];
+const PROGRAMS = [
+  'claude',
+  'codex',
+  'opencode',
+  'gemini',
+  'qwen',
+  'pi',
+  'copilot',
+  'cline',
+  'kilo',
+  'droid',
+  'amp',
+  'crush',
+  'cursor-agent',
+];
 
 /** A HOME of its own, and a PATH with agents that do nothing. */
 export class Home {

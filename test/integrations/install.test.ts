@@ -11,12 +11,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { AGT, makeRepository, run, write } from '../harness/world.ts';
+import { AGT, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 import { frontOf, Home } from './home.ts';
 
 const EVENTS = [
   'SessionStart',
   'UserPromptSubmit',
+  'PreToolUse',
   'PostToolUse',
   'PostToolUseFailure',
   'SubagentStop',
@@ -47,12 +48,25 @@ test('in a new home: hooks for each event, and nothing is left after uninstall',
   expect(JSON.parse(home.ok('status', 'claude-code', '--json'))).toMatchObject([
     { tool: 'claude-code', state: 'installed', problem: null, last_event: { event: 'Other', cwd: '/' } },
   ]);
+  expect(run(AGT, ['hook', 'claude-code'], { ...hook, input: '{"cwd":"/"}' }).exitCode).toBe(0);
+  expect(home.ok('status')).toMatch(/^claude-code +installed +\d+ seconds? ago$/m);
   expect(run(AGT, ['hook', 'claude-code'], { ...hook, input: 'no' }).exitCode).toBe(0);
   expect(home.agt('status').stderr).toMatch(/^warning: Claude Code: a hook failed .* ago: /);
   expect(home.ok('uninstall', 'claude-code')).toBe(`Claude Code: hooks removed from ${file}\n`);
   expect(home.content()).toBe(before);
   expect(home.ok('uninstall', '--all')).toMatch(/^Claude Code: no hooks in /);
   expect(home.content()).toBe(before);
+});
+
+test('snapshots of the extension of pi are its events', () => {
+  const home = new Home();
+  home.ok('install', 'pi');
+  const folder = makeTempDir();
+  expect(home.ok('status', 'pi')).toMatch(/^pi +\S.* -$/m);
+  run(AGT, ['snapshot', '--agent', 'pi'], { cwd: folder, env: { HOME: home.dir } });
+  expect(JSON.parse(home.ok('status', 'pi', '--json'))).toMatchObject([
+    { last_event: { event: 'snapshot', cwd: folder } },
+  ]);
 });
 
 const COMMENTED = `{
@@ -219,47 +233,6 @@ test('a directory that cannot be written changes nothing', () => {
   chmodSync(directory, 0o755);
   home.agt('uninstall', 'claude-code');
   expect(home.content()).toBe(before);
-});
-
-/** The files of each agent, and settings that a person may have there. */
-const FILES = {
-  'claude-code': ['.claude/settings.json', COMMENTED],
-  codex: ['.codex/hooks.json', '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"say done"}]}]}}'],
-  gemini: ['.gemini/settings.json', '{\n  "hooks": { "disabled": ["x"] }, // no x\n}\n'],
-  qwen: ['.qwen/settings.json', '{"$version": 4}'],
-  opencode: ['.config/opencode/plugins/agt.js', undefined],
-  pi: ['.pi/agent/extensions/agt.ts', undefined],
-} as const;
-
-test.each(Object.entries(FILES))('%s: uninstall brings HOME back byte for byte', (name, [path, settings]) => {
-  for (const given of new Set([undefined, settings])) {
-    const home = new Home();
-    if (given !== undefined) write(join(home.dir, path), given);
-    const before = home.content();
-    const outcome = home.agt('install', name, '--no-trust');
-    expect(outcome.exitCode).toBe(0);
-    expect(readFileSync(join(home.dir, path), 'utf8')).toContain(
-      `'${name === 'pi' ? AGT : frontOf(home)}' hook ${name}`,
-    );
-    if (given !== undefined)
-      expect(home.agt('install', name, '--no-trust').stdout).toMatch(/installed already/);
-    home.agt('uninstall', name);
-    expect(home.content()).toBe(before);
-  }
-});
-
-test.each([
-  ['claude-code', '{"disableAllHooks": true}'],
-  ['gemini', '{"hooksConfig": {"enabled": false}}'],
-  ['gemini', '{"hooksConfig": {"disabled": ["agt"]}}'],
-] as const)('status of %s says that a setting switches the hooks off', (name, settings) => {
-  const home = new Home();
-  write(join(home.dir, FILES[name][0]), settings);
-  home.ok('install', name);
-  expect(JSON.parse(home.agt('status', name, '--json').stdout)[0]).toMatchObject({
-    state: 'switched-off',
-    problem: expect.stringMatching(/^(disableAllHooks|hooksConfig\.\w+) in .* switches the hooks off$/),
-  });
 });
 
 test('status says that the settings of agt switch the hooks off', () => {

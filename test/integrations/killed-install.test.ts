@@ -50,7 +50,7 @@ test.each(['install', 'uninstall'])('hooks %s', (command) => {
     expect(killed(home, { AGT_TEST_KILL_AT: point }).exitCode).toBe(null);
     const text = readFileSync(join(home, file), 'utf8');
     const hooksThere = text.match(/hook claude-code/g)?.length ?? 0;
-    expect([0, 8]).toContain(hooksThere);
+    expect([0, 9]).toContain(hooksThere);
     if (hooksThere === 0) expect(text).toBe(SETTINGS);
     expect(hooks(home, command).exitCode).toBe(0);
     expect(hooks(home, 'uninstall').exitCode).toBe(0);

@@ -32,3 +32,17 @@ test('uninstall leaves a file that was there before agt knew it, although it had
   home.ok('uninstall', 'claude-code');
   expect(readFileSync(file, 'utf8')).toBe('{}\n');
 });
+
+test('settings of Codex without its program: the hooks are written, and it does not trust them yet', () => {
+  const home = new Home([]);
+  write(join(home.dir, '.codex/config.toml'), '');
+  const asked = home.agt('install', '--all');
+  expect(asked).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Codex: hooks installed in ') });
+  expect(asked.stderr).toMatch(
+    /^hint: Codex runs them once you trust them: .*agt hooks install codex --trust\n$/,
+  );
+  expect(home.agt('install', 'codex', '--trust')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('codex app-server cannot be started'),
+  });
+});

@@ -25,6 +25,14 @@ test('the agent gets hooks and variables for this run alone, unless its settings
   expect(claude).not.toMatch(/^(CLAUDE_CONFIG_DIR|XDG_)/m);
   expect(start('claude-code', ['env', 'echo', 'x'])).toBe('x\n');
 
+  for (const [isOn, word] of [
+    [true, 'x'],
+    [false, '--settings'],
+  ] as const) {
+    write(join(home, '.claude/settings.json'), JSON.stringify({ enabledPlugins: { 'agt@market': isOn } }));
+    expect(start('claude-code', ['claude', 'x'])).toMatch(new RegExp(`^word ${word}\n`));
+  }
+
   const pi = start('pi', ['pi', 'hello']);
   const extension = join(repository, '.git/agt/agents/agt-pi.ts');
   expect(pi).toContain(`word -e\nword ${extension}\nword hello\n`);

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { makeSession, type TestSession } from '../harness/session.ts';
+import { makeSession, sessionIn, type TestSession } from '../harness/session.ts';
 import { agt, agtOk, git, write } from '../harness/world.ts';
 
 const LINES = '1\n2\n3\n4\n5\n6\n';
@@ -101,24 +101,26 @@ describe('agt accept', () => {
     expect(git(repository, 'diff', '--stat', report.commit, 'main')).toBe('');
   });
 
-  test('takes the message from -m, -F, --summary, the template, labels and subjects, in this order', () => {
+  test('takes the message from -m, -F, --summary, the template, subjects, prompts and labels, in this order', () => {
     const message = (...options: string[]) => {
       const { message: text } = JSON.parse(agtOk(repository, 'accept', 's1', '-n', '--json', ...options));
       return text.replace(/\n+Agt-Session: s1$/, '');
     };
     write(join(sandbox, 'x'), 'x\n');
     expect(message()).toBe('Work of session s1');
+    agtOk(repository, 'autocommit', 's1', '--label', 'x works');
+    expect(message()).toBe('x works');
+    agtOk(repository, 'autocommit', 's1', '--label', 'prompt: make x work');
+    expect(message()).toBe('make x work');
     for (const subject of ['Add x', 'Use x']) {
       write(join(sandbox, 'x'), `${subject}\n`);
       git(sandbox, 'add', '-A');
       git(sandbox, 'commit', '-q', '-m', subject);
     }
     expect(message()).toBe('Add x; Use x');
-    agtOk(repository, 'autocommit', 's1', '--label', 'x works');
-    expect(message()).toBe('x works');
     expect(message('--summary', 'mine')).toBe('mine');
     agtOk(repository, 'config', 'set', 'agt.commitTemplate', 'feat({session}): {summary}');
-    expect(message()).toBe('feat(s1): x works');
+    expect(message()).toBe('feat(s1): Add x; Use x');
     expect(message('-m', 'one', '-m', 'two')).toBe('one\n\ntwo');
     write(join(repository, 'text'), 'from a file\n\nbody\n');
     expect(message('-F', 'text')).toBe('from a file\n\nbody');
@@ -159,7 +161,8 @@ describe('agt accept', () => {
     git(sandbox, 'commit', '-q', '-m', 'the rest', '--author=Agent <agent@example.com>');
     write(join(sandbox, 'later'), 'later\n');
     const before = tip();
-    agtOk(repository, 'accept', 's1', '--keep', '--commits', 'HEAD');
+    const picked = agtOk(repository, 'accept', 's1', '--keep', '--commits', 'HEAD');
+    expect(picked).toContain('\nleft out later\n');
     expect(git(repository, 'log', '--format=%an %s', 'main', '-1')).toBe('Agent the rest');
     expect(git(repository, 'log', '--format=%(trailers)', 'main', '-1')).toContain('Agt-Session: s1');
     expect(readFileSync(join(repository, 'a'), 'utf8')).toBe(LINES);
@@ -187,5 +190,30 @@ describe('agt accept', () => {
     agtOk(repository, 'autocommit', 's3');
     const log = JSON.parse(agtOk(repository, 'session', 'log', 's3', '--json'));
     expect(log.snapshots ?? log).toHaveLength(2);
+  });
+
+  test('a dry run of several sessions merges each with the result of those before', () => {
+    const [second, third] = ['s2', 's3'].map((id) => sessionIn(repository, id).sandbox) as [string, string];
+    write(join(sandbox, 'a'), LINES.replace('6', 'six'));
+    write(join(second, 'a'), LINES.replace('6', 'SIX'));
+    write(join(third, 'a'), LINES.replace('1', 'one'));
+    const before = git(repository, 'for-each-ref', 'refs/heads/main', 'refs/heads/agt');
+    const planned = agt(repository, 'accept', 's1', 's2', 's3', '--dry-run', '--json');
+    expect(planned.exitCode).toBe(1);
+    const reason =
+      'once the work of s1 has landed: session "s2" conflicts with "main" in 1 file, and nothing has changed';
+    expect(JSON.parse(planned.stdout)).toMatchObject([
+      { session_id: 's1', after: [], files: [{ path: 'a', insertions: 1 }] },
+      { session_id: 's2', error: reason },
+      { session_id: 's3', after: ['s1'], onto_before: tip(), files: [{ path: 'a', insertions: 1 }] },
+    ]);
+    expect(agt(repository, 'accept', 's2', 's3', '-n').stdout).toContain('branch   main as it is after s2\n');
+    expect(git(repository, 'for-each-ref', 'refs/heads/main', 'refs/heads/agt')).toBe(before);
+    const accepted = agt(repository, 'accept', 's1', 's2', 's3', '--json');
+    expect(JSON.parse(accepted.stdout).map((one: { outcome?: string }) => one.outcome)).toEqual([
+      undefined,
+      'failed',
+      undefined,
+    ]);
   });
 });

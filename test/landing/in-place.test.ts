@@ -49,3 +49,18 @@ test('an ignored file of the user that the agent commits does not land, and come
   expect(git(repository, 'ls-tree', '--name-only', 'main').split('\n')).toEqual(['.gitignore', 'a', 'new']);
   expect(readFileSync(join(repository, 'mine.log'), 'utf8')).toBe('mine\n');
 });
+
+test('an agent that has switched to the branch of the user: the way that agt names leads to an accept', () => {
+  const repository = makeRepository({ a: 'a\n' });
+  agtOk(repository, 'new', 's1', '--working-copy', 'in-place');
+  git(repository, 'switch', '-q', 'main');
+  write(join(repository, 'a'), 'by the agent\n');
+  write(join(repository, 'new'), 'new\n');
+  const { stderr } = agt(repository, 'accept', 's1');
+  expect(stderr).toMatch(/^error: 2 files in .* would be overwritten, and nothing has changed\n/);
+  const [, words = ''] = /^hint: take them back to the work branch: git (.*)$/m.exec(stderr) ?? [];
+  git(repository, ...words.split(' '));
+  agtOk(repository, 'accept', 's1', '--untracked=all');
+  expect(git(repository, 'show', 'main:a', 'main:new')).toBe('by the agent\nnew');
+  expect(git(repository, 'status', '--porcelain', '--branch')).toBe('## main');
+});

@@ -1,10 +1,12 @@
 /** A filter, a hook, a running command or another worktree is in the way: nothing is lost, and the hints lead on. */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makeSession, sessionIn } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, makeRepository, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, REAL_GIT, run, write } from '../harness/world.ts';
+
+const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
 test('a filter fails during accept: the other files go back, and doctor ends the rest', () => {
   const repository = makeRepository({ a: 'a\n', 'x.bin': '1\n', '.gitattributes': '*.bin filter=f\n' });
@@ -22,7 +24,7 @@ test('a filter fails during accept: the other files go back, and doctor ends the
   expect(git(repository, 'rev-parse', 'main')).toBe(before);
   expect(git(repository, 'status', '--porcelain')).toBe(' D x.bin');
   filter('cat');
-  expect(agt(repository, 'doctor', '--fix').stdout).toMatch(/\nnothing is wrong\n$/);
+  expect(agt(repository, 'doctor', '--fix').stdout).toMatch(/(^|\n)nothing is wrong\n$/);
   expect(git(repository, 'status', '--porcelain')).toBe('');
   agtOk(repository, 'accept', 's1');
   expect(git(repository, 'status', '--porcelain')).toBe('');
@@ -125,7 +127,7 @@ test('in place: accept overlaps with work that was set aside: it says both, and 
   );
   const [, letGo = ''] = /^hint: when you need it no more: agt (.*)$/m.exec(accepted.stderr) ?? [];
   expect(run('sh', ['-c', `${AGT} ${letGo}`], { cwd: '/' }).exitCode).toBe(0);
-  expect(agt(repository, 'doctor').stdout).toMatch(/\nnothing is wrong\n$/);
+  expect(agt(repository, 'doctor').stdout).toMatch(/(^|\n)nothing is wrong\n$/);
 });
 
 test('the same accept again changes nothing and says so, also when somebody has moved the branch', () => {
@@ -140,4 +142,87 @@ test('the same accept again changes nothing and says so, also when somebody has 
   expect(JSON.parse(again.stdout)).toMatchObject({ state: 'accepted', commit: landed });
   expect(again.stderr).toBe('warning: it was accepted before: nothing has changed now\n');
   expect(git(repository, 'rev-parse', 'main')).toBe(later);
+});
+
+describe('files that the user has already as accept would write them', () => {
+  /** A new session takes along a file of each kind; the agent adds one more. */
+  function withChanges() {
+    const files = {
+      a: 'a\n',
+      b: 'b\n',
+      'run.sh': 'x\n',
+      gone: 'x\n',
+      was: 'x\n',
+      'dir/f': 'x\n',
+      file: 'x\n',
+    };
+    const repository = makeRepository(files);
+    rmSync(join(repository, 'dir'), { recursive: true });
+    write(join(repository, 'dir'), 'a file now\n');
+    rmSync(join(repository, 'file'));
+    write(join(repository, 'file/f'), 'in a directory now\n');
+    write(join(repository, 'a'), 'by the user\n');
+    write(join(repository, 'b'), 'staged by the user\n');
+    git(repository, 'add', 'b');
+    chmodSync(join(repository, 'run.sh'), 0o755);
+    rmSync(join(repository, 'gone'));
+    write(join(repository, 'new ü'), 'not tracked\n');
+    symlinkSync('a', join(repository, 'link'));
+    const { sandbox } = JSON.parse(agtOk(repository, 'new', 's1', '--with-changes', '--json'));
+    write(join(sandbox, 'by-agent'), 'by the agent\n');
+    write(join(sandbox, 'was'), 'by the agent\n');
+    return { repository, sandbox };
+  }
+
+  test('they are not in the way, and unaccept leaves them uncommitted again', () => {
+    const { repository } = withChanges();
+    const changed = () =>
+      git(repository, 'status', '--porcelain', '-uall')
+        .split('\n')
+        .map((line) => line.slice(3));
+    const before = changed().toSorted();
+    agtOk(repository, 'accept', 's1', '-m', 'All', '--untracked=all');
+    expect(git(repository, 'status', '--porcelain')).toBe('');
+    expect(git(repository, 'show', 'main:a')).toBe('by the user');
+    expect(git(repository, 'ls-tree', '--name-only', 'main').split('\n')).toHaveLength(9);
+    agtOk(repository, 'unaccept', 's1');
+    expect(changed().toSorted()).toEqual(before);
+    expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('by the user\n');
+    expect(readFileSync(join(repository, 'b'), 'utf8')).toBe('staged by the user\n');
+    expect(readFileSync(join(repository, 'new ü'), 'utf8')).toBe('not tracked\n');
+  });
+
+  test('one byte more, another mode, or another version staged is in the way', () => {
+    const { repository } = withChanges();
+    write(join(repository, 'a'), 'by the user, later\n');
+    chmodSync(join(repository, 'new ü'), 0o755);
+    write(join(repository, 'b'), 'staged then\n');
+    git(repository, 'add', 'b');
+    write(join(repository, 'b'), 'staged by the user\n');
+    const before = git(repository, 'status', '--porcelain');
+    const refused = agt(repository, 'accept', 's1', '-m', 'All', '--untracked=all');
+    expect(refused.stderr).toMatch(
+      /3 files in .*\nhint: a: not committed\nhint: b: staged\nhint: new Ã¼: not tracked\n/,
+    );
+    expect(git(repository, 'status', '--porcelain')).toBe(before);
+  });
+
+  test.each([
+    'landing: branch locked#1',
+    'landing: index has what is there#1',
+    'landing: worktree brought along#1',
+    'landing: branch moved#1',
+  ])('killed at %s: they stay', (point) => {
+    const { repository } = withChanges();
+    const before = git(repository, 'status', '--porcelain');
+    const env = { AGT_TEST_KILL_AT: point, AGT_GIT_PATH: REAL_GIT };
+    const words = ['accept', 's1', '-m', 'All', '--untracked=all'];
+    expect(run(process.execPath, [KILLABLE, ...words], { cwd: repository, env }).exitCode).toBe(null);
+    agtOk(repository, 'doctor', '--fix');
+    const isMoved = point.includes('moved');
+    expect(git(repository, 'status', '--porcelain')).toBe(isMoved ? '' : before);
+    expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('by the user\n');
+    expect(readFileSync(join(repository, 'b'), 'utf8')).toBe('staged by the user\n');
+    expect(readFileSync(join(repository, 'new ü'), 'utf8')).toBe('not tracked\n');
+  });
 });

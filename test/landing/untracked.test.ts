@@ -46,6 +46,7 @@ test('without a terminal, sources land, and keys, large files and dependencies a
   }
   expect(git(session.repository, 'rev-parse', 'main')).toBe(before);
   put('src/more.ts', 'more\n');
+  expect(accept('-n').stderr).not.toContain('--committed-only');
   // The way out that the hint names, with a path that needs no quotes.
   const words = / (--exclude .*)$/m.exec(accept('-n').stderr)?.[1]?.split(' ') ?? [];
   expect(JSON.parse(accept('-n', '--json', ...words).stdout).untracked).toEqual(['src/more.ts']);
@@ -135,4 +136,35 @@ test('--untracked=none: a new file that has landed before stays', () => {
   put('a', 'changed\n');
   expect(accept('--untracked=none', '--keep').stdout).toContain('M a\n');
   expect(landed()).toContain('src/new.ts');
+});
+
+test('a file that git cannot store is named, and stays out if the user says so', () => {
+  for (const path of ['git~1', 'd/GIT~1']) put(path, 'x\n');
+  const refused = accept();
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(/^error: git cannot store d\/GIT~1, git~1, and nothing has changed\n/),
+  });
+  expect(landed()).toEqual(['.gitignore', 'a']);
+  const [, words = ''] = / (--exclude .*)$/m.exec(refused.stderr) ?? [];
+  expect(accept('--untracked=none', '-n').stderr).toContain('only untracked files are left');
+  const done = accept(...words.replaceAll("'", '').split(' '));
+  expect(done.stdout).toContain('left out d/GIT~1, git~1\n');
+  expect(landed()).toEqual(['.gitignore', 'a', 'src/new.ts']);
+  agtOk(session.repository, 'undo', 's1');
+  expect(existsSync(join(session.sandbox, 'git~1'))).toBe(true);
+});
+
+test('with commits of the agent, the hint and the answer to a question name --committed-only', () => {
+  put('work', 'work\n');
+  git(session.sandbox, 'add', 'work');
+  git(session.sandbox, 'commit', '-q', '-m', 'Work');
+  addDoubtful();
+  const hint = "hint: or take the agent's commits alone: --committed-only";
+  expect(accept('-n').stderr).toContain(`${hint}\n`);
+  const line = [AGT, 'accept', 's1', '-m', 'Work'].join(' ');
+  const asked = run('script', ['-qec', line, '/dev/null'], { cwd: session.repository, input: 'q\n' });
+  expect(asked.stdout).toContain(hint);
+  expect(accept('--committed-only', '-m', 'Work').stdout).toContain('1 file changed');
+  expect(landed()).toEqual(['.gitignore', 'a', 'work']);
 });

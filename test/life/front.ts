@@ -1,8 +1,9 @@
 /**
  * The front in the way of each autocommit, with AGT_TEST_FRONT=1: before a step the front knows each session, and after
- * the step it must not say that a session is unchanged which is not as its last snapshot.
+ * the step it must not say that a session is unchanged which is not as its last snapshot. Each folder is looked at in
+ * parts, as a large one is, so that agt looks only at the paths that the front has found.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { differences } from './compare.ts';
 import type { Life, LifeSession } from './life.ts';
@@ -64,7 +65,18 @@ export function settleFront(life: Life): void {
       life.look(session);
       life.takeIn(session, before);
     }
+    lookInParts(life, session);
   }
+}
+
+function lookInParts({ repository }: Life, { id, folder }: LifeSession): void {
+  const facts = join(repository, '.git/agt/front', id);
+  const stat = statSync(facts, { throwIfNoEntry: false });
+  if (stat === undefined) return;
+  const tops = ['config', 'xdg', 'sandbox/.'].filter((name) => existsSync(join(folder, name)));
+  const lines = `part ${tops.join(' ')}\nsplit ${tops[0]}\nchecks\n`;
+  writeFileSync(facts, readFileSync(facts, 'utf8').replace('checks\n', lines));
+  utimesSync(facts, stat.atimeMs / 1000, stat.mtimeMs / 1000);
 }
 
 /** Returns how many sessions it knows to be unchanged. */

@@ -1,11 +1,11 @@
 /** install.sh, from a web server on the loopback and from a directory, under dash, bash and busybox. */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SHELLS } from '../harness/front.ts';
+import { serve } from '../harness/web-server.ts';
 import { makeTempDir, type Outcome, run } from '../harness/world.ts';
 
 const INSTALLER = join(import.meta.dirname, '../../install.sh');
@@ -23,6 +23,7 @@ const EXTRAS = [
 const AGT = `#!/bin/sh
 case "$*" in
 --version) echo 'agt ${VERSION}' ;;
+"shim uninstall") rm -f "$HOME/shim" ;;
 'hooks uninstall --all') [ ! -e "$HOME/unwritable" ] && rm -f "$HOME/hooked" ;;
 *) exit 2 ;;
 esac
@@ -49,25 +50,6 @@ function makeRelease(agt = AGT): string {
   });
   writeFileSync(join(directory, 'SHA256SUMS'), sums.join(''));
   return directory;
-}
-
-const SERVER = `
-const { readFileSync } = require('node:fs');
-const server = require('node:http').createServer((request, response) => {
-  try {
-    response.end(readFileSync(process.argv[1] + request.url));
-  } catch {
-    response.writeHead(404).end();
-  }
-});
-server.listen(0, '127.0.0.1', () => console.log(server.address().port));
-`;
-
-async function serve(directory: string): Promise<string> {
-  const server = spawn(process.execPath, ['-e', SERVER, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
-  onTestFinished(() => void server.kill());
-  const [port] = await once(server.stdout, 'data');
-  return `http://127.0.0.1:${String(port).trim()}`;
 }
 
 interface Setting {
@@ -103,12 +85,12 @@ describe.each(SHELLS)('$name', ({ interpreter }) => {
     expect(done).toMatchObject({ exitCode: 0, stderr: '' });
     expect(done.stdout).toContain(`export PATH="${home}/.local/bin:$PATH"`);
     expect(filesBelow(join(home, '.local'))).toEqual(['bin/agt', ...EXTRAS].sort());
-    writeFileSync(join(home, 'hooked'), '');
+    for (const left of ['hooked', 'shim']) writeFileSync(join(home, left), '');
     expect(install({ shell, downloads, home }, '--uninstall')).toMatchObject({
       exitCode: 0,
       stderr: '',
     });
-    expect([existsSync(join(home, 'hooked')), existsSync(join(home, '.local'))]).toEqual([false, false]);
+    expect(['hooked', 'shim', '.local'].filter((left) => existsSync(join(home, left)))).toEqual([]);
   });
 
   test('installs nothing of an archive that the checksum does not fit', () => {
@@ -121,6 +103,27 @@ describe.each(SHELLS)('$name', ({ interpreter }) => {
     expect(done.stderr).toContain('is not what SHA256SUMS says');
     expect(filesBelow(home)).toEqual([]);
   });
+});
+
+test('in a clone it installs what the sources make', () => {
+  const clone = join(makeTempDir(), 'my clone');
+  const built = join(makeRelease(), `agt-${VERSION}-${SYSTEM}`);
+  mkdirSync(join(clone, 'scripts'), { recursive: true });
+  cpSync(INSTALLER, join(clone, 'install.sh'));
+  const home = makeTempDir('home');
+  const installed = (release: string) => {
+    writeFileSync(join(clone, 'scripts/release'), `#!/bin/sh\n${release}\n`, { mode: 0o755 });
+    const env = { HOME: home, AGT_DOWNLOADS: undefined, TMPDIR: home };
+    return run('sh', ['my clone/install.sh'], { cwd: dirname(clone), env });
+  };
+  const failed = installed('echo "error: npm is needed to build agt"; exit 1');
+  expect([failed.exitCode, filesBelow(home)]).toEqual([1, []]);
+  expect(failed.stderr).toContain('error: cannot build agt: error: npm is needed to build agt\n');
+  expect(installed(`[ "$1" = --unpacked ] && cp -R '${built}' "$2"`)).toMatchObject({
+    exitCode: 0,
+    stderr: '',
+  });
+  expect(filesBelow(join(home, '.local'))).toEqual(['bin/agt', ...EXTRAS].sort());
 });
 
 test('a version that there is not is named, and nothing is installed', async () => {
@@ -181,6 +184,31 @@ test('--help tells of the options alone', () => {
     expect.any(String),
     '',
   ]);
+});
+
+test.each([
+  ['libatomic.so.1: cannot open shared object file', 'agt needs the library libatomic.so.1'],
+  ['bad interpreter', 'agt does not start here'],
+])('an executable that does not start takes no place of an older one: %s', (reason, message) => {
+  const home = makeTempDir('home');
+  expect(install({ shell: ['sh'], downloads: makeRelease(), home }, ...version).exitCode).toBe(0);
+  const broken = makeRelease(`#!/bin/sh\necho '${reason}' >&2\nexit 127\n`);
+  const done = install({ shell: ['sh'], downloads: broken, home }, ...version);
+  expect([done.exitCode, done.stderr]).toEqual([1, expect.stringContaining(message)]);
+  expect(run(join(home, '.local/bin/agt'), ['--version'], { cwd: home }).stdout).toBe(`agt ${VERSION}\n`);
+  expect(readdirSync(join(home, '.local/bin'))).toEqual(['agt']);
+});
+
+test.each(['MINGW64_NT-10.0', 'MSYS_NT-10.0', 'CYGWIN_NT-10.0'])('on Windows (%s): one line', (system) => {
+  const tools = makeTempDir('tools');
+  writeFileSync(join(tools, 'uname'), `#!/bin/sh\necho ${system}\n`, { mode: 0o755 });
+  const path = `${tools}:${process.env['PATH']}`;
+  const done = install({ shell: ['sh'], downloads: makeRelease(), path }, ...version);
+  expect(done).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: 'error: agt does not run on Windows yet, but it works in WSL: install it there\n',
+  });
 });
 
 test('a prefix that is a file: one reason, and the file stays', () => {

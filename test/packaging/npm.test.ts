@@ -45,3 +45,13 @@ test('without the executable and without bundles, it says what is missing', () =
     stderr: expect.stringContaining('agt has not been bundled yet'),
   });
 });
+
+test('on Windows: one line', () => {
+  const windows = "Object.defineProperty(process,'platform',{value:'win32'})";
+  const done = start(installed(TELLS), ['--import', `data:text/javascript,${windows}`]);
+  expect(done).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: 'error: agt does not run on Windows yet, but it works in WSL: install it there\n',
+  });
+});

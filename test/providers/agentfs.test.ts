@@ -31,7 +31,7 @@ const ask = (env: Env) =>
   run(AGT, ['session', 'new', 'a1', '--fs-snapshots', 'agentfs'], { cwd: repository, env });
 
 const doctor = (env: Env, ...args: string[]) =>
-  run(AGT, ['doctor', ...args], { cwd: repository, env }).stdout;
+  run(AGT, ['doctor', '--verbose', ...args], { cwd: repository, env }).stdout;
 
 const stateOf = (env: Env) => join(env['XDG_STATE_HOME'] ?? '', 'agt/agentfs');
 

@@ -79,7 +79,7 @@ describe('the best provider at a place', () => {
   });
 
   test('agt doctor prints each with its score and the reason', () => {
-    const printed = agtOk(makeRepository(), 'doctor');
+    const printed = agtOk(makeRepository(), 'doctor', '--verbose');
     expect(printed).toMatch(/^providers\n(?: {2}\w+ +\d+ +\S.*\n){3}/m);
   });
 });

@@ -258,7 +258,7 @@ describe.each(TESTED)('$kind', ({ kind, mount }) => {
       'echo a > a && git add a && git commit -q -m a',
       `"${AGT}" session new u1 -q && "${AGT}" session new u2 -q`,
       `"${AGT}" session fork u2 --id u3 -q && git -C ../p.agt/sessions/u3/sandbox status --porcelain`,
-      `"${AGT}" doctor | grep btrfs`,
+      `"${AGT}" doctor --verbose | grep btrfs`,
       `"${AGT}" session show u3 --json | grep provider`,
       `"${AGT}" session remove u1 && "${AGT}" session remove u2 && "${AGT}" session remove u3`,
     ].join('\n');

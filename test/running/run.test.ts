@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { makeSession, sessionIn, type TestSession } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 const children: ChildProcess[] = [];
 
@@ -99,6 +99,33 @@ test('several sessions: each line has its session, and the highest exit code cou
   expect(outcome.stderr.split('\n').filter(Boolean).sort()).toEqual(['s1     | e', 'second | e']);
   expect(captured(session, 'own')).toBe('s1\n');
   expect(captured({ ...session, id: 'second' }, 'own')).toBe('second\n');
+});
+
+test('--all: one session after the other, until one fails', () => {
+  const session = makeSession();
+  for (const id of ['second', 'third', 'gone']) sessionIn(session.repository, id);
+  agtOk(session.repository, 'remove', 'gone');
+  const script = 'echo "in $AGT_SESSION"; touch here; test "$AGT_SESSION" != second || exit 7';
+  const stopped = agt(session.repository, 'run', '--all', '--', 'sh', '-c', script);
+  expect(stopped.stdout).toBe("Entering 's1'\nin s1\nEntering 'second'\nin second\n");
+  expect(stopped.stderr).toBe(
+    'error: the command failed in session "second" (exit code 7); not run in third\n',
+  );
+  expect(stopped.exitCode).toBe(7);
+  expect(captured({ ...session, id: 'second' }, 'here')).toBe('');
+  expect(agt(session.repository, 'session', 'cat', 'third', '@{0}:here').exitCode).not.toBe(0);
+  expect(agtOk(session.repository, 'run', '-aq', '--', 'sh', '-c', `(${script}) || :`)).toBe(
+    'in s1\nin second\nin third',
+  );
+  expect(agt(session.repository, 'run', '--all', 's1', '--', 'true')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringMatching(/^error: --all stands for every active session\n/),
+  });
+});
+
+test('--all without a session', () => {
+  const outcome = agt(makeRepository(), 'run', '--all', '--', 'false');
+  expect(outcome).toEqual({ exitCode: 0, stdout: '', stderr: 'note: no session is active\n' });
 });
 
 test('the session names its owner, and agt makes autocommits, while the command runs', async () => {
@@ -208,4 +235,13 @@ test('env prints the same for eval', () => {
   expect(report.set).toMatchObject({ AGT_SESSION: 's1', AGT_SANDBOX: session.sandbox });
   expect(report.unset).toEqual([]);
   expect(existsSync(join(session.repository, '.git/agt/bin/git'))).toBe(true);
+});
+
+test('the first thing that a command destroys in a new session comes back', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, 'uncommitted'), 'precious\n');
+  agtOk(repository, 'session', 'run', 's1', '--', 'rm', 'a', 'uncommitted');
+  expect(existsSync(join(sandbox, 'uncommitted'))).toBe(false);
+  agtOk(repository, 'undo', 's1');
+  expect(readFileSync(join(sandbox, 'uncommitted'), 'utf8')).toBe('precious\n');
 });

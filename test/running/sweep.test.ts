@@ -42,7 +42,7 @@ test('a sandbox is never reverted, unless agt.autoRevert says so; then when it w
   expect(swept(session)).toEqual([]); // somebody has just worked in it
   set(session, 'agt.sessionTimeout', '0 minutes');
   expect(agtOk(session.repository, 'session', 'sweep')).toMatch(
-    /^s1: reverted, because nobody has worked in it for \d minutes?; bring it back: agt undo s1$/,
+    /^s1: reverted, because nobody has worked in it for \d seconds?; bring it back: agt undo s1$/,
   );
   expect(metadata(session)).toMatchObject({
     state: 'reverted',

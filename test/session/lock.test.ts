@@ -92,7 +92,7 @@ describe('if something fails', () => {
       agtOk(session.repository, 'session', 'new', '--id', id);
       agtOk(session.repository, 'autocommit', '--session-id', id);
     }
-    expect(agt(session.repository, 'doctor').stdout).toMatch(/\nnothing is wrong\n$/);
+    expect(agt(session.repository, 'doctor').stdout).toMatch(/(^|\n)nothing is wrong\n$/);
   });
 
   test('--wait: until the other is done, and no longer than that', async () => {

@@ -66,7 +66,7 @@ describe('after the history was rewritten', () => {
     expect(restore.stderr).toContain('HEAD was not restored');
     expect(workIn(session)).toBe('second');
     expect(git(session.sandbox, 'log', '-1', '--format=%s')).toBe('agent');
-    expect(agt(session.repository, 'doctor').stdout).toMatch(/\nnothing is wrong\n$/);
+    expect(agt(session.repository, 'doctor').stdout).toMatch(/(^|\n)nothing is wrong\n$/);
     expect(agtOk(session.repository, 'session', 'fork', '--from', 's1', '--id', 's2')).toContain('s2');
   });
 });
@@ -140,7 +140,13 @@ describe('after the snapshots were lost', () => {
       const session = makeWork();
       const problem = loseSnapshots(session);
       const stderr = `error: cannot read the snapshots of "s1": ${problem}\nhint: see: agt doctor\n`;
-      expect(agt(session.repository, ...command.split(' '))).toEqual({ exitCode: 1, stdout: '', stderr });
+      const failed = agt(session.repository, ...command.split(' '));
+      expect(failed).toMatchObject({ exitCode: 1, stderr });
+      expect(failed.stdout).toBe(
+        command.endsWith('--json')
+          ? `${JSON.stringify({ error: `cannot read the snapshots of "s1": ${problem}`, hints: ['see: agt doctor'] }, null, 2)}\n`
+          : '',
+      );
       expect(workIn(session)).toBe('second');
     },
   );

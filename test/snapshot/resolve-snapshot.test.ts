@@ -51,13 +51,45 @@ describe('a snapshot can be named', () => {
   });
 });
 
+test('a snapshot can be named by the beginning of a label or a prompt, if it is the only one', async () => {
+  const session = makeSession();
+  const labels = [
+    'tests pass',
+    'tests fail',
+    'prompt: Fix it',
+    'prompt: Fix it all',
+    'tests pass',
+    '10 minutes',
+  ];
+  const commits = labels.map((label, i) => {
+    write(join(session.sandbox, 'a'), `${i}\n`);
+    return autocommit(session, '--label', label).commit;
+  });
+  const later = new Date(Date.now() + 3_600_000);
+  for (const [spec, n] of [
+    ['tests p', 4],
+    ['Fix it a', 3],
+    ['Fix it', 2],
+    ['prompt: Fix it a', 3],
+    ['10 min', 5],
+    ['10 minutes ago', 5],
+  ] as const)
+    expect([spec, await resolve(session, spec, later)]).toEqual([spec, commits[n]]);
+  for (const [spec, reason] of [
+    ['tests', 'several labels begin with it: "tests pass", "tests fail"'],
+    ['Fix', 'several labels begin with it: "prompt: Fix it all", "prompt: Fix it"'],
+    ['10', 'it is not a label or its beginning'],
+  ] as const)
+    await expect(resolve(session, spec, later)).rejects.toThrow(reason);
+});
+
 describe('agt gives the reason', () => {
   test.each([
     ['@{3}', /it has 3 snapshots, @\{0\} to @\{2\}/],
-    ['onc', /it is not a label, a commit or a time/],
-    ['step 4', /it is not a label, a commit or a time/],
-    ['4', /it is not a label, a commit or a time/],
-    ['', /it is not a label, a commit or a time/],
+    ['onc', /it is not a label or its beginning, a commit or a time/],
+    ['step 4', /it is not a label or its beginning, a commit or a time/],
+    ['4', /it is not a label or its beginning, a commit or a time/],
+    ['', /it is not a label or its beginning, a commit or a time/],
     ['main', /commit [0-9a-f]{10} is not one of its snapshots/],
     ['yesterday', /its first snapshot is from 2/],
   ])('when %j names no snapshot', async (spec, reason) => {

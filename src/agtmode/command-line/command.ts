@@ -4,8 +4,8 @@ import { usageError } from '../../errors.ts';
 import { findSession } from '../../session/find-session.ts';
 import { Session } from '../../session/session.ts';
 import type { Context } from '../context.ts';
-import { errorJson } from '../output/format.ts';
-import { sessionHere } from '../session-here.ts';
+import { sessionAndWords, sessionHere } from '../session-here.ts';
+import { type Answer, partOf, reportEach } from './report.ts';
 
 /** `seconds`: the value is a number of seconds, and the command gets milliseconds. */
 export type OptionTable = Readonly<Record<string, Options & { readonly seconds?: true }>>;
@@ -42,33 +42,16 @@ export interface CommandDeclaration<O extends OptionTable, P extends PositionalT
   readonly description?: string;
   readonly positionals?: P;
   readonly options?: O;
+  /** The next step for a person who gives more arguments than it takes. */
+  readonly excess?: string;
   /** Words that people try here, and the command that does this. */
   readonly elsewhere?: Readonly<Record<string, string>>;
   readonly examples: readonly (readonly [line: string, purpose: string])[];
-  /** It takes words after `--`: paths, or a command to run. */
-  readonly takesRest?: true;
+  /** The words that it takes after `--`. */
+  readonly takesRest?: 'paths' | 'command';
   /** The command of somebody else uses the terminal meanwhile, or agt prints all the time: no progress is shown. */
   readonly runsLong?: true;
   readonly run: (args: Arguments<O> & Arguments<P>, context: Context) => Promise<Answer>;
-}
-
-/** The exit code of a command that has printed everything itself; or what is still to print. */
-export type Answer = number | string | Report;
-
-export interface Report {
-  /** For --json. */
-  readonly json?: unknown;
-  /** Otherwise. */
-  readonly text?: string | (() => Promise<string>) | undefined;
-  /** For standard error. */
-  readonly warnings?: string;
-  /** For standard error, and for people alone. */
-  readonly notes?: string;
-  /** From the parts that failed while the command went on with others. They decide on the exit code. */
-  readonly errors?: readonly unknown[];
-  readonly failed?: boolean;
-  /** To throw when everything is printed. */
-  readonly trouble?: unknown;
 }
 
 /** A declaration without the types of its arguments. */
@@ -84,6 +67,11 @@ export function defineCommand<const O extends OptionTable, const P extends Posit
 /** The words that call a command: `session show`. */
 export function commandName(command: Command): string {
   return command.usage.replace(/ [[<].*$/, '');
+}
+
+/** For help: the words that call it, and its arguments. */
+export function usageOf({ usage, takesRest }: Command): string {
+  return `agt ${usage} [options]${takesRest === undefined ? '' : ` [-- ${takesRest}]`}`;
 }
 
 /** The command that a command line begins with. */
@@ -106,7 +94,8 @@ export function camelCase(name: string): string {
 
 /** The forms in which a command takes a snapshot (src/snapshot/resolve-snapshot.ts). */
 export const SNAPSHOT_FORMS =
-  'a commit of the shadow branch or its tree, @{<n>} (@{0} is the latest, @{1} the one before), a time or a label';
+  'a commit of the shadow branch or its tree, @{<n>} (@{0} is the latest, @{1} the one before), a time, a label, ' +
+  'or the beginning of a label or of a prompt';
 
 const flag = (describe: string, alias?: string) =>
   ({ type: 'boolean', default: false, describe, ...(alias && { alias }) }) as const;
@@ -135,6 +124,7 @@ const SHARED = {
   'dry-run': flag('show what would be done, and change nothing', 'n'),
   /** For commands that report what they did: `runCommand` keeps them quiet. */
   quiet: flag('print only warnings and errors', 'q'),
+  everywhere: flag('in all repositories that have sessions of yours'),
   json: flag('print JSON'),
 } as const;
 
@@ -154,7 +144,7 @@ export const option = {
 export const SESSION_ARGUMENT = value('session id (default: the session of the current directory)');
 
 /** The first argument or --session names the session; without both it is that of the current directory. */
-interface SessionCommand<O extends OptionTable, T>
+interface SessionCommand<O extends OptionTable, P extends PositionalTable, T>
   extends Omit<CommandDeclaration<O, PositionalTable>, 'usage' | 'positionals' | 'run'> {
   /** The words that call the command. */
   readonly name: string;
@@ -162,65 +152,75 @@ interface SessionCommand<O extends OptionTable, T>
   readonly alsoFolders?: true;
   /** It takes more than one session, and goes on with the others after one that fails. */
   readonly several?: true;
+  /** With `several`: the sessions that an option names. Undefined: it is not given. */
+  readonly choose?: (
+    args: Arguments<O>,
+    context: Context,
+  ) => Promise<{ readonly ids: readonly string[]; readonly note: string } | undefined>;
+  /** Arguments after the session. Without a session of that name, the first word is the first of these. */
+  readonly more?: P;
   /** Refuses what is wrong before agt looks for the session. `run` gets the result. */
   readonly check?: (args: Arguments<O>, context: Context) => T;
-  readonly run: (args: Arguments<O>, context: Context, session: Session, checked: T) => Promise<Answer>;
+  readonly run: (
+    args: Arguments<O> & Arguments<P>,
+    context: Context,
+    session: Session,
+    checked: T,
+  ) => Promise<Answer>;
 }
 
-export function defineSessionCommand<const O extends OptionTable, T = undefined>({
+export function defineSessionCommand<
+  const O extends OptionTable,
+  const P extends PositionalTable = Record<never, never>,
+  T = undefined,
+>({
   name,
   alsoFolders,
   several,
+  choose,
+  more,
   check,
   run,
   ...declaration
-}: SessionCommand<O, T>): Command {
+}: SessionCommand<O, P, T>): Command {
+  const further = Object.keys(more ?? {});
   return defineCommand({
     ...declaration,
-    usage: `${name} ${several ? '[ids..]' : '[id]'}`,
+    usage: [name, several ? '[ids..]' : '[id]', ...further.map((word) => `[${word}]`)].join(' '),
     positionals: several
       ? { ids: option.many('session ids (default: the session of the current directory)') }
-      : { id: SESSION_ARGUMENT },
+      : { id: SESSION_ARGUMENT, ...more },
     options: { ...option.shared('session'), ...declaration.options },
     run: async (args, context) => {
       const own = args as never;
       const { ids = [], id = ids[0], session } = args as GivenSession & { readonly ids?: readonly string[] };
       const checked = check?.(own, context) as T;
+      if (more !== undefined) {
+        const given = [id, ...further.map((word) => (args as Record<string, unknown>)[word])];
+        const words = given.filter((word) => typeof word === 'string');
+        const chosen = await sessionAndWords(context, words, session, further.length);
+        const own = Object.fromEntries(further.map((word, i) => [word, chosen.words[i]]));
+        return run({ ...args, ...own } as never, context, chosen.session, checked);
+      }
       const runOn = async (given: GivenSession) => {
         const found = alsoFolders === true ? sessionHere(context, givenSession(given)) : undefined;
         return run(own, context, await (found ?? sessionInRepository(context, given)), checked);
       };
-      if (ids.length < 2) return runOn({ id, session });
-      if (session !== undefined)
+      const chosen = await choose?.(own, context);
+      const isNamed = id !== undefined || session !== undefined;
+      if (chosen !== undefined && isNamed)
+        throw usageError('sessions are given by name and by an option', 'give one');
+      if (chosen === undefined && ids.length < 2) return runOn({ id, session });
+      if (ids.length > 1 && session !== undefined)
         throw usageError('sessions are given as arguments and by --session', 'give one');
-      return reportEach(
-        [...new Set(ids)],
+      const report = await reportEach(
+        [...new Set(chosen?.ids ?? ids)],
         (one) => ({ session_id: one }),
         async (one) => partOf(await runOn({ id: one })),
       );
+      return { ...report, notes: report.notes + (chosen?.note ?? '') };
     },
   });
-}
-
-async function partOf(answer: Answer): Promise<PartReport> {
-  if (typeof answer === 'number') return { failed: answer !== 0 };
-  const {
-    json,
-    text,
-    warnings = '',
-    notes = '',
-    errors = [],
-    failed = false,
-    trouble,
-  } = typeof answer === 'string' ? { text: answer } : answer;
-  return {
-    json,
-    text: typeof text === 'function' ? await text() : (text ?? ''),
-    warnings,
-    notes,
-    errors: trouble === undefined ? errors : [...errors, trouble],
-    failed,
-  };
 }
 
 interface GivenSession {
@@ -238,31 +238,4 @@ export function givenSession({ id, session }: GivenSession): string | undefined 
   if (id !== undefined && session !== undefined && id !== session)
     throw usageError(`two sessions are given: "${id}" and "${session}"`, 'give one');
   return id ?? session;
-}
-
-type PartReport = Pick<Report, 'json' | 'warnings' | 'notes' | 'failed' | 'errors'> & {
-  readonly text?: string;
-};
-
-/** The report of a command that goes on with the others after one that fails. `about` names it in the list of JSON. */
-export async function reportEach<T>(
-  subjects: readonly T[],
-  about: (subject: T) => object | Promise<object>,
-  act: (subject: T) => Promise<PartReport>,
-): Promise<Required<PartReport>> {
-  const failure = async (subject: T, error: unknown): Promise<PartReport> => ({
-    json: { ...(await about(subject)), outcome: 'failed', ...errorJson(error) },
-    errors: [error],
-  });
-  const reports = await Array.fromAsync(subjects, (subject) =>
-    act(subject).catch((error: unknown) => failure(subject, error)),
-  );
-  return {
-    json: reports.flatMap((report) => report.json ?? []),
-    text: reports.map(({ text = '' }) => text).join(''),
-    warnings: reports.map(({ warnings = '' }) => warnings).join(''),
-    notes: reports.map(({ notes = '' }) => notes).join(''),
-    errors: reports.flatMap(({ errors = [] }) => errors),
-    failed: reports.some(({ failed }) => failed === true),
-  };
 }

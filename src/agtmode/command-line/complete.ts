@@ -1,5 +1,6 @@
 /** Completion in a shell: what may stand in place of the last word of a command line. */
 import { SETTING_KEYS } from '../../config/setting-table.ts';
+import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
 import { INTEGRATIONS } from '../../integrations/tools.ts';
@@ -63,9 +64,11 @@ async function candidates(before: readonly string[], current: string, words: Wor
   if (current.startsWith('-'))
     return [...Object.keys(command.options ?? {}), 'help'].map((name) => `--${name}`);
   const positionals = [...command.usage.matchAll(/[[<]([a-z]+)/g)].map(([, name = '']) => name);
-  const next = positionals[positionalsIn(command, rest).length] ?? '';
-  const values = await valuesOf(next, command, rest, context);
-  return [...secondWords(commands, before), ...values];
+  const next = positionals.slice(positionalsIn(command, rest).length);
+  // The session may be left out.
+  const names = next.slice(0, next[0] === 'id' ? 2 : 1);
+  const values = await Promise.all(names.map((name) => valuesOf(name, command, rest, context)));
+  return [...secondWords(commands, before), ...values.flat()];
 }
 
 /** The words that may follow the first one, for commands of two words. */
@@ -99,7 +102,8 @@ async function valuesOf(name: string, command: Command, rest: readonly string[],
   if (repository === undefined) return SNAPSHOTS.includes(name) ? snapshotsOfFolder(context) : [];
   const { records } = listRecords(repository);
   const ids = records.map((record) => record.session_id as string);
-  if (['id', 'ids', 'session', 'with'].includes(name)) return ids;
+  if (['id', 'ids', 'session', 'with'].includes(name))
+    return records.filter(fits(command)).map((record) => record.session_id);
   if (name === 'remote') return linesOf(repository, ['remote']);
   if (BRANCHES.includes(name)) return [...branches(repository), ...(name === 'from' ? ids : [])];
   if (!SNAPSHOTS.includes(name)) return [];
@@ -108,6 +112,16 @@ async function valuesOf(name: string, command: Command, rest: readonly string[],
     `${context.cwd}/`.startsWith(sandbox.replace(/sandbox$/, ''));
   const record = records.find(({ session_id: id }) => named.includes(id)) ?? records.find(isHere);
   return record === undefined ? snapshotsOfFolder(context) : snapshotNames(new Session(repository, record));
+}
+
+/** Commands that need the folder of a session. */
+const NEED_FOLDER = /^(autocommit|session (accept|reject|sync|export|run|exec|env|record|fail|open|path))$/;
+
+/** Whether the command can do something with a session, as far as the metadata tell: a survey would take too long. */
+function fits(command: Command): (record: SessionRecord) => boolean {
+  const name = commandName(command);
+  if (name === 'session unaccept') return ({ landed }) => landed !== undefined;
+  return NEED_FOLDER.test(name) ? isActive : () => true;
 }
 
 async function snapshotsOfFolder(context: Context): Promise<string[]> {

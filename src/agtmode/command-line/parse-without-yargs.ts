@@ -1,5 +1,5 @@
 /**
- * Parses command lines that need no rules: full option names, each value a word of its own, and one name. Everything else
+ * Parses command lines that need no rules: full option names, each value a word of its own, and plain arguments. Everything else
  * needs yargs, which takes a tenth of the time of a small autocommit to load.
  */
 import { type Command, commandName, findCommand } from './command.ts';
@@ -9,6 +9,7 @@ export function parseWithoutYargs(commands: readonly Command[], words: readonly 
   const command = findCommand(commands, words);
   if (command === undefined || /<|\.\./.test(command.usage)) return undefined;
   const { options = {} } = command;
+  const positionals = plainPositionals(command);
   const withDefault = Object.entries(options).filter(([, option]) => 'default' in option);
   const args: Record<string, unknown> = Object.fromEntries(
     withDefault.map(([name, option]) => [name, option.default]),
@@ -20,11 +21,14 @@ export function parseWithoutYargs(commands: readonly Command[], words: readonly 
   while (rest.length > 0) {
     const word = rest.shift() ?? '';
     if (isList && !word.startsWith('-')) return undefined;
-    const argument = PLAIN.test(word) && !NO_NAME.test(word) ? onlyPositional(command) : undefined;
+    if (word === '--') {
+      if (command.takesRest === undefined) return undefined;
+      if (rest.length > 0) args['--'] = rest.splice(0);
+      break;
+    }
+    const argument = PLAIN.test(word) && !NO_NAME.test(word) ? positionals.shift() : undefined;
     if (argument !== undefined) {
-      if (given.has(argument)) return undefined;
       args[argument] = word;
-      given.add(argument);
       continue;
     }
     const name = /^--([a-z]+(?:-[a-z]+)*)$/.exec(word)?.[1] ?? '';
@@ -51,11 +55,11 @@ const PLAIN = /^[^-'"][^'"]*$/;
 /** yargs takes these for the value of a boolean option before them. */
 const NO_NAME = /^(true|false)$/;
 
-/** The name of the argument, if the command takes one and it may be left out. */
-function onlyPositional({ usage, positionals = {} }: Command): string | undefined {
-  const [[name, { type, array }] = ['', {}], ...more] = Object.entries(positionals);
-  const isPlainName = type === 'string' && array !== true && usage.endsWith(` [${name}]`);
-  return more.length === 0 && isPlainName ? name : undefined;
+/** The names of the arguments, in their order, if each is one word that may be left out. */
+function plainPositionals({ usage, positionals = {} }: Command): string[] {
+  const names = Object.keys(positionals);
+  const arePlain = Object.values(positionals).every(({ type, array }) => type === 'string' && array !== true);
+  return arePlain && usage.endsWith(names.map((name) => ` [${name}]`).join('')) ? names : [];
 }
 
 type Option = NonNullable<Command['options']>[string];

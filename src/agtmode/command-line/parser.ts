@@ -1,17 +1,16 @@
 /** Makes a yargs parser from the declarations of commands: strict, and without conversions (`1e5` is a branch name). */
 import yargs, { type Argv } from 'yargs';
 import { usageError } from '../../errors.ts';
-import type { Context } from '../context.ts';
+import { didYouMean } from '../../similar.ts';
 import { sentence } from '../output/format.ts';
-import { type Command, commandName, findCommand } from './command.ts';
-import { runCommand } from './run-command.ts';
-import { didYouMean } from './similar.ts';
+import { type Command, commandName, findCommand, usageOf } from './command.ts';
 
 /** Wider lines are hard to read. */
 const MAX_HELP_COLUMNS = 100;
 
 /** Shown above the commands of a family in its help. */
 const FAMILY_SUMMARIES: Readonly<Record<string, string>> = {
+  bisect: 'find the first snapshot at which a command fails',
   snapshot: 'record any folder, and go back',
   session: 'create, inspect, restore, export and remove sessions',
   config: 'list, read and change settings',
@@ -22,16 +21,19 @@ const FAMILY_SUMMARIES: Readonly<Record<string, string>> = {
 /** The parser calls `run` with the command that it finds and the parsed arguments. */
 export type RunCommand = (command: Command, args: never) => Promise<void>;
 
-/** Returns the exit code. */
-export async function runWithYargs(commands: readonly Command[], context: Context, words: string[]) {
-  let exitCode = 0;
+/** Undefined if the words ask for help, which yargs has printed then. @throws AgtError */
+export async function parseWithYargs(commands: readonly Command[], words: string[]) {
   refuseLongLetters(commands, words);
-  const run: RunCommand = async (command, args) => {
-    exitCode = await runCommand(command, args, context);
-  };
-  const parser = makeParser(commands, run, words);
+  let parsed: { readonly command: Command; readonly args: Record<string, unknown> } | undefined;
+  const parser = makeParser(
+    commands,
+    async (command, args) => {
+      parsed = { command, args };
+    },
+    words,
+  );
   await parser.parseAsync(words);
-  return exitCode;
+  return parsed;
 }
 
 /** `words` is the command line, for messages about it. */
@@ -45,8 +47,10 @@ export function makeParser(commands: readonly Command[], run: RunCommand, words:
     if (error && error.name !== 'YError') throw error;
     const command = findCommand(commands, words);
     const problem = message ?? error.message;
-    const hints = [...suggestions(problem, commands, command, words), helpHint(command)];
-    throw usageError(rephrase(problem, command, words), ...hints);
+    const reason = rephrase(problem, command, words);
+    const excess = reason.startsWith('unknown argument') ? (command?.excess ?? []) : [];
+    const hints = [...suggestions(problem, commands, command, words), ...[excess].flat(), helpHint(command)];
+    throw usageError(reason, ...hints);
   });
 }
 
@@ -108,7 +112,7 @@ function register(parser: Argv, command: Command, usage: string, run: RunCommand
 }
 
 function describe(parser: Argv, command: Command): Argv {
-  parser.usage(`agt ${command.usage} [options]\n\n${command.description ?? sentence(command.summary)}`);
+  parser.usage(`${usageOf(command)}\n\n${command.description ?? sentence(command.summary)}`);
   for (const [name, positional] of Object.entries(command.positionals ?? {}))
     parser.positional(name, positional);
   for (const [name, option] of Object.entries(command.options ?? {}))
@@ -129,8 +133,12 @@ function refuseRepeatedOptions({ usage, options, positionals }: Command, args: R
 /** They would count for nothing, and `agt undo -- FILE` would undo everything. */
 function refuseRest(command: Command, { '--': rest }: Record<string, unknown>): void {
   const [word] = (rest ?? []) as unknown[];
-  if (word !== undefined && command.takesRest !== true)
-    throw usageError(`unexpected argument "${word}" after --`, helpHint(command));
+  if (word !== undefined && command.takesRest === undefined)
+    throw usageError(
+      `unexpected argument "${word}" after --`,
+      ...(command.elsewhere?.['--path'] === undefined ? [] : [`use: ${command.elsewhere['--path']}`]),
+      helpHint(command),
+    );
 }
 
 function helpHint(command: Command | undefined): string {

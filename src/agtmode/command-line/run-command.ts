@@ -1,27 +1,44 @@
 /** Runs a command, and prints what it reports. */
 import { EXIT, exitCodeFor, formatError, usageError, worstExitCode } from '../../errors.ts';
 import { withProgress } from '../../process/progress.ts';
+import type { Text } from '../../process/streams.ts';
 import type { Context } from '../context.ts';
-import { json } from '../output/format.ts';
-import { type Command, camelCase, type Report } from './command.ts';
+import { errorJson, json } from '../output/format.ts';
+import { type Command, camelCase } from './command.ts';
+import type { Report } from './report.ts';
 
 /** Runs a command. With --quiet it prints nothing on standard output, unless that is what --json asks for. */
 export function runCommand(command: Command, args: Readonly<Record<string, unknown>>, context: Context) {
   const isQuiet = args['quiet'] === true && args['json'] !== true;
   const { out, err } = context;
   const run = async (clear = () => {}) => {
-    const print = (write: (text: string) => void) => (text: string) => {
+    const print = (write: (text: Text) => void) => (text: Text) => {
       clear();
       write(text);
     };
     const streams = { out: isQuiet ? () => undefined : print(out), err: print(err) };
-    const answer = await command.run(argumentsOf(command, args) as never, { ...context, ...streams });
+    const answer = await answerOf(command, args, { ...context, ...streams });
     if (typeof answer === 'number') return answer;
     const report = typeof answer === 'string' ? { text: answer } : answer;
     return printReport(streams, report, args['json'] === true);
   };
   if (!context.showsProgress || args['quiet'] === true || command.runsLong === true) return run();
   return withProgress(err, context.env, run);
+}
+
+/** With --json an error is one object on standard output, unless the command has printed there. */
+async function answerOf(command: Command, args: Readonly<Record<string, unknown>>, context: Context) {
+  let isPrinted = false;
+  const out = (text: Text) => {
+    isPrinted ||= text !== '';
+    context.out(text);
+  };
+  try {
+    return await command.run(argumentsOf(command, args) as never, { ...context, out });
+  } catch (error) {
+    if (args['json'] === true && !isPrinted) context.out(json(errorJson(error)));
+    throw error;
+  }
 }
 
 function argumentsOf(

@@ -8,13 +8,8 @@ import { Session } from '../../session/session.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { autocommit as captureSession } from '../../triggers/autocommit.ts';
 import type { AutocommitOptions } from '../../workspace/capture-session.ts';
-import {
-  defineCommand,
-  givenSession,
-  option,
-  reportEach,
-  SESSION_ARGUMENT,
-} from '../command-line/command.ts';
+import { defineCommand, givenSession, option, SESSION_ARGUMENT } from '../command-line/command.ts';
+import { reportEach } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
 import { reportAutocommit } from '../output/autocommit.ts';
 import { sweepFirst } from '../sweeping.ts';
@@ -32,7 +27,7 @@ export const autocommit = defineCommand({
   options: {
     ...option.shared('session'),
     all: option.flag('autocommit every active session (for cron)'),
-    label: option.value('name the snapshot; the label becomes the commit subject'),
+    label: option.value('name the snapshot; the label becomes the commit subject', 'm'),
     'if-changed': option.flag('if nothing but the label is new, add no snapshot'),
     keep: option.many('keep this commit reachable from the snapshot, such as a stash before it is dropped'),
     tool: option.value('store the name of the tool call that made the changes'),
@@ -56,6 +51,7 @@ export const autocommit = defineCommand({
     const options: AutocommitOptions = {
       ...args,
       now: context.now(),
+      isAskedByFront: !args.all,
       onlyIfChanged: args.ifChanged,
       keep: await Promise.all((args.keep ?? []).map((name) => resolveCommit(repository, name))),
       siblings: parseFolders(args.siblings),

@@ -6,8 +6,8 @@ import { globalConfigPath, toSettings } from '../../config/settings.ts';
 import { AgtError, EXIT, usageError } from '../../errors.ts';
 import { gitText, runGit } from '../../git/run/git.ts';
 import { listRecords } from '../../session/record.ts';
+import { didYouMean } from '../../similar.ts';
 import { defineCommand, option } from '../command-line/command.ts';
-import { didYouMean } from '../command-line/similar.ts';
 import type { Context } from '../context.ts';
 import { table } from '../output/format.ts';
 

@@ -1,5 +1,5 @@
 import { showValue } from '../../config/setting-table.ts';
-import { globalConfigPath, type SettingValue } from '../../config/settings.ts';
+import type { SettingValue } from '../../config/settings.ts';
 import { attempt, isAgtError, plural } from '../../errors.ts';
 import { type Git, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
@@ -17,7 +17,9 @@ import { type Place, readPlace } from '../../providers/provider.ts';
 import { describeNamespaces } from '../../running/namespace.ts';
 import { listRecords } from '../../session/record.ts';
 import { defineCommand, option } from '../command-line/command.ts';
+import type { Answer } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
+import { everywhere } from '../everywhere.ts';
 import { checkState, describeFindings, finishers } from '../findings.ts';
 import { findOutdatedHooks } from '../hooks/status.ts';
 import { table } from '../output/format.ts';
@@ -34,17 +36,29 @@ export const doctor = defineCommand({
     'with 1 if a problem remains; notes are no problems.',
   options: {
     fix: option.flag('fix problems that need no decision'),
-    ...option.shared('dry-run', 'json'),
+    verbose: option.flag(
+      'print settings, providers and what a new session gets as well, if nothing is wrong',
+      'v',
+    ),
+    ...option.shared('everywhere', 'dry-run', 'json'),
   },
   examples: [
     ['agt doctor', 'list problems, and the commands that fix them'],
+    ['agt doctor -v', 'see the settings, and how new sessions are made'],
     ['agt doctor --fix --dry-run', 'show which problems agt would fix'],
   ],
-  run: async (args, context) => {
-    const report = await examine(context, args.fix && !args.dryRun);
+  run: async function doctor(args, context): Promise<Answer> {
+    const fixes = args.fix && !args.dryRun;
+    const inOne = (there: Context) => doctor({ ...args, everywhere: false }, there);
+    if (args.everywhere) return everywhere(context, inOne, { tolerant: true, forgets: fixes });
+    const report = await examine(context, fixes);
     return {
       json: reportJson(report),
-      text: () => describeReport(context, report, args.fix && args.dryRun),
+      text: async () => {
+        const isShort = report.findings.length === 0 && !args.verbose;
+        if (isShort) return [...report.fixed.map(describeFix), 'nothing is wrong\n'].join('');
+        return describeReport(context, report, args.fix && args.dryRun);
+      },
       failed: report.findings.some(({ level }) => level !== 'note'),
     };
   },
@@ -99,7 +113,7 @@ async function examine(context: Context, fixes: boolean) {
       return { level: 'error' as const, about: 'settings', problem, mend };
     }),
     ...(pcre === false ? [{ ...WITHOUT_PCRE, about: git.path }] : []),
-    ...findOutdatedShim(context.env, globalConfigPath(context.env)),
+    ...findOutdatedShim(context.env),
     ...(await findOutdatedHooks(context)),
     ...found,
   ];

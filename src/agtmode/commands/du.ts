@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { showSize } from '../../config/values.ts';
-import { AgtError, isAgtError, plural } from '../../errors.ts';
+import { AgtError, isAgtError, plural, usageError } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
+import { keptSize } from '../../folders/git-state/kept-repositories.ts';
 import { listStores, openListedStore } from '../../folders/store.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { objectStoreSize } from '../../git/objects/object-store.ts';
@@ -12,8 +13,10 @@ import { namedSession } from '../../session/find-session.ts';
 import { listRecords } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { defineCommand, givenSession, option, type Report } from '../command-line/command.ts';
+import { defineCommand, givenSession, option } from '../command-line/command.ts';
+import type { Answer, Report } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
+import { everywhere } from '../everywhere.ts';
 import { age, errorJson, showPath, table } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
 
@@ -27,10 +30,13 @@ export const du = defineCommand({
   options: {
     ...option.shared('session'),
     folders: option.flag('show all folders that have snapshots without a session (see: agt snapshot)'),
-    ...option.shared('json'),
+    ...option.shared('everywhere', 'json'),
   },
   examples: [['agt du', 'show every session, and the free disk space']],
-  run: async (args, context) => {
+  run: async function du(args, context): Promise<Answer> {
+    if (args.everywhere && (args.folders || givenSession(args) !== undefined))
+      throw usageError('--everywhere takes no session and no --folders', 'leave out one of them');
+    if (args.everywhere) return everywhere(context, (there) => du({ ...args, everywhere: false }, there));
     if (args.folders) return reportFolders(context);
     const repository = await repositoryHere(context);
     const given = givenSession(args);
@@ -89,7 +95,7 @@ async function measure(context: Context, store: string) {
   if (session === undefined) return undefined;
   const { repository, record } = session;
   const folder = record.checkout ?? record.sandbox;
-  const bytes = objectStoreSize(`${repository.commonDir}/objects`);
+  const bytes = objectStoreSize(`${repository.commonDir}/objects`) + keptSize(repository.agtDir);
   const about = { folder, exists: existsSync(folder), store, bytes };
   try {
     const snapshots = await readSnapshots(session);

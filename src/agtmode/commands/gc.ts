@@ -12,8 +12,10 @@ import {
 import { applyRetention, type SessionOutcome } from '../../maintenance/retention/gc.ts';
 import { planRetention, type SessionPlan } from '../../maintenance/retention/plan.ts';
 import { expiryTime, type PruneResult, pruneAndRepack } from '../../maintenance/retention/prune.ts';
+import { endingAtSteps } from '../../process/interrupts.ts';
 import { retryAfterChange } from '../../session/lock.ts';
-import { type Arguments, defineCommand, option, type Report } from '../command-line/command.ts';
+import { type Arguments, defineCommand, option } from '../command-line/command.ts';
+import type { Report } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
 import { errorJson, lines, showPath, verb } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
@@ -45,35 +47,41 @@ export const gc = defineCommand({
     ['agt gc --thin --dry-run', 'show how much would be freed'],
     ['agt gc', 'clean up, for example from cron every night'],
   ],
-  run: async (args, context) => {
-    if (args.folders) return gcFolders(context, args);
-    const repository = await repositoryHere(context);
-    const pruneBefore = await expiryTime(repository.git, args.prune);
-    const request = { thin: args.thin, now: context.now() };
-    const { dryRun } = args;
-    const { plans, damaged, bytes, total } = await retryAfterChange(() => planRetention(repository, request));
-    for (const problem of damaged) context.err(`error: ${problem}\n`);
-    const { outcomes, failures } = dryRun
-      ? { outcomes: plans.map((plan): SessionOutcome => ({ plan })), failures: [] }
-      : await applyRetention(repository, request);
-    const errors = failures.map((failure) => failure.error);
-    const pruned = dryRun ? undefined : retryAfterChange(() => pruneAndRepack(repository, pruneBefore));
-    const disk = (await pruned?.catch((error: unknown) => void errors.push(error))) ?? null;
-    const freed = outcomes.length === 0 ? 'nothing to delete\n' : `would free ${showSize(total)}\n`;
-    const sessions = outcomes.map((outcome) => outcomeJson(outcome, bytes));
-    const failed = failures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
-    return {
-      json: dryRun ? { sessions, bytes: total } : { sessions, errors: failed, disk },
-      text: [
-        ...outcomes.map((outcome) => describeOutcome(outcome, bytes, dryRun)),
-        dryRun ? freed : '',
-        disk === null ? '' : describeDisk(disk),
-      ].join(''),
-      errors,
-      failed: damaged.length > 0,
-    };
-  },
+  run: (args, context) =>
+    endingAtSteps(
+      () => undefined,
+      () => cleanUp(args, context),
+    ),
 });
+
+async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promise<Report> {
+  if (args.folders) return gcFolders(context, args);
+  const repository = await repositoryHere(context);
+  const pruneBefore = await expiryTime(repository.git, args.prune);
+  const request = { thin: args.thin, now: context.now() };
+  const { dryRun } = args;
+  const { plans, damaged, bytes, total } = await retryAfterChange(() => planRetention(repository, request));
+  for (const problem of damaged) context.err(`error: ${problem}\n`);
+  const { outcomes, failures } = dryRun
+    ? { outcomes: plans.map((plan): SessionOutcome => ({ plan })), failures: [] }
+    : await applyRetention(repository, request);
+  const errors = failures.map((failure) => failure.error);
+  const pruned = dryRun ? undefined : retryAfterChange(() => pruneAndRepack(repository, pruneBefore));
+  const disk = (await pruned?.catch((error: unknown) => void errors.push(error))) ?? null;
+  const freed = outcomes.length === 0 ? 'nothing to delete\n' : `would free ${showSize(total)}\n`;
+  const sessions = outcomes.map((outcome) => outcomeJson(outcome, bytes));
+  const failed = failures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
+  return {
+    json: dryRun ? { sessions, bytes: total } : { sessions, errors: failed, disk },
+    text: [
+      ...outcomes.map((outcome) => describeOutcome(outcome, bytes, dryRun)),
+      dryRun ? freed : '',
+      disk === null ? '' : describeDisk(disk),
+    ].join(''),
+    errors,
+    failed: damaged.length > 0,
+  };
+}
 
 const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, plain: string]>> = {
   drop: ['deleted', 'delete'],

@@ -11,14 +11,16 @@ import {
 import type { HooksFile } from '../../integrations/install/installed.ts';
 import type { Integration } from '../../integrations/integration.ts';
 import { findIntegration, INTEGRATIONS } from '../../integrations/tools.ts';
+import { overlayOption } from '../../running/namespace.ts';
+import { didYouMean } from '../../similar.ts';
 import { askYesOrNo } from '../ask.ts';
-import { type Arguments, defineCommand, option, reportEach } from '../command-line/command.ts';
-import { didYouMean } from '../command-line/similar.ts';
+import { type Arguments, defineCommand, option } from '../command-line/command.ts';
+import { reportEach } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
 import { hooksProgram, requireStateDirectory } from '../front/write-front.ts';
 import { answerHook } from '../hooks/answer.ts';
-import { type HookStatus, hooksFile, isInstalled, statusOf } from '../hooks/status.ts';
-import { age, errorJson, showPath, table } from '../output/format.ts';
+import { type HookStatus, hooksFile, isInstalled, mcpFile, mcpStatus, statusOf } from '../hooks/status.ts';
+import { age, errorJson, lines, showPath, table, verb } from '../output/format.ts';
 
 const NAMES = INTEGRATIONS.map(({ name }) => name);
 
@@ -29,6 +31,7 @@ const INSTALL_OPTIONS = {
   all: option.flag('every agent that is installed'),
   project,
   worktrees: option.flag('the worktrees that the agent makes become sessions (claude-code)'),
+  mcp: option.flag('offer agt mcp to the agent as well, if agt knows its settings for that'),
   trust: {
     type: 'boolean',
     describe: 'codex: trust the hooks without asking (--no-trust: leave that to /hooks of Codex)',
@@ -41,10 +44,10 @@ export const hooksInstall = defineCommand({
   summary: 'let an agent record every step with agt, wherever you start it',
   description:
     'Add hooks that call agt hook to the settings of an agent. From then on agt makes a snapshot before each prompt, ' +
-    'after each tool call that changes something, and at the end of each turn: in a session of agt there, elsewhere as ' +
-    'agt snapshot does. agt edits the text of the settings: comments and order stay, and its hooks come last. It ' +
+    'before a tool call if something has changed since the last one, after each that changes something, and at the end ' +
+    'of each turn: in a session of agt there, elsewhere as agt snapshot does. agt edits the text of the settings: comments and order stay, and its hooks come last. It ' +
     'remembers the file as it was, so agt hooks uninstall brings back the very bytes. With --all, skip agents that are ' +
-    'not installed, and name them. Codex runs only hooks that you trust: agt asks, and stores your answer as Codex does.',
+    'not installed, and name them. With --mcp, the agent can look at its own steps, and propose a restore (agt mcp). Codex runs only hooks that you trust: agt asks, and stores your answer as Codex does.',
   positionals: { tools },
   options: INSTALL_OPTIONS,
   examples: [
@@ -55,6 +58,8 @@ export const hooksInstall = defineCommand({
     const integrations = chosenTools(args.tools, args.all);
     if (args.worktrees && integrations.every(({ worktrees }) => worktrees === undefined))
       throw usageError('--worktrees is for claude-code', 'leave it out for other agents');
+    if (args.mcp && integrations.every(({ mcp }) => mcp === undefined))
+      throw usageError(`agt adds no server to ${integrations[0]?.title}`, 'leave out --mcp');
     return reportEach(
       integrations,
       ({ name: tool }) => ({ tool, file: null, trusted: null }),
@@ -68,7 +73,7 @@ async function install(
   integration: Integration,
   { trust, dryRun, ...args }: Arguments<typeof INSTALL_OPTIONS>,
 ) {
-  const { name: tool, title, note } = integration;
+  const { name: tool, title, note, isByDocumentation } = integration;
   if (!args.project && !isInstalled(integration, context)) {
     const json = { tool, outcome: 'agent-not-found', file: null, trusted: null };
     if (args.all) return { json, text: `${title}: not installed\n` };
@@ -83,15 +88,34 @@ async function install(
   const done = await installHooks(requireStateDirectory(context), file, program, dryRun);
   const outcome = dryRun && done !== 'unchanged' ? (`would-be-${done}` as const) : done;
   const trusted = dryRun ? undefined : await letTrust(context, integration, file, trust);
-  const isNew = outcome === 'installed' && note !== undefined;
+  const isOfOther = (await mcpStatus(context, integration, args.project))?.problem;
+  const offered =
+    args.mcp || isOfOther ? await offerMcp(context, integration, args.project, dryRun) : undefined;
+  const unseen = isByDocumentation && `agt knows the hooks of ${title} from its documentation alone`;
+  const remarks = outcome === 'installed' ? [note, unseen] : [];
   const untrusted =
     `hint: ${title} runs them once you trust them: review them in /hooks of ${title}, ` +
     `or run agt hooks install ${tool} --trust\n`;
   return {
-    json: { tool, outcome, file: file.path, trusted: trusted ?? null },
-    text: `${title}: ${SENTENCES[outcome]} ${showPath(file.path)}\n`,
-    notes: `${isNew ? `note: ${note}\n` : ''}${trusted === false ? untrusted : ''}`,
+    json: { tool, outcome, file: file.path, trusted: trusted ?? null, ...(offered && { mcp: offered }) },
+    text: lines([
+      `${title}: ${SENTENCES[outcome]} ${showPath(file.path)}`,
+      offered && `${title}: agt mcp ${offered.outcome.replaceAll('-', ' ')} in ${showPath(offered.file)}`,
+    ]),
+    notes: [
+      ...remarks.map((remark) => (remark ? `note: ${remark}\n` : '')),
+      trusted === false ? untrusted : '',
+    ].join(''),
   };
+}
+
+/** Comes last, and goes first: the file may be that of the hooks, or of the trust. */
+async function offerMcp(context: Context, integration: Integration, project: boolean, dryRun: boolean) {
+  const file = await mcpFile(context, integration, { project });
+  if (file === undefined) return undefined;
+  const program = { command: '', prepare: () => false };
+  const done = await installHooks(requireStateDirectory(context), file, program, dryRun);
+  return { outcome: dryRun && done !== 'unchanged' ? `would-be-${done}` : done, file: file.path };
 }
 
 const SENTENCES = {
@@ -107,7 +131,11 @@ async function letTrust(context: Context, { trust, title }: Integration, file: H
   if (trust === undefined) return undefined;
   const { env } = context;
   if (wanted === false || !file.isUsers) return false;
-  if (await trust.isTrusted(env, file.path)) return true;
+  // The settings of an agent may be there without its program, which then cannot be asked.
+  const isTrusted = await trust.isTrusted(env, file.path).catch((error: unknown) => {
+    if (wanted === true) throw error;
+  });
+  if (isTrusted !== false) return isTrusted === true;
   if (wanted !== true && !(await askYesOrNo(context, `${title} runs only hooks that you trust. Trust them?`)))
     return false;
   await grantTrust({ stateDir: requireStateDirectory(context), env, trust }, file);
@@ -131,6 +159,8 @@ export const hooksUninstall = defineCommand({
       async (integration) => {
         const file = await fileOf(integration);
         const stateDir = requireStateDirectory(context);
+        const mcp = await mcpFile(context, integration, args);
+        const isOffered = mcp && (await uninstallHooks(stateDir, mcp, args.dryRun)) === 'uninstalled';
         if (!args.dryRun) await takeBackTrust(context, integration, file);
         const done = await uninstallHooks(stateDir, file, args.dryRun);
         const outcome = args.dryRun ? `would-be-${done}` : done;
@@ -138,7 +168,11 @@ export const hooksUninstall = defineCommand({
         const what = done === 'not-installed' ? 'no hooks in' : removed;
         return {
           json: { tool: integration.name, file: file.path, outcome },
-          text: `${integration.title}: ${what} ${showPath(file.path)}\n`,
+          text: lines([
+            `${integration.title}: ${what} ${showPath(file.path)}`,
+            isOffered &&
+              `${integration.title}: ${verb(args.dryRun, 'removed', 'remove')} agt mcp from ${showPath(mcp.path)}`,
+          ]),
         };
       },
     );
@@ -171,22 +205,32 @@ export const hooksStatus = defineCommand({
     const now = context.now();
     const rows = lines.map(({ integration, state, last_event: last }) => [
       integration.name,
-      state.replaceAll('-', ' '),
-      last === null ? '' : `${age(new Date(last.at), now)} (${last.event})`,
+      `${state.replaceAll('-', ' ')}${integration.isByDocumentation ? ' (by documentation)' : ''}`,
+      last === null ? '-' : `${age(new Date(last.at), now)}${last.event === '' ? '' : ` (${last.event})`}`,
     ]);
     return {
       json: lines.map(({ integration, ...line }) => ({ tool: integration.name, ...line })),
-      text: table([['AGENT', 'HOOKS', 'LAST EVENT'], ...rows]),
+      text: `${table([['AGENT', 'HOOKS', 'LAST EVENT'], ...rows])}${adviceOfOverlay(context, lines)}`,
       notes: lines.map((line) => warningsOf(line, now)).join(''),
     };
   },
 });
 
-function warningsOf({ integration, problem, mend, last_failure: failure }: HookStatus, now: Date): string {
+/** Hooks see what an agent does in a checkout; there is a way to keep it out. */
+function adviceOfOverlay({ cwd }: Context, lines: readonly HookStatus[]): string {
+  const option = lines.some(({ state }) => state === 'installed') ? overlayOption(cwd) : undefined;
+  return option === undefined
+    ? ''
+    : `To keep all commands of an agent from your checkout: agt run --new ${option} -- AGENT\n`;
+}
+
+function warningsOf(status: HookStatus, now: Date): string {
+  const { integration, problem, mend, mcp, last_failure: failure } = status;
   const of = (warning: string) => `warning: ${integration.title}: ${warning}\n`;
   return [
     problem === null ? '' : of(problem),
     mend === null ? '' : `hint: ${mend}\n`,
+    mcp?.problem ? `${of(mcp.problem)}hint: ${mcp.mend}\n` : '',
     failure === null
       ? ''
       : of(`a hook failed ${age(new Date(failure.at), now)}: ${showPath(failure.reason)}`),
@@ -215,9 +259,10 @@ export const hook = defineCommand({
   summary: 'record an event of an agent; the settings of the agent call this',
   description:
     'Read an event of an agent, as JSON, from standard input, and record it in the session that the agent works in: a ' +
-    'snapshot for each prompt, for each tool call that changed something or failed, and at the end of each turn. ' +
+    'snapshot for each prompt, before a tool call if something has changed, after each that changed something or ' +
+    'failed, and at the end of each turn. ' +
     'agt hooks install writes the line that calls this into the settings of the agent. The prompts agt undo, agt redo, ' +
-    'agt snapshots, agt restore SNAPSHOT, agt status, agt list, agt accept and agt reject are answered without the model. Variables that begin with AGT_ or GIT_ ' +
+    'agt snapshots, agt restore, agt status, agt list, agt accept, agt reject and agt help are answered without the model. Variables that begin with AGT_ or GIT_ ' +
     'count for nothing. Whatever fails, the exit code is 0 and the agent goes on; agt status shows the reason. ' +
     'agt.hooks=false switches it off.',
   positionals: { tool: option.value('name of the agent, such as claude-code') },

@@ -8,7 +8,12 @@ import { doctor } from './doctor.ts';
 import { du } from './du.ts';
 import { gc } from './gc.ts';
 import { hook, hooksInstall, hooksStatus, hooksUninstall } from './hooks.ts';
+import { mcp } from './mcp.ts';
+import { plugin } from './plugin.ts';
 import { sessionAccept } from './session/accept.ts';
+import { sessionActivity } from './session/activity.ts';
+import { bisectRun } from './session/bisect.ts';
+import { blame } from './session/blame.ts';
 import { sessionDiff } from './session/diff.ts';
 import { sessionEnv, sessionOpen, sessionPath } from './session/enter.ts';
 import { sessionExport, sessionReject, sessionSync, sessionUnaccept } from './session/landing.ts';
@@ -18,14 +23,19 @@ import { sessionCat, sessionMount, sessionUmount } from './session/mount.ts';
 import { sessionAdopt, sessionFork, sessionNew } from './session/new.ts';
 import { sessionExec, sessionRecord } from './session/record.ts';
 import { sessionRemove } from './session/remove.ts';
-import { sessionRedo, sessionRestore, sessionUndo } from './session/restore.ts';
+import { sessionRestore } from './session/restore.ts';
+import { sessionResume } from './session/resume.ts';
 import { sessionRun } from './session/run.ts';
+import { sessionSearch } from './session/search.ts';
 import { sessionFail, sessionSweep } from './session/sweep.ts';
+import { sessionRedo, sessionUndo } from './session/undo.ts';
+import { why } from './session/why.ts';
 import { completion, shellInit } from './shell-init.ts';
 import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
 import { snapshotDiff, snapshotList, snapshotRestore, snapshotStatus } from './snapshot/of-folder.ts';
 import { snapshot, snapshotForget } from './snapshot/take.ts';
 import { status } from './status.ts';
+import { upgrade } from './upgrade.ts';
 import { watch } from './watch.ts';
 
 export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
@@ -44,6 +54,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
     sessionReject,
     sessionFail,
     sessionRun,
+    sessionResume,
     sessionEnv,
     sessionExport,
     sessionRemove,
@@ -60,6 +71,11 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
     sessionRecord,
     sessionExec,
     sessionLog,
+    sessionActivity,
+    blame,
+    why,
+    sessionSearch,
+    bisectRun,
     sessionDiff,
     sessionCat,
     sessionMount,
@@ -83,9 +99,12 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
     hooksUninstall,
     hooksStatus,
     hook,
+    mcp,
+    plugin,
     shimInstall,
     shimUninstall,
     shimPrint,
+    upgrade,
   ],
 };
 

@@ -11,7 +11,8 @@ export const shellInit = defineCommand({
   summary: 'print what your shell needs for agt cd and completion',
   description:
     'Print a shell function and completion, for the startup file of your shell. The function adds agt cd <id>, which ' +
-    'goes to the sandbox of a session; completion knows sessions, snapshots, labels, settings, remotes and branches.',
+    'goes to the sandbox of a session, and takes your shell to the repository if a command has deleted the directory ' +
+    'that it is in; completion knows sessions, snapshots, labels, settings, remotes and branches.',
   positionals,
   examples: [
     ['eval "$(agt shell-init bash)"', 'in ~/.bashrc; for zsh the same in ~/.zshrc'],
@@ -75,23 +76,32 @@ complete -c agt -f -a '(command agt --get-yargs-completions (commandline -opc) (
 };
 
 const POSIX_FUNCTION = `# agt cd [id]: go to the sandbox of a session
+# A command that deletes the current directory: go to the repository
 agt() {
+  local agt_status
   if [ "\${1-}" = cd ]; then
     shift
     local agt_sandbox
     agt_sandbox=$(command agt session path "$@") && cd -- "$agt_sandbox"
   else
     command agt "$@"
+    agt_status=$?
+    [ -d "$PWD" ] || cd -- "$(command agt --place-outside)"
+    return $agt_status
   fi
 }
 `;
 
 const FISH_FUNCTION = `# agt cd [id]: go to the sandbox of a session
+# A command that deletes the current directory: go to the repository
 function agt
     if test "$argv[1]" = cd
         set -l agt_sandbox (command agt session path $argv[2..-1]); and cd -- $agt_sandbox
     else
         command agt $argv
+        set -l agt_status $status
+        test -d "$PWD"; or cd -- (command agt --place-outside)
+        return $agt_status
     end
 end
 `;

@@ -1,12 +1,13 @@
 /** agt shim install, uninstall, print: the shell script that agents run as `git`. */
-import { existsSync, lstatSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, rmdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { AgtError, EXIT, usageError } from '../../errors.ts';
+import { AgtError, attempt, EXIT, usageError } from '../../errors.ts';
+import { linkPath } from '../../gitmode/shim/renew.ts';
 import { defineCommand, option } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { frontIn, removeFront } from '../front/write-front.ts';
-import { isShim, linkPath, shimScript, writeShim } from '../shim.ts';
+import { isShim, shimScript, writeShim } from '../shim.ts';
 
 const DIR_OPTION = {
   dir: option.value('directory of the script (default: ~/.local/share/agt/bin)'),
@@ -50,6 +51,7 @@ export const shimUninstall = defineCommand({
     rmSync(path);
     removeFront(frontIn(dir));
     rmSync(dirname(linkPath(dir)), { recursive: true, force: true });
+    if (args.dir === undefined) for (const own of [dir, dirname(dir)]) attempt(() => rmdirSync(own)); // if empty
     return EXIT.done;
   },
 });

@@ -12,11 +12,13 @@ import { isEnded } from '../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../survey/status.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
 import { defineCommand, option } from '../command-line/command.ts';
+import type { Answer } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
+import { everywhere } from '../everywhere.ts';
 import { checkState, describeFindings, finishers } from '../findings.ts';
 import { readFolderStatus } from '../output/folder-status.ts';
 import { age, paint, shortAgo, showPath, table } from '../output/format.ts';
-import { describeNotCaptured, sessionJson } from '../output/session.ts';
+import { describeNotCaptured, leftOutRows, sessionJson } from '../output/session.ts';
 import { outOfSightNote, sessionTable } from '../output/session-table.ts';
 import { attachedHere, attachedIfUsable, folderHere } from '../session-here.ts';
 
@@ -27,9 +29,10 @@ export const status = defineCommand({
     'Show the sessions as agt list does, and what is wrong. UNSAVED counts the paths that changed since the last ' +
     'autocommit, in all folders of a session; COMPLETE says when agt last captured everything. In a folder that has ' +
     'snapshots without a session, show these as agt snapshot status does.',
-  options: option.shared('json'),
+  options: option.shared('everywhere', 'json'),
   examples: [['agt status', 'show the state of this repository and its sessions']],
-  run: async (args, context) => {
+  run: async function status(args, context): Promise<Answer> {
+    if (args.everywhere) return everywhere(context, (there) => status({ ...args, everywhere: false }, there));
     const repository = await context.repositoryIfAny();
     const records = repository === undefined ? [] : listRecords(repository).records;
     const present = records.filter((record) => !isEnded(record));
@@ -106,22 +109,22 @@ type StatusLine = Awaited<ReturnType<typeof readStatus>>;
 /** `changed`: paths that changed since the last autocommit; undefined if agt could not compare, as `problem` says. */
 async function readStatus(preview: Preview, view: SessionStatus) {
   const { record } = view;
-  if (!view.sandboxPresent || !isActive(record)) return { view, failed: [] };
+  if (!view.sandboxPresent || !isActive(record)) return { view, failed: [], skipped: [] };
   try {
     const result = await preview(record);
-    return { view, changed: result.changes.length, failed: result.failed };
+    return { view, changed: result.changes.length, failed: result.failed, skipped: result.skipped };
   } catch (error) {
-    return { view, failed: [], problem: formatError(error, false) };
+    return { view, failed: [], skipped: [], problem: formatError(error, false) };
   }
 }
 
-function statusJson({ view, changed, failed, problem }: StatusLine) {
-  return { ...sessionJson(view), changed_since: changed ?? null, failed, problem };
+function statusJson({ view, changed, failed, skipped, problem }: StatusLine) {
+  return { ...sessionJson(view), changed_since: changed ?? null, skipped, failed, problem };
 }
 
 function describeRepository({ commonDir, area }: Repository, present: number, removed: number): string {
   const clone = area === undefined ? '' : `, clone ${area}`;
-  const gone = removed > 0 ? `, ${removed} removed (snapshots kept)` : '';
+  const gone = removed > 0 ? `, ${removed} ended (snapshots kept)` : '';
   return `Repository ${commonDir}${clone}\n${plural(present, 'session')}${gone}\n`;
 }
 
@@ -140,7 +143,11 @@ function describeSessions(context: Context, sessions: readonly StatusLine[]): st
     if (problem !== undefined) context.err(problem);
     context.err(describeNotCaptured(view.record, failed));
   }
-  return views.length === 0 ? '' : `\n${sessionTable(context, views, more)}`;
+  const left = sessions.flatMap(({ view: { record }, skipped }) =>
+    leftOutRows(record, skipped, `${record.session_id} leaves out`),
+  );
+  const leftOut = left.length === 0 ? '' : `\n${table(left)}`;
+  return views.length === 0 ? '' : `\n${sessionTable(context, views, more)}${leftOut}`;
 }
 
 function describeSettings(context: Context, settings: readonly SettingValue[]): string {
@@ -155,7 +162,7 @@ function describeSettings(context: Context, settings: readonly SettingValue[]): 
 function describeProblems(context: Context, findings: readonly Finding[]): string {
   const serious = findings.filter(({ level }) => level !== 'note');
   if (serious.length === 0) return '';
-  const heading = paint(context.colour)('bold', plural(serious.length, 'problem'));
+  const heading = paint(context.colour())('bold', plural(serious.length, 'problem'));
   return `\n${heading}\n${describeFindings(context, serious)}`;
 }
 
@@ -190,5 +197,5 @@ function describeHookFailures(context: Context, failures: readonly LoggedFailure
     ({ tool, event, at, reason }) =>
       `${age(new Date(at), context.now())}, hook of ${tool} (${event}): ${showPath(reason)}\n`,
   );
-  return `\n${paint(context.colour)('bold', last)}\n${lines.join('')}`;
+  return `\n${paint(context.colour())('bold', last)}\n${lines.join('')}`;
 }

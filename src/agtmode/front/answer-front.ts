@@ -69,7 +69,7 @@ async function answerAutocommit(agtDir: string, { cwd, session, tool }: Question
   return notes.replace(/^(?=[\s\S])/gm, 'err ') + text.replace(/^(?=[\s\S])/gm, 'out ') + exit;
 }
 
-/** The front has looked that the event is that of a tool which has succeeded. */
+/** The front has looked that the event is that of a tool: before it runs, or after it has succeeded. */
 async function answerTool(
   agtDir: string,
   { session, tool = '', event: text }: Question,
@@ -78,7 +78,8 @@ async function answerTool(
   const env = withoutProjectVariables({ ...allVariables }, tool);
   const integration = findIntegration(tool);
   const event = integration?.readEvent(parseEventJson(text), env, '');
-  if (integration === undefined || event?.kind !== 'tool') return undefined;
+  if (integration === undefined || (event?.kind !== 'tool' && event?.kind !== 'before-tool'))
+    return undefined;
   const { name, cwd } = event;
   const context = openContext(cwd, env);
   const place = await placeOf(context, false);

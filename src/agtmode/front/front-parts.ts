@@ -157,8 +157,10 @@ export function lookPart(): string {
     exit 1
   }
   # Everything that has a time. agt itself makes files in the session folder, but only there.
+  agt_quit=-quit
   agt_find() {
-    exec find "$@" -name .git -prune -o -cnewer "$agt_facts" '(' -path "$agt_path" -o -printf 'changed\\n' -quit ')'
+    exec find "$@" -name .git -prune -o -cnewer "$agt_facts" '(' -path "$agt_path" -o \\
+      -path "*$agt_newline*" -printf 'many\\n' -quit -o -printf 'path %p\\n' $agt_quit ')'
   }
   case $agt_split in '') agt_find "$@" "$agt_folder" \${agt_tree:+"$agt_tree"} & agt_finds=$! ;; esac
   # Mounts, and on some file systems memory maps of processes in the folder.
@@ -175,15 +177,23 @@ export function lookPart(): string {
   agt_grep=$!`;
 }
 
+/** Bytes. A process writes up to 4,096 into a pipe in one piece; a longer list would save agt little. */
+const LONGEST_LIST = 3_000;
+
 /**
  * Comes after the checks. A large folder is looked at in parts, by plain names that are relative to it; a line of them is
- * for one process. The first that finds something ends the others.
+ * for one process. agt is started at the first newer path, and gets the others (triggers/front/newer-paths.ts) while it
+ * starts. Too many end the search.
  */
 export function waitPart(): string {
   return `  case $agt_split in
   '') wait "$agt_finds" || agt_differs ;;
   *)
+    agt_quit=''
     {
+      printf began
+      find "$agt_clock" "$agt_facts" -printf ' %i %T@'
+      echo
       agt_find "$@" &
       agt_finds=$!
       if cd -P "$agt_folder"; then
@@ -201,26 +211,33 @@ export function waitPart(): string {
         IFS=' '
         echo "started $agt_finds"
         for agt_one in $agt_finds; do
-          wait "$agt_one" || echo changed
+          wait "$agt_one" || echo many
         done
         echo looked
       fi
     } | {
-      agt_started='' agt_found=''
-      while read -r agt_word agt_rest; do
-        case $agt_word in
-        started) agt_started=$agt_rest ;;
+      agt_started='' agt_paths='' agt_many=''
+      while IFS= read -r agt_line; do
+        case $agt_line in
+        'began '*) agt_began=$agt_line ;;
+        'started '*) agt_started=\${agt_line#started } ;;
+        'path '*)
+          case $agt_paths in '') printf 'changed\\n%s\\n' "$agt_began" ;; esac
+          printf '%s\\n' "$agt_line"
+          agt_paths=$agt_paths$agt_line
+          [ \${#agt_paths} -le ${LONGEST_LIST} ] || agt_many=1
+          ;;
         looked) break ;;
-        *) agt_found=1 ;;
+        *) agt_many=1 ;;
         esac
         # shellcheck disable=SC2086
-        case $agt_found,$agt_started in 1,?*)
+        case $agt_many,$agt_started in 1,?*)
           kill $agt_started
           agt_differs
           ;;
         esac
       done
-      case $agt_word,$agt_found in looked,) ;; *) agt_differs ;; esac
+      case $agt_line,$agt_many in looked,) ;; *) agt_differs ;; esac
     } || exit
     ;;
   esac

@@ -1,7 +1,7 @@
 /**
- * The text of the front: a POSIX sh script in place of agt. For `agt autocommit`, and for the event of an agent that a tool
- * has succeeded, it looks whether anything has changed since the last scan. If not, it is done; agt would take ten times
- * as long to find the same. It starts the executable for everything else, and whenever it is not sure.
+ * The text of the front: a POSIX sh script in place of agt. For `agt autocommit`, and for the events of an agent before a
+ * tool and after it has succeeded, it looks whether anything has changed since the last scan. If not, it is done; agt would
+ * take ten times as long to find the same. It starts the executable for everything else, and whenever it is not sure.
  *
  * agt leaves the facts that the script needs (triggers/front/facts.ts). The time of their file is that of the scan. On the
  * file systems that agt leaves facts for, every change gives a file or a directory a later time of change (ctime), which
@@ -13,9 +13,10 @@
  * - refs that agt moves itself, and a deletion of what was there: by content, and by existence.
  */
 import { singleQuoted } from '../../git/run/trace.ts';
-import type { Integration } from '../../integrations/integration.ts';
 import { FRONT_TIMES } from '../../layout.ts';
 import { FACTS_FORMAT, GIT_FILES } from '../../triggers/front/fact-lines.ts';
+import { NEWER_PATHS_FD, NEWER_PATHS_OF } from '../../triggers/front/newer-paths.ts';
+import { type Answered, answered, eventPart, offPart } from './front-events.ts';
 import { askPart, lookPart, placePart, waitPart } from './front-parts.ts';
 
 /** The script has this word in its first lines. */
@@ -92,7 +93,7 @@ agt_facts=$agt_front/$agt_id
 if ! [ -f "$agt_facts" ] || ! [ -O "$agt_facts" ]; then agt_look; fi
 
 # The facts. Roots for find become the arguments of this script, and patterns for grep a list.
-agt_in='' agt_folder='' agt_tree='' agt_path='' agt_patterns='' agt_parts='' agt_split='' agt_maps='' agt_answer=''
+agt_in='' agt_folder='' agt_tree='' agt_path='' agt_patterns='' agt_parts='' agt_split='' agt_maps='' agt_answer='' agt_outside=''
 agt_newline='
 '
 set --
@@ -108,6 +109,7 @@ until [ "$agt_line" = checks ]; do
   'tree '*) agt_tree=$agt_value ;;
   'unchecked '*) agt_path=$agt_value ;;
   'in '*) agt_in=$agt_value ;;
+  'outside '*) agt_outside=\${agt_outside:+$agt_outside$agt_newline}$agt_value ;;
   'root '*) set -- "$@" "$agt_value" ;;
   'roots '*) for agt_name in $agt_value; do set -- "$@" "$agt_in/$agt_name"; done ;;
   'last '*) for agt_name in $agt_value; do set -- "$@" "$agt_folder/$agt_name"; done ;;
@@ -129,8 +131,8 @@ agt_clock=$agt_front/${FRONT_TIMES.clock}$agt_id
 { true >"$agt_clock"; } 2>/dev/null || agt_run
 if [ "$agt_facts" -nt "$agt_clock" ] || [ "$agt_clock" -nt "$agt_front/${FRONT_TIMES.until}$agt_id" ]; then agt_look; fi
 
-# Several look at the same time. If nothing has changed, there is one line, the answer.
-agt_answer=$(
+# Several look at the same time. The first line is the answer: changed, or that nothing has.
+agt_looks() {
 ${lookPart()}
   # The checks.
   agt_says=''
@@ -176,7 +178,21 @@ ${lookPart()}
   case $agt_line in end) ;; *) agt_differs ;; esac
 ${waitPart()}
   echo "unchanged $agt_says"
-)
+}
+if {
+  command exec ${NEWER_PATHS_FD}<<'AGT' && [ -p "/proc/$$/fd/${NEWER_PATHS_FD}" ] && command exec 5>"/proc/$$/fd/${NEWER_PATHS_FD}"
+.
+AGT
+} 2>/dev/null; then
+  IFS= read -r agt_line <&${NEWER_PATHS_FD}
+  agt_looks "$@" >&5 5>&- ${NEWER_PATHS_FD}<&- &
+  exec 5>&-
+  IFS= read -r agt_answer <&${NEWER_PATHS_FD}
+  # If this process becomes agt, agt reads on: what the paths are.
+  case $agt_answer in changed) export "${NEWER_PATHS_OF}=$$" ;; esac
+else
+  agt_answer=$(agt_looks "$@")
+fi
 case $agt_answer in *"$agt_newline"*) agt_look ;; 'unchanged '*) ;; *) agt_look ;; esac
 agt_says=\${agt_answer#unchanged }
 case $agt_tool$agt_says in '') agt_look ;; esac
@@ -193,82 +209,7 @@ case $agt_tool in
 esac
 agt_read_event
 agt_note || agt_tell
+agt_note_call
 exit 0
 `;
-}
-
-type Answered = Pick<Integration, 'name' | 'succeeded' | 'loadsDotEnv'>;
-type Success = { readonly name: string } & NonNullable<Integration['succeeded']>;
-
-/** So many characters of an event have to hold all that the script reads. */
-const HEAD_LENGTH = 2_000;
-
-/** The agents with events that the front answers. */
-function answered(integrations: readonly Answered[]): Success[] {
-  return integrations.flatMap(({ name, succeeded }) =>
-    succeeded === undefined ? [] : [{ name, ...succeeded }],
-  );
-}
-
-/**
- * Reads an event of an agent once it is known whether something has changed. It answers the event that a tool has succeeded
- * in this directory, and passes every other one on to agt.
- */
-function eventPart(integrations: readonly Answered[]): string {
-  return `# agt gets the event from here once it is read.
-agt_read_event() {
-  agt_event=$(exec cat 2>/dev/null)
-  agt_head=$agt_event
-  if [ \${#agt_event} -gt ${HEAD_LENGTH} ]; then agt_head=$(printf '%.${HEAD_LENGTH}s' "$agt_event"); fi
-  case $agt_tool in
-${answered(integrations).map(successPart).join('\n')}
-  esac
-  agt_before=\${agt_head%%'"cwd":"'*}
-  for agt_part in "$agt_begin" "$agt_before"; do
-    case $agt_part in "$agt_head") agt_tell ;; '{'*) ;; *) agt_tell ;; esac
-    case \${agt_part#?} in *'{'* | *'['*) agt_tell ;; esac
-  done
-  agt_cwd=\${agt_head#"$agt_before"'"cwd":"'}
-  agt_cwd=\${agt_cwd%%'"'*}
-  case $agt_cwd in *\\\\*) agt_tell ;; /*) ;; *) agt_tell ;; esac
-  [ "$agt_cwd" -ef . ] || agt_tell
-}
-agt_tell() {
-  PWD=$agt_pwd
-  case $agt_old in ?*) OLDPWD=$agt_old ;; esac
-  printf '%s' "$agt_event" | "$agt_full" hook "$agt_tool" 3<&- 4<&- 6<&- 7<&-
-  exit $?
-}`;
-}
-
-/** AGT_OFF. The agent cannot do without an answer about a worktree, and a project's own variables do not count. */
-function offPart(integrations: readonly Answered[]): string {
-  const doubtful = integrations.filter(({ loadsDotEnv }) => loadsDotEnv).map(({ name }) => name);
-  return `case \${AGT_OFF-},$agt_tool in
-,*) ;;
-1,?* | true,?* | yes,?* | on,?*)
-  case $agt_tool in ${doubtful.join(' | ')}) agt_run ;; esac
-  agt_event=$(exec cat 2>/dev/null)
-  case $agt_event in *'"Worktree'*) agt_tell ;; esac
-  exit 0
-  ;;
-*,) agt_run ;;
-esac`;
-}
-
-/** Sets `agt_begin` to the part of the event before the field that says that a tool has succeeded. */
-function successPart({ name, begins, before, ends, lacks = [] }: Success): string {
-  const partBefore = (words: string) => `agt_begin=\${agt_head%%${singleQuoted(words)}*}`;
-  const checks = [
-    ...(before === undefined
-      ? []
-      : [`    case $agt_attached,$agt_begin in "1,$agt_head") ${partBefore(before)} ;; esac\n`]),
-    ...lacks.map((words) => `    case $agt_event in *${singleQuoted(words)}*) agt_tell ;; esac\n`),
-    ...(ends === undefined
-      ? []
-      : [`    case $agt_event in *${singleQuoted(ends)}) ;; *) agt_tell ;; esac\n`]),
-  ];
-  return `  ${name})
-    ${partBefore(begins)}
-${checks.join('')}    ;;`;
 }

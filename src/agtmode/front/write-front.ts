@@ -31,8 +31,8 @@ export function hooksProgram(context: Context, integration: Integration, directo
   };
 }
 
-function hasFront({ succeeded }: Pick<Integration, 'succeeded'>): boolean {
-  return packed && succeeded !== undefined;
+function hasFront({ quietEvents }: Pick<Integration, 'quietEvents'>): boolean {
+  return packed && quietEvents !== undefined;
 }
 
 /** The path of the front that hooks call, if any have been installed that do. */

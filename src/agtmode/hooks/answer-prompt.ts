@@ -11,6 +11,7 @@ import { shellQuote } from '../../git/run/trace.ts';
 import type { PromptEvent } from '../../integrations/event.ts';
 import { agtDirectory } from '../../layout.ts';
 import { ownCommand } from '../../process/invocation.ts';
+import type { Text } from '../../process/streams.ts';
 import { repositoryAround } from '../../repository/find-repository.ts';
 import { sessionContaining } from '../../session/find-session.ts';
 import { idProblem } from '../../session/id.ts';
@@ -20,11 +21,12 @@ import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { parseWithoutYargs } from '../command-line/parse-without-yargs.ts';
 import { runCommand } from '../command-line/run-command.ts';
 import { sessionLog } from '../commands/session/log.ts';
-import { sessionRedo, sessionRestore, sessionUndo } from '../commands/session/restore.ts';
+import { sessionRestore } from '../commands/session/restore.ts';
+import { sessionRedo, sessionUndo } from '../commands/session/undo.ts';
 import type { Context } from '../context.ts';
-import { sessionHere } from '../session-here.ts';
+import { sessionAndWords } from '../session-here.ts';
 import { goOnWhenEnded, type HookCall, namelessFile, openTolerantly, placeOf } from './call.ts';
-import { PROMPTS, type PromptCommand, restoreTo } from './prompts.ts';
+import { PROMPT_HELP, PROMPTS, type PromptCommand, restoreTo } from './prompts.ts';
 
 /** How far an answer has come, for an agt that an agent ends. */
 interface PromptRun {
@@ -72,8 +74,8 @@ function shownError(error: unknown): string {
 
 async function answer(context: Context, run: PromptRun): Promise<string> {
   let text = '';
-  const print = (part: string) => {
-    text += part;
+  const print = (part: Text) => {
+    text += typeof part === 'string' ? part : Buffer.from(part).toString();
   };
   const completed = () => {
     run.isComplete = true;
@@ -81,7 +83,7 @@ async function answer(context: Context, run: PromptRun): Promise<string> {
   const own = {
     out: print,
     err: print,
-    colour: false,
+    colour: () => false,
     showsProgress: false,
     isPrompt: true,
     completed,
@@ -100,14 +102,17 @@ async function answer(context: Context, run: PromptRun): Promise<string> {
 const OWN = [sessionUndo, sessionRedo, sessionRestore, sessionLog];
 
 async function runPrompt(context: Context, run: PromptRun): Promise<number> {
-  const { words, to, mistakenFor } = run.command;
-  const prompt = PROMPTS.get(words);
-  if (to !== undefined) {
-    const { git, record } = await sessionHere(context);
-    const { commit } = await resolveSnapshot(git, snapshotRefs(record), to, context.now());
-    run.command = restoreTo(commit);
-  } else if (mistakenFor !== undefined || prompt === undefined) throw usageOf(words, mistakenFor);
-  const line = prompt?.split(' ') ?? ['session', 'restore', '--to', run.command.to ?? ''];
+  const { words, restore, mistakenFor } = run.command;
+  if (words.startsWith('help')) {
+    context.out(PROMPT_HELP);
+    return EXIT.done;
+  }
+  if (/^(accept|reject)\b/.test(words) && (await context.repositoryIfAny()) === undefined) {
+    const hints = ['agt undo, agt redo and agt restore go back here, too'];
+    throw new AgtError('there is no session here: this folder is in no git repository', { hints });
+  }
+  const line = restore === undefined ? run.command.line : await lineOfRestore(context, run, restore);
+  if (line === undefined) throw usageOf(words, mistakenFor);
   const own = parseWithoutYargs(OWN, line);
   if (own !== undefined) return runCommand(own.command, own.args, context);
   const { exitCode, text } = await runAgt(line, context);
@@ -115,6 +120,21 @@ async function runPrompt(context: Context, run: PromptRun): Promise<number> {
   if (exitCode === EXIT.done && PROMPTS.has(`${words} yes`)) context.out(`to do that: agt ${words} yes\n`);
   run.isComplete = true;
   return exitCode;
+}
+
+async function lineOfRestore(
+  context: Context,
+  run: PromptRun,
+  { words, paths }: NonNullable<PromptCommand['restore']>,
+): Promise<string[]> {
+  const chosen = await sessionAndWords(context, words, undefined, words.length);
+  const { git, record } = chosen.session;
+  const spec = chosen.words.join(' ');
+  if (spec === '') throw usageOf(run.command.words);
+  const { commit } = await resolveSnapshot(git, snapshotRefs(record), spec, context.now());
+  const own = [...words.slice(0, words.length - chosen.words.length), commit];
+  run.command = restoreTo(own, paths);
+  return ['session', 'restore', ...own, ...(paths.length > 0 ? ['--', ...paths] : [])];
 }
 
 /** Another agt has a nameless file and a process group of its own: it outlives a hook that is ended. */
@@ -136,7 +156,10 @@ function asPrompts(text: string): string {
     .replace(/agt (session log \S+|snapshot list)/g, 'agt snapshots')
     .replace(/agt session undo \S+/g, 'agt undo')
     .replace(/one step back: agt undo/g, '$& step')
-    .replace(/agt (session restore \S+ --to|snapshot restore) /g, 'agt restore ');
+    .replace(/agt snapshot restore /g, 'agt restore ')
+    .replace(/: agt restore \S+ (\w\S*|@\S+)$/gm, ': agt restore $1')
+    .replace(/^hint: .* --dry-run\n/gm, '')
+    .replace(/^\nGit .*\nSettings:(?: all default.*\n|\n(?: {2}.*\n)*)/m, '');
 }
 
 /** The line of hooks.log about a command that an agent has ended. */
@@ -153,10 +176,9 @@ function usageOf(words: string, meant: readonly string[] = []): AgtError {
   return usageError(
     `a prompt cannot be "agt ${words}"`,
     ...(meant.length === 0 ? [] : [`did you mean: ${meant.map((word) => `agt ${word}`).join(', ')}?`]),
-    'agt undo and agt redo go by turns, agt undo step and agt redo step by steps',
-    'agt snapshots, agt status and agt list take no more words; agt accept and agt reject take yes alone',
-    'agt restore takes a snapshot alone: agt restore @{2}',
-    'in a terminal, agt help session restore shows more',
+    /^(un|re)do\b/.test(words)
+      ? 'for example agt undo 2, agt undo step 2; to go to a label: agt restore LABEL'
+      : 'for example agt undo 2, agt undo step, agt restore @{2}; all of them: agt help',
   );
 }
 

@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
+import { hooksBin, stateDirectory } from '../../disk/state-home.ts';
 import { AgtError, attempt, EXIT, formatError, usageError } from '../../errors.ts';
 import {
   type EnvironmentEvent,
@@ -26,7 +27,7 @@ import { isAnswered } from '../../triggers/watch/questions.ts';
 import type { Context } from '../context.ts';
 import { renewHooksFront, usesHooksFront } from '../front/write-front.ts';
 import { runSetup } from '../setup.ts';
-import { gitDirectory } from '../shim.ts';
+import { gitDirectory, renewShimOnPath } from '../shim.ts';
 import { answerPrompt } from './answer-prompt.ts';
 import {
   about,
@@ -40,6 +41,8 @@ import {
   withoutProjectVariables,
 } from './call.ts';
 import { parsePrompt } from './prompts.ts';
+import { keepFence } from './strays.ts';
+import { whatWentBack } from './tell-model.ts';
 
 export async function answerHook([tool = '', ...words]: readonly string[]): Promise<number> {
   if (isTerminal(0)) {
@@ -143,12 +146,22 @@ async function record(
   const begins = isStart && (await orLog(() => beginInPlace(found, integration, context.now())));
   const place = begins === true ? ((await placeOf(context, false)) ?? found) : found;
   if (event.kind === 'environment') {
-    const directory = place.record === undefined ? undefined : await gitDirectory(context);
+    const directory = place.user === undefined ? undefined : await gitDirectoryFor(context, place);
     return context.out(directory === undefined ? '' : `${directory}\n`);
   }
-  if (event.kind === 'session-start') await orLog(async () => renewHooksFront(context));
+  if (event.kind === 'session-start') {
+    await orLog(async () => renewHooksFront(context));
+    renewShimOnPath(context);
+  }
   if (event.kind === 'session-start' || event.kind === 'prompt')
     await orLog(async () => keepAnswering(context, integration, place));
+  const { addContext, refuseTool } = integration;
+  const acting = { context, place, integration };
+  const refusal = call.isInBackground ? undefined : await orLog(() => keepFence(acting, event));
+  if (typeof refusal === 'string') return context.out(refuseTool?.(refusal) ?? '');
+  const isPrompt = event.kind === 'prompt' && event.prompt !== '' && !call.isInBackground;
+  const wentBack = isPrompt && addContext && (await orLog(() => whatWentBack(context, event.conversation)));
+  if (addContext !== undefined && typeof wentBack === 'string') context.out(addContext(wentBack));
   const request = {
     event,
     integration,
@@ -156,7 +169,7 @@ async function record(
     now: context.now(),
     isInBackground: call.isInBackground,
     leaveToBackground: () => continueInBackground(call, event),
-    gitDirectory: () => gitDirectory(context),
+    gitDirectory: () => gitDirectoryFor(context, place),
   };
   if (call.isInBackground) return recordEvent(place, request);
   const ended = 'the agent ended agt before its snapshot was complete; agt goes on in the background';
@@ -167,6 +180,12 @@ async function record(
     () => event,
     () => recordEvent(place, request),
   );
+}
+
+/** Nothing is written into a repository without sessions. */
+function gitDirectoryFor(context: Context, { record }: Place): Promise<string | undefined> {
+  const stateDir = record === undefined ? stateDirectory(context.env) : undefined;
+  return gitDirectory(context, stateDir && hooksBin(stateDir));
 }
 
 /** An agent that goes on after longer has its hooks start agt once. */

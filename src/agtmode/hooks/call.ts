@@ -13,6 +13,7 @@ import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { refuseMoved, sessionContaining } from '../../session/find-session.ts';
 import { Session } from '../../session/session.ts';
+import { NEWER_PATHS_OF } from '../../triggers/front/newer-paths.ts';
 import { type Context, openContext } from '../context.ts';
 import { folderHere } from '../session-here.ts';
 
@@ -30,11 +31,11 @@ export interface HookCall {
 /**
  * Gemini and Qwen Code put the variables of a project's .env file into the environment of hooks. So agt goes by none that
  * could come from there: neither by its own and git's, nor by a place for settings that is part of a repository. AGT_OFF
- * counts where no project can have set it.
+ * counts where no project can have set it, and no project knows the process that the front's variable names.
  */
 export function withoutProjectVariables(env: NodeJS.ProcessEnv, tool: string): NodeJS.ProcessEnv {
-  const isOff = (name: string) => name === 'AGT_OFF' && findIntegration(tool)?.loadsDotEnv !== true;
-  for (const name of Object.keys(env)) if (/^(AGT|GIT)_/.test(name) && !isOff(name)) delete env[name];
+  const kept = [NEWER_PATHS_OF, ...(findIntegration(tool)?.loadsDotEnv === true ? [] : ['AGT_OFF'])];
+  for (const name of Object.keys(env)) if (/^(AGT|GIT)_/.test(name) && !kept.includes(name)) delete env[name];
   for (const name of ['XDG_STATE_HOME', 'XDG_CONFIG_HOME']) {
     const place = env[name];
     if (place !== undefined && isOfProject(place, env['HOME'])) delete env[name];

@@ -38,7 +38,8 @@ async function hooksFor(context: Context, { injectHooks, ...integration }: Integ
   if (injectHooks === undefined) return undefined;
   const file = await hooksFile(context, integration, { project: false });
   const installed = await findHooks(file).catch(() => 'unreadable');
-  if (installed !== undefined) return undefined;
+  // A plugin of agt that is switched on has them, too.
+  if (installed !== undefined || /"agt@[^"]+"\s*:\s*true/.test(readIfThere(file.path))) return undefined;
   const { command, prepare } = hooksProgram(context, integration, directory);
   prepare();
   const text = await file.settings.add(undefined, command);

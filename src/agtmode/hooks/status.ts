@@ -1,8 +1,8 @@
 /** The state of the hooks of an agent: what `agt hooks status` shows, and `agt doctor` names if they are outdated. */
 import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { parseBoolean } from '../../config/values.ts';
-import { readIfThere } from '../../disk/read-file.ts';
+import { readIfThere, statOrUndefined } from '../../disk/read-file.ts';
 import { stateDirectory } from '../../disk/state-home.ts';
 import { readFailures, readLastEvent } from '../../integrations/hooks-log.ts';
 import { findHooks, installHooks, switchedOffBy } from '../../integrations/install/install.ts';
@@ -28,8 +28,10 @@ export async function statusOf(context: Context, integration: Integration, proje
   const about = {
     integration,
     file: file.path,
+    known_by: integration.isByDocumentation ? 'documentation' : 'test',
     last_event: last ?? null,
     last_failure: failure !== undefined && isRecent(failure.at) ? failure : null,
+    mcp: (await mcpStatus(context, integration, project)) ?? null,
   };
   try {
     const command = (await findHooks(file)) ?? null;
@@ -87,8 +89,9 @@ function hasWorktreeHooks(path: string): boolean {
 /** A warning for each agent of the user whose hooks are outdated. */
 export async function findOutdatedHooks(context: Context): Promise<Finding[]> {
   const all = await Array.fromAsync(INTEGRATIONS, (integration) => statusOf(context, integration, false));
-  return all
-    .filter(({ state }) => state === 'outdated')
+  const outdated = all.filter(({ state }) => state === 'outdated');
+  return [...outdated, ...all.flatMap(({ mcp }) => mcp ?? [])]
+    .filter(({ problem }) => problem !== null)
     .map(({ file, problem, mend }) => {
       return { level: 'warning', about: file, problem: problem ?? '', mend: mend ?? '' };
     });
@@ -100,14 +103,56 @@ export function isInstalled({ program, home }: Integration, { env }: Context): b
   return onPath || existsSync(home(env));
 }
 
+interface Wanted {
+  readonly project: boolean;
+  readonly worktrees?: boolean;
+}
+
 export async function hooksFile(
   context: Context,
   integration: Integration,
-  { project, worktrees = false }: { readonly project: boolean; readonly worktrees?: boolean },
+  { project, worktrees = false }: Wanted,
 ): Promise<HooksFile> {
   const settings = integration.settings({ worktrees });
   const path = project
-    ? join((await context.repositoryIfAny())?.worktree ?? context.cwd, integration.projectFile)
+    ? await inProject(context, integration.projectFile)
     : join(integration.home(context.env), integration.file);
   return { tool: integration.name, path, isUsers: !project, settings };
+}
+
+/** The file that names `agt mcp`; undefined for an agent without MCP. */
+export async function mcpFile(
+  context: Context,
+  { name, mcp }: Integration,
+  { project }: Wanted,
+): Promise<HooksFile | undefined> {
+  if (mcp === undefined) return undefined;
+  const path = project ? await inProject(context, mcp.projectFile) : mcp.file(context.env);
+  const settings = mcp.settings([...stableCommand(context), 'mcp']);
+  return { tool: `${name}-mcp`, path, isUsers: !project, settings };
+}
+
+/** The program in an entry, in JSON or TOML. */
+const STARTED = /"?command"?\s*[:=]\s*\[?\s*("(?:[^"\\]|\\.)*")/;
+
+/** The entry of `agt mcp`; undefined if there is none. `problem`: it does not start this agt. */
+export async function mcpStatus(context: Context, integration: Integration, project: boolean) {
+  const file = await mcpFile(context, integration, { project });
+  // A file that agt cannot read is the subject of agt hooks install.
+  const entry = file && (await findHooks(file).catch(() => undefined));
+  if (file === undefined || entry === undefined) return undefined;
+  const program: string = JSON.parse(STARTED.exec(entry)?.[1] ?? '""');
+  const problem = isAbsolute(program) ? otherAgt(program, stableCommand(context)[0] ?? '') : undefined;
+  const mend = `agt hooks install ${integration.name} --mcp${project ? ' --project' : ''}`;
+  return { file: file.path, problem: problem ?? null, mend: problem === undefined ? null : mend };
+}
+
+function otherAgt(program: string, own: string): string | undefined {
+  if (!existsSync(program)) return `agt mcp: ${program} is gone`;
+  const [a, b] = [program, own].map((path) => statOrUndefined(path));
+  return a?.ino === b?.ino && a?.dev === b?.dev ? undefined : `agt mcp: ${program} is another agt`;
+}
+
+async function inProject(context: Context, file: string): Promise<string> {
+  return join((await context.repositoryIfAny())?.worktree ?? context.cwd, file);
 }

@@ -3,7 +3,7 @@ import type { CaptureResult } from '../../autocommit/capture.ts';
 import { plural } from '../../errors.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
-import type { SessionRecord } from '../../session/record.ts';
+import { isAttached, type SessionRecord } from '../../session/record.ts';
 import { fileStatus, LETTERS, lines, showPath } from './format.ts';
 import { describeNotCaptured } from './session.ts';
 
@@ -11,15 +11,16 @@ import { describeNotCaptured } from './session.ts';
 export function reportAutocommit(record: SessionRecord, result: CaptureResult, isOneOfMany = false) {
   const { outcome, changes, commit, failed } = result;
   const id = shownId(record);
-  const paths = plural(changes.length, 'path');
+  const paths = changes.length > 0 ? ` ${plural(changes.length, 'path')}` : '';
+  const none = changes.length > 0 ? '' : ' (no file changed)';
   const listed = outcome === 'would-commit' && !isOneOfMany ? changes : [];
   const shown = listed.map(
     ({ path, kind }) => `${LETTERS[fileStatus(kind)]} ${showPath(shownPath(record, path))}`,
   );
   const text = {
     unchanged: isOneOfMany ? '' : `${id}: nothing changed\n`,
-    'would-commit': `${lines(shown)}${id}: would capture ${paths}\n`,
-    committed: `${id}: captured ${paths} as ${shortOid(commit ?? '')}\n`,
+    'would-commit': `${lines(shown)}${id}: would capture${paths}${none}\n`,
+    committed: `${id}: captured${paths} as ${shortOid(commit ?? '')}${none}\n`,
   }[outcome];
   const notes = describeProblems(record, result);
   return { json: autocommitJson(record, result), text, notes, failed: failed.length > 0 };
@@ -27,7 +28,9 @@ export function reportAutocommit(record: SessionRecord, result: CaptureResult, i
 
 export function describeProblems(record: SessionRecord, { warnings, skipped, failed }: CaptureResult) {
   const id = shownId(record);
-  const notCaptured = skipped.map(({ path, reason }) => {
+  // agt keeps the repositories inside of a folder beside its snapshots.
+  const named = skipped.filter(({ path }) => !isAttached(record) || !path.endsWith('/.git'));
+  const notCaptured = named.map(({ path, reason }) => {
     return `not captured: ${showPath(shownPath(record, path))}: ${reason}`;
   });
   const all = [...warnings, ...notCaptured].map((warning) => `warning: ${id}: ${warning}`);

@@ -1,24 +1,35 @@
 /** The snapshots of the folder or session that the user is in, and what has changed since the last one. */
-import { isAgtError, plural, systemFailure } from '../../errors.ts';
+import { showSize } from '../../config/values.ts';
+import { displayPath } from '../../disk/path-bytes.ts';
+import { isAgtError, plural, someLines, systemFailure } from '../../errors.ts';
 import { knownRefusal } from '../../folders/refuse.ts';
+import { ignoredAndLeftOut } from '../../folders/small-ignored.ts';
 import { shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
-import { isAttached } from '../../session/record.ts';
+import { commandToMove, commandToRestore } from '../../session/advised-commands.ts';
+import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Intent } from '../../session/state.ts';
-import { readSteps } from '../../timetravel/restore/undo.ts';
-import { previewCapture } from '../../workspace/capture-session.ts';
+import { readSteps } from '../../timetravel/restore/steps.ts';
+import { readStrays, type Stray } from '../../timetravel/strays.ts';
+import { captureTarget, previewCapture } from '../../workspace/capture-session.ts';
 import type { Context } from '../context.ts';
 import { folderHere } from '../session-here.ts';
-import { age, fileStatus, showPath, table } from './format.ts';
+import { age, fileStatus, orNull, showPath, table } from './format.ts';
+import { leftOutRows } from './session.ts';
 
 /** `here`: undefined if the folder has no store. */
 export async function readFolderStatus(context: Context, here: Session | undefined) {
   if (here === undefined || (await isRefused(context, here))) return withoutSnapshots(context);
   const { repository, record } = here;
   const now = context.now();
-  const { history, steps, current } = await readSteps(here);
-  const { changes, problem } = await readChanges(here, now);
+  const known = await readSteps(here);
+  const { history, steps, current } = known;
+  const { changes, skipped = [], problem } = await readChanges(here, now);
+  const strays = (await readStrays(here, known, new Date(now.getTime() - TOLD_MS))).map((stray) =>
+    strayJson(record, stray, changes?.length === 0),
+  );
+  const left = isAttached(record) ? await ignoredAndLeftOut(captureTarget(here)).catch(() => []) : [];
   const [last] = history;
   const folder = record.checkout ?? record.sandbox;
   const json = {
@@ -33,7 +44,13 @@ export async function readFolderStatus(context: Context, here: Session | undefin
     unfinished: record.intent?.operation ?? null,
     changes:
       changes?.map(({ path, kind }) => ({ path: shownPath(record, path), status: fileStatus(kind) })) ?? null,
+    left_out: left.map(({ path, files, bytes }) => ({
+      path: shownPath(record, displayPath(path)),
+      ...{ files: files ?? null, bytes: bytes ?? null },
+    })),
+    skipped: skipped.map(({ path, reason }) => ({ path: shownPath(record, path), reason })),
     problem,
+    by_sessions: strays,
   };
   const newest =
     last && `${shortOid(last.commit)}, ${age(last.time, now)}${last.label ? `, "${last.label}"` : ''}`;
@@ -47,8 +64,47 @@ export async function readFolderStatus(context: Context, here: Session | undefin
     current + 1 < steps.length && ['position', `${current + 1} of ${steps.length}; agt redo goes forward`],
     record.intent !== undefined && ['unfinished', describeUnfinished(record.intent)],
     ['changed', changes === undefined ? `agt cannot tell: ${problem}` : since],
+    ...describeStrays(strays, now),
+    ...leftOutRows(record, skipped, 'not taken'),
+    ...describeLeftOut(json.left_out),
   ];
   return { json, text: table(rows) };
+}
+
+/** So long agt tells of what an agent of a session has done here: a day. */
+const TOLD_MS = 24 * 3_600_000;
+
+function strayJson(record: SessionRecord, stray: Stray, isCaptured: boolean) {
+  const { snapshot, sessions, before, paths, isLast } = stray;
+  const { agent, tool, call, time, commit } = snapshot;
+  const isKnown = sessions.length === 1 && call !== undefined;
+  const about = isKnown ? { agent, tool, call_id: call.id, summary: call.summary } : undefined;
+  const unknown = { agent: undefined, tool: undefined, call_id: undefined, summary: undefined };
+  const shown = paths.map((path) => shownPath(record, displayPath(path)));
+  // That step alone goes: a person may have gone on in its files.
+  const step = `${commandToMove(record, 'undo')} --step ${shortOid(commit)}`;
+  const back = shown.length > 0 ? step : commandToRestore(record, shortOid(before));
+  return {
+    ...orNull({ session_id: sessions.length === 1 ? sessions[0] : undefined, ...(about ?? unknown) }),
+    among: sessions,
+    at: time.toISOString(),
+    commit,
+    paths: shown,
+    take_back: isLast && isCaptured ? commandToMove(record, 'undo') : back,
+  };
+}
+
+function describeStrays(strays: readonly ReturnType<typeof strayJson>[], now: Date): [string, string][] {
+  return strays.flatMap(({ among, agent, tool, call_id, summary, at, paths, take_back }) => {
+    const call = [tool, summary].filter((part) => part !== null).join(': ');
+    const ids = [agent, call_id].filter((part) => part !== null).join(', ');
+    const by = ids === '' ? 'a call' : `${call} (${ids})`;
+    const what = paths.length === 0 ? 'the repository' : someLines(paths, MOST_LEFT_OUT).join(', ');
+    return [
+      ['by session', showPath(`${among.join(' or ')}, ${age(new Date(at), now)}: ${by} has changed ${what}`)],
+      ['', `to take it back: ${showPath(take_back)}`],
+    ];
+  });
 }
 
 /** A folder with too many files has a store without snapshots. */
@@ -73,13 +129,27 @@ async function withoutSnapshots(context: Context) {
 /** The snapshots can be read on a disk that is full or read-only, too. */
 async function readChanges(session: Session, now: Date) {
   try {
-    return { changes: (await previewCapture(session, { now })).changes };
+    const { changes, skipped } = await previewCapture(session, { now });
+    return { changes, skipped: skipped.filter(({ path }) => !path.endsWith('/.git')) };
   } catch (error) {
     const problem = isAgtError(error) ? error.message : systemFailure(error);
     if (problem === undefined) throw error;
     return { problem };
   }
 }
+
+/** The largest first, by what git ignores. */
+function describeLeftOut(left: readonly { path: string; files: number | null; bytes: number | null }[]) {
+  const lines = left.toReversed().map(({ path, files, bytes }) => {
+    const amount = bytes === null ? 'very many files' : `${plural(files ?? 0, 'file')}, ${showSize(bytes)}`;
+    return `${showPath(path)}: ${amount}`;
+  });
+  const rows = someLines(lines, MOST_LEFT_OUT).map((line, i) => [i === 0 ? 'left out' : '', line]);
+  const more = 'git ignores these; to take more: agt.ignoredFiles, agt.ignoredSize, .worktreeinclude';
+  return rows.length === 0 ? [] : [...rows, ['', more]];
+}
+
+const MOST_LEFT_OUT = 5;
 
 function describeUnfinished(intent: Intent): string {
   const by = intent.operation === 'restore' ? intent.by : intent.operation;

@@ -1,7 +1,7 @@
 /** `agt --help` and the manual page agt(1), which have the same text, since both come from the commands. */
 import { SETTING_KEYS } from '../../config/setting-table.ts';
 import { EXIT } from '../../errors.ts';
-import type { Command, OptionTable } from '../command-line/command.ts';
+import { type Command, type OptionTable, usageOf } from '../command-line/command.ts';
 import { capitalized, sentence } from './format.ts';
 
 type Pairs = readonly (readonly [left: string, right: string])[];
@@ -38,11 +38,14 @@ const TERMS: Pairs = [
 ];
 
 const EXAMPLES: Pairs = [
+  ['agt hooks install --all', 'from now on each step of your agents is a snapshot, also without a session'],
+  ['agt undo', 'take back the last step, here; agt redo goes forward'],
+  ['agt restore @{2} -- src', 'bring back a directory from an earlier snapshot'],
   ['agt session new fix-login', 'create a session for an agent'],
   ['cd "$(agt session path fix-login)"', 'go to its sandbox and start the agent there'],
   ['agt watch', 'autocommit while agents work'],
   ['agt session log fix-login', 'list the snapshots'],
-  ['agt session restore fix-login --to @{1}', 'go back to an earlier snapshot'],
+  ['agt restore fix-login @{1}', 'go back to an earlier snapshot'],
   ['agt session export fix-login', 'push the commits of the agent'],
 ];
 
@@ -149,7 +152,7 @@ function setting({ name, defaultValue, summary, ...key }: (typeof SETTING_KEYS)[
 
 function commandPart(command: Command): string[] {
   return [
-    `.SS ${roff(`agt ${command.usage}`)}`,
+    `.SS ${roff(usageOf(command))}`,
     roff(command.description ?? sentence(command.summary)),
     ...definitions(
       Object.entries(command.positionals ?? {}).map(([name, { describe = '' }]) => [`<${name}>`, describe]),

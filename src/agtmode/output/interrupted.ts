@@ -1,7 +1,8 @@
 /** Says how to go on with an operation that a person interrupts. */
 import { AgtError, formatError } from '../../errors.ts';
+import { shownId } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
-import { sayWhenInterrupted } from '../../process/interrupts.ts';
+import { endingAtSteps, sayWhenInterrupted } from '../../process/interrupts.ts';
 import { agtInFolder, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
 import { isAttached, readRecord, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
@@ -14,16 +15,31 @@ export async function interruptible<T, R extends readonly unknown[]>(
   operation: (session: Session, ...request: R) => Promise<T>,
   ...request: R
 ): Promise<T> {
-  const say = () => {
-    const present = readRecord(session.repository, session.id);
-    if (present !== undefined) context.err(formatError(describe(present), false));
-  };
-  const result = await sayWhenInterrupted(say, () => operation(session, ...request));
+  const result = await sayWhenInterrupted(sayer(context, session), () => operation(session, ...request));
   context.completed?.();
   return result;
 }
 
-function describe(record: SessionRecord): AgtError {
+/** The same for an operation that nobody has to finish: it is done, or has not begun. */
+export async function doneOrNotBegun<T, R extends readonly unknown[]>(
+  context: Context,
+  session: Session,
+  operation: (session: Session, ...request: R) => Promise<T>,
+  ...request: R
+): Promise<T> {
+  const result = await endingAtSteps(sayer(context, session), () => operation(session, ...request));
+  context.completed?.();
+  return result;
+}
+
+function sayer(context: Context, { repository, id, record }: Session) {
+  return () => {
+    const present = readRecord(repository, id);
+    if (present !== undefined) context.err(formatError(describe(present, record), false));
+  };
+}
+
+function describe(record: SessionRecord, before: SessionRecord): AgtError {
   const { session_id: id, intent, checkout } = record;
   if (intent?.operation === 'restore') {
     const isWhole = TOP_FOLDERS.every((top) => intent.scope.includes(top));
@@ -35,7 +51,8 @@ function describe(record: SessionRecord): AgtError {
     const back = by === 'undo' ? tip && restore(tip) : move('undo');
     const goOn = `go on: ${isWhole ? again : `${agt} doctor --fix`}`;
     const hints = back === undefined ? [goOn] : [goOn, `or go back: ${back}`];
-    return new AgtError(`interrupted; session "${id}" is only partly restored`, { hints });
+    const what = isAttached(record) ? `"${shownId(record)}"` : `session "${id}"`;
+    return new AgtError(`interrupted; ${what} is only partly restored`, { hints });
   }
   const operation = intent?.operation ?? '';
   if (operation === 'remove') {
@@ -46,5 +63,10 @@ function describe(record: SessionRecord): AgtError {
     const hints = [`finish it: agt session ${operation} ${id}`, 'or see: agt doctor'];
     return new AgtError(`interrupted; the ${operation} of session "${id}" is not finished`, { hints });
   }
-  return new AgtError(`interrupted; session "${id}" has not changed`);
+  if (record.landed?.commit !== before.landed?.commit) {
+    const hints = [`take it back: agt session unaccept ${id}`];
+    return new AgtError(`interrupted; the work of session "${id}" had been accepted`, { hints });
+  }
+  const what = isAttached(record) ? `"${shownId(record)}"` : `session "${id}"`;
+  return new AgtError(`interrupted; ${what} has not changed`);
 }

@@ -1,8 +1,9 @@
 /** The table of `agt list`: one line for each session, with everything that tells which of them needs a person. */
+import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import { isEnded } from '../../session/state.ts';
 import type { SessionStatus } from '../../survey/status.ts';
 import type { Context } from '../context.ts';
-import { type Paint, paint, shortAge, shortAgo } from './format.ts';
+import { type Paint, paint, shortAge, shortAgo, showPath } from './format.ts';
 import { currentBranch, shownState } from './session.ts';
 
 /** `more` are columns of a command that wants them beside the usual ones. */
@@ -21,13 +22,20 @@ export function sessionTable(
     { heading: 'DIRTY', cell: dirtyCell, alignRight: true },
     ...more,
     { heading: 'DIFF', cell: diffText, alignRight: true, dispensable: 4 },
-    { heading: 'BEHIND', cell: ({ behind }) => count(behind), alignRight: true, dispensable: 1 },
+    {
+      heading: 'BEHIND',
+      cell: ({ behind, record }) => (isEnded(record) ? '' : count(behind)),
+      alignRight: true,
+      dispensable: 1,
+    },
     { heading: 'MERGE', cell: mergeCell },
     { heading: 'AUTOCOMMIT', cell: (view) => shortAgo(view.lastAutocommit?.time, now), dispensable: 5 },
     { heading: 'AGE', cell: ({ record }) => shortAge(new Date(record.created_at), now), dispensable: 6 },
+    views.some(({ record }) => isEnded(record)) && { heading: 'ENDED', cell: endedCell(now) },
+    views.some((view) => reasonCell(view) !== '') && { heading: 'REASON', cell: reasonCell, flexible: true },
   ] satisfies (Column<SessionStatus> | false)[];
   const shown = all.filter((column) => column !== false);
-  return columns<SessionStatus>(shown, views, { width: context.columns, paint: paint(context.colour) });
+  return columns<SessionStatus>(shown, views, { width: context.columns, paint: paint(context.colour()) });
 }
 
 /** For commands that print a table. */
@@ -39,9 +47,9 @@ export function outOfSightNote(views: readonly SessionStatus[]): string {
   return `note: ${reason}: ${ids.join(', ')}\n`;
 }
 
-/** The program that owns the session, else the profile that it was made with. */
-function agentOf({ record: { owner, profile } }: SessionStatus): string {
-  return owner?.command ?? profile ?? '';
+/** The program that owns the session or did so last, else the profile that it was made with. */
+function agentOf({ record: { owner, agent, profile } }: SessionStatus): string {
+  return owner?.command ?? agent ?? profile ?? '';
 }
 
 function isOffItsBranch(view: SessionStatus): boolean {
@@ -49,9 +57,10 @@ function isOffItsBranch(view: SessionStatus): boolean {
 }
 
 function stateCell(view: SessionStatus): Cell {
-  const text = shownState(view);
-  if (text === 'running') return { text, style: 'green' };
-  if (text === 'active') return { text };
+  const state = shownState(view);
+  const text = view.record.working_copy === 'in-place' ? `${state}, in place` : state;
+  if (state === 'running') return { text, style: 'green' };
+  if (state === 'active') return { text };
   return { text, style: isEnded(view.record) ? 'dim' : 'red' };
 }
 
@@ -93,47 +102,70 @@ function mergeWords(view: SessionStatus): string[] {
   ];
 }
 
+/** `3h ago as 9b6a52d7ab on main`: when, and by which commit. */
+function endedCell(now: Date) {
+  return ({ record }: SessionStatus): string => {
+    const { state, state_at: at, landed } = record;
+    if (!isEnded(record)) return '';
+    const when = at === undefined ? [] : [shortAgo(new Date(at), now)];
+    const isLanded = state === 'accepted' && landed !== undefined;
+    const commit = isLanded ? [`as ${shortOid(landed.commit)} on ${shortBranch(landed.onto)}`] : [];
+    return [...when, ...commit].join(' ');
+  };
+}
+
+/** Why it failed or ended. */
+function reasonCell({ record: { state_reason: reason = '' } }: SessionStatus): string {
+  return showPath(reason);
+}
+
 interface Cell {
   readonly text: string;
   readonly style?: Parameters<Paint>[0] | undefined;
 }
 
-interface Column<T> {
+export interface Column<T> {
   readonly heading: string;
   readonly cell: (row: T) => Cell | string;
   /** A column with a higher number goes first if the terminal is too narrow; without one, it stays. */
   readonly dispensable?: number;
   readonly alignRight?: true;
+  /** It is shortened if the terminal is too narrow, in place of the first column. */
+  readonly flexible?: true;
 }
 
 const GAP = 2;
-/** The first column is never narrower. */
+/** The column that is shortened is never narrower; before it is narrower than the second, other columns go. */
 const NARROWEST = 8;
+const COMFORTABLE = 24;
 
 /**
- * A table of cells with styles that fits the width of the terminal: it leaves out columns, then shortens the first one.
- * `width` is undefined if there is no terminal: then every column is shown.
+ * A table of cells with styles that fits the width of the terminal: it leaves out columns, then shortens one. An empty
+ * cell is `-`. `width` is undefined if there is no terminal: then every column is shown.
  */
-function columns<T>(
+export function columns<T>(
   all: readonly Column<T>[],
   rows: readonly T[],
   { width, paint }: { readonly width: number | undefined; readonly paint: Paint },
 ): string {
   let shown = all.map(({ heading, cell, ...column }) => {
     const own = rows.map(cell).map((each): Cell => (typeof each === 'string' ? { text: each } : each));
-    const cells: Cell[] = [{ text: heading, style: 'dim' }, ...own];
+    const filled = own.map((one): Cell => (one.text === '' ? { text: '-', style: 'dim' } : one));
+    const cells: Cell[] = [{ text: heading, style: 'dim' }, ...filled];
     return { ...column, cells, width: Math.max(...cells.map(({ text }) => text.length)) };
   });
-  const excess = () => shown.reduce((sum, column) => sum + column.width + GAP, -GAP) - (width ?? Infinity);
-  while (excess() > 0) {
+  const excess = (widest = Infinity) =>
+    shown.reduce((sum, one) => sum + (one.flexible ? Math.min(one.width, widest) : one.width) + GAP, -GAP) -
+    (width ?? Infinity);
+  while (excess(COMFORTABLE) > 0) {
     const least = Math.max(...shown.map(({ dispensable = 0 }) => dispensable));
     if (least === 0) break;
     shown = shown.filter(({ dispensable }) => dispensable !== least);
   }
-  const [first] = shown;
-  if (first !== undefined && excess() > 0) {
-    first.width = Math.max(NARROWEST, first.width - excess());
-    first.cells = first.cells.map(({ text, style }) => ({ text: shorten(text, first.width), style }));
+  const last = shown.find(({ flexible }) => flexible) ?? shown[0];
+  if (last !== undefined && excess() > 0) {
+    last.width = Math.max(NARROWEST, last.width - excess());
+    last.cells = last.cells.map(({ text, style }) => ({ text: shorten(text, last.width), style }));
   }
   const lines = [undefined, ...rows].map((_, i) => {
     const parts = shown.map(({ cells, width: wide, alignRight }) => {

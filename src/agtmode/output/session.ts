@@ -1,9 +1,10 @@
 /** Sessions as text and as JSON. */
 import type { NotCaptured } from '../../autocommit/capture.ts';
+import { someLines } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
-import { EMPTY_FIELDS, type Landed, type SessionRecord } from '../../session/record.ts';
+import { EMPTY_FIELDS, isAttached, type Landed, type SessionRecord } from '../../session/record.ts';
 import type { SessionStatus } from '../../survey/status.ts';
 import { lines, orNull, showPath } from './format.ts';
 
@@ -12,8 +13,13 @@ export function recordJson({ branch, landed, ...record }: SessionRecord) {
   return { ...EMPTY_FIELDS, ...record, shadow_branch: branch, ...(landed && { landed: landedJson(landed) }) };
 }
 
-function landedJson({ from, onto, ...landed }: Landed) {
-  return { ...landed, onto: shortBranch(onto), onto_before: from };
+function landedJson({ from, onto, before, ...landed }: Landed): object {
+  return {
+    ...landed,
+    onto: shortBranch(onto),
+    onto_before: from,
+    ...(before && { before: landedJson(before) }),
+  };
 }
 
 export function sessionJson({ record, folder, isOutOfSight, sandboxPresent, ...status }: SessionStatus) {
@@ -55,3 +61,18 @@ export function describeNotCaptured(record: SessionRecord, failed: readonly NotC
     ),
   );
 }
+
+/** Rows of a table: what no snapshot holds, why, and the setting that takes it. */
+export function leftOutRows(
+  record: SessionRecord,
+  skipped: readonly NotCaptured[],
+  heading = 'left out',
+): string[][] {
+  const lines = skipped.map(({ path, reason }) => `${showPath(shownPath(record, path))} ${reason}`);
+  const isTooLarge = skipped.some(({ reason }) => reason.includes('agt.maxFileSize'));
+  const scope = isAttached(record) ? '--global ' : ''; // outside of a repository there is no other one
+  const way = isTooLarge ? [`to take larger files: agt config set ${scope}agt.maxFileSize SIZE`] : [];
+  return [...someLines(lines, MOST_LEFT_OUT), ...way].map((line, i) => [i === 0 ? heading : '', line]);
+}
+
+const MOST_LEFT_OUT = 5;

@@ -18,7 +18,7 @@ export interface ScanOptions {
   readonly ignore: IgnoreFile | undefined;
   /** Files that the scan takes for absent, without a word. */
   readonly ignored?: IgnoredFiles | undefined;
-  /** The scan gives up if there are more files than MOST_FILES. */
+  /** The scan gives up if it would have to read more files than MOST_FILES. */
   readonly isLimited?: boolean;
   /** The scan gives up with LargeChange. */
   readonly mayFreeze?: boolean;
@@ -71,9 +71,12 @@ export const MOST_FILES = 200_000;
 
 export class TooManyFiles extends AgtError {
   constructor() {
-    super(`the folder has more than ${MOST_FILES.toLocaleString('en')} files that git does not ignore`, {
-      hints: ['name large directories in .gitignore, or give a smaller folder'],
-    });
+    super(
+      `the folder has more than ${MOST_FILES.toLocaleString('en')} files that git neither tracks nor ignores`,
+      {
+        hints: ['name large directories in .gitignore, or give a smaller folder'],
+      },
+    );
   }
 }
 

@@ -8,11 +8,10 @@
  */
 import { lstatSync } from 'node:fs';
 import { systemPath } from '../../disk/long-path.ts';
-import { errorCode } from '../../errors.ts';
+import { errorCode, failureReason } from '../../errors.ts';
 import { treeMode } from '../../git/modes.ts';
 import { reportProgress } from '../../process/progress.ts';
-import { failureReason, underAny } from '../../snapshot/failure.ts';
-import { isUnder } from '../../snapshot/folders.ts';
+import { isUnder, underAny } from '../../snapshot/folders.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import type { TreeEntry } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';

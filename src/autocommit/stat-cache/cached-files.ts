@@ -87,6 +87,10 @@ export class CachedFiles {
     return this.columns.data[row * WIDTH] as number;
   }
 
+  hasUnread(): boolean {
+    return this.columns.data.includes(Number.NaN);
+  }
+
   /** A copy in which some rows have new stat data and object names. */
   replacing(rows: ReadonlyMap<number, { readonly stat: StatData; readonly oid: string }>): CachedFiles {
     const [data, oids] = [this.columns.data.slice(), Buffer.from(this.columns.oids)];

@@ -1,10 +1,11 @@
 /**
  * Finds out which cached files and directories are up to date: lstat(2) reports for them what the stat cache holds.
- * An entry that lstat refuses is not up to date; the walk then reports why.
+ * An entry that lstat refuses is not up to date; the walk then reports why. Where somebody has looked which paths are
+ * newer than the last scan, the others need no lstat.
  */
 import { existsSync, lstatSync } from 'node:fs';
 import { isAscii, systemPath } from '../../disk/long-path.ts';
-import { isUnder } from '../../snapshot/folders.ts';
+import { isUnder, underAny } from '../../snapshot/folders.ts';
 import { joinPath, type StatData } from './cached-files.ts';
 import type { StatCache } from './stat-cache.ts';
 
@@ -12,6 +13,13 @@ import type { StatCache } from './stat-cache.ts';
 export interface UpToDate {
   readonly files: Uint8Array;
   readonly directories: Uint8Array;
+}
+
+/** Each change since the last scan shows here: a file by itself, a directory for all that is in it. */
+export interface NewerPaths {
+  readonly paths: readonly string[];
+  /** The file system's clock before somebody looked, in milliseconds. */
+  readonly clock: number;
 }
 
 /**
@@ -24,7 +32,9 @@ export function refresh(
   cache: StatCache,
   topFolders: readonly string[],
   attached?: string,
+  newer?: NewerPaths,
 ): UpToDate {
+  const maybeNewer = newer === undefined ? () => true : underAny(newer.paths);
   const goBack = tryEnter(attached ?? sessionFolder);
   const folder = goBack === undefined ? Buffer.from(sessionFolder).toString('latin1') : '';
   const isInSandbox = attached !== undefined && goBack !== undefined;
@@ -33,9 +43,13 @@ export function refresh(
     return path === 'sandbox' ? '.' : path.slice('sandbox/'.length);
   };
   const upToDate = {
-    directories: refreshDirectories(cache, topFolders, pathFor),
-    files: refreshFiles(cache, topFolders, pathFor),
+    directories: refreshDirectories(cache, topFolders, pathFor, maybeNewer),
+    files: refreshFiles(cache, topFolders, pathFor, maybeNewer),
   };
+  for (const path of newer?.paths ?? []) {
+    const row = cache.files.find(path);
+    if (row >= 0) upToDate.files[row] = isUpToDate(cache, row, tryLstat(pathFor(path)));
+  }
   goBack?.();
   return upToDate;
 }
@@ -54,13 +68,16 @@ function tryEnter(folder: string): (() => void) | undefined {
 }
 
 type PathFor = (path: string) => string;
+type MaybeNewer = (path: string) => boolean;
 
 function refreshDirectories(
   { directories, clock }: StatCache,
   topFolders: readonly string[],
   pathFor: PathFor,
+  maybeNewer: MaybeNewer,
 ): Uint8Array {
   return Uint8Array.from(directories?.paths ?? [], (path, row) => {
+    if (!maybeNewer(path) && directories?.mustList(row) === false) return 1;
     const stat = isUnder(path, topFolders) ? tryLstat(pathFor(path)) : undefined;
     return stat !== undefined && directories?.isSame(row, stat, clock) ? 1 : 0;
   });
@@ -68,15 +85,18 @@ function refreshDirectories(
 
 /** All names are decoded at once: that takes a tenth of the time. */
 function refreshFiles(
-  { files, clock }: StatCache,
+  cache: StatCache,
   topFolders: readonly string[],
   pathFor: PathFor,
+  maybeNewer: MaybeNewer,
 ): Uint8Array {
+  const { files } = cache;
   const { names, nameEnds, directoryOf, directories } = files.columns;
   const marks = new Uint8Array(files.length);
   const text = names.toString('latin1');
   const textIsAscii = isAscii(text);
   const isScanned = directories.map((path) => path === '' || isUnder(path, topFolders));
+  const mustLook = directories.map(maybeNewer);
   let [directory, prefix, ascii] = [-1, '', false];
   for (let row = 0; row < files.length; row++) {
     // Most neighbouring rows are in the same directory.
@@ -86,11 +106,18 @@ function refreshFiles(
       ascii = textIsAscii && isAscii(prefix);
     }
     if (!isScanned[directory]) continue;
+    if (!mustLook[directory]) {
+      marks[row] = 1;
+      continue;
+    }
     const name = text.slice(nameEnds[row - 1] ?? 0, (nameEnds[row] as number) - 1);
-    const stat = tryLstat(prefix + name, ascii);
-    if (stat !== undefined && files.isSame(row, stat, clock)) marks[row] = 1;
+    marks[row] = isUpToDate(cache, row, tryLstat(prefix + name, ascii));
   }
   return marks;
+}
+
+function isUpToDate({ files, clock }: StatCache, row: number, stat: StatData | undefined): 0 | 1 {
+  return stat !== undefined && files.isSame(row, stat, clock) ? 1 : 0;
 }
 
 const NO_THROW = { throwIfNoEntry: false } as const;

@@ -86,6 +86,12 @@ export function lastValue(entries: readonly ConfigEntry[], key: string): string 
   return entries.findLast((entry) => entry.key === wanted)?.value;
 }
 
+/** All values of `key` as one list; undefined if there is none. */
+export function joinedValues(entries: readonly ConfigEntry[], key: string): string | undefined {
+  const values = entries.filter((entry) => entry.key === key.toLowerCase()).map(({ value }) => value);
+  return values.length === 0 ? undefined : values.join(' ');
+}
+
 /** The output of `git config --list --null`. Keys as git prints them: section and name in lower case. */
 export function parseConfigList(output: string): ConfigEntry[] {
   return output

@@ -4,8 +4,9 @@
  * and reads no configuration. If git refuses a repository (safe.directory), it does so itself when it runs.
  */
 import { existsSync } from 'node:fs';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { isDirectory, readSmallFile, statOrUndefined } from '../../disk/read-file.ts';
+import { realPath } from '../../disk/real-path.ts';
 import { subdirectories } from './ref-files.ts';
 
 export interface DiscoveredRepository {
@@ -102,6 +103,13 @@ export function gitFileTarget(path: string): string | undefined {
 export function listRegistrations(commonDir: string): string[] {
   const directory = join(commonDir, 'worktrees');
   return subdirectories(directory).map((id) => join(directory, id));
+}
+
+/** Real paths of the worktrees that are there: the main one, and then the linked ones. */
+export function listWorktrees(commonDir: string): string[] {
+  const main = basename(commonDir) === '.git' ? [dirname(commonDir)] : [];
+  const linked = listRegistrations(commonDir).flatMap((gitDir) => registeredWorktree(gitDir) ?? []);
+  return [...main, ...linked].map(realPath).filter((path) => existsSync(join(path, '.git')));
 }
 
 /** The worktree that a registration names; undefined if it names none. */

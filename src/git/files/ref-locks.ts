@@ -4,9 +4,9 @@
  * it.
  */
 import { existsSync, realpathSync, unlinkSync } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
+import { isGit, listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { isStartedByGuard } from '../../process/invocation.ts';
 import type { Git } from '../run/environment.ts';
 import { discoverRepository, listRegistrations, registeredWorktree } from './discover-repository.ts';
@@ -54,16 +54,21 @@ function someGitMayHoldThem(places: readonly string[]): boolean {
   return processes === undefined || processes.some((running) => mayHold(running, places));
 }
 
-/** Programs that work on a repository without git, such as editors, keep the file open. */
+/**
+ * Programs that work on a repository without git, such as editors, keep the file open. Also true where the system does
+ * not say which files are open.
+ */
 function someProcessHasOpen(locks: readonly string[]): boolean {
   const open = openFiles();
-  return locks.some((path) => existsSync(path) && open?.has(realpathSync(path)) === true);
+  return locks.some((path) => existsSync(path) && open?.has(realpathSync(path)) !== false);
 }
 
-function mayHold({ pid, words, cwd }: RunningProcess, places: readonly string[]): boolean {
+function mayHold(running: RunningProcess, places: readonly string[]): boolean {
+  const { pid, words, areExact, cwd } = running;
   // Git mode is called git too. It waits for this capture, and holds no lock.
   if (pid === process.ppid && isStartedByGuard(process.env)) return false;
-  if (!/^git(-|$)/.test(basename(words[0] ?? '')) || words.some((word) => READERS.has(word))) return false;
+  const isReader = (areExact ? words : words.slice(1, 2)).some((word) => READERS.has(word));
+  if (!isGit(running) || isReader) return false;
   return cwd === undefined || places.some((place) => cwd === place || cwd.startsWith(`${place}/`));
 }
 

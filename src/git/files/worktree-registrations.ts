@@ -99,7 +99,7 @@ export function brokenRegistrations(commonDir: string, kind: keyof typeof BROKEN
   if (find().length === 0 || gitMayBeCreating(commonDir)) return [];
   const open = openFiles();
   // Checked a second time: a process that had the file open may have finished it by now.
-  return find().filter((path) => open?.has(join(path, 'commondir')) !== true);
+  return find().filter((path) => open?.has(join(path, 'commondir')) === false);
 }
 
 /** Names the worktree of a registration by its `.git` file. */
@@ -143,14 +143,13 @@ export function writeHead(gitDir: string, content: string): void {
   writeFileAtomic(join(gitDir, 'HEAD'), `${content}\n`);
 }
 
-/** Whether a `git worktree add` is running here. It may stand still for long: on a slow disk, or stopped. */
+/** Whether a `git worktree add` is running here, or may be. It may stand still for long: on a slow disk, or stopped. */
 function gitMayBeCreating(commonDir: string): boolean {
   const isAdding = ({ words, cwd }: RunningProcess) =>
     words.includes('worktree') &&
     words.includes('add') &&
-    cwd !== undefined &&
-    discoverRepository(cwd, {})?.commonDir === commonDir;
-  return listProcesses()?.some(isAdding) === true;
+    (cwd === undefined || discoverRepository(cwd, {})?.commonDir === commonDir);
+  return listProcesses()?.some(isAdding) !== false;
 }
 
 /** git may still be creating a registration that is younger than this. It needs only a fraction of that time. */

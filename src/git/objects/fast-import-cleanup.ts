@@ -1,7 +1,7 @@
 /**
  * Removes what a failed fast-import leaves: its crash report, and temporary files in the object store. Those have
  * random names and may belong to a fetch that is running now: agt deletes only those that are younger than the
- * fast-import and that no process has open. Without /proc it leaves them to `git gc`.
+ * fast-import and that no process has open. Where the system does not tell, it leaves them to `git gc`.
  */
 import {
   existsSync,

@@ -22,11 +22,18 @@ const BIG_FILE = '1m';
 /** Bytes that are collected before they are written: otherwise git and agt would wake each other for every line. */
 const WRITE_BUFFER = 32 * 1024;
 
+/**
+ * With `core.ignoreCase`, which git sets on macOS, fast-import takes `readme` for `README` that is there, and keeps the old
+ * name. A snapshot has the names as the disk has them.
+ */
+export const EXACT_NAMES = ['-c', 'core.ignoreCase=false'];
+
 /** How far the clock of the file system may be behind the clock of this machine. */
 const CLOCK_SKEW_MS = 2000;
 
 const ARGS = [
   ...FSYNC_ARGS,
+  ...EXACT_NAMES,
   '-c',
   `core.bigFileThreshold=${BIG_FILE}`,
   'fast-import',

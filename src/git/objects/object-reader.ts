@@ -47,7 +47,7 @@ export async function findObject(git: Git, name: string): Promise<string | undef
   return (await ask(git, `info ${name}\n`, readHeader))?.oid;
 }
 
-/** In the order of `names`, which hold one byte per character and no line break. */
+/** In the order of `names`, which hold one byte per character. */
 export function findObjects(git: Git, names: readonly string[]): Promise<(FoundObject | undefined)[]> {
   return askEach(git, 'info', names, readHeader);
 }
@@ -59,13 +59,21 @@ async function askEach<Answer>(
   read: (reader: StreamReader) => Promise<Answer>,
 ): Promise<Answer[]> {
   if (names.length === 0) return [];
-  const questions = Buffer.from(names.map((name) => `${command} ${name}\n`).join(''), 'latin1');
+  const asked = await Promise.all(names.map((name) => (name.includes('\n') ? oidOf(git, name) : name)));
+  const questions = Buffer.from(asked.map((name) => `${command} ${name}\n`).join(''), 'latin1');
   return ask(git, questions, async (reader) => {
     const answers: Answer[] = [];
     for (const _ of names) answers.push(await read(reader));
     return answers;
   });
 }
+
+/** The questions are lines, so a git of its own finds a name with a line break. */
+async function oidOf(git: Git, name: string): Promise<string> {
+  return (await resolveObject(git, Buffer.from(name, 'latin1').toString())) ?? MISSING;
+}
+
+const MISSING = '0'.repeat(40);
 
 /**
  * Reads blobs without holding a large one in memory. `visit` must read all chunks before it returns, and must ask

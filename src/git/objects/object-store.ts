@@ -3,6 +3,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { statOrUndefined } from '../../disk/read-file.ts';
 import { attempt } from '../../errors.ts';
+import type { Git } from '../run/git.ts';
+import { askGitSync } from '../run/run-sync.ts';
 
 export interface Pack {
   /** File name; ends in `.pack`. */
@@ -39,9 +41,23 @@ function packsIn(objectsDir: string) {
   });
 }
 
-/** A repository from which a filter left objects out; git fetches them when somebody asks for one. */
+/** Packs from which a filter may have left objects out. Whether git fetches those, its settings say. */
 export function hasPromisorPacks(commonDir: string): boolean {
   return namesIn(join(commonDir, 'objects', 'pack')).some((name) => name.endsWith('.promisor'));
+}
+
+/** git fetches an object that is missing from a remote that has promised it. */
+export function isPartialClone({
+  git,
+  commonDir,
+}: {
+  readonly git: Git;
+  readonly commonDir: string;
+}): boolean {
+  if (!hasPromisorPacks(commonDir)) return false;
+  const names = '^(extensions[.]partialclone|remote[.].*[.]promisor)$';
+  const found = askGitSync(git, ['config', '--get-regexp', names])?.toString() ?? '';
+  return found.split('\n').some((line) => line !== '' && !/ (false|no|off|0)$/i.test(line));
 }
 
 /** Loose objects are in 256 directories, about as many in each. */

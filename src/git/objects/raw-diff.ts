@@ -65,7 +65,7 @@ export function parseRawDiff(output: string, decodePath: PathDecoder): Map<strin
     const lineCounts = /^(\d+|-)\t(\d+|-)\t(.*)$/s.exec(field);
     if (field.startsWith(':')) {
       const path = decodePath(fields[++i] as string);
-      entries.set(path, merge(entries.get(path), parseEntry(path, field)));
+      entries.set(path, joinVersions(entries.get(path), parseEntry(path, field)));
     } else if (lineCounts !== null) {
       const [, insertions, removals, path = ''] = lineCounts;
       const entry = entries.get(decodePath(path));
@@ -82,7 +82,8 @@ export function parseRawDiff(output: string, decodePath: PathDecoder): Map<strin
 /** The mode that git prints if there is no file. */
 const NO_FILE = '000000';
 
-function parseEntry(path: string, field: string): DiffEntry {
+/** `field`: what git prints before the path. */
+export function parseEntry(path: string, field: string): DiffEntry {
   const [oldMode, mode, oldOid, oid] = field.slice(1).split(' ');
   const version = (m = '', o = '') => (m === NO_FILE ? undefined : { mode: m, oid: o });
   return {
@@ -95,6 +96,6 @@ function parseEntry(path: string, field: string): DiffEntry {
 }
 
 /** If only one of the trees has the encoded form of a name, git reports one file as a deletion and an addition. */
-function merge(first: DiffEntry | undefined, second: DiffEntry): DiffEntry {
+export function joinVersions<T extends DiffEntry>(first: DiffEntry | undefined, second: T): T {
   return { ...second, before: first?.before ?? second.before, after: first?.after ?? second.after };
 }

@@ -11,7 +11,16 @@ import { gitDirOf } from '../files/discover-repository.ts';
 import { submoduleHead } from '../files/head-file.ts';
 import { SUBMODULE } from '../modes.ts';
 import { withSettings } from '../run/environment.ts';
-import { FSYNC_ARGS, type Git, type GitRun, gitBytes, gitText, resolveObject, runGit } from '../run/git.ts';
+import {
+  FSYNC_ARGS,
+  fieldsOf,
+  type Git,
+  type GitRun,
+  gitBytes,
+  gitText,
+  resolveObject,
+  runGit,
+} from '../run/git.ts';
 
 /** The user's settings change neither the kind of index nor what is added. */
 const SETTINGS = {
@@ -56,12 +65,13 @@ export async function headIndex(git: Git, file: string): Promise<Git> {
 /**
  * Adds every file that git does not ignore, those outside of a sparse checkout too. `git add` would run `git status` in
  * each submodule, by the filters of its own settings; so agt itself reads which commit a submodule has checked out.
- * `options` are of `git add`; `others` are repositories that stay out.
+ * `options` are of `git add`; `others` are repositories that stay out, and `files` are files.
  */
 export async function addAll(
   index: Git,
   options: readonly string[] = ['--all'],
   others: readonly string[] = [],
+  files: readonly string[] = [],
 ): Promise<GitRun> {
   const submodules = await listSubmodules(index);
   // With a literal path, git would also refuse a directory above it that a rule ignores.
@@ -69,6 +79,7 @@ export async function addAll(
   const excluded = [
     ...submodules.map(({ path }) => `${exclude(path)}\0`),
     ...others.map((path) => `${exclude(path)}/**\0`),
+    ...files.map((path) => `${exclude(path)}\0`),
   ];
   const args = ['add', '--sparse', ...options, '--pathspec-from-file=-', '--pathspec-file-nul'];
   const input = Buffer.from([':/\0', ...excluded].join(''), 'latin1');
@@ -114,10 +125,24 @@ export type IndexEdit = readonly [path: string, entry: string | undefined];
 /** Also for the index of a worktree. `oidLength` counts hexadecimal digits; only removals need it. */
 export async function editIndex(index: Git, edits: Iterable<IndexEdit>, oidLength = 0): Promise<void> {
   const removal = `0 ${'0'.repeat(oidLength)}`;
-  const lines = Array.from(edits, ([path, entry]) => `${entry ?? removal}\t${path}\0`);
+  // A file may come in the place of a directory, or the other way round.
+  const removalsFirst = [...edits].sort(([, a], [, b]) => Number(a !== undefined) - Number(b !== undefined));
+  const lines = removalsFirst.map(([path, entry]) => `${entry ?? removal}\t${path}\0`);
   if (lines.length === 0) return;
   const input = Buffer.from(lines.join(''), 'latin1');
   await gitText(index, ['update-index', '-z', '--index-info'], { input });
+}
+
+/** `mode oid` of each file of the index; one that is in conflict has the last stage. */
+export async function readIndex(git: Git): Promise<Map<string, string>> {
+  const lines = fieldsOf(await gitBytes(git, ['ls-files', '--stage', '-z']));
+  return new Map(
+    lines.map((line) => {
+      const tab = line.indexOf('\t');
+      const [mode, oid, stage] = line.slice(0, tab).split(' ');
+      return [line.slice(tab + 1), stage === '0' ? `${mode} ${oid}` : 'conflict'];
+    }),
+  );
 }
 
 /** The tree with other entries, which goes into the directory `prefix`: '' or a path with a slash at its end. */

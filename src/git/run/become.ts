@@ -105,9 +105,13 @@ const REPLACEMENT_CHARACTER = '\uFFFD';
 /** The arguments as bytes (latin1), or undefined if Node's decoding replaced none. */
 function rawArguments(args: readonly string[]): string[] | undefined {
   if (!args.some((arg) => arg.includes(REPLACEMENT_CHARACTER))) return undefined;
-  const given = Map.groupBy(readProc('/proc/self/cmdline'), (bytes) =>
-    Buffer.from(bytes, 'latin1').toString(),
-  );
+  const known = readProc('/proc/self/cmdline');
+  if (known === undefined)
+    throw new AgtError('git gets no argument that is not UTF-8 on this system: there is no /proc', {
+      hints: ['call git itself, by its path'],
+      exitCode: EXIT.git,
+    });
+  const given = Map.groupBy(known, (bytes) => Buffer.from(bytes, 'latin1').toString());
   return args.map((arg) => {
     if (!arg.includes(REPLACEMENT_CHARACTER)) return asBytes(arg);
     // Two different words may decode to the same text: those are taken in order.
@@ -121,12 +125,14 @@ function rawEnvironment(env: NodeJS.ProcessEnv): string[] | undefined {
   const isReplaced = ([name, value]: [string, string | undefined]) =>
     name.includes(REPLACEMENT_CHARACTER) || value?.includes(REPLACEMENT_CHARACTER);
   if (!Object.entries(env).some(isReplaced)) return undefined;
+  const known = readProc('/proc/self/environ');
+  if (known === undefined) return undefined; // git gets what Node has read
   const added = Object.entries(env).filter(([name, value]) => value !== process.env[name]);
-  return [...readProc('/proc/self/environ'), ...added.map(([name, value]) => asBytes(`${name}=${value}`))];
+  return [...known, ...added.map(([name, value]) => asBytes(`${name}=${value}`))];
 }
 
-function readProc(path: string): string[] {
-  return attempt(() => readFileSync(path, 'latin1').split('\0').slice(0, -1)) ?? [];
+function readProc(path: string): string[] | undefined {
+  return attempt(() => readFileSync(path, 'latin1').split('\0').slice(0, -1));
 }
 
 function asBytes(text: string): string {

@@ -136,12 +136,12 @@ function isAgt(path: string, stat: Stats, agtFiles: Stats[]): boolean {
 }
 
 /** The directory of the shim that started this process as `.agt/git`. It need not be on PATH. */
-function directoryOfOwnShim(): string | undefined {
+export function directoryOfOwnShim(): string | undefined {
   return /^(.*)\/\.agt\/git$/s.exec(programPath())?.[1];
 }
 
 /** The git that a shim was made with; undefined if the file is no shim. */
-function gitOfShim(path: string): string | undefined {
+export function gitOfShim(path: string): string | undefined {
   const stat = statOrUndefined(path);
   if (stat?.isFile() !== true || stat.size > LARGEST_GIT) return undefined;
   const head = readHead(path);

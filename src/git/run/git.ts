@@ -7,7 +7,13 @@ import { type ChildProcess, type SpawnOptions, type StdioOptions, spawn } from '
 import { closeSync, openSync } from 'node:fs';
 import { constants, devNull } from 'node:os';
 import { AgtError, EXIT, errorCode, isAgtError } from '../../errors.ts';
-import { hearingAlone, onSignals } from '../../process/interrupts.ts';
+import {
+  areInterruptsHeld,
+  hearingAlone,
+  isInterrupted,
+  onSignals,
+  throwIfInterrupted,
+} from '../../process/interrupts.ts';
 import { endProgress } from '../../process/progress.ts';
 import { cleanGitEnvironment, forOwnerAlone, type Git, localeOf } from './environment.ts';
 import { withoutPrograms, withoutWorktreePrograms } from './programs.ts';
@@ -35,8 +41,11 @@ export interface RunOptions {
   readonly cancel?: AbortSignal;
   /** The new files are for their owner alone. */
   readonly isPrivate?: boolean;
-  /** An interrupt from the terminal does not reach git: the step is short and must not be cut. */
-  readonly detached?: true;
+  /**
+   * An interrupt from the terminal does not reach git: the step is short and must not be cut. Default: while agt holds
+   * interrupts, unless git shares a stream with the user.
+   */
+  readonly detached?: boolean;
 }
 
 /** For objects to which a ref will lead: git flushes them to disk, which by default it does not. */
@@ -65,13 +74,13 @@ export function inDirectory(git: Git, cwd: string): Git {
 
 /** Runs git to its end. When it returns its promise, git has been started and has its input. Any exit code is a result. */
 export async function runGit(git: Git, args: readonly string[], options: RunOptions = {}): Promise<GitRun> {
-  const { input, stdin = 'ignore', stdout = 'pipe', stderr = 'pipe', detached = false, cancel } = options;
+  const { input, stdin = 'ignore', stdout = 'pipe', stderr = 'pipe', detached, cancel } = options;
   if (stderr === 'inherit') endProgress();
   const env = { ...git.env, ...(stderr === 'inherit' ? git.userLocale : {}), ...options.env };
   const stdio: StdioOptions = [input === undefined ? stdin : 'pipe', stdout, stderr];
-  const start = () => spawnGit({ ...git, env }, args, { stdio, detached });
+  const start = () => spawnGit({ ...git, env }, args, { stdio, ...(detached !== undefined && { detached }) });
   const child = options.isPrivate === true ? forOwnerAlone(start) : start();
-  if (!detached) endWithAgt(child);
+  if (detached !== true) endWithAgt(child);
   cancel?.addEventListener('abort', () => child.kill());
   if (cancel?.aborted === true) child.kill();
   const end = await endOf(child, input, options.onOutput).catch((error: unknown) => {
@@ -86,8 +95,10 @@ export async function runGit(git: Git, args: readonly string[], options: RunOpti
 export function spawnGit(git: Git, args: readonly string[], options: SpawnOptions = {}): ChildProcess {
   traceCommand(git.env, git.path, args);
   requireDescriptors(git);
+  throwIfInterrupted();
+  const detached = areInterruptsHeld() && ![options.stdio].flat().includes('inherit');
   try {
-    return spawn(git.path, args, { cwd: git.cwd, env: git.env, ...options });
+    return spawn(git.path, args, { cwd: git.cwd, env: git.env, detached, ...options });
   } catch (error) {
     throw cannotRun(git, error);
   }
@@ -136,6 +147,7 @@ function endWithAgt(child: ChildProcess): void {
 }
 
 function endAll(signal: NodeJS.Signals): void {
+  if (isInterrupted()) for (const child of running) child.kill();
   // Another listener decides whether agt ends.
   if (process.listeners(signal).some((listener) => listener !== endAll)) return;
   for (const child of running) child.kill();

@@ -87,7 +87,7 @@ export const prune: DestroysWork = (args) => !isDryRun(args);
 export const reflog: DestroysWork = ([verb]) => verb === 'expire' || verb === 'delete';
 
 /** One of these long options before `--`, also abbreviated, as far as git might accept it. */
-function has(args: readonly string[], ...options: readonly string[]): boolean {
+export function has(args: readonly string[], ...options: readonly string[]): boolean {
   const given = optionsOf(args).filter((arg) => arg.length > '--'.length);
   return given.some((arg) => options.some((option) => option.startsWith(arg.replace(/=.*/s, ''))));
 }
@@ -97,7 +97,7 @@ function isDryRun(args: readonly string[]): boolean {
 }
 
 /** One of the letters in bundled short options, before any letter of `valued`: those take the rest as their value. */
-function hasLetter(args: readonly string[], letters: string, valued: string): boolean {
+export function hasLetter(args: readonly string[], letters: string, valued: string): boolean {
   const bundle = new RegExp(`^-[^${valued}-]*[${letters}]`);
   return optionsOf(args).some((arg) => !arg.startsWith('--') && bundle.test(arg));
 }

@@ -1,6 +1,7 @@
-/** Captures a session by `agt autocommit`, in a process of its own: git mode holds nothing that can capture. */
+/** Captures a session by `agt autocommit`, or a folder by `agt snapshot`, in a process of its own: git mode holds nothing that can capture. */
 import { spawnSync } from 'node:child_process';
 import { realpathSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { EXIT } from '../../errors.ts';
 import { ownCommand, startedByGuard } from '../../process/invocation.ts';
 import { isTerminal } from '../../process/streams.ts';
@@ -54,16 +55,18 @@ export function warnNotCaptured(reason: string): void {
 
 /** Its output would be among git's, so only its errors are read. */
 function autocommit(
-  { id, sandbox, commonDir, isReplaced }: GuardedSession,
+  { id, sandbox, commonDir, isReplaced, isFolder }: GuardedSession,
   { label, keep }: Snapshot,
   waitSeconds: number,
   env: NodeJS.ProcessEnv,
 ): { status: number | null; stderr: string } {
   const [program = '', ...scripts] = ownCommand();
-  const options = ['--session', id, '--label', label, '--if-changed', '--wait', String(waitSeconds)];
-  const words = [...scripts.map((script) => realpathSync(script)), 'autocommit', ...options];
-  const run = spawnSync(program, [...words, ...keep.flatMap((commit) => ['--keep', commit])], {
-    argv0: 'agt',
+  const kept = keep.flatMap((commit) => ['--keep', commit]);
+  const command = isFolder ? ['snapshot'] : ['autocommit', '--session', id, ...kept];
+  const options = ['--label', label, '--if-changed', '--wait', String(waitSeconds)];
+  const words = [...scripts.map((script) => realpathSync(script)), ...command, ...options];
+  const run = spawnSync(program, words, {
+    argv0: join(dirname(program), 'agt'), // without /proc, Linux finds the executable by this path
     cwd: isReplaced ? commonDir : sandbox,
     env: startedByGuard(env),
     stdio: ['ignore', 'ignore', 'pipe'],

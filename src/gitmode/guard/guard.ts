@@ -18,7 +18,7 @@ export function guardWords(words: readonly string[], path: string, env: NodeJS.P
   const line = parseCommandLine(words);
   if (line === undefined) return;
   const readSettings = settingsReader(env, () => {});
-  const invocation = openInvocation({ path, readSettings, problems: [] }, line, env);
+  const invocation = openInvocation({ path, readSettings, problems: [], refuses: [] }, line, env);
   captureBefore(expandedLine(invocation), invocation);
 }
 

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { readSmallFile } from '../../disk/read-file.ts';
 import { isSameDirectory, realPath } from '../../disk/real-path.ts';
+import { stateHome } from '../../disk/state-home.ts';
 import {
   isActive,
   isCapturedByItself,
@@ -13,6 +14,7 @@ import {
   readSessionFiles,
   type SessionFile,
 } from '../../filter/session-file.ts';
+import { storeName } from '../../filter/store-name.ts';
 import {
   type DiscoveredRepository,
   discoverRepository,
@@ -20,7 +22,7 @@ import {
   registeredWorktree,
   repositoryOfWorktree,
 } from '../../git/files/discover-repository.ts';
-import { agtDirectory, inPlaceFile } from '../../layout.ts';
+import { agtDirectory, folderStore, foldersDirectory, inPlaceFile } from '../../layout.ts';
 import { type CommandLine, repositoryOptions } from '../command-line/parse.ts';
 import { isDestructive } from '../commands.ts';
 import type { Invocation } from '../invocation.ts';
@@ -35,6 +37,8 @@ export interface GuardedSession {
   readonly isCaptured: boolean;
   /** Whether somebody has made a repository of its own in the sandbox. */
   readonly isReplaced?: boolean;
+  /** A worktree that is in no session, and has snapshots: its path is the `sandbox`. */
+  readonly isFolder?: boolean;
 }
 
 /** The sessions that the command works in. */
@@ -43,7 +47,26 @@ export function sessionsHere({ line, repository, cwd, env }: Invocation): Guarde
   const workTree = repositoryOptions(line.globals).workTree ?? env['GIT_WORK_TREE'];
   const top = repository?.top;
   if (own !== undefined && workTree === undefined && top !== undefined) return [own];
-  return distinct([own, sessionAround(workTree === undefined ? (top ?? cwd) : resolve(cwd, workTree))]);
+  const place = workTree === undefined ? (top ?? cwd) : resolve(cwd, workTree);
+  const around = sessionAround(place);
+  return distinct([
+    own,
+    around,
+    own === undefined && around === undefined ? folderAt(place, env) : undefined,
+  ]);
+}
+
+/** A worktree of which somebody has taken a snapshot, as hooks do. */
+function folderAt(place: string, env: NodeJS.ProcessEnv, mayBeNew = false): GuardedSession | undefined {
+  const state = stateHome(env);
+  const commonDir = discoverRepository(place, {})?.commonDir;
+  if (state === undefined || commonDir === undefined || !existsSync(foldersDirectory(state)))
+    return undefined;
+  const sandbox = realPath(place);
+  const isKnown = mayBeNew || existsSync(folderStore(state, storeName(sandbox)));
+  return isKnown
+    ? { id: basename(sandbox), sandbox, commonDir, isCaptured: true, isFolder: true }
+    : undefined;
 }
 
 /** The sessions in which a command line can destroy work, or write over a file that it does not look at. */
@@ -51,9 +74,13 @@ export function sessionsAtRisk(line: CommandLine, invocation: Invocation): Guard
   const written = writtenFiles(line)
     .map((file) => resolve(invocation.cwd, file))
     .filter((file) => existsSync(file));
-  const paths = [...removedWorktrees(line, invocation), ...written];
   const here = isDestructive(line) ? sessionsHere(invocation) : [];
-  return distinct([...here, ...paths.map(sessionAround)]);
+  // Where agt guards a checkout, it guards the worktrees beside it.
+  const isBesideFolder = here.some(({ isFolder }) => isFolder);
+  const removed = removedWorktrees(line, invocation).map(
+    (path) => sessionAround(path) ?? folderAt(path, invocation.env, isBesideFolder),
+  );
+  return distinct([...here, ...removed, ...written.map(sessionAround)]);
 }
 
 /** The worktrees that `git worktree remove` removes. git takes the end of a path for one if only one ends so. */

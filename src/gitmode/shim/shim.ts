@@ -16,9 +16,12 @@ import { SHIM_MARK } from '../../git/run/find-git.ts';
 import { singleQuoted } from '../../git/run/trace.ts';
 import { agentsInHistoryFile, areaConfigFile, areaFile, configFile } from '../../layout.ts';
 import { COMMANDS, type ShimAction, shimAction } from '../commands.ts';
+import { REFUSABLE } from '../guard/refuse.ts';
 import { NAMING_STASH } from '../stash/words.ts';
 import { factsPart } from './facts-part.ts';
 import { listsPart } from './lists-part.ts';
+import { placePart } from './place-part.ts';
+import { writtenBy } from './renew.ts';
 import { otherPrefixesPart, repositoryPart, withoutAgtPart } from './repository-part.ts';
 import { setsPart } from './sets-part.ts';
 import { AGT, caseList, FACTS } from './sh-text.ts';
@@ -26,6 +29,8 @@ import { startPart } from './start-part.ts';
 import { transfersPart } from './transfers-part.ts';
 
 export interface ShimFacts {
+  /** Of the agt that writes the shim. */
+  readonly version: string;
   /** Absolute path of the real git. */
   readonly git: string;
   /** Absolute path of the executable under the name `git`. */
@@ -35,6 +40,8 @@ export interface ShimFacts {
   /** Absolute path of the file that holds the user's settings. */
   readonly settingsFile: string;
   readonly prefixes: Prefixes;
+  /** Whether agt.refuse is set. */
+  readonly refuses: boolean;
   /** The directory of git's own programs. */
   readonly execPath: string;
 }
@@ -44,9 +51,21 @@ function commandsWith(action: ShimAction): string[] {
   return [...COMMANDS].filter(([, command]) => shimAction(command) === action).map(([name]) => name);
 }
 
-export function shimText({ git, executable, node, settingsFile, prefixes, execPath }: ShimFacts): string {
+export function shimText({
+  version,
+  git,
+  executable,
+  node,
+  settingsFile,
+  prefixes,
+  refuses,
+  execPath,
+}: ShimFacts): string {
   const first = commandsWith('git first');
   const amending = commandsWith('guard amend');
+  const toExecutable = refuses
+    ? `case $agt_command in ${REFUSABLE.join(' | ')}) agt_exec "$@" ;; esac\n`
+    : '';
   const refSets = commandsWith('ref sets');
   const walks = commandsWith('walk');
   const decorating = commandsWith('decorate');
@@ -55,7 +74,7 @@ export function shimText({ git, executable, node, settingsFile, prefixes, execPa
   const alwaysGit = [...first, ...commandsWith('git')].sort();
   return `#!/bin/sh
 # ${SHIM_MARK}: git mode; starts the executable only when real git would print something else.
-# Written by "agt shim install"; "agt shim uninstall" removes it. Changes made here are lost.
+${writtenBy(version)}
 # shellcheck disable=SC3013,SC3045 # -nt, -ef, ulimit -S: dash, bash and busybox have them, with no process started
 agt_real=${singleQuoted(git)}
 
@@ -67,7 +86,7 @@ case \${AGT_DISABLE_FILTER-}\${AGT_GIT_PATH-}\${AGT_TRACE-}\${${CIRCLE_MARK}-} i
     export ${CIRCLE_MARK}=1
     case \${1-},$* in
     *' --output='* | *' --output '* | *' --am'* | *stash*) ;;
-    ${[...first, ...amending].map((name) => `${name},*`).join(' | ')}) exec "$agt_real" "$@" ;;
+    ${[...first, ...(refuses ? [] : amending)].map((name) => `${name},*`).join(' | ')}) exec "$agt_real" "$@" ;;
     esac
     agt_fresh=1
   fi
@@ -187,7 +206,7 @@ case $agt_command in
   ;;
 esac
 
-agt_passed='${['', '', ...alwaysGit, ''].join(' ')}'
+${toExecutable}agt_passed='${['', '', ...alwaysGit, ''].join(' ')}'
 agt_pass() {
   case $agt_passed in *" $agt_command "*) exec "$agt_real" "$@" ;; esac
   case $agt_command,$* in
@@ -207,7 +226,7 @@ case $agt_known in
 *)
   if [ -x ${singleQuoted(execPath)}/"git-$agt_command" ] || command -v "git-$agt_command" >/dev/null; then
     exec "$agt_real" "$@"
-  fi
+  fi${refuses ? '\n  agt_exec "$@" # an alias' : ''}
   ;;
 esac
 
@@ -217,34 +236,14 @@ case $agt_other\${GIT_DIR-}\${GIT_WORK_TREE-}\${GIT_COMMON_DIR-}\${GIT_CEILING_D
 esac
 case $agt_dir in '') agt_dir=. ;; /* | ./*) ;; *) agt_dir=./$agt_dir ;; esac
 
-# Whether a session works in the user's own checkout, which may be a linked worktree.
-agt_is_in_place() {
-  if [ -e "$1/.git/agt-in-place" ]; then return 0; fi
-  if ! [ -f "$1/.git" ] || ! [ -r "$1/.git" ]; then return 1; fi
-  agt_linked=
-  read -r agt_word agt_linked <"$1/.git" || :
-  case $agt_linked in '') return 1 ;; /*) ;; *) agt_linked=$1/$agt_linked ;; esac
-  [ -e "$agt_linked/agt-in-place" ]
-}
-# In a session folder the executable captures the session before a command that can destroy work.
-agt_in_session() {
-  agt_up=$agt_dir
-  until [ -e "$agt_up/sandbox/.git" ] || agt_is_in_place "$agt_up"; do
-    if [ "$agt_up" -ef / ] || ! [ -e "$agt_up/.." ]; then return 1; fi
-    agt_up=$agt_up/..
-  done
-}
-# A repository inside a sandbox has a stash of its own anyway.
-agt_has_own_stash() {
-  [ -e "$agt_git/agt-in-place" ] || { [ -e "$agt_git/commondir" ] && agt_in_session; }
-}
+${placePart()}
 case $agt_stash,$agt_command in
 ${caseList(NAMING_STASH.map((name) => `1,${name}`))} if agt_in_session; then agt_exec "$@"; fi ;;
 esac
 case $agt_stash in 1) agt_pass "$@" ;; esac
 case $agt_command in
 ${caseList([...commandsWith('guard'), ...amending])}
-  if agt_in_session; then agt_exec "$@"; fi
+  if agt_in_session || agt_is_known; then agt_exec "$@"; fi
   exec "$agt_real" "$@"
   ;;
 esac

@@ -40,7 +40,7 @@ push)
 fetch | pull)
   if [ -e "$agt_common/modules" ] || [ -e "$agt_git/modules" ]; then agt_exec "$@"; fi
   case "$*" in *:* | *'*'*) agt_exec "$@" ;; esac
-  case $agt_command in pull) if agt_in_session; then agt_exec "$@"; fi ;; esac
+  case $agt_command in pull) if agt_in_session || agt_is_known; then agt_exec "$@"; fi ;; esac
   agt_settings "$@"
   agt_facts "$@"
   case $agt_command:$agt_marks in *:*[${MARKS.oddRemotes}${MARKS.fetchesLess}]* | pull:*${MARKS.movesBranches}*) agt_exec "$@" ;; esac

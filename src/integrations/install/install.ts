@@ -67,8 +67,13 @@ async function plan(stateDir: string, file: HooksFile, command: string) {
   const isOurs = isUntouched(known, before);
   const original = isOurs ? originalOf(known) : await withoutHooks(file, before, known);
   const hadHooks = !isSame(before, original);
-  const text = original === undefined ? undefined : decodeSettings(path, original);
-  const after = Buffer.from(await about(path, () => settings.add(text, command)));
+  const add = (bytes: Buffer | undefined) => {
+    const text = bytes === undefined ? undefined : decodeSettings(path, bytes);
+    return about(path, async () => Buffer.from(await settings.add(text, command)));
+  };
+  // Somebody has changed something else in the file.
+  const isCurrent = !isOurs && hadHooks && isSame(before, await add(before));
+  const after = isCurrent ? (before ?? Buffer.of()) : await add(original);
   const isUnchanged = isSame(before, after) && (isOurs || hadHooks);
   const outcome: InstallOutcome = isUnchanged ? 'unchanged' : hadHooks ? 'updated' : 'installed';
   return { before, after, original, outcome, known };

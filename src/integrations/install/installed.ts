@@ -7,9 +7,10 @@ import { dirname, join } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { readJson } from '../../disk/read-file.ts';
-import { hooksDirectory, hooksFront } from '../../disk/state-home.ts';
+import { removeTree } from '../../disk/remove-tree.ts';
+import { hooksBin, hooksDirectory, hooksFront } from '../../disk/state-home.ts';
 import { attempt } from '../../errors.ts';
-import { hooksLog, runningHooks } from '../hooks-log.ts';
+import { hooksLog, reserveFile, runningHooks } from '../hooks-log.ts';
 import type { HookSettings } from './settings.ts';
 import { digestOf } from './settings-file.ts';
 
@@ -64,8 +65,14 @@ export function forgetInstalled(stateDir: string, file: HooksFile): void {
   const own = [installedFile(stateDir, file), join(hooksDirectory(stateDir), `${file.tool}.last`)];
   for (const path of own) rmSync(path, { force: true });
   if (allInstalled(stateDir).length > 0) return;
-  for (const path of [hooksLog(stateDir), hooksFront(stateDir), ...runningHooks(stateDir)])
+  for (const path of [
+    hooksLog(stateDir),
+    reserveFile(stateDir),
+    hooksFront(stateDir),
+    ...runningHooks(stateDir),
+  ])
     rmSync(path, { force: true });
+  removeTree(hooksBin(stateDir));
 }
 
 /** Makes the directory. Returns what `Installed.directories` has to name now. */

@@ -4,7 +4,7 @@
  */
 import type { FormattingOptions, JSONPath } from 'jsonc-parser';
 import { AgtError } from '../../errors.ts';
-import { type EventJson, parseEventJson } from '../event.ts';
+import { type EventJson, objectOf, parseEventJson } from '../event.ts';
 import { callsHook, type HookSettings } from './settings.ts';
 
 /** The hooks of agt for one agent. */
@@ -15,11 +15,15 @@ export interface JsonHooks {
   readonly matchers?: Readonly<Record<string, string>>;
   /** What the agent expects besides the command. */
   readonly fields: (event: string) => object;
+  /** False: each entry of an event is a command itself. */
+  readonly hasGroups?: boolean;
+  /** A new file; without it an empty object. */
+  readonly start?: string;
   /** The name of the setting that switches the hooks off in such settings; undefined if none does. */
   readonly offSwitch?: (settings: EventJson) => string | undefined;
 }
 
-type Jsonc = typeof import('jsonc-parser');
+export type Jsonc = typeof import('jsonc-parser');
 
 const LIST = 'hooks';
 
@@ -28,7 +32,8 @@ export function jsonHooks(tool: string, hooks: JsonHooks): HookSettings {
     add: async (text = '', command) => {
       const jsonc = await import('jsonc-parser');
       const wanted = hooks.events.map((event) => ({ event, group: groupFor(hooks, event, command) }));
-      const added = addGroups(jsonc, removeGroups(jsonc, text, tool), wanted);
+      const without = removeGroups(jsonc, text, tool);
+      const added = addGroups(jsonc, without.trim() === '' ? (hooks.start ?? '{}\n') : without, wanted);
       requireRead(jsonc, tool, { before: text, after: added, wanted });
       // The same hooks already, perhaps in other spaces.
       return JSON.stringify(settingsIn(jsonc, added)) === JSON.stringify(settingsIn(jsonc, text))
@@ -60,13 +65,14 @@ interface EventGroup {
   readonly group: unknown;
 }
 
-function groupFor({ matchers = {}, fields }: JsonHooks, event: string, command: string) {
-  const hooks = [{ type: 'command', command, ...fields(event) }];
-  return event in matchers ? { matcher: matchers[event], hooks } : { hooks };
+function groupFor({ matchers = {}, fields, hasGroups }: JsonHooks, event: string, command: string) {
+  const matcher = event in matchers ? { matcher: matchers[event] } : {};
+  if (hasGroups === false) return { ...matcher, command, ...fields(event) };
+  return { ...matcher, hooks: [{ type: 'command', command, ...fields(event) }] };
 }
 
 function addGroups(jsonc: Jsonc, text: string, groups: readonly EventGroup[]): string {
-  let changed = text.trim() === '' ? '{}\n' : text;
+  let changed = text;
   for (const { event, group } of groups) {
     const isThere = Array.isArray(settingsIn(jsonc, changed)[LIST]?.[event]);
     changed = isThere
@@ -101,8 +107,8 @@ function removeGroups(jsonc: Jsonc, text: string, tool: string): string {
   let changed = text;
   for (const { event, index, group } of groupsOf(settingsIn(jsonc, text)).reverse()) {
     if (!callsAgt(group, tool)) continue;
-    const { [event]: list = [], ...others } = settingsIn(jsonc, changed)[LIST] ?? {};
-    if (list.length > 1) changed = removeItem(jsonc, changed, [LIST, event], index);
+    const { [event]: list, ...others } = objectOf(objectIn(jsonc, changed), LIST);
+    if (Array.isArray(list) && list.length > 1) changed = removeItem(jsonc, changed, [LIST, event], index);
     else {
       const emptied = Object.keys(others).length === 0 ? [LIST] : [LIST, event];
       changed = edit(jsonc, changed, emptied, undefined);
@@ -127,8 +133,8 @@ interface Settings {
   readonly hooks?: Readonly<Record<string, readonly unknown[]>>;
 }
 
-/** @throws AgtError if the text is not what such settings are. */
-function settingsIn(jsonc: Jsonc, text: string): Settings {
+/** @throws AgtError unless the text is a JSON object. */
+export function objectIn(jsonc: Jsonc, text: string): Readonly<Record<string, unknown>> {
   if (text.trim() === '') return {};
   const errors: import('jsonc-parser').ParseError[] = [];
   const value: unknown = jsonc.parse(text, errors, { allowTrailingComma: true });
@@ -137,15 +143,22 @@ function settingsIn(jsonc: Jsonc, text: string): Settings {
     const line = text.slice(0, error.offset).split('\n').length;
     throw new AgtError(`line ${line} is not valid JSON: ${readable(jsonc.printParseErrorCode(error.error))}`);
   }
-  const isObject = (what: unknown): what is Record<string, unknown> =>
-    typeof what === 'object' && what !== null && !Array.isArray(what);
-  if (!isObject(value)) throw new AgtError('it does not hold a JSON object');
-  const { [LIST]: hooks } = value;
+  if (isObject(value)) return value;
+  throw new AgtError('it does not hold a JSON object');
+}
+
+function isObject(what: unknown): what is Record<string, unknown> {
+  return typeof what === 'object' && what !== null && !Array.isArray(what);
+}
+
+/** @throws AgtError if the text is not what such settings are. */
+function settingsIn(jsonc: Jsonc, text: string): Settings {
+  const { [LIST]: hooks } = objectIn(jsonc, text);
   if (hooks === undefined) return {};
   if (!isObject(hooks)) throw new AgtError(`"${LIST}" is not an object there`);
-  const wrong = Object.entries(hooks).find(([, list]) => !Array.isArray(list));
-  if (wrong !== undefined && !/^(enabled|disabled)$/.test(wrong[0]))
-    throw new AgtError(`"${LIST}.${wrong[0]}" is not a list there`);
+  // Some agents have switches between them.
+  const wrong = Object.entries(hooks).find(([, list]) => !Array.isArray(list) && typeof list !== 'boolean');
+  if (wrong !== undefined) throw new AgtError(`"${LIST}.${wrong[0]}" is not a list there`);
   return {
     hooks: Object.fromEntries(Object.entries(hooks).filter(([, list]) => Array.isArray(list))),
   } as Settings;
@@ -167,11 +180,11 @@ function callsAgt(group: unknown, tool: string): boolean {
 }
 
 function commandsOf(group: unknown): unknown[] {
-  const hooks = (group as { hooks?: unknown } | null)?.hooks;
-  return Array.isArray(hooks) ? hooks.map((hook) => (hook as { command?: unknown } | null)?.command) : [];
+  const { hooks, command } = (group ?? {}) as { hooks?: unknown; command?: unknown };
+  return Array.isArray(hooks) ? hooks.flatMap(commandsOf) : [command];
 }
 
-function edit(jsonc: Jsonc, text: string, path: JSONPath, value: unknown): string {
+export function edit(jsonc: Jsonc, text: string, path: JSONPath, value: unknown): string {
   const options = { formattingOptions: formatOf(text), isArrayInsertion: path.at(-1) === -1 };
   return jsonc.applyEdits(text, jsonc.modify(text, path, value, options));
 }

@@ -3,28 +3,14 @@
  * `.git`. So agt notes the HEAD and the index of each one, keeps a copy of its git directory, and puts back what the agent
  * has changed or deleted. Commits that the agent has made in one stay under a ref there.
  */
-import {
-  constants,
-  copyFileSync,
-  existsSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
-import { entriesOf } from '../../disk/folder-entries.ts';
-import { systemPath } from '../../disk/long-path.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { readSmallFile } from '../../disk/read-file.ts';
 import { nestedRef } from '../../filter/agent-refs.ts';
 import { gitDirOf, gitFileTarget } from '../../git/files/discover-repository.ts';
+import { bringGitDirectory as bringCopy, keepGitDirectory } from '../../git/files/mirror-git-directory.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitText, inDirectory, isAncestor, resolveObject } from '../../git/run/git.ts';
 import { nestedDirectory } from '../../layout.ts';
@@ -78,7 +64,7 @@ export async function hasOwnWork({ git, checkout, record }: InPlace, { path, com
   return (await gitText(inside, ['status', '--porcelain'])) !== '';
 }
 
-/** Copies of the git directories, in the order of the list. Objects never change: a second name keeps them. */
+/** Copies of the git directories, in the order of the list. */
 export function keepGitDirectories(place: InPlace, repositories: readonly NestedRepository[]): void {
   const store = storeOf(place);
   rmSync(store, { recursive: true, force: true });
@@ -86,7 +72,7 @@ export function keepGitDirectories(place: InPlace, repositories: readonly Nested
     const gitDirectory = gitDirOf(directoryOf(place.checkout, path));
     if (gitDirectory === undefined) continue;
     makeDirectories(store);
-    copyGitDir(gitDirectory, join(store, String(i)));
+    keepGitDirectory(gitDirectory, join(store, String(i)));
   }
 }
 
@@ -127,11 +113,8 @@ async function bringGitDirectory(place: InPlace, before: NestedRepository, numbe
   const target = gitFile === undefined ? dotGit : gitFileTarget(dotGit);
   if (target === undefined) return;
   if (!existsSync(join(target, 'HEAD'))) {
-    const half = `${target}.agt-half`;
-    for (const left of [half, target]) rmSync(left, { recursive: true, force: true });
-    mkdirSync(dirname(target), { recursive: true });
-    copyGitDir(copy, half);
-    renameSync(half, target);
+    rmSync(target, { recursive: true, force: true });
+    bringCopy(copy, target);
     failurePoint('in place: git directory brought back');
   }
   for (const one of new Set([dotGit, target].map(replaced)))
@@ -222,33 +205,4 @@ async function putHeadBack(git: Git, { head = '', commit }: NestedRepository): P
     await gitText(git, ['symbolic-ref', ...message, 'HEAD', branch]);
   } else if (commit !== undefined)
     await gitText(git, ['update-ref', '--no-deref', ...message, 'HEAD', commit]);
-}
-
-/** Objects never change, so a second name of each file keeps them. `to` does not exist yet. */
-function copyGitDir(from: string, to: string): void {
-  copyDirectory(Buffer.from(from).toString('latin1'), Buffer.from(to).toString('latin1'), false);
-}
-
-function copyDirectory(from: string, to: string, isObjects: boolean): void {
-  mkdirSync(systemPath(to));
-  for (const entry of entriesOf(from)) {
-    const { name } = entry;
-    const [source, target] = [`${from}/${name}`, `${to}/${name}`];
-    if (entry.isDirectory()) copyDirectory(source, target, isObjects || name === 'objects');
-    else if (entry.isSymbolicLink())
-      symlinkSync(readlinkSync(systemPath(source), 'buffer'), systemPath(target));
-    else if (entry.isFile() && !name.endsWith('.lock')) copyFile(source, target, isObjects);
-  }
-}
-
-function copyFile(source: string, target: string, isObject: boolean): void {
-  if (isObject) {
-    try {
-      linkSync(systemPath(source), systemPath(target));
-      return;
-    } catch {
-      // Another file system, or one without second names.
-    }
-  }
-  copyFileSync(systemPath(source), systemPath(target), constants.COPYFILE_FICLONE);
 }

@@ -1,7 +1,6 @@
 /** Checks whether a session's sandbox is where its metadata and git's links say, and connects it again. */
 import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { holdsFiles } from '../../disk/folder-entries.ts';
 import { readSmallFile } from '../../disk/read-file.ts';
 import { isSameDirectory } from '../../disk/real-path.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
@@ -46,9 +45,11 @@ export async function checkSandbox(
     };
     return [{ ...finding, fix: () => withSessionLock(session, reconnect) }];
   }
-  if (place !== 'not a directory' && holdsFiles(record.sandbox) && !(await hasSnapshots(session)))
+  const other = advice(session, place, worktrees);
+  if (other !== undefined) return [{ ...finding, mend: other }];
+  if (!(await hasSnapshots(session)))
     return [{ ...finding, fix: () => withSessionLock(session, () => reconnectToWorkBranch(session)) }];
-  return [{ ...finding, mend: await advice(session, place, worktrees) }];
+  return [{ ...finding, mend: `agt restore ${about} @` }];
 }
 
 function checkWorktree(session: Session, worktrees: readonly WorktreeEntry[]): Finding[] {
@@ -79,17 +80,18 @@ function describe({ sandbox }: SessionRecord, place: SandboxPlace, found: FoundS
   return `${problem ?? 'its sandbox is gone'}: ${sandbox}`;
 }
 
-async function advice(
+/** Undefined: agt makes the sandbox again. */
+function advice(
   session: Session,
   place: SandboxPlace,
   worktrees: readonly WorktreeEntry[],
-): Promise<string> {
-  const { session_id: id, sandbox, work_branch } = session.record;
+): string | undefined {
+  const { sandbox, work_branch } = session.record;
   if (place === 'not a directory') return `put the directory itself at ${sandbox}`;
   const moved = worktrees.find(({ branch, prunable }) => branch === work_branch && prunable === undefined);
   if (moved !== undefined && moved.path !== sandbox)
     return `agt git worktree move ${shellQuote(moved.path)} ${shellQuote(sandbox)}`;
-  return (await hasSnapshots(session)) ? `agt session restore ${id} --to @` : `agt session remove ${id}`;
+  return undefined;
 }
 
 async function hasSnapshots({ git, record: { session_id, from_commit } }: Session): Promise<boolean> {

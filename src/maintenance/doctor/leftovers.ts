@@ -24,6 +24,7 @@ import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import {
   locksDirectory,
+  probesDirectory,
   STASH_DIRECTORIES,
   scratchDirectory,
   sessionFiles,
@@ -38,7 +39,7 @@ import type { SessionRecord } from '../../session/record.ts';
 import { dropUnfinishedWorktree, folderBeside } from '../../session/register-worktree.ts';
 import { Session } from '../../session/session.ts';
 import { isEnded, type SessionState } from '../../session/state.ts';
-import type { Finding } from './finding.ts';
+import { FIX, type Finding } from './finding.ts';
 
 /** A file of git that names no process must be unchanged for this long. */
 const OLD_MS = 10 * 60_000;
@@ -62,6 +63,7 @@ export async function findLeftovers(
     ...(await staleLocks(agtDir)),
     ...killed.map((path) => leftover(path, LEFT_BY_KILLED)),
     ...abandonedDirectories(scratchDirectory(agtDir)).map((path) => leftover(path, SCRATCH)),
+    ...abandonedDirectories(probesDirectory(agtDir, sessionsDir)).map((path) => leftover(path, PROBE)),
     ...(await abandonedWorktreeFolders(repository, records)),
     ...emptySessionsFolder(repository, records, worktrees, sessionsDir),
   ];
@@ -70,12 +72,14 @@ export async function findLeftovers(
 const LEFT_BY_KILLED = 'a killed process left this';
 const SCRATCH = 'a killed agt left this directory; the next agt session diff deletes it';
 
+const PROBE = 'a killed agt left this copy of a snapshot; the next agt bisect run deletes it';
+
 export function leftover(
   path: string,
   problem: string,
   fix: () => unknown = () => removeTree(path),
 ): Finding {
-  return { level: 'note', about: path, problem, mend: `rm -rf ${shellQuote(path)}`, fix };
+  return { level: 'note', about: path, problem, mend: FIX, fix };
 }
 
 function listed(cwd: string, pattern: string): string[] {
@@ -169,8 +173,8 @@ function abandonedByGit(commonDir: string, records: readonly SessionRecord[]): s
 function indexLock(commonDir: string, { sandbox }: SessionRecord): string[] {
   const gitDir = registrationOf(commonDir, sandbox);
   if (gitDir === undefined || !existsSync(join(gitDir, 'index.lock'))) return [];
-  const isThere = ({ words, cwd }: RunningProcess) =>
-    basename(words[0] ?? '').startsWith('git') && (cwd === undefined || `${cwd}/`.startsWith(`${sandbox}/`));
+  const isThere = ({ program, cwd }: RunningProcess) =>
+    basename(program).startsWith('git') && (cwd === undefined || `${cwd}/`.startsWith(`${sandbox}/`));
   return listProcesses()?.some(isThere) === false ? [join(gitDir, 'index.lock')] : [];
 }
 

@@ -1,9 +1,10 @@
 /** `agt gc --folders`: shortens the histories of all attached folders, and frees the disk space of what goes. */
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { stateHome } from '../../disk/state-home.ts';
+import { trimKept } from '../../folders/git-state/trim.ts';
 import { type FolderAccess, listStores, openListedStore } from '../../folders/store.ts';
 import { lastTidyFile } from '../../layout.ts';
-import { retryAfterChange } from '../../session/lock.ts';
+import { retryAfterChange, withSessionLock } from '../../session/lock.ts';
 import type { Session } from '../../session/session.ts';
 import { applyRetention } from './gc.ts';
 import { planRetention, type SessionPlan } from './plan.ts';
@@ -51,9 +52,10 @@ export async function tidyFolders(access: FolderAccess, request: FoldersRequest)
 
 async function tidyFolder(
   store: string,
-  { repository, record }: Session,
+  session: Session,
   { thin, now, pruneBefore, dryRun }: FoldersRequest,
 ): Promise<FolderOutcome> {
+  const { repository, record } = session;
   const of = { store, folder: record.checkout };
   if (dryRun) {
     const { plans, total } = await retryAfterChange(() => planRetention(repository, { thin, now }));
@@ -61,7 +63,8 @@ async function tidyFolder(
   }
   const { outcomes, failures } = await applyRetention(repository, { thin, now });
   const { before, after } = await retryAfterChange(() => pruneAndRepack(repository, pruneBefore));
-  const freed = Math.max(0, before - after);
+  const trimmed = await withSessionLock(session, trimKept);
+  const freed = Math.max(0, before - after) + trimmed;
   return { ...of, plan: outcomes[0]?.plan, freed, error: failures[0]?.error };
 }
 

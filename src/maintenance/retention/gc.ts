@@ -3,6 +3,7 @@ import { tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
+import { reportProgress } from '../../process/progress.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, retryAfterChange, withSessionLock } from '../../session/lock.ts';
 import { begin, complete } from '../../session/operation.ts';
@@ -24,10 +25,10 @@ export interface SessionOutcome {
 export async function applyRetention(repository: Repository, request: RetentionRequest) {
   const outcomes: SessionOutcome[] = [];
   const failures: { readonly id: string; readonly error: unknown }[] = [];
-  for (const listed of listRecords(repository).records) {
-    const id = listed.session_id;
+  const affected = listRecords(repository).records.filter((record) => isAffected(record, request));
+  for (const [i, { session_id: id }] of affected.entries()) {
+    reportProgress('shortening histories', i, affected.length);
     try {
-      if (!isAffected(listed, request)) continue;
       const apply = async (session: LockedSession) => {
         const record = session.read();
         return record === undefined ? undefined : applyRetentionToSession(session.with(record), request);

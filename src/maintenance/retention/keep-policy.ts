@@ -12,15 +12,20 @@ const HOUR = 3_600;
 const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 
-type Marked = Pick<Snapshot, 'commit' | 'time' | 'label' | 'restored' | 'agent'>;
+type Marked = Pick<Snapshot, 'commit' | 'time' | 'label' | 'restored' | 'agent'> &
+  Partial<Pick<Snapshot, 'call'>>;
 
 /**
  * Keeps every snapshot of the last day, the last one of each hour of the last week, the last one of each
- * earlier day, the newest and the oldest, every labelled one, and the ones that undo and redo need. `now` in
- * Unix seconds.
+ * earlier day, the newest and the oldest, every labelled one, and the ones that undo and redo need, and
+ * those that tell an acceptance what a failed call has changed. `now` in Unix seconds.
  */
 export function keptWhenThinned(snapshots: readonly Marked[], now: number): Set<string> {
-  const kept = new Set([...labelled(snapshots, () => true), ...neededForUndo(snapshots)]);
+  const kept = new Set([
+    ...labelled(snapshots, () => true),
+    ...neededForUndo(snapshots),
+    ...failures(snapshots),
+  ]);
   const filledSlots = new Set<string>();
   for (const { commit, time } of snapshots) {
     const slot = slotOf(commit, time.getTime() / 1000, now);
@@ -60,6 +65,13 @@ export function keptOfFolder(snapshots: readonly Marked[], now: number, retentio
 
 function labelled(snapshots: readonly Marked[], isWanted: (label: string) => boolean): string[] {
   return snapshots.filter(({ label }) => label !== undefined && isWanted(label)).map(({ commit }) => commit);
+}
+
+/** Each call that failed, with the snapshot before it. */
+function failures(snapshots: readonly Marked[]): string[] {
+  return snapshots.flatMap(({ commit, call }, i) =>
+    call?.outcome === 'failed' ? [commit, snapshots[i + 1]?.commit ?? commit] : [],
+  );
 }
 
 /** Undo and redo need each restore, the snapshot that it brought back, and the one that it replaced. */

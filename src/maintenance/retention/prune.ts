@@ -15,6 +15,7 @@ import {
 } from '../../git/objects/reachable.ts';
 import { type Git, gitAnswer, gitText, runGit } from '../../git/run/git.ts';
 import { locksDirectory, packLockFile, pruneLockFile } from '../../layout.ts';
+import { throwIfInterrupted } from '../../process/interrupts.ts';
 import { reportProgress } from '../../process/progress.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
@@ -49,12 +50,16 @@ export function pruneAndRepack(repository: Repository, expire: string): Promise<
   return withLock(lock, 'the object store', () => pruneLocked(repository, expire), LONGEST_WAIT_MS);
 }
 
+/** Progress: find, delete, rewrite, join. */
+const CLEANING = 'cleaning the object store';
+const STEPS = 4;
+
 async function pruneLocked(repository: Repository, expire: string): Promise<PruneResult> {
   const { git, commonDir } = repository;
   const objectsDir = join(commonDir, 'objects');
   requireReadableRefs(commonDir);
   const before = objectStoreSize(objectsDir);
-  reportProgress('finding unreachable objects');
+  reportProgress(CLEANING, 0, STEPS);
   const survey = await measureUnreachable(git, objectsDir, await expireSeconds(git, expire));
   const isPartial = await isPartialClone(git);
   const chosen = isPartial ? [] : choosePacks(survey, writeLimit(commonDir, before));
@@ -62,13 +67,14 @@ async function pruneLocked(repository: Repository, expire: string): Promise<Prun
   if (isLeft || chosen.length + survey.loose.count > 0) {
     await withIdleSessions(repository, async () => {
       failurePoint('gc: before prune');
-      reportProgress('deleting objects');
+      reportProgress(CLEANING, 1, STEPS);
       await gitText(git, ['prune', `--expire=${expire}`]);
       failurePoint('gc: pruned');
-      reportProgress('rewriting packs');
+      reportProgress(CLEANING, 2, STEPS);
       if (chosen.length > 0) await rewritePacks(git, objectsDir, chosen, expire);
     });
   }
+  reportProgress(CLEANING, 3, STEPS);
   if (!isPartial) await joinPacks(git, objectsDir, writeLimit(commonDir, before));
   const left = survey.packs.filter((pack) => !chosen.includes(pack));
   return {
@@ -100,6 +106,7 @@ export function withIdleSessions<T>(repository: Repository, action: () => Promis
             hints: ['agt deleted no objects; try again in a moment'],
           });
         await sleep(POLL_MS);
+        throwIfInterrupted();
       }
     }
     return action();

@@ -20,6 +20,7 @@ import { join } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { abandonedDirectories, makeOwnedDirectory } from '../../disk/lock-owner.ts';
+import { hasProc } from '../../disk/platform.ts';
 import { readJson } from '../../disk/read-file.ts';
 import { errorCode, isAgtError } from '../../errors.ts';
 import { agentfsDirectory } from '../../layout.ts';
@@ -55,6 +56,7 @@ export function agentfsProgram({ program, isRoot }: Place): string | Finding {
   const source = 'see https://github.com/tursodatabase/agentfs';
   if (found === undefined) return cannot('agentfs', 'there is no agentfs program on PATH', source);
   if (!existsSync(DEVICE)) return cannot('agentfs', `there is no ${DEVICE}`, 'load the kernel module fuse');
+  if (!hasProc()) return cannot('agentfs', 'there is no /proc, and agt measures it there');
   if (!isRoot && program('fusermount3') === undefined)
     return cannot('agentfs', 'only root mounts without fusermount3', 'install the package fuse3');
   return realpathSync(found);

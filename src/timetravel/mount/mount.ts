@@ -12,6 +12,7 @@ import { withLock } from '../../disk/lock.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { isMountPoint } from '../../disk/mounts.ts';
+import { hasProc } from '../../disk/platform.ts';
 import { AgtError, isAgtError } from '../../errors.ts';
 import { mountedRef } from '../../filter/agent-refs.ts';
 import { type Git, gitText } from '../../git/run/git.ts';
@@ -115,6 +116,7 @@ function findSame({ agtDir }: Repository, points: string, id: string, commit: st
 /** Why agt cannot mount a file system here; undefined if it can try. */
 function fuseProblem(): string | undefined {
   if (process.platform !== 'linux') return 'only Linux can mount it without more software';
+  if (!hasProc()) return 'there is no /proc, where agt sees what is mounted';
   if (process.geteuid?.() !== 0) return 'only root can mount a file system';
   try {
     accessSync(FUSE_DEVICE, constants.R_OK | constants.W_OK);

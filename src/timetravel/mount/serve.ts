@@ -35,11 +35,11 @@ export async function serveMount(git: Git, recordFile: string): Promise<void> {
   const record = readMount(agtDir, basename(recordFile, '.json'));
   if (record === undefined) throw new AgtError(`there is no mount ${recordFile}`);
   const { served, fd } = await startServing(here, agtDir, record);
+  const place = endEarly(record, agtDir);
   failurePoint('mount: mounted');
   writeMount(agtDir, { ...record, process: ownProcess(), served: true });
   failurePoint('mount: recorded as served');
   writeSync(1, MOUNTED);
-  const place = endEarly(record, agtDir);
   await served;
   closeSync(fd);
   if (existsSync(agtDir)) await forgetMount({ git: here, agtDir }, record);

@@ -43,7 +43,7 @@ export async function filesOfLast(session: Session): Promise<Taking> {
 export async function listIgnored(session: Session, wanted: string): Promise<IgnoresFile | undefined> {
   if (!isAttached(session.record)) return undefined;
   const [before, ignoresAfter, since] = await Promise.all([
-    ignoredFiles(captureTarget(session), {}),
+    ignoredFiles(captureTarget(session), { takesSmall: false }),
     ignoredByRestored(session, wanted),
     ignoredSince(session, wanted),
   ]);

@@ -1,35 +1,34 @@
 /** Lists what a restore would change. It changes and stores nothing. */
-import { type CheckoutPlan, type FolderOnDisk, prepareCheckout } from '../../checkout/plan.ts';
+import { type FolderOnDisk, prepareCheckout } from '../../checkout/plan.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
+import { previewGit } from '../../folders/git-state/put-back.ts';
+import type { RefMove } from '../../folders/git-state/ref-plan.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { metadataOf, readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { observeSession } from '../../workspace/capture-session.ts';
-import { type AmbiguousFolders, readAmbiguousFolders, shownPath } from '../session-paths.ts';
+import { readAmbiguousFolders } from '../session-paths.ts';
+import { movedRefs, refsOf } from './git-dir-of-session.ts';
 import { filesOfLast, keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
+import { othersRefs } from './others-changes.ts';
+import { type ChangedPath, describePlan } from './restore-files.ts';
 import { type RestoreRequest, refuseRedo, refuseUsersWork, unfinishedTarget } from './unfinished-restore.ts';
 
 export interface Preview {
   readonly record: SessionRecord;
   readonly snapshot: Snapshot;
-  readonly paths: readonly PreviewedPath[];
-}
-
-interface PreviewedPath {
-  /** `A` added, `M` changed, `D` deleted, `!` not restored, because something that was never captured is in the way. */
-  readonly kind: 'A' | 'M' | 'D' | '!';
-  /** As shown to people, relative to the sandbox. */
-  readonly path: string;
+  readonly paths: readonly ChangedPath[];
+  /** Refs that would go back: those of the session, or of the user's repository. */
+  readonly moves: readonly RefMove[];
 }
 
 export async function previewRestore(session: Session, request: RestoreRequest): Promise<Preview> {
   const { repository, record } = session;
   const { git } = repository;
   refuseRedo(record, request.by);
-  const { content, ...onDisk } = await readCurrent(session);
-  const snapshot =
-    (await unfinishedTarget(session, request)) ?? (await request.choose(onDisk.changes.length > 0));
+  const { content, isUncaptured, ...onDisk } = await readCurrent(session);
+  const snapshot = (await unfinishedTarget(session, request)) ?? (await request.choose(isUncaptured));
   refuseUsersWork(record, snapshot);
   const to = await readSnapshotMetadata(git, snapshot.commit);
   const isIgnored = session.place === 'here' ? await listIgnored(session, to.commit) : undefined;
@@ -37,33 +36,42 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   const trees = [to.commit, content?.commit].filter((commit) => commit !== undefined);
   const ambiguous = await readAmbiguousFolders(git, trees);
   const planned = isIgnored === undefined ? plan : withObstructed(record, plan);
-  return { record, snapshot, paths: describePlan(planned, ambiguous) };
+  const isWhole = request.scope.includes('sandbox') && request.filesOnly !== true;
+  const moves = isWhole ? await previewMoves(session, content, to) : [];
+  return { record, snapshot, paths: describePlan(planned, ambiguous), moves };
+}
+
+async function previewMoves(
+  session: Session,
+  now: SnapshotMetadata | undefined,
+  to: SnapshotMetadata,
+): Promise<readonly RefMove[]> {
+  if (!isAttached(session.record)) {
+    if (now === undefined || session.place !== 'here') return [];
+    const present = await refsOf(session, { manifest: now.manifest });
+    return movedRefs(session, present, await refsOf(session, to));
+  }
+  const { commit } = to;
+  const last = (await session.history())[0]?.commit;
+  const others = await othersRefs(session, { from: last, isNew: false }, commit);
+  return (await previewGit(session, { commit, last }, others)).moves;
 }
 
 /** `content` describes the disk; its `commit` is the last snapshot. Undefined without a sandbox. */
 async function readCurrent(
   session: Session,
-): Promise<FolderOnDisk & { readonly content: SnapshotMetadata | undefined }> {
+): Promise<
+  FolderOnDisk & { readonly content: SnapshotMetadata | undefined; readonly isUncaptured: boolean }
+> {
   const isHere = session.place === 'here';
   if (!isHere && (isAttached(session.record) || !holdsFiles(session.folder)))
-    return { content: undefined, directories: new Set(), changes: [] };
+    return { content: undefined, isUncaptured: false, directories: new Set(), changes: [] };
   const options = isHere ? await filesOfLast(session) : { filesOnly: true };
-  const { refs, last, scanned, manifest } = await observeSession(session, options);
+  const { refs, last, index, scanned, manifest } = await observeSession(session, options);
   const changed = [...scanned.writes, ...scanned.deletions.map((path) => [path, undefined] as const)];
   const changes = changed.map(([path, after]) => ({ path, before: last.find(path), after }));
-  return { content: metadataOf(refs.tip, manifest), directories: scanned.directories, changes };
-}
-
-function describePlan(plan: CheckoutPlan, ambiguous: AmbiguousFolders): PreviewedPath[] {
-  const paths: PreviewedPath[] = [
-    ...plan.deletions.map((path) => ({ kind: 'D' as const, path })),
-    ...plan.writes.map(({ path, isNew }) => ({ kind: isNew ? ('A' as const) : ('M' as const), path })),
-    ...plan.emptyDirectories.removed.map((path) => ({ kind: 'D' as const, path })),
-    ...plan.emptyDirectories.made.map((path) => ({ kind: 'A' as const, path })),
-    ...[...plan.modes.keys()].map((path) => ({ kind: 'M' as const, path })),
-    ...plan.blocked.map((path) => ({ kind: '!' as const, path })),
-  ];
-  return paths
-    .map(({ kind, path }) => ({ kind, path: shownPath(path, ambiguous) }))
-    .sort((a, b) => (a.path < b.path ? -1 : 1));
+  const isGitSame =
+    manifest.git_dir_digest === last.manifest?.git_dir_digest && index.digest === last.indexDigest;
+  const isUncaptured = changes.length > 0 || (isAttached(session.record) && !isGitSame);
+  return { content: metadataOf(refs.tip, manifest), isUncaptured, directories: scanned.directories, changes };
 }

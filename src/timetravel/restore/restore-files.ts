@@ -7,11 +7,13 @@ import { applyPlan } from '../../checkout/apply.ts';
 import type { TargetFolder } from '../../checkout/folder-writer.ts';
 import { type CheckoutPlan, prepareCheckout } from '../../checkout/plan.ts';
 import { requireSpaceFor } from '../../checkout/required-space.ts';
+import { entriesOf } from '../../disk/folder-entries.ts';
 import { insideCheck } from '../../disk/is-inside.ts';
+import { attempt } from '../../errors.ts';
 import type { Git } from '../../git/run/git.ts';
 import { statCacheFile } from '../../layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
-import { isAttached, type SessionRecord } from '../../session/record.ts';
+import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
@@ -38,8 +40,8 @@ export interface FilesToRestore {
 const ATTEMPTS = 3;
 
 /**
- * Restores files, links, directories and permissions. `changed`: the number of paths that were not as wanted. `whole`: the
- * plan, if the folder was empty and agt has written every file of it.
+ * Restores files, links, directories and permissions. `changed`: the paths that were not as wanted. `whole`: the plan, if
+ * the folder was empty and agt has written every file of it.
  */
 export async function restoreFiles(
   session: LockedSession,
@@ -48,12 +50,13 @@ export async function restoreFiles(
 ) {
   const { git } = session.repository;
   const shown = (path: string) => shownPath(path, ambiguous);
-  const paths = new Set<string>();
+  const paths = new Map<string, ChangedPath>();
   let captured = before?.commit;
   const notes: string[] = [];
   let plan = firstPlan ?? (await planFrom(git, { captured, wanted, scope, isIgnored }));
   for (let attempt = 1; ; attempt++) {
-    for (const path of pathsOf(plan)) paths.add(path);
+    for (const one of describePlan(plan, ambiguous))
+      if (one.kind !== '!' && !paths.has(one.path)) paths.set(one.path, one);
     const { changed, refused } = await applyPlan(git, plan, openSessionFolder(session.with(record)));
     if (changed.length === 0 || attempt === ATTEMPTS) {
       const busy = changed.map((path) => ({ path, reason: whyChanged(path, { record, plan, isIgnored }) }));
@@ -61,7 +64,11 @@ export async function restoreFiles(
         ({ path, reason }) => `${shown(path)} was not restored: ${reason}`,
       );
       const isWhole = before === undefined && attempt === 1 && warnings.length === 0;
-      return { changed: paths.size, warnings: [...notes, ...warnings], whole: isWhole ? plan : undefined };
+      return {
+        changed: sorted([...paths.values()]),
+        warnings: [...notes, ...warnings],
+        whole: isWhole ? plan : undefined,
+      };
     }
     const marks = { now, unfinished: wanted.commit, ...taking };
     captured = (await captureSession(session.with(record), marks)).commit;
@@ -86,7 +93,17 @@ function whyChanged(
     return 'it is a directory that holds files that no restore deletes, such as those that git ignores';
   if (plan.directories.has(path) && isIgnored?.(path) === true)
     return 'it is a file that git ignores, where the snapshot has a directory';
-  return 'a process keeps changing it';
+  return hasAnotherName(record, path)
+    ? 'this disk takes its name for that of another file there'
+    : 'a process keeps changing it';
+}
+
+/** On a disk that does not tell `a` from `A`, as on a Mac, nothing is listed under the name that leads to it. */
+function hasAnotherName(record: SessionRecord, path: string): boolean {
+  const absolute = `${Buffer.from(sessionFolder(record)).toString('latin1')}/${path}`;
+  const slash = absolute.lastIndexOf('/');
+  const names = () => entriesOf(absolute.slice(0, slash)).map(({ name }) => name);
+  return lstatIn(record, path) !== undefined && attempt(names)?.includes(absolute.slice(slash + 1)) === false;
 }
 
 export interface Way {
@@ -100,6 +117,29 @@ export interface Way {
 export async function planFrom(git: Git, { captured, wanted, scope, isIgnored }: Way): Promise<CheckoutPlan> {
   const from = captured === undefined ? undefined : await readSnapshotMetadata(git, captured);
   return keepIgnored(await prepareCheckout(git, from, wanted, scope), isIgnored);
+}
+
+export interface ChangedPath {
+  /** `A` added, `M` changed, `D` deleted, `!` not restored, because something that was never captured is in the way. */
+  readonly kind: 'A' | 'M' | 'D' | '!';
+  /** As shown to people, relative to the sandbox. */
+  readonly path: string;
+}
+
+export function describePlan(plan: CheckoutPlan, ambiguous: AmbiguousFolders): ChangedPath[] {
+  const paths: ChangedPath[] = [
+    ...plan.deletions.map((path) => ({ kind: 'D' as const, path })),
+    ...plan.writes.map(({ path, isNew }) => ({ kind: isNew ? ('A' as const) : ('M' as const), path })),
+    ...plan.emptyDirectories.removed.map((path) => ({ kind: 'D' as const, path })),
+    ...plan.emptyDirectories.made.map((path) => ({ kind: 'A' as const, path })),
+    ...[...plan.modes.keys()].map((path) => ({ kind: 'M' as const, path })),
+    ...plan.blocked.map((path) => ({ kind: '!' as const, path })),
+  ];
+  return sorted(paths.map(({ kind, path }) => ({ kind, path: shownPath(path, ambiguous) })));
+}
+
+function sorted(paths: readonly ChangedPath[]): ChangedPath[] {
+  return paths.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 /** Every path that a plan changes. */

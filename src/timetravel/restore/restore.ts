@@ -2,51 +2,49 @@
  * `agt session restore`, `undo` and `redo`: bring a session, or a part of it, back to a snapshot. agt captures the folder
  * before and after, so the history only grows and every restore can be undone.
  */
+import { type CaptureResult, LOST_REPOSITORY } from '../../autocommit/capture.ts';
 import { readKnownRefs } from '../../autocommit/known-refs.ts';
-import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
-import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
-import { restoreHead } from '../../checkout/sandbox-head.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { AgtError } from '../../errors.ts';
+import { AgtError, plural } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
-import type { StatOf } from '../../git/files/index-stat.ts';
+import { type PutBack, putGitBack } from '../../folders/git-state/put-back.ts';
+import type { RefMove } from '../../folders/git-state/ref-plan.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { gitAnswer } from '../../git/run/git.ts';
 import { commandToRestore } from '../../session/advised-commands.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { begin, complete, inState, requireAllowed } from '../../session/operation.ts';
-import {
-  isAttached,
-  type SessionRecord,
-  sessionFolder,
-  snapshotRefs,
-  workBranchOf,
-} from '../../session/record.ts';
+import { isAttached, type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
 import { placeToRestore } from '../../session/relocate.ts';
 import { Session } from '../../session/session.ts';
 import { bringSubmodulesBack } from '../../session/submodules.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { refuseLostHistory, type Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
-import {
-  readSnapshotMetadata,
-  type SnapshotManifest,
-  type SnapshotMetadata,
-} from '../../snapshot/manifest.ts';
-import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
+import { readSnapshotMetadata, type SnapshotManifest } from '../../snapshot/manifest.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { examineWritten } from '../written-folder.ts';
 import { ensureWorktree, keepGitState, refuseToReplace } from './ensure-worktree.ts';
+import { movedRefs, refsOf, restoreGitDir, workBranches } from './git-dir-of-session.ts';
 import { filesOfLast, filesToTake, listIgnored } from './ignored-files.ts';
-import { type FilesToRestore, NO_FILES, requireRoom, restoreFiles, stayingFiles } from './restore-files.ts';
+import { type Latest, othersRefs } from './others-changes.ts';
+import {
+  type ChangedPath,
+  type FilesToRestore,
+  NO_FILES,
+  requireRoom,
+  restoreFiles,
+  stayingFiles,
+} from './restore-files.ts';
 import {
   killedRedo,
   type RestoreRequest,
   refuseRedo,
   refuseUsersWork,
+  snapshotIn,
   unfinishedTarget,
 } from './unfinished-restore.ts';
 import { verifyRestore } from './verify.ts';
@@ -56,10 +54,13 @@ export interface RestoreResult {
   readonly snapshot: Snapshot;
   /** The snapshot made before the restore, which undoes it; undefined if the folder was empty. */
   readonly before: string | undefined;
+  /** It has what nobody had captured before. */
+  readonly isBeforeNew: boolean;
   /** The snapshot made after the restore. */
   readonly commit: string;
-  /** Number of paths. */
-  readonly changed: number;
+  readonly changed: readonly ChangedPath[];
+  /** Refs that have gone back: those of the session, or of the user's repository. */
+  readonly moves: readonly RefMove[];
   /** Paths that are not as in the snapshot, as shown to people. None: the restore is verified. */
   readonly mismatches: readonly string[];
   readonly warnings: readonly string[];
@@ -73,17 +74,20 @@ async function restore(session: LockedSession, request: RestoreRequest): Promise
   requireAllowed(session.record, 'restore');
   refuseRedo(session.record, request.by);
   const start = await prepare(session, request);
-  const { changed, warnings } = await bringBack(session, start, request);
+  const { changed, warnings, git } = await bringBack(session, start, request);
   await bringSubmodulesBack(session.repository, start.record);
   failurePoint('restore: brought back');
-  const verified = await captureAndVerify(session, start, request);
+  const verified = await captureAndVerify(session, start, request, git);
   failurePoint('restore: compared');
+  const { before } = start;
   return {
     record: complete(session.with(start.begun), 'restore', request.now),
     snapshot: start.snapshot,
-    before: start.before?.commit,
+    before: before?.commit,
+    isBeforeNew: latestOf(before).isNew,
     commit: verified.commit,
     changed,
+    moves: git?.moves ?? verified.moves,
     mismatches: verified.mismatches,
     warnings: [...warnings, ...verified.warnings],
   };
@@ -196,15 +200,22 @@ async function bringBack(
   session: LockedSession,
   start: RestoreStart,
   request: RestoreRequest,
-): Promise<{ readonly changed: number; readonly warnings: string[] }> {
+): Promise<Pick<RestoreResult, 'changed'> & { readonly warnings: string[]; readonly git?: PutBack }> {
   const { record, snapshot, wanted, before, ambiguous } = start;
   const { changed, warnings: notRestored, whole } = await restoreFiles(session, start, request);
   const notCaptured = (before?.failed ?? []).map(
     ({ path, reason }) =>
       `${relativeToSandbox(path, ambiguous)} was not restored, because agt could not capture it before (${reason})`,
   );
-  const warnings = [...(before?.warnings ?? []), ...notCaptured, ...notRestored];
-  if (request.scope.includes('sandbox') && !isAttached(record)) {
+  const found = (before?.warnings ?? []).filter((warning) => warning !== LOST_REPOSITORY);
+  const warnings = [...found, ...notCaptured, ...notRestored];
+  if (!request.scope.includes('sandbox') || request.filesOnly === true) return { changed, warnings };
+  if (isAttached(record)) {
+    const there = session.with(record);
+    const others = await othersRefs(there, latestOf(before), snapshot.commit);
+    const git = await putGitBack(there, wanted, others, request.by === 'restore');
+    return { changed, warnings: [...warnings, ...git.warnings], git };
+  } else {
     const hasTime = () => false;
     const written = whole && (await examineWritten(session.with(record), whole, { hasTime }));
     const restored = await restoreGitDir(session.with(record), snapshot, wanted, written?.statOf);
@@ -213,43 +224,32 @@ async function bringBack(
   return { changed, warnings };
 }
 
-/** Restores HEAD, the work branch, the index and the other files of the git directory. Returns warnings. */
-async function restoreGitDir(
-  session: Session,
-  snapshot: Snapshot,
-  wanted: SnapshotMetadata,
-  statOf: StatOf | undefined,
-): Promise<string[]> {
-  const { git } = session.repository;
-  const sandbox = session.record.checkout ?? session.record.sandbox;
-  const branches = workBranches(session, snapshot);
-  const warnings = await restoreHead(git, wanted.manifest.head, { sandbox, ...branches });
-  failurePoint('restore: head moved');
-  await restoreIndex(git, wanted, sandbox, statOf);
-  return [...warnings, ...(await restoreGitDirFiles(git, requireGitDir(sandbox), wanted, branches))];
-}
-
-function workBranches(
-  { repository, record: { work_branch: workBranch } }: Session,
-  snapshot: Snapshot,
-): WorkBranches {
-  return { workBranch, snapshotWorkBranch: workBranchOf(repository, snapshot.session) };
+function latestOf(before: CaptureResult | undefined): Latest {
+  return { from: before?.commit, isNew: before?.outcome === 'committed' };
 }
 
 async function captureAndVerify(
   session: LockedSession,
   start: RestoreStart,
-  { now, by, scope }: RestoreRequest,
-): Promise<{ commit: string; mismatches: string[]; warnings: string[] }> {
+  { now, by, scope, filesOnly, label, undone }: RestoreRequest,
+  git: PutBack | undefined,
+): Promise<Pick<RestoreResult, 'commit' | 'moves' | 'mismatches' | 'warnings'>> {
   const { repository } = session;
   const { record, snapshot, wanted, taking, ambiguous } = start;
-  const restored = { commit: snapshot.commit, by };
-  const { commit = '', failed } = await captureSession(session.with(record), { now, restored, ...taking });
+  const restored = { commit: snapshot.commit, by, undone };
+  const { commit = '', failed } = await captureSession(session.with(record), {
+    ...{ now, restored, label },
+    ...taking,
+  });
   const after = await readSnapshotMetadata(repository.git, commit);
+  const last = isAttached(record) || filesOnly ? undefined : start.before?.commit;
+  const known = last === undefined ? after : await readSnapshotMetadata(repository.git, last);
+  const moves = movedRefs(session, await refsOf(session, known), await refsOf(session, after));
   const branches = workBranches(new Session(repository, record), snapshot);
   const { mismatches, ignored } = await verifyRestore(repository.git, after, wanted, scope, {
     branches,
     ambiguous,
+    withGit: isAttached(record) ? git?.isWhole === true : scope.includes('sandbox') && filesOnly !== true,
   });
   const unread = failed.map(({ path }) => path).filter((path) => isUnder(path, scope.map(displayPath)));
   const warnings = ignored.map((path) => `${path} was not compared, because .agtignore matches it`);
@@ -257,7 +257,7 @@ async function captureAndVerify(
   warnings.push(...staying.warnings);
   const shownUnread = unread.map((path) => relativeToSandbox(path, ambiguous));
   const different = [...mismatches, ...shownUnread].filter((path) => !staying.paths.has(path));
-  return { commit, mismatches: [...new Set(different)], warnings };
+  return { commit, moves, mismatches: [...new Set(different)], warnings };
 }
 
 /** Returns what changed, and how to get back what was there. */
@@ -266,11 +266,11 @@ export async function finishRestore(session: Session): Promise<string> {
   const { session_id: id, intent } = record;
   if (intent?.operation !== 'restore') throw new AgtError(`session "${id}" has no unfinished restore`);
   const now = new Date();
-  const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), intent.snapshot, now);
+  const snapshot = await snapshotIn(repository.git, await session.history(), intent.snapshot);
   const choose = async () => snapshot;
   const request = { scope: intent.scope, by: intent.by, now, choose };
   const { before, changed, mismatches } = await restoreSession(session, request);
-  const paths = changed === 1 ? '1 path' : `${changed} paths`;
+  const paths = plural(changed.length, 'path');
   const result = mismatches.length === 0 ? '' : ', some differ from the snapshot';
   const back = before === undefined ? '' : `; to undo: ${commandToRestore(record, before.slice(0, 10))}`;
   return `restored ${paths}${result}${back}`;

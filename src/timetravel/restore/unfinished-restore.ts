@@ -4,12 +4,14 @@
  */
 import { AgtError } from '../../errors.ts';
 import { shownId } from '../../folders/store.ts';
+import { readCommits } from '../../git/objects/commits.ts';
+import type { Git } from '../../git/run/git.ts';
 import { commandToMove } from '../../session/advised-commands.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Intent } from '../../session/state.ts';
 import { BEFORE_THE_SESSION } from '../../snapshot/format.ts';
-import type { Snapshot } from '../../snapshot/history.ts';
+import { parseSnapshot, type Snapshot } from '../../snapshot/history.ts';
 
 type RestoreIntent = Extract<Intent, { operation: 'restore' }>;
 
@@ -34,7 +36,15 @@ export async function unfinishedTarget(
   const history = await session.history();
   if (!isNewest(history, intent)) return undefined;
   if (by === 'restore' && (await choose(false)).commit !== intent.snapshot) return undefined;
-  return history.find(({ commit }) => commit === intent.snapshot);
+  return snapshotIn(session.git, history, intent.snapshot);
+}
+
+/** No history has the snapshot that an undo of one thing goes to. */
+export async function snapshotIn(git: Git, history: readonly Snapshot[], commit: string): Promise<Snapshot> {
+  const known = history.find((snapshot) => snapshot.commit === commit);
+  if (known !== undefined) return known;
+  const content = (await readCommits(git, [commit])).get(commit) ?? '';
+  return { ...parseSnapshot(commit, content), previous: undefined };
 }
 
 /** Whether nothing but the restore itself has captured the folder since the restore began. */
@@ -68,6 +78,12 @@ export interface RestoreRequest {
   readonly scope: readonly string[];
   readonly by: 'restore' | 'undo' | 'redo';
   readonly now: Date;
+  /** For the snapshot after it. */
+  readonly label?: string;
+  /** The snapshots before the changes that an undo of one thing takes back. */
+  readonly undone?: readonly string[];
+  /** Leave the repository of an attached folder as it is: its refs, HEAD and index. */
+  readonly filesOnly?: boolean;
   /** Chooses the snapshot. `hasUncaptured`: the folder differs from its last snapshot, as it may in a preview. */
   readonly choose: (hasUncaptured: boolean) => Promise<Snapshot>;
 }

@@ -5,15 +5,14 @@ import { prepareCheckout } from '../../checkout/plan.ts';
 import { pathFromJson } from '../../disk/path-bytes.ts';
 import { findObject, findObjects } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
-import { underAny } from '../../snapshot/failure.ts';
-import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
+import { isUnder, TOP_FOLDERS, underAny } from '../../snapshot/folders.ts';
 import { OWN } from '../../snapshot/format.ts';
 import { IGNORED } from '../../snapshot/ignore-file.ts';
 import type { SnapshotManifest, SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { type AmbiguousFolders, shownPath } from '../session-paths.ts';
 
 /**
- * All is returned as shown to people. `mismatches`: paths, relative to the sandbox, and parts of the sandbox that are not as
+ * All is returned as shown to people. `withGit`: compare HEAD, the index and the operation in progress, too. `mismatches`: paths, relative to the sandbox, and parts of the sandbox that are not as
  * wanted. `ignored`: paths that `.agtignore` matches in one of the snapshots, so that they cannot be compared.
  */
 export async function verifyRestore(
@@ -21,7 +20,11 @@ export async function verifyRestore(
   after: SnapshotMetadata,
   wanted: SnapshotMetadata,
   scope: readonly string[],
-  { branches, ambiguous }: { readonly branches: WorkBranches; readonly ambiguous: AmbiguousFolders },
+  {
+    branches,
+    ambiguous,
+    withGit,
+  }: { readonly branches: WorkBranches; readonly ambiguous: AmbiguousFolders; readonly withGit: boolean },
 ) {
   const shown = (path: string) => shownPath(path, ambiguous);
   const paths = (await hasSameFiles(git, after, wanted))
@@ -31,7 +34,7 @@ export async function verifyRestore(
   const sorted = [...new Set(paths)].sort();
   const ignored = sorted.filter(isIgnored).map(shown);
   const mismatches = sorted.filter((path) => !isIgnored(path)).map(shown);
-  if (!scope.includes('sandbox')) return { mismatches, ignored };
+  if (!withGit) return { mismatches, ignored };
   const gitDirFiles = await differingGitDirFiles(git, after, wanted, branches);
   mismatches.push(...gitDirFiles.map((path) => `${path} in the git directory of the sandbox`));
   if (!hasSameHead(after.manifest.head, wanted.manifest.head, branches))
@@ -65,7 +68,10 @@ async function differingPaths(
     ...plan.deletions,
     ...plan.writes.map(({ path }) => path),
     ...plan.modes.keys(),
-    ...wanted.emptyDirectories.filter((path) => isUnder(path, scope) && !present.has(path)),
+    ...wanted.emptyDirectories.filter(
+      // A `.git` that has come back is in a folder that was empty.
+      (path) => isUnder(path, scope) && !present.has(path) && path !== 'sandbox',
+    ),
   ];
 }
 

@@ -9,14 +9,12 @@ import { GIT_DIR_FILES } from '../../snapshot/git-dir-files.ts';
 export const GIT_FILES: readonly string[] = ['index', ...GIT_DIR_FILES];
 
 /** The first line. The front starts agt if it knows another one, or other files of a git directory. */
-export const FACTS_FORMAT = `agt-front-2-${crc32(GIT_FILES.join(' ')).toString(16)}`;
+export const FACTS_FORMAT = `agt-front-3-${crc32(GIT_FILES.join(' ')).toString(16)}`;
 
 /** agt cannot say by times, names and contents what is the same. */
 export class CannotTell extends Error {}
 
-/**
- * First stands where the front has to look for newer files. Then it reads on while it looks: the checks.
- */
+/** First stands where the front has to look for newer files. Then it reads on while it looks: the checks. */
 export class FactLines {
   private readonly places: string[] = [];
   private readonly checks: string[] = [];

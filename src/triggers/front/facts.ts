@@ -17,21 +17,23 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { CaptureResult } from '../../autocommit/capture.ts';
 import { type FolderParts, PLAIN } from '../../autocommit/folder-parts.ts';
 import { directoryTimesAreReliable } from '../../autocommit/stat-cache/cached-directories.ts';
+import { localConfigPath } from '../../config/local-config.ts';
 import { globalConfigPath } from '../../config/settings.ts';
 import { fileSystemType } from '../../disk/mounts.ts';
-import { readIfThere } from '../../disk/read-file.ts';
+import { readIfThere, readSmallFile } from '../../disk/read-file.ts';
 import { systemFailure } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
-import { gitDirOf } from '../../git/files/discover-repository.ts';
+import { gitDirOf, listWorktrees } from '../../git/files/discover-repository.ts';
 import { readHeadFile } from '../../git/files/head-file.ts';
 import { hasRefFiles } from '../../git/files/ref-files.ts';
 import { ownFiles } from '../../git/run/find-git.ts';
 import {
   areaFile,
+  callsDirectory,
   frontDirectory,
   frontFactsFile,
   frontUntilFile,
@@ -44,7 +46,6 @@ import { isAttached, type SessionRecord, sessionFolder } from '../../session/rec
 import type { Session } from '../../session/session.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { IGNORE_FILE } from '../../snapshot/ignore-file.ts';
-import { noteIgnoreRules } from './attached-facts.ts';
 import { CannotTell, FactLines, globPattern, grepPattern } from './fact-lines.ts';
 
 /** The front starts agt for a whole scan after so long: a clock that was wrong for a while may have hidden a change. */
@@ -67,6 +68,8 @@ export function factsBeforeScan({ repository, record }: Session): FactLines | un
     noteMachine(facts, repository);
     if (!isAttached(record)) noteGitDirectory(facts, repository, record);
     noteAgt(facts, repository, record);
+    if (record.checkout === undefined && repository.settings.fence !== 'off')
+      noteOthers(facts, repository, record);
     return facts;
   });
 }
@@ -89,7 +92,8 @@ export function leaveFacts(
     if (warnings.length + skipped.length === 0) facts.check(`says ${id}: nothing changed`);
     if (parts !== undefined) noteParts(facts, record, parts);
     noteLastChanged(facts, agtDir, record, changes);
-    mkdirSync(frontDirectory(agtDir), { recursive: true });
+    for (const directory of [frontDirectory(agtDir), callsDirectory(agtDir, id)])
+      mkdirSync(directory, { recursive: true }); // the front starts no mkdir
     writeAt(frontUntilFile(agtDir, id), '', clock + VALID_MS);
     writeAt(frontFactsFile(agtDir, id), facts.text(), clock - BEFORE_SCAN_MS);
     return true;
@@ -189,7 +193,7 @@ function noteAgt(facts: FactLines, repository: Repository, record: SessionRecord
   const id = record.session_id;
   /** The settings of agt that count beside the user's own ones. */
   const ownConfig = isAttached(record)
-    ? noteIgnoreRules(facts, repository, record.checkout ?? record.sandbox)
+    ? noteUsersGit(facts, repository, record.checkout ?? record.sandbox)
     : repository.configFile;
   if (!directoryTimesAreReliable(agtDir)) throw new CannotTell();
   const here = (path: string) => path.slice(agtDir.length + 1);
@@ -203,6 +207,53 @@ function noteAgt(facts: FactLines, repository: Repository, record: SessionRecord
     if (changed > performance.timeOrigin - CLOCK_TICK_MS) throw new CannotTell();
     facts.in(dirname(path)).keepFile(basename(path));
   }
+}
+
+/** Settings that name other files, whose changes agt would not see. */
+const NAMES_FILES = /include|excludesfile/i;
+
+/** Variables of the user that name other settings files. agt itself sets those that are left out here, always alike. */
+const OTHER_CONFIG = /^GIT_CONFIG(?!_(COUNT|KEY_\d+|VALUE_\d+)$)/;
+
+/**
+ * A capture of an attached folder has the state of the user's repository, and depends on the rules by which git ignores some
+ * files. Those in the folder have times like all files; the others are in info/exclude and settings of the user. Returns the
+ * settings file of agt that counts.
+ */
+function noteUsersGit(facts: FactLines, store: Repository, folder: string): string {
+  const { env } = store.git;
+  if (Object.keys(env).some((name) => OTHER_CONFIG.test(name))) throw new CannotTell();
+  const own = gitDirOf(folder);
+  const gitDir = own ?? store.commonDir;
+  const common = resolve(gitDir, readSmallFile(join(gitDir, 'commondir')) ?? '.');
+  const xdg = env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '', '.config');
+  facts.check(`xdg ${env['XDG_CONFIG_HOME'] ?? ''}`);
+  const configs = [
+    [common, 'config'],
+    [gitDir, 'config.worktree'],
+    [env['HOME'] ?? '', '.gitconfig'],
+    [join(xdg, 'git'), 'config'],
+    ['/etc', 'gitconfig'],
+  ] as const;
+  for (const [directory, name] of configs) {
+    if (NAMES_FILES.test(readIfThere(join(directory, name)))) throw new CannotTell();
+    facts.in(directory).keepFile(name);
+  }
+  facts.in(join(xdg, 'git')).keepFile('ignore');
+  facts.in(common).keepFile('info/exclude');
+  if (own === undefined) facts.in(folder).without(['.git']);
+  else {
+    facts.in(own).keep(['HEAD']).keepGitFiles();
+    facts.in(common).keep(['refs', 'packed-refs', 'reftable', 'logs/refs/stash']);
+  }
+  return localConfigPath(common);
+}
+
+/** Worktrees that a call must not write into unseen. The front knows the other sandboxes by their directory. */
+function noteOthers(facts: FactLines, { commonDir }: Repository, record: SessionRecord): void {
+  const sessions = `${dirname(sessionFolder(record))}/`;
+  const others = listWorktrees(commonDir).filter((path) => !path.startsWith(sessions));
+  facts.look(...others.map((path) => `outside ${path}`));
 }
 
 /** Replaces a file by one that has `time`, in milliseconds. */

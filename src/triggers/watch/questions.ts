@@ -17,6 +17,7 @@ import {
 import { readFile } from 'node:fs/promises';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
+import { hasProc } from '../../disk/platform.ts';
 import { readIfThere } from '../../disk/read-file.ts';
 import { attempt } from '../../errors.ts';
 import { ownFiles } from '../../git/run/find-git.ts';
@@ -57,7 +58,8 @@ export async function answerQuestions(
   const settings = ['HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'AGT_GIT_PATH'].map(
     (name) => env[name] ?? '',
   );
-  if (!packed || settings.some((value) => value.includes('\n')) || isAnswered(agtDir)) return undefined;
+  if (!packed || !hasProc() || settings.some((value) => value.includes('\n')) || isAnswered(agtDir))
+    return undefined;
   const path = questionsPipe(agtDir);
   let fd: number;
   let own: string;

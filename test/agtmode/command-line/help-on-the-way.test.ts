@@ -16,7 +16,7 @@ test('unknown words: agt says which command of agt or git, option or setting is 
   expect(hintsFor('lits')).toBe(
     'error: "lits" is not a command of agt or git\nhint: did you mean: agt list?\nhint: see: agt help, agt help -a\n',
   );
-  expect(hintsFor('restroe')).toContain('did you mean: agt session restore?');
+  expect(hintsFor('restroe')).toContain('did you mean: agt restore?');
   expect(hintsFor('comit')).toContain('did you mean: agt commit?');
   expect(hintsFor('shortlst')).toMatch(/did you mean: .*agt shortlist/);
   expect(hintsFor('qqqqqq')).toBe(
@@ -84,9 +84,15 @@ test('agt restore overwrites no file: git is meant only where somebody says so',
   const { sandbox } = makeSession({ a: 'a\n' });
   const file = join(sandbox, 'a');
   write(file, 'mine\n');
-  const { exitCode, stderr } = agt(sandbox, 'restore', 'a');
-  expect([exitCode, readFileSync(file, 'utf8')]).toEqual([2, 'mine\n']);
-  expect(stderr).toContain('hint: for a session: agt session restore --to SNAPSHOT\n');
+  for (const [words, code] of [
+    [['a'], 1],
+    [['--source=HEAD', 'a'], 2],
+  ] as const) {
+    const { exitCode, stderr } = agt(sandbox, 'restore', ...words);
+    expect([exitCode, readFileSync(file, 'utf8')]).toEqual([code, 'mine\n']);
+    expect(stderr).toContain('hint: to bring a path back: agt restore SNAPSHOT -- a\n');
+    expect(stderr).toContain(`which overwrites files: agt git restore ${words.join(' ')}\n`);
+  }
   expect(agt(sandbox, 'git', 'restore', 'a').exitCode).toBe(0);
   expect(readFileSync(file, 'utf8')).toBe('a\n');
 });
@@ -118,6 +124,9 @@ test('completion knows commands, options, sessions, snapshots, settings, remotes
   expect(words('session', 'show', '--session', '')).toEqual(['s1']);
   expect(words('session', 'restore', 's1', '--to', '')).toEqual(['@{0}', 'npm installed']);
   expect(words('session', 'diff', 's1', 'n')).toEqual(['npm installed']);
+  expect(words('restore', 's1', '')).toEqual(['@{0}', 'npm installed']);
+  const here = agtOk(session.sandbox, '--get-yargs-completions', 'agt', 'restore', '').split('\n');
+  expect(here).toEqual(['@{0}', 'npm installed', 's1']);
   expect(words('config', 'get', 'agt.ret')).toEqual(['agt.retention']);
   expect(words('session', 'export', '--remote', '')).toEqual(['upstream']);
   expect(words('new', '--from', 't')).toEqual(['topic']);
@@ -144,6 +153,12 @@ test('shell-init: agt cd goes to a sandbox, and completion works in bash', () =>
   expect(completed(['agt', 'session', 'und'])).toBe('undo\n');
   expect(completed(['agt', 'session', 'restore', 's1', '--to', 'npm'])).toBe('npm\\ installed\n');
   expect(completed(['agt', 'list', '--state', '=', 'fai'])).toBe('failed\n');
+  const gone = 'agt cd s1; mkdir d; cd d; agt reject >/dev/null; echo $?; pwd';
+  const hint = `hint: the directory that you are in is gone now: cd ${repository}\n`;
+  expect(inBash(gone)).toEqual({ exitCode: 0, stdout: `0\n${repository}\n`, stderr: hint });
+  agtOk(repository, 'undo', 's1');
+  expect(run(AGT, ['remove', 's1', '--json'], { cwd: sandbox }).stderr).toBe(hint);
+  expect(run(AGT, ['remove', 's1', '--json'], { cwd: repository }).stderr).toBe('');
   expect(agtOk('/', 'completion', 'zsh')).toContain('#compdef agt');
   expect(agtOk('/', 'completion', 'bash')).toContain('complete -o bashdefault');
   expect(agtOk('/', 'completion', 'fish')).toContain('complete -c agt');

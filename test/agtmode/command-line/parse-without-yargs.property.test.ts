@@ -12,7 +12,7 @@ async function parseWithYargs(
 ): Promise<[string, Record<string, unknown>] | undefined> {
   let found: [string, Record<string, unknown>] | undefined;
   const parser = makeParser(COMMANDS, async (command, args: Record<string, unknown>) => {
-    const names = Object.keys({ ...command.options, ...command.positionals });
+    const names = ['--', ...Object.keys({ ...command.options, ...command.positionals })];
     const given = names.filter((name) => args[name] !== undefined).map((name) => [name, args[name]]);
     found = [commandName(command), Object.fromEntries(given)];
   });
@@ -64,6 +64,7 @@ const line = fc.constantFrom(...COMMANDS).chain((command) => {
           { weight: 1, arbitrary: fc.constantFrom(...options).map(([name]) => [`--${name}`]) },
           { weight: 1, arbitrary: fc.constantFrom(...options).map(([name]) => [`--no-${name}`]) },
           { weight: 1, arbitrary: value.map((only) => [only]) },
+          { weight: 1, arbitrary: value.map((only) => ['--', only]) },
         );
   return fc
     .array(word, { maxLength: 4 })
@@ -95,6 +96,8 @@ test('the command lines of hooks, cron and the guard are accepted', () => {
     'session new',
     'session new fix-login --with-changes --json',
     'session show fix-login',
+    'session undo fix-login 2 --turn',
+    'session restore fix-login @{2} -- a b',
   ]) {
     const renamed = withNewNames(COMMANDS, words.split(' '));
     expect(parseWithoutYargs(COMMANDS, renamed), words).toBeDefined();

@@ -108,14 +108,34 @@ test('answers an event alone that says that a tool has succeeded here', () => {
     ['qwen', toolEvent(sandbox)],
     ['gemini', gemini({})],
     ['opencode', opencode({ failed: false })],
+    ...['claude-code', 'codex', 'qwen'].map((tool): [string, string] => [
+      tool,
+      toolEvent(sandbox).replace('PostToolUse', 'PreToolUse'),
+    ]),
+    ['gemini', toolEvent(sandbox).replace('PostToolUse', 'BeforeTool')],
+    [
+      'codex',
+      toolEvent(sandbox, {
+        tool_input: { file_path: join(sandbox, 'd/a'), content: 'x'.repeat(9_000) },
+      }).replace('Post', 'Pre'),
+    ],
+    ['opencode', opencode({ event: 'before', failed: false })],
   ];
   for (const [tool, input] of quiet) expect(`${input} ${asked(tool, input)}`).toBe(`${input} false`);
   const others: [string, string][] = [
-    ...['Stop', 'UserPromptSubmit', 'PostToolUseFailure', 'SessionStart', 'SessionEnd', 'PreToolUse'].map(
+    ...['Stop', 'UserPromptSubmit', 'PostToolUseFailure', 'SessionStart', 'SessionEnd'].map(
       (name): [string, string] => ['claude-code', toolEvent(sandbox).replace('PostToolUse', name)],
     ),
-    // In a session agt copies the conversation.
-    ['codex', toolEvent(sandbox).replace('PostToolUse', 'PreToolUse')],
+    ...[join(folder, '..', 'x'), `${sandbox}/../../x`, '/x', 'x', join(sandbox, 'a\\b')].map(
+      (file_path): [string, string] => [
+        'claude-code',
+        toolEvent(sandbox, { tool_name: 'Write', tool_input: { file_path } }).replace(
+          'PostToolUse',
+          'PreToolUse',
+        ),
+      ],
+    ),
+    ['qwen', toolEvent(sandbox, { tool_input: { command: 'x'.repeat(3_000) } }).replace('Post', 'Pre')],
     ['claude-code', toolEvent('/')],
     ['claude-code', toolEvent(join(folder, 'xdg'))],
     ['claude-code', toolEvent(sandbox).replace('"cwd"', '"x"')],

@@ -59,11 +59,16 @@ test('in a checkout: every change of a file, and of what git ignores', () => {
   settle(folder);
   const beforeTool = (tool: string) =>
     front.starts(folder, ['hook', tool], { input: toolEvent(folder).replace('PostToolUse', 'PreToolUse') });
-  expect([beforeTool('codex'), beforeTool('claude-code')]).toEqual([false, true]);
+  expect([beforeTool('codex'), beforeTool('claude-code'), beforeTool('gemini')]).toEqual([
+    false,
+    false,
+    true,
+  ]);
   expect(front.starts(folder)).toBe(true); // agt autocommit is for sessions
   expect(front.startsForTool(join(folder, 'd'))).toBe(false);
   git(folder, 'branch', 'other');
-  expect(front.startsForTool(folder)).toBe(false);
+  expect(front.startsForTool(folder)).toBe(true); // a snapshot has the refs
+  settle(folder);
   // Another one of the same name, and one inside.
   const twin = join(makeTempDir(), basename(folder));
   run('cp', ['-a', folder, twin], { cwd: '/' });

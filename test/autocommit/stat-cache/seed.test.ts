@@ -93,11 +93,10 @@ test.each<[string, number, (sandbox: string) => void]>([
   expectExact(session, first.commit as string);
 });
 
-test.each<[string, number, (repository: string) => void]>([
-  ['eol=crlf for some', 2, (at) => writeFileSync(join(at, '.gitattributes'), 'src/* text eol=crlf\n')],
+test.each<[string, (repository: string) => void]>([
+  ['eol=crlf for some', (at) => writeFileSync(join(at, '.gitattributes'), 'src/* text eol=crlf\n')],
   [
     'ident',
-    1,
     (at) => {
       writeFileSync(join(at, '.gitattributes'), 'a ident\n');
       writeFileSync(join(at, 'a'), '$Id$\n');
@@ -105,33 +104,35 @@ test.each<[string, number, (repository: string) => void]>([
   ],
   [
     'a filter that keeps the size',
-    1,
     (at) => {
       writeFileSync(join(at, '.gitattributes'), 'src/c filter=rot\n');
       git(at, 'config', 'filter.rot.smudge', 'tr a-z b-za');
       git(at, 'config', 'filter.rot.clean', 'tr b-za a-z');
     },
   ],
-  ['a macro', 1, (at) => writeFileSync(join(at, '.gitattributes'), '[attr]dos eol=crlf\nsrc/c dos\n')],
+  ['a macro', (at) => writeFileSync(join(at, '.gitattributes'), '[attr]dos eol=crlf\nsrc/c dos\n')],
   [
     'a filter in info/attributes',
-    1,
     (at) => {
       writeFileSync(join(at, '.git/info/attributes'), 'src/c filter=rot\n');
       git(at, 'config', 'filter.rot.smudge', 'tr a-z b-za');
       git(at, 'config', 'filter.rot.clean', 'tr b-za a-z');
     },
   ],
-  ['core.autocrlf', 6, (at) => void git(at, 'config', 'core.autocrlf', 'true')],
-])('converted by %s: these are read, as they are on disk', (_, read, prepare) => {
-  const session = sessionOf((repository) => {
-    prepare(repository);
-    if (git(repository, 'status', '--porcelain') !== '') commitAll(repository);
-  });
-  const first = autocommit(session);
-  expect(first.read).toBe(read);
-  expectExact(session, first.commit as string);
-});
+  ['core.autocrlf', (at) => void git(at, 'config', 'core.autocrlf', 'true')],
+])(
+  'converted by %s: the new session has a snapshot of the bytes on disk, and nothing is unsaved',
+  (_, prepare) => {
+    const session = sessionOf((repository) => {
+      prepare(repository);
+      if (git(repository, 'status', '--porcelain') !== '') commitAll(repository);
+    });
+    expect(autocommit(session)).toMatchObject({ outcome: 'unchanged', read: 0 });
+    const [view] = JSON.parse(agtOk(session.repository, 'status', '--json')).sessions;
+    expect(view.changed_since).toBe(0);
+    expectExact(session, 'agtsessions/s1');
+  },
+);
 
 test("many files, written by several git processes: exact too; the user's own setting wins", () => {
   const session = sessionOf((repository) => {

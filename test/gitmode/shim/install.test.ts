@@ -42,3 +42,12 @@ test('agt shim uninstall removes what agt shim install wrote, and nothing else',
   }
   expect(readFileSync(join(other, 'git'), 'utf8')).toBe('#!/bin/sh\n');
 });
+
+test('agt shim uninstall leaves nothing of the directory that agt has made', () => {
+  const home = makeTempDir('home');
+  const own = { ...env, HOME: home, XDG_DATA_HOME: undefined };
+  const outcome = run(AGT, ['shim', 'install'], { cwd: '/', env: own });
+  expect(outcome.stdout).toBe(`${home}/.local/share/agt/bin/git\n`);
+  expect(run(AGT, ['shim', 'uninstall'], { cwd: '/', env: own }).exitCode).toBe(0);
+  expect(readdirSync(join(home, '.local/share'))).toEqual([]);
+});

@@ -5,6 +5,7 @@ import {
   keptWhenEnded,
   keptWhenThinned,
 } from '../../../src/maintenance/retention/keep-policy.ts';
+import type { ToolCall } from '../../../src/snapshot/history.ts';
 
 const DAY = 86_400;
 /** Noon, UTC. */
@@ -13,10 +14,10 @@ const NOW = 20_000 * DAY + DAY / 2;
 function snapshot(
   commit: string,
   age: number,
-  marks: { label?: string; restored?: string; agent?: string } = {},
+  marks: { label?: string; restored?: string; agent?: string; call?: ToolCall } = {},
 ) {
-  const { label, restored, agent } = marks;
-  return { commit, time: new Date((NOW - age) * 1000), label, restored, agent };
+  const { label, restored, agent, call } = marks;
+  return { commit, time: new Date((NOW - age) * 1000), label, restored, agent, call };
 }
 
 describe('agt gc keeps', () => {
@@ -54,6 +55,22 @@ describe('agt gc keeps', () => {
       .map(({ commit }) => commit)
       .filter((commit) => !keptWhenThinned(snapshots, NOW).has(commit));
     expect(dropped).toEqual(['between', 'gone']);
+  });
+
+  test('calls that failed, with the snapshot before: an acceptance leaves out what they changed', () => {
+    const failed = { call: { outcome: 'failed' } } as const;
+    const snapshots = [
+      snapshot('tip', 9 * DAY),
+      snapshot('later', 9 * DAY + 1),
+      snapshot('failed', 9 * DAY + 2, failed),
+      snapshot('before it', 9 * DAY + 3),
+      snapshot('gone', 9 * DAY + 4),
+      snapshot('first', 9 * DAY + 5),
+    ];
+    const dropped = snapshots
+      .map(({ commit }) => commit)
+      .filter((commit) => !keptWhenThinned(snapshots, NOW).has(commit));
+    expect(dropped).toEqual(['later', 'gone']);
   });
 
   test('of a folder the last days, the newest snapshot, and labels of a person but none of an agent', () => {

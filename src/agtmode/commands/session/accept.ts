@@ -7,6 +7,8 @@ import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import type { DiffEntry } from '../../../git/objects/raw-diff.ts';
 import { acceptSession } from '../../../landing/accept.ts';
 import type { AcceptResult, UntrackedFile } from '../../../landing/accept-request.ts';
+import { BEFORE } from '../../../landing/end-session.ts';
+import { COMMITS_ALONE } from '../../../landing/untracked.ts';
 import { sessionFolder } from '../../../session/record.ts';
 import { ask } from '../../ask.ts';
 import { camelCase, defineSessionCommand, option } from '../../command-line/command.ts';
@@ -21,7 +23,7 @@ import {
   showPath,
   table,
 } from '../../output/format.ts';
-import { interruptible } from '../../output/interrupted.ts';
+import { doneOrNotBegun } from '../../output/interrupted.ts';
 
 /** May be given more than once, one value each. */
 const MANY = { type: 'string', array: true, nargs: 1 } as const;
@@ -72,19 +74,19 @@ export const sessionAccept = defineSessionCommand({
     const text = messageText(args.message, args.file, context.cwd);
     if (text !== undefined && text.trim() === '' && !args.edit)
       throw usageError('the message is empty', 'write one, or leave out -m and -F');
-    return text;
+    return { text, planned: [] };
   },
-  run: async (args, context, session, text) => {
+  run: async (args, context, session, shared) => {
     const request = {
       ...args,
-      text,
+      ...shared,
       commits: (args.commits ?? []).flatMap((list) => list.split(',')),
       include: args.include ?? [],
       exclude: args.exclude ?? [],
       askUntracked: context.interactive && !args.json && !args.dryRun ? askOnce(context) : undefined,
       now: context.now(),
     };
-    const result = await interruptible(context, session, acceptSession, request);
+    const result = await doneOrNotBegun(context, session, acceptSession, request);
     for (const warning of result.warnings) context.err(`warning: ${warning}\n`);
     return {
       json: acceptJson(result, args.dryRun),
@@ -97,13 +99,17 @@ export const sessionAccept = defineSessionCommand({
 /** agt plans once more if the branch has moved meanwhile. */
 function askOnce(context: Context) {
   let answer: Promise<'all' | 'none'> | undefined;
-  return (files: readonly UntrackedFile[]) => {
-    answer ??= askUntracked(context, files);
+  return (files: readonly UntrackedFile[], hasCommits: boolean) => {
+    answer ??= askUntracked(context, files, hasCommits);
     return answer;
   };
 }
 
-async function askUntracked(context: Context, files: readonly UntrackedFile[]): Promise<'all' | 'none'> {
+async function askUntracked(
+  context: Context,
+  files: readonly UntrackedFile[],
+  hasCommits: boolean,
+): Promise<'all' | 'none'> {
   const { plain = [], doubtful = [] } = Object.groupBy(files, ({ doubt }) => (doubt ? 'doubtful' : 'plain'));
   const rows = [...doubtful, ...plain]
     .slice(0, LISTED)
@@ -116,7 +122,10 @@ async function askUntracked(context: Context, files: readonly UntrackedFile[]): 
   if (/^y/i.test(answer)) return 'all';
   if (/^n/i.test(answer)) return 'none';
   throw new AgtError('you accepted nothing, and nothing has changed', {
-    hints: ['leave some out: --exclude PATTERN, or take all or none: --untracked=all, --untracked=none'],
+    hints: [
+      'leave some out: --exclude PATTERN, or take all or none: --untracked=all, --untracked=none',
+      ...(hasCommits ? [COMMITS_ALONE] : []),
+    ],
   });
 }
 
@@ -152,7 +161,7 @@ function messageText(paragraphs: readonly string[] | undefined, file: string | u
 }
 
 function acceptJson(result: AcceptResult, dryRun: boolean) {
-  const { record, onto, from, commit, message, worktree, changes, leftOut, kept, warnings } = result;
+  const { record, onto, from, commit, message, worktree, changes, leftOut, kept, warnings, after } = result;
   return {
     session_id: record.session_id,
     state: record.state,
@@ -165,6 +174,7 @@ function acceptJson(result: AcceptResult, dryRun: boolean) {
     worktree: worktree ?? null,
     kept,
     warnings,
+    ...(after && { after }),
     dry_run: dryRun,
   };
 }
@@ -175,11 +185,13 @@ export function fileJson({ path, before, after, insertions, removals }: DiffEntr
 }
 
 function describeAccept(result: AcceptResult): string {
-  const { record, onto, commit, worktree, changes, leftOut, kept } = result;
+  const { record, onto, commit, worktree, changes, leftOut, kept, after = [] } = result;
   const { session_id: id } = record;
   const untracked = new Set(result.untracked);
   const branch = shortBranch(onto);
   const done = commit !== undefined;
+  if (done && result.warnings.includes(BEFORE))
+    return lines([`${id} is on ${branch} as ${shortOid(commit)}`, `undo     agt session unaccept ${id}`]);
   const all = [
     `${done ? 'accepted' : 'would accept'} ${id}: ${summaryOf(changes)}`,
     ...changes
@@ -190,7 +202,7 @@ function describeAccept(result: AcceptResult): string {
       ),
     changes.length > LISTED && `  … and ${changes.length - LISTED} more`,
     leftOut.length > 0 && `left out ${listPaths(leftOut, LISTED)}`,
-    `branch   ${branch}${commit === undefined ? '' : ` is at ${shortOid(commit)}`}`,
+    `branch   ${branch} ${commit === undefined ? `as it is ${after.length > 0 ? `after ${after.join(' and ')}` : 'now'}` : `is at ${shortOid(commit)}`}`,
     worktree !== undefined && `worktree ${worktree} ${done ? 'follows' : 'would follow'}`,
   ];
   if (!done) return lines([...all, ...indented(result.message)]);

@@ -1,8 +1,7 @@
 import { EXIT, usageError } from '../../../errors.ts';
 import { namedSession } from '../../../session/find-session.ts';
-import { idProblem, type SessionId } from '../../../session/id.ts';
-import { readRecord, snapshotRefs } from '../../../session/record.ts';
-import { Session } from '../../../session/session.ts';
+import { snapshotRefs } from '../../../session/record.ts';
+import type { Session } from '../../../session/session.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { type DiffRequest, listDiff, showDiff } from '../../../timetravel/diff/diff.ts';
 import {
@@ -12,17 +11,17 @@ import {
   relativeToSandbox,
   shownPath,
 } from '../../../timetravel/session-paths.ts';
+import { spansOf } from '../../../timetravel/turn-files.ts';
+import { readAuthors, turnNumbered } from '../../../timetravel/turns.ts';
 import {
   type Arguments,
   camelCase,
-  defineCommand,
+  defineSessionCommand,
   option,
-  SESSION_ARGUMENT,
   SNAPSHOT_FORMS,
 } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { changeStatus, fileStatus, showPath } from '../../output/format.ts';
-import { sessionHere, sessionIfAny } from '../../session-here.ts';
 
 /** Options that git handles. */
 const GIT_OPTIONS = {
@@ -32,9 +31,9 @@ const GIT_OPTIONS = {
   'exit-code': option.flag('exit with 1 if there are differences'),
 } as const;
 
-export const sessionDiff = defineCommand({
-  usage: 'session diff [id] [a] [b]',
-  takesRest: true,
+export const sessionDiff = defineSessionCommand({
+  name: 'session diff',
+  takesRest: 'paths',
   summary: 'compare snapshots, the files on disk, the user branch, two sessions',
   description:
     'Compare snapshot <a> with snapshot <b>. Without <b>, compare <a> with the files on disk; without both, compare the ' +
@@ -44,15 +43,14 @@ export const sessionDiff = defineCommand({
     'permissions and empty directories follow, which git does not track. If a file cannot be read, warn and exit with 1. ' +
     'Paths after -- are relative to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session. The ' +
     'session stays as it is.',
-  positionals: {
-    id: SESSION_ARGUMENT,
+  more: {
     a: option.value(`snapshot: ${SNAPSHOT_FORMS}`),
     b: option.value('snapshot to compare with <a>'),
   },
   options: {
-    ...option.shared('session'),
     base: option.flag('compare the sandbox as it is with the commit where it left the user branch'),
     with: option.value('compare with this other session'),
+    turn: option.value('show what a turn of an agent changed: its number in agt log --turns'),
     ...GIT_OPTIONS,
     ...option.shared('json'),
   },
@@ -63,66 +61,78 @@ export const sessionDiff = defineCommand({
     ['agt session diff fix-login "tests pass" --stat', 'show changes since the snapshot with this label'],
     ['agt session diff fix-login @{3} @{1} -- src', 'compare src in two snapshots'],
   ],
-  run: async (args, context) => {
-    const words = [args.id, args.a, args.b].filter((word) => word !== undefined);
-    const { session, snapshots } = await chooseSession(context, words, args.session);
-    const request = {
-      ...(await chooseEnds(session, snapshots, args, context.now())),
-      pathspecs: (ambiguous: AmbiguousFolders) => {
-        const inFolder = (path: string) => pathInSession(session.record, path, context.cwd, ambiguous);
-        return args.rest.map((spec) => parsePathspec(spec, inFolder));
-      },
+  run: async (args, context, session) => {
+    const pathspecs = (ambiguous: AmbiguousFolders) => {
+      const inFolder = (path: string) => pathInSession(session.record, path, context.cwd, ambiguous);
+      return args.rest.map((spec) => parsePathspec(spec, inFolder));
     };
-    if (!args.json) return printDiff(context, session, request, args);
-    const { entries, metadata, ambiguous, uncompared } = await listDiff(session, request);
-    warnNotCompared(context, uncompared, ambiguous);
-    const list = [
-      ...entries.map(({ path, before, after }) => ({
-        path: shownPath(path, ambiguous),
-        status: changeStatus({ before, after }),
-        old_mode: before?.mode ?? null,
-        new_mode: after?.mode ?? null,
-      })),
-      ...metadata.map(({ path, status, before = null, after = null }) => ({
-        path: shownPath(path, ambiguous),
-        status: fileStatus(status),
-        old_permissions: before,
-        new_permissions: after,
-      })),
-    ];
-    return { json: list, failed: (args.exitCode && list.length > 0) || uncompared.length > 0 };
+    const pairs =
+      args.turn === undefined
+        ? [await chooseEnds(session, args, context.now())]
+        : await endsOfTurn(session, args, args.turn);
+    const requests = pairs.map((ends) => ({ ...ends, pathspecs }));
+    const list: unknown[] = [];
+    let exitCode: number = EXIT.done;
+    for (const request of requests) {
+      if (!args.json) exitCode = Math.max(exitCode, await printDiff(context, session, request, args));
+      else exitCode = Math.max(exitCode, await addToList(context, session, request, list));
+    }
+    if (!args.json) return exitCode;
+    return { json: list, failed: (args.exitCode && list.length > 0) || exitCode !== EXIT.done };
   },
 });
 
-/** The first word is the id of a session if there is one; otherwise a snapshot of the current directory's session. */
-async function chooseSession(context: Context, words: readonly string[], id: string | undefined) {
-  const [first, ...rest] = words;
-  if (id !== undefined && first !== id) return { session: await sessionHere(context, id), snapshots: words };
-  if (first === undefined) return { session: await sessionHere(context), snapshots: [] };
-  const user = await context.repositoryIfAny();
-  const named = user && idProblem(first) === undefined ? readRecord(user, first as SessionId) : undefined;
-  if (user && named) return { session: new Session(user, named), snapshots: rest };
-  const current = await sessionIfAny(context);
-  if (current === undefined || current.record.session_id === first)
-    return { session: await sessionHere(context, first), snapshots: rest };
-  if (words.length > 2) throw usageError(`no session "${first}"`, 'usage: agt session diff [id] [a] [b]');
-  return { session: current, snapshots: words };
+/** The steps of a turn that follow each other are one comparison. */
+async function endsOfTurn(session: Session, { a, base, with: other }: Ends, number: string) {
+  if (base || other !== undefined || a !== undefined)
+    throw usageError('--turn compares by itself', 'leave out the snapshots, --base and --with');
+  const authored = await readAuthors(session);
+  const snapshots = new Map(authored.steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
+  return spansOf(turnNumbered(session, authored, number)).map((span) => ({
+    before: snapshots.get(span.previous ?? '') ?? ('start' as const),
+    after: span,
+  }));
+}
+
+async function addToList(context: Context, session: Session, request: DiffRequest, list: unknown[]) {
+  const { entries, metadata, ambiguous, uncompared } = await listDiff(session, request);
+  warnNotCompared(context, uncompared, ambiguous);
+  list.push(
+    ...entries.map(({ path, before, after }) => ({
+      path: shownPath(path, ambiguous),
+      status: changeStatus({ before, after }),
+      old_mode: before?.mode ?? null,
+      new_mode: after?.mode ?? null,
+    })),
+    ...metadata.map(({ path, status, before = null, after = null }) => ({
+      path: shownPath(path, ambiguous),
+      status: fileStatus(status),
+      old_permissions: before,
+      new_permissions: after,
+    })),
+  );
+  return uncompared.length > 0 ? EXIT.failed : EXIT.done;
+}
+
+interface Ends {
+  readonly a: string | undefined;
+  readonly b: string | undefined;
+  readonly base: boolean;
+  readonly with: string | undefined;
 }
 
 async function chooseEnds(
   session: Session,
-  snapshots: readonly string[],
-  { base, with: otherId }: { readonly base: boolean; readonly with: string | undefined },
+  { a, b, base, with: otherId }: Ends,
   now: Date,
 ): Promise<Pick<DiffRequest, 'before' | 'after' | 'other'>> {
-  if (base && (otherId !== undefined || snapshots.length > 0))
+  if (base && (otherId !== undefined || a !== undefined))
     throw usageError(
       '--base compares the sandbox as it is, and nothing else',
       'leave out the snapshots and --with',
     );
   if (base) return { before: 'base', after: 'work' };
   const other = otherId === undefined ? undefined : namedSession(session.repository, otherId);
-  const [a, b] = snapshots;
   if (other !== undefined && a === undefined) return { before: 'work', after: 'work', other };
   const find = async (owner: Session, spec: string) =>
     resolveSnapshot(session.git, snapshotRefs(owner.record), spec, now, await owner.history());

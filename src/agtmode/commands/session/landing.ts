@@ -1,5 +1,5 @@
 /** agt session sync, unaccept, reject and export: the ways between a session and your branches beside accept. */
-import { AgtError, plural } from '../../../errors.ts';
+import { AgtError, listSome, plural } from '../../../errors.ts';
 import { stashRef } from '../../../filter/agent-refs.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { resolveObject } from '../../../git/run/git.ts';
@@ -171,6 +171,9 @@ export const sessionReject = defineSessionCommand({
   },
 });
 
+/** Commits of the user that a note names. */
+const NAMED = 3;
+
 export const sessionExport = defineSessionCommand({
   name: 'session export',
   summary: 'push the work branch to a remote',
@@ -184,7 +187,7 @@ export const sessionExport = defineSessionCommand({
     'allow-dirty': option.flag('push although the sandbox has uncommitted changes'),
     'force-default': option.flag('push although the branch is the default branch of the remote'),
     pr: option.flag(
-      'open a pull request with gh; title and body are the labels, or the messages of the commits',
+      'open a pull request with gh; title and body are the messages of the commits, else the prompts or labels',
     ),
     ...option.shared('dry-run', 'json'),
   },
@@ -195,13 +198,15 @@ export const sessionExport = defineSessionCommand({
   ],
   run: async (args, context, session) => {
     const exported = await exportSession(session, { ...args, now: context.now() });
-    const { commits, remote, branch } = exported;
+    const { commits, remote, branch, others } = exported;
     const done = verb(args.dryRun, 'exported', 'export');
     if (!args.json) context.out(`${done} ${plural(commits, 'commit')} to ${remote} as ${branch}\n`);
+    const more = `${plural(others.length, 'commit')} of yours that ${remote} did not have: ${listSome(others, NAMED)}`;
+    if (others.length > 0) context.err(`note: with ${more}\n`);
     const opens = args.pr && !args.dryRun;
     const address = opens ? await openPullRequest(session, exported) : undefined;
     return {
-      json: { ...exported, pull_request: address ?? null, dry_run: args.dryRun },
+      json: { ...exported, others: others.length, pull_request: address ?? null, dry_run: args.dryRun },
       text: address === undefined ? '' : `opened ${address}\n`,
     };
   },

@@ -2,17 +2,22 @@
 import { plural, usageError } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
+import { isPartialClone } from '../../../git/objects/object-store.ts';
 import { gitAnswer } from '../../../git/run/git.ts';
+import type { Repository } from '../../../repository/repository.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
+import { readSnapshotMetadata } from '../../../snapshot/manifest.ts';
 import { readSessionStatus, type SessionStatus, surveySessions } from '../../../survey/status.ts';
 import { isThere, listMoments, type Moment } from '../../../workspace/moments.ts';
 import { defineCommand, defineSessionCommand, option } from '../../command-line/command.ts';
+import type { Answer } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
-import { age, table } from '../../output/format.ts';
-import { sessionJson, shownState } from '../../output/session.ts';
+import { everywhere } from '../../everywhere.ts';
+import { age, localTime, table } from '../../output/format.ts';
+import { leftOutRows, sessionJson, shownState } from '../../output/session.ts';
 import { outOfSightNote, sessionTable } from '../../output/session-table.ts';
 import { adviceToSnapshot, attachedHere } from '../../session-here.ts';
 
@@ -38,13 +43,13 @@ export const sessionList = defineCommand({
     'files that differ from HEAD, DIFF the lines of the sandbox as it is against the commit where it left the user ' +
     'branch, BEHIND commits of the user branch that HEAD does not have. MERGE says whether the user branch could take ' +
     'the sandbox as it is (clean, conflict), or has all of it already (merged: also squashed or rebased; accepted: by ' +
-    'agt accept), whether some was accepted before, and whether a remote has the commits (exported). A narrow terminal shows fewer columns.',
+    'agt accept), whether some was accepted before, and whether a remote has the commits (exported). ENDED says when a session ended and as which commit, REASON why it failed or ended. A narrow terminal shows fewer columns.',
   options: {
     all: option.flag('include sessions that have ended', 'a'),
     sort: option.value(`sort by ${SORT_KEYS}; with - before it, in reverse`),
     failed: option.flag('only sessions that have failed'),
     state: option.value(`only sessions in these states: ${STATES.join(', ')}`),
-    ...option.shared('json'),
+    ...option.shared('everywhere', 'json'),
   },
   examples: [
     ['agt list', 'see which session needs you'],
@@ -52,7 +57,8 @@ export const sessionList = defineCommand({
     ['agt list --state=failed,running', 'only some'],
     ['agt list --json | jq -r .[].sandbox', 'print the path of every sandbox'],
   ],
-  run: async (args, context) => {
+  run: async function list(args, context): Promise<Answer> {
+    if (args.everywhere) return everywhere(context, (there) => list({ ...args, everywhere: false }, there));
     const states = parseStates(args.failed ? [args.state, 'failed'].filter(Boolean).join(',') : args.state);
     const compare = comparison(args.sort);
     const repository = await context.repositoryIfAny();
@@ -67,10 +73,23 @@ export const sessionList = defineCommand({
     return {
       json: views.map(sessionJson),
       text: views.length > 0 ? sessionTable(context, views) : '',
-      warnings: outOfSightNote(views),
+      warnings: outOfSightNote(views) + partialCloneNote(repository, views),
+      notes: candidates.length === 0 && states === undefined ? nothingNote(records.length) : '',
     };
   },
 });
+
+function nothingNote(ended: number): string {
+  const begin = 'begin one: agt new ID, or agt run --new -- COMMAND';
+  if (ended === 0) return `note: no sessions yet; ${begin}\n`;
+  return `note: no session is active; ${begin}; those that have ended: agt list --all\n`;
+}
+
+function partialCloneNote(repository: Repository, views: readonly SessionStatus[]): string {
+  const isOpen = ({ diff, headCommit }: SessionStatus) => diff === undefined && headCommit !== undefined;
+  if (!views.some(isOpen) || !isPartialClone(repository)) return '';
+  return 'note: DIFF and MERGE stay empty in a partial clone: git would have to fetch files to compare\n';
+}
 
 /** Outside of repositories there are none, but the folder may have snapshots. */
 async function noSessions(context: Context): Promise<string> {
@@ -114,9 +133,14 @@ export const sessionShow = defineSessionCommand({
   run: async (_, context, session) => {
     const view = await readSessionStatus(session);
     const moment = listMoments(session.repository.agtDir, view.record).findLast(isThere);
-    const text = async () => table(await describe(session, view, moment, context.now()));
+    const last = view.lastAutocommit && (await readSnapshotMetadata(session.git, view.lastAutocommit.commit));
+    const skipped = last?.manifest.skipped ?? [];
+    const text = async () => {
+      const rows = await describe(session, view, moment, context.now());
+      return table([...rows, ...leftOutRows(view.record, skipped)]);
+    };
     const frozen = moment && { folder: moment.token.path, commit: moment.commit, at: moment.made };
-    return { json: { ...sessionJson(view), last_frozen: frozen ?? null }, text };
+    return { json: { ...sessionJson(view), skipped, last_frozen: frozen ?? null }, text };
   },
 });
 
@@ -133,6 +157,11 @@ async function describe({ git }: Session, view: SessionStatus, moment: Moment | 
   return [
     ['session', record.session_id],
     ['state', reason === undefined ? state : `${state}: ${reason}`],
+    isEnded(record) &&
+      record.state_at !== undefined && [
+        'ended',
+        `${localTime(new Date(record.state_at))} (${age(new Date(record.state_at), now)})`,
+      ],
     ['folder', folder],
     ['sandbox', sandboxPresent ? sandbox : `${sandbox} (${missing})`],
     ['work branch', headCommit ? `${workBranch} at ${shortOid(headCommit)}` : workBranch],
@@ -144,6 +173,7 @@ async function describe({ git }: Session, view: SessionStatus, moment: Moment | 
     ['created', record.created_at],
     ['provider', `${record.provider}${record.captures === undefined ? '' : ', snapshots by command only'}`],
     ['working copy', record.working_copy],
+    record.agent !== undefined && ['agent', record.agent],
     record.profile !== undefined && ['profile', record.profile],
     commit !== undefined && ['last commit', commit],
     moment && ['last frozen', `${frozen}: ${moment.token.path}`],

@@ -1,12 +1,7 @@
-import { spawn } from 'node:child_process';
-import { usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
-import { gitAnswer } from '../../../git/run/git.ts';
-import { isTerminal } from '../../../process/streams.ts';
 import type { Repository } from '../../../repository/repository.ts';
-import { snapshotRefs } from '../../../session/record.ts';
+import { isAttached, snapshotRefs } from '../../../session/record.ts';
 import { requireHistory, type Snapshot } from '../../../snapshot/history.ts';
-import { parseTime } from '../../../snapshot/resolve-snapshot.ts';
 import {
   type AmbiguousFolders,
   parsePathspec,
@@ -15,14 +10,19 @@ import {
   shownPath,
 } from '../../../timetravel/session-paths.ts';
 import { readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
+import { type AuthoredStep, authorsOf, turnNumbered } from '../../../timetravel/turns.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { fileSize, fileStatus, LETTERS, localTime, orNull, showPath, table } from '../../output/format.ts';
+import { fileSize, localTime, orNull, showPath } from '../../output/format.ts';
+import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
+import { showInPager } from '../../output/pager.ts';
+import type { Column } from '../../output/session-table.ts';
+import { logTurns } from './log-turns.ts';
 
 export const sessionLog = defineSessionCommand({
   name: 'session log',
   alsoFolders: true,
-  takesRest: true,
+  takesRest: 'paths',
   summary: 'list the snapshots of a session and what each of them changed',
   description:
     'List snapshots, newest first: name, time, commit, number of files changed, added and deleted, size of the new ' +
@@ -33,27 +33,41 @@ export const sessionLog = defineSessionCommand({
     number: option.value('list at most this many snapshots', 'n'),
     since: option.value('list only snapshots since this time, such as "2 hours ago"'),
     stat: option.flag('list the files, with lines added and removed'),
+    turns: option.flag('list the turns of agents: what came of each prompt'),
+    turn: option.value('list only the snapshots of the turn with this number'),
     ...option.shared('json'),
   },
   examples: [
+    ['agt log --turns', 'list the prompts of this session or folder, and what came of each'],
     ['agt session log fix-login -n 10', 'list the last ten snapshots'],
     ['agt session log --since "2 hours ago" --stat -- src', 'list the changes in src, file by file'],
   ],
-  run: async (args, context, { repository, record }) => {
+  run: async (args, context, session) => {
+    const { repository, record } = session;
+    if (args.turns) return logTurns(context, session, args);
     const limit = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number);
     const since =
-      args.since === undefined ? undefined : await parseSince(repository, args.since, context.now());
+      args.since === undefined ? undefined : await parseSince(repository.git, args.since, context.now());
     const history = await requireHistory(repository.git, snapshotRefs(record));
     const [last] = history;
     const ambiguous: AmbiguousFolders =
       last === undefined ? new Set() : await readAmbiguousFolders(repository.git, [last.commit]);
     const inFolder = (path: string) => pathInSession(record, path, context.cwd, ambiguous);
     const pathspecs = args.rest.map((spec) => parsePathspec(spec, inFolder));
-    const chosen = history.filter(({ time }) => since === undefined || time >= since);
+    const authored = authorsOf(history.toReversed(), isAttached(record));
+    const turn = args.turn === undefined ? undefined : turnNumbered(session, authored, args.turn);
+    const ofTurn = turn && new Set(turn.snapshots.map(({ commit }) => commit));
+    const chosen = history.filter(
+      ({ time, commit }) => (since === undefined || time >= since) && ofTurn?.has(commit) !== false,
+    );
     const timeline = await readChanges(repository, chosen, { limit, pathspecs, countLines: args.stat });
     const numbers = new Map(history.map(({ commit }, n) => [commit, n]));
-    const entries = timeline.map((entry) => entryJson(entry, numbers, ambiguous));
-    if (!args.json) await showInPager(context, logText(entries, record.session_id, args.stat));
+    const made = new Map(authored.steps.map((step) => [step.snapshot.commit, step]));
+    const entries = timeline.map((entry) => ({
+      ...entryJson(entry, numbers, ambiguous),
+      ...authorJson(made.get(entry.snapshot.commit)),
+    }));
+    if (!args.json) await showInPager(context, logText(context, entries, record.session_id, args.stat));
     return { json: args.stat ? entries : entries.map(({ files: _, ...entry }) => entry) };
   },
 });
@@ -69,58 +83,75 @@ async function readChanges(
   return timeline.filter(({ files }) => files.length > 0).slice(0, limit);
 }
 
-const HEADINGS = ['SNAPSHOT', 'WHEN', 'COMMIT', 'CHANGED', 'ADDED', 'DELETED', 'SIZE', 'HEAD', 'WHAT'];
-
 /** A table; with files, below each row the files that the snapshot changed. */
-function logText(entries: readonly Entry[], sessionId: string, withFiles: boolean): string {
+function logText(context: Context, entries: readonly Entry[], sessionId: string, withFiles: boolean): string {
   if (entries.length === 0) return '';
-  const rows = entries.map((entry) => entryRow(entry, sessionId));
-  const [heading = '', ...lines] = table([HEADINGS, ...rows]).split(/(?<=\n)/);
-  return heading + lines.map((line, i) => line + (withFiles ? fileLines(entries[i]) : '')).join('');
+  const what = (entry: Entry) => showPath(notesOf(entry, sessionId).join(' '));
+  const cells = [...COLUMNS, { heading: 'WHAT', cell: what, flexible: true } as const];
+  return tableOfChanges(context, cells, entries, withFiles);
 }
 
-function entryRow(entry: Entry, sessionId: string): string[] {
-  const notes = [
+const COLUMNS: readonly Column<Entry>[] = [
+  { heading: 'SNAPSHOT', cell: ({ name }) => ({ text: name, style: 'yellow' }) },
+  { heading: 'WHEN', cell: ({ at }) => localTime(new Date(at)) },
+  { heading: 'COMMIT', cell: ({ commit }) => shortOid(commit), dispensable: 1 },
+  { heading: 'CHANGED', cell: ({ modified }) => String(modified) },
+  {
+    heading: 'ADDED',
+    cell: ({ added }) => ({ text: String(added), style: added > 0 ? 'green' : undefined }),
+  },
+  {
+    heading: 'DELETED',
+    cell: ({ deleted }) => ({ text: String(deleted), style: deleted > 0 ? 'red' : undefined }),
+  },
+  { heading: 'SIZE', cell: ({ size }) => fileSize(size), dispensable: 2 },
+  {
+    heading: 'HEAD',
+    cell: ({ head_commit: head }) => (head === null ? '-' : shortOid(head)),
+    dispensable: 3,
+  },
+];
+
+function notesOf(entry: Entry, sessionId: string): string[] {
+  return [
     entry.label ?? '',
     toolNote(entry),
+    entry.by_session === null ? '' : `(by session ${entry.by_session})`,
     entry.agent === null ? '' : `(${entry.agent})`,
     entry.restored === null ? '' : `(restored ${shortOid(entry.restored)})`,
     entry.session_id === sessionId ? '' : `(in ${entry.session_id})`,
-  ];
-  return [
-    entry.name,
-    localTime(new Date(entry.at)),
-    shortOid(entry.commit),
-    ...[entry.modified, entry.added, entry.deleted].map(String),
-    fileSize(entry.size),
-    entry.head_commit === null ? '-' : shortOid(entry.head_commit),
-    showPath(notes.filter((note) => note !== '').join(' ')),
-  ];
+  ].filter((note) => note !== '');
 }
 
 /** `(Edit)`, `(Bash, failed: npm test)`. */
-function toolNote({ tool, outcome, summary }: Entry): string {
+function toolNote({ before, tool, outcome, summary }: Entry): string {
+  if (before !== null) return `(before ${before})`;
   if (tool === null) return '';
   return `(${tool}${outcome === 'failed' ? ', failed' : ''}${summary === null ? '' : `: ${summary}`})`;
 }
 
-function fileLines(entry: Entry | undefined): string {
-  const rows = (entry?.files ?? []).map(({ path, status, insertions, deletions, size }) => [
-    LETTERS[status],
-    insertions === null ? `binary, ${fileSize(size)}` : `+${insertions} -${deletions}`,
-    showPath(path),
-  ]);
-  return table(rows, '    ');
-}
-
-type Entry = ReturnType<typeof entryJson>;
+type Entry = ReturnType<typeof entryJson> & ReturnType<typeof authorJson>;
 
 function entryJson(
   { snapshot, files }: SnapshotChanges,
   numbers: ReadonlyMap<string, number>,
   ambiguous: AmbiguousFolders,
 ) {
-  const { commit, tree, time, session, label, tool, agent, conversation, call, restored, head } = snapshot;
+  const {
+    commit,
+    tree,
+    time,
+    session,
+    label,
+    tool,
+    agent,
+    conversation,
+    before,
+    call,
+    restored,
+    head,
+    bySession,
+  } = snapshot;
   const count = (wanted: string) => files.filter(({ kind }) => kind === wanted).length;
   return {
     name: `@{${numbers.get(commit) ?? 0}}`,
@@ -128,53 +159,23 @@ function entryJson(
     tree,
     at: time.toISOString(),
     session_id: session,
-    ...orNull({ label, tool, agent, conversation, call_id: call?.id, summary: call?.summary }),
-    ...orNull({ outcome: call?.outcome, restored, head_commit: head }),
+    ...orNull({ label, tool, agent, conversation, call_id: (before ?? call)?.id, summary: call?.summary }),
+    ...orNull({
+      before: before?.tool,
+      outcome: call?.outcome,
+      by_session: bySession,
+      restored,
+      head_commit: head,
+    }),
     modified: count('changed'),
     added: count('added'),
     deleted: count('deleted'),
     size: files.reduce((sum, { size }) => sum + size, 0),
-    files: files.map(({ path, kind, insertions, removals: deletions, ...rest }) => ({
-      path: shownPath(path, ambiguous),
-      status: fileStatus(kind),
-      ...rest,
-      ...orNull({ insertions, deletions }),
-    })),
+    files: filesJson(files, (path) => shownPath(path, ambiguous)),
   };
 }
 
-function parseNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw usageError(`invalid number of snapshots "${text}"`);
-  return Number(text);
-}
-
-async function parseSince(repository: Repository, text: string, now: Date): Promise<Date> {
-  const time = await parseTime(repository.git, text, now);
-  if (time !== undefined) return time;
-  throw usageError(`invalid time "${text}"`, 'for example: "2 hours ago", "2026-11-20 14:00"');
-}
-
-/** Shows text as git shows its own output: through the user's pager if standard output is a terminal. */
-async function showInPager(context: Context, text: string): Promise<void> {
-  const pager =
-    text !== '' && isTerminal(1) ? await gitAnswer(await context.git(), ['var', 'GIT_PAGER']) : '';
-  if (!pager || pager === 'cat') return context.out(text);
-  await new Promise<void>((resolve) => {
-    // Ctrl-C is for the pager; agt waits for its end.
-    const ignore = () => undefined;
-    process.on('SIGINT', ignore);
-    const env = { LESS: 'FRX', LV: '-c', ...context.env }; // the defaults that git sets
-    const child = spawn('/bin/sh', ['-c', pager], { env, stdio: ['pipe', 'inherit', 'inherit'] });
-    const end = () => {
-      process.off('SIGINT', ignore);
-      resolve();
-    };
-    child.on('error', () => {
-      context.out(text);
-      end();
-    });
-    child.on('close', end);
-    child.stdin.on('error', () => undefined); // the user has left the pager
-    child.stdin.end(text);
-  });
+/** Who made the change since the snapshot before, as far as agt knows. */
+function authorJson(step: AuthoredStep | undefined) {
+  return { author: step?.author ?? 'unknown', turn: step?.turn?.number ?? null, among: step?.among ?? [] };
 }

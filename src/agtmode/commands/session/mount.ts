@@ -5,6 +5,7 @@ import { realEntry } from '../../../disk/real-path.ts';
 import { AgtError, isAgtError, usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { runGitOnTerminal } from '../../../git/run/git.ts';
+import { shellQuote } from '../../../git/run/trace.ts';
 import { endMount, unmount } from '../../../lifecycle/mounted/end-mount.ts';
 import {
   listMountRecords,
@@ -12,7 +13,7 @@ import {
   type MountRecord,
   mountState,
 } from '../../../lifecycle/mounted/mount-record.ts';
-import { snapshotRefs } from '../../../session/record.ts';
+import { recordNamed, snapshotRefs } from '../../../session/record.ts';
 import { MOUNT_TYPE } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { findFile } from '../../../timetravel/cat.ts';
@@ -22,26 +23,27 @@ import {
   defineCommand,
   givenSession,
   option,
-  type Report,
-  reportEach,
   SESSION_ARGUMENT,
   SNAPSHOT_FORMS,
 } from '../../command-line/command.ts';
+import type { Report } from '../../command-line/report.ts';
+import { reportEach } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { age, table, verb } from '../../output/format.ts';
 import { repositoriesHere, sessionHere } from '../../session-here.ts';
 
 export const sessionCat = defineCommand({
-  usage: 'session cat <id> [file]',
+  usage: 'session cat [id] [file]',
   summary: 'print a file of a snapshot',
   description:
     'Print the content of a file, or the target of a symbolic link. Write <file> as <snapshot>:<path>. The snapshot is ' +
     `${SNAPSHOT_FORMS}. The path is relative to the sandbox; xdg/log (or ../xdg/log) is in another folder of the ` +
     'session. Inside a session folder, leave out <id>.',
   positionals: {
-    id: option.required('session id (not needed inside a session folder)'),
+    id: option.value('session id (not needed inside a session folder)'),
     file: option.value('<snapshot>:<path>'),
   },
+  excess: 'snapshot and path are one word: agt session cat ID SNAPSHOT:PATH',
   options: option.shared('session'),
   examples: [
     ['agt session cat fix-login @{2}:src/login.c', 'print a file as it was two autocommits ago'],
@@ -50,9 +52,19 @@ export const sessionCat = defineCommand({
   run: async (args, context) => {
     const [id, spec] = args.file === undefined ? [undefined, args.id] : [args.id, args.file];
     const given = givenSession({ id, session: args.session });
-    if (!spec.includes(':'))
-      throw usageError(`no snapshot given in "${spec}"`, 'usage: agt session cat [<id>] <snapshot>:<path>');
+    const user = await context.repositoryIfAny();
+    const isId = given === undefined && user !== undefined && recordNamed(user, spec ?? '') !== undefined;
+    if (spec === undefined || isId)
+      throw usageError(
+        isId ? `no file of session "${spec}" given` : 'no file given',
+        `for its newest version: agt session cat ${isId ? spec : 'ID'} @:PATH`,
+      );
     const session = await sessionHere(context, given);
+    if (!spec.includes(':'))
+      throw usageError(
+        `no snapshot given in "${spec}"`,
+        `for the newest: agt session cat ${session.id} ${shellQuote(`@:${spec}`)}`,
+      );
     const oid = await findFile(session, spec, context.now(), {
       inSession: (path, namesakes) => pathInSession(session.record, path, context.cwd, namesakes),
       toWrite: (path, namesakes) => pathToWrite(session.record, path, context.cwd, namesakes),

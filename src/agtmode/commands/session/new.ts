@@ -4,7 +4,7 @@ import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import { adoptSession } from '../../../lifecycle/adopt.ts';
 import { checkId, type SessionId } from '../../../session/id.ts';
 import { isAttached } from '../../../session/record.ts';
-import type { Session } from '../../../session/session.ts';
+import { Session } from '../../../session/session.ts';
 import { listUpstreamRecords } from '../../../session/upstream-record.ts';
 import { forkFolder, forkSession } from '../../../timetravel/fork/fork.ts';
 import {
@@ -20,6 +20,7 @@ import { describeNotCaptured, recordJson } from '../../output/session.ts';
 import { sessionHere } from '../../session-here.ts';
 import { runSetup } from '../../setup.ts';
 import { sweepFirst } from '../../sweeping.ts';
+import { conversationAt, resume } from './resume.ts';
 
 export const sessionNew = defineCommand({
   usage: 'session new [name]',
@@ -87,6 +88,7 @@ export const sessionFork = defineCommand({
     'Create a session that continues from a snapshot of another session: same commits, index, uncommitted and ignored ' +
     'files, xdg/ and config/. Without --at, autocommit the other session first and fork that snapshot. The other ' +
     'session stays as it is; it may have been removed. In a folder with snapshots of its own (agt snapshot), fork those.',
+  excess: 'the id of the new session: --id ID, its snapshot: --at SNAPSHOT',
   positionals: { source: option.value('session to fork (default: the session of the current directory)') },
   options: {
     session: option.value('session to fork, in place of the argument'),
@@ -98,6 +100,7 @@ export const sessionFork = defineCommand({
       choices: ['worktree', 'cow-overlay'],
       describe: 'cow-overlay: commands of agt session run see the sandbox at the path of your checkout',
     },
+    resume: option.flag('start the agent there, with its conversation as of that snapshot (agt resume)'),
     ...option.shared('quiet', 'json'),
   },
   examples: [
@@ -108,6 +111,9 @@ export const sessionFork = defineCommand({
   run: async (args, context) => {
     const given = givenSession({ id: args.source, session: args.session });
     const source = await sessionHere(context, given);
+    if (args.resume && args.count !== undefined)
+      throw usageError('--resume starts one agent', 'leave out --count, or --resume');
+    const resumed = args.resume ? await conversationAt(context, source, args.at) : undefined;
     const request = {
       id: args.id,
       snapshot: args.at,
@@ -124,7 +130,9 @@ export const sessionFork = defineCommand({
     for (const warning of warnings) context.err(`warning: ${warning}\n`);
     if (args.json && args.count !== undefined) return { json: records.map(recordJson) };
     for (const record of records) await printNewSession(context, record, args.json);
-    return EXIT.done;
+    const [fork] = records;
+    if (resumed === undefined || fork === undefined) return EXIT.done;
+    return resume(context, new Session(await context.repository(), fork), resumed, []);
   },
 });
 

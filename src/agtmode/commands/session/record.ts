@@ -1,5 +1,5 @@
 /** agt session record and exec: the calls of an agent's tools as snapshots. */
-import { isReadOnly } from '../../../config/values.ts';
+import { isNamed } from '../../../config/values.ts';
 import { formatError, usageError } from '../../../errors.ts';
 import { endAs } from '../../../running/command.ts';
 import { execTool, recordCall } from '../../../running/record-call.ts';
@@ -55,7 +55,7 @@ export const sessionRecord = defineSessionCommand({
   ],
   check: ({ tool }) => requireTool(tool),
   run: async (args, context, session) => {
-    if (isReadOnly(args.tool, session.repository.settings.readOnlyTools))
+    if (isNamed(args.tool, session.repository.settings.readOnlyTools))
       return { json: { session_id: session.id, outcome: 'read-only', commit: null } };
     const outcome = args.failed ? 'failed' : 'succeeded';
     const result = await recordCall(session, {
@@ -70,7 +70,7 @@ export const sessionRecord = defineSessionCommand({
 
 export const sessionExec = defineCommand({
   usage: 'session exec [id]',
-  takesRest: true,
+  takesRest: 'command',
   summary: 'run a tool in the sandbox and record its call as a snapshot',
   description:
     'Run the command after -- as agt session run does, then record the call as agt session record does: as failed unless ' +
@@ -102,7 +102,7 @@ export const sessionExec = defineCommand({
     const env = await environmentFor(context, record, args.profile, namespace);
     const result = await execTool(session, {
       ...args,
-      isReadOnly: isReadOnly(args.tool, session.repository.settings.readOnlyTools),
+      isReadOnly: isNamed(args.tool, session.repository.settings.readOnlyTools),
       onlyIfChanged: args.ifChanged,
       now: context.now,
       line: { words, env, ...placeOf(context, record, words, namespace) },

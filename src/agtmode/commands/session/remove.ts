@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { AgtError } from '../../../errors.ts';
+import { AgtError, usageError } from '../../../errors.ts';
 import { tipRef } from '../../../filter/agent-refs.ts';
+import { isActive } from '../../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { findObject } from '../../../git/objects/object-reader.ts';
 import {
@@ -12,25 +13,30 @@ import {
 } from '../../../lifecycle/remove.ts';
 import { undoCreation } from '../../../lifecycle/undo-creation.ts';
 import { unsavedWork } from '../../../lifecycle/unsaved-work.ts';
-import { readRecord } from '../../../session/record.ts';
-import type { Session } from '../../../session/session.ts';
+import type { Repository } from '../../../repository/repository.ts';
+import { listRecords, readRecord } from '../../../session/record.ts';
+import { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
+import { surveySessions } from '../../../survey/status.ts';
 import { askYesOrNo } from '../../ask.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { lines, listPaths, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
+import { shownState } from '../../output/session.ts';
 
 export const sessionRemove = defineSessionCommand({
   name: 'session remove',
   several: true,
   summary: 'delete the folder of a session, but keep its snapshots',
   description:
-    'Autocommit the session, then delete its folder. The work branch and the shadow branch stay, so agt session restore ' +
-    'can bring the session back; agt gc deletes its snapshots after agt.retention. With --delete-branch, delete the ' +
+    'Autocommit the session, then delete its folder. The work branch and the shadow branch stay, so agt undo can ' +
+    'bring the session back; agt gc deletes its snapshots after agt.retention. With --delete-branch, delete the ' +
     'branches as well. If that would lose work that is neither exported nor merged, ask first; without a terminal, ' +
-    'require --force.',
+    'require --force. With --merged, remove each session whose work your branch has already, as agt list says: merged or ' +
+    'accepted. A session that runs, or has a file or a commit that your branch lacks, stays.',
   options: {
+    merged: option.flag('every session whose work is merged, in place of ids'),
     'delete-branch': option.flag('delete the branches and all snapshots as well'),
     force: option.flag('also while a command of agt run works there, and even if work is lost', 'f'),
     ...option.shared('dry-run', 'quiet', 'json'),
@@ -38,7 +44,14 @@ export const sessionRemove = defineSessionCommand({
   examples: [
     ['agt session remove fix-login', 'delete the folder, keep the snapshots'],
     ['agt session remove fix-login --delete-branch', 'delete everything'],
+    ['agt remove --merged -n', 'list the sessions whose work is merged'],
   ],
+  choose: async ({ merged, force }, context) => {
+    if (!merged) return undefined;
+    if (force)
+      throw usageError('--merged removes no session by force', 'leave out --force, or name the sessions');
+    return mergedSessions(await context.repository());
+  },
   run: async (args, context, session) => {
     const { repository, id } = session;
     const { dryRun, deleteBranch, force } = args;
@@ -71,6 +84,24 @@ export const sessionRemove = defineSessionCommand({
     return { json: { ...planJson(plan, dryRun), unsaved, ...deleted }, text };
   },
 });
+
+/** The note names each one whose work is merged, but which stays. */
+async function mergedSessions(repository: Repository) {
+  const active = listRecords(repository).records.filter(isActive);
+  const views = await surveySessions(repository, active, { counts: false });
+  const merged = views.filter((view) => view.merged && view.merge !== 'conflict' && view.sandboxPresent);
+  const stays = await Array.fromAsync(merged, async (view) => {
+    const { record, running } = view;
+    if (running === true || record.intent !== undefined) return shownState(view);
+    return (await unsavedWork(new Session(repository, record))).join(' and ');
+  });
+  const ids = merged.flatMap(({ record }, i) => (stays[i] === '' ? record.session_id : []));
+  const kept = merged.flatMap(({ record }, i) =>
+    stays[i] === '' ? [] : `note: ${record.session_id} stays: ${stays[i]}\n`,
+  );
+  const none = ids.length === 0 ? 'note: there is no session to remove; see: agt list\n' : '';
+  return { ids, note: kept.join('') + none };
+}
 
 /** Removes a half-made session. Undefined: somebody worked in it, and its branches are to go as well. */
 async function removeHalfMade(context: Context, session: Session, deleteBranch: boolean) {

@@ -1,127 +1,119 @@
-/** agt session restore, undo and redo: back to a snapshot, forward again, and how far that has come. */
+/** agt session restore: back to a snapshot; and what a restore, an undo or a redo reports. */
 import { plural, usageError } from '../../../errors.ts';
+import { describeMove } from '../../../folders/git-state/ref-plan.ts';
 import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
-import { commandToCompare, commandToRestore } from '../../../session/advised-commands.ts';
+import { commandToList, commandToRestore } from '../../../session/advised-commands.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
-import { type Preview, previewRestore } from '../../../timetravel/restore/preview.ts';
+import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { type RestoreResult, restoreSession } from '../../../timetravel/restore/restore.ts';
 import {
   type Distance,
-  findRedoTarget,
-  findUndoTarget,
   type Position,
   readPosition,
-} from '../../../timetravel/restore/undo.ts';
+  requireUnchanged,
+} from '../../../timetravel/restore/steps.ts';
 import type { RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
 import { pathInSession, readAmbiguousFolders, requireKnownPaths } from '../../../timetravel/session-paths.ts';
-import { defineSessionCommand, option, type Report, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import { defineSessionCommand, option, SNAPSHOT_FORMS } from '../../command-line/command.ts';
+import type { Report } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
-import { age, fileStatus, lines, showPath } from '../../output/format.ts';
+import { lines, showPath } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
+import {
+  changesJson,
+  describeMismatches,
+  describePosition,
+  ignoredAndGone,
+  MOST_LISTED,
+  notBackNote,
+  positionJson,
+  refsJson,
+  reportPreview,
+  warnOfOthers,
+} from '../../output/restored.ts';
+
+export const FILES_ONLY = {
+  'files-only': option.flag('leave the refs, HEAD and index as they are'),
+};
 
 export const sessionRestore = defineSessionCommand({
   name: 'session restore',
   alsoFolders: true,
+  takesRest: 'paths',
   summary: 'restore a session to a snapshot',
   description:
     'Restore files, permissions, empty directories, index, HEAD and work branch of a session to a snapshot. Autocommit ' +
-    'first, so that agt session undo can take the restore back. Write only files that differ, then check the result ' +
-    'against the snapshot. Files that agt never captured stay as they are. A removed session, or one without its ' +
-    'folder, can be restored as well.',
+    'first, so that agt undo can take the restore back. Write only files that differ, then check the result against the ' +
+    'snapshot. Files that agt never captured stay as they are. With paths after --, restore only these files and ' +
+    'directories; they are relative to the sandbox, or to the current directory if that is in the session. A removed ' +
+    "session, or one without its folder, can be restored as well. git's own command is agt git restore.",
+  more: { snapshot: option.value(`the snapshot: ${SNAPSHOT_FORMS}`) },
   options: {
-    to: option.required(`restore this snapshot: ${SNAPSHOT_FORMS}`),
-    path: option.many('restore only this file or directory, relative to the sandbox'),
+    to: option.value('the snapshot, in place of the argument'),
+    path: option.many('restore only this file or directory, as after --'),
     only: { type: 'string', choices: [...TOP_FOLDERS], describe: 'restore only this folder of the session' },
+    'unchanged-since': option.value('refuse if anything has changed since this snapshot'),
+    ...FILES_ONLY,
     ...option.shared('dry-run', 'quiet', 'json'),
   },
   examples: [
-    ['agt session restore --to "10 minutes ago"', 'restore the session of the current directory'],
-    ['agt session restore fix-login --to @{3} --path src/login.ts', 'restore one file'],
-    ['agt session restore fix-login --to "tests pass" --dry-run', 'show what would change'],
+    ['agt restore "10 minutes ago"', 'restore the session of the current directory'],
+    ['agt restore fix-login @{3} -- src/login.ts', 'restore one file'],
+    ['agt restore fix-login "tests pass" --dry-run', 'show what would change'],
   ],
-  check: (args) => {
+  check: ({ path = [], rest, only }) => {
     // It would be the current directory, and a script with an unset variable would restore everything.
-    if (args.path?.includes('') === true)
-      throw usageError('--path is empty', 'give a path, or leave it out to restore everything');
-    if (args.path !== undefined && args.only !== undefined)
-      throw usageError('--path and --only exclude each other', 'a path may begin with xdg/ or config/');
+    if ([...path, ...rest].includes(''))
+      throw usageError('a path is empty', 'give a path, or leave it out to restore everything');
+    if (path.length + rest.length > 0 && only !== undefined)
+      throw usageError('paths and --only exclude each other', 'a path may begin with xdg/ or config/');
   },
   run: async (args, context, session) => {
     const { repository, record } = session;
     const now = context.now();
-    const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), args.to, now);
+    const spec = givenSnapshot(session, args);
+    const snapshot = await resolveSnapshot(repository.git, snapshotRefs(record), spec, now);
     const namesakes = await readAmbiguousFolders(repository.git, [snapshot.commit]);
-    const paths = (args.path ?? []).map((path) => pathInSession(record, path, context.cwd, namesakes));
+    const given = [...(args.path ?? []), ...args.rest];
+    const paths = given.map((path) => pathInSession(record, path, context.cwd, namesakes));
     await requireKnownPaths(repository.git, record, snapshot, paths);
     const folders = args.only === undefined ? TOP_FOLDERS : [args.only];
     const request: RestoreRequest = {
       scope: paths.length > 0 ? paths : folders,
       by: 'restore',
       now,
-      choose: async () => snapshot,
+      filesOnly: args.filesOnly,
+      choose: async (hasUncaptured) => {
+        const since = args.unchangedSince;
+        if (since !== undefined) await requireUnchanged(session, since, hasUncaptured, now);
+        return snapshot;
+      },
     };
-    return restore(context, session, request, args.dryRun);
+    return runRestore(context, session, request, args.dryRun);
   },
 });
 
-const moveOptions = {
-  turn: option.flag(
-    'a turn of the agent, from one prompt to the next, in place of a step; without any prompt, a step',
-  ),
-  ...option.shared('dry-run', 'quiet', 'json'),
-} as const;
-
-const elsewhere = { '--path': 'agt session restore --to SNAPSHOT --path PATH' };
-
-export const sessionUndo = defineSessionCommand({
-  name: 'session undo',
-  alsoFolders: true,
-  summary: 'go back to the previous snapshot, or take back a restore',
-  description:
-    'Autocommit, then restore the snapshot before that. Repeat to go further back. agt session redo goes forward again, ' +
-    'as long as nothing else changes the session. As a prompt of an agent, agt undo takes a turn back, as --turn does.',
-  options: moveOptions,
-  elsewhere,
-  examples: [
-    ['agt session undo', 'go back one snapshot in the session of the current directory'],
-    ['agt session undo --turn', 'take back everything since the last prompt that changed something'],
-    ['agt session undo fix-login --dry-run', 'show what would change'],
-  ],
-  run: (args, context, session) => move(context, session, args, 'undo'),
-});
-
-export const sessionRedo = defineSessionCommand({
-  name: 'session redo',
-  alsoFolders: true,
-  summary: 'take back the last agt session undo',
-  options: moveOptions,
-  elsewhere,
-  examples: [['agt session redo', 'go forward again in the session of the current directory']],
-  run: (args, context, session) => move(context, session, args, 'redo'),
-});
-
-function move(
-  context: Context,
-  session: Session,
-  { turn, dryRun }: { readonly turn: boolean; readonly dryRun: boolean },
-  by: 'undo' | 'redo',
-): Promise<Report> {
-  const findTarget = by === 'undo' ? findUndoTarget : findRedoTarget;
-  const distance: Distance = turn ? 'turn' : 'step';
-  const request: RestoreRequest = {
-    scope: TOP_FOLDERS,
-    by,
-    now: context.now(),
-    choose: (uncaptured) => findTarget(session, uncaptured, distance),
-  };
-  return restore(context, session, request, dryRun, distance);
+/** @throws AgtError if there is none, or more than one */
+function givenSnapshot(
+  { record }: Session,
+  { snapshot, to = snapshot }: { readonly snapshot: string | undefined; readonly to: string | undefined },
+): string {
+  if (to === undefined)
+    throw usageError(
+      'no snapshot given',
+      `for example: ${commandToRestore(record, '@{1}')}`,
+      `see: ${commandToList(record)}`,
+    );
+  if (snapshot !== undefined && snapshot !== to)
+    throw usageError(`two snapshots are given: "${snapshot}" and "${to}"`, 'give one');
+  return to;
 }
 
-async function restore(
+export async function runRestore(
   context: Context,
   session: Session,
   request: RestoreRequest,
@@ -131,22 +123,14 @@ async function restore(
   const { by } = request;
   if (dryRun) return reportPreview(await previewRestore(session, request));
   const restored = await interruptible(context, session, restoreSession, request);
-  const position = by === 'restore' ? undefined : await readPosition(session.with(restored.record), by);
-  return reportRestore(context, restored, by, position, distance);
-}
-
-function reportPreview({ record, snapshot, paths }: Preview): Report {
-  const changes = paths.map(({ kind, path }) => ({ path, status: fileStatus(kind) }));
-  const blocked = paths.filter(({ kind }) => kind === '!').length;
-  const others = plural(paths.length - blocked, 'path');
-  const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
-  return {
-    json: { session_id: record.session_id, snapshot: snapshot.commit, changes, dry_run: true },
-    text: lines([
-      ...paths.map(({ kind, path }) => `${kind} ${showPath(path)}`),
-      `${shownId(record)}: would restore ${others} to ${shortOid(snapshot.commit)}${not}`,
-    ]),
-  };
+  const position =
+    by === 'restore' || distance === undefined
+      ? undefined
+      : await readPosition(session.with(restored.record), by, distance);
+  if (by === 'undo') await warnOfOthers(context, session, restored);
+  const report = reportRestore(context, restored, by, position, distance);
+  const gone = request.scope.includes('sandbox') ? await ignoredAndGone(session, restored) : [];
+  return gone.length === 0 ? report : { ...report, notes: notBackNote(gone) };
 }
 
 /** `position`: where an undo or a redo has come to. */
@@ -157,16 +141,21 @@ function reportRestore(
   position: Position | undefined,
   distance: Distance | undefined,
 ): Report {
-  const { record, snapshot, before, commit, changed, mismatches, warnings } = restored;
+  const { record, snapshot, before, commit, changed, moves, mismatches, warnings } = restored;
   const isPrompt = context.isPrompt === true;
   const verified = mismatches.length === 0;
   const undo = before === undefined ? undefined : commandToRestore(record, shortOid(before));
   // An undo after a restore that changed nothing would go to the step before.
-  const promptBack = undo && changed > 0 ? (by === 'undo' ? 'agt redo' : 'agt undo') : undefined;
+  const promptBack = undo && changed.length + moves.length > 0 ? promptToGoBack(by, distance) : undefined;
   const back = isPrompt ? promptBack : undo;
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
+  const files = isPrompt ? changed.map(({ kind, path }) => `  ${kind} ${showPath(path)}`) : [];
   const text = [
-    `${shownId(record)}: restored ${plural(changed, 'path')}, ${verified ? 'verified' : 'some differ from the snapshot'}`,
+    `${shownId(record)}: restored ${plural(changed.length, 'path')}, ${verified ? 'verified' : 'some differ from the snapshot'}`,
+    ...files.slice(0, MOST_LISTED),
+    files.length > MOST_LISTED && `  and ${files.length - MOST_LISTED} more`,
+    ...moves.slice(0, MOST_LISTED).map((move) => `  ${describeMove(move)}`),
+    moves.length > MOST_LISTED && `  and ${moves.length - MOST_LISTED} more refs`,
     position && describePosition(position, by, distance, context.now()),
     back !== undefined && `to undo: ${back}`,
   ];
@@ -176,7 +165,9 @@ function reportRestore(
       snapshot: snapshot.commit,
       before,
       commit,
-      changed,
+      changed: changed.length,
+      changes: changesJson(changed),
+      refs: refsJson(moves),
       verified,
       mismatches,
       undo,
@@ -188,38 +179,9 @@ function reportRestore(
   };
 }
 
-/** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turn that is gone or back. */
-function describePosition(
-  { snapshot, step, of, turn }: Position,
-  by: RestoreRequest['by'],
-  distance: Distance | undefined,
-  now: Date,
-): string {
-  if (distance === 'turn' && turn !== undefined)
-    return by === 'redo' ? `this brings the turn "${turn}" back` : `this takes the turn "${turn}" back`;
-  const name = snapshot.label === undefined ? shortOid(snapshot.commit) : `"${snapshot.label}"`;
-  return `now at ${name}, ${age(snapshot.time, now)}, ${step} of ${of}`;
-}
-
-function positionJson({ snapshot, turn, ...steps }: Position) {
-  const { commit, label = null, time } = snapshot;
-  return { snapshot: commit, label, at: time.toISOString(), ...steps, turn: turn ?? null };
-}
-
-/** Paths that differ after a restore beside a writer: a screenful. */
-const MOST_LISTED = 20;
-
-/** `isMove`: the next undo would go on from here. */
-function describeMismatches(restored: RestoreResult, isPrompt: boolean, isMove: boolean): string {
-  const { record, snapshot, mismatches } = restored;
-  const commit = shortOid(snapshot.commit);
-  const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
-  const see = isPrompt ? '' : `; see: ${commandToCompare(record, commit)} --name-status`;
-  const again = isPrompt ? `agt restore ${commit}` : commandToRestore(record, commit);
-  return lines([
-    `error: ${differing} from snapshot ${commit}:`,
-    ...mismatches.slice(0, MOST_LISTED).map((path) => `  ${showPath(path)}`),
-    mismatches.length > MOST_LISTED && `  and ${mismatches.length - MOST_LISTED} more${see}`,
-    isMove && `hint: to try again: ${again}`,
-  ]);
+/** The prompt that takes this one back. */
+function promptToGoBack(by: RestoreRequest['by'], distance: Distance | undefined): string {
+  const { unit, count } = distance ?? { unit: 'turn', count: 1 };
+  const words = [by === 'undo' ? 'redo' : 'undo', unit === 'step' && 'step', count > 1 && count];
+  return `agt ${words.filter((word) => word !== false).join(' ')}`;
 }

@@ -1,9 +1,13 @@
-import { AgtError, EXIT, usageError } from '../../../errors.ts';
+import { basename } from 'node:path';
+import { AgtError, EXIT, listSome, usageError } from '../../../errors.ts';
+import { isActive } from '../../../filter/session-file.ts';
+import { INTEGRATIONS } from '../../../integrations/tools.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { endAs } from '../../../running/command.ts';
-import { runInSessions } from '../../../running/run.ts';
+import { overlayOption } from '../../../running/namespace.ts';
+import { runInSessions, type SessionToRun } from '../../../running/run.ts';
 import { findSession, namedSession } from '../../../session/find-session.ts';
-import type { SessionRecord } from '../../../session/record.ts';
+import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import { Session } from '../../../session/session.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
@@ -24,17 +28,18 @@ import { reportFailure } from '../../sweeping.ts';
 
 export const sessionRun = defineCommand({
   usage: 'session run [ids..]',
-  takesRest: true,
+  takesRest: 'command',
   summary: 'run a command in the sandbox of a session, with autocommits',
   description:
     "Run the command after -- in the sandbox, with agt's git first on PATH. Its input, output, signals and exit code are " +
     'its own. Autocommit every --every seconds, and when the command has ended, by a signal too. The session names the ' +
     'command as its owner meanwhile. With several sessions, run the command in all of them at once, print each line of ' +
-    'output after the id of its session, and exit with the highest exit code. If the command is killed (SIGKILL, no ' +
-    'memory), the session is failed at once, and reverted if agt.autoRevert says so. AGT_SESSION and AGT_SANDBOX name the ' +
+    'output after the id of its session, and exit with the highest exit code. With --all, run it in each active ' +
+    'session, one after the other, as git submodule foreach does: the first that fails ends the run, and agt exits with ' +
+    'its exit code. If the command is killed (SIGKILL, no memory), the session is failed at once, and reverted if agt.autoRevert says so. AGT_SESSION and AGT_SANDBOX name the ' +
     'session and its sandbox. XDG_DATA_HOME and XDG_CONFIG_HOME stay as they are, unless a profile in your settings sets ' +
-    'them: [profile "x"] env = XDG_DATA_HOME={xdg}. The profiles claude-code, codex, opencode, gemini, qwen and pi keep the ' +
-    'conversation of that agent in the session; claude, opencode and pi then call agt in this run, as after agt hooks install.',
+    'them: [profile "x"] env = XDG_DATA_HOME={xdg}. The profiles claude-code, codex, opencode, gemini, qwen, pi, copilot, kilo, droid and cursor ' +
+    'keep the conversation of that agent in the session; claude, opencode, kilo and pi then call agt in this run, as after agt hooks install.',
   positionals: { ids: option.many('session ids (default: the session of the current directory)') },
   options: {
     ...option.shared('session'),
@@ -48,6 +53,8 @@ export const sessionRun = defineCommand({
         'auto: as the session was created)',
     },
     ...option.shared('if-repo'),
+    all: option.flag('in each active session, one after the other', 'a'),
+    quiet: option.flag('with --all, print no line before each session', 'q'),
     every: option.seconds('autocommit after so many seconds; 0: only at the end', '60'),
   },
   runsLong: true,
@@ -55,22 +62,28 @@ export const sessionRun = defineCommand({
     ['agt session run fix-login -- my-agent', 'run an agent in a session'],
     ['agt run --new -- my-agent', 'the same in a new session'],
     ['agt run a b c -- npm test', 'run a command in three sessions at once'],
+    ["agt run --all -- sh -c 'npm test || :'", 'in every session, also after one that fails'],
   ],
   run: async (args, context) => {
     const words = commandArgument(args.rest, 'agt session run fix-login -- my-agent');
     if (args.from !== undefined && !args.new) throw usageError('--from is for a new session', 'add --new');
+    if (args.all && (args.new || args.session !== undefined || (args.ids ?? []).length > 0))
+      throw usageError('--all stands for every active session', 'leave out the ids, --session and --new');
     if (args.ifRepo && (await context.repositoryIfAny()) === undefined) return runUnrecorded(context, words);
     const repository = await context.repository();
     const ids = [...new Set([...(args.ids ?? []), ...(args.session === undefined ? [] : [args.session])])];
     const records = args.new
       ? await createSessions(context, repository, ids, { ...args, showProgress: false, replace: true })
-      : ids.length === 0
-        ? [findSession(repository, undefined, context.cwd)]
-        : ids.map((id) => namedSession(repository, id));
+      : args.all
+        ? listRecords(repository).records.filter(isActive)
+        : ids.length === 0
+          ? [findSession(repository, undefined, context.cwd)]
+          : ids.map((id) => namedSession(repository, id));
     for (const record of records) await requireRunnable(context, record);
+    if (args.new) context.err(await adviceOfOverlay(context, repository, words, args.workingCopy));
     const width = Math.max(...records.map(({ session_id }) => session_id.length));
     const sessions = await Array.fromAsync(records, async (record) => {
-      const label = paint(context.colour)('dim', `${record.session_id.padEnd(width)} |`);
+      const label = paint(context.colour())('dim', `${record.session_id.padEnd(width)} |`);
       const namespace = await namespaceFor(context, new Session(repository, record), args.workingCopy);
       const env = await environmentFor(context, record, args.profile, namespace);
       const profile = args.profile ?? record.profile;
@@ -78,7 +91,7 @@ export const sessionRun = defineCommand({
       const request = {
         ...command,
         ...placeOf(context, record, command.words, namespace),
-        prefix: records.length > 1 ? `${label} ` : undefined,
+        prefix: records.length > 1 && !args.all ? `${label} ` : undefined,
         everyMs: args.everyMs === 0 ? undefined : args.everyMs,
         now: context.now,
         onKilled: (killed: SessionRecord, reason: string) =>
@@ -87,10 +100,49 @@ export const sessionRun = defineCommand({
       };
       return { record, request };
     });
+    if (args.all) return runOneByOne(context, repository, sessions);
     const ends = await runInSessions(repository, sessions);
     return endAs(ends.reduce((worst, end) => (end.exitCode > worst.exitCode ? end : worst)));
   },
 });
+
+/** For a person who starts an agent and has chosen no working copy. */
+async function adviceOfOverlay(
+  context: Context,
+  { worktree }: Repository,
+  [program = '']: readonly string[],
+  asked: string | undefined,
+): Promise<string> {
+  const isAgent = INTEGRATIONS.some((integration) => integration.program === basename(program));
+  const chosen = (await context.settingValues()).find(({ name }) => name === 'fs.workingCopy');
+  if (!isAgent || worktree === undefined || asked !== undefined || chosen?.origin !== 'default') return '';
+  const option = overlayOption(worktree);
+  return option === undefined
+    ? ''
+    : `hint: to keep all its commands from your checkout: agt run --new ${option}\n`;
+}
+
+/** As `git submodule foreach`. Returns the exit code of the first command that fails. */
+async function runOneByOne(
+  context: Context,
+  repository: Repository,
+  sessions: readonly SessionToRun[],
+): Promise<number> {
+  if (sessions.length === 0) context.err('note: no session is active\n');
+  for (const [i, session] of sessions.entries()) {
+    const { session_id: id } = session.record;
+    context.out(`Entering '${id}'\n`);
+    const [end] = await runInSessions(repository, [session]);
+    if (end === undefined || end.exitCode === EXIT.done) continue;
+    const others = sessions.slice(i + 1).map(({ record }) => record.session_id);
+    const notRun = others.length === 0 ? '' : `; not run in ${listSome(others, MOST_LISTED)}`;
+    context.err(`error: the command failed in session "${id}" (exit code ${end.exitCode})${notRun}\n`);
+    return endAs(end);
+  }
+  return EXIT.done;
+}
+
+const MOST_LISTED = 10;
 
 async function createSessions(
   context: Context,

@@ -4,16 +4,20 @@ import { resolve } from 'node:path';
 import { realPath } from '../../../disk/real-path.ts';
 import { stateHome } from '../../../disk/state-home.ts';
 import { AgtError, plural, usageError } from '../../../errors.ts';
+import { storeName } from '../../../filter/store-name.ts';
 import { FolderRefused } from '../../../folders/refuse.ts';
-import { findAttached, forgetFolder, openStore, settingsFile, storeName } from '../../../folders/store.ts';
+import { findAttached, forgetFolder, openStore, settingsFile } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { resolveObject } from '../../../git/run/git.ts';
+import { writeLastEvent } from '../../../integrations/hooks-log.ts';
+import { findIntegration } from '../../../integrations/tools.ts';
 import { folderStore } from '../../../layout.ts';
 import { sessionContaining } from '../../../session/find-session.ts';
 import { Session } from '../../../session/session.ts';
 import { autocommit, captureFolder, type FolderCapture } from '../../../triggers/autocommit.ts';
 import type { AutocommitOptions } from '../../../workspace/capture-session.ts';
-import { defineCommand, option, type Report } from '../../command-line/command.ts';
+import { defineCommand, option } from '../../command-line/command.ts';
+import type { Report } from '../../command-line/report.ts';
 import { type Context, openContext } from '../../context.ts';
 import { reportAutocommit } from '../../output/autocommit.ts';
 import { json, showPath, verb } from '../../output/format.ts';
@@ -31,13 +35,14 @@ export const snapshot = defineCommand({
   summary: 'record any folder as a snapshot, with or without git',
   description:
     'Record the files of a folder, so that agt undo, agt redo and agt snapshot restore can bring them back. In a git ' +
-    'checkout agt takes the whole worktree. Files that git ignores stay out, but for those that .worktreeinclude names. ' +
-    'The snapshots are in a store of their own, in $XDG_STATE_HOME/agt/folders: agt writes nothing into your ' +
-    'repository, and a restore writes files only. If nothing changed, do nothing. In the folder of a session, this is ' +
-    'agt autocommit. agt takes no snapshots of a home directory, of / and of more than 200,000 files.',
+    'checkout agt takes the whole worktree, and the state of git: HEAD, index, refs and stashes. Of the files that git ignores it takes small ones, up to agt.ignoredFiles and ' +
+    'agt.ignoredSize, but no build output, and those that .worktreeinclude names. ' +
+    'The snapshots are in a store of their own, in $XDG_STATE_HOME/agt/folders: a snapshot writes nothing into your ' +
+    'repository. If nothing changed, do nothing. In the folder of a session, this is agt autocommit. agt takes no ' +
+    'snapshots of a home directory, of / and of more than 200,000 files that git neither tracks nor ignores.',
   positionals: { folder: option.value('folder (default: the current directory)') },
   options: {
-    label: option.value('name the snapshot'),
+    label: option.value('name the snapshot', 'm'),
     tool: option.value('store the name of the tool that made the changes'),
     agent: option.value('store the name of the agent'),
     conversation: option.value('store the id of the conversation of the agent'),
@@ -59,6 +64,9 @@ export const snapshot = defineCommand({
       onlyIfChanged: args.ifChanged,
       withIgnored: args.ignored,
     };
+    const tool = args.agent === undefined ? undefined : findIntegration(args.agent)?.name;
+    const event = { at: context.now().toISOString(), event: 'snapshot', cwd: context.cwd };
+    if (tool !== undefined) writeLastEvent(context.env, tool, event); // an extension, which calls no hook
     const taken = await take(context, args.folder, options).catch((error: unknown) => {
       if (args.json && error instanceof FolderRefused) {
         // For hooks, which tell of a refusal once.

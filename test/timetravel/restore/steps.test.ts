@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Snapshot } from '../../../src/snapshot/history.ts';
-import { replayHistory } from '../../../src/timetravel/restore/undo.ts';
+import { replayHistory } from '../../../src/timetravel/restore/steps.ts';
 
 /**
  * `a` is an autocommit; `b<undo a` is the snapshot b that an undo to a made; `c=` has the same files as the one before;

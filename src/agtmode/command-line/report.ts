@@ -1,0 +1,69 @@
+/** The report of a command, and of one that goes on with other subjects after one that fails. */
+import { errorJson } from '../output/format.ts';
+
+/** The exit code of a command that has printed everything itself; or what is still to print. */
+export type Answer = number | string | Report;
+
+export interface Report {
+  /** For --json. */
+  readonly json?: unknown;
+  /** Otherwise. */
+  readonly text?: string | (() => Promise<string>) | undefined;
+  /** For standard error. */
+  readonly warnings?: string;
+  /** For standard error, and for people alone. */
+  readonly notes?: string;
+  /** From the parts that failed while the command went on with others. They decide on the exit code. */
+  readonly errors?: readonly unknown[];
+  readonly failed?: boolean;
+  /** To throw when everything is printed. */
+  readonly trouble?: unknown;
+}
+
+type PartReport = Pick<Report, 'json' | 'warnings' | 'notes' | 'failed' | 'errors'> & {
+  readonly text?: string;
+};
+
+export async function partOf(answer: Answer): Promise<PartReport> {
+  if (typeof answer === 'number') return { failed: answer !== 0 };
+  const {
+    json,
+    text,
+    warnings = '',
+    notes = '',
+    errors = [],
+    failed = false,
+    trouble,
+  } = typeof answer === 'string' ? { text: answer } : answer;
+  return {
+    json,
+    text: typeof text === 'function' ? await text() : (text ?? ''),
+    warnings,
+    notes,
+    errors: trouble === undefined ? errors : [...errors, trouble],
+    failed,
+  };
+}
+
+/** `about` names a subject that failed in the list of JSON. */
+export async function reportEach<T>(
+  subjects: readonly T[],
+  about: (subject: T) => object | Promise<object>,
+  act: (subject: T) => Promise<PartReport>,
+): Promise<Required<PartReport>> {
+  const failure = async (subject: T, error: unknown): Promise<PartReport> => ({
+    json: { ...(await about(subject)), outcome: 'failed', ...errorJson(error) },
+    errors: [error],
+  });
+  const reports = await Array.fromAsync(subjects, (subject) =>
+    act(subject).catch((error: unknown) => failure(subject, error)),
+  );
+  return {
+    json: reports.flatMap((report) => report.json ?? []),
+    text: reports.map(({ text = '' }) => text).join(''),
+    warnings: reports.map(({ warnings = '' }) => warnings).join(''),
+    notes: reports.map(({ notes = '' }) => notes).join(''),
+    errors: reports.flatMap(({ errors = [] }) => errors),
+    failed: reports.some(({ failed }) => failed === true),
+  };
+}

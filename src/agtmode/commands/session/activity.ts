@@ -1,0 +1,175 @@
+/** `agt log --all-sessions`: what the agents did, in this repository or everywhere. */
+import { listStores, openListedStore, shownId, shownPath } from '../../../folders/store.ts';
+import { inDirectory } from '../../../git/run/git.ts';
+import { knownRepositories, placeOf } from '../../../repository/known-repositories.ts';
+import { openRepository, type Repository } from '../../../repository/repository.ts';
+import type { SessionRecord } from '../../../session/record.ts';
+import { type ActivityRequest, readActivity, type Turn } from '../../../timetravel/activity.ts';
+import { defineCommand, option } from '../../command-line/command.ts';
+import type { Context } from '../../context.ts';
+import { goneNotes } from '../../everywhere.ts';
+import { localTime, orNull, showPath } from '../../output/format.ts';
+import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
+import { showInPager } from '../../output/pager.ts';
+import type { Column } from '../../output/session-table.ts';
+import { repositoriesHere } from '../../session-here.ts';
+
+export const sessionActivity = defineCommand({
+  usage: 'session activity',
+  summary: 'list what the agents of all sessions did; agt log --all-sessions',
+  description:
+    'List the turns of all agents, newest first: when the turn ended, its session and agent, the number of files ' +
+    'that it changed, and the first words of the prompt, or the labels. A turn goes from one prompt to the next; ' +
+    'agt knows prompts from the hooks of agents. Sessions that have ended count as long as agt gc has not deleted ' +
+    'their snapshots. agt log --all-sessions is the same command.',
+  options: {
+    'all-sessions': { ...option.flag('as the command does anyway'), hidden: true },
+    everywhere: option.flag('in all repositories and folders that have snapshots of yours'),
+    since: option.value('only turns with a snapshot since this time, such as "1 week ago"'),
+    number: option.value('list at most this many turns', 'n'),
+    stat: option.flag('list the files, with lines added and removed'),
+    ...option.shared('json'),
+  },
+  examples: [
+    ['agt log --all-sessions --since "1 week ago"', 'list what the agents did this week'],
+    ['agt log --all-sessions --everywhere --stat', 'the same in all repositories, with the files'],
+  ],
+  run: async (args, context) => {
+    const limit = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number);
+    const { present, gone } = args.everywhere ? knownRepositories(context.env) : NONE;
+    const sources = args.everywhere ? sourcesEverywhere(context, present) : await sourcesHere(context);
+    // git reads a time only in a repository, and everywhere may begin in none.
+    const git = sources[0]?.repository.git ?? (await context.git());
+    const since = args.since === undefined ? undefined : await parseSince(git, args.since, context.now());
+    const request = { since, limit, countLines: args.stat || args.json };
+    const { turns, errors } = await readAll(sources, request);
+    const entries = turns
+      .toSorted((a, b) => b.turn.to.getTime() - a.turn.to.getTime())
+      .slice(0, limit)
+      .map((one) => ({ place: one.source.place, name: nameOf(one), ...entryOf(one) }));
+    if (!args.json) {
+      const { everywhere, stat } = args;
+      const text = entries.length === 0 ? nothing(since) : activityText(context, entries, everywhere, stat);
+      await showInPager(context, text);
+    }
+    return {
+      json: entries.map(({ place: _, name: __, ...entry }) => entry),
+      warnings: goneNotes(gone),
+      errors,
+    };
+  },
+});
+
+const NONE = { present: [], gone: [] };
+
+interface Source {
+  readonly repository: Repository;
+  /** The path that a person knows. */
+  readonly place: string;
+  /** Of a folder without a session. */
+  readonly record: SessionRecord | undefined;
+}
+
+async function sourcesHere(context: Context): Promise<Source[]> {
+  const found = await repositoriesHere(context);
+  if (found.length === 0) await context.repository(); // says why there is none
+  return found.map(sourceOf);
+}
+
+function sourcesEverywhere(context: Context, present: readonly string[]): Source[] {
+  const access = context.folderAccess();
+  const ofRepositories = present.map((commonDir) => {
+    const found = { commonDir, worktree: undefined };
+    return sourceOf(openRepository(inDirectory(access.git, commonDir), found, access.readSettings));
+  });
+  const ofFolders = listStores(access).flatMap((store): Source[] => {
+    const session = openListedStore(access, store);
+    if (session === undefined) return [];
+    const { repository, record } = session;
+    return [{ repository, place: record.checkout ?? store, record }];
+  });
+  return [...ofRepositories, ...ofFolders];
+}
+
+function sourceOf(repository: Repository): Source {
+  return { repository, place: placeOf(repository), record: undefined };
+}
+
+interface Found {
+  readonly source: Source;
+  readonly turn: Turn;
+}
+
+/** One that cannot be read hides no other. */
+async function readAll(sources: readonly Source[], request: ActivityRequest) {
+  const turns: Found[] = [];
+  const errors: unknown[] = [];
+  for (const source of sources) {
+    try {
+      for (const turn of await readActivity(source.repository, request)) turns.push({ source, turn });
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  return { turns, errors };
+}
+
+function nothing(since: Date | undefined): string {
+  return since === undefined ? 'no snapshots\n' : `no turns since ${localTime(since)}\n`;
+}
+
+/** The name of the session, or of the folder without one. */
+function nameOf({ source: { record }, turn }: Found): string {
+  return record === undefined ? turn.session : shownId(record);
+}
+
+type Entry = ReturnType<typeof entryOf>;
+
+function entryOf({ source: { repository, record }, turn }: Found) {
+  const { session, agent, prompt, labels, from, to, snapshots, failed, commit, files } = turn;
+  return {
+    repository: record === undefined ? repository.commonDir : null,
+    folder: record?.checkout ?? null,
+    session_id: record === undefined ? session : null,
+    ...orNull({ agent, prompt }),
+    labels,
+    began_at: from.toISOString(),
+    at: to.toISOString(),
+    snapshots,
+    failed_calls: failed,
+    commit,
+    files: filesJson(files, (path) =>
+      record === undefined ? path.replace(/^sandbox\//, '') : shownPath(record, path),
+    ),
+  };
+}
+
+interface Row extends Entry {
+  readonly place: string;
+  readonly name: string;
+}
+
+function activityText(context: Context, rows: readonly Row[], everywhere: boolean, stat: boolean): string {
+  const cells: readonly (Column<Row> | false)[] = [
+    { heading: 'WHEN', cell: ({ at }) => localTime(new Date(at)).slice(0, MINUTES) },
+    everywhere && { heading: 'WHERE', cell: ({ place }) => showPath(place) },
+    { heading: 'SESSION', cell: ({ name }) => name },
+    { heading: 'AGENT', cell: ({ agent }) => agent ?? '' },
+    { heading: 'FILES', cell: ({ files }) => String(files.length) },
+    { heading: 'WHAT', cell: whatOf, flexible: true },
+  ];
+  return tableOfChanges(
+    context,
+    cells.filter((cell) => cell !== false),
+    rows,
+    stat,
+  );
+}
+
+function whatOf({ failed_calls: failed, prompt, labels }: Row): string {
+  const words = showPath(prompt ?? labels.join('; '));
+  return failed === 0 ? words : `(${failed} failed) ${words}`.trimEnd();
+}
+
+/** Characters of a time up to its minutes. */
+const MINUTES = 16;

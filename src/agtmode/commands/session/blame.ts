@@ -1,0 +1,208 @@
+/** agt blame: who wrote each line. */
+import { displayPath } from '../../../disk/path-bytes.ts';
+import { usageError } from '../../../errors.ts';
+import { shortOid } from '../../../git/files/ref-files.ts';
+import { gitText, inDirectory } from '../../../git/run/git.ts';
+import { ownVersion } from '../../../process/invocation.ts';
+import type { SessionId } from '../../../session/id.ts';
+import { isAttached, readRecord } from '../../../session/record.ts';
+import { Session } from '../../../session/session.ts';
+import { type AuthoredLine, blameFile } from '../../../timetravel/blame/blame.ts';
+import type { Origin } from '../../../timetravel/blame/origin.ts';
+import { NOT_COMMITTED } from '../../../timetravel/blame/porcelain.ts';
+import { defineCommand, option } from '../../command-line/command.ts';
+import type { Context } from '../../context.ts';
+import { agentTrace } from '../../output/agent-trace.ts';
+import { json, orNull } from '../../output/format.ts';
+import { showInPager } from '../../output/pager.ts';
+import { attachedIfUsable, sessionIfAny } from '../../session-here.ts';
+
+const GIT_OPTIONS = {
+  w: option.flag('ignore changes of white space'),
+  M: option.flag('find lines that were moved inside of the file'),
+  C: option.flag('find lines that came from another file of the same commit'),
+} as const;
+
+export const blame = defineCommand({
+  usage: 'blame [words..]',
+  takesRest: 'paths',
+  summary: 'show who wrote each line: which agent in which turn, or who committed it',
+  description:
+    'Print the lines of a file as git blame does. A line that came through the work of a session, or is still in one, ' +
+    'names the agent, the session, the turn and the tool, also after a squash, a rebase, a cherry-pick or a rename. In a ' +
+    'checkout with the hooks of an agent, so does a line that an agent wrote there. <words> are a revision, if not the ' +
+    "files on disk are meant, and the file. git's own command is agt git blame.",
+  positionals: { words: option.many('[<revision>] <file>') },
+  options: {
+    L: {
+      ...option.many('only these lines: <start>,<end> or :<function>, as git blame takes them'),
+      nargs: 1,
+    },
+    ...GIT_OPTIONS,
+    porcelain: option.flag('print as git blame --line-porcelain, with lines that begin with agt-'),
+    export: {
+      type: 'string',
+      choices: ['agent-trace'],
+      describe: 'print a record of this form for other tools',
+    },
+    ...option.shared('json'),
+  },
+  examples: [
+    ['agt blame src/login.c', 'see which lines an agent wrote, and in which turn'],
+    ['agt blame -L 10,20 v1.2 -- src/login.c', 'the same for ten lines of an older version'],
+  ],
+  run: async (args, context) => {
+    const { revision, file } = fileAndRevision([...(args.words ?? []), ...args.rest], args.rest.length > 0);
+    const options = Object.keys(GIT_OPTIONS).filter((name) => args[name as keyof typeof GIT_OPTIONS]);
+    const { lines } = await blameHere(context, {
+      ...{ file, revision, options: options.map((name) => `-${name}`) },
+      choice: (args.L ?? []).flatMap((range) => ['-L', range]),
+    });
+    if (args.export !== undefined) {
+      const version = ownVersion();
+      const name = await gitText(await context.git(), ['rev-parse', '--verify', revision ?? 'HEAD']);
+      context.out(
+        json(
+          agentTrace(lines, { path: lines[0]?.path ?? file, revision: name, version, now: context.now() }),
+        ),
+      );
+      return 0;
+    }
+    if (args.json) return { json: lines.map(lineJson) };
+    if (args.porcelain) context.out(bytes(lines.map(porcelainOf).join('')));
+    else await showInPager(context, bytes(humanText(lines)));
+    return 0;
+  },
+});
+
+function fileAndRevision(words: readonly string[], hasRest: boolean) {
+  const [first, second, ...more] = words;
+  const usage = 'agt blame [REVISION] FILE';
+  if (first === undefined) throw usageError('no file given', `usage: ${usage}`);
+  if (more.length > 0 || (hasRest && words.length > 2))
+    throw usageError(`unknown argument "${more[0]}"`, `usage: ${usage}`);
+  return second === undefined ? { file: first, revision: undefined } : { file: second, revision: first };
+}
+
+interface Wanted {
+  readonly file: string;
+  readonly revision: string | undefined;
+  readonly options: readonly string[];
+  readonly choice: readonly string[];
+}
+
+/** With the session, or the folder, of an origin, if it is still known. */
+export async function blameHere(context: Context, wanted: Wanted) {
+  const repository = await context.repository();
+  const found = await sessionIfAny(context);
+  const session = found !== undefined && !isAttached(found.record) ? found : undefined;
+  const folder = session === undefined ? (await attachedIfUsable(context)).attached : undefined;
+  const lines = await blameFile({
+    git: inDirectory(repository.git, context.cwd),
+    repository,
+    here: { session, folder },
+    ...wanted,
+  });
+  const sessionOf = ({ session: id }: Origin): Session | undefined => {
+    const own = [session, folder].find((one) => one?.id === id);
+    const record = own === undefined ? readRecord(repository, id as SessionId) : undefined;
+    return own ?? (record && new Session(repository, record));
+  };
+  return { lines, sessionOf };
+}
+
+const bytes = (text: string) => Buffer.from(text, 'latin1');
+
+/** Text of agt as bytes. */
+const asBytes = (text: string) => Buffer.from(text).toString('latin1');
+
+/** `claude fix-login turn 3 Edit`; undefined if git knows better who it was. */
+export function describeOrigin({ origin }: AuthoredLine): string | undefined {
+  if (origin === undefined || origin.author === 'other' || origin.author === 'restore') return undefined;
+  const { agent, author, session, turn, tool } = origin;
+  const who = agent ?? (author === 'agent' ? 'agent' : 'unknown');
+  return [who, session, ...(turn === undefined ? [] : [`turn ${turn}`]), tool ?? ''].join(' ').trimEnd();
+}
+
+function humanText(lines: readonly AuthoredLine[]): string {
+  const rows = lines.map((line) => {
+    const { commit, path, number, details } = line;
+    const described = describeOrigin(line);
+    const isBoundary = details.has('boundary');
+    return {
+      hash: isBoundary ? `^${shortOid(commit).slice(0, -1)}` : shortOid(commit),
+      path,
+      who: described === undefined ? (details.get('author') ?? '') : asBytes(described),
+      when: dateOf(line, described !== undefined),
+      number: String(number),
+      content: line.content,
+    };
+  });
+  const width = (of: (row: (typeof rows)[number]) => string) =>
+    Math.max(0, ...rows.map((row) => displayPath(of(row)).length));
+  const withPaths = new Set(rows.map(({ path }) => path)).size > 1;
+  const [paths, names, numbers] = [
+    width((row) => row.path),
+    width(({ who }) => who),
+    width((row) => row.number),
+  ];
+  const pad = (text: string, to: number) => text + ' '.repeat(Math.max(0, to - displayPath(text).length));
+  return rows
+    .map(({ hash, path, who, when, number, content }) => {
+      const where = withPaths ? ` ${pad(path, paths)}` : '';
+      return `${hash}${where} (${pad(who, names)} ${when} ${number.padStart(numbers)}) ${content}\n`;
+    })
+    .join('');
+}
+
+/** `2026-11-25 14:31:08 +0100`, in the time zone of the author; of a step, in that of the person who asks. */
+function dateOf({ details, origin }: AuthoredLine, isOfStep: boolean): string {
+  const time = isOfStep && origin ? origin.time : new Date(Number(details.get('author-time') ?? 0) * 1000);
+  const zone = isOfStep ? undefined : (details.get('author-tz') ?? '+0000');
+  const minutes =
+    zone === undefined
+      ? -time.getTimezoneOffset()
+      : (zone.startsWith('-') ? -1 : 1) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3, 5)));
+  const two = (n: number) => String(Math.floor(n)).padStart(2, '0');
+  const shown = `${minutes < 0 ? '-' : '+'}${two(Math.abs(minutes) / 60)}${two(Math.abs(minutes) % 60)}`;
+  const local = new Date(time.getTime() + minutes * 60_000).toISOString();
+  return `${local.slice(0, 10)} ${local.slice(11, 19)} ${shown}`;
+}
+
+function porcelainOf({ commit, original, number, details, content, group, origin }: AuthoredLine): string {
+  const own = origin === undefined ? [] : Object.entries(originJson(origin));
+  const lines = [
+    `${commit} ${original} ${number}${group}`,
+    ...[...details].map(([name, value]) => `${name} ${value}`.trimEnd()),
+    ...own.flatMap(([name, value]) =>
+      value === null ? [] : [asBytes(`agt-${name.replace('_', '-')} ${value}`)],
+    ),
+    `\t${content}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+export function lineJson({ commit, path, original, number, details, content, origin }: AuthoredLine) {
+  return {
+    line: number,
+    commit: NOT_COMMITTED.test(commit) ? null : commit,
+    path: displayPath(path),
+    original_line: original,
+    content: displayPath(content),
+    author: displayPath(details.get('author') ?? ''),
+    author_mail: details.get('author-mail') ?? '',
+    at: new Date(Number(details.get('author-time') ?? 0) * 1000).toISOString(),
+    summary: displayPath(details.get('summary') ?? ''),
+    origin: origin === undefined ? null : originJson(origin),
+  };
+}
+
+export function originJson({ session, author, agent, turn, tool, call, prompt, snapshot, time }: Origin) {
+  return {
+    session,
+    by: author,
+    ...orNull({ agent, turn, tool, call, prompt }),
+    snapshot,
+    time: time.toISOString(),
+  };
+}

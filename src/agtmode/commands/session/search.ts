@@ -1,0 +1,195 @@
+/** agt search: where a text came from and where it went, in the snapshots of all sessions. */
+import { join, relative, resolve } from 'node:path';
+import { displayPath } from '../../../disk/path-bytes.ts';
+import { realPath } from '../../../disk/real-path.ts';
+import { usageError } from '../../../errors.ts';
+import { shownId } from '../../../folders/store.ts';
+import { shortOid } from '../../../git/files/ref-files.ts';
+import type { Repository } from '../../../repository/repository.ts';
+import type { Session } from '../../../session/session.ts';
+import { isUnder, TOP_FOLDERS } from '../../../snapshot/folders.ts';
+import { oneLine } from '../../../snapshot/format.ts';
+import type { Occurrence, Step } from '../../../timetravel/search/in-files.ts';
+import { type SearchSource, search, stepsOf } from '../../../timetravel/search/search.ts';
+import { parsePathspec, pathInSession } from '../../../timetravel/session-paths.ts';
+import { defineCommand, option } from '../../command-line/command.ts';
+import type { Context } from '../../context.ts';
+import { localTime, orNull, paint, showPath } from '../../output/format.ts';
+import { parseNumber, parseSince } from '../../output/history.ts';
+import { withPager } from '../../output/pager.ts';
+import { repositoriesHere, sessionHere, sessionIfAny } from '../../session-here.ts';
+
+export const sessionSearch = defineCommand({
+  usage: 'search [text]',
+  takesRest: 'paths',
+  summary: 'find the snapshots in which a text came or went',
+  description:
+    'List the snapshots of all sessions in which the number of places with a text changed, newest first, as git log -S ' +
+    'does for commits: session, snapshot, time, agent, call of a tool or prompt, + if the text came and - if it went, file ' +
+    'and first line. Sessions that have ended count as long as agt gc has not deleted their snapshots, and so do the ' +
+    'snapshots of the folder that you are in. agt restore and agt cat take the name of a snapshot. Paths are relative to ' +
+    'the sandbox, or to the current directory. Without any result, exit with 1.',
+  positionals: { text: option.value('the text') },
+  options: {
+    text: option.value('the text, in place of the argument: --text=-x'),
+    regex: option.value('find lines by this regular expression, as git log -G does', 'G'),
+    'ignore-case': option.flag('capital and small letters are the same', 'i'),
+    prompt: option.flag('search the prompts of agents, and no files'),
+    path: option.many('search only in this file or directory, as after --'),
+    since: option.value('search only snapshots since this time, such as "2 hours ago"'),
+    number: option.value('list at most this many', 'n'),
+    ...option.shared('session', 'json'),
+  },
+  examples: [
+    ['agt search parseDate', 'list who wrote parseDate, and who deleted it'],
+    ["agt search -G 'TODO|FIXME' --since '1 week ago' -- src", 'search with a regular expression, in src'],
+    ['agt search --prompt login', 'find the prompts about the login'],
+  ],
+  run: async (args, context) => {
+    const pattern = patternOf(args);
+    const limit = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number);
+    const here =
+      args.session === undefined ? await sessionIfAny(context) : await sessionHere(context, args.session);
+    const repositories = await chooseRepositories(context, args.session === undefined ? undefined : here);
+    const git = repositories[0]?.git ?? (await context.git());
+    const since = args.since === undefined ? undefined : await parseSince(git, args.since, context.now());
+    const given = [...(args.path ?? []), ...args.rest];
+    if (args.prompt && given.length > 0)
+      throw usageError('--prompt searches no files', 'leave out the paths, or --prompt');
+    const toFolder = await folderPaths(context, here);
+    const request = {
+      pattern,
+      inPrompts: args.prompt,
+      pathspecs: given.map((spec) => parsePathspec(spec, toFolder)),
+    };
+    const wanted = { since, session: args.session === undefined ? undefined : here?.id };
+    const sources = await Promise.all(
+      repositories.map(async (repository) => ({ repository, steps: await stepsOf(repository, wanted) })),
+    );
+    const entries: Entry[] = [];
+    await search(sources, request, (found) =>
+      withPager(context, async (write) => {
+        const describe = lineWriter(context, sources);
+        for await (const occurrence of found) {
+          if (entries.length >= limit) return;
+          entries.push(entryOf(occurrence));
+          if (!args.json && !(await write(describe(occurrence)))) return;
+        }
+      }),
+    );
+    return { json: entries, failed: entries.length === 0 };
+  },
+});
+
+function patternOf({
+  text,
+  regex,
+  ignoreCase: ignoresCase,
+}: {
+  readonly text: string | undefined;
+  readonly regex: string | undefined;
+  readonly ignoreCase: boolean;
+}) {
+  const given = text ?? regex;
+  if (given === undefined || given === '' || (text !== undefined && regex !== undefined))
+    throw usageError(
+      given === undefined ? 'no text given' : given === '' ? 'the text is empty' : 'a text and -G are given',
+      'give one: agt search TEXT, or agt search -G REGEX',
+    );
+  return { text: given, isRegex: text === undefined, ignoresCase };
+}
+
+async function chooseRepositories(context: Context, chosen: Session | undefined): Promise<Repository[]> {
+  if (chosen !== undefined) return [chosen.repository];
+  const found = await repositoriesHere(context);
+  if (found.length === 0) await context.repository(); // says why there is none
+  return found;
+}
+
+/** In a session or in a folder with snapshots the paths are those of that; elsewhere they are as in the worktree. */
+async function folderPaths(context: Context, here: Session | undefined): Promise<(path: string) => string> {
+  if (here !== undefined) return (path) => pathInSession(here.record, path, context.cwd, new Set());
+  const cwd = realPath(context.cwd);
+  const top = realPath((await context.repositoryIfAny())?.worktree ?? cwd);
+  return (path) => {
+    const inFolder = join('sandbox', relative(top, resolve(cwd, path)));
+    if (isUnder(inFolder, TOP_FOLDERS)) return Buffer.from(inFolder).toString('latin1');
+    throw usageError(
+      `"${path}" is not in ${top}`,
+      'paths are relative to the sandbox, or to the current directory',
+    );
+  };
+}
+
+type Entry = ReturnType<typeof entryOf>;
+
+function entryOf({ path, change, line, ...step }: Occurrence) {
+  return {
+    ...stepJson(step),
+    path: path === undefined ? null : displayPath(path),
+    change,
+    ...orNull({ line: line?.number, text: line?.text }),
+  };
+}
+
+export function stepJson({ snapshot, folder, agent, prompt }: Step) {
+  const { session, bySession, commit, time, conversation, label, tool, before, call } = snapshot;
+  return {
+    session_id: folder === undefined ? session : null,
+    folder: folder?.checkout ?? null,
+    commit,
+    at: time.toISOString(),
+    ...orNull({
+      agent,
+      conversation,
+      prompt,
+      label,
+      tool,
+      call_id: (before ?? call)?.id,
+      summary: call?.summary,
+    }),
+    ...orNull({ before: before?.tool, outcome: call?.outcome, by_session: bySession }),
+  };
+}
+
+/** The call of a tool and the prompt keep so many columns. */
+const WIDEST_STEP = 32;
+
+/** One line for each, in columns as wide as any of them needs. */
+function lineWriter(context: Context, sources: readonly SearchSource[]): (found: Occurrence) => string {
+  const steps = sources.flatMap((source) => source.steps);
+  const widest = (cell: (step: Step) => string) =>
+    steps.reduce((most, step) => Math.max(most, cell(step).length), 0);
+  const cells = [nameOf, (step: Step) => step.agent ?? '-', (step: Step) => cut(workOf(step), WIDEST_STEP)];
+  const [nameWidth = 0, agentWidth = 0, workWidth = 0] = cells.map(widest);
+  const colour = paint(context.colour());
+  return (found) => {
+    const { snapshot, change, path, line } = found;
+    const [name = '', agent = '', work = ''] = cells.map((cell) => cell(found));
+    const start = `${name.padEnd(nameWidth)}  `;
+    const commit = shortOid(snapshot.commit);
+    const who = `  ${localTime(snapshot.time)}  ${agent.padEnd(agentWidth)}  `;
+    const sign = change === 'came' ? '+' : '-';
+    const text = line?.text === undefined ? '(binary)' : `${line.number}: ${oneLine(line.text)}`;
+    const middle = path === undefined ? who : `${who}${work.padEnd(workWidth)}  `;
+    const rest = path === undefined ? (found.prompt ?? '') : `${displayPath(path)}:${text}`;
+    const room = (context.columns ?? Infinity) - start.length - commit.length - middle.length - '+ '.length;
+    const painted = path === undefined ? '' : `${colour(sign === '+' ? 'green' : 'red', sign)} `;
+    return `${start}${colour('yellow', commit)}${middle}${painted}${cut(showPath(rest), Math.max(WIDEST_STEP, room))}\n`;
+  };
+}
+
+function nameOf({ folder, snapshot }: Step): string {
+  return folder === undefined ? snapshot.session : shownId(folder);
+}
+
+/** `Edit: fix the login`, the prompt, or the label. */
+export function workOf({ snapshot: { tool, call, before, label }, prompt }: Step): string {
+  const summary = call?.summary === undefined ? '' : `: ${call.summary}`;
+  const done = before === undefined ? tool && `${tool}${summary}` : `before ${before.tool}`;
+  return showPath(done ?? prompt ?? label ?? '-');
+}
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}

@@ -1,0 +1,154 @@
+/** agt undo --turn N, --step, --agent: one change is taken back, and all others stay. */
+import { displayPath } from '../../../disk/path-bytes.ts';
+import { AgtError, usageError } from '../../../errors.ts';
+import { shownId } from '../../../folders/store.ts';
+import { commandToList } from '../../../session/advised-commands.ts';
+import { snapshotRefs } from '../../../session/record.ts';
+import type { Session } from '../../../session/session.ts';
+import type { Snapshot } from '../../../snapshot/history.ts';
+import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
+import { showDiff } from '../../../timetravel/diff/diff.ts';
+import { planTakeBack, type TakenBack } from '../../../timetravel/restore/take-back.ts';
+import { pathInSession, readAmbiguousFolders, relativeToSandbox } from '../../../timetravel/session-paths.ts';
+import { readTimeline } from '../../../timetravel/timeline.ts';
+import { spansOf } from '../../../timetravel/turn-files.ts';
+import { type AuthoredHistory, readAuthors, turnNumbered } from '../../../timetravel/turns.ts';
+import { autocommit } from '../../../triggers/autocommit.ts';
+import type { Context } from '../../context.ts';
+import { showPath } from '../../output/format.ts';
+import { runRestore } from './restore.ts';
+
+/** So many names of commits fit into a line of a snapshot's message. */
+const MOST_UNDONE = 60;
+
+interface OneThing {
+  readonly count: string | undefined;
+  readonly turn: boolean;
+  readonly step: string | undefined;
+  readonly agent: string | undefined;
+  readonly path: readonly string[] | undefined;
+  readonly rest: readonly string[];
+  readonly keepOurs: boolean;
+  readonly writeConflicts: boolean;
+  readonly dryRun: boolean;
+  readonly json: boolean;
+}
+
+export async function undoOneThing(context: Context, session: Session, args: OneThing) {
+  if (args.keepOurs && args.writeConflicts)
+    throw usageError('--keep-ours and --write-conflicts exclude each other', 'give one');
+  const now = context.now();
+  if (!args.dryRun) await autocommit(session, { now });
+  const authored = await readAuthors(session);
+  const tip = authored.steps.at(-1)?.snapshot;
+  const { spans, name } = await chooseSpans(session, authored, args, now);
+  if (tip === undefined || spans.length === 0)
+    throw new AgtError(`${name} changed nothing`, {
+      hints: [`see: ${commandToList(session.record)} --turns`],
+    });
+  const namesakes = await readAmbiguousFolders(session.git, [tip.commit]);
+  const paths = [...(args.path ?? []), ...args.rest].map((path) =>
+    pathInSession(session.record, path, context.cwd, namesakes),
+  );
+  const onConflict = args.keepOurs ? 'ours' : args.writeConflicts ? 'markers' : 'refuse';
+  const request = { spans, paths: paths.length > 0 ? paths : undefined, onConflict, name } as const;
+  const taken = await planTakeBack(session, tip, request);
+  const shown = (path: string) => showPath(relativeToSandbox(displayPath(path), namesakes));
+  if (taken.conflicts.length > 0 && onConflict === 'refuse')
+    throw await conflictError(session, authored, spans, taken, name, shown);
+  if (taken.isNothing)
+    throw new AgtError(`${name} changed nothing in ${paths.map(shown).join(', ')}`, {
+      hints: [`see: ${commandToList(session.record)} --turns --stat`],
+    });
+  for (const path of taken.conflicts) {
+    const isKept = taken.kept.includes(path);
+    context.err(`warning: conflict in ${shown(path)}${isKept ? ', which stays as it is' : ''}\n`);
+  }
+  const { wanted } = taken;
+  if (wanted === undefined) {
+    const failed = taken.conflicts.length > 0;
+    const result = failed ? 'nothing has changed' : `nothing of ${name} is left`;
+    return { json: nothing(session), text: `${shownId(session.record)}: ${result}\n`, failed };
+  }
+  if (args.dryRun && !args.json) {
+    const { exitCode } = await showDiff(session, { before: tip, after: wanted, pathspecs: () => [] }, []);
+    return exitCode;
+  }
+  const restore = {
+    ...({ scope: taken.paths, by: 'restore', now, filesOnly: true, label: `undo of ${name}` } as const),
+    undone: spans.flatMap(({ previous }) => previous ?? []).slice(0, MOST_UNDONE),
+    choose: async () => {
+      const [newest] = await session.history();
+      if (newest?.commit === tip.commit || args.dryRun) return wanted;
+      throw new AgtError(`"${shownId(session.record)}" has changed meanwhile`, {
+        hints: ['nothing is taken back; try again'],
+      });
+    },
+  };
+  return runRestore(context, session, restore, args.dryRun);
+}
+
+function nothing({ record }: Session) {
+  return { session_id: record.session_id, changed: 0, changes: [] };
+}
+
+/** Newest first. */
+async function chooseSpans(session: Session, authored: AuthoredHistory, args: OneThing, now: Date) {
+  if (
+    [args.step, args.agent, args.turn ? args.count : undefined].filter((given) => given !== undefined)
+      .length !== 1
+  )
+    throw usageError('more than one thing is given', 'give a turn, --step or --agent');
+  if (args.step !== undefined) {
+    const step = await resolveSnapshot(session.git, snapshotRefs(session.record), args.step, now);
+    return { spans: [step], name: `step ${args.step}` };
+  }
+  if (args.agent !== undefined) {
+    const own = authored.turns.filter(({ agent }) => agent === args.agent);
+    const known = [...new Set(authored.turns.flatMap(({ agent }) => agent ?? []))];
+    if (own.length === 0)
+      throw new AgtError(`no turn is of agent "${args.agent}"`, {
+        hints: [
+          known.length === 0
+            ? 'agt knows agents from their hooks'
+            : `there are turns of: ${known.join(', ')}`,
+        ],
+      });
+    const position = new Map(authored.steps.map(({ snapshot }, i) => [snapshot.commit, i]));
+    const spans = own.flatMap(spansOf);
+    const newestFirst = spans.toSorted(
+      (a, b) => (position.get(b.commit) ?? 0) - (position.get(a.commit) ?? 0),
+    );
+    return { spans: newestFirst, name: `the work of ${args.agent}` };
+  }
+  const turn = turnNumbered(session, authored, args.count ?? '');
+  return { spans: spansOf(turn).toReversed(), name: `turn ${turn.number}` };
+}
+
+/** Names the paths, and who changed them since. */
+async function conflictError(
+  { git, record }: Session,
+  { steps }: AuthoredHistory,
+  spans: readonly Snapshot[],
+  { conflicts }: TakenBack,
+  name: string,
+  shown: (path: string) => string,
+): Promise<AgtError> {
+  const own = new Set(spans.map(({ commit }) => commit));
+  const first = steps.findLastIndex(({ snapshot }) => own.has(snapshot.commit));
+  const later = new Map(steps.slice(first + 1).map((step) => [step.snapshot, step]));
+  const timeline = await readTimeline(git, [...later.keys()], { pathspecs: [], countLines: false });
+  const who = timeline
+    .filter(({ files }) => files.some(({ path }) => conflicts.includes(path)))
+    .map(({ snapshot }) => later.get(snapshot))
+    .map((step) => (step?.turn === undefined ? 'somebody else' : `turn ${step.turn.number}`));
+  const since = who.length === 0 ? '' : `, changed since by ${[...new Set(who)].join(', ')}`;
+  const paths = conflicts.map(shown).join(', ');
+  return new AgtError(`${name} and later changes are in the same lines of ${paths}${since}`, {
+    hints: [
+      'nothing has changed',
+      'keep the later lines: --keep-ours; or have both in the files, as git writes conflicts: --write-conflicts',
+      `see: ${commandToList(record)} --turns`,
+    ],
+  });
+}

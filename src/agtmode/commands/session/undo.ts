@@ -1,0 +1,145 @@
+/** agt session undo and redo: back to an earlier step, forward again, and the undo of one thing. */
+import { usageError } from '../../../errors.ts';
+import { shownId } from '../../../folders/store.ts';
+import type { Session } from '../../../session/session.ts';
+import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
+import { type Distance, findRedoTarget, findUndoTarget } from '../../../timetravel/restore/steps.ts';
+import type { RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
+import { findGreen } from '../../bisecting.ts';
+import { defineSessionCommand, option } from '../../command-line/command.ts';
+import type { Report } from '../../command-line/report.ts';
+import type { Context } from '../../context.ts';
+import { sessionHere, sessionIfAny } from '../../session-here.ts';
+import { FILES_ONLY, runRestore } from './restore.ts';
+import { undoOneThing } from './undo-one-thing.ts';
+
+const MOVE = {
+  more: { count: option.value('number of steps, or with --turns of turns (default: 1)') },
+  options: {
+    turns: option.flag(
+      'by turns of the agent, from one prompt to the next, in place of steps; without any prompt, by steps',
+    ),
+    ...FILES_ONLY,
+    ...option.shared('dry-run', 'quiet', 'json'),
+  },
+} as const;
+
+const ONE_THING = {
+  turn: option.flag(
+    'the last turn; with a number, take back what that turn of agt log --turns changed, and nothing else',
+  ),
+  step: option.value('take back what this step changed, and nothing else: @{3} in agt log'),
+  agent: option.value('take back what this agent changed, and nothing else'),
+  path: option.many('take back only changes of this file or directory, as after --'),
+  'keep-ours': option.flag('where a later change is in the same lines, keep that'),
+  'write-conflicts': option.flag(
+    'where a later change is in the same lines, write both into the file, as git does',
+  ),
+} as const;
+
+export const sessionUndo = defineSessionCommand({
+  ...MOVE,
+  options: {
+    ...MOVE.options,
+    ...ONE_THING,
+    'to-green': option.value('to the newest step at which this shell command passes'),
+  },
+  name: 'session undo',
+  alsoFolders: true,
+  takesRest: 'paths',
+  summary: 'go back to the previous snapshot, or take back a restore',
+  description:
+    'Autocommit, then restore the snapshot before that. Repeat to go further back, or give a number. agt redo goes ' +
+    'forward again, as long as nothing else changes the session. As a prompt of an agent, agt undo and agt undo 2 take ' +
+    'turns back, as --turns does, and agt undo step 2 takes steps. With --turn and a number, --step or --agent, take that ' +
+    'one thing back by a merge: later changes and those of others stay, byte for byte. A conflict changes nothing. With ' +
+    '--to-green agt runs a command in copies of earlier steps, as agt bisect run does, and goes back to the newest one ' +
+    'at which it passes.',
+  examples: [
+    ['agt undo', 'go back one snapshot in the session of the current directory'],
+    ['agt undo --turn', 'take back everything since the last prompt that changed something'],
+    ['agt undo --turn 3 -n', 'show what it would take to have all but turn 3'],
+    ['agt undo --agent codex -- src', 'take back what Codex changed in src, and nothing else'],
+    ['agt undo --to-green "npm test"', 'go back to the newest step at which the tests pass'],
+    ['agt undo fix-login 3 --dry-run', 'show what three steps back would change'],
+  ],
+  run: async (args, context, session) => {
+    const isOneThing =
+      args.step !== undefined || args.agent !== undefined || (args.turn && args.count !== undefined);
+    if (isOneThing && args.toGreen !== undefined)
+      throw usageError('--to-green goes back by steps, and names no one thing', 'leave out one of the two');
+    if (isOneThing) return undoOneThing(context, session, args);
+    const only = [...(args.path ?? []), ...args.rest].length > 0 || args.keepOurs || args.writeConflicts;
+    if (only)
+      throw usageError(
+        'paths and conflicts belong to the undo of one thing',
+        'name it: --turn N, --step @{N} or --agent NAME; or bring files back: agt restore SNAPSHOT -- PATH',
+      );
+    const byTurns = args.turns || args.turn;
+    const { toGreen: command, count, dryRun } = args;
+    if (command === undefined) return move(context, session, { ...args, turns: byTurns }, 'undo');
+    if (count !== undefined || byTurns)
+      throw usageError('--to-green finds the number of steps', 'leave it out');
+    if (command.trim() === '') throw usageError('--to-green is empty', 'give a shell command');
+    const green = await findGreen(context, session, command, args);
+    if (green !== undefined) return runRestore(context, session, green.request, dryRun, green.distance);
+    const text = `${shownId(session.record)}: the command passes, there is nothing to undo\n`;
+    return { json: { session_id: session.id, snapshot: null, changed: 0 }, text };
+  },
+});
+
+export const sessionRedo = defineSessionCommand({
+  ...MOVE,
+  options: { ...MOVE.options, turn: { ...MOVE.options.turns, hidden: true } },
+  name: 'session redo',
+  elsewhere: { '--path': 'agt restore SNAPSHOT -- PATH' },
+  alsoFolders: true,
+  summary: 'take back the last agt undo',
+  examples: [
+    ['agt redo', 'go forward again in the session of the current directory'],
+    ['agt redo --turns 2', 'bring back two turns of the agent'],
+  ],
+  run: (args, context, session) =>
+    move(context, session, { ...args, turns: args.turns || args.turn }, 'redo'),
+});
+
+interface MoveArguments {
+  readonly count: string | undefined;
+  readonly turns: boolean;
+  readonly filesOnly: boolean;
+  readonly dryRun: boolean;
+}
+
+async function move(
+  context: Context,
+  session: Session,
+  { count: counted, turns, filesOnly, dryRun }: MoveArguments,
+  by: 'undo' | 'redo',
+): Promise<Report> {
+  const given = counted ?? '1';
+  // A word that is no number was to be a session, and the reason says which ones there are.
+  if (!/^\d+$/.test(given)) await sessionHere(context, given);
+  if (counted === undefined && /^\d+$/.test(session.id)) await refuseBoth(context, session, by);
+  const distance: Distance = { count: Number(given), unit: turns ? 'turn' : 'step' };
+  if (!(distance.count >= 1))
+    throw usageError(`"${given}" is no number of ${distance.unit}s`, `for example: agt ${by} 2`);
+  const findTarget = by === 'undo' ? findUndoTarget : findRedoTarget;
+  const request: RestoreRequest = {
+    scope: TOP_FOLDERS,
+    by,
+    now: context.now(),
+    filesOnly,
+    choose: (uncaptured) => findTarget(session, uncaptured, distance),
+  };
+  return runRestore(context, session, request, dryRun, distance);
+}
+
+/** @throws AgtError in another session: the number is the name of this one, and may be a number of steps. */
+async function refuseBoth(context: Context, { id }: Session, by: 'undo' | 'redo'): Promise<void> {
+  const here = await sessionIfAny(context);
+  if (here === undefined || here.id === id) return;
+  throw usageError(
+    `"${id}" is a session, and a number of steps`,
+    `for the session: agt ${by} ${id} 1, for the steps: agt ${by} ${here.id} ${id}`,
+  );
+}

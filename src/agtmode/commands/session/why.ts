@@ -1,0 +1,109 @@
+/** agt why FILE:LINE: the whole story of a line. */
+
+import { displayPath } from '../../../disk/path-bytes.ts';
+import { usageError } from '../../../errors.ts';
+import { shortOid } from '../../../git/files/ref-files.ts';
+import { runGitOnTerminal } from '../../../git/run/git.ts';
+import type { Session } from '../../../session/session.ts';
+import { encodePath } from '../../../snapshot/tree-names.ts';
+import type { Origin } from '../../../timetravel/blame/origin.ts';
+import { NOT_COMMITTED } from '../../../timetravel/blame/porcelain.ts';
+import { showDiff } from '../../../timetravel/diff/diff.ts';
+import { spansOf } from '../../../timetravel/turn-files.ts';
+import { readAuthors } from '../../../timetravel/turns.ts';
+import { defineCommand, option } from '../../command-line/command.ts';
+import type { Context } from '../../context.ts';
+import { lines as linesOf, localTime, showPath } from '../../output/format.ts';
+import { blameHere, describeOrigin, lineJson } from './blame.ts';
+
+export const why = defineCommand({
+  usage: 'why <place> [line]',
+  summary: 'tell the story of a line: who wrote it, after which prompt, and what that changed',
+  description:
+    'Show who wrote a line, as agt blame knows it: the prompt, the call of a tool, the commit by which it came to your ' +
+    'branch, and what that step changed in the file. <place> is <file>:<line>, as compilers and editors print it.',
+  positionals: {
+    place: option.required('<file>:<line>'),
+    line: option.value('the line, in place of :<line>'),
+  },
+  options: { open: option.flag('show all that the turn changed'), ...option.shared('json') },
+  examples: [
+    ['agt why src/login.c:42', 'see the prompt and the change that line 42 comes from'],
+    ['agt why src/login.c:42 --open', 'and everything else that its turn changed'],
+  ],
+  run: async (args, context) => {
+    const { file, number } = placeOf(args.place, args.line);
+    const wanted = { file, revision: undefined, options: [], choice: ['-L', `${number},${number}`] };
+    const { lines, sessionOf } = await blameHere(context, wanted);
+    const [line] = lines;
+    if (line === undefined)
+      throw usageError(`${showPath(file)} has no line ${number}`, 'usage: agt why FILE:LINE');
+    if (args.json) return { json: lineJson(line) };
+    const { origin, details, commit, path } = line;
+    const isCommitted = !NOT_COMMITTED.test(commit);
+    context.out(
+      linesOf([
+        `${showPath(file)}:${number}: ${displayPath(line.content)}`,
+        `  by      ${describeOrigin(line) ?? displayPath(details.get('author') ?? '')}`,
+        origin?.prompt !== undefined && `  prompt  ${showPath(origin.prompt)}`,
+        origin?.call !== undefined && `  call    ${origin.tool ?? ''} ${origin.call}`.trimEnd(),
+        origin !== undefined && `  step    ${shortOid(origin.snapshot)}, ${localTime(origin.time)}`,
+        isCommitted && `  commit  ${shortOid(commit)} ${displayPath(details.get('summary') ?? '')}`,
+      ]),
+    );
+    const session = origin && sessionOf(origin);
+    if (
+      origin !== undefined &&
+      session !== undefined &&
+      (await showStep(context, session, origin, path, args.open))
+    )
+      return 0;
+    if (!isCommitted) return 0;
+    return runGitOnTerminal(await context.git(), [
+      'show',
+      '--format=',
+      commit,
+      '--',
+      `:(top,literal)${displayPath(path)}`,
+    ]);
+  },
+});
+
+function placeOf(place: string, line: string | undefined) {
+  const [, file = place, ofPlace] = line === undefined ? (/^(.*?):(\d+)(?::\d+)?:?$/s.exec(place) ?? []) : [];
+  const number = line ?? ofPlace;
+  if (file !== '' && number !== undefined && /^[1-9]\d*$/.test(number)) return { file, number };
+  throw usageError(
+    `"${[place, ...(line === undefined ? [] : [line])].join(' ')}" names no line`,
+    'usage: agt why FILE:LINE',
+  );
+}
+
+/** The change of the step in the file, or all that its turn changed; false if its snapshots are gone. */
+async function showStep(context: Context, session: Session, origin: Origin, path: string, whole: boolean) {
+  const authored = await readAuthors(session);
+  const step = authored.steps.find(({ snapshot }) => snapshot.commit.startsWith(origin.snapshot));
+  if (step === undefined) return false;
+  context.out('\n');
+  const { previous, commit } = step.snapshot;
+  const inTree = `sandbox/${path}`;
+  if (!whole && previous !== undefined && encodePath(inTree) === inTree) {
+    const words = [
+      'diff',
+      '--relative=sandbox',
+      previous,
+      commit,
+      '--',
+      `:(top,literal)${displayPath(inTree)}`,
+    ];
+    await runGitOnTerminal(session.git, words);
+    return true;
+  }
+  const pathspecs = () => (whole ? [] : [{ magic: '', path: displayPath(inTree) }]);
+  const known = new Map(authored.steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
+  for (const span of whole && step.turn !== undefined ? spansOf(step.turn) : [step.snapshot]) {
+    const before = known.get(span.previous ?? '') ?? 'start';
+    await showDiff(session, { before, after: span, pathspecs }, []);
+  }
+  return true;
+}

@@ -1,0 +1,49 @@
+/** `--everywhere`: a command in each repository that has sessions, under a heading; as JSON one list. */
+import { rmSync } from 'node:fs';
+import { AgtError, isAgtError } from '../errors.ts';
+import { knownRepositories, placeOf } from '../repository/known-repositories.ts';
+import { type Answer, partOf, type Report, reportEach } from './command-line/report.ts';
+import { type Context, openContext } from './context.ts';
+import { paint, showPath } from './output/format.ts';
+
+/** `tolerant`: see `openContext`. `forgets`: those that are gone are not named again. */
+export async function everywhere(
+  context: Context,
+  run: (context: Context) => Promise<Answer>,
+  { tolerant = false, forgets = false } = {},
+): Promise<Report> {
+  const { present, gone } = knownRepositories(context.env);
+  const env = { ...context.env, GIT_DIR: undefined, GIT_WORK_TREE: undefined };
+  const inOne = async (repository: string) => {
+    const there = openContext(repository.replace(/\/\.git$/, ''), env, tolerant);
+    const place = await there.repositoryIfAny().then((found) => found && placeOf(found));
+    const { json, text = '', notes = '', ...part } = await partOf(await run(there));
+    const heading = paint(context.colour())('bold', showPath(place ?? repository));
+    const rows = [json].flat().map((row) => ({ repository, ...(row as object) }));
+    return text === ''
+      ? { ...part, json: rows }
+      : { ...part, json: rows, notes, text: `${heading}\n${text}\n` };
+  };
+  const report = await reportEach(
+    present,
+    (repository) => ({ repository }),
+    (repository) => inOne(repository).catch((error: unknown) => Promise.reject(named(repository, error))),
+  );
+  if (forgets) for (const { link } of gone) rmSync(link, { force: true });
+  const notes = gone.map((one) => `note: agt has forgotten ${showPath(placeOf(one))}, which is gone\n`);
+  const warnings = (forgets ? notes.join('') : goneNotes(gone)) + report.warnings;
+  return { ...report, text: report.text.replace(/\n\n$/, '\n'), warnings };
+}
+
+/** An error of git says nothing of the place. */
+function named(repository: string, error: unknown): unknown {
+  if (!isAgtError(error)) return error;
+  const { message, hints, exitCode } = error;
+  return new AgtError(`${showPath(repository)}: ${message}`, { hints, exitCode, cause: error });
+}
+
+/** A line for each repository that is not where agt knew it. */
+export function goneNotes(gone: readonly { readonly commonDir: string }[]): string {
+  const next = 'if you moved it, call agt there once; else forget it: agt doctor --everywhere --fix';
+  return gone.map((one) => `note: ${showPath(placeOf(one))} is gone; ${next}\n`).join('');
+}

@@ -1,0 +1,59 @@
+/**
+ * A person takes files back while the agent waits. The model still believes that they are as it left them, so the context
+ * of its next prompt says which are not.
+ */
+import { displayPath } from '../../disk/path-bytes.ts';
+import { someLines } from '../../errors.ts';
+import { shortOid } from '../../git/files/ref-files.ts';
+import { snapshotRefs } from '../../session/record.ts';
+import { promptIn } from '../../snapshot/format.ts';
+import { readNewest, type Snapshot } from '../../snapshot/history.ts';
+import { diffSnapshots } from '../../snapshot/tree.ts';
+import type { Context } from '../context.ts';
+import { localTime, showPath } from '../output/format.ts';
+import { sessionIfAny } from '../session-here.ts';
+
+/** So many paths stand in the context. */
+const MOST_PATHS = 20;
+/** So far back the last event of the agent may lie. */
+const MOST_SNAPSHOTS = 100;
+
+/** Undefined if nothing has gone back since the last event of the agent. To be asked before the prompt's own snapshot. */
+export async function whatWentBack(
+  context: Context,
+  conversation: string | undefined,
+): Promise<string | undefined> {
+  const session = await sessionIfAny(context);
+  if (session === undefined) return undefined;
+  const { git } = session.repository;
+  const history = await readNewest(git, snapshotRefs(session.record), MOST_SNAPSHOTS);
+  // In a folder each conversation hears it for itself. A new one believes nothing yet.
+  const end = history.findIndex(
+    (snapshot) => isOfAgent(snapshot) && [undefined, conversation].includes(snapshot.conversation),
+  );
+  const restores = history.slice(0, Math.max(end, 0)).filter(({ restored }) => restored !== undefined);
+  const [last, first] = [restores[0], restores.at(-1)];
+  if (last?.restored === undefined || first?.parents[0] === undefined) return undefined;
+  const changes = await diffSnapshots(git, first.parents[0], last.commit);
+  const paths = changes.flatMap(({ path }) =>
+    path.startsWith('sandbox/') ? [showPath(displayPath(path.slice('sandbox/'.length)))] : [],
+  );
+  if (paths.length === 0) return undefined;
+  const target = history.find(({ commit }) => commit === last.restored);
+  const when = target === undefined ? '' : ` ${describe(target)}`;
+  return (
+    `The user has taken these files back with agt, to how they were in snapshot ${shortOid(last.restored)}${when}: ` +
+    `${someLines(paths, MOST_PATHS).join(', ')}. They are not as you left them, so read them again before you rely on them.`
+  );
+}
+
+function isOfAgent(snapshot: Snapshot): boolean {
+  return promptIn(snapshot) !== undefined || snapshot.call !== undefined;
+}
+
+function describe({ label, tool, time, ...snapshot }: Snapshot): string {
+  const prompt = promptIn({ ...snapshot, label });
+  if (prompt !== undefined) return `(before the prompt "${prompt}")`;
+  if (tool !== undefined) return `(after a call of ${tool})`;
+  return label === undefined ? `(of ${localTime(time)})` : `("${label}")`;
+}

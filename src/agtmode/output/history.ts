@@ -1,0 +1,52 @@
+/** Options and output that lists of snapshots, turns and changes have in common. */
+import { usageError } from '../../errors.ts';
+import type { Git } from '../../git/run/git.ts';
+import { parseTime } from '../../snapshot/resolve-snapshot.ts';
+import type { FileChange } from '../../timetravel/timeline.ts';
+import type { Context } from '../context.ts';
+import { fileSize, fileStatus, LETTERS, orNull, paint, showPath, table } from './format.ts';
+import { type Column, columns } from './session-table.ts';
+
+type ListedFile = ReturnType<typeof filesJson>[number];
+
+export function filesJson(files: readonly FileChange[], shown: (path: string) => string) {
+  return files.map(({ path, kind, size, insertions, removals: deletions }) => ({
+    path: shown(path),
+    status: fileStatus(kind),
+    size,
+    ...orNull({ insertions, deletions }),
+  }));
+}
+
+/** One line for each file, below the row that changed them. */
+export function fileLines(entry: { readonly files: readonly ListedFile[] } | undefined): string {
+  const rows = (entry?.files ?? []).map(({ path, status, insertions, deletions, size }) => [
+    LETTERS[status],
+    insertions === null ? `binary, ${fileSize(size)}` : `+${insertions} -${deletions}`,
+    showPath(path),
+  ]);
+  return table(rows, '    ');
+}
+
+export function parseNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw usageError(`invalid number of snapshots "${text}"`);
+  return Number(text);
+}
+
+export async function parseSince(git: Git, text: string, now: Date): Promise<Date> {
+  const time = await parseTime(git, text, now);
+  if (time !== undefined) return time;
+  throw usageError(`invalid time "${text}"`, 'for example: "2 hours ago", "2026-11-20 14:00"');
+}
+
+/** A table; with files, below each row the files that changed there. */
+export function tableOfChanges<T extends { readonly files: readonly ListedFile[] }>(
+  context: Context,
+  cells: readonly Column<T>[],
+  rows: readonly T[],
+  withFiles: boolean,
+): string {
+  const text = columns<T>(cells, rows, { width: context.columns, paint: paint(context.colour()) });
+  const [heading = '', ...lines] = text.split(/(?<=\n)/);
+  return heading + lines.map((line, i) => line + (withFiles ? fileLines(rows[i]) : '')).join('');
+}

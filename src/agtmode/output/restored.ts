@@ -1,0 +1,126 @@
+/** A restore: its preview, warnings and errors. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { displayPath } from '../../disk/path-bytes.ts';
+import { listSome, plural } from '../../errors.ts';
+import { describeMove } from '../../folders/git-state/ref-plan.ts';
+import { shownId, shownPath } from '../../folders/store.ts';
+import { shortOid } from '../../git/files/ref-files.ts';
+import { commandToCompare, commandToRestore } from '../../session/advised-commands.ts';
+import { isAttached } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
+import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
+import { othersChanges } from '../../timetravel/restore/others-changes.ts';
+import type { Preview } from '../../timetravel/restore/preview.ts';
+import type { RestoreResult } from '../../timetravel/restore/restore.ts';
+import type { Distance, Position } from '../../timetravel/restore/steps.ts';
+import type { RestoreRequest } from '../../timetravel/restore/unfinished-restore.ts';
+import type { Report } from '../command-line/report.ts';
+import type { Context } from '../context.ts';
+import { age, fileStatus, lines, showPath } from './format.ts';
+
+const MOST_NAMED = 5;
+
+/** An undo goes by time. It says what it takes back that no agent has done. */
+export async function warnOfOthers(
+  context: Context,
+  session: Session,
+  { before, isBeforeNew, snapshot }: Pick<RestoreResult, 'before' | 'isBeforeNew' | 'snapshot'>,
+): Promise<void> {
+  if (before === undefined) return;
+  const others = await othersChanges(session, { from: before, isNew: isBeforeNew }, snapshot.commit);
+  if (others.size === 0) return;
+  const named = [...others].map(([path, commit]) => {
+    const shown = showPath(shownPath(session.record, displayPath(path)).replace(/^sandbox\//, ''));
+    return `${shown} (in ${shortOid(commit)})`;
+  });
+  context.err(
+    `warning: that takes back your own changes, too, or those of another program: ${listSome(named, MOST_NAMED)}\n` +
+      'hint: to bring one back: agt restore SNAPSHOT -- PATH\n',
+  );
+}
+
+/** Paths of one list: a screenful. */
+export const MOST_LISTED = 20;
+
+/** `isMove`: the next undo would go on from here. */
+export function describeMismatches(restored: RestoreResult, isPrompt: boolean, isMove: boolean): string {
+  const { record, snapshot, mismatches } = restored;
+  const commit = shortOid(snapshot.commit);
+  const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
+  const see = isPrompt ? '' : `; see: ${commandToCompare(record, commit)} --name-status`;
+  const again = isPrompt ? `agt restore ${commit}` : commandToRestore(record, commit);
+  return lines([
+    `error: ${differing} from snapshot ${commit}:`,
+    ...mismatches.slice(0, MOST_LISTED).map((path) => `  ${showPath(path)}`),
+    mismatches.length > MOST_LISTED && `  and ${mismatches.length - MOST_LISTED} more${see}`,
+    isMove && `hint: to try again: ${again}`,
+  ]);
+}
+
+export function reportPreview({ record, snapshot, paths, moves }: Preview): Report {
+  const blocked = paths.filter(({ kind }) => kind === '!').length;
+  const others = plural(paths.length - blocked, 'path');
+  const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
+  return {
+    json: {
+      session_id: record.session_id,
+      snapshot: snapshot.commit,
+      changes: changesJson(paths),
+      refs: refsJson(moves),
+      dry_run: true,
+    },
+    text: lines([
+      ...paths.map(({ kind, path }) => `${kind} ${showPath(path)}`),
+      ...moves.map(describeMove),
+      `${shownId(record)}: would restore ${others} to ${shortOid(snapshot.commit)}${not}`,
+    ]),
+  };
+}
+
+export function changesJson(changed: RestoreResult['changed']) {
+  return changed.map(({ kind, path }) => ({ path, status: fileStatus(kind) }));
+}
+
+export function refsJson(moves: RestoreResult['moves']) {
+  return moves.map(({ ref, from = null, to = null }) => ({ ref, from, to }));
+}
+
+/** Paths that git ignored in a folder, so that no snapshot holds them, and that are not there now. As shown to people. */
+export async function ignoredAndGone(
+  { git, folder }: Session,
+  { record, snapshot }: RestoreResult,
+): Promise<string[]> {
+  if (!isAttached(record)) return [];
+  const { manifest } = await readSnapshotMetadata(git, snapshot.commit);
+  return (manifest.ignored ?? [])
+    .filter((path) => !existsSync(join(folder, path)))
+    .map((path) => showPath(shownPath(record, path)));
+}
+
+export function notBackNote(gone: readonly string[]): string {
+  return `note: not back, because git ignores it and snapshots leave it out: ${listSome(gone, MOST_NAMED)}\n`;
+}
+
+/** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turns that are gone or back. */
+export function describePosition(
+  { snapshot, step, of, turns }: Position,
+  by: RestoreRequest['by'],
+  distance: Distance | undefined,
+  now: Date,
+): string {
+  if (turns.length > 0 && turns.length === distance?.count) {
+    const named = turns.map((turn) => `"${turn}"`).join(', ');
+    const does = by === 'redo' ? 'this brings' : 'this takes';
+    return turns.length === 1
+      ? `${does} the turn ${named} back`
+      : `${does} ${turns.length} turns back: ${named}`;
+  }
+  const name = snapshot.label === undefined ? shortOid(snapshot.commit) : `"${snapshot.label}"`;
+  return `now at ${name}, ${age(snapshot.time, now)}, ${step} of ${of}`;
+}
+
+export function positionJson({ snapshot, ...position }: Position) {
+  const { commit, label = null, time } = snapshot;
+  return { snapshot: commit, label, at: time.toISOString(), ...position };
+}

@@ -1,0 +1,294 @@
+/**
+ * Puts the repository of an attached folder back into the state of a snapshot: a deleted `.git`, then refs and reflogs, HEAD,
+ * the index, and the operation in progress. A ref that somebody else has moved since stays, and so do remote branches.
+ */
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { UserRepository } from '../../autocommit/request.ts';
+import { restoreGitDirFiles } from '../../checkout/git-dir-files.ts';
+import { restoreIndex } from '../../checkout/sandbox-git-dir.ts';
+import { writeFileAtomic } from '../../disk/atomic-file.ts';
+import { failurePoint } from '../../disk/failure-point.ts';
+import { readRegularFile } from '../../disk/read-file.ts';
+import { removeTree } from '../../disk/remove-tree.ts';
+import { AgtError, attempt } from '../../errors.ts';
+import { SHARED_STASH } from '../../filter/agent-refs.ts';
+import { bringGitDirectory, bringObjects, keepGitDirectory } from '../../git/files/mirror-git-directory.ts';
+import { HEADS, shortOid } from '../../git/files/ref-files.ts';
+import { listWorktrees } from '../../git/files/worktree-registrations.ts';
+import { findObjects } from '../../git/objects/object-reader.ts';
+import { type Git, gitText, inDirectory, runGit, updateRefs } from '../../git/run/git.ts';
+import type { Repository } from '../../repository/repository.ts';
+import type { Session } from '../../session/session.ts';
+import { REFLOG_LINE } from '../../snapshot/git-dir-files.ts';
+import type { SnapshotMetadata } from '../../snapshot/manifest.ts';
+import {
+  claim,
+  isWhole,
+  type Kept,
+  keptNamed,
+  keptOf,
+  LARGEST_COPY,
+  newestKept,
+  type Places,
+  repositoryOf,
+} from './kept-repositories.ts';
+import { bringNestedBack } from './nested-repositories.ts';
+import {
+  type CapturedPlaces,
+  capturedLogs,
+  capturedPlaces,
+  capturedRefs,
+  differing,
+  type Refs,
+  readGitState,
+  refsIn,
+} from './read-state.ts';
+import {
+  LINK,
+  NO_BRANCHES,
+  NO_LOG,
+  nameOf,
+  planRefs,
+  type RefMove,
+  type RefPlan,
+  where,
+} from './ref-plan.ts';
+
+export interface PutBack {
+  readonly moves: readonly RefMove[];
+  readonly warnings: readonly string[];
+  /** The index and the operation in progress are as in the snapshot. */
+  readonly isWhole: boolean;
+}
+
+const NOTHING: PutBack = { moves: [], warnings: [], isWhole: false };
+
+/** Nothing where the snapshot or the folder has no repository. `last`: the last snapshot; somebody else has done what came since. */
+export async function previewGit(
+  { repository, record }: Session,
+  { commit, last }: { readonly commit: string; readonly last: string | undefined },
+  others: ReadonlySet<string>,
+): Promise<RefPlan> {
+  const folder = record.checkout ?? record.sandbox;
+  const then = await capturedRefs(repository.git, commit);
+  const state = then && (await readGitState(repository, folder));
+  if (then === undefined || state === undefined) return { moves: [], left: [] };
+  const known = last === undefined || last === commit ? undefined : await capturedRefs(repository.git, last);
+  const all = new Set([...others, ...(known === undefined ? [] : differing(known, refsIn(state)))]);
+  return withoutBusyBranches(
+    inDirectory(repository.git, folder),
+    folder,
+    state,
+    planRefs(refsIn(state), then, all),
+  );
+}
+
+/** The caller holds the session's lock, and has captured the folder. */
+export async function putGitBack(
+  { repository, record }: Session,
+  wanted: SnapshotMetadata,
+  others: ReadonlySet<string>,
+  bringsLast: boolean,
+): Promise<PutBack> {
+  const folder = record.checkout ?? record.sandbox;
+  const store = repository.git;
+  const inside = bringNestedBack({ folder, agtDir: repository.agtDir }, wanted.skipped);
+  const notes = inside.map((gitDir) => `a repository in the folder was gone, and is back: ${gitDir}`);
+  const then = await capturedRefs(store, wanted.commit);
+  const places = await capturedPlaces(store, wanted.commit);
+  const last = repositoryOf(folder) === undefined ? newestKept(repository.agtDir) : undefined;
+  if (then === undefined || places === undefined) {
+    const back =
+      last === undefined || !bringsLast ? [] : bringUsersRepository(repository, folder, last, false);
+    return { ...NOTHING, warnings: [...notes, ...back] };
+  }
+  const kept = keptNamed(repository.agtDir, places.kept);
+  const isOther = await isOtherRepository(repository, folder, places, then);
+  const warnings = [...notes, ...bringUsersRepository(repository, folder, { ...places, ...kept }, isOther)];
+  const state = await readGitState(repository, folder);
+  if (state === undefined)
+    return {
+      ...NOTHING,
+      warnings: [...warnings, `there is no repository in ${folder} that agt can bring back`],
+    };
+  const git = inDirectory(store, folder);
+  const plan = await withoutBusyBranches(git, folder, state, planRefs(refsIn(state), then, others));
+  const { moves, left } = plan;
+  const logs = await capturedLogs(store, wanted.commit);
+  if (then.has(SHARED_STASH) && !logs.has(SHARED_STASH)) logs.set(SHARED_STASH, NO_LOG);
+  await requireObjects(git, kept.directory, state, [
+    ...moves.flatMap(({ to }) => (to === undefined || to.startsWith(LINK) ? [] : to)),
+    ...commitsIn(logs.get(SHARED_STASH)),
+  ]);
+  await moveRefs(git, moves);
+  failurePoint('restore: refs moved');
+  await putLogsBack(state, logs, plan);
+  const named = commitsIn(...logs.values());
+  if ((await findObjects(git, named)).includes(undefined)) bringObjects(kept.directory, state.commonDir);
+  warnings.push(...left.map(({ ref, from, reason }) => `${nameOf(ref)} stays ${where(from)}: ${reason}`));
+  const isAll = !left.some(({ ref }) => ref === 'HEAD' || `ref: ${ref}` === then.get('HEAD'));
+  if (!isAll) return { moves, warnings: [...warnings, 'the index stays as it is'], isWhole: isAll };
+  await restoreIndex(store, wanted, folder);
+  if (!(await hasObjects(git, ['--indexed-objects', '--not', '--all'])))
+    bringObjects(kept.directory, state.commonDir);
+  warnings.push(...(await restoreGitDirFiles(store, state.gitDir, wanted, NO_BRANCHES)));
+  return { moves, warnings, isWhole: isAll };
+}
+
+/** Whether somebody has deleted `.git`, and made another one. A copy has commits of the snapshot, and is none. */
+async function isOtherRepository(
+  { git, agtDir }: Repository,
+  folder: string,
+  { gitDir, commonDir, kept }: CapturedPlaces,
+  then: Refs,
+): Promise<boolean> {
+  const isMain = gitDir === join(folder, '.git') && gitDir === commonDir;
+  if (!isMain || !existsSync(join(gitDir, 'HEAD')) || keptOf(agtDir, commonDir).name === kept) return false;
+  const oids = [...then.values()].filter((value) => !value.startsWith(LINK));
+  return (await findObjects(inDirectory(git, folder), oids)).every((found) => found === undefined);
+}
+
+/** If the folder has no repository any more, or another one, its `.git`, and what that leads to. Returns a note. */
+function bringUsersRepository(
+  { agtDir }: Repository,
+  folder: string,
+  kept: Kept & Places,
+  isOther: boolean,
+): string[] {
+  const { gitDir, commonDir } = kept;
+  if (!isWhole(kept) || (repositoryOf(folder) !== undefined && !isOther)) return [];
+  const aside = `${commonDir}.agt-replaced`;
+  if (isOther) setAside(agtDir, { gitDir, commonDir }, aside);
+  if (!existsSync(join(commonDir, 'HEAD'))) bringGitDirectory(kept.directory, commonDir);
+  else if (!existsSync(join(gitDir, 'HEAD')))
+    bringGitDirectory(join(kept.directory, gitDir.slice(commonDir.length + 1)), gitDir);
+  claim(kept, kept);
+  if (existsSync(aside)) removeTree(aside);
+  if (gitDir !== join(folder, '.git')) {
+    rmSync(join(folder, '.git'), { recursive: true, force: true });
+    writeFileSync(join(folder, '.git'), `gitdir: ${gitDir}\n`);
+  }
+  const was = isOther ? 'another repository was at its place' : 'the repository was gone';
+  return [`${was}, and it is back: ${gitDir}`];
+}
+
+/** Another repository, made after `rm -rf .git`. A later restore can bring that one back. @throws AgtError */
+function setAside(agtDir: string, places: Places, aside: string): void {
+  const present = keptOf(agtDir, places.commonDir);
+  const [large] = keepGitDirectory(places.commonDir, present.directory, LARGEST_COPY);
+  if (large !== undefined)
+    throw new AgtError(`another repository is at "${places.commonDir}", and agt cannot keep ${large}`, {
+      hints: ['move that repository away, and try again'],
+    });
+  claim(present, places);
+  renameSync(places.commonDir, aside);
+  failurePoint('restore: repository set aside');
+}
+
+/** A branch that another worktree has checked out stays: its files would no longer fit. */
+async function withoutBusyBranches(
+  git: Git,
+  folder: string,
+  { gitDir, commonDir }: UserRepository,
+  plan: RefPlan,
+): Promise<RefPlan> {
+  if (!plan.moves.some(({ ref }) => ref.startsWith(HEADS))) return plan;
+  // The main worktree is the first one. git shows that of a submodule under another path.
+  const isMain = gitDir === commonDir;
+  const others = (await listWorktrees(git)).filter(({ path }, i) => (isMain ? i > 0 : path !== folder));
+  const isBusy = ({ ref }: RefMove) => others.some(({ branch }) => branch === ref);
+  const reason = 'another worktree has it checked out';
+  const busy = plan.moves.filter(isBusy).map((move) => ({ ...move, reason }));
+  return {
+    moves: plan.moves.filter((move) => !isBusy(move)),
+    left: [...plan.left, ...busy],
+  };
+}
+
+/** @throws AgtError if a commit is nowhere any more. Nothing has changed then. */
+async function requireObjects(
+  git: Git,
+  kept: string,
+  { commonDir }: UserRepository,
+  oids: readonly string[],
+): Promise<void> {
+  if (oids.length === 0) return;
+  const areThere = async () => {
+    if ((await findObjects(git, oids)).includes(undefined)) return false;
+    return hasObjects(git, [...oids, '--not', '--all']);
+  };
+  if (await areThere()) return;
+  bringObjects(kept, commonDir);
+  if (await areThere()) return;
+  throw new AgtError(`commits that the snapshot names are gone, such as ${shortOid(oids[0] ?? '')}`, {
+    hints: ['restore the files alone: add --files-only'],
+  });
+}
+
+/** Whether git has all objects that the arguments of rev-list lead to. */
+async function hasObjects(git: Git, args: readonly string[]): Promise<boolean> {
+  const env = { GIT_NO_LAZY_FETCH: '1' };
+  return (await runGit(git, ['rev-list', '--objects', '--quiet', ...args], { env })).exitCode === 0;
+}
+
+const REASON = 'agt: restore';
+
+/** HEAD first, so that no branch goes under it. Then deletions: such a ref may be in the way of a new one. */
+async function moveRefs(git: Git, moves: readonly RefMove[]): Promise<void> {
+  const links = moves.filter(({ to }) => to?.startsWith(LINK));
+  for (const { ref, to = '' } of links)
+    await gitText(git, ['symbolic-ref', '-m', REASON, ref, to.slice(LINK.length)]);
+  const head = moves.find(({ ref }) => ref === 'HEAD')?.to;
+  if (head?.startsWith(LINK) === false)
+    await gitText(git, ['update-ref', '--no-deref', '-m', REASON, 'HEAD', head]);
+  const others = moves.filter((move) => move.ref !== 'HEAD' && !links.includes(move));
+  const line = ({ ref, from = '', to }: RefMove) => {
+    const old = from.startsWith(LINK) ? '' : ` ${from}`;
+    return `option no-deref\n${to === undefined ? 'delete' : 'update'} ${[ref, to].filter(Boolean).join(' ')}${old}`;
+  };
+  for (const isGone of [true, false]) {
+    const some = others.filter(({ to }) => (to === undefined) === isGone);
+    await updateRefs(git, some.map(line), REASON);
+  }
+}
+
+/** The stash is its reflog. Of other logs no line goes: those that the present one lacks come back. */
+async function putLogsBack(
+  state: UserRepository,
+  then: ReadonlyMap<string, Buffer>,
+  { moves, left }: RefPlan,
+): Promise<void> {
+  const gone = new Set(moves.filter(({ to }) => to === undefined).map(({ ref }) => ref));
+  const present = new Set([...refsIn(state).keys(), ...moves.map(({ ref }) => ref)]);
+  for (const [ref, log] of then) {
+    if (!present.has(ref) || gone.has(ref)) continue;
+    const path = join(ref === 'HEAD' ? state.gitDir : state.commonDir, 'logs', ref);
+    const now = attempt(() => readRegularFile(path)) ?? Buffer.alloc(0);
+    const isStash = ref === SHARED_STASH;
+    if (isStash ? now.equals(log) || left.some((move) => move.ref === ref) : isStart(log, now)) continue;
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileAtomic(path, isStash ? log : Buffer.concat([log, linesBeside(log, now)]));
+  }
+}
+
+function linesBeside(log: Buffer, now: Buffer): Buffer {
+  const known = new Set(log.toString('latin1').split('\n'));
+  const added = now
+    .toString('latin1')
+    .split('\n')
+    .filter((line) => !known.has(line));
+  return Buffer.from(added.map((line) => `${line}\n`).join(''), 'latin1');
+}
+
+/** The new commit of each line. */
+function commitsIn(...logs: (Buffer | undefined)[]): string[] {
+  const oids = logs.flatMap((log) =>
+    [...(log?.toString('latin1').matchAll(REFLOG_LINE) ?? [])].map(([, oid = '']) => oid),
+  );
+  return [...new Set(oids)].filter((oid) => !/^0+$/.test(oid));
+}
+
+function isStart(log: Buffer, of: Buffer): boolean {
+  return of.subarray(0, log.length).equals(log);
+}

@@ -1,0 +1,88 @@
+/** Which refs of a repository go back to those of a snapshot, and which stay. */
+import { digestOfCapturedIndex } from '../../autocommit/last-snapshot.ts';
+import { differingGitDirFiles } from '../../checkout/git-dir-files.ts';
+import { SESSION_STASH, SHARED_STASH } from '../../filter/agent-refs.ts';
+import { HEADS, REMOTES, shortBranch, shortOid, TAGS } from '../../git/files/ref-files.ts';
+import type { Git } from '../../git/run/git.ts';
+import type { SnapshotMetadata } from '../../snapshot/manifest.ts';
+import { capturedLogs, capturedRefs, differing, type Refs } from './read-state.ts';
+
+/** A ref that is a name for another one has this before its name. */
+export const LINK = 'ref: ';
+
+/** agt has no branch of its own there. */
+export const NO_BRANCHES = { workBranch: '', snapshotWorkBranch: '' };
+
+export const NO_LOG = Buffer.alloc(0);
+
+function isSameLog(a: Buffer = NO_LOG, b: Buffer = NO_LOG): boolean {
+  return a.equals(b);
+}
+
+/** Undefined: there is no such ref. */
+export interface RefMove {
+  readonly ref: string;
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+}
+
+/** Refs that differ: those that go back, and those that stay. */
+export interface RefPlan {
+  readonly moves: readonly RefMove[];
+  readonly left: readonly (RefMove & { readonly reason: string })[];
+}
+
+/** Refs of these kinds go back where they were. Others are another program's: agt only brings back deleted ones. */
+const OWN_KINDS = [HEADS, TAGS, 'refs/notes/'];
+
+/** `others`: refs that somebody else has moved since. */
+export function planRefs(now: Refs, then: Refs, others: ReadonlySet<string>): RefPlan {
+  const moved = differing(then, now).map((ref) => ({ ref, from: now.get(ref), to: then.get(ref) }));
+  const isOurs = ({ ref, from }: RefMove) =>
+    ref === 'HEAD' ||
+    ref === SHARED_STASH ||
+    from === undefined ||
+    OWN_KINDS.some((kind) => ref.startsWith(kind));
+  // A name that is no UTF-8 has lost bytes: agt would make another ref.
+  const wanted = moved.filter((move) => isOurs(move) && !move.ref.includes('\ufffd'));
+  return {
+    moves: wanted.filter(({ ref }) => !others.has(ref)),
+    left: wanted
+      .filter(({ ref }) => others.has(ref))
+      .map((move) => ({ ...move, reason: 'somebody else has moved it since' })),
+  };
+}
+
+/** Whether to go from one snapshot to the other would change the repository, and not only a reflog. */
+export async function changesGit(git: Git, from: SnapshotMetadata, to: SnapshotMetadata): Promise<boolean> {
+  const then = await capturedRefs(git, to.commit);
+  if (then === undefined) return false;
+  const now = await capturedRefs(git, from.commit);
+  if (now === undefined || planRefs(now, then, new Set()).moves.length > 0) return true;
+  const [one, other] = [
+    await digestOfCapturedIndex(git, from.commit),
+    await digestOfCapturedIndex(git, to.commit),
+  ];
+  if (one !== other) return true;
+  const [log, otherLog] = [await capturedLogs(git, from.commit), await capturedLogs(git, to.commit)];
+  if (!isSameLog(log.get(SHARED_STASH), otherLog.get(SHARED_STASH))) return true;
+  return (await differingGitDirFiles(git, from, to, NO_BRANCHES)).length > 0;
+}
+
+/** For people. */
+export function nameOf(ref: string): string {
+  if (ref.startsWith(HEADS)) return `branch ${shortBranch(ref)}`;
+  if (ref.startsWith(TAGS)) return `tag ${ref.slice(TAGS.length)}`;
+  if (ref === SHARED_STASH || ref === SESSION_STASH) return 'the stash';
+  return ref.startsWith(REMOTES) ? ref.slice('refs/remotes/'.length) : ref;
+}
+
+export function where(value: string | undefined): string {
+  if (value === undefined) return 'deleted';
+  return value.startsWith(LINK) ? `on ${nameOf(value.slice(LINK.length))}` : `at ${shortOid(value)}`;
+}
+
+/** `branch main: back at 1234567890` for each ref that has gone back. */
+export function describeMove({ ref, to }: RefMove): string {
+  return to === undefined ? `${nameOf(ref)}: deleted` : `${nameOf(ref)}: back ${where(to)}`;
+}

@@ -1,0 +1,86 @@
+/**
+ * Answers of merges that a listing has asked before: in a large repository they take most of its time. The scratch merge
+ * commit of two sides has the same name each time, and that name stands for both sides with all of their history. All else
+ * on which the answer depends is in the fingerprint at the head of the file; with another one the file counts for nothing.
+ */
+import { dirname, join } from 'node:path';
+import { writeFileAtomic } from '../disk/atomic-file.ts';
+import { readIfThere } from '../disk/read-file.ts';
+import { realPath } from '../disk/real-path.ts';
+import { attempt } from '../errors.ts';
+import { openHash } from '../git/objects/hash.ts';
+import type { Git } from '../git/run/git.ts';
+import { askGitSync } from '../git/run/run-sync.ts';
+import { knownMergesFile } from '../layout.ts';
+import { once } from '../once.ts';
+
+/** A question about a merge. */
+type Question = 'conflicts' | 'merged';
+
+/** So many answers the file has at most, the newest ones: 60 KB. */
+const MOST = 1000;
+
+export interface KnownMerges {
+  readonly get: (question: Question, merge: string) => boolean | undefined;
+  readonly add: (question: Question, merge: string, answer: boolean) => void;
+  /** Writes what is new. Without the file, git merges again. */
+  readonly save: () => void;
+}
+
+/** `git` merges; it is asked for its settings with the first question. */
+export function openKnownMerges(agtDir: string, commonDir: string, git: Git): KnownMerges {
+  const file = knownMergesFile(agtDir);
+  const known = new Map<string, string>();
+  let hasNew = false;
+  const head = once(() => {
+    const own = fingerprint(git, commonDir);
+    const [first, ...lines] = readIfThere(file).split('\n').slice(0, -1);
+    if (own === undefined || first !== own) return own;
+    for (const line of lines) {
+      const [, key, answer] = LINE.exec(line) ?? [];
+      if (key !== undefined && answer !== undefined) known.set(key, answer);
+    }
+    return own;
+  });
+  return {
+    get: (question, merge) => {
+      head();
+      const answer = known.get(`${question} ${merge}`);
+      return answer === undefined ? undefined : answer === 'yes';
+    },
+    add: (question, merge, answer) => {
+      known.set(`${question} ${merge}`, answer ? 'yes' : 'no');
+      hasNew = true;
+    },
+    save: () => {
+      const own = hasNew ? head() : undefined;
+      if (own === undefined) return;
+      const lines = [...known].slice(-MOST).map(([key, answer]) => `${key} ${answer}\n`);
+      // Another listing may write at the same time; a part of the file is worth as much as it has whole lines.
+      attempt(() => writeFileAtomic(file, `${own}\n${lines.join('')}`, { cache: true }));
+    },
+  };
+}
+
+const LINE = /^((?:conflicts|merged) [0-9a-f]{40}(?:[0-9a-f]{24})?) (yes|no)$/;
+
+/** Undefined if agt cannot know what a merge depends on, such as the program of a merge driver. */
+function fingerprint(git: Git, commonDir: string): string | undefined {
+  const ask = (...words: string[]) => askGitSync(git, words)?.toString('latin1');
+  const version = ask('--version');
+  const settings = ask('config', '--list', '-z')
+    ?.split('\0')
+    .filter((entry) => /^(attr|core|diff|filter|merge)\./.test(entry));
+  const replaced = ask('for-each-ref', '--format=%(refname) %(objectname)', 'refs/replace/');
+  if (version === undefined || settings === undefined || replaced === undefined) return undefined;
+  if (settings.some((entry) => /^merge\..*\.driver\n/s.test(entry))) return undefined;
+  const ofUser = ask('config', '--path', 'core.attributesFile')?.trim();
+  const { HOME = '', XDG_CONFIG_HOME = join(HOME, '.config') } = git.env;
+  const files = [
+    ...['info/attributes', 'info/grafts', 'shallow'].map((name) => join(commonDir, name)),
+    ofUser ?? join(XDG_CONFIG_HOME, 'git/attributes'),
+    ...['/etc/gitattributes', join(dirname(realPath(git.path)), '../etc/gitattributes')],
+  ];
+  const parts = [version, ...settings, replaced, ...files.map(readIfThere)];
+  return openHash('sha1').update(JSON.stringify(parts)).digest();
+}

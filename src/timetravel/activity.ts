@@ -1,0 +1,131 @@
+/**
+ * What the agents of a repository did: the snapshots of all its sessions, put together to turns. A turn is a prompt with
+ * all that changed until the next one. Refs name the sessions, so that those without metadata count as well.
+ */
+import { snapshotNamespaces } from '../filter/agent-refs.ts';
+import { readCommits } from '../git/objects/commits.ts';
+import { readObjects } from '../git/objects/object-reader.ts';
+import { gitLines, gitText } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { isAttached, listRecords, type SessionRecord, snapshotRefs } from '../session/record.ts';
+import { isOwnLabel, promptIn, promptLabel } from '../snapshot/format.ts';
+import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
+import type { FileChange } from './timeline.ts';
+import { filesOfTurns } from './turn-files.ts';
+import { authorsOf, type TurnSteps } from './turns.ts';
+
+export interface Turn {
+  readonly session: string;
+  readonly agent: string | undefined;
+  /** Its first words; undefined if no hook has told agt. */
+  readonly prompt: string | undefined;
+  /** Labels that a person gave. */
+  readonly labels: readonly string[];
+  readonly from: Date;
+  readonly to: Date;
+  readonly snapshots: number;
+  /** Calls of tools that failed. */
+  readonly failed: number;
+  /** The last snapshot of it. */
+  readonly commit: string;
+  readonly files: readonly FileChange[];
+}
+
+export interface ActivityRequest {
+  readonly since: Date | undefined;
+  readonly limit: number;
+  readonly countLines: boolean;
+}
+
+/** Newest first. */
+export async function readActivity(
+  repository: Repository,
+  { since, limit, countLines }: ActivityRequest,
+): Promise<Turn[]> {
+  const { records } = listRecords(repository);
+  const snapshots = await snapshotsOfAll(repository, since);
+  const sessions = Map.groupBy(snapshots, ({ session }) => session);
+  const cut = [...sessions.values()].flatMap(([first]) =>
+    first === undefined || promptIn(first) !== undefined ? [] : [first],
+  );
+  const earlier = since === undefined || cut.length === 0 ? [] : await promptsBefore(repository, cut);
+  const drafts = [...sessions].flatMap(([session, own]) => {
+    const before = earlier.filter((snapshot) => snapshot.session === session);
+    const { turns } = authorsOf([...before, ...own], records.some(isAttached));
+    return turns.filter(({ snapshots: [...all] }) => all.some((one) => own.includes(one)));
+  });
+  const chosen = drafts.toSorted((a, b) => endOf(b).getTime() - endOf(a).getTime()).slice(0, limit);
+  const files = await filesOfTurns(repository.git, chosen, countLines);
+  const agents = agentsOf(records);
+  return chosen.map((turn) => {
+    const { session, prompt, from, snapshots: all } = turn;
+    const labels = all.flatMap(({ label }) => (label === undefined || isOwnLabel(label) ? [] : [label]));
+    return {
+      ...{ session, prompt, from, to: endOf(turn), agent: turn.agent ?? agents.get(session) },
+      labels: [...new Set(labels)],
+      snapshots: all.length,
+      failed: all.filter(({ call }) => call?.outcome === 'failed').length,
+      commit: all.at(-1)?.commit ?? '',
+      files: files.get(turn) ?? [],
+    };
+  });
+}
+
+const endOf = ({ snapshots, from }: TurnSteps) => snapshots.at(-1)?.time ?? from;
+
+/** The agent of each session, as far as agt knows it. */
+export function agentsOf(records: readonly SessionRecord[]): ReadonlyMap<string, string | undefined> {
+  return new Map(
+    records.map(({ session_id: id, owner, agent, profile }) => [
+      id as string,
+      owner?.command ?? agent ?? profile,
+    ]),
+  );
+}
+
+/**
+ * By time, oldest first, and each before those that follow it. However many sessions there are, it takes the same number of
+ * gits.
+ */
+export async function snapshotsOfAll({ git, ...repository }: Repository, since: Date | undefined) {
+  const namespaces = snapshotNamespaces(repository.prefixes);
+  const tips = await gitLines(git, ['for-each-ref', '--format=%(objectname)', '--', ...namespaces]);
+  if (tips.length === 0) return [];
+  const time = since === undefined ? [] : [`--since-as-filter=${Math.floor(since.getTime() / 1000)}`];
+  const oids = await listCommits({ git, ...repository }, tips, [...time, '--grep=Agt-Session: ']);
+  const contents = await readCommits(git, oids);
+  const found = oids
+    .map((oid) => parseSnapshot(oid, contents.get(oid) ?? ''))
+    .filter((one) => one.isSnapshot);
+  const known = new Set(found.map(({ commit }) => commit));
+  const others = [...new Set(found.flatMap(({ parents: [first] }) => first ?? []))].filter(
+    (oid) => !known.has(oid),
+  );
+  for (const [i, object] of (await readObjects(git, others)).entries()) {
+    const oid = others[i] ?? '';
+    if (object !== undefined && parseSnapshot(oid, object.content.toString('latin1')).isSnapshot)
+      known.add(oid);
+  }
+  return found.map(({ isSnapshot: _, ...snapshot }): Snapshot => {
+    const [first = ''] = snapshot.parents;
+    return { ...snapshot, previous: known.has(first) ? first : undefined };
+  });
+}
+
+/** Commits of the histories of sessions, oldest first. */
+async function listCommits(repository: Repository, tips: readonly string[], filter: readonly string[]) {
+  const ends = listRecords(repository).records.flatMap((record) => snapshotRefs(record).base ?? []);
+  const input = [...new Set([...tips, ...ends.map((oid) => `^${oid}`)])].map((line) => `${line}\n`).join('');
+  const words = ['--first-parent', '--date-order', '--reverse', '--ignore-missing', '--fixed-strings'];
+  const listed = await gitText(repository.git, ['rev-list', ...words, ...filter, '--stdin'], { input });
+  return listed.split('\n').filter((line) => line !== '');
+}
+
+/** The prompts before these snapshots, oldest first: a turn may have begun before the time asked for. */
+async function promptsBefore(repository: Repository, snapshots: readonly Snapshot[]): Promise<Snapshot[]> {
+  const { git } = repository;
+  const tips = snapshots.map(({ commit }) => commit);
+  const oids = await listCommits(repository, tips, [`--grep=Agt-Label: ${promptLabel('')}`]);
+  const contents = await readCommits(git, oids);
+  return oids.map((oid) => ({ ...parseSnapshot(oid, contents.get(oid) ?? ''), previous: undefined }));
+}

@@ -1,0 +1,280 @@
+/**
+ * `git blame`, and for each line that an agent's session or the snapshots of a folder know of, the step that it comes
+ * from. The message of a commit names the session that it came from; a commit that was rewritten since is compared with
+ * the one that agt made.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
+import { realPath } from '../../disk/real-path.ts';
+import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
+import { withScratchObjects } from '../../git/objects/scratch-objects.ts';
+import { type Git, gitAnswer, gitBytes, isAncestor } from '../../git/run/git.ts';
+import { once } from '../../once.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { idProblem, type SessionId } from '../../session/id.ts';
+import { readRecord } from '../../session/record.ts';
+import { Session } from '../../session/session.ts';
+import { type AuthoredHistory, readAuthors } from '../turns.ts';
+import { type AcceptMap, originAt, readAcceptMaps } from './accept-map.ts';
+import { type FolderWork, readFolderWork } from './folder-work.ts';
+import { type StepsOfLines, withStepsOfLines } from './lines-of-session.ts';
+import { commitWith, treesOf } from './made-commits.ts';
+import { allMaps, mergedMaps, rewrittenMaps } from './maps-by-commit.ts';
+import { type Origin, originOf } from './origin.ts';
+import { type BlamedLine, forOwnBlame, gitBlame, NOT_COMMITTED } from './porcelain.ts';
+
+export interface AuthoredLine extends BlamedLine {
+  /** Undefined if agt knows nothing of the line that git does not say. */
+  readonly origin: Origin | undefined;
+}
+
+export interface BlameRequest {
+  /** In the current directory. */
+  readonly git: Git;
+  readonly repository: Repository;
+  /** The session in whose sandbox that is, or the folder that agt takes snapshots of. */
+  readonly here: { readonly session?: Session | undefined; readonly folder?: Session | undefined };
+  readonly file: string;
+  readonly revision: string | undefined;
+  /** Options of git that change where a line comes from. */
+  readonly options: readonly string[];
+  /** Those that choose lines: -L. */
+  readonly choice: readonly string[];
+}
+
+export async function blameFile(request: BlameRequest): Promise<AuthoredLine[]> {
+  const { git, here, file, revision, options, choice } = request;
+  const words = [...options, ...choice, ...(revision === undefined ? [] : [revision]), '--', file];
+  const own = here.session ?? here.folder;
+  const lines = await gitBlame(git, words).catch(async (error: unknown) => {
+    // Not even git knows the file, but a snapshot may.
+    if (own === undefined || revision !== undefined || !existsSync(resolve(git.cwd, file))) throw error;
+    return linesOnDisk(await fileNow(request), choice);
+  });
+  const origins = new Map<BlamedLine, Origin>();
+  const isOwn = here.session && (await sinceStart(request, here.session));
+  const ofHere = lines.filter(({ commit }) => NOT_COMMITTED.test(commit) || isOwn?.has(commit) === true);
+  if (own !== undefined && ofHere.length > 0) {
+    const { path, content } = await fileNow(request);
+    const file = { path, content, options };
+    const steps = await withStepsOfLines(own, await readAuthors(own), (stepsOfLines) => stepsOfLines(file));
+    note(origins, ofHere, ({ number }) => originOf(steps[number - 1]));
+  }
+  const known = new Set(ofHere);
+  const others = Map.groupBy(
+    lines.filter((line) => !known.has(line)),
+    ({ commit }) => commit,
+  );
+  await noteCommits(request, others, origins);
+  return lines.map((line) => ({ ...line, origin: origins.get(line) }));
+}
+
+/** As git says it of a line that is not committed. */
+function linesOnDisk({ path, content }: Awaited<ReturnType<typeof fileNow>>, choice: readonly string[]) {
+  const now = String(Math.floor(Date.now() / 1000));
+  const details = new Map([
+    ...(['author', 'committer'] as const).flatMap((role): [string, string][] => [
+      [role, 'Not Committed Yet'],
+      [`${role}-mail`, '<not.committed.yet>'],
+      [`${role}-time`, now],
+      [`${role}-tz`, '+0000'],
+    ]),
+    ['summary', `Version of ${path} from ${path}`],
+    ['filename', path],
+  ]);
+  const [, from = '1', to = 'Infinity'] = /^(\d+),(\d+)$/.exec(choice[1] ?? '') ?? [];
+  const text = content.toString('latin1').replace(/\n$/, '');
+  const lines = text === '' ? [] : text.split('\n');
+  return lines
+    .map((line, i) => ({
+      commit: NO_COMMIT,
+      path,
+      original: i + 1,
+      number: i + 1,
+      details,
+      content: line,
+      group: '',
+    }))
+    .filter(({ number }) => number >= Number(from) && number <= Number(to));
+}
+
+const NO_COMMIT = '0'.repeat(40);
+
+type Note = Map<BlamedLine, Origin>;
+
+function note(
+  origins: Note,
+  lines: readonly BlamedLine[],
+  originOfLine: (line: BlamedLine) => Origin | undefined,
+) {
+  for (const line of lines) {
+    const origin = originOfLine(line);
+    if (origin !== undefined) origins.set(line, origin);
+  }
+}
+
+/** The commits of a sandbox that its session has made or taken over. */
+async function sinceStart({ git, revision = 'HEAD' }: BlameRequest, { record }: Session) {
+  const listed = await gitAnswer(git, ['rev-list', revision, `^${record.from_commit}`, '--']);
+  return new Set(listed?.split('\n') ?? []);
+}
+
+/** The file in the version that is asked for, as a worktree has it. */
+async function fileNow({ git, file, revision }: BlameRequest) {
+  const absolute = resolve(git.cwd, file);
+  const top = (await gitAnswer(git, ['rev-parse', '--show-toplevel'])) ?? git.cwd;
+  const path = Buffer.from(
+    relative(realPath(top), join(realPath(resolve(absolute, '..')), basename(absolute))),
+  );
+  const name = path.toString('latin1');
+  const content =
+    revision === undefined
+      ? readFileSync(absolute)
+      : await asInWorktree(git, `${revision}:${path.toString()}`, name);
+  return { path: name, content };
+}
+
+function asInWorktree(git: Git, object: string, path: string): Promise<Buffer> {
+  const name = Buffer.from(path, 'latin1').toString();
+  return gitBytes(git, ['cat-file', '--filters', `--path=${name}`, object]);
+}
+
+/** Lines of commits of the user: those that came from sessions, and those that were written in a folder with snapshots. */
+async function noteCommits(request: BlameRequest, commits: Map<string, BlamedLine[]>, origins: Note) {
+  const { repository } = request;
+  const messages = await readCommits(repository.git, [...commits.keys()]);
+  // Few commits need these: they take several gits.
+  const all = once(() => allMaps(repository.git));
+  const rewritten = once(async () => rewrittenMaps(request.git, request.revision ?? 'HEAD', await all()));
+  const merged = once(async () => mergedMaps(repository.git, await all()));
+  const { folder } = request.here;
+  const work = folder && (await readFolderWork(request.git, folder));
+  const noteEach = async (stepsOfLines?: StepsOfLines) => {
+    for (const [commit, lines] of commits) {
+      const message = messages.get(commit) ?? '';
+      const named = [...message.matchAll(/^\s*Agt-Session: (\S+)$/gm)].map(([, id = '']) => id);
+      const sessions = [...new Set(named)].filter((id) => idProblem(id) === undefined) as SessionId[];
+      const maps = (await Promise.all(sessions.map((id) => readAcceptMaps(repository.git, id)))).flat();
+      const known = sessions.length > 0 ? maps : (await merged()).get(commit);
+      const candidates = known ?? (await rewritten()).get(commit) ?? [];
+      if (candidates.length > 0) await noteByMaps(request, commit, lines, candidates, origins);
+      else if (sessions.length > 0) await noteBySessions(request, lines, sessions, origins);
+      else if (work && stepsOfLines) await noteByFolder(request, work, stepsOfLines, lines, origins);
+    }
+  };
+  await (work === undefined ? noteEach() : withStepsOfLines(work.session, work.history, noteEach));
+}
+
+/** The commit that an acceptance made, or one that somebody has made of it since: git compares the two. */
+async function noteByMaps(
+  { repository, options }: BlameRequest,
+  commit: string,
+  lines: readonly BlamedLine[],
+  maps: readonly AcceptMap[],
+  origins: Note,
+) {
+  const same = maps.find(({ landed }) => landed === commit);
+  if (same !== undefined)
+    return note(origins, lines, ({ path, original }) => originAt(same.files, path, original));
+  // It came before this acceptance.
+  const isEarlier = async ({ from }: AcceptMap) => isAncestor(repository.git, commit, from);
+  const possible = await Array.fromAsync(maps, async (map) => ((await isEarlier(map)) ? undefined : map));
+  const others = possible.filter((map) => map !== undefined);
+  if (others.length === 0) return;
+  await withScratchObjects(repository, async ({ git }) => {
+    const trees = await treesOf(git, [commit, ...others.map((map) => map.landed)]);
+    const contents: Buffer[] = [];
+    const make = (oid: string, parents: readonly string[]) => {
+      contents.push(commitWith(trees.get(oid) ?? '', parents));
+      return commitOid(contents.at(-1) as Buffer, commit);
+    };
+    const made = new Map<string, string>();
+    // Oldest first: one may have landed on another.
+    for (const { landed, from } of others.toReversed())
+      if (!made.has(landed)) made.set(landed, make(landed, [made.get(from) ?? from]));
+    const tip = make(commit, [...made.values()]);
+    await storeCommits(git, contents, commit);
+    const mapOf = new Map(others.map((map) => [made.get(map.landed), map]));
+    const older = await gitAnswer(git, ['merge-base', '--octopus', ...others.map((map) => map.from)]);
+    const range = [tip, ...(older === undefined ? [] : [`^${older}`])];
+    for (const [path, ofFile] of Map.groupBy(lines, (line) => line.path)) {
+      const name = Buffer.from(path, 'latin1').toString();
+      const blamed = await gitBlame(forOwnBlame(git), [...options, ...range, '--', name]);
+      note(origins, ofFile, ({ original }) => {
+        const found = blamed[original - 1];
+        const map = mapOf.get(found?.commit);
+        return found && map && originAt(map.files, found.path, found.original);
+      });
+    }
+  });
+}
+
+/** Sessions that were accepted before agt made maps, as long as their snapshots are there. */
+async function noteBySessions(
+  request: BlameRequest,
+  lines: readonly BlamedLine[],
+  sessions: readonly SessionId[],
+  origins: Note,
+) {
+  for (const id of sessions) {
+    const record = readRecord(request.repository, id);
+    if (record === undefined) continue;
+    const session = new Session(request.repository, record);
+    const history = await readAuthors(session);
+    const steps = upTo(history, committedAt(lines));
+    await withStepsOfLines(session, history, (stepsOfLines) =>
+      noteByHistory(request, stepsOfLines, steps, lines, origins),
+    );
+  }
+}
+
+function committedAt([line]: readonly BlamedLine[]): number {
+  return Number(line?.details.get('committer-time') ?? 0);
+}
+
+/** The number of steps to the first snapshot that came after. */
+function upTo({ steps }: AuthoredHistory, seconds: number): number {
+  const end = steps.findIndex(({ snapshot }) => snapshot.time.getTime() >= seconds * 1000);
+  return end < 0 ? steps.length : end + 1;
+}
+
+async function noteByHistory(
+  { git, options }: BlameRequest,
+  stepsOfLines: StepsOfLines,
+  steps: number,
+  lines: readonly BlamedLine[],
+  origins: Note,
+) {
+  const commit = lines[0]?.commit;
+  for (const [path, ofFile] of Map.groupBy(lines, (line) => line.path)) {
+    const name = Buffer.from(path, 'latin1').toString();
+    const content = await asInWorktree(git, `${commit}:${name}`, path);
+    const found = await stepsOfLines({ path, content, steps, options });
+    note(origins, ofFile, ({ original }) => originOf(found[original - 1]));
+  }
+}
+
+async function noteByFolder(
+  request: BlameRequest,
+  { history, made }: FolderWork,
+  stepsOfLines: StepsOfLines,
+  lines: readonly BlamedLine[],
+  origins: Note,
+) {
+  const found = made.get(lines[0]?.commit ?? '');
+  const mail = lines[0]?.details.get('author-mail');
+  const user = await gitAnswer(request.git, ['var', 'GIT_AUTHOR_IDENT']);
+  // Somebody else's commit, rebased here.
+  if (found === undefined || mail === undefined || user?.includes(mail) !== true) return;
+  const known: Note = new Map();
+  await noteByHistory(request, stepsOfLines, found.count, lines, known);
+  // A merge or a checkout brings lines that are not the work of that step.
+  const writtenAt = found.isCopy ? Number(lines[0]?.details.get('author-time') ?? 0) : committedAt(lines);
+  const begins = new Map(history.steps.map(({ snapshot }, i) => [snapshot.commit, history.steps[i - 1]]));
+  const isPossible = ({ snapshot }: Origin) =>
+    (begins.get(snapshot)?.snapshot.time.getTime() ?? 0) <= writtenAt * 1000;
+  note(origins, lines, (line) => {
+    const origin = known.get(line);
+    return origin && isPossible(origin) ? origin : undefined;
+  });
+}

@@ -1,0 +1,45 @@
+/** Commits that somebody made in a folder, and did not fetch: the snapshots before each of them. */
+import { type Git, gitAnswer, gitLines, gitText } from '../../git/run/git.ts';
+import type { Session } from '../../session/session.ts';
+import { type AuthoredHistory, readAuthors } from '../turns.ts';
+
+export interface FolderWork {
+  readonly session: Session;
+  readonly history: AuthoredHistory;
+  /** By commit: the number of snapshots until it is in the history of HEAD, and whether it is a copy of an older one. */
+  readonly made: ReadonlyMap<string, { readonly count: number; readonly isCopy: boolean }>;
+}
+
+export async function readFolderWork(git: Git, session: Session): Promise<FolderWork> {
+  const history = await readAuthors(session);
+  const entries = await gitLines(git, ['reflog', '--format=%H %gs', 'HEAD', '--']);
+  const isMade = /^(\w+) (?:(commit|revert)\b|(?:cherry-pick|rebase|am)\b|pull .*\(pick\))/;
+  const found = entries.flatMap((line) => {
+    const [, commit, original] = isMade.exec(line) ?? [];
+    return commit === undefined ? [] : [[commit, original === undefined] as const];
+  });
+  const here = new Map(found);
+  const now = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', 'HEAD']);
+  const heads = [...history.steps.map(({ snapshot }) => snapshot.head), now];
+  const [first] = heads;
+  const known = [...new Set(heads.filter((head) => head !== undefined))];
+  const input = [...known, ...(first === undefined ? [] : [`^${first}`])].map((line) => `${line}\n`).join('');
+  const listed = await gitText(git, ['rev-list', '--parents', '--ignore-missing', '--stdin'], { input });
+  const parents = new Map(
+    listed.split('\n').map((line) => [line.split(' ')[0] ?? '', line.split(' ').slice(1)]),
+  );
+  const reached = new Map<string, number>();
+  for (const [i, head] of heads.entries()) {
+    const open = head === undefined ? [] : [head];
+    for (let commit = open.pop(); commit !== undefined; commit = open.pop()) {
+      if (reached.has(commit) || !parents.has(commit)) continue;
+      reached.set(commit, Math.min(i + 1, history.steps.length));
+      open.push(...(parents.get(commit) ?? []));
+    }
+  }
+  const made = [...reached].flatMap(([commit, count]) => {
+    const isCopy = here.get(commit);
+    return isCopy === undefined ? [] : [[commit, { count, isCopy }] as const];
+  });
+  return { session, history, made: new Map(made) };
+}

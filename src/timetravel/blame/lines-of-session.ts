@@ -1,0 +1,98 @@
+/**
+ * Which step of a session each line of a file comes from, by `git blame` in a history made for it: a commit for each
+ * snapshot, with the files of the sandbox alone, on top of the commit that the session began at. Older lines are of nobody
+ * here.
+ */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { commitOid, storeCommits } from '../../git/objects/commits.ts';
+import { findObjects } from '../../git/objects/object-reader.ts';
+import { editIndex, withIndex, writeTree } from '../../git/objects/scratch-index.ts';
+import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
+import { gitText } from '../../git/run/git.ts';
+import { once } from '../../once.ts';
+import { isAttached } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
+import { emptyTree } from '../../snapshot/tree.ts';
+import { encodePath } from '../../snapshot/tree-names.ts';
+import type { AuthoredHistory, AuthoredStep } from '../turns.ts';
+import { commitWith } from './made-commits.ts';
+import { forOwnBlame, gitBlame } from './porcelain.ts';
+
+/** Options of `git blame` that change where a line comes from: -w, -M, -C. */
+export type BlameOptions = readonly string[];
+
+export interface FileOfSession {
+  /** In the sandbox; one byte per character. */
+  readonly path: string;
+  /** As on disk, after the first `steps` of the history; undefined for the content of the last snapshot. */
+  readonly content: Buffer | undefined;
+  readonly steps?: number;
+  readonly options?: BlameOptions;
+}
+
+/** By line, counted from 0. */
+export type StepsOfLines = (file: FileOfSession) => Promise<(AuthoredStep | undefined)[]>;
+
+/** `action` may ask for many files: the history is made once, with the first of them. */
+export async function withStepsOfLines<T>(
+  session: Session,
+  history: AuthoredHistory,
+  action: (stepsOfLines: StepsOfLines) => Promise<T>,
+): Promise<T> {
+  const [first] = history.steps;
+  if (first === undefined) return action(async () => []);
+  const start = isAttached(session.record) ? undefined : first.snapshot.parents[0];
+  return withScratchObjects(session.repository, async (scratch) => {
+    const commits = once(() => commitsFor(scratch, history, start));
+    return action(async ({ path, content, steps = history.steps.length, options = [] }) => {
+      const made = await commits();
+      const stepOf = new Map(made.map((commit, i) => [commit, history.steps[i]]));
+      const name = encodePath(path);
+      const last = made[steps - 1] ?? '';
+      const tip = content === undefined ? last : await commitOnTop(scratch, last, name, content);
+      const range = [tip, ...(start === undefined ? [] : [`^${start}`])];
+      const words = [...options, ...range, '--', Buffer.from(name, 'latin1').toString()];
+      const blamed = await gitBlame(forOwnBlame(scratch.git), words);
+      return blamed.map(({ commit }) => stepOf.get(commit));
+    });
+  });
+}
+
+/** One for each step. Lines that a restore has brought back are as old as in the snapshot that they come from. */
+async function commitsFor(
+  { git }: ScratchObjects,
+  { steps }: AuthoredHistory,
+  start: string | undefined,
+): Promise<string[]> {
+  const snapshots = steps.map(({ snapshot }) => snapshot);
+  const names = snapshots.map(({ commit }) => `${commit}:sandbox`);
+  const trees = (await findObjects(git, names)).map((object) => object?.oid);
+  const empty = trees.includes(undefined) ? await emptyTree(git) : '';
+  const made = new Map<string, string>();
+  const contents: Buffer[] = [];
+  let [before, seconds] = [start, 0];
+  for (const [i, { commit, restored, unfinished, undone, time }] of snapshots.entries()) {
+    const from = [restored, unfinished, ...undone].map((one) => one && made.get(one));
+    const parents = new Set([before, ...from].filter((one) => one !== undefined));
+    seconds = Math.max(seconds, Math.floor(time.getTime() / 1000));
+    const content = commitWith(trees[i] ?? empty, [...parents], seconds, commit);
+    before = commitOid(content, commit);
+    made.set(commit, before);
+    contents.push(content);
+  }
+  await storeCommits(git, contents, snapshots[0]?.commit ?? '');
+  return snapshots.map(({ commit }) => made.get(commit) ?? '');
+}
+
+/** A commit in which the file alone has this content. */
+async function commitOnTop({ git, dir }: ScratchObjects, parent: string, name: string, content: Buffer) {
+  const blob = await gitText(git, ['hash-object', '-w', '--stdin'], { input: content });
+  const [before] = await findObjects(git, [`${parent}:${name}`]);
+  if (before?.oid === blob) return parent;
+  const index = withIndex(git, join(dir, randomUUID()));
+  await editIndex(index, [[name, `100644 ${blob}`]]);
+  const commit = commitWith(await writeTree(index), [parent]);
+  await storeCommits(git, [commit], parent);
+  return commitOid(commit, parent);
+}

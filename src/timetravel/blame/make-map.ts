@@ -1,0 +1,77 @@
+/** Makes the map of an acceptance: which step each changed file, or each of its lines, comes from. */
+import { availableParallelism } from 'node:os';
+import { findObjects, readObject } from '../../git/objects/object-reader.ts';
+import type { DiffEntry } from '../../git/objects/raw-diff.ts';
+import { reportProgress } from '../../process/progress.ts';
+import type { Session } from '../../session/session.ts';
+import { encodePath } from '../../snapshot/tree-names.ts';
+import { readTimeline } from '../timeline.ts';
+import { type AuthoredStep, readAuthors } from '../turns.ts';
+import { type FileOrigins, readAcceptMaps, writeAcceptMap } from './accept-map.ts';
+import { withStepsOfLines } from './lines-of-session.ts';
+import { type Origin, originOf } from './origin.ts';
+
+/** `changes`: of the commit that has landed, against the branch before. */
+export async function keepOrigins(
+  session: Session,
+  {
+    from,
+    commit,
+    changes,
+  }: { readonly from: string; readonly commit: string; readonly changes: readonly DiffEntry[] },
+): Promise<undefined> {
+  const { git } = session;
+  if ((await readAcceptMaps(git, session.id))[0]?.landed === commit) return; // agt was killed since
+  const history = await readAuthors(session);
+  const { steps, moving } = await stepsByPath(session, history.steps);
+  const changed = changes.filter(({ after }) => after !== undefined);
+  const last = history.steps.at(-1)?.snapshot.commit;
+  const oids = await findObjects(
+    git,
+    changed.map(({ path }) => `${last}:${encodePath(`sandbox/${path}`)}`),
+  );
+  const files = await withStepsOfLines(session, history, async (stepsOfLines) => {
+    const originsOf = async ({ path, after }: DiffEntry, oid: string | undefined) => {
+      const [only, ...others] = steps.get(path) ?? [];
+      if (only === undefined) return undefined;
+      if (others.length === 0 && !moving.has(only)) return originOf(only);
+      // A filter may store other bytes than those on disk, and the branch may have lines of its own.
+      const content = oid === after?.oid ? undefined : (await readObject(git, after?.oid ?? ''))?.content;
+      const lines = (await stepsOfLines({ path, content })).map(
+        (step, n) => [n + 1, originOf(step)] as const,
+      );
+      return new Map(lines.filter((line): line is [number, Origin] => line[1] !== undefined));
+    };
+    const found = new Map<string, FileOrigins>();
+    const atOnce = availableParallelism();
+    for (let i = 0; i < changed.length; i += atOnce) {
+      reportProgress('noting who wrote the lines', i, changed.length);
+      const some = changed.slice(i, i + atOnce);
+      const origins = await Promise.all(some.map((change, n) => originsOf(change, oids[i + n]?.oid)));
+      for (const [n, { path }] of some.entries()) if (origins[n]) found.set(path, origins[n]);
+    }
+    return found;
+  });
+  await writeAcceptMap(git, { session: session.id, landed: commit, from, files });
+}
+
+/** The steps that changed each file of the sandbox, oldest first; and those that may have renamed one. */
+async function stepsByPath({ git }: Session, steps: readonly AuthoredStep[]) {
+  const known = new Map(steps.map((step) => [step.snapshot, step]));
+  const timeline = await readTimeline(git, [...known.keys()], { pathspecs: [], countLines: false });
+  const found = new Map<string, AuthoredStep[]>();
+  const moving = new Set<AuthoredStep>();
+  for (const { snapshot, files } of timeline) {
+    const step = known.get(snapshot);
+    const kinds = new Set(files.map(({ kind }) => kind));
+    if (step !== undefined && kinds.has('added') && kinds.has('deleted')) moving.add(step);
+    for (const { path } of files) {
+      if (step === undefined || !path.startsWith(SANDBOX)) continue;
+      const name = path.slice(SANDBOX.length);
+      found.set(name, [...(found.get(name) ?? []), step]);
+    }
+  }
+  return { steps: found, moving };
+}
+
+const SANDBOX = 'sandbox/';

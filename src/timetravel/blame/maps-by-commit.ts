@@ -1,0 +1,40 @@
+/** Which maps of acceptances a commit may be looked up in, if its message names no session. */
+import { ATTRIBUTIONS } from '../../filter/agent-refs.ts';
+import { type Git, gitAnswer, gitLines } from '../../git/run/git.ts';
+import { type AcceptMap, readAcceptMaps } from './accept-map.ts';
+
+export async function allMaps(git: Git): Promise<AcceptMap[]> {
+  const names = await gitLines(git, ['for-each-ref', '--format=%(refname)', '--', ATTRIBUTIONS]);
+  return (
+    await Promise.all(names.map((name) => readAcceptMaps(git, name.slice(ATTRIBUTIONS.length))))
+  ).flat();
+}
+
+/**
+ * Those of acceptances whose commits are not in the history, as somebody has rewritten it: by each commit that is in the
+ * history in place of one.
+ */
+export async function rewrittenMaps(git: Git, revision: string, maps: readonly AcceptMap[]) {
+  const found = new Map<string, AcceptMap[]>();
+  const tip = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', `${revision}^{commit}`]);
+  if (maps.length === 0 || tip === undefined) return found;
+  const missing = await gitLines(git, ['rev-list', ...maps.map((map) => map.landed), `^${tip}`, '--']);
+  for (const map of maps.filter(({ landed }) => missing.includes(landed)))
+    for (const commit of await gitLines(git, ['rev-list', tip, `^${map.landed}`, '--']))
+      found.set(commit, [...(found.get(commit) ?? []), map]);
+  return found;
+}
+
+/** By commit of an agent that an acceptance has merged. */
+export async function mergedMaps(git: Git, maps: readonly AcceptMap[]): Promise<Map<string, AcceptMap[]>> {
+  const landed = maps.map((map) => map.landed);
+  const merges =
+    landed.length === 0 ? [] : await gitLines(git, ['rev-list', '--no-walk', '--merges', ...landed, '--']);
+  const found = new Map<string, AcceptMap[]>();
+  for (const merge of merges) {
+    const ofMerge = maps.filter((map) => map.landed === merge);
+    for (const commit of await gitLines(git, ['rev-list', `${merge}^1..${merge}^2`, '--']))
+      found.set(commit, ofMerge);
+  }
+  return found;
+}

@@ -1,0 +1,82 @@
+/** Changes that a restore would make between two snapshots. Undo and redo pass over steps without any. */
+import { differingGitDirFiles } from '../../checkout/git-dir-files.ts';
+import { isWorkRef } from '../../filter/agent-refs.ts';
+import { changesGit } from '../../folders/git-state/ref-plan.ts';
+import type { Repository } from '../../repository/repository.ts';
+import { isAttached, workBranchOf } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
+import { TOP_FOLDERS } from '../../snapshot/folders.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
+import {
+  readSnapshotMetadata,
+  type SnapshotManifest,
+  type SnapshotMetadata,
+  serializeManifest,
+} from '../../snapshot/manifest.ts';
+import { keepIgnored, listIgnored } from './ignored-files.ts';
+import { isDirectory, pathsOf, planFrom } from './restore-files.ts';
+
+/**
+ * Whether two snapshots are the same but for their session, the name of its work branch, label and tool, and for what agt
+ * did not capture: no restore changes that.
+ */
+export async function hasSameMetadata(repository: Repository, a: Snapshot, b: Snapshot): Promise<boolean> {
+  const { git, prefixes } = repository;
+  const [one, other] = await Promise.all([
+    readSnapshotMetadata(git, a.commit),
+    readSnapshotMetadata(git, b.commit),
+  ]);
+  // A fork begins with snapshots of its source, which was on a work branch of its own.
+  const refOf = ({ head, session }: SnapshotManifest) =>
+    isWorkRef(prefixes, session, head.ref) ? '' : head.ref;
+  const withoutNames = ({ manifest }: SnapshotMetadata) =>
+    serializeManifest({
+      ...manifest,
+      head: { ...manifest.head, ref: refOf(manifest) },
+      git_dir_digest: '',
+      skipped: [],
+      ignored: [],
+      session: '',
+      label: null,
+      tool: null,
+    });
+  return withoutNames(one) === withoutNames(other) && hasSameGitDirFiles(repository, one, other);
+}
+
+/** Some of these files name the work branch, which is another one in a fork. */
+async function hasSameGitDirFiles(
+  repository: Repository,
+  one: SnapshotMetadata,
+  other: SnapshotMetadata,
+): Promise<boolean> {
+  const [first, second] = [one.manifest, other.manifest];
+  if (first.git_dir_digest === second.git_dir_digest) return true;
+  if (first.session === second.session) return false;
+  const branches = {
+    workBranch: workBranchOf(repository, first.session),
+    snapshotWorkBranch: workBranchOf(repository, second.session),
+  };
+  return (await differingGitDirFiles(repository.git, one, other, branches)).length === 0;
+}
+
+/**
+ * Whether a restore of an attached folder would change anything. It deletes nothing that git ignores, so it may change
+ * nothing, although the snapshots differ: the last one was taken with --ignored, or a directory that was empty has
+ * ignored files. `captured`: the snapshot that the folder is in. True for every other session.
+ */
+export async function changesAnything(
+  session: Session,
+  captured: Snapshot,
+  { commit }: Snapshot,
+): Promise<boolean> {
+  const { repository, record } = session;
+  if (!isAttached(record)) return true;
+  const wanted = await readSnapshotMetadata(repository.git, commit);
+  const from = await readSnapshotMetadata(repository.git, captured.commit);
+  if (await changesGit(repository.git, from, wanted)) return true;
+  const plan = await planFrom(repository.git, { captured: captured.commit, wanted, scope: TOP_FOLDERS });
+  const present = plan.emptyDirectories.made.filter((path) => isDirectory(record, path));
+  if (pathsOf(plan).length > plan.deletions.length + present.length) return true;
+  const kept = keepIgnored(plan, await listIgnored(session, commit));
+  return kept.deletions.length > 0;
+}

@@ -1,0 +1,86 @@
+/** What an undo takes back beside the work of the agent: changes of a person or of another program between its calls. */
+import { capturedRefs, differing } from '../../folders/git-state/read-state.ts';
+import { findObjects } from '../../git/objects/object-reader.ts';
+import { snapshotRefs } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
+import { promptIn } from '../../snapshot/format.ts';
+import { readNewest, type Snapshot } from '../../snapshot/history.ts';
+import { diffSnapshots } from '../../snapshot/tree.ts';
+import { encodePath } from '../../snapshot/tree-names.ts';
+
+/** So far back it looks. */
+const MOST_SNAPSHOTS = 200;
+
+/**
+ * Between the snapshot `to` and the later one `from`: each path, which is relative to the session folder and has one byte per
+ * character, with the newest snapshot that has somebody's change of it.
+ */
+export async function othersChanges(
+  session: Session,
+  { from, isNew }: Latest & { readonly from: string },
+  to: string,
+): Promise<ReadonlyMap<string, string>> {
+  const { git } = session;
+  const found = new Map<string, string>();
+  const { theirs, sinceRestore } = await othersSnapshots(session, { from, isNew }, to);
+  if (theirs.length === 0) return found;
+  const going = new Set((await diffSnapshots(git, to, from)).map(({ path }) => path));
+  const newest = new Map<string, { readonly commit: string; readonly oid: string | undefined }>();
+  for (const { commit, parents } of theirs)
+    for (const { path, after } of await diffSnapshots(git, parents[0], commit))
+      if (!newest.has(path)) newest.set(path, { commit, oid: after?.oid });
+  // A version that a call has destroyed is neither there nor in the snapshot. A restore has named those that it took away.
+  const paths = [...newest.keys()];
+  const there = await findObjects(
+    git,
+    paths.map((path) => `${to}:${encodePath(path)}`),
+  );
+  for (const [i, [path, { commit, oid }]] of [...newest].entries())
+    if (going.has(path) || (sinceRestore.has(commit) && oid !== undefined && there[i]?.oid !== oid))
+      found.set(path, commit);
+  return found;
+}
+
+/** The refs of an attached folder's repository that somebody else has moved between the snapshots. */
+export async function othersRefs(session: Session, latest: Latest, to: string): Promise<ReadonlySet<string>> {
+  const moved = new Set<string>();
+  for (const { commit, parents } of (await othersSnapshots(session, latest, to)).theirs) {
+    if (parents[0] === undefined) continue;
+    const before = await capturedRefs(session.git, parents[0]);
+    const after = await capturedRefs(session.git, commit);
+    if (before !== undefined && after !== undefined)
+      for (const ref of differing(before, after)) moved.add(ref);
+  }
+  return moved;
+}
+
+/** The snapshot from which an undo goes back. `isNew`: it has just been made, and holds what nobody had captured. */
+export interface Latest {
+  readonly from: string | undefined;
+  readonly isNew: boolean;
+}
+
+/**
+ * Those with changes that no agent made: before a call of a tool, before a prompt, and after the last event of the agent.
+ * If an undo takes back nothing but the latter, they are what the person means.
+ */
+async function othersSnapshots(
+  { git, record }: Session,
+  { from, isNew }: Latest,
+  to: string,
+): Promise<{ readonly theirs: Snapshot[]; readonly sinceRestore: ReadonlySet<string> }> {
+  const newest = await readNewest(git, snapshotRefs(record), MOST_SNAPSHOTS);
+  const start = newest.findIndex(({ commit }) => commit === from);
+  const end = newest.findIndex(({ commit }) => commit === to);
+  if (start < 0) return { theirs: [], sinceRestore: new Set() };
+  const going = newest.slice(start, end);
+  const isBeforeAgent = (one: Snapshot) => one.before !== undefined || promptIn(one) !== undefined;
+  const hasAgent = going.some(
+    (one) => isBeforeAgent(one) || one.call !== undefined || one.agent !== undefined,
+  );
+  const isAfterAgent = (i: number) => i === 0 && isNew && hasAgent && going.length > 1;
+  const restored = going.findIndex(({ restoredBy }) => restoredBy !== undefined);
+  const fresh = going.slice(0, restored < 0 ? undefined : restored);
+  const theirs = going.filter((one, i) => isBeforeAgent(one) || isAfterAgent(i));
+  return { theirs, sinceRestore: new Set(fresh.map(({ commit }) => commit)) };
+}

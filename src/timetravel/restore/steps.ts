@@ -1,0 +1,268 @@
+/**
+ * The steps of a history, and the one that an undo or a redo goes to; restore.ts goes there. Both work as in an editor:
+ * autocommits and restores are steps; an undo goes one step back and a redo one step forward, until something new is
+ * done. agt replays the history of the session to find the current step. There is no other record of it that could be
+ * wrong. With `--turn` both go to the next step that holds a prompt: a turn of an agent is everything from one prompt of
+ * its user to the next, whichever agent that is.
+ */
+import { AgtError, plural } from '../../errors.ts';
+import { shownId } from '../../folders/store.ts';
+import { shortOid } from '../../git/files/ref-files.ts';
+import { findObjects } from '../../git/objects/object-reader.ts';
+import {
+  commandToCompare,
+  commandToList,
+  commandToMove,
+  commandToRestore,
+} from '../../session/advised-commands.ts';
+import { isAttached, snapshotRefs } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
+import { isEnded } from '../../session/state.ts';
+import { TOP_FOLDERS } from '../../snapshot/folders.ts';
+import { OWN, promptIn } from '../../snapshot/format.ts';
+import { requireHistory, type Snapshot } from '../../snapshot/history.ts';
+import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
+import { changesAnything, hasSameMetadata } from './differences.ts';
+import { isBeforeRedo } from './unfinished-restore.ts';
+
+/** Whether a restore of one would change nothing in the other. */
+type IsSame = (a: Snapshot, b: Snapshot) => Promise<boolean>;
+
+/** The history, newest first, and its steps. */
+export async function readSteps({ repository, record }: Session) {
+  const history = await requireHistory(repository.git, snapshotRefs(record));
+  // Nearly all snapshots differ in these, which git tells for all of them at once.
+  const parts = [...TOP_FOLDERS, OWN.index];
+  const names = history.flatMap(({ commit }) => parts.map((part) => `${commit}:${part}`));
+  const oids = (await findObjects(repository.git, names)).map((object) => object?.oid);
+  const keyOf = (n: number) => oids.slice(n * parts.length, (n + 1) * parts.length).join(' ');
+  const keys = new Map(history.map(({ commit }, n) => [commit, keyOf(n)]));
+  const isSame: IsSame = async (a, b) =>
+    keys.get(a.commit) === keys.get(b.commit) && hasSameMetadata(repository, a, b);
+  const fork = record.from && history.find(({ session }) => session !== record.session_id);
+  const { steps, current, begin } = await replayHistory(history, isSame, fork?.commit);
+  return {
+    history,
+    steps,
+    current,
+    /** The step at which a fork began: those before it are the parent's. */
+    begin,
+    /** The newest snapshot is in the middle of a restore that was not finished: it is no step. */
+    isBetween: history[0]?.unfinished !== undefined,
+    isSame,
+  };
+}
+
+interface Step {
+  /** The newest one with a label, if there is one. */
+  snapshot: Snapshot;
+  /** All snapshots of the step: those that changed nothing after the first. */
+  readonly commits: string[];
+  /** The first words of the newest prompt in it: a turn of the agent begins here. */
+  prompt: string | undefined;
+  /** A person has restored a snapshot. */
+  readonly isRestore: boolean;
+}
+
+/**
+ * The steps, oldest first, and the index of the current one; -1 if there is none. A snapshot that changed nothing, such as
+ * one with a label alone, is no step. It takes no redo away, and names the step. `begin`: the step that a snapshot led to.
+ */
+export async function replayHistory(history: readonly Snapshot[], isSame: IsSame, from?: string) {
+  const steps: Step[] = [];
+  let current = -1;
+  let begin = 0;
+  const oldestFirst = history.toReversed();
+  for (const [i, snapshot] of oldestFirst.entries()) {
+    if (snapshot.unfinished !== undefined) continue;
+    const target = targetOf(snapshot, steps, current);
+    const step = steps[current];
+    const before = oldestFirst[i - 1];
+    // After an unfinished restore, every snapshot is a step: it holds what the restore left.
+    const isComparable = before !== undefined && before.unfinished === undefined;
+    if (target >= 0) current = target;
+    else if (step !== undefined && isComparable && (await isSame(before, snapshot))) {
+      step.commits.push(snapshot.commit);
+      if (snapshot.label !== undefined) step.snapshot = snapshot;
+      step.prompt = promptIn(snapshot) ?? step.prompt;
+    } else {
+      steps.splice(current + 1);
+      const isRestore = snapshot.restoredBy === 'restore';
+      const commits = [snapshot.commit];
+      current = steps.push({ snapshot, commits, prompt: promptIn(snapshot), isRestore }) - 1;
+    }
+    if (snapshot.commit === from) begin = current;
+  }
+  return { steps, current, begin };
+}
+
+/** How far an undo or a redo goes. Without any prompt in the history, a turn is one step. */
+export interface Distance {
+  readonly unit: 'step' | 'turn';
+  readonly count: number;
+}
+
+/** Where undo and redo have come to. */
+export interface Position {
+  readonly snapshot: Snapshot;
+  /** Counted from 1, the oldest. */
+  readonly step: number;
+  readonly of: number;
+  /** The prompts of the turns that an undo has taken back, or a redo brought back, in this order. */
+  readonly turns: readonly string[];
+}
+
+/** Undefined before the first autocommit. */
+export async function readPosition(
+  session: Session,
+  by: 'undo' | 'redo',
+  { unit, count }: Distance,
+): Promise<Position | undefined> {
+  const { steps, current } = await readSteps(session);
+  const stopping = stops(steps, unit);
+  const isPassed = (i: number) => (by === 'undo' ? i >= current : i < current);
+  const begins = [...steps.entries()].filter(([i, step]) => isPassed(i) && stopping.has(step));
+  const passed = by === 'undo' ? begins.slice(0, count).reverse() : begins.slice(-count);
+  const turns = passed.flatMap(([i, { prompt }]) => (steps[i + 1]?.isRestore === true ? [] : (prompt ?? [])));
+  const step = steps[current];
+  return (
+    step && {
+      snapshot: step.snapshot,
+      step: current + 1,
+      of: steps.length,
+      turns: unit === 'turn' ? turns : [],
+    }
+  );
+}
+
+/** The index of the step that an undo or a redo went to, again if it was killed; -1 for any other snapshot. */
+function targetOf({ restored = '', restoredBy }: Snapshot, steps: readonly Step[], current: number): number {
+  const isTarget = ({ commits }: Step) => commits.includes(restored);
+  if (restoredBy === 'undo') return steps.slice(0, current + 1).findLastIndex(isTarget);
+  if (restoredBy !== 'redo') return -1;
+  const ahead = steps.slice(current).findIndex(isTarget);
+  return ahead < 0 ? -1 : current + ahead;
+}
+
+/** The steps at which an undo or a redo stops. A restore, too, is an act of a person, and one undo takes it back. */
+function stops(steps: readonly Step[], unit: Distance['unit']): ReadonlySet<Step> {
+  const isByTurn = unit === 'turn' && steps.some(({ prompt }) => prompt !== undefined);
+  const isStop = ({ prompt, isRestore }: Step, i: number) =>
+    prompt !== undefined || isRestore || steps[i + 1]?.isRestore === true;
+  return new Set(isByTurn ? steps.filter(isStop) : steps);
+}
+
+/**
+ * The snapshot that an undo goes to: each of its steps goes to the nearest earlier one to which a restore would change
+ * something. `hasUncaptured`: the folder differs from its last snapshot, so that the last snapshot is one step back. So it
+ * is where the sandbox is gone. @throws AgtError if there is none.
+ */
+export async function findUndoTarget(
+  session: Session,
+  hasUncaptured: boolean,
+  { unit, count }: Distance,
+): Promise<Snapshot> {
+  const { record } = session;
+  const { history, steps, current, begin, isBetween, isSame } = await readSteps(session);
+  const isGone = isEnded(record) || session.place === 'missing';
+  const isBack = hasUncaptured || isBetween || isGone || isBeforeRedo(record, history[0]);
+  const earlier = steps.slice(begin, Math.max(0, isBack ? current + 1 : current)).reverse();
+  const stopping = stops(steps, unit);
+  let from = isBack ? undefined : steps[current]?.snapshot;
+  let done = 0;
+  for (const { snapshot } of earlier.filter((step) => stopping.has(step))) {
+    if (from !== undefined) {
+      if (await isSame(from, snapshot)) continue;
+      if (!(await changesAnything(session, from, snapshot))) continue;
+    }
+    from = snapshot;
+    done += 1;
+    if (done === count) return snapshot;
+  }
+  if (done > 0) throw tooFar(session, 'undo', { unit, count }, done);
+  const id = shownId(record);
+  const hints = [`see: ${commandToList(record)}`];
+  if (unit === 'turn' && earlier.length > 0) {
+    throw new AgtError(`nothing to undo: no earlier turn in "${id}" changed anything`, {
+      hints: [...hints, `to go one step back: ${commandToMove(record, 'undo')}`],
+    });
+  }
+  if (begin > 0) {
+    const parent = commandToRestore(record, 'SNAPSHOT');
+    throw new AgtError(
+      `nothing to undo: "${id}" has no step of its own left; those before are of "${record.from}"`,
+      {
+        hints: [...hints, `to go to one of those: ${parent}`],
+      },
+    );
+  }
+  const reason =
+    current < 1
+      ? `"${id}" ${history.length > 1 ? 'is at its first step' : 'has no earlier snapshot'}`
+      : isAttached(record)
+        ? `no earlier snapshot of "${id}" would change anything`
+        : `all earlier snapshots of "${id}" equal the current one`;
+  throw new AgtError(`nothing to undo: ${reason}`, { hints });
+}
+
+function tooFar({ record }: Session, by: 'undo' | 'redo', { unit, count }: Distance, most: number): AgtError {
+  return new AgtError(`cannot ${by} ${plural(count, unit)}: "${shownId(record)}" has only ${most}`, {
+    hints: [`nothing has changed; see: ${commandToList(record)}`],
+  });
+}
+
+/** An undo from the next step passes over this one: it would change nothing. So the redo that takes it back does, too. */
+async function isPassed(session: Session, [next]: readonly Step[], snapshot: Snapshot): Promise<boolean> {
+  return next !== undefined && !(await changesAnything(session, next.snapshot, snapshot));
+}
+
+/** What the last undo left; for a turn, the next prompt or the end. @throws AgtError if there is none */
+export async function findRedoTarget(
+  session: Session,
+  hasUncaptured: boolean,
+  { unit, count }: Distance,
+): Promise<Snapshot> {
+  const { history, steps, current, isBetween, isSame } = await readSteps(session);
+  const stopping = stops(steps, unit);
+  const ahead = hasUncaptured || isBetween ? [] : steps.slice(current + 1);
+  let from = steps[current]?.snapshot;
+  let target: Snapshot | undefined;
+  let done = 0;
+  for (const [i, step] of ahead.entries()) {
+    const { snapshot } = step;
+    if (from !== undefined && (await isSame(from, snapshot))) continue;
+    target = snapshot;
+    if (!stopping.has(step) || (await isPassed(session, ahead.slice(i + 1), snapshot))) continue;
+    from = snapshot;
+    done += 1;
+    if (done === count) return target;
+  }
+  if (target !== undefined && target !== from) done += 1;
+  if (target !== undefined && done === count) return target;
+  if (done > 0) throw tooFar(session, 'redo', { unit, count }, done);
+  const id = shownId(session.record);
+  const isLast = !hasUncaptured && history[0]?.restoredBy === 'redo';
+  const reason = isLast
+    ? `"${id}" is at its last step`
+    : `nothing was undone since the last change of "${id}"`;
+  throw new AgtError(`nothing to redo: ${reason}`, {
+    hints: [`to go to any snapshot: ${commandToRestore(session.record, 'SNAPSHOT')}`],
+  });
+}
+
+/** @throws AgtError unless the folder is as in a snapshot, apart from names and labels */
+export async function requireUnchanged(
+  session: Session,
+  spec: string,
+  hasUncaptured: boolean,
+  now: Date,
+): Promise<void> {
+  const { git, record } = session;
+  const { history, isSame } = await readSteps(session);
+  const since = await resolveSnapshot(git, snapshotRefs(record), spec, now, history);
+  const [newest = since] = history;
+  if (session.place === 'here' && !hasUncaptured && (await isSame(newest, since))) return;
+  throw new AgtError(`"${shownId(record)}" has changed since snapshot ${shortOid(since.commit)}`, {
+    hints: [`nothing was restored; see: ${commandToCompare(record, shortOid(since.commit))}`],
+  });
+}

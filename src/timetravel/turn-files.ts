@@ -1,0 +1,53 @@
+/** The files that turns changed: each row of steps that follow each other counts as one change. */
+import type { Git } from '../git/run/git.ts';
+import type { Snapshot } from '../snapshot/history.ts';
+import { type FileChange, readTimeline } from './timeline.ts';
+import type { TurnSteps } from './turns.ts';
+
+/** Steps that follow each other, as one snapshot that changes all that they did; oldest first. */
+export function spansOf({ steps }: TurnSteps): Snapshot[] {
+  const spans: Snapshot[] = [];
+  for (const step of steps) {
+    const last = spans.at(-1);
+    if (last !== undefined && step.previous === last.commit)
+      spans.splice(-1, 1, { ...step, previous: last.previous, parents: last.parents });
+    else spans.push(step);
+  }
+  return spans;
+}
+
+/** By turn. A file that came and went again is none. */
+export async function filesOfTurns(
+  git: Git,
+  turns: readonly TurnSteps[],
+  countLines: boolean,
+): Promise<ReadonlyMap<TurnSteps, readonly FileChange[]>> {
+  const spans = turns.flatMap(spansOf);
+  const timeline = await readTimeline(git, spans, { pathspecs: [], countLines });
+  const changes = new Map(timeline.map(({ snapshot, files }) => [snapshot.commit, files]));
+  return new Map(
+    turns.map((turn) => {
+      const files = new Map<string, FileChange>();
+      for (const file of turn.steps.flatMap(({ commit }) => changes.get(commit) ?? [])) {
+        const joined = join(files.get(file.path), file);
+        if (joined === undefined) files.delete(file.path);
+        else files.set(file.path, joined);
+      }
+      return [turn, [...files.values()]];
+    }),
+  );
+}
+
+function join(first: FileChange | undefined, last: FileChange): FileChange | undefined {
+  if (first === undefined) return last;
+  const [isNew, isGone] = [first.kind === 'added', last.kind === 'deleted'];
+  if (isNew && isGone) return undefined;
+  const sum = (a: number | undefined, b: number | undefined) =>
+    a === undefined || b === undefined ? undefined : a + b;
+  return {
+    ...last,
+    kind: isNew ? 'added' : isGone ? 'deleted' : 'changed',
+    insertions: sum(first.insertions, last.insertions),
+    removals: sum(first.removals, last.removals),
+  };
+}

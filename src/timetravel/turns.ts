@@ -1,0 +1,132 @@
+/**
+ * Who made each step of a history, and the turns of the agents: a prompt with all that its agent did until the next prompt
+ * of that conversation. A change is of a call that was at work when it came. With none at work it is of a person or of
+ * another program, with two nobody knows. Without any event of an agent in the history, agt knows only the labels.
+ */
+import { AgtError } from '../errors.ts';
+import { shownId } from '../folders/store.ts';
+import { commandToList } from '../session/advised-commands.ts';
+import { conversationIn } from '../session/calls-at-work.ts';
+import { isAttached, snapshotRefs } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
+import { BEFORE_THE_SESSION, isOwnLabel, promptIn } from '../snapshot/format.ts';
+import { requireHistory, type Snapshot } from '../snapshot/history.ts';
+
+/** `other`: a person, or a program that is no call of an agent. `restore`: a person has brought a snapshot back. */
+export type Author = 'agent' | 'other' | 'restore' | 'unknown';
+
+export interface AuthoredStep {
+  readonly snapshot: Snapshot;
+  readonly author: Author;
+  /** The one whose call it was, or in a history without events the last one. */
+  readonly turn: TurnSteps | undefined;
+  /** The call is known, not only its turn. */
+  readonly isOfCall: boolean;
+  /** The conversations of which one made it, if it is unknown. */
+  readonly among: readonly string[];
+}
+
+export interface TurnSteps {
+  /** Counted from 1, the oldest. */
+  readonly number: number;
+  readonly session: string;
+  readonly prompt: string | undefined;
+  readonly from: Date;
+  agent: string | undefined;
+  readonly conversation: string | undefined;
+  /** Snapshots that belong to it, also those without a change; oldest first. */
+  readonly snapshots: Snapshot[];
+  /** Those of them whose change is its own. */
+  readonly steps: Snapshot[];
+}
+
+export interface AuthoredHistory {
+  /** Oldest first, one for each snapshot. */
+  readonly steps: readonly AuthoredStep[];
+  readonly turns: readonly TurnSteps[];
+}
+
+/** `history`: oldest first. `isFolder`: its first snapshot has all that was there before. */
+export function authorsOf(history: readonly Snapshot[], isFolder: boolean): AuthoredHistory {
+  const turns: TurnSteps[] = [];
+  const current = new Map<string, TurnSteps>();
+  let hasEvents = false;
+  const begin = (snapshot: Snapshot, key: string) => {
+    const { session, time: from, agent, conversation } = snapshot;
+    const number = turns.length + 1;
+    const prompt = promptIn(snapshot);
+    const turn = { number, session, prompt, from, agent, conversation, snapshots: [], steps: [] };
+    current.set(key, turn);
+    turns.push(turn);
+    return turn;
+  };
+  const steps = history.map((snapshot): AuthoredStep => {
+    const { tool, agent, conversation } = snapshot;
+    const own = conversation ?? '';
+    hasEvents ||= conversation !== undefined || snapshot.before !== undefined || snapshot.during.length > 0;
+    const { author, key, among } = authorOf(snapshot, {
+      hasEvents,
+      isStart: isFolder && hasEvents && snapshot.previous === undefined,
+    });
+    const isPrompt = promptIn(snapshot) !== undefined;
+    const isOfTurn = author === 'agent' || (author === 'unknown' && among.length === 0);
+    const turn = isOfTurn ? (current.get(key) ?? (isPrompt ? undefined : begin(snapshot, key))) : undefined;
+    turn?.steps.push(snapshot);
+    const last = agent === undefined ? turns.at(-1) : undefined;
+    const belongsTo = isPrompt ? begin(snapshot, own) : (turn ?? current.get(own) ?? last);
+    if (belongsTo !== undefined && isEventOf(snapshot)) belongsTo.snapshots.push(snapshot);
+    if (turn !== undefined && turn.agent === undefined && key === own) turn.agent = agent;
+    const isOfCall = tool !== undefined && key === own && !snapshot.during.map(conversationIn).includes(own);
+    return { snapshot, author, turn, isOfCall, among };
+  });
+  return { steps, turns };
+}
+
+interface Who {
+  readonly author: Author;
+  /** The conversation whose turn it is. */
+  readonly key: string;
+  readonly among: readonly string[];
+}
+
+function authorOf(
+  snapshot: Snapshot,
+  { hasEvents, isStart }: { readonly hasEvents: boolean; readonly isStart: boolean },
+): Who {
+  const { tool, before, label, conversation: own = '' } = snapshot;
+  const open = snapshot.during.map(conversationIn);
+  const others = open.filter((name) => name !== own);
+  if (snapshot.restoredBy !== undefined) return { author: 'restore', key: own, among: [] };
+  if (isStart || label === BEFORE_THE_SESSION) return { author: 'other', key: own, among: [] };
+  if (tool === undefined && before === undefined && others.length < open.length)
+    return { author: 'unknown', key: own, among: open }; // interrupted, and a person may have gone on
+  const atWork = tool === undefined ? open : [own, ...others];
+  const [only = own, ...more] = atWork;
+  if (more.length > 0) return { author: 'unknown', key: own, among: atWork };
+  if (atWork.length > 0) return { author: 'agent', key: only, among: [] };
+  return { author: hasEvents ? 'other' : 'unknown', key: own, among: [] };
+}
+
+/** A command of a person, such as accept or undo, makes snapshots that are of no turn. */
+function isEventOf(snapshot: Snapshot): boolean {
+  const { label, restoredBy } = snapshot;
+  return (
+    restoredBy === undefined &&
+    (label === undefined || promptIn(snapshot) !== undefined || !isOwnLabel(label))
+  );
+}
+
+export async function readAuthors(session: Session): Promise<AuthoredHistory> {
+  const history = await requireHistory(session.git, snapshotRefs(session.record));
+  return authorsOf(history.toReversed(), isAttached(session.record));
+}
+
+/** @throws AgtError if there is no turn of this number */
+export function turnNumbered({ record }: Session, { turns }: AuthoredHistory, number: string): TurnSteps {
+  const turn = /^[1-9]\d*$/.test(number) ? turns[Number(number) - 1] : undefined;
+  if (turn !== undefined) return turn;
+  const known = turns.length === 0 ? 'it has none' : `it has turns 1 to ${turns.length}`;
+  throw new AgtError(`"${shownId(record)}" has no turn "${number}": ${known}`, {
+    hints: [`see: ${commandToList(record)} --turns`],
+  });
+}

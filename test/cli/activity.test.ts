@@ -1,0 +1,173 @@
+/** `agt log --all-sessions`: what all agents did, in one repository or everywhere. */
+import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { autocommitAt } from '../harness/opened.ts';
+import { agtWithPermissions, permissionsProblem } from '../harness/privileges.ts';
+import { autocommit, newSession, sessionIn, type TestSession } from '../harness/session.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+
+interface Entry {
+  repository: string;
+  session_id: string;
+  agent: string | null;
+  prompt: string | null;
+  labels: string[];
+  snapshots: number;
+  files: { path: string; status: string }[];
+}
+
+const activity = (cwd: string, ...options: string[]): Entry[] =>
+  JSON.parse(agtOk(cwd, 'log', '--all-sessions', '--json', ...options));
+
+const told = (entries: readonly Entry[]) =>
+  entries.map(({ session_id, prompt, labels, files }) => [
+    session_id,
+    prompt ?? labels.join(),
+    files.map(({ path, status }) => `${status} ${path}`).join(),
+  ]);
+
+let one: TestSession;
+let two: TestSession;
+
+/** Two turns in one session, where the second changed nothing, and a labelled step in another. */
+beforeEach(() => {
+  one = newSession({ 'a.txt': 'a\n' }, 'one');
+  two = sessionIn(one.repository, 'two');
+  autocommit(one, '--label', 'prompt: fix the login');
+  write(join(one.sandbox, 'a.txt'), 'b\n');
+  autocommit(one, '--tool', 'Edit');
+  write(join(one.sandbox, 'new.txt'), 'n\n');
+  autocommit(one, '--label', 'prompt: and now?');
+  write(join(two.sandbox, 'b.txt'), 'b\n');
+  autocommit(two);
+  write(join(two.sandbox, 'b.txt'), 'c\n');
+  autocommit(two, '--label', 'mine');
+});
+
+describe('agt log --all-sessions', () => {
+  test('a later command of a person moves no turn, and a call that failed shows', () => {
+    const { sandbox, repository } = one;
+    write(join(sandbox, 'a.txt'), 'c\n');
+    agtOk(repository, 'session', 'record', 'one', '--tool', 'Bash', '--failed');
+    const before = JSON.parse(agtOk(repository, 'log', '--all-sessions', '--json'));
+    expect(before.find(({ prompt }: Entry) => prompt === 'and now?')).toMatchObject({ failed_calls: 1 });
+    expect(agtOk(repository, 'log', '--all-sessions')).toContain('(1 failed) and now?');
+    agtOk(repository, 'undo', 'one');
+    expect(JSON.parse(agtOk(repository, 'log', '--all-sessions', '--json'))).toEqual(before);
+  });
+
+  test('--everywhere takes a time in no repository as well, and names folders', () => {
+    const folder = makeTempDir('notes');
+    write(join(folder, 'a'), 'a\n');
+    agtOk(folder, 'snapshot', '--label', 'mine');
+    const entries = activity('/', '--everywhere', '--since', '1 hour ago');
+    expect(entries).toContainEqual(expect.objectContaining({ folder, repository: null, session_id: null }));
+  });
+
+  test('lists turns with their files, those of ended sessions as well', () => {
+    const expected = [
+      ['one', 'and now?', ''],
+      ['one', 'fix the login', 'modified a.txt,added new.txt'],
+      ['two', 'mine', 'added b.txt'],
+    ];
+    expect(told(activity(one.repository)).toSorted()).toEqual(expected);
+    agtOk(one.repository, 'accept', 'one', '--untracked=all');
+    agtOk(one.repository, 'remove', 'two');
+    expect(told(activity(one.repository)).toSorted()).toEqual(expected);
+    git(one.repository, 'commit', '-q', '--allow-empty', '-m', 'x\n\nAgt-Session: one');
+    expect(told(activity(one.repository)).toSorted()).toEqual(expected);
+  });
+
+  test('a fork adds only what is its own', () => {
+    agtOk(one.repository, 'fork', 'one', '--id', 'three');
+    expect(activity(one.repository)).toHaveLength(3);
+    write(join(sessionOfFork(), 'c.txt'), 'c\n');
+    agtOk(one.repository, 'autocommit', 'three', '--label', 'own');
+    const own = told(activity(one.repository)).filter(([id]) => id === 'three');
+    expect(own).toEqual([['three', 'own', 'added c.txt']]);
+  });
+
+  const sessionOfFork = () => agtOk(one.repository, 'session', 'path', 'three');
+
+  test('names the program that ran last', () => {
+    agtOk(one.repository, 'run', 'two', '--', 'true');
+    const agents = activity(one.repository).map(({ session_id: id, agent }) => [id, agent]);
+    expect(agents).toContainEqual(['two', 'true']);
+    expect(agents).toContainEqual(['one', null]);
+    expect(agtOk(one.repository, 'list')).toMatch(/^two .* true /m);
+  });
+
+  test('a turn that began before --since keeps its prompt', async () => {
+    const session = newSession({ 'a.txt': 'a\n' }, 'long');
+    const now = Date.now();
+    const at = (hoursAgo: number, ...words: string[]) =>
+      autocommitAt(session, new Date(now - hoursAgo * 3_600_000), { label: words.join(' ') });
+    await at(9, 'prompt: the first');
+    await at(8, 'prompt: the second');
+    write(join(session.sandbox, 'old'), 'old\n');
+    await at(7, 'old');
+    write(join(session.sandbox, 'new'), 'new\n');
+    await at(1, 'new');
+    expect(told(activity(session.repository, '--since', '2 hours ago'))).toEqual([
+      ['long', 'the second', 'added new'],
+    ]);
+  });
+
+  test('--since and -n leave turns out; a time that is none is refused', () => {
+    expect(activity(one.repository, '--since', '1 hour ago')).toHaveLength(3);
+    expect(activity(one.repository, '-n', '1')).toHaveLength(1);
+    const refused = agt(one.repository, 'log', '--all-sessions', '--since', 'nonsense');
+    expect(refused).toMatchObject({ exitCode: 2, stdout: '' });
+  });
+
+  test('prints a table, with --stat the files', () => {
+    const text = agtOk(one.repository, 'log', '--all-sessions', '--stat');
+    expect(text.split('\n')[0]).toMatch(/^WHEN +SESSION +AGENT +FILES +WHAT$/);
+    expect(text).toMatch(
+      / one +- +2 +fix the login\n {4}M {2}\+1 -1 {2}a\.txt\n {4}A {2}\+1 -0 {2}new\.txt(\n|$)/,
+    );
+    expect(agtOk(makeRepository(), 'log', '--all-sessions')).toBe('no snapshots');
+  });
+
+  test('--everywhere: all repositories and folders, and one that is damaged hides no other', () => {
+    const state = makeTempDir('state');
+    const call = (cwd: string, ...words: string[]) =>
+      run(AGT, words, { cwd, env: { XDG_STATE_HOME: state } });
+    const other = makeRepository({ 'x.txt': 'x\n' });
+    call(other, 'new', 'far');
+    write(join(call(other, 'session', 'path', 'far').stdout.trim(), 'far.txt'), 'f\n');
+    call(other, 'autocommit', 'far', '--label', 'far away');
+    const folder = makeTempDir('notes');
+    write(join(folder, 'note'), 'n\n');
+    call(folder, 'snapshot', '--label', 'a note');
+    const { stdout } = call('/', 'log', '--all-sessions', '--everywhere', '--json');
+    const found = JSON.parse(stdout) as Entry[];
+    expect(
+      told(found)
+        .map(([, what, files]) => `${what}: ${files}`)
+        .toSorted(),
+    ).toEqual(['a note: added note', 'far away: added far.txt']);
+    git(other, 'update-ref', '-d', 'HEAD');
+    write(join(other, '.git', 'config'), '[broken\n');
+    const after = call('/', 'log', '--all-sessions', '--everywhere');
+    expect(after.stdout).toContain('a note');
+    expect(after.exitCode).not.toBe(0);
+  });
+});
+
+test('a state directory that nobody may enter keeps no session from beginning', (context) => {
+  const problem = permissionsProblem();
+  context.skip(problem !== undefined, problem);
+  const repository = makeRepository({ a: 'a\n' });
+  const known = join(process.env['HOME'] ?? '', '.local/state/agt/repositories');
+  mkdirSync(known, { recursive: true });
+  const before = readdirSync(known);
+  chmodSync(known, 0);
+  expect(agtWithPermissions(repository, 'session', 'new', '--id', 's1')).toMatchObject({
+    exitCode: 0,
+    stderr: '',
+  });
+  chmodSync(known, 0o700);
+  expect(readdirSync(known)).toEqual(before);
+});

@@ -1,0 +1,71 @@
+/** `--everywhere`: a command in each repository that has sessions, also in one that was moved. */
+import { cpSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sessionIn } from '../harness/session.ts';
+import { agt, agtOk, makeRepository, makeTempDir } from '../harness/world.ts';
+
+test.each(['list', 'status', 'du', 'doctor'])(
+  'agt %s --everywhere shows each repository under its path',
+  (command) => {
+    const [one, two] = [makeRepository(), makeRepository()];
+    sessionIn(one, 'in-one');
+    sessionIn(two, 'in-two');
+    const rows = JSON.parse(agt('/', command, '--everywhere', '--json').stdout) as { repository: string }[];
+    expect(rows.map(({ repository }) => repository)).toEqual(
+      expect.arrayContaining([join(one, '.git'), join(two, '.git')]),
+    );
+    const text = agt('/', command, '--everywhere').stdout;
+    for (const place of [one, two]) expect(text).toMatch(new RegExp(`^${place}\n.+`, 'm'));
+    if (command !== 'doctor') expect(text.split(`${two}\n`)[1]).toContain('in-two');
+  },
+);
+
+test('a repository that was moved is found after the next command there; one that is gone is named', () => {
+  const home = makeTempDir();
+  const [before, after, copy] = ['before', 'after', 'copy'].map((name) => join(home, name)) as [
+    string,
+    string,
+    string,
+  ];
+  renameSync(makeRepository(), before);
+  sessionIn(before, 'kept');
+  const listed = () => {
+    const { stdout, stderr } = agt('/', 'list', '--everywhere');
+    return { known: [before, after, copy].filter((place) => stdout.includes(`${place}\n`)), notes: stderr };
+  };
+  expect(listed().known).toEqual([before]);
+  cpSync(before, copy, { recursive: true });
+  agtOk(copy, 'list');
+  expect(listed().known).toEqual([before, copy]);
+  rmSync(copy, { recursive: true });
+  renameSync(before, after);
+  const { known, notes } = listed();
+  expect(known).toEqual([]);
+  for (const place of [before, copy])
+    expect(notes).toMatch(new RegExp(`^note: ${place} is gone; if you moved it, call agt there once; `, 'm'));
+  expect(agt('/', 'log', '--all-sessions', '--everywhere').stderr).toContain(`note: ${before} is gone`);
+  agtOk(after, 'list');
+  expect(listed()).toEqual({ known: [after], notes: expect.not.stringContaining(before) });
+  expect(agt('/', 'doctor', '--everywhere', '--fix').stderr).toContain(
+    `agt has forgotten ${copy}, which is gone`,
+  );
+  expect(listed().notes).not.toContain(copy);
+  expect(readdirSync(home)).toContain('after');
+});
+
+test('--everywhere takes no session', () => {
+  expect(agt('/', 'du', 'one', '--everywhere').exitCode).toBe(2);
+});
+
+test('a repository that git cannot read is named, and hides no other', () => {
+  const [one, two] = [makeRepository(), makeRepository()];
+  sessionIn(one, 'in-one');
+  sessionIn(two, 'in-two');
+  writeFileSync(join(one, '.git/HEAD'), 'junk\n');
+  const { stdout, stderr, exitCode } = agt('/', 'status', '--everywhere');
+  expect(exitCode).not.toBe(0);
+  expect(stderr).toMatch(new RegExp(`^error: ${one}/\\.git: `, 'm'));
+  expect(stdout).toContain('in-two');
+  rmSync(one, { recursive: true });
+});

@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { makeSession, sessionIn } from '../harness/session.ts';
+import { AGT, agt, agtOk, git, write } from '../harness/world.ts';
+
+test('--merged removes the sessions whose work is merged, and no other', async () => {
+  const { repository, sandbox } = makeSession();
+  const make = (id: string) => sessionIn(repository, id).sandbox;
+  const commit = (path: string, name: string) => {
+    write(join(path, name), `${name}\n`);
+    git(path, 'add', name);
+    git(path, 'commit', '-q', '-m', name);
+  };
+  const merge = (id: string) => git(repository, 'merge', '-q', '--no-edit', `agt/${id}`);
+  for (const id of ['merged', 'dirty', 'elsewhere', 'busy']) {
+    commit(make(id), id);
+    merge(id);
+  }
+  write(join(sandbox, '../../dirty/sandbox/more'), 'more\n');
+  const elsewhere = join(sandbox, '../../elsewhere/sandbox');
+  commit(elsewhere, 'late');
+  git(elsewhere, 'checkout', '-q', '--detach', 'main');
+  commit(make('open'), 'open');
+  commit(make('accepted'), 'accepted');
+  agtOk(repository, 'accept', 'accepted', '--keep', '-m', 'accepted');
+  const busy = spawn(AGT, ['run', 'busy', '--', 'cat'], {
+    cwd: repository,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  await vi.waitFor(() => expect(agtOk(repository, 'list', '--state', 'running')).toContain('busy'), 20_000);
+
+  const planned = agtOk(repository, 'remove', '--merged', '-n', '--json');
+  expect(JSON.parse(planned).map((one: { session_id: string }) => one.session_id)).toEqual([
+    'merged',
+    'accepted',
+  ]);
+  expect(existsSync(join(sandbox, '../../merged'))).toBe(true);
+  const outcome = agt(repository, 'remove', '--merged');
+  expect(outcome.exitCode).toBe(0);
+  expect(outcome.stdout.match(/^removed .*/gm)?.map((line) => basename(line))).toEqual([
+    'merged',
+    'accepted',
+  ]);
+  expect(outcome.stderr).toBe(
+    'note: elsewhere stays: 1 commit on its work branch neither exported nor merged\nnote: busy stays: running\n',
+  );
+  busy.stdin.end();
+  await once(busy, 'exit');
+  expect(agt(repository, 'remove', '--merged').stderr).not.toContain('busy');
+  expect(agt(repository, 'remove', '--merged').stderr).toContain('note: there is no session to remove');
+  expect(agt(repository, 'remove', '--merged', 's1').exitCode).toBe(2);
+  expect(agt(repository, 'remove', '--merged', '--force').exitCode).toBe(2);
+  const left = JSON.parse(agtOk(repository, 'list', '--json')) as { session_id: string }[];
+  expect(left.map((one) => one.session_id)).toEqual(['s1', 'dirty', 'elsewhere', 'open']);
+});
+
+test('what landed with --keep is accepted until something new comes; unaccept comes back to it', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  const merge = () => {
+    const [view] = JSON.parse(agtOk(repository, 'list', '--json'));
+    return { merged: view.merged, merge: view.merge, landed: view.landed?.commit };
+  };
+  const tip = () => git(repository, 'rev-parse', 'main');
+  const accept = (message: string) =>
+    agtOk(repository, 'accept', 's1', '-m', message, '--keep', '--untracked=all');
+  const subjects = () => git(repository, 'log', '--format=%s').split('\n');
+  write(join(sandbox, 'a'), 'by the agent\n');
+  write(join(sandbox, 'new'), 'one\n');
+  accept('one');
+  const one = tip();
+  expect(merge()).toEqual({ merged: true, merge: null, landed: one });
+  expect(agtOk(repository, 'status')).toContain(' accepted ');
+  expect(agtOk(repository, 'remove', '--merged', '-n')).toContain('would remove');
+
+  // The branch has `new` as the session had it: what is new would merge.
+  write(join(sandbox, 'new'), 'two\n');
+  expect(merge()).toEqual({ merged: false, merge: 'clean', landed: one });
+  expect(agt(repository, 'remove', '--merged', '-n').stderr).toContain('no session to remove');
+  accept('two');
+  const sources = git(repository, 'rev-list', 'refs/agt/landed/s1');
+  agtOk(repository, 'unaccept', 's1');
+  expect(sources).toContain(git(repository, 'rev-parse', 'refs/agt/landed/s1'));
+  expect(merge()).toEqual({ merged: false, merge: 'clean', landed: one });
+
+  // The same after an acceptance that has ended the session.
+  agtOk(repository, 'accept', 's1', '-m', 'two');
+  expect(git(repository, 'for-each-ref', 'refs/agt/landed')).toBe('');
+  agtOk(repository, 'unaccept', 's1');
+  expect(merge()).toEqual({ merged: false, merge: 'clean', landed: one });
+  expect(agtOk(repository, 'session', 'show', 's1')).toContain(
+    `landed           ${one.slice(0, 10)} on main`,
+  );
+  expect(accept('two')).toContain('1 file changed');
+  expect(subjects()).toEqual(['two', 'one', 'first']);
+  git(sandbox, 'add', '.');
+  git(sandbox, 'commit', '-q', '-m', 'the same, committed');
+  expect(agtOk(repository, 'remove', '--merged')).toContain('removed ');
+});

@@ -1,0 +1,126 @@
+/** Turns of agents, and who made each change: in a session and in a folder, with two agents and a person. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, makeRepository, run } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
+
+const steps = (cwd: string) =>
+  (JSON.parse(agtOk(cwd, 'session', 'log', '--json', '--stat')) as Step[])
+    .filter(({ files }) => files.length > 0)
+    .map(({ author, turn, files, among }) => [
+      author,
+      turn,
+      files.map(({ path }) => path).join(),
+      ...(among.length > 0 ? [among.toSorted().join()] : []),
+    ])
+    .toReversed();
+
+interface Step {
+  author: string;
+  turn: number | null;
+  files: { path: string }[];
+  among: string[];
+}
+
+const turns = (cwd: string) => JSON.parse(agtOk(cwd, 'session', 'log', '--turns', '--json'));
+
+test.each(['session', 'folder'])('each change is of a call, of a person, or of nobody known (%s)', (kind) => {
+  const cwd = kind === 'session' ? makeSession({ a: '1\n' }).sandbox : makeRepository({ a: '1\n' });
+  const put = (name: string) => writeFileSync(join(cwd, name), `${name}\n`);
+  const one = agentIn(cwd, 'claude-code', 'c-1');
+  const two = agentIn(cwd, 'codex', 'c-2');
+  one.says('first task');
+  put('before-any-call');
+  one.begins('1');
+  put('by-one');
+  one.ends('1');
+  put('person');
+  two.says('second task');
+  two.begins('2');
+  put('by-two');
+  two.ends('2');
+  one.begins('3');
+  two.begins('4');
+  put('by-either');
+  one.ends('3');
+  put('by-two-alone');
+  two.ends('4');
+  one.begins('5');
+  put('interrupted');
+  one.stops();
+  put('after the turn');
+  one.says('third task');
+  one.begins('6');
+  put('last');
+  one.ends('6');
+  expect(steps(cwd)).toEqual([
+    ['other', null, 'before-any-call'],
+    ['agent', 1, 'by-one'],
+    ['other', null, 'person'],
+    ['agent', 2, 'by-two'],
+    ['unknown', null, 'by-either', 'c-1,c-2'],
+    ['agent', 2, 'by-two-alone'],
+    ['unknown', null, 'interrupted', 'c-1'],
+    ['other', null, 'after the turn'],
+    ['agent', 3, 'last'],
+  ]);
+  expect(turns(cwd)).toMatchObject([
+    { number: 3, prompt: 'third task', agent: 'claude', calls: 1, files: [{ path: 'last' }] },
+    { number: 2, prompt: 'second task', agent: 'codex', insertions: 2 },
+    { number: 1, prompt: 'first task', conversation: 'c-1', files: [{ path: 'by-one' }] },
+  ]);
+  const table = agtOk(cwd, 'session', 'log', '--turns', '--stat');
+  expect(table).toMatch(/^TURN +WHEN +AGENT +CALLS +FILES +DIFF +PROMPT\n/);
+  expect(table).toMatch(/^ +2 .* codex +2 +2 +\+2 -0 +second task\n {4}A {2}\+1 -0 {2}by-two\n/m);
+  const diff = agtOk(
+    cwd,
+    ...(kind === 'session' ? ['session'] : ['snapshot']),
+    'diff',
+    '--turn',
+    '2',
+    '--name-only',
+  );
+  expect(diff.split('\n')).toEqual(['by-two', 'by-two-alone']);
+  expect(agtOk(cwd, 'session', 'log', '--turn', '3').split('\n')).toHaveLength(3);
+  const refused = agt(cwd, 'session', 'log', '--turn', '7');
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(refused.stderr).toMatch(/has no turn "7": it has turns 1 to 3\n.*--turns/);
+});
+
+test('calls of one agent at the same time are of its turn, and an agent that died blocks nobody for long', () => {
+  const { sandbox: cwd, repository, id } = makeSession({ a: '1\n' });
+  const put = (name: string) => writeFileSync(join(cwd, name), `${name}\n`);
+  const one = agentIn(cwd, 'claude-code', 'c-1');
+  one.says('task');
+  one.begins('1');
+  put('x');
+  one.begins('2');
+  put('y');
+  one.ends('1');
+  put('z');
+  one.ends('2');
+  expect(steps(cwd)).toEqual([
+    ['agent', 1, 'x'],
+    ['agent', 1, 'y'],
+    ['agent', 1, 'z'],
+  ]);
+  agentIn(cwd, 'codex', 'dead').begins('9');
+  run('touch', ['-d', '2 hours ago', join(repository, '.git/agt/calls', id, 'codex.dead')], { cwd });
+  put('later');
+  one.begins('3');
+  expect(steps(cwd).at(-1)).toEqual(['other', null, 'later']);
+});
+
+test('session exec: a call that fails has not changed what came before it', () => {
+  const { sandbox, repository, id } = makeSession({ a: '1\n' });
+  writeFileSync(join(sandbox, 'good'), 'good\n');
+  agt(repository, 'session', 'exec', id, '--tool', 'Bash', '--', 'sh', '-c', 'echo bad >bad; exit 1');
+  expect(steps(sandbox)).toEqual([
+    ['other', null, 'good'],
+    ['agent', 1, 'bad'],
+  ]);
+  agtOk(repository, 'accept', id, '--untracked=all');
+  expect([existsSync(join(repository, 'good')), existsSync(join(repository, 'bad'))]).toEqual([true, false]);
+});

@@ -1,0 +1,162 @@
+/** agt undo --turn N, --step and --agent: one change is taken back, and all others stay. */
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, git, makeRepository, REAL_GIT, run } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
+
+const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
+
+const LINES = Array.from({ length: 40 }, (_, i) => `line ${i}\n`);
+const withLine = (lines: readonly string[], i: number, text: string) => lines.with(i, `${text}\n`);
+
+/** Three turns of two agents, and a person between them. */
+function work(cwd: string) {
+  const put = (lines: readonly string[], name = 'f') => writeFileSync(join(cwd, name), lines.join(''));
+  const one = agentIn(cwd, 'claude-code', 'c-1');
+  const two = agentIn(cwd, 'codex', 'c-2');
+  one.says('first');
+  one.begins('1');
+  put(withLine(LINES, 3, 'of turn 1'));
+  put(['new\n'], 'new');
+  rmSync(join(cwd, 'gone'));
+  one.ends('1');
+  put(withLine(withLine(LINES, 3, 'of turn 1'), 20, 'of a person'));
+  two.says('second');
+  two.begins('2');
+  put(withLine(withLine(withLine(LINES, 3, 'of turn 1'), 20, 'of a person'), 30, 'of turn 2'));
+  put(['binary\0 of turn 2'], 'b');
+  two.ends('2');
+  one.says('third');
+  one.begins('3');
+  put(withLine(withLine(withLine(LINES, 3, 'again, of turn 3'), 20, 'of a person'), 30, 'of turn 2'));
+  one.ends('3');
+  one.stops();
+}
+
+const START = { f: LINES.join(''), gone: 'gone\n', b: 'binary\0' };
+const content = (cwd: string) => readFileSync(join(cwd, 'f'), 'utf8').split(/(?<=\n)/);
+
+describe.each(['session', 'folder'])('in a %s', (kind) => {
+  const make = () => (kind === 'session' ? makeSession(START).sandbox : makeRepository(START));
+
+  test('a turn goes, and later work, a person’s and the rest of the repository stay; undo and redo go on', () => {
+    const cwd = make();
+    work(cwd);
+    git(cwd, 'add', 'f');
+    const index = git(cwd, 'ls-files', '-s');
+    const last = content(cwd);
+    const shown = agtOk(cwd, 'undo', '--turn', '2', '-n');
+    expect(shown).toMatch(/^-of turn 2\n\+line 30$/m);
+    expect(content(cwd)).toEqual(last);
+    expect(agtOk(cwd, 'undo', '--turn', '2')).toMatch(/restored 2 paths, verified/);
+    expect(content(cwd)).toEqual(withLine(last, 30, 'line 30'));
+    expect(readFileSync(join(cwd, 'b'), 'utf8')).toBe(START.b);
+    expect(existsSync(join(cwd, 'new'))).toBe(true);
+    expect(git(cwd, 'ls-files', '-s')).toBe(index);
+    expect(agtOk(cwd, 'session', 'log')).toContain('undo of turn 2');
+    agtOk(cwd, 'undo');
+    expect(content(cwd)).toEqual(last);
+    agtOk(cwd, 'redo');
+    expect(content(cwd)).toEqual(withLine(last, 30, 'line 30'));
+  });
+
+  test('a conflict changes nothing and names who; --keep-ours, --write-conflicts and paths', () => {
+    const cwd = make();
+    work(cwd);
+    const last = content(cwd);
+    const refused = agt(cwd, 'undo', '--turn', '1');
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /^error: turn 1 and later changes are in the same lines of f, changed since by somebody else, turn 2, turn 3\n/,
+    );
+    expect(content(cwd)).toEqual(last);
+    expect(existsSync(join(cwd, 'gone'))).toBe(false);
+    agtOk(cwd, 'undo', '--turn', '1', '--', 'gone');
+    expect(existsSync(join(cwd, 'gone'))).toBe(true);
+    expect(existsSync(join(cwd, 'new'))).toBe(true);
+    agtOk(cwd, 'undo', '--turn', '1', '--keep-ours');
+    expect(content(cwd)).toEqual(last);
+    expect(existsSync(join(cwd, 'new'))).toBe(false);
+    agtOk(cwd, 'undo', '--turn', '1', '--write-conflicts');
+    expect(content(cwd).slice(3, 10).join('')).toBe(
+      '<<<<<<< now\nagain, of turn 3\n=======\nline 3\n>>>>>>> before turn 1\nline 4\nline 5\n',
+    );
+    expect(content(cwd).join('')).toContain('of a person\n');
+  });
+
+  test('all of an agent, one step; what is not there is refused', () => {
+    const cwd = make();
+    work(cwd);
+    agtOk(cwd, 'undo', '--agent', 'claude');
+    expect(content(cwd)).toEqual(withLine(withLine(LINES, 20, 'of a person'), 30, 'of turn 2'));
+    expect([existsSync(join(cwd, 'new')), existsSync(join(cwd, 'gone'))]).toEqual([false, true]);
+    const steps = JSON.parse(agtOk(cwd, 'session', 'log', '--json'));
+    const step = steps.find(
+      ({ tool, agent }: { tool: string; agent: string }) => tool !== null && agent === 'codex',
+    );
+    agtOk(cwd, 'undo', '--step', step.name);
+    expect(content(cwd)).toEqual(withLine(LINES, 20, 'of a person'));
+    const again = agtOk(cwd, 'undo', '--turn', '2');
+    expect(again).toMatch(/: nothing of turn 2 is left$/);
+    for (const [words, reason] of [
+      [['--turn', '9'], /has no turn "9"/],
+      [['--agent', 'nobody'], /no turn is of agent "nobody"/],
+      [['--keep-ours'], /belong to the undo of one thing/],
+      [['--turn', '1', '--step', '@{1}'], /more than one thing is given/],
+    ] as const) {
+      const refused = agt(cwd, 'undo', ...words);
+      expect(refused.stderr).toMatch(reason);
+      expect(refused.exitCode).toBeGreaterThan(0);
+    }
+  });
+});
+
+test.each([
+  'restore: captured before',
+  'checkout: file written',
+  'restore: brought back',
+  'restore: compared',
+])('killed (%s), the undo of a turn is finished, and nothing of others is lost', (point) => {
+  const { sandbox: cwd, repository } = makeSession(START);
+  work(cwd);
+  const last = content(cwd);
+  const env = { AGT_TEST_KILL_AT: `${point}#1`, AGT_GIT_PATH: REAL_GIT };
+  expect(run(process.execPath, [KILLABLE, 'undo', '--turn', '2'], { cwd, env }).exitCode).not.toBe(0);
+  agtOk(repository, 'doctor', '--fix');
+  const now = content(cwd);
+  expect([last.join(''), withLine(last, 30, 'line 30').join('')]).toContain(now.join(''));
+  expect(agt(cwd, 'undo', '--turn', '2').exitCode).toBe(0);
+  expect(content(cwd)).toEqual(withLine(last, 30, 'line 30'));
+  expect(readFileSync(join(cwd, 'b'), 'utf8')).toBe(START.b);
+});
+
+test('files of others stay where a file or a directory of the turn would come back', () => {
+  const cwd = makeRepository({ f: 'f\n', 'd/b': 'b\n' });
+  const agent = agentIn(cwd, 'claude-code', 'c-1');
+  agent.says('first');
+  agent.begins('1');
+  rmSync(join(cwd, 'f'));
+  rmSync(join(cwd, 'd'), { recursive: true });
+  agent.ends('1');
+  mkdirSync(join(cwd, 'f'));
+  writeFileSync(join(cwd, 'f/own'), 'own\n');
+  writeFileSync(join(cwd, 'd'), 'own\n');
+  const isThere = () => {
+    expect(readFileSync(join(cwd, 'f/own'), 'utf8')).toBe('own\n');
+    expect(readFileSync(join(cwd, 'd'), 'utf8')).toBe('own\n');
+  };
+  agtOk(cwd, 'snapshot');
+  expect(agt(cwd, 'undo', '--turn', '1', '-n').exitCode).toBe(1);
+  expect(agt(cwd, 'undo', '--turn', '1')).toMatchObject({ exitCode: 1, stdout: '' });
+  isThere();
+  for (const option of ['--keep-ours', '--write-conflicts']) {
+    const { exitCode, stdout, stderr } = agt(cwd, 'undo', '--turn', '1', option);
+    expect([exitCode, stdout]).toEqual([1, expect.stringContaining('nothing has changed')]);
+    expect(stderr).toContain('conflict in f, which stays as it is');
+    expect(stderr).toContain('conflict in d/b, which stays as it is');
+    isThere();
+  }
+  expect(agt(cwd, 'undo', '--turn', '1', '--', 'nope').stderr).toMatch(/turn 1 changed nothing in nope/);
+});

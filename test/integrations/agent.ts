@@ -1,0 +1,18 @@
+/** An agent whose hooks call agt, in one conversation. */
+import { expect } from 'vitest';
+import { AGT, run } from '../harness/world.ts';
+import { silent } from './hooks.ts';
+
+export function agentIn(cwd: string, tool: string, session_id: string) {
+  const send = (hook_event_name: string, fields: object = {}) => {
+    const input = JSON.stringify({ session_id, cwd, hook_event_name, ...fields });
+    expect(run(AGT, ['hook', tool], { cwd: '/', input: Buffer.from(input) })).toEqual(silent);
+  };
+  const call = (id: string) => ({ tool_name: 'Bash', tool_use_id: id, tool_input: { command: `do ${id}` } });
+  return {
+    says: (prompt: string) => send('UserPromptSubmit', { prompt }),
+    begins: (id: string) => send('PreToolUse', call(id)),
+    ends: (id: string) => send('PostToolUse', call(id)),
+    stops: () => send('Stop'),
+  };
+}

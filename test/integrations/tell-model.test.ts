@@ -1,0 +1,98 @@
+/** After an undo the next prompt tells the model which files are not as it left them. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { AGT, agtOk, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+import { failures, hook, say, silent, toolOf } from './hooks.ts';
+
+const edit = (folder: string, files: Record<string, string>) => {
+  toolOf(folder, 'Write', {}, 'PreToolUse');
+  for (const [path, content] of Object.entries(files)) write(join(folder, path), content);
+  expect(toolOf(folder, 'Write', { file_path: 'x' })).toEqual(silent);
+};
+
+function contextOf({
+  stdout,
+  exitCode,
+  stderr,
+}: {
+  stdout: string;
+  exitCode: number | null;
+  stderr: string;
+}) {
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  const { hookSpecificOutput: output } = JSON.parse(stdout);
+  expect(Object.keys(output)).toEqual(['hookEventName', 'additionalContext']);
+  return output.additionalContext as string;
+}
+
+test.each([
+  ['a session', () => makeSession({ a: 'a\n' }).sandbox],
+  ['a checkout', () => makeRepository({ a: 'a\n' })],
+  ['a folder without git', () => makeTempDir('notes')],
+])('in %s: once, by name, and not if all is as it was', (_, make) => {
+  const folder = make();
+  expect(say(folder, 'do it')).toEqual(silent);
+  edit(folder, { a: '1\n', 'd/with "quotes"\n': '1\n' });
+  edit(folder, { b: '2\n' });
+  agtOk(folder, 'undo');
+  agtOk(folder, 'undo');
+  writeFileSync(join(folder, 'mine'), 'by the user\n');
+  const heard = contextOf(say(folder, 'and now?'));
+  expect(heard).toMatch(
+    /^The user has taken these files back with agt, to how they were in snapshot [0-9a-f]{10} /,
+  );
+  expect(heard).toContain('(before the prompt "do it"): ');
+  expect(heard).toMatch(/: (a|b|"d\/with \\"quotes\\"\\n"), /);
+  for (const name of ['a', 'b', 'd/with']) expect(heard).toContain(name);
+  expect(heard).not.toContain('mine');
+  expect(say(folder, 'again')).toEqual(silent);
+
+  edit(folder, { c: '3\n' });
+  agtOk(folder, 'undo');
+  agtOk(folder, 'redo');
+  expect(say(folder, 'nothing is gone')).toEqual(silent);
+  expect(failures()).toEqual([]);
+});
+
+test('no more than twenty paths; a person at work is no news; other agents', () => {
+  const folder = makeRepository({ a: 'a\n' });
+  say(folder, 'do it');
+  edit(folder, Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`file${i}`, 'x'])));
+  rmSync(join(folder, 'file1'));
+  agtOk(folder, 'snapshot');
+  expect(say(folder, 'go on')).toEqual(silent);
+  agtOk(folder, 'undo', '--turn');
+  const events = {
+    codex: { hook_event_name: 'UserPromptSubmit', prompt: 'go on' },
+    gemini: { hook_event_name: 'BeforeAgent', prompt: 'go on' },
+    qwen: { hook_event_name: 'UserPromptSubmit', prompt: 'go on' },
+  };
+  for (const [agent, event] of Object.entries(events)) {
+    const input = JSON.stringify({ cwd: folder, session_id: 'c1', ...event });
+    const heard = contextOf(run(AGT, ['hook', agent], { cwd: '/', input }));
+    expect(heard).toMatch(/file\d+, and \d+ more\. They are not/);
+    expect(heard.match(/\bfile\d+/g)).toHaveLength(20);
+    edit(folder, Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`file${i}`, agent])));
+    agtOk(folder, 'undo');
+  }
+});
+
+test('two conversations in one folder: each hears it, and a new one does not', () => {
+  const folder = makeRepository({ a: 'a\n' });
+  const prompt = (conversation: string) =>
+    hook(folder, 'UserPromptSubmit', { prompt: `by ${conversation}`, session_id: conversation });
+  for (const conversation of ['c1', 'c2']) {
+    expect(prompt(conversation)).toEqual(silent);
+    write(join(folder, 'odd\nname'), conversation);
+    hook(folder, 'PostToolUse', { tool_name: 'Write', session_id: conversation });
+  }
+  agtOk(folder, 'undo');
+  agtOk(folder, 'undo');
+  expect(prompt('c3')).toEqual(silent);
+  for (const conversation of ['c1', 'c2']) {
+    expect(contextOf(prompt(conversation))).toContain(': "odd\\nname". They are not');
+    expect(prompt(conversation)).toEqual(silent);
+  }
+});
