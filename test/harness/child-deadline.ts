@@ -6,7 +6,7 @@ import childProcess, { type SpawnSyncOptions, type SpawnSyncReturns } from 'node
 import { syncBuiltinESMExports } from 'node:module';
 
 /** Less than a test has: vitest.config.ts. */
-const DEADLINE_MS = 150_000;
+export const DEADLINE_MS = Number(process.env['AGT_TEST_DEADLINE_MS'] ?? 150_000);
 
 type Rest = [args?: readonly string[] | SpawnSyncOptions, options?: SpawnSyncOptions];
 

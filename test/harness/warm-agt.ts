@@ -1,8 +1,18 @@
 /** Runs commands of agt in one process that stays, one for each test file: test/harness/warm-server.ts. */
 import { execFileSync, spawn } from 'node:child_process';
-import { ftruncateSync, openSync, readFileSync, readSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  constants,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  readSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { once } from '../../src/once.ts';
+import { DEADLINE_MS } from './child-deadline.ts';
+import { killProcesses, processesOf } from './processes.ts';
 
 export interface Question {
   /** agt or git. */
@@ -14,6 +24,7 @@ export interface Question {
 
 interface Server {
   readonly directory: string;
+  readonly pid: number;
   /** Standard output and standard error. */
   readonly streams: readonly [number, number];
   readonly questions: number;
@@ -33,27 +44,47 @@ const server = once((): Server => {
   // The shell answers if the server dies.
   const script = '"$0" "$1" "$2" "$3"; echo died 1<>"$3/answers"';
   const args = ['-c', script, process.execPath, program, dist, directory];
-  spawn('sh', args, { stdio: ['ignore', ...streams] }).unref();
+  const child = spawn('sh', args, { stdio: ['ignore', ...streams] });
+  child.unref();
   return {
     directory,
+    pid: child.pid ?? 0,
     streams,
     questions: openSync(pipe('questions'), 'w'),
-    answers: openSync(pipe('answers'), 'r'),
+    answers: openSync(pipe('answers'), constants.O_RDWR | constants.O_NONBLOCK),
   };
 });
+
+/** Undefined after the deadline. */
+function readAnswer(answers: number): string | undefined {
+  const answer = Buffer.alloc(64);
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  for (const end = Date.now() + DEADLINE_MS; Date.now() < end; Atomics.wait(sleeper, 0, 0, 1))
+    try {
+      return answer.toString('latin1', 0, readSync(answers, answer)).trim();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    }
+  return undefined;
+}
 
 /** Returns what the executable would: exit code and output, as latin1. */
 export function runWarm(question: Question, input: string | Buffer, makeDirectory: () => string) {
   directoryOf = makeDirectory;
-  const { directory, streams, questions, answers } = server();
+  const { directory, pid, streams, questions, answers } = server();
   writeFileSync(join(directory, 'in'), input);
   writeSync(questions, `${JSON.stringify(question)}\n`);
-  const answer = Buffer.alloc(64);
-  const text = answer.toString('latin1', 0, readSync(answers, answer)).trim();
+  const text = readAnswer(answers);
   const [stdout = '', stderr = ''] = ['out', 'err'].map((name) =>
     readFileSync(join(directory, name), 'latin1'),
   );
   for (const stream of streams) ftruncateSync(stream);
+  if (text === undefined) {
+    const processes = processesOf(pid);
+    killProcesses(pid);
+    const command = `${question.name} ${question.args.join(' ')}`;
+    throw new Error(`killed after ${DEADLINE_MS / 1000} seconds: ${command}\n${processes}\n${stderr}`);
+  }
   if (!/^\d+$/.test(text))
     throw new Error(`agt ${question.args.join(' ')}: the server ${text}\n${stdout}${stderr}`);
   return { exitCode: Number(text), stdout, stderr };
