@@ -75,6 +75,9 @@ export const slowCaptureFile = (agtDir: string, sessionId: string) => join(agtDi
 /** A file for each conversation with a call at work there. */
 export const callsDirectory = (agtDir: string, sessionId: string) => join(agtDir, 'calls', sessionId);
 
+/** What its agents do right now: a file for each conversation. */
+export const agentStates = (agtDir: string, sessionId: string) => join(agtDir, 'states', sessionId);
+
 /** Calls of the session's agent that are under way and name another folder: a file each. The directory goes with the last. */
 export const strayCalls = (agtDir: string, sessionId: string) => join(agtDir, 'strays', sessionId);
 
@@ -109,6 +112,7 @@ export function sessionFiles(agtDir: string, sessionId: string): string[] {
     join(usageDirectory(agtDir), sessionId),
     slowCaptureFile(agtDir, sessionId),
     callsDirectory(agtDir, sessionId),
+    agentStates(agtDir, sessionId),
     strayCalls(agtDir, sessionId),
     frontFactsFile(agtDir, sessionId),
     ...Object.values(FRONT_TIMES).map((start) => join(frontDirectory(agtDir), `${start}${sessionId}`)),

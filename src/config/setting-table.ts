@@ -209,6 +209,15 @@ export const SETTING_KEYS = [
     ...BOOLEAN,
   },
   {
+    name: 'agt.notify',
+    defaultValue: '',
+    emptyMeans: 'nobody is told',
+    globalOnly: true,
+    summary:
+      'the command line that tells you when an agent waits for you, is done or has failed: it has AGT_SESSION, AGT_STATE, AGT_PROMPT; or desktop',
+    ...text(),
+  },
+  {
     name: 'agt.watch',
     defaultValue: 'true',
     summary:
@@ -288,9 +297,4 @@ export type SettingName = (typeof SETTING_KEYS)[number]['name'];
 /** Names are case-insensitive, as in git-config. */
 export function findKey(name: string): (SettingKey & { name: SettingName }) | undefined {
   return SETTING_KEYS.find((key) => key.name.toLowerCase() === name.toLowerCase());
-}
-
-/** A value as lists show it. */
-export function showValue(name: SettingName, value: string): string {
-  return value || `(${findKey(name)?.emptyMeans ?? 'empty'})`;
 }

@@ -121,6 +121,11 @@ export function toSettings(values: readonly SettingValue[], onProblem: OnProblem
   return { ...settings, ...DEFAULT_PREFIXES };
 }
 
+/** A value as lists show it. */
+export function showValue(name: SettingName, value: string): string {
+  return value || `(${findKey(name)?.emptyMeans ?? 'empty'})`;
+}
+
 /** A value, not checked yet, and how to get rid of it. */
 interface Source {
   readonly setting: SettingValue;

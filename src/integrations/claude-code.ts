@@ -12,7 +12,7 @@ const TOOLS = 'Bash|PowerShell|Edit|MultiEdit|Write|NotebookEdit|mcp__.*';
 const HOOKS = {
   events: [
     ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostToolUseFailure'],
-    ...['SubagentStop', 'Stop', 'StopFailure', 'SessionEnd'],
+    ...['Notification', 'SubagentStop', 'Stop', 'StopFailure', 'SessionEnd'],
   ],
   matchers: {
     PreToolUse: TOOLS,

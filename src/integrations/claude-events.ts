@@ -5,8 +5,10 @@ import {
   firstWords,
   readBefore,
   readCall,
+  readNotification,
   readPrompt,
   readTurn,
+  readWait,
   textOf,
 } from './event.ts';
 
@@ -18,6 +20,8 @@ export const readClaudeEvent = eventReader({
   PreToolUse: readBefore,
   PostToolUse: (json) => readCall(json, true),
   PostToolUseFailure: (json) => readCall(json, false),
+  Notification: readNotification,
+  PermissionRequest: readWait,
   SubagentStop: readTurn,
   Stop: readTurn,
   StopFailure: (json) => ({

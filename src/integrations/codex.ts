@@ -13,7 +13,7 @@ const NAME = 'codex';
 const HOOKS = {
   events: [
     ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse'],
-    ...['SubagentStop', 'Stop', 'SessionEnd'],
+    ...['PermissionRequest', 'SubagentStop', 'Stop', 'SessionEnd'],
   ],
   // Seconds. Codex allows no more at the end of a session.
   fields: (event: string) => ({ timeout: event === 'SessionEnd' ? 3 : 30 }),

@@ -13,7 +13,7 @@ const TOOLS = 'Execute|Edit|MultiEdit|Create|ApplyPatch|mcp__.*';
 const HOOKS = {
   events: [
     ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse'],
-    ...['SubagentStop', 'Stop', 'SessionEnd'],
+    ...['Notification', 'SubagentStop', 'Stop', 'SessionEnd'],
   ],
   matchers: { PreToolUse: TOOLS, PostToolUse: TOOLS },
   fields: () => ({ timeout: 30 }), // seconds

@@ -57,6 +57,9 @@ export interface TurnEvent extends AnyEvent<'turn'> {
 }
 
 /** The agent wants a worktree of this name, and reads its path from standard output. */
+/** The agent waits for a person, who has to allow something or to answer. */
+export type WaitEvent = AnyEvent<'waits'>;
+
 interface WorktreeCreate extends ProcessEvent<'worktree-create'> {
   readonly worktree: string;
 }
@@ -66,7 +69,14 @@ interface WorktreeRemove extends ProcessEvent<'worktree-remove'> {
 }
 
 /** Events that say something about the files of the place where the agent works. */
-export type FileEvent = SessionStart | PromptEvent | BeforeTool | ToolEvent | TurnEvent | SessionEnd;
+export type FileEvent =
+  | SessionStart
+  | PromptEvent
+  | BeforeTool
+  | ToolEvent
+  | TurnEvent
+  | WaitEvent
+  | SessionEnd;
 export type WorktreeEvent = WorktreeCreate | WorktreeRemove;
 /** The agent asks for the directory to put first on PATH, so that `git` is agt's. It reads it from standard output. */
 export type EnvironmentEvent = AnyEvent<'environment'>;
@@ -95,6 +105,16 @@ export function eventReader(
 }
 
 export const readTurn = () => ({ kind: 'turn' }) as const;
+export const readWait = () => ({ kind: 'waits' }) as const;
+
+/** An agent that says no type says it in words. */
+const WAITS = /permission|elicitation|approv/i;
+
+/** Other notifications are about the end of a turn, which has an event of its own. */
+export function readNotification(json: EventJson) {
+  const about = textOf(json, 'notification_type') ?? textOf(json, 'message') ?? '';
+  return WAITS.test(about) ? readWait() : ({ kind: 'other' } as const);
+}
 
 export function readPrompt(json: EventJson) {
   return { kind: 'prompt', prompt: textOf(json, 'prompt') ?? '' } as const;

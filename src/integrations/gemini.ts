@@ -7,6 +7,7 @@ import {
   objectOf,
   readBefore,
   readCall,
+  readNotification,
   readPrompt,
   readTurn,
 } from './event.ts';
@@ -23,7 +24,7 @@ const TOOLS = 'run_shell_command|write_file|replace|mcp_.*|.*__.*';
 
 /** Gemini CLI does not wait for hooks at the end of a session, so agt does without them. */
 const HOOKS = {
-  events: ['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'AfterAgent'],
+  events: ['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'Notification', 'AfterAgent'],
   matchers: { BeforeTool: TOOLS, AfterTool: TOOLS },
   fields: () => ({ name: HOOK, timeout: 30_000 }), // milliseconds
   offSwitch,
@@ -34,6 +35,7 @@ const readEvent = eventReader({
   BeforeAgent: readPrompt,
   BeforeTool: readBefore,
   AfterTool: (json) => readCall(json, !hasFailed(objectOf(json, 'tool_response'))),
+  Notification: readNotification,
   AfterAgent: readTurn,
 });
 

@@ -34,7 +34,9 @@ export const AgtPlugin = async ({ directory: cwd }) => {
       if (directory) env.PATH = directory + ':' + (env.PATH ?? process.env.PATH);
     },
     event: async ({ event }) => {
-      if (event.type === 'session.idle') await callAgt({ event: 'idle', ...about(event.properties.sessionID) });
+      const { sessionID } = event.properties ?? {};
+      if (event.type === 'permission.asked') await callAgt({ event: 'waits', ...about(sessionID) });
+      if (event.type === 'session.idle') await callAgt({ event: 'idle', ...about(sessionID) });
     },
   };
 };

@@ -20,6 +20,8 @@ export interface Place {
   /** Undefined for a folder that is in no session. */
   readonly record: SessionRecord | undefined;
   readonly readOnlyTools: readonly string[];
+  /** As agt.notify says. */
+  readonly notify: string;
   /** Where agt keeps its files about the place, and the id that they have there. */
   readonly agtDir: string;
   readonly id: string;
@@ -35,6 +37,7 @@ export function sessionPlace(session: Session): Place {
     user,
     record,
     readOnlyTools: user.settings.readOnlyTools,
+    notify: user.settings.notify,
     agtDir: user.agtDir,
     id: record.session_id,
     capture: async (options) => {
@@ -61,7 +64,7 @@ export function folderPlace(
   access: FolderAccess,
   folder: string,
   user: Repository | undefined,
-  readOnlyTools: readonly string[],
+  { readOnlyTools, notify }: Pick<Place, 'readOnlyTools' | 'notify'>,
 ): Place {
   const store = folderStore(stateHome(access.env) ?? '', storeName(folder));
   const request = { folder, user, trustsRefusal: true };
@@ -69,6 +72,7 @@ export function folderPlace(
     user,
     record: undefined,
     readOnlyTools,
+    notify,
     agtDir: agtDirectory(store),
     id: folderId(folder),
     capture: async (options) => {

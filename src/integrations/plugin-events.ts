@@ -7,6 +7,7 @@ import {
   objectOf,
   type ReadEvent,
   readTurn,
+  readWait,
   summaryOfCall,
   textOf,
   textsIn,
@@ -26,6 +27,7 @@ export function pluginReader(tools: PluginTools): ReadEvent {
       before: (json) => readTool(json, 'before-tool', tools),
       tool: (json) => readTool(json, 'tool', tools),
       environment: () => ({ kind: 'environment' }),
+      waits: readWait,
       idle: readTurn,
     },
     (json, cwd) => ({

@@ -12,7 +12,7 @@ const TOOLS = 'run_shell_command|write_file|edit|notebook_edit|mcp__.*';
 const HOOKS = {
   events: [
     ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostToolUseFailure'],
-    ...['SubagentStop', 'Stop', 'SessionEnd'],
+    ...['Notification', 'SubagentStop', 'Stop', 'SessionEnd'],
   ],
   matchers: { PreToolUse: TOOLS, PostToolUse: TOOLS, PostToolUseFailure: TOOLS },
   // Seconds; Qwen Code takes 1000 and more for milliseconds.

@@ -13,6 +13,7 @@ import {
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { isNamed } from '../config/values.ts';
 import { readIfThere } from '../disk/read-file.ts';
+import { attempt } from '../errors.ts';
 import type { FolderAccess } from '../folders/store.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import { slowCaptureFile } from '../layout.ts';
@@ -37,6 +38,7 @@ import {
   type TurnEvent,
 } from './event.ts';
 import type { Integration } from './integration.ts';
+import { noteState } from './note-state.ts';
 import { type Place, unlessBusy } from './place.ts';
 import { sweepWorktrees } from './worktrees.ts';
 
@@ -62,6 +64,9 @@ const SLOW_IN_A_ROW = 2;
 /** @throws the error of agt or git. The session is marked then. */
 export async function recordEvent(place: Place, request: RecordRequest): Promise<void> {
   const { event } = request;
+  if (!request.isInBackground)
+    attempt(() => noteState(place, request.integration.name, event, request.access.env, request.now));
+  if (event.kind === 'waits') return;
   if (event.kind === 'tool') noteCalls(place, request);
   try {
     await record(place, request);
@@ -81,6 +86,8 @@ async function record(place: Place, request: RecordRequest): Promise<void> {
       return recordBefore(place, event, request);
     case 'tool':
       return recordTool(place, event, request);
+    case 'waits':
+      return;
     case 'turn':
       return endTurn(place, event, request);
     case 'session-end':

@@ -6,10 +6,12 @@ import { gitDirOf } from '../git/files/discover-repository.ts';
 import { type HeadFile, isReadableHead, readHeadFile } from '../git/files/head-file.ts';
 import { type StatusEntry, statusOfEach } from '../git/objects/status.ts';
 import type { Git } from '../git/run/git.ts';
+import { type AgentState, readAgentState } from '../session/agent-state.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { renamedFolder } from '../session/relocate.ts';
 import { isOutOfSight } from '../session/sandbox-place.ts';
 import type { Session } from '../session/session.ts';
+import { isEnded } from '../session/state.ts';
 import { readOperation } from '../snapshot/git-dir-files.ts';
 
 export interface SandboxFacts {
@@ -22,6 +24,8 @@ export interface SandboxFacts {
   readonly head: HeadFile | undefined;
   /** A merge or rebase in progress. */
   readonly operation: string | undefined;
+  /** Undefined if no hook has told agt, or the agent has ended in the middle. */
+  readonly agentState: AgentState | undefined;
   /** Whether the owner of the session runs; undefined without an owner. */
   readonly running: boolean | undefined;
 }
@@ -36,14 +40,18 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
     place === 'missing' &&
     (existsSync(join(sessionsDir, record.session_id, 'sandbox')) ||
       renamedFolder(session, sessionsDir) !== undefined);
+  const running = record.owner === undefined ? undefined : !processIsGone(record.owner);
+  const state = readAgentState(repository.agtDir, record.session_id);
+  const isLeft = running === false && ['works', 'waits'].includes(state?.state ?? '');
   return {
     record,
     gitDir,
+    agentState: isEnded(record) || isLeft ? undefined : state,
     isOutOfSight: outOfSight,
     hasMoved: isBeside || (place === 'broken link' && !outOfSight),
     head: gitDir === undefined ? undefined : readHeadFile(gitDir),
     operation: (gitDir === undefined ? undefined : readOperation(gitDir)) ?? undefined,
-    running: record.owner === undefined ? undefined : !processIsGone(record.owner),
+    running,
   };
 }
 

@@ -11,6 +11,7 @@ import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
+import type { AgentState } from '../session/agent-state.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
@@ -29,6 +30,7 @@ export interface SessionStatus {
   readonly hasMoved: boolean;
   /** Whether the command that owns the session runs; undefined if there is none. */
   readonly running: boolean | undefined;
+  readonly agentState: AgentState | undefined;
   /** A merge, rebase or the like that git has not finished in the sandbox. */
   readonly operation: string | undefined;
   /** Short name of the branch in the sandbox; undefined if HEAD is detached or the sandbox is gone. */
@@ -221,6 +223,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     isOutOfSight: facts.isOutOfSight,
     hasMoved: facts.hasMoved,
     running: facts.running,
+    agentState: facts.agentState,
     operation: facts.operation,
     head: head.branch,
     headCommit: head.commit,

@@ -61,8 +61,8 @@ describe('agt config', () => {
 
   test.each([
     [
-      ['config', 'get', 'agt.nothing'],
-      /^error: unknown setting "agt\.nothing"\nhint: known settings: agt\.gitPath, /,
+      ['config', 'get', 'agt.zero'],
+      /^error: unknown setting "agt\.zero"\nhint: known settings: agt\.gitPath, /,
     ],
     [
       ['config', 'set', 'agt.maxFileSize', 'big'],

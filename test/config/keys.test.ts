@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { findKey, SETTING_KEYS, showValue } from '../../src/config/setting-table.ts';
+import { findKey, SETTING_KEYS } from '../../src/config/setting-table.ts';
+import { showValue } from '../../src/config/settings.ts';
 
 test.each(SETTING_KEYS.map((key) => [key.name, key] as const))('the default of %s is valid', (_, key) => {
   expect(key.check(key.defaultValue)).toBeUndefined();

@@ -20,6 +20,7 @@ const EVENTS = [
   'PreToolUse',
   'PostToolUse',
   'PostToolUseFailure',
+  'Notification',
   'SubagentStop',
   'Stop',
   'StopFailure',

@@ -1,8 +1,8 @@
 /** agt config: list, read and change settings. */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { findKey, SETTING_KEYS, type SettingName, showValue } from '../../config/setting-table.ts';
-import { globalConfigPath, toSettings } from '../../config/settings.ts';
+import { findKey, SETTING_KEYS, type SettingName } from '../../config/setting-table.ts';
+import { globalConfigPath, showValue, toSettings } from '../../config/settings.ts';
 import { AgtError, EXIT, usageError } from '../../errors.ts';
 import { gitText, runGit } from '../../git/run/git.ts';
 import { listRecords } from '../../session/record.ts';

@@ -1,5 +1,5 @@
-import { showValue } from '../../config/setting-table.ts';
 import type { SettingValue } from '../../config/settings.ts';
+import { showValue } from '../../config/settings.ts';
 import { attempt, isAgtError, plural } from '../../errors.ts';
 import { type Git, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';

@@ -157,7 +157,8 @@ async function record(
     await orLog(async () => keepAnswering(context, integration, place));
   const { addContext, refuseTool } = integration;
   const acting = { context, place, integration };
-  const refusal = call.isInBackground ? undefined : await orLog(() => keepFence(acting, event));
+  const isWaiting = event.kind === 'waits';
+  const refusal = call.isInBackground || isWaiting ? undefined : await orLog(() => keepFence(acting, event));
   if (typeof refusal === 'string') return context.out(refuseTool?.(refusal) ?? '');
   const isPrompt = event.kind === 'prompt' && event.prompt !== '' && !call.isInBackground;
   const wentBack = isPrompt && addContext && (await orLog(() => whatWentBack(context, event.conversation)));

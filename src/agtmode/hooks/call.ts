@@ -67,7 +67,7 @@ export async function placeOf(context: Context, isAbove: boolean): Promise<Place
   if (user !== undefined && session === undefined) refuseMoved(user, context.cwd);
   if (user === undefined || session === undefined) {
     const isKnown = user?.worktree !== undefined || hasStore(access, folder);
-    return isAbove && !isKnown ? undefined : folderPlace(access, folder, user, settings.readOnlyTools);
+    return isAbove && !isKnown ? undefined : folderPlace(access, folder, user, settings);
   }
   return isActive(session) ? sessionPlace(new Session(user, session)) : undefined;
 }

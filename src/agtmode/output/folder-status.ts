@@ -7,6 +7,7 @@ import { ignoredAndLeftOut } from '../../folders/small-ignored.ts';
 import { shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { commandToMove, commandToRestore } from '../../session/advised-commands.ts';
+import { readAgentState } from '../../session/agent-state.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Intent } from '../../session/state.ts';
@@ -51,6 +52,7 @@ export async function readFolderStatus(context: Context, here: Session | undefin
     skipped: skipped.map(({ path, reason }) => ({ path: shownPath(record, path), reason })),
     problem,
     by_sessions: strays,
+    ...orNull({ agent_state: readAgentState(repository.agtDir, record.session_id) }),
   };
   const newest =
     last && `${shortOid(last.commit)}, ${age(last.time, now)}${last.label ? `, "${last.label}"` : ''}`;

@@ -16,6 +16,7 @@ export function sessionTable(
   const all = [
     { heading: 'ID', cell: ({ record }) => record.session_id },
     { heading: 'STATE', cell: stateCell },
+    views.some(({ agentState }) => agentState !== undefined) && { heading: 'NOW', cell: nowCell(now) },
     views.some((view) => agentOf(view) !== '') && { heading: 'AGENT', cell: agentOf, dispensable: 2 },
     views.some(isOffItsBranch) && { heading: 'BRANCH', cell: currentBranch, dispensable: 3 },
     { heading: 'COMMITS', cell: commitsCell, alignRight: true },
@@ -62,6 +63,16 @@ function stateCell(view: SessionStatus): Cell {
   if (state === 'running') return { text, style: 'green' };
   if (state === 'active') return { text };
   return { text, style: isEnded(view.record) ? 'dim' : 'red' };
+}
+
+/** `waits 3m`: for a person, so long. */
+function nowCell(now: Date) {
+  return ({ agentState }: SessionStatus): Cell => {
+    if (agentState === undefined) return { text: '' };
+    const { state, since } = agentState;
+    const style = ({ waits: 'yellow', works: 'green', failed: 'red', done: undefined } as const)[state];
+    return { text: `${state} ${shortAge(new Date(since), now)}`, style };
+  };
 }
 
 function count(n: number | undefined, sign = ''): string {

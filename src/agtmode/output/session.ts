@@ -23,13 +23,25 @@ function landedJson({ from, onto, before, ...landed }: Landed): object {
 }
 
 export function sessionJson({ record, folder, isOutOfSight, sandboxPresent, ...status }: SessionStatus) {
-  const { running, operation, head, headCommit, ahead, behind, dirty, diff, merge, merged } = status;
+  const { running, agentState, operation, head, headCommit, ahead, behind, dirty, diff, merge, merged } =
+    status;
   const { exported, autocommits, lastAutocommit: last, lastComplete } = status;
   return {
     ...recordJson(record),
     folder,
     sandbox_present: isOutOfSight ? null : sandboxPresent,
-    ...orNull({ running, operation, head, head_commit: headCommit, ahead, behind, dirty, diff, merge }),
+    ...orNull({
+      agent_state: agentState,
+      running,
+      operation,
+      head,
+      head_commit: headCommit,
+      ahead,
+      behind,
+      dirty,
+      diff,
+      merge,
+    }),
     merged,
     on_remote: exported,
     ...orNull({ autocommits, last_autocommit: last?.commit, last_autocommit_at: last?.time.toISOString() }),

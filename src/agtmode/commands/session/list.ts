@@ -1,4 +1,5 @@
 /** agt session list and show. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { plural, usageError } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
@@ -13,7 +14,7 @@ import { readSnapshotMetadata } from '../../../snapshot/manifest.ts';
 import { readSessionStatus, type SessionStatus, surveySessions } from '../../../survey/status.ts';
 import { isThere, listMoments, type Moment } from '../../../workspace/moments.ts';
 import { defineCommand, defineSessionCommand, option } from '../../command-line/command.ts';
-import type { Answer } from '../../command-line/report.ts';
+import { type Answer, partOf } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { everywhere } from '../../everywhere.ts';
 import { age, localTime, table } from '../../output/format.ts';
@@ -39,7 +40,7 @@ export const sessionList = defineCommand({
   usage: 'session list',
   summary: 'list the sessions, their work, and whether it would merge',
   description:
-    'List the sessions of this repository. COMMITS counts commits of HEAD that the user branch does not have, DIRTY the ' +
+    'List the sessions of this repository. NOW says, by the hooks of the agent, since when it works, waits for you, is done or has failed. COMMITS counts commits of HEAD that the user branch does not have, DIRTY the ' +
     'files that differ from HEAD, DIFF the lines of the sandbox as it is against the commit where it left the user ' +
     'branch, BEHIND commits of the user branch that HEAD does not have. MERGE says whether the user branch could take ' +
     'the sandbox as it is (clean, conflict), or has all of it already (merged: also squashed or rebased; accepted: by ' +
@@ -48,6 +49,7 @@ export const sessionList = defineCommand({
     all: option.flag('include sessions that have ended', 'a'),
     sort: option.value(`sort by ${SORT_KEYS}; with - before it, in reverse`),
     failed: option.flag('only sessions that have failed'),
+    watch: option.flag('on a terminal: show the list again whenever it changes, until Ctrl-C', 'w'),
     state: option.value(`only sessions in these states: ${STATES.join(', ')}`),
     ...option.shared('everywhere', 'json'),
   },
@@ -55,9 +57,13 @@ export const sessionList = defineCommand({
     ['agt list', 'see which session needs you'],
     ['agt list --sort=-commits', 'the most commits first'],
     ['agt list --state=failed,running', 'only some'],
+    ['agt list --watch', 'see at once which agent waits for you'],
     ['agt list --json | jq -r .[].sandbox', 'print the path of every sandbox'],
   ],
   run: async function list(args, context): Promise<Answer> {
+    if (args.watch && args.json)
+      throw usageError('--watch and --json exclude each other', 'leave out one of the two');
+    if (args.watch) return redraw(context, (there) => list({ ...args, watch: false }, there));
     if (args.everywhere) return everywhere(context, (there) => list({ ...args, everywhere: false }, there));
     const states = parseStates(args.failed ? [args.state, 'failed'].filter(Boolean).join(',') : args.state);
     const compare = comparison(args.sort);
@@ -78,6 +84,24 @@ export const sessionList = defineCommand({
     };
   },
 });
+
+const REDRAW_MS = 1_000;
+const CLEAR = '\x1b[H\x1b[2J';
+
+async function redraw(context: Context, list: (context: Context) => Promise<Answer>): Promise<never> {
+  if (context.columns === undefined)
+    throw usageError('--watch needs a terminal to draw on', 'for a program: agt list --json');
+  for (let shown: string | undefined; ; await sleep(REDRAW_MS)) {
+    const {
+      text = '',
+      notes,
+      warnings,
+    } = await partOf(await list({ ...context, columns: process.stdout.columns }));
+    const next = `${text}${notes}${warnings}`;
+    if (next !== shown) context.out(`${CLEAR}${next}`);
+    shown = next;
+  }
+}
 
 function nothingNote(ended: number): string {
   const begin = 'begin one: agt new ID, or agt run --new -- COMMAND';

@@ -1,0 +1,59 @@
+/** What an event says about the agent: it works, waits for a person, is done or has failed. agt.notify tells a person. */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { type AgentChange, type AgentState, noteAgentState } from '../session/agent-state.ts';
+import { conversationName } from '../session/calls-at-work.ts';
+import { type FileEvent, firstWords } from './event.ts';
+import type { Place } from './place.ts';
+
+/** A folder without a store notes none. */
+export function noteState(place: Place, agent: string, event: FileEvent, env: NodeJS.ProcessEnv, now: Date) {
+  const name = conversationName(agent, event.conversation);
+  const change = changeOf(event);
+  if (name === undefined || change === undefined || !existsSync(place.agtDir)) return;
+  const next = noteAgentState(place.agtDir, place.id, name, change, now);
+  if (next !== undefined && next.state !== 'works' && place.notify !== '') notify(place, next, env);
+}
+
+/** The end of a subagent is no end of the turn. */
+function changeOf(event: FileEvent): AgentChange | undefined {
+  switch (event.kind) {
+    case 'session-start':
+      return undefined;
+    case 'prompt':
+      return { state: 'works', ...(event.prompt !== '' && { prompt: firstWords(event.prompt) }) };
+    case 'before-tool':
+    case 'tool':
+      return { state: 'works' };
+    case 'waits':
+      return { state: 'waits' };
+    case 'turn':
+      if (/^subagent/i.test(event.name)) return undefined;
+      return { state: event.failure === undefined ? 'done' : 'failed' };
+    case 'session-end':
+      return { state: 'done' };
+  }
+}
+
+const SAYS = { waits: 'waits for you', done: 'is done', failed: 'has failed', works: 'works' } as const;
+
+/** Nobody waits for the program. */
+function notify({ id, notify: command }: Place, { state, prompt }: AgentState, env: NodeJS.ProcessEnv): void {
+  const title = `agt: ${id} ${SAYS[state]}`;
+  const [program, ...args] = command === 'desktop' ? desktop(title, prompt ?? '') : ['sh', '-c', command];
+  const own = { AGT_SESSION: id, AGT_STATE: state, AGT_PROMPT: prompt ?? '' };
+  spawn(program as string, args, { detached: true, stdio: 'ignore', env: { ...env, ...own } })
+    .on('error', () => undefined)
+    .unref();
+}
+
+/** The words are arguments, and part of no script. */
+function desktop(title: string, words: string): string[] {
+  if (process.platform !== 'darwin') return ['notify-send', '--app-name=agt', '--', title, words];
+  const script = [
+    'on run argv',
+    'display notification (item 2 of argv) with title (item 1 of argv)',
+    'end run',
+  ];
+  return ['osascript', ...script.flatMap((line) => ['-e', line]), title, words];
+}

@@ -1,0 +1,61 @@
+/**
+ * What the agents of a session or a folder do right now, by the events of their hooks: a small file for each conversation.
+ * The front answers calls of tools without agt; its note of them (calls-at-work.ts) says that one who waited works again.
+ */
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeFileAtomic } from '../disk/atomic-file.ts';
+import { attempt } from '../errors.ts';
+import { agentStates, callsDirectory } from '../layout.ts';
+
+/** The first one counts if several conversations are at work. */
+const AGENT_STATES = ['waits', 'works', 'failed', 'done'] as const;
+
+export interface AgentState {
+  /** `waits`: for a person, who has to allow something or to answer. */
+  readonly state: (typeof AGENT_STATES)[number];
+  readonly since: string;
+  /** The first words of the prompt; null if no hook has told agt. */
+  readonly prompt: string | null;
+}
+
+export type AgentChange = Pick<AgentState, 'state'> & { readonly prompt?: string };
+
+/** Returns the new state of the conversation, or undefined if it is as before. */
+export function noteAgentState(
+  agtDir: string,
+  id: string,
+  conversation: string,
+  { state, prompt: words }: AgentChange,
+  now: Date,
+): AgentState | undefined {
+  const directory = agentStates(agtDir, id);
+  const before = read(agtDir, id, conversation);
+  if (before?.state === state && (words === undefined || words === before.prompt)) return undefined;
+  const next = { state, since: now.toISOString(), prompt: words ?? before?.prompt ?? null };
+  for (const other of conversations(agtDir, id)) {
+    const isOver = !['waits', 'works'].includes(read(agtDir, id, other)?.state ?? '');
+    if (other !== conversation && isOver) rmSync(join(directory, other), { force: true });
+  }
+  writeFileAtomic(join(directory, conversation), JSON.stringify(next), { cache: true });
+  return next;
+}
+
+export function readAgentState(agtDir: string, id: string): AgentState | undefined {
+  const found = conversations(agtDir, id).flatMap((name) => read(agtDir, id, name) ?? []);
+  const rank = ({ state, since }: AgentState) => `${AGENT_STATES.indexOf(state)} ${since}`;
+  return found.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1))[0];
+}
+
+const conversations = (agtDir: string, id: string) =>
+  (attempt(() => readdirSync(agentStates(agtDir, id))) ?? []).filter((name) => !name.endsWith('.tmp'));
+
+function read(agtDir: string, id: string, conversation: string): AgentState | undefined {
+  const file = join(agentStates(agtDir, id), conversation);
+  const noted = attempt(() => JSON.parse(readFileSync(file, 'utf8')) as AgentState);
+  if (noted === undefined || noted.state === 'works') return noted;
+  const called = attempt(() => statSync(join(callsDirectory(agtDir, id), conversation)).mtime);
+  return called !== undefined && called > new Date(noted.since)
+    ? { ...noted, state: 'works', since: called.toISOString() }
+    : noted;
+}

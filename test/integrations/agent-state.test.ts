@@ -1,0 +1,89 @@
+/** What an agent does right now, by its hooks: in lists, and told to a person. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession, type TestSession } from '../harness/session.ts';
+import { agt, agtOk, makeTempDir, run, write } from '../harness/world.ts';
+import { frontOf, Home } from './home.ts';
+import { failures, hook, say, silent, toolOf, until } from './hooks.ts';
+
+function now({ repository }: TestSession) {
+  const [session] = JSON.parse(agtOk(repository, 'list', '--json'));
+  const { state, prompt } = session.agent_state ?? {};
+  return [state, prompt];
+}
+
+const permission = { notification_type: 'permission_prompt', message: 'Claude needs your permission' };
+
+test('an agent works from its prompt on, waits for a permission, is done, and has failed', () => {
+  const session = makeSession();
+  const { sandbox } = session;
+  expect(now(session)).toEqual([undefined, undefined]);
+  say(sandbox, 'fix the login');
+  expect(now(session)).toEqual(['works', 'fix the login']);
+  hook(sandbox, 'SubagentStop');
+  expect(now(session)).toEqual(['works', 'fix the login']);
+  expect(hook(sandbox, 'Notification', permission)).toEqual(silent);
+  expect(now(session)).toEqual(['waits', 'fix the login']);
+  expect(agtOk(session.repository, 'list')).toMatch(/ NOW .*\n.* waits \d/);
+  toolOf(sandbox, 'Bash', { command: 'ls' });
+  expect(now(session)).toEqual(['works', 'fix the login']);
+  hook(sandbox, 'Stop');
+  hook(sandbox, 'Notification', { notification_type: 'idle_prompt' });
+  expect(now(session)).toEqual(['done', 'fix the login']);
+  hook(sandbox, 'StopFailure', { error: 'overloaded' });
+  expect(now(session)).toEqual(['failed', 'fix the login']);
+  say(sandbox, 'again');
+  hook(sandbox, 'PermissionRequest');
+  const other = { session_id: 'c2', prompt: 'another' };
+  hook(sandbox, 'UserPromptSubmit', other);
+  expect(now(session)).toEqual(['waits', 'again']);
+  hook(sandbox, 'SessionEnd');
+  expect(now(session)).toEqual(['works', 'another']);
+  hook(sandbox, 'SessionEnd', { session_id: 'c2' });
+  expect(now(session)).toEqual(['done', 'another']);
+  expect(failures()).toEqual([]);
+  agtOk(session.repository, 'remove', session.id, '--force', '--delete-branch');
+  expect(existsSync(join(session.repository, '.git/agt/states', session.id))).toBe(false);
+});
+
+test('a call that the front answers ends the wait, without agt', () => {
+  const session = makeSession();
+  const { sandbox } = session;
+  const home = new Home();
+  home.ok('install', 'claude-code');
+  const front = (event: string) => {
+    const fields = { tool_name: 'Bash', tool_input: { command: 'ls' } };
+    const json = { session_id: 'c1', cwd: sandbox, hook_event_name: event, ...fields };
+    return run(frontOf(home), ['hook', 'claude-code'], { cwd: sandbox, input: JSON.stringify(json) });
+  };
+  say(sandbox, 'look');
+  front('PreToolUse');
+  hook(sandbox, 'Notification', permission);
+  expect(now(session)).toEqual(['waits', 'look']);
+  expect(front('PostToolUse').exitCode).toBe(0);
+  expect(now(session)).toEqual(['works', 'look']);
+});
+
+test('agt.notify runs once for each wait and each end', async () => {
+  const session = makeSession();
+  const { sandbox } = session;
+  const told = join(makeTempDir(), 'told');
+  const line = `printf '%s|' "$AGT_SESSION" "$AGT_STATE" "$AGT_PROMPT" >> '${told}'`;
+  write(join(process.env['HOME'] ?? '', '.agtconfig'), '');
+  agtOk(session.repository, 'config', 'set', '--global', 'agt.notify', line);
+  const texts = () => (existsSync(told) ? readFileSync(told, 'utf8') : '');
+  say(sandbox, 'do it');
+  for (let i = 0; i < 2; i += 1) hook(sandbox, 'Notification', permission);
+  await until(() => texts() !== '');
+  for (let i = 0; i < 2; i += 1) hook(sandbox, 'Stop');
+  await until(() => texts().includes('done'));
+  expect(texts()).toBe(`${session.id}|waits|do it|${session.id}|done|do it|`);
+  expect(failures()).toEqual([]);
+});
+
+test('agt list --watch needs a terminal', () => {
+  const { repository } = makeSession();
+  const { exitCode, stderr } = agt(repository, 'list', '--watch');
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining('needs a terminal')]);
+});
