@@ -36,6 +36,11 @@ export function attributionRef(sessionId: string): string {
   return `${ATTRIBUTIONS}${sessionId}`;
 }
 
+/** Leads to what a person has seen of a session, while that goes on (review/state.ts). */
+export function reviewRef(sessionId: string): string {
+  return `${OWN_NAMESPACE}review/${sessionId}`;
+}
+
 /** The end of the branch of another program's session, while agt takes that session over. */
 export function adoptedRef(sessionId: string): string {
   return `${OWN_NAMESPACE}adopted/${sessionId}`;

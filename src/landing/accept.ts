@@ -141,8 +141,8 @@ async function previewAccept(session: Session, request: AcceptRequest): Promise<
   };
 }
 
-/** The acceptance itself makes a snapshot of it first. */
-async function changedSince(session: Session, now: Date): Promise<ReadonlySet<string>> {
+/** Readable paths in the sandbox that no snapshot has yet. */
+export async function changedSince(session: Session, now: Date): Promise<ReadonlySet<string>> {
   const { changes } = await previewCapture(session, { now });
   return new Set(changes.flatMap(({ path }) => (path.startsWith(SANDBOX) ? path.slice(SANDBOX.length) : [])));
 }

@@ -31,16 +31,22 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const { git } = bench;
   if (request.commits.length > 0) return pickCommits(session, landable);
   const content = await readSandbox(session, bench, request.committedOnly);
+  const { chooseTree } = request;
   await refuseUnstorable(record.session_id, content.unstorable, {
     ...request,
+    committedOnly: request.committedOnly || chooseTree !== undefined,
     untracked: request.untracked ?? session.repository.settings.untracked,
   });
-  const calls = request.withFailed
-    ? { tree: content.tree, leftOut: [] }
-    : await withoutFailedCalls(session, bench, content, landable.newer);
+  const calls =
+    request.withFailed || chooseTree !== undefined
+      ? { tree: content.tree, leftOut: [] }
+      : await withoutFailedCalls(session, bench, content, landable.newer);
   const landed = await landedSource(git, record, content.head, target);
   const base = landed ?? (await mergeBase(git, target.from, content.head));
-  const chosen = await choosePaths(bench, { ...content, base, tree: calls.tree }, request);
+  const chosen =
+    chooseTree === undefined
+      ? await choosePaths(bench, { ...content, base, tree: calls.tree }, request)
+      : { tree: await chooseTree(bench, content.head), leftOut: [] };
   const added = await diffTrees(git, base, chosen.tree);
   const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);
   const others = [target.from, ...(landed === undefined ? [] : [landed])];

@@ -11,7 +11,7 @@ import { holdsFiles } from '../disk/folder-entries.ts';
 import { refuseMounts } from '../disk/mounts.ts';
 import type { Remaining } from '../disk/remove-tree.ts';
 import { AgtError, plural } from '../errors.ts';
-import { landedRef, tipRef } from '../filter/agent-refs.ts';
+import { landedRef, reviewRef, tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { branchUser } from '../git/files/worktree-registrations.ts';
@@ -141,8 +141,10 @@ async function finish(session: LockedSession, { deleteBranch, now }: RemovalOpti
   const { repository } = session;
   await endMoments(session);
   if (repository.area === undefined) removeEmptyParents(dirname(session.folder));
-  if (session.record.landed !== undefined)
-    await runGit(repository.git, ['update-ref', '-d', landedRef(session.id)]);
+  await updateRefs(
+    repository.git,
+    [landedRef, reviewRef].map((ref) => `delete ${ref(session.id)}`),
+  );
   if (deleteBranch) {
     await deleteRefs(session);
     failurePoint('remove: refs deleted');

@@ -162,6 +162,13 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
   'session redo': ['session redo s1'],
   'session sync': ['session sync s1 --dry-run', 'session sync s1'],
   'session export': ['session export s1 --allow-dirty --dry-run', 'session export s1 --allow-dirty'],
+  'session review': [
+    'session review s3 --turn 1 --json',
+    'session review s3 --seen a.txt',
+    'session review s3',
+    'session review s3 --reject new.txt -m no --now',
+    'session accept s3 --seen -m seen',
+  ],
   'session accept': [
     'session accept s3 --keep --dry-run --exclude tracked',
     'session accept s3 --keep -m taken --exclude tracked',

@@ -21,6 +21,7 @@ const FLOORS = [
   ['triggers'],
   ['timetravel'],
   ['landing'],
+  ['review'],
   ['running'],
   ['integrations'],
 ];

@@ -25,6 +25,7 @@ import { sessionExec, sessionRecord } from './session/record.ts';
 import { sessionRemove } from './session/remove.ts';
 import { sessionRestore } from './session/restore.ts';
 import { sessionResume } from './session/resume.ts';
+import { sessionReview } from './session/review.ts';
 import { sessionRun } from './session/run.ts';
 import { sessionSearch } from './session/search.ts';
 import { sessionFail, sessionSweep } from './session/sweep.ts';
@@ -49,6 +50,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
     sessionAdopt,
     sessionFork,
     sessionSync,
+    sessionReview,
     sessionAccept,
     sessionUnaccept,
     sessionReject,

@@ -119,13 +119,13 @@ function compare<T>(
 async function readEnd(session: Session, scratch: ScratchObjects, end: DiffEnd): Promise<ComparedTree> {
   if (end === 'disk') return treeOfDisk(session, scratch);
   if (end === 'work') return treeOfWork(session, scratch);
-  if (end === 'base') return treeOfCommit(scratch, await mergeBase(session));
+  if (end === 'base') return treeOfCommit(scratch, await baseCommit(session));
   if (end === 'start') return treeOfStart(scratch, await startCommit(session));
   return treeOfSnapshot(scratch.git, end);
 }
 
 /** Where HEAD and the user branch part; without a user branch, where the session started. */
-async function mergeBase(session: Session): Promise<string> {
+export async function baseCommit(session: Session): Promise<string> {
   const { repository, record } = session;
   const { commit: head } = await sandboxHead(session);
   const tips = [head ?? record.work_branch, record.user_branch ?? record.from_commit];

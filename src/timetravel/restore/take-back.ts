@@ -67,7 +67,7 @@ export async function planTakeBack(
         const { path, before: theirs, after: base } = change;
         const atTip = later.has(path) ? later.get(path)?.after : base;
         const ours = now.has(path) ? now.get(path) : atTip;
-        const merged = await merge(git, scratch, { ours, base, theirs }, request);
+        const merged = await mergeVersions(git, scratch, { ours, base, theirs }, request);
         if (merged.isConflict) conflicts.add(path);
         if (!isSame(merged.version, atTip)) now.set(path, merged.version);
         else now.delete(path);
@@ -85,9 +85,9 @@ export async function planTakeBack(
 }
 
 /** Files to come back where now a directory has others, or below what is a file now. */
-async function obstructed(
+export async function obstructed(
   git: Git,
-  { commit }: Snapshot,
+  { commit }: Pick<Snapshot, 'commit'>,
   files: ReadonlyMap<string, Version>,
 ): Promise<string[]> {
   const coming = [...files].flatMap(([path, version]) => (version === undefined ? [] : [path]));
@@ -127,11 +127,12 @@ interface Sides {
   readonly theirs: Version;
 }
 
-async function merge(
+/** Of one file. `scratch` has a directory for the time of the merge. */
+export async function mergeVersions(
   git: Git,
-  scratch: ScratchObjects,
+  scratch: Pick<ScratchObjects, 'dir'>,
   { ours, base, theirs }: Sides,
-  { onConflict, name }: TakeBackRequest,
+  { onConflict, name }: Pick<TakeBackRequest, 'onConflict' | 'name'>,
 ): Promise<{ readonly version: Version; readonly isConflict: boolean }> {
   if (isSame(ours, base)) return { version: theirs, isConflict: false };
   if (isSame(ours, theirs)) return { version: ours, isConflict: false };
@@ -157,9 +158,9 @@ const BINARY = 255;
 const isLink = (version: Version) => version?.mode === LINK;
 
 /** A commit as the last snapshot, but for these files. No ref leads to it: a restore goes there at once. */
-async function snapshotWith(
+export async function snapshotWith(
   git: Git,
-  scratch: ScratchObjects,
+  scratch: Pick<ScratchObjects, 'dir'>,
   tip: Snapshot,
   files: ReadonlyMap<string, Version>,
 ): Promise<Snapshot> {

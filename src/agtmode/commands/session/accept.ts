@@ -9,6 +9,7 @@ import { acceptSession } from '../../../landing/accept.ts';
 import type { AcceptResult, UntrackedFile } from '../../../landing/accept-request.ts';
 import { BEFORE } from '../../../landing/end-session.ts';
 import { COMMITS_ALONE } from '../../../landing/untracked.ts';
+import { acceptSeen } from '../../../review/act.ts';
 import { sessionFolder } from '../../../session/record.ts';
 import { ask } from '../../ask.ts';
 import { camelCase, defineSessionCommand, option } from '../../command-line/command.ts';
@@ -61,6 +62,9 @@ export const sessionAccept = defineSessionCommand({
     },
     'with-failed': option.flag('take also changes by tool calls that failed'),
     keep: option.flag('let the session go on'),
+    seen: option.flag(
+      'take only what you have marked as seen in agt review, and let the session go on with the rest',
+    ),
     verify: { type: 'boolean', default: true, describe: 'run pre-merge-commit and commit-msg hooks' },
     ...option.shared('wait', 'dry-run', 'json'),
   },
@@ -86,7 +90,8 @@ export const sessionAccept = defineSessionCommand({
       askUntracked: context.interactive && !args.json && !args.dryRun ? askOnce(context) : undefined,
       now: context.now(),
     };
-    const result = await doneOrNotBegun(context, session, acceptSession, request);
+    const accept = args.seen ? acceptSeen : acceptSession;
+    const result = await doneOrNotBegun(context, session, accept, request);
     for (const warning of result.warnings) context.err(`warning: ${warning}\n`);
     return {
       json: acceptJson(result, args.dryRun),
@@ -139,6 +144,9 @@ const CONTRADICTIONS: readonly (readonly [string, string])[] = [
   ['file', 'summary'],
   ...['message', 'file', 'summary', 'edit', 'keep-commits', 'include', 'exclude', 'committed-only'].map(
     (name) => ['commits', name] as const,
+  ),
+  ...['commits', 'keep-commits', 'include', 'exclude', 'committed-only'].map(
+    (name) => ['seen', name] as const,
   ),
   ['keep-commits', 'include'],
   ['keep-commits', 'exclude'],

@@ -1,0 +1,205 @@
+/** agt review: the hunks that nobody has seen yet, asked one by one, listed, or marked by their paths. */
+import { displayPath } from '../../../disk/path-bytes.ts';
+import { EXIT, listSome, plural, usageError } from '../../../errors.ts';
+import { takeRejectedBack, whatWasRejected } from '../../../review/act.ts';
+import {
+  listHunks,
+  type Marked,
+  markRejected,
+  markSeen,
+  type ReviewHunk,
+  resetReview,
+  showNew,
+} from '../../../review/review.ts';
+import type { Session } from '../../../session/session.ts';
+import { isUnder } from '../../../snapshot/folders.ts';
+import { pathInSession } from '../../../timetravel/session-paths.ts';
+import { readAuthors, turnNumbered } from '../../../timetravel/turns.ts';
+import { type Arguments, defineSessionCommand, option } from '../../command-line/command.ts';
+import type { Report } from '../../command-line/report.ts';
+import type { Context } from '../../context.ts';
+import { changeStatus, lines, orNull, showPath, verb } from '../../output/format.ts';
+import { reviewOnTerminal } from '../../reviewing.ts';
+
+const OPTIONS = {
+  turn: option.value('only what this turn of an agent wrote: its number in agt log --turns'),
+  seen: option.many('mark all hunks of these files and directories as seen, without a question'),
+  all: option.flag('mark every hunk as seen, without a question'),
+  reject: option.many('reject the hunks of a file, or with :<line> the one at that line'),
+  message: option.value('why you reject them', 'm'),
+  now: option.flag('take rejected hunks back at once, not at the next end of a turn'),
+  tell: option.flag('leave rejected hunks, and tell the agent with its next prompt'),
+  reset: option.flag('forget all marks'),
+  settle: { ...option.value('for hooks'), choices: ['turn', 'prompt'], hidden: true },
+  ...option.shared('dry-run', 'json'),
+} as const;
+
+export const sessionReview = defineSessionCommand({
+  name: 'session review',
+  takesRest: 'paths',
+  summary: 'look at what is new in a session since you last looked, and mark it as seen or rejected',
+  description:
+    'Show the hunks of a session that you have not seen yet, and ask about each, as git add -p does. They are the ' +
+    'difference between what you have seen and what agt accept would land. Marks follow their lines: what the agent ' +
+    'changes later is new again, a sync is not. agt accept --seen lands what was seen, and the rest stays in the ' +
+    'session. Rejected hunks are taken back in the sandbox when the agent ends its turn, as agt undo --step does it; ' +
+    'agt undo brings them back. Without a terminal, print the new hunks as a diff. Paths after -- choose files.',
+  options: OPTIONS,
+  examples: [
+    ['agt review fix-login', 'go through the new hunks'],
+    ['agt review fix-login --seen src docs/a.md', 'mark files as seen'],
+    ['agt review fix-login --reject src/login.c:42 -m "keep the old name"', 'it goes at the end of the turn'],
+    ['agt review --json | jq -r .[].path', 'list all hunks, those that were seen too'],
+  ],
+  check: (args) => {
+    const acts = [args.seen !== undefined, args.all, args.reject !== undefined, args.reset].filter(Boolean);
+    if (acts.length > 1)
+      throw usageError('--seen, --all, --reject and --reset exclude each other', 'give one');
+    if (args.reject !== undefined && !args.message?.trim())
+      throw usageError('--reject needs a reason', 'for example: -m "keep the old name"');
+    if (args.now && args.tell) throw usageError('--now and --tell exclude each other', 'give one');
+  },
+  run: async (args, context, session) => {
+    const { dryRun, json } = args;
+    if (args.settle !== undefined) return settle(context, session, args.settle);
+    if (args.reset) return reset(context, session, dryRun);
+    const chosen = await chooseHunks(context, session, args);
+    const open = chosen.filter(({ state }) => state === 'new');
+    if (args.seen !== undefined || args.all) return reportMarks(session, open, args, 'seen');
+    if (args.reject !== undefined) return reportMarks(session, open, args, 'rejected');
+    if (json) return { json: chosen.map(hunkJson) };
+    if (open.length === 0) return { text: `${session.id}: nothing new\n` };
+    if (context.interactive && !dryRun) return reviewOnTerminal(context, session, open, wayOf(args));
+    return showNew(session, idsOf(open), context.now());
+  },
+});
+
+type ReviewArguments = Arguments<typeof OPTIONS>;
+
+const idsOf = (hunks: readonly ReviewHunk[]) => hunks.map(({ id }) => id);
+
+async function chooseHunks(context: Context, session: Session, args: ReviewArguments) {
+  const { seen = [], reject = [], rest } = args;
+  const places = [...seen, ...reject].map((given) => {
+    const [, path = given, line] = (args.reject && /^(.*):(\d+)$/s.exec(given)) || [];
+    return {
+      path: inSandbox(context, session, path),
+      line: line === undefined ? undefined : Number(line),
+      given,
+    };
+  });
+  const turn =
+    args.turn === undefined ? undefined : turnNumbered(session, await readAuthors(session), args.turn).number;
+  const isPlain = seen.length + reject.length === 0 && !args.all;
+  const hunks = await listHunks(session, {
+    now: context.now(),
+    withSeen: args.json && isPlain,
+    withTurns: args.json || turn !== undefined,
+    isSplit: turn !== undefined || places.some(({ line }) => line !== undefined),
+  });
+  const isAt = ({ path, line }: (typeof places)[number], hunk: ReviewHunk) =>
+    isUnder(hunk.path, [path]) && (line === undefined || hasLine(hunk, line));
+  const none = places.find((place) => !hunks.some((hunk) => hunk.state === 'new' && isAt(place, hunk)));
+  if (none !== undefined)
+    throw usageError(`nothing new in ${showPath(none.given)}`, `see: agt review ${session.id} --json`);
+  const under = rest.map((path) => inSandbox(context, session, path));
+  return hunks
+    .filter((hunk) => places.length === 0 || places.some((place) => isAt(place, hunk)))
+    .filter(({ path }) => under.length === 0 || isUnder(path, under))
+    .filter(({ turns }) => turn === undefined || turns?.includes(turn));
+}
+
+/** One byte per character. */
+function inSandbox({ cwd }: Context, { record }: Session, path: string): string {
+  return pathInSession(record, path, cwd, new Set()).replace(/^sandbox\/?/, '');
+}
+
+/** Where lines were only deleted, the line that follows them counts. */
+function hasLine({ kind, pieces }: ReviewHunk, line: number): boolean {
+  if (kind === 'file') return true;
+  return pieces.some(({ piece: { newAt, added } }) => {
+    return line > newAt && line <= newAt + Math.max(added.length, 1);
+  });
+}
+
+function hunkJson({ id, path, state, kind, turns, lines, oldStart, newStart, sentence, pieces }: ReviewHunk) {
+  const file = pieces[0]?.piece.file;
+  return {
+    id,
+    path: displayPath(path),
+    state,
+    kind,
+    status: changeStatus({ before: file?.before, after: file?.after }),
+    ...orNull({ turns, sentence }),
+    old_start: oldStart,
+    new_start: newStart,
+    lines: lines.map(displayPath),
+  };
+}
+
+async function reportMarks(
+  session: Session,
+  hunks: readonly ReviewHunk[],
+  args: ReviewArguments & { readonly json: boolean },
+  as: 'seen' | 'rejected',
+): Promise<Report> {
+  const now = new Date();
+  const { dryRun, message = '' } = args;
+  const marked = dryRun ? { marked: hunks, missing: [], waiting: [] } : await mark();
+  const restored =
+    args.now && as === 'rejected' && !dryRun ? await takeRejectedBack(session, ['now'], now) : undefined;
+  return {
+    json: {
+      session_id: session.id,
+      hunks: marked.marked.map((hunk) => ({ ...hunkJson(hunk), state: dryRun ? hunk.state : as })),
+      missing: marked.missing,
+      waiting: marked.waiting.map(displayPath),
+      taken_back: restored?.commit ?? null,
+      dry_run: dryRun,
+    },
+    text: `${session.id}: ${describeMarks(marked, as, dryRun)}\n`,
+    warnings: warningsOf(marked),
+  };
+
+  function mark(): Promise<Marked> {
+    if (as === 'seen') return markSeen(session, idsOf(hunks), now);
+    return markRejected(session, idsOf(hunks), { sentence: message, way: wayOf(args) }, now);
+  }
+}
+
+function wayOf({ now, tell }: { readonly now: boolean; readonly tell: boolean }) {
+  return now ? 'now' : tell ? 'tell' : 'end';
+}
+
+function describeMarks({ marked }: Marked, as: 'seen' | 'rejected', dryRun: boolean): string {
+  const files = new Set(marked.map(({ path }) => path)).size;
+  const word = as === 'seen' ? verb(dryRun, 'marked', 'mark') : verb(dryRun, 'rejected', 'reject');
+  return `${word} ${plural(marked.length, 'hunk')} in ${plural(files, 'file')}${as === 'seen' ? ' as seen' : ''}`;
+}
+
+function warningsOf({ missing, waiting }: Pick<Marked, 'missing' | 'waiting'>): string {
+  const paths = listSome(waiting.map(displayPath).map(showPath), MOST_PATHS);
+  return lines([
+    missing.length > 0 && `warning: ${plural(missing.length, 'hunk')} changed meanwhile, and stay new`,
+    waiting.length > 0 && `warning: not marked before the files whose place they take: ${paths}`,
+  ]);
+}
+
+const MOST_PATHS = 10;
+
+async function reset(context: Context, session: Session, dryRun: boolean): Promise<Report> {
+  const hunks = dryRun ? await listHunks(session, { now: context.now(), withSeen: true }) : [];
+  const marks = hunks.filter(({ state }) => state !== 'new');
+  if (!dryRun) await resetReview(session);
+  return {
+    json: { session_id: session.id, hunks: marks.map(hunkJson), dry_run: dryRun },
+    text: `${session.id}: ${verb(dryRun, 'forgot', 'forget')} ${dryRun ? plural(marks.length, 'mark') : 'all marks'}\n`,
+  };
+}
+
+/** At the end of a turn and before a prompt: standard output is for the model. */
+async function settle(context: Context, session: Session, when: string): Promise<number> {
+  if (when === 'turn') await takeRejectedBack(session, ['end', 'now'], context.now());
+  else context.out((await whatWasRejected(session, context.now())) ?? '');
+  return EXIT.done;
+}

@@ -1,0 +1,125 @@
+/** agt review on a terminal, in the manner of `git add -p`: a question for each hunk, and the marks after each file. */
+import { displayPath } from '../disk/path-bytes.ts';
+import { plural } from '../errors.ts';
+import { takeRejectedBack } from '../review/act.ts';
+import { markRejected, markSeen, type ReviewHunk, splitShown } from '../review/review.ts';
+import type { Way } from '../review/state.ts';
+import type { Session } from '../session/session.ts';
+import type { Report } from './command-line/report.ts';
+import type { Context } from './context.ts';
+import { lines, paint, showPath } from './output/format.ts';
+
+const HELP = lines([
+  'y - I have seen this hunk',
+  'n - not now: it stays new',
+  'r - reject it; agt asks for your reason',
+  'a - I have seen this hunk and all later ones in the file',
+  'd - not now, and no later one in the file',
+  's - split it into smaller hunks',
+  'q - quit; what you have answered stays',
+  '? - print help',
+]);
+
+interface Answers {
+  readonly seen: string[];
+  readonly rejected: { readonly id: string; readonly sentence: string }[];
+}
+
+type Ask = (question: string) => Promise<string | undefined>;
+
+export async function reviewOnTerminal(
+  context: Context,
+  session: Session,
+  hunks: readonly ReviewHunk[],
+  way: Way,
+): Promise<Report> {
+  const { createInterface } = await import('node:readline/promises');
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // Ctrl-C ends the questions, as Ctrl-D does.
+  terminal.on('SIGINT', () => terminal.close());
+  const given = terminal[Symbol.asyncIterator]();
+  const ask: Ask = async (question) => {
+    terminal.setPrompt(question);
+    terminal.prompt();
+    const { done, value } = await given.next();
+    return done === true ? undefined : value.trim();
+  };
+  const files = Map.groupBy(hunks, ({ path }) => path);
+  let [seen, rejected, missing] = [0, 0, 0];
+  try {
+    for (const own of files.values()) {
+      const answers: Answers = { seen: [], rejected: [] };
+      const goesOn = await askAboutFile(context, own, answers, ask);
+      const marked = await markAnswers(session, answers, way, context.now());
+      seen += marked.seen;
+      rejected += marked.rejected;
+      missing += marked.missing;
+      if (!goesOn) break;
+    }
+  } finally {
+    terminal.close();
+  }
+  if (way === 'now') await takeRejectedBack(session, ['now'], context.now());
+  return {
+    text: `${session.id}: ${plural(seen, 'hunk')} seen, ${rejected} rejected, ${hunks.length - seen - rejected} left\n`,
+    warnings: missing === 0 ? '' : `warning: ${plural(missing, 'hunk')} changed meanwhile, and stay new\n`,
+  };
+}
+
+/** False if the person quits. */
+async function askAboutFile(context: Context, own: readonly ReviewHunk[], answers: Answers, ask: Ask) {
+  const left = [...own];
+  for (let hunk = left.shift(); hunk !== undefined; hunk = left.shift()) {
+    const parts = splitShown(hunk);
+    const letters = `y,n,r,a,d${parts.length > 1 ? ',s' : ''},q,?`;
+    context.err(showHunk(context, hunk));
+    const answer = (await ask(`Seen? [${letters}] `))?.toLowerCase();
+    if (answer === 'y') answers.seen.push(hunk.id);
+    else if (answer === 'a') answers.seen.push(...[hunk, ...left].map(({ id }) => id));
+    else if (answer === 'r') {
+      const sentence = await ask('Why? ');
+      if (sentence) answers.rejected.push({ id: hunk.id, sentence });
+      else left.unshift(hunk);
+    } else if (answer === 's' && parts.length > 1) left.unshift(...parts);
+    else if (answer !== 'n' && answer !== 'd' && answer !== 'q' && answer !== undefined) {
+      context.err(HELP);
+      left.unshift(hunk);
+    }
+    if (answer === 'q' || answer === undefined) return false;
+    if (answer === 'a' || answer === 'd') return true;
+  }
+  return true;
+}
+
+async function markAnswers(session: Session, { seen, rejected }: Answers, way: Way, now: Date) {
+  const counts = { seen: 0, rejected: 0, missing: 0 };
+  for (const { id, sentence } of rejected) {
+    const { marked, missing } = await markRejected(session, [id], { sentence, way }, now);
+    counts.rejected += marked.length;
+    counts.missing += missing.length;
+  }
+  if (seen.length === 0) return counts;
+  const { marked, missing, waiting } = await markSeen(session, seen, now);
+  return { ...counts, seen: marked.length - waiting.length, missing: counts.missing + missing.length };
+}
+
+/** Control characters are the agent's, and must not reach the terminal. */
+function showHunk(
+  context: Context,
+  { path, kind, lines: body, oldStart, newStart, sentence, pieces }: ReviewHunk,
+) {
+  const dye = paint(context.colour());
+  const file = pieces[0]?.piece.file;
+  const change = `${file?.before?.mode ?? 'nothing'} -> ${file?.after?.mode ?? 'nothing'}`;
+  const head =
+    kind === 'lines' ? `@@ -${oldStart} +${newStart} @@` : kind === 'mode' ? `mode ${change}` : change;
+  return lines([
+    dye('bold', `${showPath(displayPath(path))}  ${head}`),
+    sentence !== undefined && dye('yellow', `rejected before: ${sentence}`),
+    ...body.map((line) => {
+      const text = displayPath(line).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\u00b7');
+      return line[0] === '+' ? dye('green', text) : line[0] === '-' ? dye('red', text) : text;
+    }),
+    kind === 'file' && body.length === 0 && 'binary, empty, a link or a submodule',
+  ]);
+}

@@ -1,0 +1,126 @@
+/** Acts on marks: what was seen lands; rejected hunks go back in the sandbox by the merge of `agt undo --step`, or are told. */
+import { displayPath } from '../disk/path-bytes.ts';
+import { AgtError } from '../errors.ts';
+import { LINK, SUBMODULE } from '../git/modes.ts';
+import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
+import { gitBytes, gitText } from '../git/run/git.ts';
+import { acceptSession } from '../landing/accept.ts';
+import type { AcceptRequest, AcceptResult } from '../landing/accept-request.ts';
+import type { Workbench } from '../landing/workbench.ts';
+import type { Session } from '../session/session.ts';
+import type { Snapshot } from '../snapshot/history.ts';
+import { type RestoreResult, restoreSession } from '../timetravel/restore/restore.ts';
+import { planTakeBack, snapshotWith } from '../timetravel/restore/take-back.ts';
+import { autocommit } from '../triggers/autocommit.ts';
+import { piecesOf, treeWith, withoutObstructed } from './hunks.ts';
+import { change, type Review, readStarts } from './review.ts';
+import { moveTo, type ReviewState, readState, type Way } from './state.ts';
+
+/** The session goes on with the rest. @throws AgtError if nothing was seen that has not landed yet. */
+export function acceptSeen(session: Session, request: AcceptRequest): Promise<AcceptResult> {
+  const chooseTree = async (bench: Workbench, head: string) => {
+    const { base, source } = await readStarts(session, bench, head);
+    const known = await readState(session);
+    const state = known && (await moveTo(bench, known, base, source));
+    if (state !== undefined && state.seen !== (source ?? base)) return state.seen;
+    throw new AgtError(`nothing of session "${session.id}" was seen that could land`, {
+      hints: [`look at it first: agt review ${session.id}`],
+    });
+  };
+  return acceptSession(session, { ...request, keep: true, chooseTree });
+}
+
+const pendingOf = ({ rejected }: ReviewState, ways: readonly Way[]) =>
+  rejected.filter(({ state, way }) => state === 'pending' && ways.includes(way));
+
+/** Undefined if there is none. @throws AgtError if a file is not as git stores it; then nothing has changed. */
+export async function takeRejectedBack(
+  session: Session,
+  ways: readonly Way[],
+  now: Date,
+): Promise<RestoreResult | undefined> {
+  const known = await readState(session);
+  if (known === undefined || pendingOf(known, ways).length === 0) return undefined;
+  await autocommit(session, { now });
+  const [tip] = await session.history();
+  if (tip === undefined) return undefined;
+  const span = await change(session, now, async (review) => {
+    const span = await spanOf(session, review, tip, ways);
+    return { state: review.state, result: span };
+  });
+  if (span === undefined) return undefined;
+  const request = {
+    spans: [span],
+    paths: undefined,
+    onConflict: 'refuse',
+    name: 'the rejected hunks',
+  } as const;
+  const { wanted, paths, conflicts } = await planTakeBack(session, tip, request);
+  if (conflicts.length > 0)
+    throw new AgtError(`cannot take rejected hunks back in ${conflicts.map(displayPath).join(', ')}`, {
+      hints: ['the files are not as git stores them; change them by hand'],
+    });
+  if (wanted === undefined) return undefined;
+  const choose = async () => {
+    if ((await session.history())[0]?.commit === tip.commit) return wanted;
+    throw new AgtError(`"${session.id}" has changed meanwhile`, {
+      hints: ['the rejected hunks are not taken back yet; try again'],
+    });
+  };
+  const common = { by: 'restore', filesOnly: true, label: 'rejected in review' } as const;
+  const restored = await restoreSession(session, { ...common, scope: paths, now, choose });
+  await change(session, now, async ({ state }) => ({ state, result: undefined }));
+  return restored;
+}
+
+/** A snapshot that changes nothing but the rejected hunks: its files are as on disk. */
+async function spanOf(session: Session, review: Review, tip: Snapshot, ways: readonly Way[]) {
+  const { state, work, open, index, bench } = review;
+  const ids = new Set(pendingOf(state, ways).map(({ id }) => id));
+  const all = piecesOf(open);
+  const rejected = all.filter(({ id }) => ids.has(id));
+  const pieces = withoutObstructed(rejected, all, true);
+  if (pieces.length === 0) return undefined;
+  const changes = await diffTrees(bench.git, work, await treeWith(index, work, pieces, all, true));
+  const side = async (when: 'before' | 'after') => {
+    const files = await Array.fromAsync(changes, async (file): Promise<[string, DiffEntry['before']]> => {
+      return [`sandbox/${file.path}`, await onDisk(review, file, file[when])];
+    });
+    return snapshotWith(session.git, bench, tip, new Map(files));
+  };
+  const { commit } = await side('before');
+  return { ...tip, commit, previous: (await side('after')).commit };
+}
+
+/** As git writes the file into the sandbox. */
+async function onDisk({ git, bench }: Review, { path }: DiffEntry, version: DiffEntry['before']) {
+  if (version === undefined || version.mode === LINK) return version;
+  if (version.mode === SUBMODULE) return undefined; // no file of a snapshot
+  const name = Buffer.from(path, 'latin1').toString();
+  const input = await gitBytes(git, ['cat-file', '--filters', `--path=${name}`, version.oid]);
+  return { ...version, oid: await gitText(bench.git, ['hash-object', '-w', '--stdin'], { input }) };
+}
+
+/** For the agent's next prompt; undefined if there is nothing to tell. */
+export async function whatWasRejected(session: Session, now: Date): Promise<string | undefined> {
+  const known = await readState(session);
+  if (known === undefined || pendingOf(known, ['tell']).length === 0) return undefined;
+  return change(session, now, async ({ state }) => {
+    const told = pendingOf(state, ['tell']);
+    const parts = told.map(({ path, line, lines, sentence }) => {
+      const shown = lines.slice(0, MOST_LINES).map(displayPath).join('\n');
+      return `${displayPath(path)}, line ${line}: ${sentence}\n${shown}`;
+    });
+    const rejected = state.rejected.map((one) =>
+      told.includes(one) ? { ...one, state: 'told' as const } : one,
+    );
+    const result =
+      told.length === 0
+        ? undefined
+        : `The user has reviewed your changes and rejects these:\n\n${parts.join('\n\n')}`;
+    return { state: { ...state, rejected }, result };
+  });
+}
+
+/** So many lines of a hunk stand in the context. */
+const MOST_LINES = 20;

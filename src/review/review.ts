@@ -1,0 +1,257 @@
+/**
+ * `agt review`: the hunks of a session that nobody has seen yet, and marks on them. They are the difference between what
+ * was seen and the session as `agt accept` would land it.
+ */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { diffTrees } from '../git/objects/raw-diff.ts';
+import { withIndex } from '../git/objects/scratch-index.ts';
+import { type Git, resolveObject, runGitOnTerminal } from '../git/run/git.ts';
+import { withoutDiffPrograms } from '../git/run/programs.ts';
+import { changedSince } from '../landing/accept.ts';
+import { leaveOut } from '../landing/path-filter.ts';
+import { readSandbox } from '../landing/sandbox-content.ts';
+import { withoutFailedCalls } from '../landing/snapshot-step.ts';
+import { untrackedAmong } from '../landing/untracked.ts';
+import { usersOwn } from '../landing/users-side.ts';
+import { type Workbench, withWorkbench } from '../landing/workbench.ts';
+import { withSessionLock } from '../session/lock.ts';
+import type { Session } from '../session/session.ts';
+import { landedSource } from '../survey/merged.ts';
+import { baseCommit } from '../timetravel/diff/diff.ts';
+import {
+  type Hunk,
+  type Piece,
+  piecesOf,
+  readHunks,
+  splitHunk,
+  treeWith,
+  withoutObstructed,
+} from './hunks.ts';
+import {
+  forgetState,
+  moveTo,
+  type Rejection,
+  type ReviewState,
+  readState,
+  type Way,
+  writeState,
+} from './state.ts';
+import { turnsOfHunks } from './turns-of-hunks.ts';
+
+export interface ReviewHunk extends Hunk {
+  readonly id: string;
+  readonly kind: Piece['kind'];
+  readonly state: 'new' | 'seen' | 'rejected';
+  /** Of a person who has rejected these lines; for a new hunk, they have come again. */
+  readonly sentence: string | undefined;
+  /** Numbers of the turns that wrote it; undefined unless somebody asked for them. */
+  readonly turns: readonly number[] | undefined;
+}
+
+/** The session as it is now. */
+export interface Review {
+  readonly state: ReviewState;
+  /** The tree that would land. */
+  readonly work: string;
+  /** The hunks that were not seen. */
+  readonly open: readonly ReviewHunk[];
+  /** Runs in the sandbox. */
+  readonly git: Git;
+  readonly bench: Workbench;
+  readonly index: Git;
+}
+
+/** `writes`: new objects go into the repository. */
+export function withReview<T>(
+  session: Session,
+  { writes, now }: { readonly writes: boolean; readonly now: Date },
+  action: (review: Review) => Promise<T>,
+): Promise<T> {
+  const { repository, record, sandboxGit } = session;
+  const place = { ref: record.user_branch ?? record.work_branch, dryRun: !writes };
+  return withWorkbench(repository, place, async (bench) => {
+    const { work, base, source } = await readWork(session, bench, now);
+    const known = (await readState(session)) ?? { base, seen: base, rejected: [] };
+    const moved = await moveTo(bench, known, base, source);
+    const git = { ...sandboxGit, env: { ...sandboxGit.env, ...bench.objects } };
+    const hunks = await readHunks(git, moved.seen, work);
+    const present = new Set(piecesOf(hunks).map(({ id }) => id));
+    const rejected = moved.rejected.map(
+      (one): Rejection => (present.has(one.id) ? one : { ...one, state: 'gone' }),
+    );
+    const sentences = new Map(rejected.map(({ id, sentence }) => [id, sentence]));
+    const standing = new Set(rejected.filter((one) => one.state !== 'gone').map(({ id }) => id));
+    const isApart = (a: Piece, b: Piece) => standing.has(a.id) !== standing.has(b.id);
+    const open = hunks
+      .flatMap((hunk) => splitHunk(hunk, isApart))
+      .map((hunk) => {
+        const { id } = firstOf(hunk);
+        return shown(hunk, standing.has(id) ? 'rejected' : 'new', sentences.get(id));
+      });
+    const index = withIndex(bench.git, join(bench.dir, 'review-index'));
+    return action({ state: { ...moved, rejected }, work, open, git, bench, index });
+  });
+}
+
+/** The session as it would land. */
+async function readWork(session: Session, bench: Workbench, now: Date) {
+  const content = await readSandbox(session, bench, false);
+  const hasFailed = (await session.history()).some(({ call }) => call?.outcome === 'failed');
+  const newer = hasFailed ? await changedSince(session, now) : new Set<string>();
+  const { tree } = await withoutFailedCalls(session, bench, content, newer);
+  const starts = await readStarts(session, bench, content.head);
+  const { isUsers } = await usersOwn(session);
+  const changes = await diffTrees(bench.git, starts.base, tree, { countLines: false });
+  const isLeft = session.repository.settings.untracked === 'none';
+  const untracked = new Set(isLeft ? await untrackedAmong(session, changes) : []);
+  const left = changes.filter((change) => isUsers(change) || untracked.has(change.path));
+  return { work: (await leaveOut(bench, tree, left)).tree, ...starts };
+}
+
+/** Trees: where the session left the user branch, and what has landed while it goes on. */
+export async function readStarts(session: Session, { git }: Workbench, head: string) {
+  const treeOf = async (commit: string) => (await resolveObject(git, `${commit}^{tree}`)) ?? '';
+  const landed = await landedSource(git, session.record, head);
+  return {
+    base: await treeOf(await baseCommit(session)),
+    source: landed === undefined ? undefined : await treeOf(landed),
+  };
+}
+
+function firstOf({ pieces }: Hunk): Piece {
+  return (pieces[0] as Hunk['pieces'][number]).piece;
+}
+
+function shown(hunk: Hunk, state: ReviewHunk['state'], sentence?: string): ReviewHunk {
+  const { id: first, kind } = firstOf(hunk);
+  const ids = piecesOf([hunk]).map(({ id }) => id);
+  const joined = () => createHash('sha1').update(ids.join(' ')).digest('hex').slice(0, first.length);
+  return { ...hunk, id: ids.length === 1 ? first : joined(), kind, state, sentence, turns: undefined };
+}
+
+export interface ListRequest {
+  readonly now: Date;
+  /** Also those that were seen. */
+  readonly withSeen?: boolean;
+  /** Find out which turns wrote them. */
+  readonly withTurns?: boolean;
+  /** Rows of changed lines apart from each other, however near they are. */
+  readonly isSplit?: boolean;
+}
+
+/** Changes nothing. In the order of paths. */
+export function listHunks(session: Session, request: ListRequest): Promise<ReviewHunk[]> {
+  const { now, withSeen = false, withTurns = false, isSplit = false } = request;
+  return withReview(session, { writes: false, now }, async ({ state, open, git, bench }) => {
+    const seen = withSeen ? await readHunks(git, state.base, state.seen) : [];
+    const all = [...open, ...seen.map((hunk) => shown(hunk, 'seen'))];
+    const hunks = isSplit ? all.flatMap(splitShown) : all;
+    const turns = withTurns ? await turnsOfHunks(session, bench, hunks) : [];
+    const told = hunks.map((hunk, i) => ({ ...hunk, turns: turns[i] }));
+    return told.toSorted((a, b) => (a.path === b.path ? a.newStart - b.newStart : a.path < b.path ? -1 : 1));
+  });
+}
+
+/** git prints these hunks as a diff, with the user's colours and pager. Returns its exit code. */
+export function showNew(session: Session, ids: readonly string[], now: Date): Promise<number> {
+  return withReview(session, { writes: false, now }, async ({ state, work, open, git, index }) => {
+    const shown = new Set(piecesOf(findHunks(open, ids).hunks));
+    const all = piecesOf(open);
+    const others = all.filter((piece) => !shown.has(piece));
+    const from = await treeWith(index, state.seen, withoutObstructed(others, all), all);
+    const words = ['diff', ...withoutDiffPrograms(git), '--no-ext-diff', from, work, '--'];
+    return runGitOnTerminal(git, words);
+  });
+}
+
+/** The parts have the turns of the whole. */
+export function splitShown(hunk: ReviewHunk): ReviewHunk[] {
+  return splitHunk(hunk).map((part) => ({ ...shown(part, hunk.state, hunk.sentence), turns: hunk.turns }));
+}
+
+export interface Marked {
+  readonly marked: readonly ReviewHunk[];
+  /** Ids of hunks that are not there any more: somebody has changed or marked them since. */
+  readonly missing: readonly string[];
+  /** Paths of files that come in the place of others, whose end has to be marked as well. */
+  readonly waiting: readonly string[];
+}
+
+/** `ids` are of hunks, or of the parts of a split one. */
+export function markSeen(session: Session, ids: readonly string[], now: Date): Promise<Marked> {
+  return change(session, now, async ({ state, open, index }) => {
+    const { hunks, missing } = findHunks(open, ids);
+    const [found, all] = [piecesOf(hunks), piecesOf(open)];
+    const chosen = withoutObstructed(found, all);
+    const seen = await treeWith(index, state.seen, chosen, all);
+    const waiting = found.filter((piece) => !chosen.includes(piece)).map(({ file }) => file.path);
+    const rejected = withoutThose(state, chosen);
+    return { state: { ...state, seen, rejected }, result: { marked: hunks, missing, waiting } };
+  });
+}
+
+/** Takes marks and rejections back. */
+export function markNew(session: Session, ids: readonly string[], now: Date): Promise<Marked> {
+  return change(session, now, async ({ state, open, index, git }) => {
+    const own = (await readHunks(git, state.base, state.seen)).map((hunk) => shown(hunk, 'seen'));
+    const { hunks, missing } = findHunks([...own, ...open.filter((hunk) => hunk.state === 'rejected')], ids);
+    const pieces = piecesOf(hunks.filter((hunk) => hunk.state === 'seen'));
+    const seen = await treeWith(index, state.seen, pieces, piecesOf(own), true);
+    const rejected = withoutThose(state, piecesOf(hunks));
+    return { state: { ...state, seen, rejected }, result: { marked: hunks, missing, waiting: [] } };
+  });
+}
+
+/** Only notes it: `takeRejectedBack` acts. */
+export function markRejected(
+  session: Session,
+  ids: readonly string[],
+  { sentence, way }: { readonly sentence: string; readonly way: Way },
+  now: Date,
+): Promise<Marked> {
+  return change(session, now, async ({ state, open }) => {
+    const { hunks, missing } = findHunks(open, ids);
+    const added = hunks.flatMap(({ path, lines, pieces }) =>
+      pieces.map(({ piece: { id, newAt }, from, to }): Rejection => {
+        return { id, path, line: newAt + 1, lines: lines.slice(from, to), sentence, way, state: 'pending' };
+      }),
+    );
+    const rejected = [...withoutThose(state, piecesOf(hunks)), ...added];
+    return { state: { ...state, rejected }, result: { marked: hunks, missing, waiting: [] } };
+  });
+}
+
+function withoutThose({ rejected }: ReviewState, pieces: readonly Piece[]): Rejection[] {
+  const ids = new Set(pieces.map(({ id }) => id));
+  return rejected.filter(({ id }) => !ids.has(id));
+}
+
+/** A hunk of which only some parts are named is split. */
+function findHunks(hunks: readonly ReviewHunk[], ids: readonly string[]) {
+  const wanted = new Set(ids);
+  const found = hunks.flatMap((hunk) =>
+    wanted.has(hunk.id) ? [hunk] : splitShown(hunk).filter(({ id }) => wanted.has(id)),
+  );
+  const known = new Set(found.map(({ id }) => id));
+  return { hunks: found, missing: ids.filter((id) => !known.has(id)) };
+}
+
+/** Nobody else marks meanwhile, and nothing is written if nothing has changed. */
+export function change<T>(
+  session: Session,
+  now: Date,
+  action: (review: Review) => Promise<{ readonly state: ReviewState; readonly result: T }>,
+): Promise<T> {
+  return withSessionLock(session, (locked) =>
+    withReview(locked, { writes: true, now }, async (review) => {
+      const { state, result } = await action(review);
+      await writeState(locked, state);
+      return result;
+    }),
+  );
+}
+
+export function resetReview(session: Session): Promise<void> {
+  return withSessionLock(session, forgetState);
+}

@@ -1,0 +1,111 @@
+/**
+ * What a person has seen of a session, as one tree: it begins as the commit where the session left the user branch, and
+ * each hunk that is marked goes into it. A commit under a ref of agt's has this tree, the one that it began as, and the
+ * hunks that were rejected.
+ */
+import { join } from 'node:path';
+import { failurePoint } from '../disk/failure-point.ts';
+import { AgtError, attempt } from '../errors.ts';
+import { reviewRef } from '../filter/agent-refs.ts';
+import { findObjects, readObject } from '../git/objects/object-reader.ts';
+import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
+import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
+import { FSYNC_ARGS, gitText, resolveObject, updateRefs } from '../git/run/git.ts';
+import { mergeWithBase, plainCommit, type Workbench } from '../landing/workbench.ts';
+import type { LockedSession } from '../session/lock.ts';
+import type { Session } from '../session/session.ts';
+import { mergeVersions, obstructed } from '../timetravel/restore/take-back.ts';
+
+/** `now` and `end`: agt takes it back, at once or at the end of the agent's turn. `tell`: the agent hears of it. */
+export type Way = 'now' | 'end' | 'tell';
+
+export interface Rejection {
+  /** Of the piece. */
+  readonly id: string;
+  readonly path: string;
+  /** Number of its first line, counted from 1. */
+  readonly line: number;
+  /** As in a patch. */
+  readonly lines: readonly string[];
+  readonly sentence: string;
+  readonly way: Way;
+  /** `gone`: the lines have left the session. */
+  readonly state: 'pending' | 'told' | 'gone';
+}
+
+export interface ReviewState {
+  /** Trees. */
+  readonly base: string;
+  readonly seen: string;
+  /** The acceptance whose content is among what was seen: its source. */
+  readonly landed?: string | undefined;
+  readonly rejected: readonly Rejection[];
+}
+
+/** Undefined if nothing was marked yet. */
+export async function readState({ git, id }: Session): Promise<ReviewState | undefined> {
+  const commit = await resolveObject(git, `${reviewRef(id)}^{commit}`);
+  if (commit === undefined) return undefined;
+  const [base, seen] = await findObjects(git, [`${commit}:base`, `${commit}:seen`]);
+  const text = (await readObject(git, `${commit}:marks`))?.content.toString();
+  const marks: Pick<ReviewState, 'landed' | 'rejected'> | undefined = attempt(() => JSON.parse(text ?? ''));
+  if (base !== undefined && seen !== undefined && marks !== undefined)
+    return { base: base.oid, seen: seen.oid, ...marks };
+  throw new AgtError(`the marks of agt review in session "${id}" are damaged`, {
+    hints: [`forget them: agt review ${id} --reset`],
+  });
+}
+
+/** Its objects are in the repository. The ref moves last, so a kill loses nothing that was marked before. */
+export async function writeState({ git, id }: LockedSession, state: ReviewState): Promise<void> {
+  const { base, seen, ...marks } = state;
+  const input = JSON.stringify(marks);
+  const blob = await gitText(git, [...FSYNC_ARGS, 'hash-object', '-w', '--stdin'], { input });
+  const rows = [`040000 tree ${base}\tbase\n`, `100644 blob ${blob}\tmarks\n`, `040000 tree ${seen}\tseen\n`];
+  const tree = await gitText(git, [...FSYNC_ARGS, 'mktree'], { input: rows.join('') });
+  const commit = await plainCommit(git, tree, []);
+  failurePoint('review: written');
+  await updateRefs(git, [`update ${reviewRef(id)} ${commit}`]);
+  failurePoint('review: marked');
+}
+
+export async function forgetState({ git, id }: LockedSession): Promise<void> {
+  await updateRefs(git, [`delete ${reviewRef(id)}`]);
+}
+
+/**
+ * The marks as they are for a session whose HEAD left the user branch at `base`: a sync moves that. `source`: what has
+ * landed while the session goes on counts as seen. All are trees.
+ */
+export async function moveTo(
+  bench: Workbench,
+  state: ReviewState,
+  base: string,
+  source: string | undefined,
+): Promise<ReviewState> {
+  const { base: before } = state;
+  const seen =
+    before === base ? state.seen : await join3(bench, { base: before, ours: base, theirs: state.seen });
+  if (source === undefined || source === state.landed) return { ...state, base, seen };
+  return { ...state, base, seen: await join3(bench, { base, ours: source, theirs: seen }), landed: source };
+}
+
+/** Where both sides differ, ours counts. */
+async function join3(bench: Workbench, sides: Record<'base' | 'ours' | 'theirs', string>): Promise<string> {
+  const merged = await mergeWithBase(bench, sides);
+  if (merged.conflicts === undefined) return merged.tree;
+  const { git, dir } = bench;
+  const [theirs, ours] = await Promise.all(
+    [sides.theirs, sides.ours].map((tree) => diffTrees(git, sides.base, tree, { countLines: false })),
+  );
+  const changed = new Map(ours?.map(({ path, after }) => [path, after]));
+  const versions = new Map<string, DiffEntry['before']>();
+  for (const { path, before: base, after } of theirs ?? []) {
+    const versionsOf = { ours: changed.has(path) ? changed.get(path) : base, base, theirs: after };
+    const { version } = await mergeVersions(git, bench, versionsOf, { onConflict: 'ours', name: 'review' });
+    versions.set(path, version);
+  }
+  for (const path of await obstructed(git, { commit: sides.ours }, versions)) versions.delete(path);
+  const edits = [...versions].map(([path, version]): IndexEdit => [path, entryOf(version)]);
+  return editTree(withIndex(git, join(dir, 'joined-index')), { tree: sides.ours }, edits);
+}

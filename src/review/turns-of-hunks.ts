@@ -1,0 +1,49 @@
+/** Which turns wrote a hunk: those of its new lines, by blame in the session; without any, those that changed the file. */
+import { readObjects } from '../git/objects/object-reader.ts';
+import type { Workbench } from '../landing/workbench.ts';
+import type { Session } from '../session/session.ts';
+import { withStepsOfLines } from '../timetravel/blame/lines-of-session.ts';
+import { filesOfTurns } from '../timetravel/turn-files.ts';
+import { readAuthors } from '../timetravel/turns.ts';
+import type { Hunk } from './hunks.ts';
+
+/** In the order of `hunks`. */
+export async function turnsOfHunks(
+  session: Session,
+  { git }: Workbench,
+  hunks: readonly Hunk[],
+): Promise<(readonly number[])[]> {
+  const history = await readAuthors(session);
+  const files = await filesOfTurns(session.git, history.turns, false);
+  return withStepsOfLines(session, history, async (stepsOfLines) => {
+    const known = new Map<string, Promise<(number | undefined)[]>>();
+    const turnsIn = async (path: string, oid: string) => {
+      const [blob] = await readObjects(git, [oid]);
+      if (blob?.type !== 'blob') return [];
+      const steps = await stepsOfLines({ path: `sandbox/${path}`, content: blob.content });
+      return steps.map((step) => step?.turn?.number);
+    };
+    const turnsOf = async ({ path, lines, newStart, pieces }: Hunk) => {
+      const after = pieces[0]?.piece.file.after;
+      const added = addedLines(lines, newStart);
+      if (after === undefined || added.length === 0)
+        return history.turns
+          .filter((turn) => files.get(turn)?.some((file) => file.path === `sandbox/${path}`))
+          .map(({ number }) => number);
+      const key = `${path}\0${after.oid}`;
+      if (!known.has(key)) known.set(key, turnsIn(path, after.oid));
+      const turns = await known.get(key);
+      return [...new Set(added.flatMap((line) => turns?.[line - 1] ?? []))].sort((a, b) => a - b);
+    };
+    return Array.fromAsync(hunks, turnsOf);
+  });
+}
+
+/** Their numbers, counted from 1. */
+function addedLines(lines: readonly string[], newStart: number): number[] {
+  let number = newStart - 1;
+  return lines.flatMap((line) => {
+    if (line[0] === ' ' || line[0] === '+') number++;
+    return line[0] === '+' ? [number] : [];
+  });
+}
