@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { mountZfs, NAMES_OF_MACOS, zfsProblem } from '../harness/disks.ts';
 import { makeSession, sessionIn, type TestSession } from '../harness/session.ts';
 import { agt, agtOk, git, makeRepositoryAt, REAL_GIT, run, write } from '../harness/world.ts';
+import { mountZfs, NAMES_OF_MACOS, zfsProblem } from '../harness/zfs.ts';
 
 const WHY = 'this disk takes its name for that of another file there';
 const [NFC, NFD] = ['\u00e9', 'e\u0301'];

@@ -1,12 +1,13 @@
 /** File systems on loop devices: a sparse file, mounted in a directory of the tests. They need root. */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeTempDir } from './world.ts';
 
-const SIZE = 512 * 1024 * 1024;
+export const SIZE = 512 * 1024 * 1024;
 
-function tool(...[program = '', ...args]: string[]): void {
+/** Throws if it fails. */
+export function tool(...[program = '', ...args]: string[]): void {
   const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${error?.message ?? stderr}`);
 }
@@ -43,46 +44,6 @@ function mountImage(type: 'btrfs' | 'ext4', options: readonly string[]): Disk {
   const words = ['-c', script, 'sh', String(process.pid), path];
   spawn('sh', words, { detached: true, stdio: 'ignore' }).unref();
   return { path, unmount };
-}
-
-/** File names as on a Mac: without a difference of case or of Unicode forms, and kept as they were written. */
-export const NAMES_OF_MACOS = ['-O', 'casesensitivity=insensitive', '-O', 'normalization=formD'];
-
-/** A pool of its own, by zfs-fuse. Its daemon ends with the last test that needs it, or with the test run. */
-export function mountZfs(options: readonly string[] = []): Disk {
-  const directory = makeTempDir('disk');
-  const image = join(directory, 'image');
-  const path = makeTempDir('zfs');
-  const pool = `agt-test-${process.pid}-${Math.random().toString(36).slice(2, 8)}`;
-  writeFileSync(image, '');
-  truncateSync(image, SIZE);
-  startZfs();
-  tool('zpool', 'create', ...options, '-m', path, pool, image);
-  const script = 'tail --pid="$1" -f /dev/null; zpool destroy -f "$2" 2>/dev/null';
-  spawn('sh', ['-c', script, 'sh', String(process.pid), pool], { detached: true, stdio: 'ignore' }).unref();
-  return { path, unmount: () => spawnSync('zpool', ['destroy', '-f', pool]) };
-}
-
-/** The daemon serves all pools of the machine. It stays, as other tests may use it. */
-function startZfs(): void {
-  if (spawnSync('zpool', ['list']).status === 0) return;
-  spawn('zfs-fuse', ['--no-daemon', '--no-kstat-mount'], { detached: true, stdio: 'ignore' }).unref();
-  for (let tries = 0; tries < 100 && spawnSync('zpool', ['list']).status !== 0; tries++)
-    spawnSync('sleep', ['0.1']);
-}
-
-/** Why there is no ZFS here; undefined if there is. */
-export function zfsProblem(): string | undefined {
-  if (process.getuid?.() !== 0) return 'only root can make a pool';
-  if (spawnSync('sh', ['-c', 'command -v zfs-fuse']).status !== 0)
-    return 'there is no zfs-fuse(8): install zfs-fuse';
-  if (!existsSync('/dev/fuse')) return 'there is no /dev/fuse';
-  try {
-    mountZfs().unmount();
-    return undefined;
-  } catch (error) {
-    return `no pool can be made: ${(error as Error).message}`;
-  }
 }
 
 /** Why overlays cannot be tested here; undefined if they can. */

@@ -17,15 +17,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { providerOf } from '../../src/providers/choose.ts';
 import { listMoments } from '../../src/workspace/moments.ts';
-import {
-  btrfsProblem,
-  type Disk,
-  mountBtrfs,
-  mountExt4,
-  mountZfs,
-  overlayProblem,
-  zfsProblem,
-} from '../harness/disks.ts';
+import { btrfsProblem, type Disk, mountBtrfs, mountExt4, overlayProblem } from '../harness/disks.ts';
 import {
   autocommit,
   onDisk,
@@ -36,6 +28,7 @@ import {
 } from '../harness/session.ts';
 import { NO_STRACE, strace, straceWorks } from '../harness/strace.ts';
 import { AGT, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { mountZfs, zfsProblem } from '../harness/zfs.ts';
 
 interface Kind {
   readonly kind: 'btrfs' | 'zfs' | 'overlay';

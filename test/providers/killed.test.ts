@@ -8,9 +8,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { providerOf } from '../../src/providers/choose.ts';
 import { listMoments } from '../../src/workspace/moments.ts';
 import { attack } from '../crash/aftermath.ts';
-import { btrfsProblem, type Disk, mountBtrfs, mountZfs, zfsProblem } from '../harness/disks.ts';
+import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
 import { ofToday } from '../harness/today.ts';
 import { agt, agtOk, git, makeRepositoryAt, makeTempDir, write } from '../harness/world.ts';
+import { mountZfs, zfsProblem } from '../harness/zfs.ts';
 
 const program = [process.execPath, join(import.meta.dirname, '../../dist/failure-points/main.cjs')];
 

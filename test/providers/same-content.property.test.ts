@@ -5,10 +5,11 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listMoments } from '../../src/workspace/moments.ts';
-import { btrfsProblem, type Disk, mountBtrfs, mountZfs, zfsProblem } from '../harness/disks.ts';
+import { btrfsProblem, type Disk, mountBtrfs } from '../harness/disks.ts';
 import { change } from '../harness/random-changes.ts';
 import { autocommit, manifestOf, sessionOf, type TestSession } from '../harness/session.ts';
 import { agtOk, git, makeRepositoryAt, makeTempDir } from '../harness/world.ts';
+import { mountZfs, zfsProblem } from '../harness/zfs.ts';
 
 const KINDS = [
   { kind: 'btrfs' as const, mount: mountBtrfs, problem: btrfsProblem() },
