@@ -76,7 +76,8 @@ export function authorsOf(history: readonly Snapshot[], isFolder: boolean): Auth
     const belongsTo = isPrompt ? begin(snapshot, own) : (turn ?? current.get(own) ?? last);
     if (belongsTo !== undefined && isEventOf(snapshot)) belongsTo.snapshots.push(snapshot);
     if (turn !== undefined && turn.agent === undefined && key === own) turn.agent = agent;
-    const isOfCall = tool !== undefined && key === own && !snapshot.during.map(conversationIn).includes(own);
+    const isAlone = key === own && among.length === 0 && !snapshot.during.map(conversationIn).includes(own);
+    const isOfCall = tool !== undefined && isAlone;
     return { snapshot, author, turn, isOfCall, among };
   });
   return { steps, turns };

@@ -52,19 +52,20 @@ export async function blameFile(request: BlameRequest): Promise<AuthoredLine[]> 
     return linesOnDisk(await fileNow(request), choice);
   });
   const origins = new Map<BlamedLine, Origin>();
-  const isOwn = here.session && (await sinceStart(request, here.session));
-  const ofHere = lines.filter(({ commit }) => NOT_COMMITTED.test(commit) || isOwn?.has(commit) === true);
+  const since = here.session && (await sinceStart(request, here.session));
+  const landed = lines.filter(({ commit }) => since?.landed.has(commit) === true);
+  await noteCommits(request, landed, origins);
+  const ofHere = lines.filter(
+    (line) => !origins.has(line) && (NOT_COMMITTED.test(line.commit) || since?.all.has(line.commit) === true),
+  );
   if (own !== undefined && ofHere.length > 0) {
     const { path, content } = await fileNow(request);
     const file = { path, content, options };
     const steps = await withStepsOfLines(own, await readAuthors(own), (stepsOfLines) => stepsOfLines(file));
     note(origins, ofHere, ({ number }) => originOf(steps[number - 1]));
   }
-  const known = new Set(ofHere);
-  const others = Map.groupBy(
-    lines.filter((line) => !known.has(line)),
-    ({ commit }) => commit,
-  );
+  const known = new Set([...landed, ...ofHere]);
+  const others = lines.filter((line) => !known.has(line));
   await noteCommits(request, others, origins);
   return lines.map((line) => ({ ...line, origin: origins.get(line) }));
 }
@@ -113,10 +114,16 @@ function note(
   }
 }
 
-/** The commits of a sandbox that its session has made or taken over. */
+/** The commits of a sandbox since its session began; `landed`: those that a sync may have brought from the branch. */
 async function sinceStart({ git, revision = 'HEAD' }: BlameRequest, { record }: Session) {
-  const listed = await gitAnswer(git, ['rev-list', revision, `^${record.from_commit}`, '--']);
-  return new Set(listed?.split('\n') ?? []);
+  const list = async (...ends: string[]) => {
+    const listed = await gitAnswer(git, ['rev-list', revision, ...ends.map((end) => `^${end}`), '--']);
+    return new Set(listed?.split('\n') ?? []);
+  };
+  const { from_commit, user_branch } = record;
+  const all = await list(from_commit);
+  const own = user_branch === undefined || all.size === 0 ? all : await list(from_commit, user_branch);
+  return { all, landed: all.difference(own) };
 }
 
 /** The file in the version that is asked for, as a worktree has it. */
@@ -140,8 +147,10 @@ function asInWorktree(git: Git, object: string, path: string): Promise<Buffer> {
 }
 
 /** Lines of commits of the user: those that came from sessions, and those that were written in a folder with snapshots. */
-async function noteCommits(request: BlameRequest, commits: Map<string, BlamedLine[]>, origins: Note) {
+async function noteCommits(request: BlameRequest, lines: readonly BlamedLine[], origins: Note) {
   const { repository } = request;
+  const commits = Map.groupBy(lines, ({ commit }) => commit);
+  if (commits.size === 0) return;
   const messages = await readCommits(repository.git, [...commits.keys()]);
   // Few commits need these: they take several gits.
   const all = once(() => allMaps(repository.git));
@@ -155,14 +164,19 @@ async function noteCommits(request: BlameRequest, commits: Map<string, BlamedLin
       const named = [...message.matchAll(/^\s*Agt-Session: (\S+)$/gm)].map(([, id = '']) => id);
       const sessions = [...new Set(named)].filter((id) => idProblem(id) === undefined) as SessionId[];
       const maps = (await Promise.all(sessions.map((id) => readAcceptMaps(repository.git, id)))).flat();
-      const known = sessions.length > 0 ? maps : (await merged()).get(commit);
-      const candidates = known ?? (await rewritten()).get(commit) ?? [];
+      const isExact = maps.some((map) => map.landed === commit);
+      const others = isExact ? [] : [await merged(), await rewritten()].flatMap((by) => by.get(commit) ?? []);
+      const candidates = unique([...maps, ...others]);
       if (candidates.length > 0) await noteByMaps(request, commit, lines, candidates, origins);
       else if (sessions.length > 0) await noteBySessions(request, lines, sessions, origins);
       else if (work && stepsOfLines) await noteByFolder(request, work, stepsOfLines, lines, origins);
     }
   };
   await (work === undefined ? noteEach() : withStepsOfLines(work.session, work.history, noteEach));
+}
+
+function unique(maps: readonly AcceptMap[]): AcceptMap[] {
+  return [...new Map(maps.map((map) => [map.landed, map])).values()];
 }
 
 /** The commit that an acceptance made, or one that somebody has made of it since: git compares the two. */
@@ -189,9 +203,14 @@ async function noteByMaps(
       return commitOid(contents.at(-1) as Buffer, commit);
     };
     const made = new Map<string, string>();
-    // Oldest first: one may have landed on another.
-    for (const { landed, from } of others.toReversed())
-      if (!made.has(landed)) made.set(landed, make(landed, [made.get(from) ?? from]));
+    // One may have landed on another.
+    const madeOf = (oid: string): string => {
+      const map = others.find(({ landed }) => landed === oid);
+      const known = made.get(oid) ?? (map === undefined ? oid : make(oid, [madeOf(map.from)]));
+      if (map !== undefined) made.set(oid, known);
+      return known;
+    };
+    for (const { landed } of others) madeOf(landed);
     const tip = make(commit, [...made.values()]);
     await storeCommits(git, contents, commit);
     const mapOf = new Map(others.map((map) => [made.get(map.landed), map]));
@@ -249,7 +268,7 @@ async function noteByHistory(
   for (const [path, ofFile] of Map.groupBy(lines, (line) => line.path)) {
     const name = Buffer.from(path, 'latin1').toString();
     const content = await asInWorktree(git, `${commit}:${name}`, path);
-    const found = await stepsOfLines({ path, content, steps, options });
+    const found = await stepsOfLines({ path, content, after: [steps - 1], options });
     note(origins, ofFile, ({ original }) => originOf(found[original - 1]));
   }
 }

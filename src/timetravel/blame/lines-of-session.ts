@@ -25,9 +25,10 @@ export type BlameOptions = readonly string[];
 export interface FileOfSession {
   /** In the sandbox; one byte per character. */
   readonly path: string;
-  /** As on disk, after the first `steps` of the history; undefined for the content of the last snapshot. */
+  /** As on disk; undefined for the content of the last snapshot. */
   readonly content: Buffer | undefined;
-  readonly steps?: number;
+  /** The steps, counted from 0, that the content may have lines of; without it the last one, which has all before. */
+  readonly after?: readonly number[];
   readonly options?: BlameOptions;
 }
 
@@ -45,12 +46,13 @@ export async function withStepsOfLines<T>(
   const start = isAttached(session.record) ? undefined : first.snapshot.parents[0];
   return withScratchObjects(session.repository, async (scratch) => {
     const commits = once(() => commitsFor(scratch, history, start));
-    return action(async ({ path, content, steps = history.steps.length, options = [] }) => {
+    return action(async ({ path, content, after = [history.steps.length - 1], options = [] }) => {
       const made = await commits();
       const stepOf = new Map(made.map((commit, i) => [commit, history.steps[i]]));
       const name = encodePath(path);
-      const last = made[steps - 1] ?? '';
-      const tip = content === undefined ? last : await commitOnTop(scratch, last, name, content);
+      const parents = after.flatMap((step) => made[step] ?? []);
+      const tip = content === undefined ? made.at(-1) : await commitOnTop(scratch, parents, name, content);
+      if (tip === undefined) return [];
       const range = [tip, ...(start === undefined ? [] : [`^${start}`])];
       const words = [...options, ...range, '--', Buffer.from(name, 'latin1').toString()];
       const blamed = await gitBlame(forOwnBlame(scratch.git), words);
@@ -86,13 +88,22 @@ async function commitsFor(
 }
 
 /** A commit in which the file alone has this content. */
-async function commitOnTop({ git, dir }: ScratchObjects, parent: string, name: string, content: Buffer) {
+async function commitOnTop(
+  { git, dir }: ScratchObjects,
+  parents: readonly string[],
+  name: string,
+  content: Buffer,
+) {
   const blob = await gitText(git, ['hash-object', '-w', '--stdin'], { input: content });
-  const [before] = await findObjects(git, [`${parent}:${name}`]);
-  if (before?.oid === blob) return parent;
+  const before = await findObjects(
+    git,
+    parents.map((parent) => `${parent}:${name}`),
+  );
+  const same = parents[before.findIndex((file) => file?.oid === blob)];
+  if (same !== undefined) return same;
   const index = withIndex(git, join(dir, randomUUID()));
   await editIndex(index, [[name, `100644 ${blob}`]]);
-  const commit = commitWith(await writeTree(index), [parent]);
-  await storeCommits(git, [commit], parent);
-  return commitOid(commit, parent);
+  const commit = commitWith(await writeTree(index), parents);
+  await storeCommits(git, [commit], blob);
+  return commitOid(commit, blob);
 }

@@ -35,11 +35,16 @@ export async function keepOrigins(
       const [only, ...others] = steps.get(path) ?? [];
       if (only === undefined) return undefined;
       if (others.length === 0 && !moving.has(only)) return originOf(only);
-      // A filter may store other bytes than those on disk, and the branch may have lines of its own.
+      // A filter may store other bytes than those on disk, and the branch may have lines of its own. A part of the
+      // session may have lines that a later step changed, in a file that is gone.
       const content = oid === after?.oid ? undefined : (await readObject(git, after?.oid ?? ''))?.content;
-      const lines = (await stepsOfLines({ path, content })).map(
-        (step, n) => [n + 1, originOf(step)] as const,
-      );
+      const touched = [only, ...others].map((step) => history.steps.indexOf(step));
+      const found = await stepsOfLines({
+        path,
+        content,
+        after: [...touched, history.steps.length - 1].reverse(),
+      });
+      const lines = found.map((step, n) => [n + 1, originOf(step)] as const);
       return new Map(lines.filter((line): line is [number, Origin] => line[1] !== undefined));
     };
     const found = new Map<string, FileOrigins>();
