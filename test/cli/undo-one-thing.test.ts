@@ -1,5 +1,5 @@
 /** agt undo --turn N, --step and --agent: one change is taken back, and all others stay. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -159,4 +159,46 @@ test('files of others stay where a file or a directory of the turn would come ba
     isThere();
   }
   expect(agt(cwd, 'undo', '--turn', '1', '--', 'nope').stderr).toMatch(/turn 1 changed nothing in nope/);
+});
+
+test('renames: the undo finds a file under the name that it has now, and takes the rename of a turn back', () => {
+  const cwd = makeRepository({ f: LINES.join(''), g: LINES.join(''), new: 'new\n' });
+  const there = () =>
+    ['f', 'g', 'h', 'i', 'j', 'new'].filter((name) => existsSync(join(cwd, name))).join(' ');
+  const one = agentIn(cwd, 'claude-code', 'c-1');
+  one.says('first');
+  one.begins('1');
+  writeFileSync(join(cwd, 'f'), withLine(LINES, 3, 'of turn 1').join(''));
+  renameSync(join(cwd, 'g'), join(cwd, 'h'));
+  one.ends('1');
+  renameSync(join(cwd, 'f'), join(cwd, 'i'));
+  writeFileSync(join(cwd, 'i'), withLine(withLine(LINES, 3, 'of turn 1'), 20, 'of a person').join(''));
+  writeFileSync(join(cwd, 'h'), withLine(LINES, 20, 'of a person').join(''));
+  agtOk(cwd, 'undo', '--turn', '1', '--', 'i');
+  expect(there()).toBe('h i new');
+  expect(readFileSync(join(cwd, 'i'), 'utf8')).toBe(withLine(LINES, 20, 'of a person').join(''));
+  agtOk(cwd, 'undo', '--turn', '1');
+  expect(there()).toBe('g i new');
+  expect(readFileSync(join(cwd, 'g'), 'utf8')).toBe(withLine(LINES, 20, 'of a person').join(''));
+  agtOk(cwd, 'undo');
+  expect(there()).toBe('h i new');
+  renameSync(join(cwd, 'h'), join(cwd, 'j'));
+  expect(agt(cwd, 'undo', '--turn', '1')).toMatchObject({ exitCode: 1, stdout: '' });
+  renameSync(join(cwd, 'j'), join(cwd, 'h'));
+  renameSync(join(cwd, 'new'), join(cwd, 'g'));
+  expect(agt(cwd, 'undo', '--turn', '1').stderr).toContain('in the same lines of h');
+  expect(there()).toBe('g h i');
+  expect(readFileSync(join(cwd, 'g'), 'utf8')).toBe('new\n');
+});
+
+test('a step is the one that the log shows, also if something has changed since', () => {
+  const cwd = makeRepository({ f: LINES.join('') });
+  const one = agentIn(cwd, 'claude-code', 'c-1');
+  one.says('first');
+  one.begins('1');
+  writeFileSync(join(cwd, 'f'), withLine(LINES, 3, 'of turn 1').join(''));
+  one.ends('1');
+  writeFileSync(join(cwd, 'f'), withLine(withLine(LINES, 3, 'of turn 1'), 20, 'of a person').join(''));
+  agtOk(cwd, 'undo', '--step', '@{0}');
+  expect(content(cwd)).toEqual(withLine(LINES, 20, 'of a person'));
 });

@@ -45,6 +45,18 @@ export async function diffTrees(
   return parseRawDiff(output.toString('latin1'), decodePath).get('') ?? [];
 }
 
+/** Old and new name of each file that git takes for a renamed one, as they are in the trees. */
+export async function findRenames(
+  git: Git,
+  from: string,
+  to: string,
+  paths: readonly string[],
+): Promise<(readonly [old: string, name: string])[]> {
+  const words = ['diff-tree', '-r', '-z', '-M', '--diff-filter=R', '--name-status', from, to, '--', ...paths];
+  const fields = (await gitBytes(git, words)).toString('latin1').split('\0');
+  return fields.flatMap((field, i) => (i % 3 === 1 ? [[field, fields[i + 1] ?? ''] as const] : []));
+}
+
 /** What is staged, against a commit. */
 export async function diffIndex(git: Git, commit: string): Promise<DiffEntry[]> {
   const words = ['diff-index', '--cached', '-z', '--raw', '--no-renames', '--abbrev=64', commit, '--'];

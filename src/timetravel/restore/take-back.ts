@@ -1,14 +1,14 @@
 /**
  * The undo of one thing: what some steps changed is taken back by a merge in memory, and all that came later or is of
  * somebody else stays. For each of them, newest first, base is the file after it, theirs the file before it, and ours the
- * file as it is. The result is a snapshot that a restore goes to.
+ * file as it is; each of these may have another name. The result is a snapshot that a restore goes to.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LINK } from '../../git/modes.ts';
 import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
 import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
-import { type DiffEntry, diffTrees } from '../../git/objects/raw-diff.ts';
+import { type DiffEntry, diffTrees, findRenames } from '../../git/objects/raw-diff.ts';
 import { editTree, withIndex, withoutIndex } from '../../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { FSYNC_ARGS, type Git, gitText, runGit } from '../../git/run/git.ts';
@@ -53,24 +53,38 @@ export async function planTakeBack(
   const { git } = session;
   return withScratchObjects(session.repository, async (scratch) => {
     const now = new Map<string, Version>();
+    /** Names of now, by those at the tip. */
+    const moved = new Map<string, string>();
     const conflicts = new Set<string>();
     let isNothing = true;
     for (const span of request.spans) {
-      const changes = (await changesOf(git, span)).filter(
-        ({ path }) => request.paths === undefined || isUnder(path, request.paths),
-      );
-      const later = new Map(
-        (await changesBetween(git, span.commit, tip.commit)).map((one) => [one.path, one]),
-      );
-      for (const change of changes) {
+      const changes = await changesOf(git, span);
+      const later = await changesBetween(git, span.commit, tip.commit);
+      const atTip = (path: string, otherwise: Version) =>
+        later.entries.has(path) ? later.entries.get(path)?.after : otherwise;
+      for (const { path, before, after: base } of changes.entries.values()) {
+        const from = changes.oldNames.get(path) ?? path;
+        const tipPath = later.newNames.get(path) ?? path;
+        const names = [path, from, tipPath];
+        const isMeant = request.paths?.some((one) => names.some((name) => isUnder(name, [one]))) ?? true;
+        if (!isMeant || changes.newNames.has(path)) continue;
         isNothing = false;
-        const { path, before: theirs, after: base } = change;
-        const atTip = later.has(path) ? later.get(path)?.after : base;
-        const ours = now.has(path) ? now.get(path) : atTip;
+        const theirs = from === path ? before : changes.entries.get(from)?.before;
+        const there = atTip(tipPath, base);
+        const nowPath = moved.get(tipPath) ?? tipPath;
+        const ours = now.has(nowPath) ? now.get(nowPath) : there;
         const merged = await mergeVersions(git, scratch, { ours, base, theirs }, request);
-        if (merged.isConflict) conflicts.add(path);
-        if (!isSame(merged.version, atTip)) now.set(path, merged.version);
-        else now.delete(path);
+        const isRenamed = from !== path;
+        const isTaken = (now.has(from) ? now.get(from) : atTip(from, undefined)) !== undefined;
+        const isInTheWay = isRenamed && nowPath !== from && (nowPath !== path || isTaken);
+        const to = isRenamed && !isInTheWay ? from : nowPath;
+        if (merged.isConflict || isInTheWay) conflicts.add(nowPath);
+        if (to !== nowPath) {
+          now.set(nowPath, undefined);
+          moved.set(tipPath, to);
+        }
+        if (to === tipPath && isSame(merged.version, there)) now.delete(to);
+        else now.set(to, merged.version);
       }
     }
     for (const path of await obstructed(git, tip, now)) {
@@ -106,19 +120,27 @@ export async function obstructed(
 
 const isSame = (a: Version, b: Version) => a?.mode === b?.mode && a?.oid === b?.oid;
 
-async function changesOf(git: Git, { previous, commit, parents }: Snapshot): Promise<DiffEntry[]> {
-  if (previous !== undefined) return changesBetween(git, previous, commit);
-  // The commit before the first snapshot has the files of the sandbox at its top.
-  const start = `${parents[0]}^{tree}`;
-  const ofSandbox = await diffTrees(withoutIndex(git), start, `${commit}:sandbox`, {
-    countLines: false,
-    decodePath,
-  });
-  return ofSandbox.map((entry) => ({ ...entry, path: `sandbox/${entry.path}` }));
+interface Changes {
+  readonly entries: ReadonlyMap<string, DiffEntry>;
+  /** Of files that git takes for renamed ones, by their other name. */
+  readonly oldNames: ReadonlyMap<string, string>;
+  readonly newNames: ReadonlyMap<string, string>;
 }
 
-function changesBetween(git: Git, from: string, to: string): Promise<DiffEntry[]> {
-  return diffTrees(withoutIndex(git), from, to, { paths: TOP_FOLDERS, countLines: false, decodePath });
+async function changesOf(git: Git, { previous, commit, parents }: Snapshot): Promise<Changes> {
+  if (previous !== undefined) return changesBetween(git, previous, commit);
+  // The commit before the first snapshot has the files of the sandbox at its top.
+  return changesBetween(git, `${parents[0]}^{tree}`, `${commit}:sandbox`, 'sandbox/');
+}
+
+async function changesBetween(git: Git, from: string, to: string, under = ''): Promise<Changes> {
+  const paths = under === '' ? TOP_FOLDERS : [];
+  const found = await diffTrees(withoutIndex(git), from, to, { paths, countLines: false, decodePath });
+  const entries = new Map(found.map((entry) => [under + entry.path, { ...entry, path: under + entry.path }]));
+  const isPossible = found.some(({ before }) => !before) && found.some(({ after }) => !after);
+  const renames = isPossible ? await findRenames(withoutIndex(git), from, to, paths) : [];
+  const names = renames.map(([old, name]) => [under + decodePath(old), under + decodePath(name)] as const);
+  return { entries, newNames: new Map(names), oldNames: new Map(names.map(([old, name]) => [name, old])) };
 }
 
 interface Sides {

@@ -2,7 +2,7 @@
  * Writes lines, and notes who put each of them where it is. No two lines have the same text, but for those that somebody has
  * copied or moved to another file: git blame names the one who did that.
  */
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { git } from '../../harness/world.ts';
 import type { Random } from '../random.ts';
@@ -82,7 +82,7 @@ export class Pen {
   read(folder: string): Files {
     const names = git(folder, 'ls-files', '--cached', '--others', '--exclude-standard')
       .split('\n')
-      .filter((name) => name !== '');
+      .filter((name) => name !== '' && existsSync(join(folder, name)));
     return new Map(names.map((name) => [name, this.lines(name, readFileSync(join(folder, name), 'utf8'))]));
   }
 

@@ -38,10 +38,15 @@ export async function undoOneThing(context: Context, session: Session, args: One
   if (args.keepOurs && args.writeConflicts)
     throw usageError('--keep-ours and --write-conflicts exclude each other', 'give one');
   const now = context.now();
+  // As the user has seen it in the log: the snapshot that agt makes now may be one more.
+  const step =
+    args.step === undefined
+      ? undefined
+      : await resolveSnapshot(session.git, snapshotRefs(session.record), args.step, now);
   if (!args.dryRun) await autocommit(session, { now });
   const authored = await readAuthors(session);
   const tip = authored.steps.at(-1)?.snapshot;
-  const { spans, name } = await chooseSpans(session, authored, args, now);
+  const { spans, name } = await chooseSpans(session, authored, args, step);
   if (tip === undefined || spans.length === 0)
     throw new AgtError(`${name} changed nothing`, {
       hints: [`see: ${commandToList(session.record)} --turns`],
@@ -56,10 +61,12 @@ export async function undoOneThing(context: Context, session: Session, args: One
   const shown = (path: string) => showPath(relativeToSandbox(displayPath(path), namesakes));
   if (taken.conflicts.length > 0 && onConflict === 'refuse')
     throw await conflictError(session, authored, spans, taken, name, shown);
-  if (taken.isNothing)
-    throw new AgtError(`${name} changed nothing in ${paths.map(shown).join(', ')}`, {
+  if (taken.isNothing) {
+    const where = paths.length === 0 ? '' : ` in ${paths.map(shown).join(', ')}`;
+    throw new AgtError(`${name} changed nothing${where}`, {
       hints: [`see: ${commandToList(session.record)} --turns --stat`],
     });
+  }
   for (const path of taken.conflicts) {
     const isKept = taken.kept.includes(path);
     context.err(`warning: conflict in ${shown(path)}${isKept ? ', which stays as it is' : ''}\n`);
@@ -93,16 +100,18 @@ function nothing({ record }: Session) {
 }
 
 /** Newest first. */
-async function chooseSpans(session: Session, authored: AuthoredHistory, args: OneThing, now: Date) {
+async function chooseSpans(
+  session: Session,
+  authored: AuthoredHistory,
+  args: OneThing,
+  step: Snapshot | undefined,
+) {
   if (
     [args.step, args.agent, args.turn ? args.count : undefined].filter((given) => given !== undefined)
       .length !== 1
   )
     throw usageError('more than one thing is given', 'give a turn, --step or --agent');
-  if (args.step !== undefined) {
-    const step = await resolveSnapshot(session.git, snapshotRefs(session.record), args.step, now);
-    return { spans: [step], name: `step ${args.step}` };
-  }
+  if (step !== undefined) return { spans: [step], name: `step ${args.step}` };
   if (args.agent !== undefined) {
     const own = authored.turns.filter(({ agent }) => agent === args.agent);
     const known = [...new Set(authored.turns.flatMap(({ agent }) => agent ?? []))];
