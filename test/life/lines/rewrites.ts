@@ -18,7 +18,8 @@ type Rewrite = (pen: Pen, place: Place) => void;
 
 const REWRITES: Record<string, Rewrite> = {
   'a person later': personCommits,
-  amended: (_, { folder }) => git(folder, 'commit', '-q', '--amend', '-m', 'another message'),
+  amended: (_, { folder }) =>
+    git(folder, 'commit', '-q', '--allow-empty', '--amend', '-m', 'another message'),
   'all rebased': (_, { folder }) => git(folder, 'rebase', '-q', '-f', '--root'),
   'the last two in one': (_, { folder }) => {
     if (count(folder, '--first-parent', 'HEAD') < 3) return;

@@ -1,0 +1,83 @@
+/** agt blame where several sessions, several commits or several agents met in one file. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession, sessionIn } from '../harness/session.ts';
+import { agtOk, git, REAL_GIT, run } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
+
+const LINES = Array.from({ length: 12 }, (_, i) => `line ${i}\n`);
+const withLines = (lines: Readonly<Record<number, string>>) =>
+  LINES.map((line, i) => (lines[i] === undefined ? line : `${lines[i]}\n`)).join('');
+
+/** `session agent turn call` of each line that an agent, or nobody known, has written. */
+const told = (cwd: string, file: string) =>
+  (JSON.parse(agtOk(cwd, 'blame', '--json', file)) as { content: string; origin: Record<string, unknown> }[])
+    .filter(({ origin }) => origin !== null && origin['by'] !== 'other')
+    .map(({ content, origin }) => {
+      const { session, by, agent, turn, call } = origin;
+      return `${content}: ${[session, by === 'agent' ? agent : by, turn, call].join(' ')}`;
+    });
+
+function calls(cwd: string, name: string, ...works: (() => void)[]) {
+  const agent = agentIn(cwd, 'claude-code', name);
+  agent.says('a prompt');
+  for (const [i, work] of works.entries()) {
+    agent.begins(`${name}-${i}`);
+    work();
+    agent.ends(`${name}-${i}`);
+  }
+}
+
+const BOTH = ['of 1: s1 claude 1 one-0', 'of 2: s2 claude 1 two-0'];
+
+test('a sync brings lines of another session into a sandbox, and people join the commits of both', () => {
+  const { repository, sandbox, id } = makeSession({ f: LINES.join('') });
+  const put = (cwd: string, lines: Record<number, string>) => writeFileSync(join(cwd, 'f'), withLines(lines));
+  const second = sessionIn(repository, 's2');
+  calls(sandbox, 'one', () => put(sandbox, { 1: 'of 1' }));
+  calls(second.sandbox, 'two', () => put(second.sandbox, { 9: 'of 2' }));
+  agtOk(repository, 'accept', second.id);
+  git(sandbox, 'commit', '-qam', 'work');
+  agtOk(repository, 'sync', id);
+  expect(told(sandbox, 'f')).toEqual(BOTH);
+  agtOk(repository, 'accept', id);
+  expect(told(repository, 'f')).toEqual(BOTH);
+  // The message of the second commit, and the name of its session, is gone.
+  const env = { GIT_SEQUENCE_EDITOR: "sed -i -e '2,$s/^pick/fixup/'" };
+  expect(run(REAL_GIT, ['rebase', '-q', '-i', 'HEAD~2'], { cwd: repository, env }).exitCode).toBe(0);
+  expect(git(repository, 'rev-list', '--count', 'HEAD')).toBe('2');
+  expect(told(repository, 'f')).toEqual(BOTH);
+});
+
+test('a part of a session that was accepted has lines which later steps changed, in a file that is gone', () => {
+  const { repository, sandbox, id } = makeSession({ f: LINES.join('') });
+  const put = (name: string, lines: Record<number, string>) =>
+    writeFileSync(join(sandbox, name), withLines(lines));
+  calls(
+    sandbox,
+    'one',
+    () => put('f', { 1: 'of 1' }),
+    () => put('f', { 1: 'changed' }),
+    () => {
+      mkdirSync(join(sandbox, 'd'));
+      put('d/f', { 1: 'changed' });
+      rmSync(join(sandbox, 'f'));
+    },
+  );
+  agtOk(repository, 'accept', id, '--commits', 'one-0');
+  expect(told(repository, 'f')).toEqual(['of 1: s1 claude 1 one-0']);
+});
+
+test('where two agents are at work, blame names no call', () => {
+  const { sandbox } = makeSession({ f: LINES.join('') });
+  const [one, two] = (['claude-code', 'codex'] as const).map((tool, i) => agentIn(sandbox, tool, `c-${i}`));
+  one?.says('one');
+  two?.says('two');
+  one?.begins('1');
+  two?.begins('2');
+  writeFileSync(join(sandbox, 'f'), withLines({ 3: 'of either' }));
+  one?.ends('1');
+  two?.ends('2');
+  expect(told(sandbox, 'f')).toEqual(['of either: s1 unknown  ']);
+});
