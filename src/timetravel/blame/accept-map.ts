@@ -1,11 +1,15 @@
 /**
- * Which step each new line of an accepted commit comes from: this outlives the snapshots of the session. A ref of agt's leads to the newest map of a session, whose parents are the map before and that commit.
+ * Which step each new line of an accepted commit comes from: this outlives the snapshots of the session. A ref of agt's
+ * leads to the newest map of a session: a commit whose message is the map, and whose parents are the map before and the
+ * accepted commit.
  */
 import { jsonPath, pathFromJson } from '../../disk/path-bytes.ts';
+import { attempt } from '../../errors.ts';
 import { attributionRef } from '../../filter/agent-refs.ts';
 import { readCommits } from '../../git/objects/commits.ts';
-import { findObject, readObject } from '../../git/objects/object-reader.ts';
+import { findObject } from '../../git/objects/object-reader.ts';
 import { FSYNC_ARGS, type Git, gitText } from '../../git/run/git.ts';
+import { commitWith } from './made-commits.ts';
 import type { Origin } from './origin.ts';
 
 export interface AcceptMap {
@@ -26,28 +30,35 @@ export function originAt(files: AcceptMap['files'], path: string, line: number):
   return found instanceof Map ? found.get(line) : (found as Origin | undefined);
 }
 
-/** JSON of one row each: a step, or a file with its ranges of lines and their steps. */
+/** The message of a commit: JSON of one row each, a prompt, a step, or a file with its ranges of lines and their steps. */
 export async function writeAcceptMap(git: Git, { session, landed, from, files }: AcceptMap): Promise<void> {
   if (files.size === 0) return;
-  const rows = rowsOf(files);
-  const input = `${[['agt-map', 1, from], ...rows].map((row) => JSON.stringify(row)).join('\n')}\n`;
   const ref = attributionRef(session);
   const earlier = await findObject(git, ref);
-  const blob = await gitText(git, [...FSYNC_ARGS, 'hash-object', '-w', '--stdin'], { input });
-  const tree = await gitText(git, [...FSYNC_ARGS, 'mktree'], { input: `100644 blob ${blob}\tmap\n` });
-  const parents = [...(earlier === undefined ? [] : ['-p', earlier]), '-p', landed];
-  const message = `who made the lines of ${landed}\n`;
-  const commit = await gitText(git, [...FSYNC_ARGS, ...AS_AGT, 'commit-tree', tree, ...parents], {
-    input: message,
+  const parent = parentsIn(await contentOf(git, landed))[0];
+  const { rows, seconds } = rowsOf(files);
+  const head = ['agt-map', 2, ...(parent === from ? [] : [from])];
+  const message = [head, ...rows].map((row) => JSON.stringify(row)).join('\n');
+  const tree = (await findObject(git, `${landed}^{tree}`)) ?? '';
+  const parents = [...(earlier === undefined ? [] : [earlier]), landed];
+  const input = commitWith(tree, parents, seconds, message);
+  const commit = await gitText(git, [...FSYNC_ARGS, 'hash-object', '-t', 'commit', '-w', '--stdin'], {
+    input,
   });
   await gitText(git, [...FSYNC_ARGS, 'update-ref', ref, commit, earlier ?? '0'.repeat(commit.length)]);
 }
 
-const AS_AGT = ['-c', 'user.name=agt', '-c', 'user.email=agt', '-c', 'commit.gpgSign=false'];
+const contentOf = async (git: Git, commit: string) => (await readCommits(git, [commit])).get(commit) ?? '';
+
+function parentsIn(content: string): string[] {
+  const header = content.slice(0, content.indexOf('\n\n'));
+  return [...header.matchAll(/^parent (\w+)$/gm)].map(([, oid = '']) => oid);
+}
 
 type Row = readonly unknown[];
 
-function rowsOf(files: AcceptMap['files']): Row[] {
+/** `seconds`: the time of the newest step, from which the steps count back. */
+function rowsOf(files: AcceptMap['files']): { readonly rows: readonly Row[]; readonly seconds: number } {
   const steps: Origin[] = [];
   const numberOf = (origin: Origin) => {
     const known = steps.findIndex(
@@ -66,13 +77,16 @@ function rowsOf(files: AcceptMap['files']): Row[] {
     return ['f', jsonPath(path), ...ranges];
   });
   const prompts = [...new Set(steps.flatMap(({ prompt }) => prompt ?? []))];
-  const ofSteps = steps.map(({ author, agent, turn, tool, call, prompt, snapshot, time }): Row => {
-    const shortened = snapshot.slice(0, SNAPSHOT_DIGITS);
-    const seconds = Math.floor(time.getTime() / 1000);
+  const secondsOf = ({ time }: Origin) => Math.floor(time.getTime() / 1000);
+  const seconds = Math.max(0, ...steps.map(secondsOf));
+  const ofSteps = steps.map((step): Row => {
+    const { author, agent, turn, tool, call, prompt } = step;
     const text = prompt === undefined ? null : prompts.indexOf(prompt);
-    return ['s', author, agent ?? null, turn ?? null, tool ?? null, call ?? null, text, shortened, seconds];
+    const what = [agent ?? null, turn ?? null, text, tool ?? null, call ?? null];
+    const when = [step.snapshot.slice(0, SNAPSHOT_DIGITS), seconds - secondsOf(step)];
+    return ['s', ...what, ...when, ...(author === 'agent' ? [] : [author])];
   });
-  return [...prompts.map((prompt) => ['p', prompt]), ...ofSteps, ...ofFiles];
+  return { rows: [...prompts.map((prompt) => ['p', prompt]), ...ofSteps, ...ofFiles], seconds };
 }
 
 /** As git shortens the names of commits of a large repository. */
@@ -83,33 +97,31 @@ export async function readAcceptMaps(git: Git, session: string): Promise<AcceptM
   const maps: AcceptMap[] = [];
   let commit = await findObject(git, attributionRef(session));
   while (commit !== undefined) {
-    const text = (await readCommits(git, [commit])).get(commit) ?? '';
-    const parents = [...text.slice(0, text.indexOf('\n\n')).matchAll(/^parent (\w+)$/gm)].map(
-      ([, oid]) => oid,
-    );
-    const landed = parents.at(-1);
-    const map = await readObject(git, `${commit}:map`);
-    if (map === undefined || landed === undefined) break;
-    maps.push({ session, landed, ...parseMap(map.content.toString(), session) });
-    commit = parents.length > 1 ? parents[0] : undefined;
+    const content = await contentOf(git, commit);
+    const [landed, earlier] = parentsIn(content).reverse();
+    if (landed === undefined) break;
+    maps.push({ session, landed, ...parseMap(content, session, parentsIn(await contentOf(git, landed))[0]) });
+    commit = earlier;
   }
   return maps;
 }
 
-function parseMap(text: string, session: string): Pick<AcceptMap, 'from' | 'files'> {
+function parseMap(content: string, session: string, parent = ''): Pick<AcceptMap, 'from' | 'files'> {
+  const newest = Number(/^author .* (\d+) \+0000$/m.exec(content)?.[1]);
+  const text = Buffer.from(content.slice(content.indexOf('\n\n') + 2), 'latin1').toString();
   const [head, ...rows] = text
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
+    .map((line) => attempt(() => JSON.parse(line)) ?? []);
   const files = new Map<string, FileOrigins>();
-  const from: string = head?.[2] ?? '';
-  if (head?.[0] !== 'agt-map' || head[1] !== 1) return { from, files };
+  const from: string = head?.[2] ?? parent;
+  if (head?.[0] !== 'agt-map' || head[1] !== 2) return { from, files };
   const prompts = rows.filter(([kind]) => kind === 'p').map(([, prompt]) => prompt as string);
   const steps = rows
     .filter(([kind]) => kind === 's')
     .map(
-      ([, author, agent, turn, tool, call, prompt, snapshot, seconds]): Origin => ({
-        ...{ session, author, snapshot, time: new Date(seconds * 1000) },
+      ([, agent, turn, prompt, tool, call, snapshot, age, author = 'agent']): Origin => ({
+        ...{ session, author, snapshot, time: new Date((newest - age) * 1000) },
         ...{ agent: agent ?? undefined, turn: turn ?? undefined, tool: tool ?? undefined },
         ...{ call: call ?? undefined, prompt: prompt === null ? undefined : prompts[prompt] },
       }),
