@@ -66,7 +66,7 @@ function live(pen: Pen, checks: Checks) {
   }
 }
 
-/** Returns the options; undefined if agt has refused, which it may: then the life ends. */
+/** Returns the options; undefined if there was nothing to accept: then the life ends. */
 function accept(crew: Crew, main: Place, start: Files): string[] | undefined {
   const { random } = crew.pen;
   const names = [...new Set([...start.keys(), ...crew.place.files.keys()])];
@@ -82,12 +82,16 @@ function accept(crew: Crew, main: Place, start: Files): string[] | undefined {
     [...all, ...some.flatMap((name) => ['--include', name])],
     (crew.calls.length > 0 ? random.some(crew.calls, 4) : ['HEAD']).flatMap((one) => ['--commits', one]),
   ];
-  const words = random.pick(ways);
+  const isRefused = (way: readonly string[]) => {
+    const { exitCode, stderr } = agt(main.folder, 'accept', crew.id, ...way);
+    if (exitCode !== 0) expect(stderr).toMatch(/nothing|no commits|uncommitted|clude|conflict|changed no/);
+    return exitCode !== 0;
+  };
+  let words = random.pick(ways);
   if (words[0] === '--keep-commits') crew.commit();
-  const landed = agt(main.folder, 'accept', crew.id, ...words);
-  if (landed.exitCode !== 0) {
-    expect(landed.stderr).toMatch(/nothing|no commits|uncommitted|clude|conflict|changed no/);
-    return undefined;
+  if (isRefused(words)) {
+    words = all;
+    if (isRefused(all)) return undefined;
   }
   const isTaken = (name: string) =>
     words.includes('--exclude') ? !some.includes(name) : some.includes(name);
