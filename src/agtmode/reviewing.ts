@@ -2,7 +2,7 @@
 import { displayPath } from '../disk/path-bytes.ts';
 import { plural } from '../errors.ts';
 import { takeRejectedBack } from '../review/act.ts';
-import { markRejected, markSeen, type ReviewHunk, splitShown } from '../review/review.ts';
+import { listHunks, markRejected, markSeen, type ReviewHunk, splitShown } from '../review/review.ts';
 import type { Way } from '../review/state.ts';
 import type { Session } from '../session/session.ts';
 import type { Report } from './command-line/report.ts';
@@ -37,10 +37,14 @@ export async function reviewOnTerminal(
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   // Ctrl-C ends the questions, as Ctrl-D does.
   terminal.on('SIGINT', () => terminal.close());
+  let isOpen = true;
+  terminal.on('close', () => {
+    isOpen = false;
+  });
   const given = terminal[Symbol.asyncIterator]();
   const ask: Ask = async (question) => {
     terminal.setPrompt(question);
-    terminal.prompt();
+    if (isOpen) terminal.prompt(); // there may be answers that were typed before
     const { done, value } = await given.next();
     return done === true ? undefined : value.trim();
   };
@@ -60,8 +64,9 @@ export async function reviewOnTerminal(
     terminal.close();
   }
   if (way === 'now') await takeRejectedBack(session, ['now'], context.now());
+  const left = (await listHunks(session, { now: context.now() })).filter(({ state }) => state === 'new');
   return {
-    text: `${session.id}: ${plural(seen, 'hunk')} seen, ${rejected} rejected, ${hunks.length - seen - rejected} left\n`,
+    text: `${session.id}: ${plural(seen, 'hunk')} seen, ${rejected} rejected, ${left.length} new\n`,
     warnings: missing === 0 ? '' : `warning: ${plural(missing, 'hunk')} changed meanwhile, and stay new\n`,
   };
 }

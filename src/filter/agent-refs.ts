@@ -36,9 +36,11 @@ export function attributionRef(sessionId: string): string {
   return `${ATTRIBUTIONS}${sessionId}`;
 }
 
-/** Leads to what a person has seen of a session, while that goes on (review/state.ts). */
+/** Below it is what a person has seen of sessions, while those go on (review/state.ts). */
+export const REVIEWS = `${OWN_NAMESPACE}review/`;
+
 export function reviewRef(sessionId: string): string {
-  return `${OWN_NAMESPACE}review/${sessionId}`;
+  return `${REVIEWS}${sessionId}`;
 }
 
 /** The end of the branch of another program's session, while agt takes that session over. */

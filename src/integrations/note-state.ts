@@ -15,7 +15,9 @@ export function noteState(place: Place, agent: string, event: FileEvent, env: No
   if (next !== undefined && next.state !== 'works' && place.notify !== '') notify(place, next, env);
 }
 
-/** The end of a subagent is no end of the turn. */
+/** Its end is no end of the turn. */
+export const isOfSubagent = ({ name }: FileEvent) => /^subagent/i.test(name);
+
 function changeOf(event: FileEvent): AgentChange | undefined {
   switch (event.kind) {
     case 'session-start':
@@ -28,7 +30,7 @@ function changeOf(event: FileEvent): AgentChange | undefined {
     case 'waits':
       return { state: 'waits' };
     case 'turn':
-      if (/^subagent/i.test(event.name)) return undefined;
+      if (isOfSubagent(event)) return undefined;
       return { state: event.failure === undefined ? 'done' : 'failed' };
     case 'session-end':
       return { state: 'done' };

@@ -67,7 +67,8 @@ export async function takeRejectedBack(
       hints: ['the rejected hunks are not taken back yet; try again'],
     });
   };
-  const common = { by: 'restore', filesOnly: true, label: 'rejected in review' } as const;
+  const label = `rejected: ${[...new Set(pendingOf(known, ways).map(({ sentence }) => sentence))].join('; ')}`;
+  const common = { by: 'restore', filesOnly: true, label } as const;
   const restored = await restoreSession(session, { ...common, scope: paths, now, choose });
   await change(session, now, async ({ state }) => ({ state, result: undefined }));
   return restored;

@@ -4,9 +4,11 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { REVIEWS, reviewRef } from '../filter/agent-refs.ts';
+import { findObject } from '../git/objects/object-reader.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { withIndex } from '../git/objects/scratch-index.ts';
-import { type Git, resolveObject, runGitOnTerminal } from '../git/run/git.ts';
+import { type Git, gitLines, runGitOnTerminal } from '../git/run/git.ts';
 import { withoutDiffPrograms } from '../git/run/programs.ts';
 import { changedSince } from '../landing/accept.ts';
 import { leaveOut } from '../landing/path-filter.ts';
@@ -15,8 +17,10 @@ import { withoutFailedCalls } from '../landing/snapshot-step.ts';
 import { untrackedAmong } from '../landing/untracked.ts';
 import { usersOwn } from '../landing/users-side.ts';
 import { type Workbench, withWorkbench } from '../landing/workbench.ts';
+import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
-import type { Session } from '../session/session.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { Session } from '../session/session.ts';
 import { landedSource } from '../survey/merged.ts';
 import { baseCommit } from '../timetravel/diff/diff.ts';
 import {
@@ -87,7 +91,8 @@ export function withReview<T>(
       .flatMap((hunk) => splitHunk(hunk, isApart))
       .map((hunk) => {
         const { id } = firstOf(hunk);
-        return shown(hunk, standing.has(id) ? 'rejected' : 'new', sentences.get(id));
+        const sentence = piecesOf([hunk]).flatMap((piece) => sentences.get(piece.id) ?? [])[0];
+        return shown(hunk, standing.has(id) ? 'rejected' : 'new', sentence);
       });
     const index = withIndex(bench.git, join(bench.dir, 'review-index'));
     return action({ state: { ...moved, rejected }, work, open, git, bench, index });
@@ -111,7 +116,7 @@ async function readWork(session: Session, bench: Workbench, now: Date) {
 
 /** Trees: where the session left the user branch, and what has landed while it goes on. */
 export async function readStarts(session: Session, { git }: Workbench, head: string) {
-  const treeOf = async (commit: string) => (await resolveObject(git, `${commit}^{tree}`)) ?? '';
+  const treeOf = async (commit: string) => (await findObject(git, `${commit}^{tree}`)) ?? '';
   const landed = await landedSource(git, session.record, head);
   return {
     base: await treeOf(await baseCommit(session)),
@@ -151,6 +156,18 @@ export function listHunks(session: Session, request: ListRequest): Promise<Revie
     const told = hunks.map((hunk, i) => ({ ...hunk, turns: turns[i] }));
     return told.toSorted((a, b) => (a.path === b.path ? a.newStart - b.newStart : a.path < b.path ? -1 : 1));
   });
+}
+
+/** By session; only of those in which something was marked, and that agt can read. */
+export async function countNew(repository: Repository, records: readonly SessionRecord[], now: Date) {
+  const names = await gitLines(repository.git, ['for-each-ref', '--format=%(refname)', '--', REVIEWS]);
+  const counts = new Map<string, number>();
+  for (const record of records) {
+    if (!names.includes(reviewRef(record.session_id))) continue;
+    const hunks = await listHunks(new Session(repository, record), { now }).catch(() => undefined);
+    if (hunks) counts.set(record.session_id, hunks.filter(({ state }) => state === 'new').length);
+  }
+  return counts;
 }
 
 /** git prints these hunks as a diff, with the user's colours and pager. Returns its exit code. */

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, attempt } from '../errors.ts';
 import { reviewRef } from '../filter/agent-refs.ts';
-import { findObjects, readObject } from '../git/objects/object-reader.ts';
+import { findObject, findObjects, readObject } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
-import { FSYNC_ARGS, gitText, resolveObject, updateRefs } from '../git/run/git.ts';
+import { FSYNC_ARGS, gitText, updateRefs } from '../git/run/git.ts';
 import { mergeWithBase, plainCommit, type Workbench } from '../landing/workbench.ts';
 import type { LockedSession } from '../session/lock.ts';
 import type { Session } from '../session/session.ts';
@@ -44,7 +44,7 @@ export interface ReviewState {
 
 /** Undefined if nothing was marked yet. */
 export async function readState({ git, id }: Session): Promise<ReviewState | undefined> {
-  const commit = await resolveObject(git, `${reviewRef(id)}^{commit}`);
+  const commit = await findObject(git, reviewRef(id));
   if (commit === undefined) return undefined;
   const [base, seen] = await findObjects(git, [`${commit}:base`, `${commit}:seen`]);
   const text = (await readObject(git, `${commit}:marks`))?.content.toString();
@@ -92,20 +92,21 @@ export async function moveTo(
 
 /** Where both sides differ, ours counts. */
 async function join3(bench: Workbench, sides: Record<'base' | 'ours' | 'theirs', string>): Promise<string> {
+  const { base, ours, theirs } = sides;
+  if (ours === theirs || theirs === base) return ours;
+  if (ours === base) return theirs;
   const merged = await mergeWithBase(bench, sides);
   if (merged.conflicts === undefined) return merged.tree;
   const { git, dir } = bench;
-  const [theirs, ours] = await Promise.all(
-    [sides.theirs, sides.ours].map((tree) => diffTrees(git, sides.base, tree, { countLines: false })),
-  );
-  const changed = new Map(ours?.map(({ path, after }) => [path, after]));
+  const changes = (tree: string) => diffTrees(git, base, tree, { countLines: false });
+  const changed = new Map((await changes(ours)).map(({ path, after }) => [path, after]));
   const versions = new Map<string, DiffEntry['before']>();
-  for (const { path, before: base, after } of theirs ?? []) {
-    const versionsOf = { ours: changed.has(path) ? changed.get(path) : base, base, theirs: after };
-    const { version } = await mergeVersions(git, bench, versionsOf, { onConflict: 'ours', name: 'review' });
+  for (const { path, before, after } of await changes(theirs)) {
+    const here = { ours: changed.has(path) ? changed.get(path) : before, base: before, theirs: after };
+    const { version } = await mergeVersions(git, bench, here, { onConflict: 'ours', name: 'review' });
     versions.set(path, version);
   }
-  for (const path of await obstructed(git, { commit: sides.ours }, versions)) versions.delete(path);
+  for (const path of await obstructed(git, { commit: ours }, versions)) versions.delete(path);
   const edits = [...versions].map(([path, version]): IndexEdit => [path, entryOf(version)]);
-  return editTree(withIndex(git, join(dir, 'joined-index')), { tree: sides.ours }, edits);
+  return editTree(withIndex(git, join(dir, 'joined-index')), { tree: ours }, edits);
 }

@@ -1,8 +1,10 @@
 /** Which turns wrote a hunk: those of its new lines, by blame in the session; without any, those that changed the file. */
 import { readObjects } from '../git/objects/object-reader.ts';
 import type { Workbench } from '../landing/workbench.ts';
+import { once } from '../once.ts';
 import type { Session } from '../session/session.ts';
 import { withStepsOfLines } from '../timetravel/blame/lines-of-session.ts';
+import type { FileChange } from '../timetravel/timeline.ts';
 import { filesOfTurns } from '../timetravel/turn-files.ts';
 import { readAuthors } from '../timetravel/turns.ts';
 import type { Hunk } from './hunks.ts';
@@ -14,7 +16,7 @@ export async function turnsOfHunks(
   hunks: readonly Hunk[],
 ): Promise<(readonly number[])[]> {
   const history = await readAuthors(session);
-  const files = await filesOfTurns(session.git, history.turns, false);
+  const files = once(() => filesOfTurns(session.git, history.turns, false));
   return withStepsOfLines(session, history, async (stepsOfLines) => {
     const known = new Map<string, Promise<(number | undefined)[]>>();
     const turnsIn = async (path: string, oid: string) => {
@@ -26,10 +28,11 @@ export async function turnsOfHunks(
     const turnsOf = async ({ path, lines, newStart, pieces }: Hunk) => {
       const after = pieces[0]?.piece.file.after;
       const added = addedLines(lines, newStart);
-      if (after === undefined || added.length === 0)
-        return history.turns
-          .filter((turn) => files.get(turn)?.some((file) => file.path === `sandbox/${path}`))
-          .map(({ number }) => number);
+      if (after === undefined || added.length === 0) {
+        const changed = await files();
+        const isOf = (file: FileChange) => file.path === `sandbox/${path}`;
+        return history.turns.filter((turn) => changed.get(turn)?.some(isOf)).map(({ number }) => number);
+      }
       const key = `${path}\0${after.oid}`;
       if (!known.has(key)) known.set(key, turnsIn(path, after.oid));
       const turns = await known.get(key);

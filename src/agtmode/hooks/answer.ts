@@ -41,6 +41,7 @@ import {
   withoutProjectVariables,
 } from './call.ts';
 import { parsePrompt } from './prompts.ts';
+import { settleReview } from './settle-review.ts';
 import { keepFence } from './strays.ts';
 import { whatWentBack } from './tell-model.ts';
 
@@ -161,8 +162,12 @@ async function record(
   const refusal = call.isInBackground || isWaiting ? undefined : await orLog(() => keepFence(acting, event));
   if (typeof refusal === 'string') return context.out(refuseTool?.(refusal) ?? '');
   const isPrompt = event.kind === 'prompt' && event.prompt !== '' && !call.isInBackground;
-  const wentBack = isPrompt && addContext && (await orLog(() => whatWentBack(context, event.conversation)));
-  if (addContext !== undefined && typeof wentBack === 'string') context.out(addContext(wentBack));
+  if (isPrompt && addContext !== undefined) {
+    const wentBack = await orLog(() => whatWentBack(context, event.conversation));
+    const rejected = await orLog(() => settleReview(context, place, event));
+    const told = [wentBack, rejected].filter((text) => typeof text === 'string');
+    if (told.length > 0) context.out(addContext(told.join('\n\n')));
+  }
   const request = {
     event,
     integration,
@@ -172,14 +177,18 @@ async function record(
     leaveToBackground: () => continueInBackground(call, event),
     gitDirectory: () => gitDirectoryFor(context, place),
   };
-  if (call.isInBackground) return recordEvent(place, request);
+  const recordAndSettle = async () => {
+    await recordEvent(place, request);
+    if (event.kind !== 'prompt') await orLog(() => settleReview(context, place, event));
+  };
+  if (call.isInBackground) return recordAndSettle();
   const ended = 'the agent ended agt before its snapshot was complete; agt goes on in the background';
   await goOnWhenEnded(
     call,
     event,
     () => new Error(ended),
     () => event,
-    () => recordEvent(place, request),
+    recordAndSettle,
   );
 }
 

@@ -6,6 +6,7 @@ import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { isPartialClone } from '../../../git/objects/object-store.ts';
 import { gitAnswer } from '../../../git/run/git.ts';
 import type { Repository } from '../../../repository/repository.ts';
+import { countNew } from '../../../review/review.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
@@ -75,9 +76,14 @@ export const sessionList = defineCommand({
     const isIn = (view: SessionStatus) =>
       states === undefined || states.has(view.record.state) || states.has(shownState(view));
     const views = surveyed.filter(isIn).toSorted(compare);
+    const shown = views.map(({ record }) => record);
+    const fresh = args.json ? await countNew(repository, shown, context.now()) : undefined;
     for (const { problem } of damaged) context.err(`warning: ${problem}\n`);
     return {
-      json: views.map(sessionJson),
+      json: views.map((view) => ({
+        ...sessionJson(view),
+        new_hunks: fresh?.get(view.record.session_id) ?? null,
+      })),
       text: views.length > 0 ? sessionTable(context, views) : '',
       warnings: outOfSightNote(views) + partialCloneNote(repository, views),
       notes: candidates.length === 0 && states === undefined ? nothingNote(records.length) : '',

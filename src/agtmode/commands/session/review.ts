@@ -98,7 +98,7 @@ async function chooseHunks(context: Context, session: Session, args: ReviewArgum
     isSplit: turn !== undefined || places.some(({ line }) => line !== undefined),
   });
   const isAt = ({ path, line }: (typeof places)[number], hunk: ReviewHunk) =>
-    isUnder(hunk.path, [path]) && (line === undefined || hasLine(hunk, line));
+    line === undefined ? isUnder(hunk.path, [path]) : hunk.path === path && hasLine(hunk, line);
   const none = places.find((place) => !hunks.some((hunk) => hunk.state === 'new' && isAt(place, hunk)));
   if (none !== undefined)
     throw usageError(`nothing new in ${showPath(none.given)}`, `see: agt review ${session.id} --json`);

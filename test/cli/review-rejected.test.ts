@@ -1,0 +1,154 @@
+/** Hunks that were rejected in agt review: taken back in the sandbox, or told to the agent. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession, type TestSession } from '../harness/session.ts';
+import { agt, agtOk, git, makeTempDir, REAL_GIT, run } from '../harness/world.ts';
+import { failures, hook, say, silent } from '../integrations/hooks.ts';
+
+const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
+
+const LINES = Array.from({ length: 40 }, (_, i) => `line ${i}\n`);
+const START = { f: LINES.join(''), gone: 'gone\n' };
+const edited = (edits: Readonly<Record<number, string>>) =>
+  LINES.map((line, i) => (edits[i] === undefined ? line : `${edits[i]}\n`)).join('');
+
+const read = ({ sandbox }: TestSession, name: string) => readFileSync(join(sandbox, name), 'utf8');
+const put = ({ sandbox }: TestSession, name: string, text: string) =>
+  writeFileSync(join(sandbox, name), text);
+const review = ({ repository }: TestSession, ...words: string[]) =>
+  agtOk(repository, 'review', 's1', ...words);
+const states = (session: TestSession) =>
+  (JSON.parse(review(session, '--json')) as { path: string; state: string; sentence: string | null }[]).map(
+    ({ path, state, sentence }) => `${state} ${path}${sentence === null ? '' : `: ${sentence}`}`,
+  );
+
+function work(): TestSession {
+  const session = makeSession(START);
+  put(session, 'f', edited({ 3: 'three', 5: 'five', 30: 'thirty' }));
+  put(session, 'new', 'new\n');
+  return session;
+}
+
+test('at once: only these lines go; undo brings them back, and they are new with the reason', () => {
+  const session = work();
+  const { repository } = session;
+  const report = JSON.parse(review(session, '--reject', 'f:6', 'new', '-m', 'not this', '--now', '--json'));
+  expect(report.taken_back).toMatch(/^[0-9a-f]{40}$/);
+  expect(read(session, 'f')).toBe(edited({ 3: 'three', 30: 'thirty' }));
+  expect(existsSync(join(session.sandbox, 'new'))).toBe(false);
+  expect(states(session)).toEqual(['new f', 'new f']);
+  expect(agtOk(repository, 'session', 'log', 's1')).toContain('rejected: not this');
+  agtOk(repository, 'undo', 's1');
+  expect(read(session, 'f')).toBe(edited({ 3: 'three', 5: 'five', 30: 'thirty' }));
+  expect(states(session)).toEqual(['new f: not this', 'new f', 'new new: not this']);
+  agtOk(repository, 'redo', 's1');
+  expect(read(session, 'f')).toBe(edited({ 3: 'three', 30: 'thirty' }));
+});
+
+test('at the end of the turn, and not at that of a subagent; what the agent has changed since is new', () => {
+  const session = work();
+  const { sandbox } = session;
+  say(sandbox, 'go on');
+  review(session, '--reject', 'f:6', 'f:31', '-m', 'not this');
+  expect(states(session).filter((one) => one.startsWith('rejected'))).toHaveLength(2);
+  put(session, 'f', edited({ 3: 'three', 5: 'five', 20: 'twenty', 30: 'thirty, and more' }));
+  expect(hook(sandbox, 'SubagentStop')).toEqual(silent);
+  expect(read(session, 'f')).toContain('five');
+  expect(hook(sandbox, 'Stop')).toEqual(silent);
+  expect(read(session, 'f')).toBe(edited({ 3: 'three', 20: 'twenty', 30: 'thirty, and more' }));
+  expect(states(session)).toEqual(['new f', 'new f', 'new f', 'new new']);
+  const told = say(sandbox, 'and now');
+  expect(told.stdout).toContain('The user has taken these files back with agt');
+  expect(failures()).toEqual([]);
+});
+
+test('told: the lines stay, the agent hears of them once, and they stay rejected until they are gone', () => {
+  const session = work();
+  const { sandbox } = session;
+  review(session, '--reject', 'new', '-m', 'call it "old"', '--tell');
+  expect(hook(sandbox, 'Stop')).toEqual(silent);
+  expect(read(session, 'new')).toBe('new\n');
+  const { additionalContext } = JSON.parse(say(sandbox, 'go on').stdout).hookSpecificOutput;
+  expect(additionalContext).toBe(
+    'The user has reviewed your changes and rejects these:\n\nnew, line 1: call it "old"\n+new',
+  );
+  expect(say(sandbox, 'go on').stdout).toBe('');
+  expect(states(session).at(-1)).toBe('rejected new: call it "old"');
+  review(session, '--all', '--', 'f');
+  agtOk(session.repository, 'accept', 's1', '--seen');
+  expect(existsSync(join(session.repository, 'new'))).toBe(false);
+  expect(failures()).toEqual([]);
+});
+
+test('files as filters write them; a place that somebody else has taken', () => {
+  const session = makeSession({ '.gitattributes': '*.txt eol=crlf\n', 'a.txt': LINES.join(''), d: 'd\n' });
+  const { sandbox, repository } = session;
+  const crlf = (text: string) => text.replaceAll('\n', '\r\n');
+  put(session, 'a.txt', crlf(edited({ 3: 'three', 30: 'thirty' })));
+  review(session, '--reject', 'a.txt:31', '-m', 'no', '--now');
+  expect(read(session, 'a.txt')).toBe(crlf(edited({ 3: 'three' })));
+  run('rm', ['d'], { cwd: sandbox });
+  mkdirSync(join(sandbox, 'd'));
+  put(session, 'd/new', 'new\n');
+  review(session, '--reject', 'd:1', '-m', 'keep it', '--now');
+  expect(read(session, 'd/new')).toBe('new\n');
+  review(session, '--reject', 'd/new', '-m', 'not that', '--now');
+  expect(read(session, 'd')).toBe('d\n');
+  expect(git(repository, 'fsck', '--strict', '--no-dangling')).toBe('');
+});
+
+test.each([
+  ['review: written', ['--seen', 'f']],
+  ['review: marked', ['--seen', 'f']],
+  ['review: written', ['--reject', 'f:31', '-m', 'no', '--now']],
+  ['review: marked', ['--reject', 'f:31', '-m', 'no', '--now']],
+  ['restore: captured before', ['--reject', 'f:31', '-m', 'no', '--now']],
+  ['checkout: file written', ['--reject', 'f:31', '-m', 'no', '--now']],
+  ['restore: compared', ['--reject', 'f:31', '-m', 'no', '--now']],
+])('killed (%s) in agt review %j: no mark and no work is lost', (point, words) => {
+  const session = work();
+  const { repository, sandbox: cwd } = session;
+  review(session, '--seen', 'new');
+  const env = { AGT_TEST_KILL_AT: `${point}#1`, AGT_GIT_PATH: REAL_GIT };
+  const killed = run(process.execPath, [KILLABLE, 'review', 's1', ...words], { cwd, env });
+  expect(killed.exitCode).toBe(null);
+  agtOk(repository, 'doctor', '--fix');
+  expect(states(session)).toContain('seen new');
+  expect(read(session, 'f')).toContain('three\n');
+  expect(agt(repository, 'review', 's1', ...words).exitCode).toBeLessThan(3);
+  agtOk(repository, 'review', 's1', '--settle', 'turn');
+  if (words.includes('--now')) expect(read(session, 'f')).toBe(edited({ 3: 'three', 5: 'five' }));
+  else expect(states(session).filter((one) => one.startsWith('new'))).toEqual([]);
+  expect(states(session)).toContain('seen new');
+});
+
+test('on a full disk a mark fails in one line, and those before stay', ({ skip }) => {
+  const disk = makeTempDir('disk');
+  const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk]);
+  skip(mount.status !== 0, 'a small disk cannot be mounted here');
+  try {
+    const repository = join(disk, 'project');
+    mkdirSync(repository);
+    git(repository, 'init', '-q', '-b', 'main');
+    git(repository, 'commit', '-q', '--allow-empty', '-m', 'first');
+    const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', 's1', '--json'));
+    writeFileSync(join(sandbox, 'a'), 'a\n');
+    writeFileSync(join(sandbox, 'b'), 'b\n');
+    agtOk(repository, 'review', 's1', '--seen', 'a');
+    spawnSync('sh', ['-c', 'cat /dev/zero > filler'], { cwd: disk });
+    const full = agt(repository, 'review', 's1', '--seen', 'b');
+    expect(full.exitCode).not.toBe(0);
+    expect(full.stderr).toMatch(/^error: .*(space|full|fit|write|file)/);
+    spawnSync('rm', ['filler'], { cwd: disk });
+    const hunks = JSON.parse(agtOk(repository, 'review', 's1', '--json')) as {
+      path: string;
+      state: string;
+    }[];
+    expect(hunks.map(({ path, state }) => `${state} ${path}`)).toEqual(['seen a', 'new b']);
+    agtOk(repository, 'review', 's1', '--all');
+  } finally {
+    spawnSync('umount', [disk]);
+  }
+});
