@@ -107,6 +107,24 @@ const pluginTexts = Object.fromEntries(
 /** The files that the bundles are made of. */
 export const inputs: string[] = [];
 
+/** For the browser: what `agt ui` serves. */
+const page = await build({
+  absWorkingDir: root,
+  entryPoints: ['src/page/client/page.tsx'],
+  outfile: `${outdir}/page.js`,
+  bundle: true,
+  platform: 'browser',
+  format: 'iife',
+  target: 'es2022',
+  minify: true,
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  legalComments: 'linked',
+  metafile: true,
+  logLevel: 'warning',
+});
+inputs.push(...Object.keys(page.metafile.inputs));
+
 for (const [entry, outfile, installs] of [
   ['src/main.ts', `${outdir}/main.cjs`],
   ['src/agtmode/frequent.ts', `${outdir}/frequent.cjs`],

@@ -24,7 +24,7 @@ const dist = join(root, 'dist');
 
 const START = join(import.meta.dirname, 'start.cjs');
 const BUNDLES = ['main.cjs', 'frequent.cjs', 'agtmode.cjs'];
-const UNCACHED = ['mcp.cjs'];
+const UNCACHED = ['mcp.cjs', 'page.js', 'page.css'];
 const CACHES = BUNDLES.map((name) => `${name}.cache`);
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 

@@ -82,8 +82,12 @@ function doubtOf(path: string, size: number, below: ReadonlyMap<string, number>)
   };
   const directory = parentDirectories(path).find(isFilled);
   if (directory !== undefined) return `in ${displayPath(directory)}/, which looks like dependencies`;
-  if (SECRET.test(nameOf(path))) return 'looks like a key or a login';
+  if (looksSecret(path)) return 'looks like a key or a login';
   return size > MIB ? `has ${(size / MIB).toFixed(1)} MiB` : undefined;
+}
+
+export function looksSecret(path: string): boolean {
+  return SECRET.test(nameOf(path));
 }
 
 function nameOf(path: string): string {

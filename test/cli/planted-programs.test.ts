@@ -150,7 +150,7 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
   search: ['search two', 'search -G t.o', 'search -i TWO --session s1'],
   blame: ['blame a.txt', '-C SANDBOX blame a.txt', '-C SANDBOX blame HEAD a.txt'],
   why: ['-C SANDBOX why a.txt:1', '-C SANDBOX why a.txt:1 --open'],
-  'session diff': ['session diff s1', 'session diff s1 --base', 'session diff s1 --base --json'],
+  'session diff': ['session diff s1', 'session diff s1 --base', 'session diff s1 --base --json --patch'],
   'bisect run': ['bisect run s1 --json -- grep -q one a.txt'],
   'session cat': ['session cat s1 @{0}:new.txt'],
   'session record': ['session record s1 --tool edit'],
@@ -218,6 +218,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'cron install': 'writes a crontab',
   'cron remove': 'writes a crontab',
   'cron show': 'reads a crontab',
+  ui: 'answers with the commands above',
 };
 
 describe('programs that an agent plants', () => {

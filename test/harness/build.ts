@@ -42,9 +42,12 @@ export default function setup(): () => void {
 }
 
 function buildWhatIsOld(): void {
-  const inputs = ['src/**/*.ts', 'extensions/pi/agt.ts', 'scripts/{bundle,build}.ts', 'package.json'].flatMap(
-    (pattern) => globSync(pattern, { cwd: root }),
-  );
+  const inputs = [
+    'src/**/*.{ts,tsx,css}',
+    'extensions/pi/agt.ts',
+    'scripts/{bundle,build}.ts',
+    'package.json',
+  ].flatMap((pattern) => globSync(pattern, { cwd: root }));
   const newest = Math.max(...inputs.map((path) => statSync(join(root, path)).mtimeMs));
   const built = statSync(join(root, 'dist/agt'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (built < newest) execFileSync(process.execPath, ['scripts/build.ts'], { cwd: root, stdio: 'inherit' });

@@ -24,6 +24,7 @@ const FLOORS = [
   ['review'],
   ['running'],
   ['integrations'],
+  ['page'],
 ];
 const COLUMN = FLOORS.flat();
 const ROOMS = [...COLUMN, 'gitmode', 'agtmode'];

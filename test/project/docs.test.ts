@@ -16,7 +16,7 @@ const PAGES = [
   ...[...listed('docs'), ...listed('src')].filter((path) => path.endsWith('.md')),
 ];
 const SOURCES = [...listed('src'), ...listed('test'), ...listed('scripts')].filter((path) =>
-  path.endsWith('.ts'),
+  /\.tsx?$/.test(path),
 );
 
 describe.each(PAGES)('%s', (page) => {
@@ -67,12 +67,12 @@ describe('docs/architecture.md', () => {
     }));
     const ownLines = (dir: string) =>
       readdirSync(join(root, 'src', dir))
-        .filter((name) => name.endsWith('.ts'))
+        .filter((name) => /\.tsx?$/.test(name))
         .reduce((sum, name) => sum + read(`src/${dir}/${name}`).split('\n').length - 1, 0);
     const named = new Set(rows.flatMap(({ names }) => names));
     const dirs = listed('src')
       .map((path) => path.slice('src/'.length))
-      .filter((path) => path.includes('/') && !path.endsWith('.ts') && !path.endsWith('.md'));
+      .filter((path) => path.includes('/') && !/\.\w+$/.test(path));
     const missing = dirs.filter(
       (dir) => ownLines(dir) > 300 && ![...named].some((one) => dir === one || dir.startsWith(`${one}/`)),
     );

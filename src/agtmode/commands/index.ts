@@ -36,6 +36,7 @@ import { shimInstall, shimPrint, shimUninstall } from './shim.ts';
 import { snapshotDiff, snapshotList, snapshotRestore, snapshotStatus } from './snapshot/of-folder.ts';
 import { snapshot, snapshotForget } from './snapshot/take.ts';
 import { status } from './status.ts';
+import { ui } from './ui.ts';
 import { upgrade } from './upgrade.ts';
 import { watch } from './watch.ts';
 
@@ -86,7 +87,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
     sessionUndo,
     sessionRedo,
   ],
-  'Status and maintenance': [status, du, gc, sessionSweep, doctor],
+  'Status and maintenance': [ui, status, du, gc, sessionSweep, doctor],
   Setup: [
     shellInit,
     completion,

@@ -6,7 +6,14 @@ import { pathFromJson } from '../../disk/path-bytes.ts';
 import { type LsTreeEntry, listTree } from '../../git/objects/ls-tree.ts';
 import { type DiffEntry, diffTrees } from '../../git/objects/raw-diff.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, gitAnswer, gitText, resolveObject, runGitOnTerminal } from '../../git/run/git.ts';
+import {
+  type Git,
+  gitAnswer,
+  gitBytes,
+  gitText,
+  resolveObject,
+  runGitOnTerminal,
+} from '../../git/run/git.ts';
 import { withoutDiffPrograms } from '../../git/run/programs.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { sandboxHead } from '../../session/sandbox.ts';
@@ -60,32 +67,46 @@ export function showDiff(
   request: DiffRequest,
   options: readonly string[],
 ): Promise<DiffNotes & { readonly exitCode: number }> {
-  return compare(session, request, async ({ git, before, after, ambiguous, pathspecs }) => {
-    const tops = foldersIn(pathspecs);
-    const trees = [
-      await agentTree(git, before, ambiguous, tops),
-      await agentTree(git, after, ambiguous, tops),
-    ];
-    // In the sandbox git applies the .gitattributes of the files that it compares.
-    const diffGit = session.place === 'here' ? gitInSandbox(git, session.repository, session.record) : git;
-    const paths = pathspecs.flatMap((spec) => inAgentTree(spec, ambiguous));
-    const words = ['diff', ...withoutDiffPrograms(diffGit), ...options, ...trees, '--', ...paths];
-    return { exitCode: await runGitOnTerminal(diffGit, words) };
+  return compare(session, request, async (comparison) => {
+    const { git, words } = await diffCommand(session, comparison, options);
+    return { exitCode: await runGitOnTerminal(git, words) };
   });
 }
 
-/** Returns the differences as a list. */
+/** For programs, whatever the user's settings say. */
+const PLAIN = ['--no-color', '--no-renames', '--src-prefix=a/', '--dst-prefix=b/', '--submodule=short'];
+
+async function diffCommand(session: Session, comparison: Comparison, options: readonly string[]) {
+  const { before, after, ambiguous, pathspecs } = comparison;
+  const tops = foldersIn(pathspecs);
+  const tree = (end: ComparedTree) => agentTree(comparison.git, end, ambiguous, tops);
+  const trees = [await tree(before), await tree(after)];
+  // In the sandbox git applies the .gitattributes of the files that it compares.
+  const git =
+    session.place === 'here'
+      ? gitInSandbox(comparison.git, session.repository, session.record)
+      : comparison.git;
+  const paths = pathspecs.flatMap((spec) => inAgentTree(spec, ambiguous));
+  return { git, words: ['diff', ...withoutDiffPrograms(git), ...options, ...trees, '--', ...paths] };
+}
+
+/** Returns the differences as a list; with `patch`, also what git prints of them. */
 export function listDiff(
   session: Session,
   request: DiffRequest,
-): Promise<DiffNotes & { readonly entries: DiffEntry[] }> {
-  return compare(session, request, async ({ git, before, after, pathspecs }) => {
+  { patch = false } = {},
+): Promise<DiffNotes & { readonly entries: DiffEntry[]; readonly patch: string }> {
+  return compare(session, request, async (comparison) => {
+    const { git, before, after, pathspecs } = comparison;
     const paths = [
       ...(pathspecs.every(isExclusion) ? TOP_FOLDERS : []),
       ...pathspecs.map(({ magic, path }) => magic + path),
     ];
     const options = { paths, countLines: false, decodePath };
-    return { entries: await diffTrees(git, before.tree, after.tree, options) };
+    const entries = await diffTrees(git, before.tree, after.tree, options);
+    const printing = patch ? await diffCommand(session, comparison, PLAIN) : undefined;
+    const printed = printing && (await gitBytes(printing.git, printing.words));
+    return { entries, patch: printed?.toString() ?? '' };
   });
 }
 

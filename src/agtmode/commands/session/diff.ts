@@ -1,8 +1,10 @@
+import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, usageError } from '../../../errors.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
+import { unquoted } from '../../../timetravel/blame/porcelain.ts';
 import { type DiffRequest, listDiff, showDiff } from '../../../timetravel/diff/diff.ts';
 import {
   type AmbiguousFolders,
@@ -51,6 +53,7 @@ export const sessionDiff = defineSessionCommand({
     base: option.flag('compare the sandbox as it is with the commit where it left the user branch'),
     with: option.value('compare with this other session'),
     turn: option.value('show what a turn of an agent changed: its number in agt log --turns'),
+    patch: option.flag('with --json: also what git prints of each file'),
     ...GIT_OPTIONS,
     ...option.shared('json'),
   },
@@ -75,7 +78,7 @@ export const sessionDiff = defineSessionCommand({
     let exitCode: number = EXIT.done;
     for (const request of requests) {
       if (!args.json) exitCode = Math.max(exitCode, await printDiff(context, session, request, args));
-      else exitCode = Math.max(exitCode, await addToList(context, session, request, list));
+      else exitCode = Math.max(exitCode, await addToList(context, session, request, list, args.patch));
     }
     if (!args.json) return exitCode;
     return { json: list, failed: (args.exitCode && list.length > 0) || exitCode !== EXIT.done };
@@ -94,8 +97,35 @@ async function endsOfTurn(session: Session, { a, base, with: other }: Ends, numb
   }));
 }
 
-async function addToList(context: Context, session: Session, request: DiffRequest, list: unknown[]) {
-  const { entries, metadata, ambiguous, uncompared } = await listDiff(session, request);
+/** Bytes of a patch that a person can read. */
+const LONGEST_PATCH = 1_000_000;
+
+/** By path. The first line of each part has the name twice, both times in quotes if it is odd. */
+function patchesIn(printed: string): Map<string, string> {
+  const parts = printed.split(/^(?=diff --git )/m).filter((part) => part.length <= LONGEST_PATCH);
+  return new Map(
+    parts.map((part) => {
+      const [line = ''] = part.split('\n', 1);
+      const names = line.slice('diff --git '.length);
+      const name = names.slice((names.length + 1) / 2);
+      const path = name.startsWith('"') ? displayPath(unquoted(name)) : name;
+      return [path.slice('b/'.length), part];
+    }),
+  );
+}
+
+async function addToList(
+  context: Context,
+  session: Session,
+  request: DiffRequest,
+  list: unknown[],
+  patch: boolean,
+) {
+  const { entries, metadata, ambiguous, uncompared, ...printed } = await listDiff(session, request, {
+    patch,
+  });
+  const patches = patchesIn(printed.patch);
+  const patchOf = (path: string) => (patch ? { patch: patches.get(path) ?? null } : {});
   warnNotCompared(context, uncompared, ambiguous);
   list.push(
     ...entries.map(({ path, before, after }) => ({
@@ -103,6 +133,7 @@ async function addToList(context: Context, session: Session, request: DiffReques
       status: changeStatus({ before, after }),
       old_mode: before?.mode ?? null,
       new_mode: after?.mode ?? null,
+      ...patchOf(shownPath(path, ambiguous)),
     })),
     ...metadata.map(({ path, status, before = null, after = null }) => ({
       path: shownPath(path, ambiguous),

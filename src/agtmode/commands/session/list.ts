@@ -1,5 +1,4 @@
 /** agt session list and show. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { plural, usageError } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
@@ -12,16 +11,18 @@ import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
 import { readSnapshotMetadata } from '../../../snapshot/manifest.ts';
+import { readPulse } from '../../../survey/pulse.ts';
 import { readSessionStatus, type SessionStatus, surveySessions } from '../../../survey/status.ts';
 import { isThere, listMoments, type Moment } from '../../../workspace/moments.ts';
 import { defineCommand, defineSessionCommand, option } from '../../command-line/command.ts';
-import { type Answer, partOf } from '../../command-line/report.ts';
+import type { Answer } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { everywhere } from '../../everywhere.ts';
 import { age, localTime, table } from '../../output/format.ts';
 import { leftOutRows, sessionJson, shownState } from '../../output/session.ts';
 import { outOfSightNote, sessionTable } from '../../output/session-table.ts';
 import { adviceToSnapshot, attachedHere } from '../../session-here.ts';
+import { watchList } from './list-watch.ts';
 
 /** By what a person can sort. */
 const VALUES: Readonly<Record<string, (view: SessionStatus) => string | number>> = {
@@ -50,7 +51,10 @@ export const sessionList = defineCommand({
     all: option.flag('include sessions that have ended', 'a'),
     sort: option.value(`sort by ${SORT_KEYS}; with - before it, in reverse`),
     failed: option.flag('only sessions that have failed'),
-    watch: option.flag('on a terminal: show the list again whenever it changes, until Ctrl-C', 'w'),
+    watch: option.flag(
+      'show the list again whenever it changes, until Ctrl-C; with --json a line each time',
+      'w',
+    ),
     state: option.value(`only sessions in these states: ${STATES.join(', ')}`),
     ...option.shared('everywhere', 'json'),
   },
@@ -61,28 +65,30 @@ export const sessionList = defineCommand({
     ['agt list --watch', 'see at once which agent waits for you'],
     ['agt list --json | jq -r .[].sandbox', 'print the path of every sandbox'],
   ],
-  run: async function list(args, context): Promise<Answer> {
-    if (args.watch && args.json)
-      throw usageError('--watch and --json exclude each other', 'leave out one of the two');
-    if (args.watch) return redraw(context, (there) => list({ ...args, watch: false }, there));
-    if (args.everywhere) return everywhere(context, (there) => list({ ...args, everywhere: false }, there));
+  run: async function list(args, context, isOnce = false): Promise<Answer> {
+    const { watch } = args;
+    if (watch && !isOnce) return watchList(context, args.json, (there) => list(args, there, true));
+    if (args.everywhere)
+      return everywhere(context, (there) => list({ ...args, everywhere: false }, there, true));
     const states = parseStates(args.failed ? [args.state, 'failed'].filter(Boolean).join(',') : args.state);
     const compare = comparison(args.sort);
     const repository = await context.repositoryIfAny();
     if (repository === undefined) return { json: [], text: () => noSessions(context) };
     const { records, damaged } = listRecords(repository);
     const candidates = records.filter((record) => mayBeIn(record, states, args.all));
-    const surveyed = await surveySessions(repository, candidates, { counts: args.json });
+    const surveyed = await surveySessions(repository, candidates, { counts: args.json && !watch });
     const isIn = (view: SessionStatus) =>
       states === undefined || states.has(view.record.state) || states.has(shownState(view));
     const views = surveyed.filter(isIn).toSorted(compare);
     const shown = views.map(({ record }) => record);
     const fresh = args.json ? await countNew(repository, shown, context.now()) : undefined;
+    const pulse = watch && args.json ? await readPulse(repository, shown, context.now()) : undefined;
     for (const { problem } of damaged) context.err(`warning: ${problem}\n`);
     return {
       json: views.map((view) => ({
         ...sessionJson(view),
         new_hunks: fresh?.get(view.record.session_id) ?? null,
+        ...(pulse && { pulse: pulse(view.record) }),
       })),
       text: views.length > 0 ? sessionTable(context, views) : '',
       warnings: outOfSightNote(views) + partialCloneNote(repository, views),
@@ -90,24 +96,6 @@ export const sessionList = defineCommand({
     };
   },
 });
-
-const REDRAW_MS = 1_000;
-const CLEAR = '\x1b[H\x1b[2J';
-
-async function redraw(context: Context, list: (context: Context) => Promise<Answer>): Promise<never> {
-  if (context.columns === undefined)
-    throw usageError('--watch needs a terminal to draw on', 'for a program: agt list --json');
-  for (let shown: string | undefined; ; await sleep(REDRAW_MS)) {
-    const {
-      text = '',
-      notes,
-      warnings,
-    } = await partOf(await list({ ...context, columns: process.stdout.columns }));
-    const next = `${text}${notes}${warnings}`;
-    if (next !== shown) context.out(`${CLEAR}${next}`);
-    shown = next;
-  }
-}
 
 function nothingNote(ended: number): string {
   const begin = 'begin one: agt new ID, or agt run --new -- COMMAND';

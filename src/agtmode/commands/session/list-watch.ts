@@ -1,0 +1,32 @@
+/** `agt list --watch`: the list again whenever it changes; with --json a line each time, for the page (src/page). */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { usageError } from '../../../errors.ts';
+import { type Answer, partOf } from '../../command-line/report.ts';
+import type { Context } from '../../context.ts';
+
+/** A list of many sessions takes its time: agt waits some times as long before the next. */
+const SHORTEST_MS = 1_000;
+const REST = 4;
+const CLEAR = '\x1b[H\x1b[2J';
+
+export async function watchList(
+  context: Context,
+  asJson: boolean,
+  list: (context: Context) => Promise<Answer>,
+): Promise<never> {
+  if (!asJson && context.columns === undefined)
+    throw usageError('--watch needs a terminal to draw on', 'for a program: agt list --watch --json');
+  for (let shown: string | undefined; ; ) {
+    const start = performance.now();
+    const {
+      json,
+      text = '',
+      notes,
+      warnings,
+    } = await partOf(await list({ ...context, columns: process.stdout.columns }));
+    const next = asJson ? `${JSON.stringify(json)}\n` : `${text}${notes}${warnings}`;
+    if (next !== shown) context.out(asJson ? next : `${CLEAR}${next}`);
+    shown = next;
+    await sleep(Math.max(SHORTEST_MS, REST * (performance.now() - start)));
+  }
+}

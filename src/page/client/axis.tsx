@@ -1,0 +1,163 @@
+/** Time from left to right: turns as blocks, in them each snapshot; beside them the edits of a person, and forks. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Row, Step, Turn } from './api.ts';
+import { ago, clock, kindOf, plural, titleOf } from './format.ts';
+
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+const MINUTE = 60_000;
+const SPANS = [
+  ['10 min', 10 * MINUTE],
+  ['1 h', 60 * MINUTE],
+  ['1 day', 1_440 * MINUTE],
+] as const;
+const SHORTEST = 10_000;
+
+const LANES = ['Agent', 'By hand', 'Forks'] as const;
+
+/** Distances of lines on the axis, in seconds. */
+const GRID = [1, 5, 15, 60, 300, 900, 3_600, 10_800, 43_200, 86_400, 604_800].map((s) => s * 1000);
+
+export function Axis({
+  turns,
+  steps,
+  forks,
+  selected,
+  onSelect,
+}: {
+  turns: readonly Turn[];
+  steps: readonly Step[];
+  forks: readonly Row[];
+  selected: string | undefined;
+  onSelect: (step: Step) => void;
+}) {
+  const times = steps.map(({ at }) => Date.parse(at));
+  const whole: Span = {
+    from: Math.min(...times, ...turns.map(({ began_at }) => Date.parse(began_at))) - SHORTEST / 4,
+    to: Math.max(...times) + SHORTEST / 4,
+  };
+  const [zoom, setZoom] = useState<Span>();
+  const span = zoom ?? whole;
+  const length = span.to - span.from;
+  const place = useRef<HTMLDivElement>(null);
+  const at = (time: string | number) => `${(100 * (new Date(time).getTime() - span.from)) / length}%`;
+  const isSeen = (from: string, to = from) => Date.parse(to) >= span.from && Date.parse(from) <= span.to;
+  const scale = (factor: number, middle = span.from + length / 2) => {
+    const next = Math.max(SHORTEST, length * factor);
+    if (next >= whole.to - whole.from) return setZoom(undefined);
+    const from = middle - ((middle - span.from) / length) * next;
+    setZoom({ from, to: from + next });
+  };
+  const move = (part: number) => setZoom({ from: span.from + part * length, to: span.to + part * length });
+  useEffect(() => {
+    const element = place.current;
+    const wheel = (event: WheelEvent) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      const { left, width } = (element as HTMLElement).getBoundingClientRect();
+      scale(event.deltaY > 0 ? 1.3 : 0.77, span.from + ((event.clientX - left) / width) * length);
+    };
+    element?.addEventListener('wheel', wheel, { passive: false });
+    return () => element?.removeEventListener('wheel', wheel);
+  });
+  const distance = GRID.find((one) => length / one <= 8) ?? GRID.at(-1) ?? 1;
+  const first = Math.ceil(span.from / distance) * distance;
+  const lines = Array.from(
+    { length: Math.max(0, Math.floor((span.to - first) / distance) + 1) },
+    (_, i) => first + i * distance,
+  );
+  return (
+    <div class="axis">
+      <div class="zoom" role="toolbar" aria-label="Zoom">
+        <button type="button" aria-pressed={zoom === undefined} onClick={() => setZoom(undefined)}>
+          All
+        </button>
+        {SPANS.filter(([, ms]) => ms < whole.to - whole.from).map(([words, ms]) => (
+          <button key={words} type="button" onClick={() => setZoom({ from: whole.to - ms, to: whole.to })}>
+            {words}
+          </button>
+        ))}
+        <button type="button" aria-label="Zoom in" onClick={() => scale(0.5)}>
+          +
+        </button>
+        <button type="button" aria-label="Zoom out" disabled={zoom === undefined} onClick={() => scale(2)}>
+          −
+        </button>
+        <button type="button" aria-label="Earlier" disabled={zoom === undefined} onClick={() => move(-0.5)}>
+          ‹
+        </button>
+        <button type="button" aria-label="Later" disabled={zoom === undefined} onClick={() => move(0.5)}>
+          ›
+        </button>
+      </div>
+      {/* All of it is in the list below, too. */}
+      <div class="lanes" ref={place} aria-hidden="true">
+        {lines.map((time) => (
+          <div key={time} class="grid" style={{ left: at(time) }}>
+            {gridWords(time, distance)}
+          </div>
+        ))}
+        {LANES.map((lane) => (
+          <div key={lane} class="lane">
+            <span class="lane-name">{lane}</span>
+            {lane === 'Agent' &&
+              turns
+                .filter(({ began_at, at }) => isSeen(began_at, at))
+                .map((turn) => (
+                  <div
+                    key={turn.number}
+                    class="block"
+                    style={{ left: at(turn.began_at), right: `calc(100% - ${at(turn.at)})` }}
+                    title={`Turn ${turn.number}: ${turn.prompt ?? 'no prompt'}\n${plural(turn.files.length, 'file')}`}
+                  >
+                    {turn.prompt}
+                  </div>
+                ))}
+            {steps
+              .filter((step) => isSeen(step.at) && laneOf(step) === lane)
+              .map((step) => (
+                <button
+                  key={step.commit}
+                  type="button"
+                  tabIndex={-1}
+                  class={`tick is-${kindOf(step)} ${step.commit === selected ? 'selected' : ''}`}
+                  style={{ left: at(step.at) }}
+                  title={tooltip(step)}
+                  onClick={() => onSelect(step)}
+                />
+              ))}
+            {lane === 'Forks' &&
+              forks
+                .filter(({ created_at }) => isSeen(created_at))
+                .map((fork) => (
+                  <span key={fork.session_id} class="fork" style={{ left: at(fork.created_at) }}>
+                    ⑂ {fork.session_id}
+                  </span>
+                ))}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+const laneOf = (step: Step) => (kindOf(step) === 'hand' ? 'By hand' : 'Agent');
+
+function gridWords(time: number, distance: number): string {
+  const date = new Date(time);
+  if (distance >= 86_400_000) return date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' });
+  const seconds = distance < MINUTE ? ({ second: '2-digit' } as const) : {};
+  return date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', ...seconds });
+}
+
+/** So many names of files fit. */
+const MOST_NAMES = 12;
+
+function tooltip(step: Step): string {
+  const names = step.files.slice(0, MOST_NAMES).map(({ path, status }) => `${status} ${path}`);
+  const more = step.files.length > MOST_NAMES ? [`and ${step.files.length - MOST_NAMES} more`] : [];
+  return [titleOf(step), `${clock(step.at)}, ${ago(step.at)} ago`, ...names, ...more].join('\n');
+}

@@ -1,0 +1,227 @@
+/** A diff: the tree of its files, and each file's lines as soon as it comes into view. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ACTS, useAct } from './acts.tsx';
+import { askJson, type Change, fileAddress, isSaved, type Row } from './api.ts';
+import { PatchView } from './code.tsx';
+import { plural } from './format.ts';
+import { readPatch } from './patch.ts';
+import { hrefOf, ofSession, Problem, type Route, Show, useKeys, useLoaded } from './shell.tsx';
+
+/** The words of the comparison, without paths. */
+export function wordsOf(row: Row, { a, b, turn, other }: Partial<Route>): string[] {
+  const session = ['session', 'diff', row.session_id];
+  if (turn) return [...session, '--turn', turn];
+  if (other) return [...session, '--with', other];
+  if (a && b) return [...session, a, b];
+  if (b) return [...session, b];
+  return [...session, '--base'];
+}
+
+function titleOf({ a, b, turn, other }: Route, row: Row): string {
+  if (turn) return `Turn ${turn}`;
+  if (other) return `Compared with ${other}`;
+  if (a && b) return `From ${a.slice(0, 10)} to ${b.slice(0, 10)}`;
+  if (b) return `Since ${b.slice(0, 10)}`;
+  return `All that ${row.session_id} would bring home`;
+}
+
+export function Changes({ row, rows, route }: { row: Row; rows: readonly Row[]; route: Route }) {
+  const words = wordsOf(row, route);
+  const [isSplit, setSplit] = useState(localStorage.getItem('split') === 'yes');
+  const loaded = useLoaded(
+    () => askJson<Change[]>(row, [...words, '--patch']).then(together),
+    [words.join(' '), row.last_autocommit],
+  );
+  const chooseSplit = () => {
+    localStorage.setItem('split', isSplit ? 'no' : 'yes');
+    setSplit(!isSplit);
+  };
+  useKeys({ v: chooseSplit });
+  const others = rows.filter((one) => one !== row && one.repository === row.repository);
+  const against = route['turn'] || (route['a'] ?? route['b']) ? 'moments' : (route['other'] ?? '');
+  return (
+    <main class="changes">
+      <header class="bar">
+        <h1>{titleOf(route, row)}</h1>
+        {!isSaved && (
+          <label>
+            Against
+            <select
+              value={against}
+              onChange={({ currentTarget: { value } }) => {
+                if (value !== 'moments') location.hash = hrefOf(ofSession('changes', row, { other: value }));
+              }}
+            >
+              <option value="">the branch</option>
+              {against === 'moments' && <option value="moments">chosen moments</option>}
+              {others.map(({ session_id: id }) => (
+                <option key={id} value={id}>
+                  session {id}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <button type="button" aria-pressed={isSplit} onClick={chooseSplit}>
+          Side by side
+        </button>
+      </header>
+      <Show of={loaded}>
+        {(changes) =>
+          changes.length === 0 ? (
+            <p class="empty">Nothing differs.</p>
+          ) : (
+            <div class="with-tree">
+              <FileTree changes={changes} />
+              <div class="files">
+                {changes.map((change) => (
+                  <FileChange
+                    key={`${words.join(' ')} ${change.path}`}
+                    {...{ row, route, change, words, isSplit }}
+                    isFirst={change === changes[0]}
+                  />
+                ))}
+              </div>
+            </div>
+          )
+        }
+      </Show>
+    </main>
+  );
+}
+
+/** A turn may have changed a file several times. */
+function together(changes: readonly Change[]): Change[] {
+  const byPath = Map.groupBy(changes, ({ path }) => path);
+  return [...byPath.values()].map((same) => {
+    const patches = same.map(({ patch }) => patch);
+    const patch = patches.includes(null) ? null : patches.join('');
+    return { ...(same[0] as Change), patch };
+  });
+}
+
+const anchor = (path: string) => `file-${path}`;
+
+function FileTree({ changes }: { changes: readonly Change[] }) {
+  const folders = Map.groupBy(changes, ({ path }) => path.replace(/[^/]*$/, ''));
+  return (
+    <nav class="tree" aria-label="Changed files">
+      <p class="quiet">{plural(changes.length, 'file')}</p>
+      {[...folders].map(([folder, own]) => (
+        <details key={folder} open>
+          <summary>{folder || '/'}</summary>
+          <ul>
+            {own.map(({ path, status }) => (
+              <li key={path}>
+                <button
+                  type="button"
+                  class={`file is-${status}`}
+                  onClick={() => document.getElementById(anchor(path))?.scrollIntoView()}
+                >
+                  <span class="sign" title={status}>
+                    {status[0]?.toUpperCase()}
+                  </span>
+                  {path.slice(folder.length)}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </details>
+      ))}
+    </nav>
+  );
+}
+
+const PICTURE = /\.(png|jpe?g|gif|webp|svg|ico|avif)$/i;
+
+function FileChange({
+  row,
+  route,
+  change,
+  words,
+  isSplit,
+  isFirst,
+}: {
+  row: Row;
+  route: Route;
+  change: Change;
+  words: readonly string[];
+  isSplit: boolean;
+  isFirst: boolean;
+}) {
+  const { path, status } = change;
+  const place = useRef<HTMLElement>(null);
+  const [isNear, setNear] = useState(isFirst);
+  const { start, canAct, dialog } = useAct(row, () => undefined);
+  useEffect(() => {
+    const observer = new IntersectionObserver(
+      (entries) => entries.some(({ isIntersecting }) => isIntersecting) && setNear(true),
+      { rootMargin: '600px' },
+    );
+    if (place.current !== null) observer.observe(place.current);
+    return () => observer.disconnect();
+  }, []);
+  const { a, b } = route;
+  return (
+    <article ref={place} id={anchor(path)} class={`change is-${status}`} aria-label={path}>
+      <header>
+        <h2>
+          <span class={`sign is-${status}`} title={status}>
+            {status[0]?.toUpperCase()}
+          </span>
+          {path}
+        </h2>
+        <a href={hrefOf(ofSession('file', row, { path, ...(b && { at: b }) }))}>File and history</a>
+        {canAct && a && (
+          <button type="button" onClick={() => start(ACTS.restore(row, a, [path]))}>
+            Bring back what was before…
+          </button>
+        )}
+      </header>
+      {isNear ? <Lines {...{ row, change, words, isSplit, at: b }} /> : <p class="later">…</p>}
+      {dialog}
+    </article>
+  );
+}
+
+function Lines({
+  row,
+  change: { path, patch: printed, hidden: isHidden },
+  words,
+  isSplit,
+  at,
+}: {
+  row: Row;
+  change: Change;
+  words: readonly string[];
+  isSplit: boolean;
+  at: string | undefined;
+}) {
+  const [secrets, setSecrets] = useState(false);
+  const shown = useLoaded(async () => {
+    if (!secrets) return printed;
+    const [change] = together(await askJson<Change[]>(row, [...words, '--patch', '--', path], { secrets }));
+    return change?.patch;
+  }, [secrets, printed]);
+  if (shown.error !== undefined) return <Problem text={shown.error} />;
+  if (isHidden && !secrets)
+    return (
+      <p class="note">
+        This file looks like a key, a login or a setting of the agent.{' '}
+        {!isSaved && (
+          <button type="button" onClick={() => setSecrets(true)}>
+            Show it
+          </button>
+        )}
+      </p>
+    );
+  if (shown.isLoading) return <p class="loading">Loading…</p>;
+  if (shown.value === null) return <p class="note">Too long to show: see it in a terminal.</p>;
+  const patch = readPatch(shown.value ?? '');
+  if (patch.isBinary && PICTURE.test(path) && !isSaved)
+    return <img class="picture" src={fileAddress(row, at ?? '@{0}', path)} alt={`${path} afterwards`} />;
+  if (patch.isBinary) return <p class="note">A binary file: git shows no lines of it.</p>;
+  if (patch.hunks.length === 0)
+    return <p class="note">{patch.notes.join(', ') || 'Only permissions or a folder without files.'}</p>;
+  return <PatchView patch={patch} path={path} isSplit={isSplit} />;
+}

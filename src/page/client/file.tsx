@@ -1,0 +1,175 @@
+/** Any file at any moment: its history within the session, its content then, and who wrote each line. */
+import { useState } from 'preact/hooks';
+import { ACTS, useAct } from './acts.tsx';
+import { askJson, fileAddress, isSaved, type Row, type Step } from './api.ts';
+import { FileView, type Origin } from './code.tsx';
+import { clock, titleOf } from './format.ts';
+import { go, hrefOf, ofSession, Problem, type Route, Show, useLoaded } from './shell.tsx';
+
+export function FilePage({ row, route }: { row: Row; route: Route }) {
+  const [path, setPath] = useState(route['path'] ?? '');
+  const open = route['path'];
+  return (
+    <main>
+      <form
+        class="bar"
+        onSubmit={(event) => {
+          event.preventDefault();
+          go(ofSession('file', row, { path }));
+        }}
+      >
+        <label class="wide">
+          File
+          <input
+            id="search"
+            value={path}
+            onInput={({ currentTarget }) => setPath(currentTarget.value)}
+            placeholder="src/login.ts"
+          />
+        </label>
+        <button type="submit">Open</button>
+      </form>
+      {open ? (
+        <FileHistory key={open} row={row} path={open} at={route['at']} />
+      ) : (
+        <p class="empty">Give a path of the session, or open a file from its changes.</p>
+      )}
+    </main>
+  );
+}
+
+function FileHistory({ row, path, at }: { row: Row; path: string; at: string | undefined }) {
+  const history = useLoaded(
+    () => askJson<Step[]>(row, ['session', 'log', row.session_id, '--stat', '--', path]),
+    [path, row.last_autocommit],
+  );
+  const { start, canAct, dialog } = useAct(row, () => undefined);
+  return (
+    <Show of={history}>
+      {(steps) => {
+        if (steps.length === 0) return <Problem text={`no step of this session changed ${path}`} />;
+        const chosen = steps.find(({ commit }) => commit === at);
+        const moment = at ?? steps[0]?.commit ?? '@{0}';
+        return (
+          <div class="with-tree">
+            <nav class="tree" aria-label="History of the file">
+              <p class="quiet">History</p>
+              <ol class="history">
+                {steps.map((step, i) => (
+                  <li key={step.commit}>
+                    <a
+                      href={hrefOf(ofSession('file', row, { path, at: step.commit }))}
+                      aria-current={step.commit === moment ? 'true' : undefined}
+                    >
+                      <span>{titleOf(step)}</span>
+                      <time class="quiet" dateTime={step.at}>
+                        {clock(step.at)}
+                        {i === 0 && ' · newest'}
+                      </time>
+                    </a>
+                  </li>
+                ))}
+              </ol>
+            </nav>
+            <article class="change" aria-label={path}>
+              <header>
+                <h1>{path}</h1>
+                <span class="quiet">{chosen ? clock(chosen.at) : moment.slice(0, 10)}</span>
+                {canAct && (
+                  <button type="button" onClick={() => start(ACTS.restore(row, moment, [path]))}>
+                    Restore this version…
+                  </button>
+                )}
+              </header>
+              <Content row={row} path={path} moment={moment} isNewest={moment === steps[0]?.commit} />
+              {dialog}
+            </article>
+          </div>
+        );
+      }}
+    </Show>
+  );
+}
+
+interface BlameLine {
+  readonly line: number;
+  readonly origin: {
+    readonly agent: string | null;
+    readonly turn: number | null;
+    readonly tool: string | null;
+    readonly prompt: string | null;
+    readonly session: string;
+  } | null;
+}
+
+function Content({
+  row,
+  path,
+  moment,
+  isNewest,
+}: {
+  row: Row;
+  path: string;
+  moment: string;
+  isNewest: boolean;
+}) {
+  const [secrets, setSecrets] = useState(false);
+  const [wantsBlame, setBlame] = useState(false);
+  const content = useLoaded(async () => {
+    const response = await fetch(`${fileAddress(row, moment, path)}${secrets ? '&secrets=1' : ''}`);
+    if (response.status === 403) return { hidden: true } as const;
+    if (!response.ok) return { gone: (await response.text()).replace(/^error: /, '') } as const;
+    const type = response.headers.get('Content-Type') ?? '';
+    if (type.startsWith('image/')) return { picture: true } as const;
+    const text = await response.text();
+    return text.includes('\0') ? ({ binary: true } as const) : ({ text } as const);
+  }, [moment, path, secrets]);
+  const blame = useLoaded(
+    async () => (wantsBlame ? askJson<BlameLine[]>(row, ['blame', '--', path], { inSandbox: true }) : []),
+    [wantsBlame, path, moment],
+  );
+  return (
+    <Show of={content}>
+      {(found) => {
+        if (isSaved) return <p class="note">A saved page has no files.</p>;
+        if ('gone' in found) return <p class="note">{found.gone}</p>;
+        if ('binary' in found) return <p class="note">A binary file.</p>;
+        if ('picture' in found)
+          return <img class="picture" src={fileAddress(row, moment, path)} alt={`${path} at this moment`} />;
+        if ('hidden' in found)
+          return (
+            <p class="note">
+              This file looks like a key, a login or a setting of the agent.{' '}
+              <button type="button" onClick={() => setSecrets(true)}>
+                Show it
+              </button>
+            </p>
+          );
+        return (
+          <>
+            {isNewest && !path.startsWith('../') && (
+              <p class="bar">
+                <button type="button" aria-pressed={wantsBlame} onClick={() => setBlame(!wantsBlame)}>
+                  Who wrote each line
+                </button>
+                {blame.error !== undefined && <span class="minus">{blame.error}</span>}
+              </p>
+            )}
+            <FileView
+              path={path}
+              text={found.text}
+              origins={wantsBlame ? blame.value?.map(originOf) : undefined}
+            />
+          </>
+        );
+      }}
+    </Show>
+  );
+}
+
+function originOf({ origin }: BlameLine): Origin {
+  if (origin === null) return { words: 'git', title: 'agt knows no more than git' };
+  const { agent, turn, tool, prompt, session } = origin;
+  const words = [agent ?? 'by hand', turn !== null && `turn ${turn}`].filter(Boolean).join(' ');
+  return { words, title: [prompt ?? '', `${session}${tool === null ? '' : `, ${tool}`}`].join('\n').trim() };
+}

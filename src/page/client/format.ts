@@ -1,0 +1,51 @@
+/** Words for people. */
+import type { Row, Step } from './api.ts';
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+] as const;
+
+export function ago(time: string | number, now = Date.now()): string {
+  const seconds = Math.max(0, (now - new Date(time).getTime()) / 1000);
+  const [unit, size] = UNITS.find(([, size]) => seconds >= size) ?? ['s', 1];
+  return `${Math.floor(seconds / size)} ${unit}`;
+}
+
+export const clock = (time: string) =>
+  new Date(time).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'medium' });
+
+export function stateOf(row: Row): { readonly state: string; readonly words: string } {
+  if (row.agent_state !== null) {
+    const { state, since } = row.agent_state;
+    const words = { works: 'works', waits: 'waits for you', done: 'done', failed: 'failed' }[state];
+    return { state, words: state === 'done' ? words : `${words} · ${ago(since)}` };
+  }
+  if (row.state === 'failed') return { state: 'failed', words: 'failed' };
+  return row.running ? { state: 'works', words: 'running' } : { state: 'idle', words: row.state };
+}
+
+export const agentOf = (row: Row) => row.owner?.command ?? row.agent ?? row.profile ?? 'no agent';
+
+export const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`;
+
+/** What a step was: a prompt, a call of a tool, a label, a restore, an edit of a person. */
+export function titleOf(step: Step): string {
+  if (step.restored !== null) return step.label ?? `restored ${step.restored.slice(0, 10)}`;
+  if (step.tool !== null) return `${step.tool}${step.summary === null ? '' : ` ${step.summary}`}`;
+  if (kindOf(step) === 'hand') return 'edited by hand';
+  if (step.label !== null) return step.label;
+  return 'snapshot';
+}
+
+export type StepKind = 'prompt' | 'restore' | 'label' | 'failed' | 'hand' | 'tool';
+
+export function kindOf(step: Step): StepKind {
+  if (step.restored !== null || step.author === 'restore') return 'restore';
+  if (step.label?.startsWith('prompt: '))
+    return step.author === 'other' && step.files.length > 0 ? 'hand' : 'prompt';
+  if (step.label !== null) return 'label';
+  if (step.outcome === 'failed') return 'failed';
+  return step.author === 'other' ? 'hand' : 'tool';
+}

@@ -1,0 +1,108 @@
+/** Colours of code. The highlighter writes HTML; here its parts become texts with a class, so that no content is markup. */
+import hljs from 'highlight.js/lib/core';
+import bash from 'highlight.js/lib/languages/bash';
+import c from 'highlight.js/lib/languages/c';
+import cpp from 'highlight.js/lib/languages/cpp';
+import csharp from 'highlight.js/lib/languages/csharp';
+import css from 'highlight.js/lib/languages/css';
+import go from 'highlight.js/lib/languages/go';
+import ini from 'highlight.js/lib/languages/ini';
+import java from 'highlight.js/lib/languages/java';
+import javascript from 'highlight.js/lib/languages/javascript';
+import json from 'highlight.js/lib/languages/json';
+import kotlin from 'highlight.js/lib/languages/kotlin';
+import makefile from 'highlight.js/lib/languages/makefile';
+import markdown from 'highlight.js/lib/languages/markdown';
+import php from 'highlight.js/lib/languages/php';
+import python from 'highlight.js/lib/languages/python';
+import ruby from 'highlight.js/lib/languages/ruby';
+import rust from 'highlight.js/lib/languages/rust';
+import sql from 'highlight.js/lib/languages/sql';
+import swift from 'highlight.js/lib/languages/swift';
+import typescript from 'highlight.js/lib/languages/typescript';
+import xml from 'highlight.js/lib/languages/xml';
+import yaml from 'highlight.js/lib/languages/yaml';
+
+const LANGUAGES = {
+  ...{ bash, c, cpp, csharp, css, go, ini, java, javascript, json, kotlin, makefile, markdown, php, python },
+  ...{ ruby, rust, sql, swift, typescript, xml, yaml },
+};
+for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
+
+/** By the end of a name, where it is not the name of the language. */
+const ENDS: Readonly<Record<string, keyof typeof LANGUAGES>> = {
+  ...{
+    sh: 'bash',
+    zsh: 'bash',
+    h: 'c',
+    cc: 'cpp',
+    hpp: 'cpp',
+    cs: 'csharp',
+    scss: 'css',
+    toml: 'ini',
+    cfg: 'ini',
+  },
+  ...{
+    js: 'javascript',
+    jsx: 'javascript',
+    mjs: 'javascript',
+    cjs: 'javascript',
+    kt: 'kotlin',
+    md: 'markdown',
+  },
+  ...{
+    py: 'python',
+    rb: 'ruby',
+    rs: 'rust',
+    ts: 'typescript',
+    tsx: 'typescript',
+    mts: 'typescript',
+    html: 'xml',
+  },
+  ...{ svg: 'xml', vue: 'xml', yml: 'yaml' },
+};
+
+export interface Part {
+  readonly text: string;
+  readonly cls: string;
+}
+
+/** Characters; a longer text would keep the page busy. */
+const LONGEST_TEXT = 200_000;
+const LONGEST_LINE = 2_000;
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  ...{ '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#x27;': "'" },
+};
+
+/** One list for each line. */
+export function highlight(path: string, lines: readonly string[]): Part[][] {
+  const text = lines.join('\n');
+  const end = path.replace(/^.*[./]/, '').toLowerCase();
+  const language = ENDS[end] ?? end;
+  const isPlain =
+    hljs.getLanguage(language) === undefined ||
+    text.length > LONGEST_TEXT ||
+    lines.some((line) => line.length > LONGEST_LINE);
+  if (isPlain) return lines.map((line) => [{ text: shorten(line), cls: '' }]);
+  const { value } = hljs.highlight(text, { language, ignoreIllegals: true });
+  const result: Part[][] = [[]];
+  const open: string[] = [];
+  for (const [part, cls] of value.matchAll(/<span class="([^"]*)">|<\/span>|[^<]+/g)) {
+    if (cls !== undefined) open.push(cls);
+    else if (part === '</span>') open.pop();
+    else {
+      const plain = part.replace(/&(amp|lt|gt|quot|#x27);/g, (entity) => ENTITIES[entity] ?? entity);
+      for (const [i, piece] of plain.split('\n').entries()) {
+        if (i > 0) result.push([]);
+        if (piece !== '') result.at(-1)?.push({ text: piece, cls: open.at(-1) ?? '' });
+      }
+    }
+  }
+  return result;
+}
+
+function shorten(line: string): string {
+  if (line.length <= LONGEST_LINE) return line;
+  return `${line.slice(0, LONGEST_LINE)} … ${line.length - LONGEST_LINE} more characters`;
+}

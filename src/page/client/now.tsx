@@ -1,0 +1,113 @@
+/** One row for each session: who works, who waits for a person, and what came of it. */
+import { useEffect, useState } from 'preact/hooks';
+import type { Row } from './api.ts';
+import { agentOf, ago, plural, stateOf } from './format.ts';
+import { hrefOf, ofSession } from './shell.tsx';
+
+const ORDER = ['waits', 'failed', 'works', 'done', 'idle'];
+
+export function Now({ rows }: { rows: readonly Row[] }) {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => tick((n) => n + 1), 5_000);
+    return () => clearInterval(timer);
+  }, []);
+  const rank = (row: Row) => ORDER.indexOf(stateOf(row).state);
+  const last = (row: Row) => Date.parse(row.last_autocommit_at ?? row.created_at);
+  const sorted = [...rows].sort((a, b) => rank(a) - rank(b) || last(b) - last(a));
+  const waiting = rows.filter((row) => stateOf(row).state === 'waits').length;
+  useEffect(() => {
+    document.title = waiting > 0 ? `(${waiting}) agt` : 'agt';
+  }, [waiting]);
+  return (
+    <main>
+      <h1>
+        Now
+        <span class="quiet" role="status">
+          {waiting === 0
+            ? plural(rows.length, 'session')
+            : `${waiting} of ${rows.length} ${waiting === 1 ? 'waits' : 'wait'} for you`}
+        </span>
+      </h1>
+      {rows.length === 0 && (
+        <p class="empty">
+          No session is active here. Begin one in a terminal: <code>agt run --new -- claude</code>
+        </p>
+      )}
+      <ul class="rows">
+        {sorted.map((row) => (
+          <SessionRow key={`${row.repository ?? ''} ${row.session_id}`} row={row} />
+        ))}
+      </ul>
+    </main>
+  );
+}
+
+function SessionRow({ row }: { row: Row }) {
+  const { state, words } = stateOf(row);
+  const { ahead, diff, behind } = row;
+  return (
+    <li class={`row is-${state}`}>
+      <a href={hrefOf(ofSession('timeline', row))}>
+        <span class={`pill is-${state}`}>{words}</span>
+        <strong class="name">{row.session_id}</strong>
+        <span class="agent quiet">
+          {agentOf(row)}
+          {row.repository && ` · ${nameOf(row.repository)}`}
+        </span>
+        <span class="prompt">{row.agent_state?.prompt ?? <i class="quiet">no prompt yet</i>}</span>
+        <Pulse values={row.pulse ?? []} />
+        <span class="numbers">
+          {ahead !== null && ahead > 0 && <span>{plural(ahead, 'commit')}</span>}
+          {diff !== null && diff.files > 0 && (
+            <span>
+              {plural(diff.files, 'file')} <Lines added={diff.insertions} removed={diff.deletions} />
+            </span>
+          )}
+          {behind !== null && behind > 0 && <span class="quiet">{behind} behind</span>}
+        </span>
+        <MergeState row={row} />
+        <span class="age quiet" title={`began ${row.created_at}`}>
+          {ago(row.created_at)}
+        </span>
+      </a>
+    </li>
+  );
+}
+
+export function nameOf(repository: string): string {
+  return repository.replace(/\/\.git$/, '').replace(/^.*\//, '');
+}
+
+export function Lines({ added, removed }: { added: number; removed: number }) {
+  return (
+    <span class="lines">
+      <span class="plus">+{added}</span> <span class="minus">−{removed}</span>
+    </span>
+  );
+}
+
+function MergeState({ row: { merge, merged, operation } }: { row: Row }) {
+  if (operation !== null) return <span class="merge is-conflict">in a {operation}</span>;
+  if (merge === 'conflict') return <span class="merge is-conflict">conflict</span>;
+  if (merged) return <span class="merge is-clean">merged</span>;
+  return <span class="merge is-clean">{merge === 'clean' ? 'would merge' : ''}</span>;
+}
+
+function Pulse({ values }: { values: readonly number[] }) {
+  const most = Math.max(1, ...values);
+  const sum = values.reduce((a, b) => a + b, 0);
+  return (
+    <svg
+      class="pulse"
+      viewBox={`0 0 ${Math.max(1, values.length) * 4} 20`}
+      role="img"
+      aria-label={`${plural(sum, 'snapshot')} in two hours`}
+    >
+      {values.map((value, i) => {
+        const height = value === 0 ? 1 : 2 + (18 * value) / most;
+        return <rect key={`${i}`} x={i * 4} y={20 - height} width="3" height={height} />;
+      })}
+    </svg>
+  );
+}

@@ -1,0 +1,180 @@
+/** The page of `agt ui`: which view, for which session. */
+import { type RefObject, render } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ACTS, type Act, useAct } from './acts.tsx';
+import { isSaved, type Row, watchRows } from './api.ts';
+import { Changes } from './changes.tsx';
+import { FilePage } from './file.tsx';
+import { stateOf } from './format.ts';
+import { Now, nameOf } from './now.tsx';
+import { Search } from './search.tsx';
+import { go, hrefOf, ofSession, Problem, useKeys, useRoute } from './shell.tsx';
+import './page.css';
+import { Timeline } from './timeline.tsx';
+
+const VIEWS = { timeline: 'Timeline', changes: 'Changes', file: 'Files', search: 'Search' } as const;
+
+function Page() {
+  const route = useRoute();
+  const [rows, setRows] = useState<readonly Row[]>();
+  const [isGone, setGone] = useState(false);
+  const help = useRef<HTMLDialogElement>(null);
+  useEffect(() => watchRows(setRows, setGone), []);
+  const { session, repository, view } = route;
+  const row = rows?.find(
+    (one) => one.session_id === session && (!repository || one.repository === repository),
+  );
+  useKeys({
+    '?': () => help.current?.showModal(),
+    n: () => go({ view: 'now' }),
+    '/': () => {
+      const field = document.getElementById('search');
+      if (field === null) go({ view: 'search', session, repository });
+      else field.focus();
+    },
+    ...(row && {
+      t: () => go(ofSession('timeline', row)),
+      c: () => go(ofSession('changes', row)),
+      f: () => go(ofSession('file', row)),
+    }),
+  });
+  return (
+    <>
+      <header class="top">
+        <a class="logo" href="#now">
+          agt
+        </a>
+        <nav aria-label="Views">
+          {!isSaved && (
+            <a href="#now" aria-current={view === 'now' ? 'page' : undefined}>
+              Now
+            </a>
+          )}
+          {session === undefined && !isSaved && (
+            <a href="#search" aria-current={view === 'search' ? 'page' : undefined}>
+              Search
+            </a>
+          )}
+          {row !== undefined &&
+            Object.entries(VIEWS)
+              .filter(([name]) => !isSaved || ['timeline', 'changes'].includes(name))
+              .map(([name, words]) => (
+                <a
+                  key={name}
+                  href={hrefOf(ofSession(name, row))}
+                  aria-current={view === name ? 'page' : undefined}
+                >
+                  {words}
+                </a>
+              ))}
+        </nav>
+        <button type="button" class="help" aria-label="Keys" onClick={() => help.current?.showModal()}>
+          ?
+        </button>
+      </header>
+      {isGone && <Problem text="agt ui does not answer; if it has ended, start it again" />}
+      {row !== undefined && <SessionHead key={row.session_id} row={row} />}
+      {rows === undefined ? <p class="loading">Loading…</p> : <View {...{ rows, row, route }} />}
+      <Help dialog={help} />
+    </>
+  );
+}
+
+function View({
+  rows,
+  row,
+  route,
+}: {
+  rows: readonly Row[];
+  row: Row | undefined;
+  route: ReturnType<typeof useRoute>;
+}) {
+  const { view, session } = route;
+  if (view === 'now' && isSaved && rows[0] !== undefined) return <Timeline row={rows[0]} rows={rows} />;
+  if (view === 'search') return <Search key={hrefOf(route)} route={route} row={row} />;
+  if (view === 'now' || session === undefined) return <Now rows={rows} />;
+  if (row === undefined)
+    return (
+      <main>
+        <Problem
+          text={`session ${session} is not active any more; agt list --all has those that have ended`}
+        />
+      </main>
+    );
+  if (view === 'changes') return <Changes row={row} rows={rows} route={route} />;
+  if (view === 'file') return <FilePage key={hrefOf(route)} row={row} route={route} />;
+  return <Timeline row={row} rows={rows} />;
+}
+
+function SessionHead({ row }: { row: Row }) {
+  const { state, words } = stateOf(row);
+  const { start, canAct, dialog } = useAct(row, () => undefined);
+  const button = (text: string, act: Act, cls = '') => (
+    <button type="button" class={cls} onClick={() => start(act)}>
+      {text}
+    </button>
+  );
+  return (
+    <section class="head" aria-label={`session ${row.session_id}`}>
+      <p class="title">
+        <strong>{row.session_id}</strong>
+        {row.repository && <span class="quiet">{nameOf(row.repository)}</span>}
+        <span class={`pill is-${state}`}>{words}</span>
+        {row.agent_state?.prompt && <span class="prompt">{row.agent_state.prompt}</span>}
+      </p>
+      {canAct && (
+        <div class="acts" role="toolbar" aria-label="Acts">
+          {button('Undo', ACTS.undo(row))}
+          {button('Redo', ACTS.redo(row))}
+          {button('Label…', ACTS.label(row))}
+          {button('Fork…', ACTS.fork(row))}
+          {button('Sync…', ACTS.sync(row))}
+          {button('Accept…', ACTS.accept(row), 'main')}
+          {button('Reject…', ACTS.reject(row))}
+          {button('Remove…', ACTS.remove(row))}
+        </div>
+      )}
+      {dialog}
+    </section>
+  );
+}
+
+const KEYS = [
+  ['j, k', 'next and previous step'],
+  ['Enter', 'what the step changed'],
+  ['m', 'choose the step, then another: compare both'],
+  ['v', 'side by side, or one under the other'],
+  ['t, c, f', 'timeline, changes, files'],
+  ['n', 'now: all sessions'],
+  ['/', 'search'],
+  ['?', 'these keys'],
+] as const;
+
+function Help({ dialog }: { dialog: RefObject<HTMLDialogElement | null> }) {
+  return (
+    <dialog ref={dialog} aria-labelledby="keys-title">
+      <h2 id="keys-title">Keys</h2>
+      <dl class="keys">
+        {KEYS.map(([key, does]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+      <form method="dialog">
+        <button type="submit" class="main">
+          Close
+        </button>
+      </form>
+    </dialog>
+  );
+}
+
+const place = document.getElementById('page');
+if (place !== null) {
+  place.textContent = '';
+  render(<Page />, place);
+}

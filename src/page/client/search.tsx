@@ -1,0 +1,97 @@
+/** Finds the steps in which a text came or went, and prompts. */
+import { useState } from 'preact/hooks';
+import { ask, type Row, reason } from './api.ts';
+import { clock } from './format.ts';
+import { go, hrefOf, type Route, Show, useLoaded } from './shell.tsx';
+
+interface Found {
+  readonly session_id: string | null;
+  readonly commit: string;
+  readonly at: string;
+  readonly agent: string | null;
+  readonly tool: string | null;
+  readonly change: 'came' | 'went';
+  readonly path: string | null;
+  readonly line: number | null;
+  readonly text: string | null;
+  readonly label: string | null;
+}
+
+const MOST = '200';
+
+export function Search({ route, row }: { route: Route; row: Row | undefined }) {
+  const [text, setText] = useState(route['q'] ?? '');
+  const [inPrompts, setInPrompts] = useState(route['prompts'] === 'yes');
+  const { q } = route;
+  const found = useLoaded(async () => {
+    if (!q) return undefined;
+    const where = route['prompts'] === 'yes' ? ['--prompt'] : [];
+    const about = row === undefined ? [] : ['--session', row.session_id];
+    const answer = await ask<Found[]>(row, ['search', q, ...where, ...about, '--number', MOST, '--json']);
+    if (answer.json === undefined) throw new Error(reason(answer.err, answer.exitCode));
+    return answer.json;
+  }, [q, route['prompts'], row?.session_id]);
+  const { session, repository } = route;
+  return (
+    <main>
+      <h1>Search {row === undefined ? 'all sessions' : row.session_id}</h1>
+      <form
+        class="bar"
+        onSubmit={(event) => {
+          event.preventDefault();
+          go({ view: 'search', session, repository, q: text, prompts: inPrompts ? 'yes' : '' });
+        }}
+      >
+        <label class="wide">
+          Text
+          <input
+            id="search"
+            type="search"
+            value={text}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        </label>
+        <label class="check">
+          <input type="checkbox" checked={inPrompts} onChange={() => setInPrompts(!inPrompts)} />
+          in prompts
+        </label>
+        <button type="submit">Search</button>
+      </form>
+      <Show of={found}>
+        {(list) =>
+          list === undefined ? (
+            <p class="empty">
+              agt finds where a text came from, and where it went, in every state of every session.
+            </p>
+          ) : list.length === 0 ? (
+            <p class="empty">Nothing found.</p>
+          ) : (
+            <ol class="found">
+              {list.map((one, i) => (
+                <li key={`${i}`}>
+                  <a href={hrefOf(linkOf(one, repository))}>
+                    <span class={`sign ${one.change === 'came' ? 'plus' : 'minus'}`} title={one.change}>
+                      {one.change === 'came' ? '+' : '−'}
+                    </span>
+                    <strong>{one.path ?? one.label}</strong>
+                    <span class="quiet">
+                      {one.session_id} · {one.agent ?? 'by hand'} · {clock(one.at)}
+                    </span>
+                    {one.text !== null && <code>{one.text.slice(0, 300)}</code>}
+                  </a>
+                </li>
+              ))}
+            </ol>
+          )
+        }
+      </Show>
+    </main>
+  );
+}
+
+function linkOf({ session_id, commit, path }: Found, repository: string | undefined): Route {
+  const session = session_id ?? undefined;
+  return path === null
+    ? { view: 'timeline', session, repository }
+    : { view: 'file', session, repository, path, at: commit };
+}

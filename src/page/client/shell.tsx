@@ -1,0 +1,96 @@
+/** What all views share: the address, loading, keys. */
+import type { ComponentChildren } from 'preact';
+import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import type { Row } from './api.ts';
+
+/** The address after `#`: a view and what it shows. */
+export interface Route {
+  readonly view: string;
+  readonly [name: string]: string | undefined;
+}
+
+export function readRoute(): Route {
+  const [view = '', query = ''] = location.hash.slice(1).split('?');
+  return { ...Object.fromEntries(new URLSearchParams(query)), view: view || 'now' };
+}
+
+export function hrefOf({ view, ...rest }: Route): string {
+  const given = Object.entries(rest).filter((one): one is [string, string] => !!one[1]);
+  return `#${view}${given.length === 0 ? '' : `?${new URLSearchParams(given)}`}`;
+}
+
+export const go = (route: Route) => {
+  location.hash = hrefOf(route);
+};
+
+export function useRoute(): Route {
+  const [route, setRoute] = useState(readRoute);
+  useEffect(() => {
+    const change = () => setRoute(readRoute());
+    addEventListener('hashchange', change);
+    return () => removeEventListener('hashchange', change);
+  }, []);
+  return route;
+}
+
+export const ofSession = (view: string, row: Row, more: Record<string, string> = {}): Route => ({
+  view,
+  session: row.session_id,
+  ...(row.repository && { repository: row.repository }),
+  ...more,
+});
+
+export interface Loaded<T> {
+  readonly value?: T;
+  readonly error?: string;
+  readonly isLoading: boolean;
+}
+
+/** Keeps the last value while the next one comes. */
+export function useLoaded<T>(load: () => Promise<T>, keys: readonly unknown[]): Loaded<T> {
+  const [state, setState] = useState<Loaded<T>>({ isLoading: true });
+  useEffect(() => {
+    let isCurrent = true;
+    setState(({ value }) => ({ ...(value !== undefined && { value }), isLoading: true }));
+    load().then(
+      (value) => isCurrent && setState({ value, isLoading: false }),
+      (error: Error) => isCurrent && setState({ error: error.message, isLoading: false }),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, keys);
+  return state;
+}
+
+export function Show<T>({ of, children }: { of: Loaded<T>; children: (value: T) => ComponentChildren }) {
+  if (of.error !== undefined) return <Problem text={of.error} />;
+  if (of.value === undefined) return <p class="loading">Loading…</p>;
+  return <>{children(of.value)}</>;
+}
+
+export const Problem = ({ text }: { text: string }) => (
+  <p class="problem" role="alert">
+    {text}
+  </p>
+);
+
+/** A key without a modifier, unless somebody types. */
+export function useKeys(keys: Readonly<Record<string, () => void>>): void {
+  const listen = useCallback(
+    (event: KeyboardEvent) => {
+      const { target, key } = event;
+      if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
+      if (target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return;
+      const act = keys[key];
+      if (act === undefined) return;
+      event.preventDefault();
+      act();
+    },
+    [keys],
+  );
+  useLayoutEffect(() => {
+    addEventListener('keydown', listen);
+    return () => removeEventListener('keydown', listen);
+  }, [listen]);
+}

@@ -1,0 +1,60 @@
+/** `agt ui --export`: the timeline and the diffs of one session in a single file: the client, with all answers inside. */
+import { createHash } from 'node:crypto';
+import { AgtError } from '../errors.ts';
+import { asset, HEAD } from './assets.ts';
+import { answerRequest, type RequestPlace, type Run } from './requests.ts';
+
+/** As the client asks for them (client/timeline.tsx). */
+const AT_ONCE = '300';
+/** Steps whose own diff is in the file; those of turns are always. */
+const MOST_STEPS = 100;
+
+interface Listed<T> {
+  readonly json?: readonly T[];
+}
+
+type Step = { readonly commit: string; readonly files: readonly unknown[] };
+type Row = { readonly session_id: string; readonly sandbox: string };
+
+/** @throws AgtError if the session is not active: only those have a row. */
+export async function exportPage(run: Run, place: RequestPlace, id: string): Promise<string> {
+  const answers: Record<string, object> = {};
+  const ask = async <T>(words: readonly string[], { cwd, sandbox }: RequestPlace = place) => {
+    const answer = (await answerRequest({ words }, run, { cwd, sandbox })) as Listed<T> & { err?: string };
+    if (answer.json === undefined) throw new AgtError(`cannot export "${id}": ${answer.err}`);
+    answers[words.join(' ')] = answer;
+    return answer.json;
+  };
+  const log = ['session', 'log', id, '--number', AT_ONCE];
+  const diff = ['session', 'diff', id];
+  const listed = await run(['session', 'list', '--json'], place.cwd);
+  const row = (JSON.parse(listed?.out ?? '[]') as Row[]).find(({ session_id }) => session_id === id);
+  if (row === undefined) throw new AgtError(`session "${id}" is not active`, { hints: ['see: agt list'] });
+  const turns = await ask<{ readonly number: number }>([...log, '--turns', '--json']);
+  const steps = await ask<Step>([...log, '--stat', '--json']);
+  await ask([...diff, '--base', '--patch', '--json']);
+  for (const { number } of turns) await ask([...diff, '--turn', `${number}`, '--patch', '--json']);
+  for (const [i, { commit }] of steps.slice(0, MOST_STEPS).entries()) {
+    const before = steps[i + 1]?.commit;
+    if (before !== undefined) await ask([...diff, before, commit, '--patch', '--json']);
+  }
+  return htmlOf({ rows: [row], answers });
+}
+
+function htmlOf(saved: object): string {
+  const style = asset('page.css');
+  const script = asset('page.js').replaceAll('</script', '<\\/script');
+  const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+  const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; base-uri 'none'; form-action 'none'`;
+  const data = JSON.stringify(saved).replaceAll('<', '\\u003c');
+  return `${HEAD}
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<style>${style}</style>
+</head>
+<body><div id="page"></div>
+<script type="application/json" id="saved">${data}</script>
+<script>${script}</script>
+</body>
+</html>
+`;
+}
