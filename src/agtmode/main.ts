@@ -12,6 +12,7 @@ import { recordFile } from '../layout.ts';
 import { isStartedByGuard, printOwnVersion } from '../process/invocation.ts';
 import { isTerminal, writer } from '../process/streams.ts';
 import { idProblem } from '../session/id.ts';
+import { sessionIds } from '../session/record.ts';
 import { didYouMean, similar } from '../similar.ts';
 import { serveMount } from '../timetravel/mount/serve.ts';
 import { commandName, isHelp } from './command-line/command.ts';
@@ -102,7 +103,8 @@ export async function runAgtMode(args: string[]): Promise<number> {
     );
   }
   const words = word === 'git' ? others : rest;
-  if (word !== 'git') await reported(words, context, () => refuseUnknown(word, context));
+  const asked = word === 'help' && others.length === 1 && !others[0]?.startsWith('git') ? others[0] : word;
+  if (word !== 'git') await reported(words, context, () => refuseUnknown(asked ?? word, context));
   guardWords(words, context.gitPath(), process.env);
   const advice = word === 'git' ? undefined : await adviceOnSession(words, context);
   if (advice === undefined) return becomeGit(context.gitPath(), words, marked(process.env));
@@ -144,8 +146,10 @@ async function adviceOnSession(words: readonly string[], context: Context): Prom
   const advice = Object.hasOwn(ON_SESSIONS, command) ? ON_SESSIONS[command] : undefined;
   if (advice === undefined || words.length !== 2 || idProblem(id) !== undefined) return undefined;
   const repository = await context.repository().catch(() => undefined);
-  if (repository === undefined || !existsSync(recordFile(repository.agtDir, id))) return undefined;
-  return `"${id}" is a session: ${advice(id)}`;
+  if (repository === undefined) return undefined;
+  if (existsSync(recordFile(repository.agtDir, id))) return `"${id}" is a session: ${advice(id)}`;
+  const [meant] = similar(id, sessionIds(repository));
+  return meant && `did you mean the session "${meant}": ${advice(meant)}`;
 }
 
 async function runOwnCommand(given: string[], context: Context): Promise<number> {
@@ -196,7 +200,7 @@ function refuseUnknown(word: string, { gitPath, env }: Context): void {
   if (word.startsWith('--') && !options.includes(word) && similar(word, options).length > 0)
     throw usageError(`unknown option "${word}"`, ...didYouMean(word, options, 'agt '));
   if (word.startsWith('-') || (GIT_COMMANDS.has(word) && !NEW_IN_GIT.includes(word))) return;
-  const { exitCode, stdout } = queryGitSync(gitPath(), ['--list-cmds=main,others,alias'], env);
+  const { exitCode, stdout } = queryGitSync(gitPath(), ['--list-cmds=main,others,alias,list-guide'], env);
   const ofGit = stdout.split('\n').filter((name) => name !== '');
   if (exitCode !== EXIT.done || ofGit.includes(word)) return;
   const known = new Map(ofGit.map((name) => [name, name]));

@@ -24,9 +24,14 @@ export function tipRef(sessionId: string): string {
   return `${TIPS}${sessionId}`;
 }
 
-/** The content of a sandbox as an acceptance took it, while the session goes on. */
+/** The content of a sandbox as an acceptance took it. The session goes on, or may come back. */
 export function landedRef(sessionId: string): string {
   return `${OWN_NAMESPACE}landed/${sessionId}`;
+}
+
+/** The user's uncommitted work that a session began with (`--with-changes`), on top of the start commit. */
+export function takenRef(sessionId: string): string {
+  return `${OWN_NAMESPACE}taken/${sessionId}`;
 }
 
 /** Below it are maps of where the lines of accepted commits come from (timetravel/blame/accept-map.ts). */

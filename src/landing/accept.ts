@@ -5,6 +5,7 @@
 import { isSameDirectory } from '../disk/real-path.ts';
 import { AgtError, isAgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
+import { plainCommit } from '../git/objects/scratch-index.ts';
 import { inDirectory } from '../git/run/git.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import { refuseLoss } from '../lifecycle/delete-folder.ts';
@@ -21,9 +22,10 @@ import { BranchMoved, land } from './land.ts';
 import { refuseOtherContent, refuseOverlap } from './overlap.ts';
 import { planLanding } from './plan-landing.ts';
 import { requireSettled } from './sandbox-content.ts';
+import { takenChanges } from './taken.ts';
 import { findTarget, type LandingTarget } from './target.ts';
 import { refuseUsersIgnored } from './users-side.ts';
-import { plainCommit, type Workbench, withWorkbench } from './workbench.ts';
+import { type Workbench, withWorkbench } from './workbench.ts';
 
 const WAY_OUT = 'let the session go on: --keep';
 
@@ -87,7 +89,8 @@ async function withPlan<T>(
       await refuseOverlap(git, plan.changes, wayOut);
       return action(plan, bench);
     }
-    const present = await refuseOtherContent(session.repository, git, plan.changes);
+    const taken = await takenChanges(session);
+    const present = await refuseOtherContent(session.repository, git, plan.changes, taken);
     return action({ ...plan, present }, bench);
   });
 }

@@ -2,20 +2,20 @@
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, isAgtError } from '../errors.ts';
 import { landedRef } from '../filter/agent-refs.ts';
-import { diffTrees } from '../git/objects/raw-diff.ts';
+import { diffTrees, entryOf } from '../git/objects/raw-diff.ts';
+import { plainCommit } from '../git/objects/scratch-index.ts';
 import { FSYNC_ARGS, type Git, gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
 import { removeLocked } from '../lifecycle/remove.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { complete } from '../session/operation.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import type { BranchMove } from '../session/state.ts';
+import type { BranchMove, Present } from '../session/state.ts';
 import { keepOrigins } from '../timetravel/blame/make-map.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import type { AcceptResult, Landing } from './accept-request.ts';
 import { runHook } from './make-commit.ts';
 import { settleMove } from './recover.ts';
-import { plainCommit } from './workbench.ts';
 
 /** Records the landing and removes the sandbox. An agent that went on working keeps its session. */
 export async function endSession(session: LockedSession, landing: Landing, now: Date): Promise<AcceptResult> {
@@ -23,10 +23,10 @@ export async function endSession(session: LockedSession, landing: Landing, now: 
   const known = landing.record.landed;
   const before = known?.commit === commit ? known.before : known; // agt was killed after it had written this
   const move = landing.record.intent;
-  const there = move?.operation === 'accept' ? (move.present ?? []).map(({ path }) => path) : [];
-  const present = there.length === 0 ? {} : { present: there };
-  const landed = { commit, from, onto, at: now.toISOString(), ...present, ...(before && { before }) };
+  const moved = move?.operation === 'accept' ? contentOf(move, landing) : {};
+  const landed = { commit, from, onto, at: now.toISOString(), ...moved, ...(before && { before }) };
   const record: SessionRecord = { ...landing.record, landed };
+  await keepSources(session, landed);
   session.write(record);
   failurePoint('landing: recorded');
   const lost = await keepOrigins(session.with(record), landing).catch((error: Error) => error.message);
@@ -39,20 +39,25 @@ export async function endSession(session: LockedSession, landing: Landing, now: 
   if (isNewer)
     warnings.push('the sandbox changed meanwhile, so the session stays; accept it again for the rest');
   if (isKept || isNewer)
-    return { ...landing, record: await goOn(session.with(record), now), kept: true, warnings };
+    return { ...landing, record: complete(session.with(record), 'accept', now), kept: true, warnings };
   const trouble = await removeAccepted(ending, now);
   return { ...landing, record: session.read() ?? active, kept: false, warnings, trouble };
 }
 
-/** The next acceptance needs the content that has landed. */
-async function goOn(session: LockedSession, now: Date): Promise<SessionRecord> {
-  const { intent, landed: last } = session.record;
-  const source = intent?.operation === 'accept' ? intent.source : undefined;
-  if (source === undefined || last === undefined) return complete(session, 'accept', now);
-  const landed = { ...last, source };
-  await keepSources(session, landed);
-  failurePoint('landing: source kept');
-  return complete(session.with({ ...session.record, landed }), 'accept', now);
+function contentOf(
+  { source, present = [] }: BranchMove,
+  { changes }: Landing,
+): Pick<Landed, 'source' | 'present' | 'taken'> {
+  const after = new Map(changes.map((change) => [change.path, entryOf(change.after)]));
+  const { same = [], other = [] } = Object.groupBy(present, ({ path, entry }) =>
+    after.get(path) === entry ? 'same' : 'other',
+  );
+  const pathsOf = (some: readonly Present[]) => some.map(({ path }) => path);
+  return {
+    ...(source !== undefined && { source }),
+    ...(same.length > 0 && { present: pathsOf(same) }),
+    ...(other.length > 0 && { taken: pathsOf(other) }),
+  };
 }
 
 /** One ref keeps the content of every acceptance that `unaccept` can come back to. */

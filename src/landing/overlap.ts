@@ -24,21 +24,33 @@ export async function refuseOverlap(git: Git, changes: readonly DiffEntry[], way
   refuse(git, await overlapOf(git, changes), wayOut);
 }
 
-/** As `refuseOverlap`, but files that are already as they are to be are not in the way: agt returns those. */
+/**
+ * As `refuseOverlap`, but agt returns files that are not in the way: those that are already as they are to be, and those
+ * that are still as the session took them along. `taken`: these.
+ */
 export async function refuseOtherContent(
   repository: Repository,
   git: Git,
   changes: readonly DiffEntry[],
+  taken: readonly DiffEntry[] = [],
 ): Promise<Present[]> {
   const overlap = await overlapOf(git, changes);
-  if (overlap.size === 0) return [];
-  const candidates = changes.filter(({ path }) =>
-    [UNTRACKED, UNSTAGED, STAGED].includes(overlap.get(path) ?? ''),
-  );
-  const present = await findPresent(repository, withUsersPrograms(git), candidates);
-  for (const { path } of present) overlap.delete(path);
-  refuse(git, overlap);
-  return present;
+  const known = new Map(taken.map(({ path, after }) => [path, after]));
+  const asTaken = changes
+    .filter(({ path }) => known.has(path))
+    .map((change) => ({ ...change, after: known.get(change.path) }));
+  const found: Present[] = [];
+  for (const versions of [changes, asTaken]) {
+    const candidates = versions.filter(({ path }) =>
+      [UNTRACKED, UNSTAGED, STAGED].includes(overlap.get(path) ?? ''),
+    );
+    if (candidates.length === 0) continue;
+    const present = await findPresent(repository, withUsersPrograms(git), candidates);
+    for (const { path } of present) overlap.delete(path);
+    found.push(...present);
+  }
+  refuse(git, overlap, [...overlap.keys()].some((path) => known.has(path)) ? MERGED_FROM_TAKEN : undefined);
+  return found;
 }
 
 /** An index that has only the new versions shows which files differ from them, as the user's filters and settings say. */
@@ -95,6 +107,8 @@ export function refuseInTheWay(git: Git, changes: readonly DiffEntry[]): void {
 const UNTRACKED = 'not tracked';
 const UNSTAGED = 'not committed';
 const STAGED = 'staged';
+
+const MERGED_FROM_TAKEN = 'commit them first: agt merges both from the files that the session began with';
 
 /** `overlap`: kinds by path. */
 function refuse(

@@ -2,6 +2,7 @@
 import { displayPath } from '../disk/path-bytes.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
+import { plainCommit } from '../git/objects/scratch-index.ts';
 import { type Git, gitLines, resolveObject } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';
 import { landedSource } from '../survey/merged.ts';
@@ -20,9 +21,10 @@ import { choosePaths, leaveOut, refuseUnstorable } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
 import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
+import { baseWithTaken, takenChanges } from './taken.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
-import { mergeInMemory, mergeWithBase, plainCommit } from './workbench.ts';
+import { mergeInMemory, mergeWithBase } from './workbench.ts';
 
 /** @throws AgtError that names the conflicts, or if there is nothing to accept. */
 export async function planLanding(session: Session, landable: Landable): Promise<LandingPlan> {
@@ -42,7 +44,9 @@ export async function planLanding(session: Session, landable: Landable): Promise
       ? { tree: content.tree, leftOut: [] }
       : await withoutFailedCalls(session, bench, content, landable.newer);
   const landed = await landedSource(git, record, content.head, target);
-  const base = landed ?? (await mergeBase(git, target.from, content.head));
+  const common = landed ?? (await mergeBase(git, target.from, content.head));
+  const taken = landed === undefined ? await takenChanges(session) : [];
+  const base = await baseWithTaken(session, bench, common, target, taken);
   const chosen =
     chooseTree === undefined
       ? await choosePaths(bench, { ...content, base, tree: calls.tree }, request)
@@ -60,9 +64,9 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const { tree, leftOut } = await leaveOut(bench, chosen.tree, left);
   const theirs = await commitToMerge(session, { ...content, tree }, landable);
   const merged =
-    landed === undefined
+    landed === undefined && base === common
       ? await mergeInMemory(bench, target.from, theirs)
-      : await mergeWithBase(bench, { base: landed, ours: target.from, theirs });
+      : await mergeWithBase(bench, { base, ours: target.from, theirs });
   if (merged.conflicts !== undefined) throw conflictError(record, target, merged.conflicts);
   const changes = await diffTrees(git, target.from, merged.tree);
   if (changes.length === 0) {
@@ -84,8 +88,19 @@ export async function planLanding(session: Session, landable: Landable): Promise
     source: request.keepCommits ? undefined : theirs,
     changes,
     untracked,
-    leftOut: [...calls.leftOut, ...chosen.leftOut, ...leftOut, ...notTaken, ...content.unstorable],
-    warnings: [...failedWarning(calls.leftOut), ...changes.flatMap(submoduleWarning)],
+    leftOut: [
+      ...calls.leftOut,
+      ...chosen.leftOut,
+      ...leftOut,
+      ...notTaken,
+      ...content.unstorable,
+      ...content.unreadable,
+    ],
+    warnings: [
+      ...unreadableWarning(content.unreadable),
+      ...failedWarning(calls.leftOut),
+      ...changes.flatMap(submoduleWarning),
+    ],
   };
 }
 
@@ -98,6 +113,10 @@ async function untrackedByCommits(
   if (untracked !== 'none' || include.length + exclude.length > 0 || committedOnly) return [];
   const paths = new Set(await untrackedAmong(session, uncommitted));
   return uncommitted.filter(({ path, after }) => after !== undefined && paths.has(path));
+}
+
+function unreadableWarning(paths: readonly string[]): string[] {
+  return paths.length === 0 ? [] : [`stays out, because its mode keeps agt from it: ${paths.join(', ')}`];
 }
 
 function failedWarning(paths: readonly string[]): string[] {

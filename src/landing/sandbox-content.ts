@@ -52,36 +52,42 @@ export async function readSandbox(session: Session, bench: Workbench, committedO
   const head = await requireSettled(session);
   const git = session.sandboxGit;
   reportProgress('reading the sandbox');
-  const { tree: whole, uncommitted, unstorable } = await uncommittedWork(session, bench, head);
+  const { tree: whole, uncommitted, ...left } = await uncommittedWork(session, bench, head);
   await refuseRepositories(git, whole, uncommitted, bench);
   const tree = committedOnly ? await gitText(git, ['rev-parse', `${head}^{tree}`]) : whole;
   // `uncommitted` are changes, whether they are in the tree or not.
-  return { head, tree, uncommitted, unstorable };
+  return { head, tree, uncommitted, ...left };
 }
 
 async function uncommittedWork(session: Session, bench: Workbench, head: string) {
   const { isUsers, emptyRepositories } = await usersOwn(session);
-  const { tree, unstorable } = await treeOfFiles(session.sandboxGit, bench, emptyRepositories);
+  const { tree, ...left } = await treeOfFiles(session.sandboxGit, bench, emptyRepositories);
   const changes = await diffTrees(bench.git, head, tree);
   const users = changes.filter(isUsers);
   const own = await leaveOut(bench, tree, users);
-  return { tree: own.tree, uncommitted: changes.filter((change) => !isUsers(change)), unstorable };
+  return { tree: own.tree, uncommitted: changes.filter((change) => !isUsers(change)), ...left };
 }
 
-/** `unstorable`: files that no commit of git can hold, such as `git~1`, which is a name of `.git` on other systems. */
+/**
+ * `unstorable`: files that no commit of git can hold, such as `git~1`, which is a name of `.git` on other systems.
+ * `unreadable`: their mode keeps git from them.
+ */
 async function treeOfFiles(git: Git, { dir, objects }: Workbench, leftOut: readonly string[]) {
   const writing = { ...git, env: { ...git.env, ...objects } };
   const index = await copyIndex(writing, gitDirOf(git.cwd), join(dir, 'sandbox-index'));
   const unstorable: string[] = [];
+  const unreadable: string[] = [];
   for (;;) {
-    const files = unstorable.map((path) => Buffer.from(path).toString('latin1'));
+    const files = [...unstorable, ...unreadable].map((path) => Buffer.from(path).toString('latin1'));
     const added = await addAll(index, ['--all'], leftOut, files);
-    if (added.exitCode === 0) return { tree: await writeTree(index), unstorable };
+    if (added.exitCode === 0) return { tree: await writeTree(index), unstorable, unreadable };
     const empty = /^error: '(.*?)\/?' does not have a commit checked out$/m.exec(added.stderr)?.[1];
     if (empty !== undefined) throw hasRepositories([empty]);
     const invalid = /^error: invalid path '(.*)'$/m.exec(added.stderr)?.[1]; // git names one at a time
-    if (invalid === undefined || unstorable.includes(invalid)) throw gitFailed(['add'], added);
-    unstorable.push(invalid);
+    const closed = /^error: open\("(.*)"\): Permission denied$/m.exec(added.stderr)?.[1];
+    const path = invalid ?? closed;
+    if (path === undefined || [...unstorable, ...unreadable].includes(path)) throw gitFailed(['add'], added);
+    (invalid === undefined ? unreadable : unstorable).push(path);
   }
 }
 

@@ -10,7 +10,9 @@ import { gitDirOf } from '../git/files/discover-repository.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
+import { plainCommit } from '../git/objects/scratch-index.ts';
 import { type Git, gitAnswer, gitLines, gitText, resolveObject, runGit } from '../git/run/git.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
@@ -26,14 +28,7 @@ import { refuseInTheWay, refuseOverlap } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
 import { readSandbox } from './sandbox-content.ts';
 import { refuseOperation, unmergedPaths } from './target.ts';
-import {
-  type Merged,
-  mergeInMemory,
-  mergeWithBase,
-  plainCommit,
-  type Workbench,
-  withWorkbench,
-} from './workbench.ts';
+import { type Merged, mergeInMemory, mergeWithBase, type Workbench, withWorkbench } from './workbench.ts';
 
 export interface SyncRequest {
   readonly rebase: boolean;
@@ -159,7 +154,9 @@ async function conflictsOfSync(session: Session, { operation, branch, head }: Sy
   return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
     const merged = await (operation === 'merge' ? mergeInMemory : rebaseInMemory)(bench, head, tip);
     // git looks for files in the way before it shows a conflict.
-    await refuseOverlap(sandboxGit, await diffTrees(bench.git, head, merged.tree));
+    const commit = `git -C ${shellQuote(record.checkout ?? record.sandbox)}`;
+    const wayOut = `commit them there first: ${commit} add --all && ${commit} commit -m "Before sync"`;
+    await refuseOverlap(sandboxGit, await diffTrees(bench.git, head, merged.tree), wayOut);
     return (merged.conflicts ?? []).map(({ path }) => path);
   });
 }

@@ -1,10 +1,12 @@
 /** `agt session unaccept`: takes the commits of an acceptance off the branch again, and brings the session back. */
+import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
-import { readIndex } from '../git/objects/scratch-index.ts';
-import { type Git, gitText, inDirectory, isAncestor } from '../git/run/git.ts';
+import { editIndex, editTree, readIndex, withIndex } from '../git/objects/scratch-index.ts';
+import { withScratchObjects } from '../git/objects/scratch-objects.ts';
+import { type Git, gitText, inDirectory } from '../git/run/git.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, unfinishedError } from '../session/operation.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
@@ -12,11 +14,13 @@ import type { Session } from '../session/session.ts';
 import type { BranchMove, Present } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
+import { landedAs } from '../survey/merged.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { keepSources } from './end-session.ts';
 import { carryOut } from './land.ts';
 import { refuseOtherContent } from './overlap.ts';
 import { settleMove } from './recover.ts';
+import { editsOf, takenChanges } from './taken.ts';
 import { findTarget } from './target.ts';
 
 export interface UnacceptResult {
@@ -64,6 +68,7 @@ async function moveBack(session: LockedSession, now: Date): Promise<UnacceptResu
 async function moved(session: LockedSession, move: BranchMove, now: Date): Promise<UnacceptResult> {
   const { landed, ...rest } = session.record;
   const before = landed?.before;
+  await unstage(session, move, landed?.taken ?? []);
   await keepSources(session, before);
   const record = { ...rest, ...(before && { landed: before }) };
   const result = await resultOf(session.with(record), move);
@@ -97,8 +102,24 @@ async function planUnaccept(session: Session): Promise<BranchMove> {
         ...(await leftAlone(place, changes, own)),
       ]
     : [];
-  const tree = await gitText(git, ['rev-parse', '--verify', `${to}^{tree}`]);
+  const back = await takenBy(session, landed);
+  const tree = await withScratchObjects(session.repository, ({ dir }) =>
+    editTree(withIndex(git, join(dir, 'index')), { tree: to }, editsOf(back)),
+  );
   return { onto, from, to, tree, worktree, keep, present };
+}
+
+/** The user's files that the acceptance replaced by what the agent made of them. */
+async function takenBy(session: Session, { taken = [] }: Landed): Promise<DiffEntry[]> {
+  if (taken.length === 0) return [];
+  return (await takenChanges(session)).filter(({ path }) => taken.includes(path));
+}
+
+/** They are on disk again, and uncommitted, as they were. */
+async function unstage({ git }: Session, { worktree, from, to = '' }: BranchMove, taken: readonly string[]) {
+  if (worktree === undefined || taken.length === 0) return;
+  const files = (await diffTrees(git, from, to)).filter(({ path }) => taken.includes(path));
+  await editIndex(inDirectory(git, worktree), editsOf(files), to.length);
 }
 
 /** The user's files that were not committed before the acceptance are uncommitted again. */
@@ -124,7 +145,8 @@ async function resultOf(
   return { record, onto, commit: from, tip: to, worktree, changes, restored };
 }
 
-async function requireTip({ git, id, record }: Session, { commit, from, onto }: Landed, tip: string) {
+async function requireTip({ git, id, record }: Session, landed: Landed, tip: string) {
+  const { commit, from, onto } = landed;
   const branch = shortBranch(onto);
   const listing = ['for-each-ref', '--format=%(refname:short)', '--contains', commit, 'refs/remotes/'];
   const remote = await gitText(git, listing);
@@ -138,9 +160,15 @@ async function requireTip({ git, id, record }: Session, { commit, from, onto }: 
   ];
   if (tip === commit && remote === '') return;
   if (tip === commit) throw new AgtError(`${remote.split('\n')[0]} has the commit already`, { hints });
-  const isThere = await isAncestor(git, commit, tip);
-  const reason = isThere ? 'has newer commits' : 'does not have the commit any more';
-  throw new AgtError(`"${branch}" ${reason}`, { hints: isThere ? hints : hints.slice(1) });
+  const there = await landedAs(git, landed, tip);
+  if (there !== undefined && there !== commit) {
+    const [now, others] = [there.slice(0, ABBREVIATED), hints.slice(1)];
+    throw new AgtError(`"${branch}" has the commit ${last} in another form, as ${now}`, {
+      hints: [`undo it by a new commit, on "${branch}": git revert ${now}`, ...others],
+    });
+  }
+  const reason = there === undefined ? 'does not have the commit any more' : 'has newer commits';
+  throw new AgtError(`"${branch}" ${reason}`, { hints: there === undefined ? hints.slice(1) : hints });
 }
 
 /** Hexadecimal digits of a commit in a hint. */

@@ -7,6 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { layOutAttributes } from '../git/objects/attributes.ts';
+import { plainCommit } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { FSYNC_ARGS, type Git, gitFailed, gitText, runGit } from '../git/run/git.ts';
 import { reportProgress } from '../process/progress.ts';
@@ -80,20 +81,6 @@ export async function mergeWithBase(bench: Workbench, { base, ours, theirs }: Si
   const [one, other] = await Promise.all([treeOf(ours), treeOf(theirs)]);
   return mergeInMemory(bench, await plainCommit(git, one, [root]), await plainCommit(git, other, [root]));
 }
-
-/** A commit that exists only for a merge. */
-export async function plainCommit(git: Git, tree: string, parents: readonly string[]): Promise<string> {
-  const args = ['commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent]), '-m', 'for a merge'];
-  return gitText(git, [...FSYNC_ARGS, ...args], { env: NOBODY });
-}
-
-/** No branch ever leads to such a commit. */
-const NOBODY = {
-  GIT_AUTHOR_NAME: 'agt',
-  GIT_AUTHOR_EMAIL: 'agt@local',
-  GIT_COMMITTER_NAME: 'agt',
-  GIT_COMMITTER_EMAIL: 'agt@local',
-};
 
 /** The stages of each path in conflict, an empty field, then messages: a count, so many paths, a type, a text. */
 function parseConflicts(fields: readonly string[]): Conflict[] {

@@ -9,7 +9,7 @@ import { writeTimestamp } from '../autocommit/timestamp.ts';
 import { recordPrefixes } from '../config/prefixes.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, EXIT, systemFailure } from '../errors.ts';
-import { shadowRef, stashRef, tipRef, workRef } from '../filter/agent-refs.ts';
+import { shadowRef, stashRef, takenRef, tipRef, workRef } from '../filter/agent-refs.ts';
 import { hasRef, hasRefFiles, shortBranch } from '../git/files/ref-files.ts';
 import { refuseBlockedWorktrees, runWorktree } from '../git/files/worktree-registrations.ts';
 import { type GitConfig, readGitConfig } from '../git/run/config.ts';
@@ -127,6 +127,7 @@ async function createResources(session: LockedSession, wanted: NewSession, undo:
   if (cloned === undefined) await makeFolder(session);
   failurePoint('create: folder made');
 
+  undo.push(() => gitText(git, ['update-ref', '-d', takenRef(record.session_id)]));
   const refs = refsOf(record, wanted);
   for (const ref of refs) undo.push(() => deleteRef(git, ref));
   const creating = refs.map(([ref, commit]) => `create ${ref} ${commit}`);

@@ -11,7 +11,7 @@ import { holdsFiles } from '../disk/folder-entries.ts';
 import { refuseMounts } from '../disk/mounts.ts';
 import type { Remaining } from '../disk/remove-tree.ts';
 import { AgtError, plural } from '../errors.ts';
-import { landedRef, reviewRef, tipRef } from '../filter/agent-refs.ts';
+import { landedRef, reviewRef, takenRef, tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { branchUser } from '../git/files/worktree-registrations.ts';
@@ -57,7 +57,8 @@ export async function planRemoval(session: Session, deleteBranch: boolean): Prom
 }
 
 async function existingRefs({ repository, record }: Session): Promise<RefAndCommit[]> {
-  const names = [record.work_branch, record.branch, tipRef(record.session_id)];
+  const id = record.session_id;
+  const names = [record.work_branch, record.branch, tipRef(id), takenRef(id), landedRef(id)];
   const format = '--format=%(refname) %(objectname)';
   const listed = await gitText(repository.git, ['for-each-ref', format, '--', ...names]);
   return listed
@@ -141,10 +142,7 @@ async function finish(session: LockedSession, { deleteBranch, now }: RemovalOpti
   const { repository } = session;
   await endMoments(session);
   if (repository.area === undefined) removeEmptyParents(dirname(session.folder));
-  await updateRefs(
-    repository.git,
-    [landedRef, reviewRef].map((ref) => `delete ${ref(session.id)}`),
-  );
+  await updateRefs(repository.git, [`delete ${reviewRef(session.id)}`]);
   if (deleteBranch) {
     await deleteRefs(session);
     failurePoint('remove: refs deleted');

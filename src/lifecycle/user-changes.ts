@@ -9,16 +9,25 @@ import {
   rmSync,
   symlinkSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, errorCode } from '../errors.ts';
+import { takenRef } from '../filter/agent-refs.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { type FoundHead, headWithoutGit } from '../git/files/head-file.ts';
 import { HEADS } from '../git/files/ref-files.ts';
 import { diffIndex, entryOf } from '../git/objects/raw-diff.ts';
-import { editIndex, type IndexEdit } from '../git/objects/scratch-index.ts';
+import {
+  addAll,
+  copyIndex,
+  editIndex,
+  type IndexEdit,
+  plainCommit,
+  writeTree,
+} from '../git/objects/scratch-index.ts';
+import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { parseStatus, STATUS, type StatusEntry } from '../git/objects/status.ts';
-import { gitBytes, inDirectory, resolveObject } from '../git/run/git.ts';
+import { gitBytes, inDirectory, resolveObject, updateRefs } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { sessionContaining } from '../session/find-session.ts';
 import type { Session } from '../session/session.ts';
@@ -89,10 +98,9 @@ export function requirePortable(changes: UserChanges | undefined, from: string |
 }
 
 /** Makes files and index of the sandbox as they are in the worktree. Returns the paths that it could not take along. */
-export async function takeAlong(
-  { repository, record: { sandbox, from_commit } }: Session,
-  { worktree, paths }: UserChanges,
-): Promise<string[]> {
+export async function takeAlong(session: Session, { worktree, paths }: UserChanges): Promise<string[]> {
+  const { repository, record } = session;
+  const { sandbox, from_commit } = record;
   const source = inDirectory(repository.git, worktree);
   const staged = await diffIndex(source, 'HEAD');
   const from = Buffer.from(`${worktree}/`).toString('latin1');
@@ -108,7 +116,18 @@ export async function takeAlong(
   // The repository has the blobs already.
   const edits = staged.map(({ path, after }): IndexEdit => [path, entryOf(after)]);
   await editIndex(inDirectory(repository.git, sandbox), edits, from_commit.length);
+  await keepTaken(session);
   return left;
+}
+
+/** An acceptance must tell the user's work from the agent's. Without the ref it takes all for the agent's. */
+async function keepTaken({ repository, id, sandboxGit, record: { sandbox, from_commit } }: Session) {
+  await withScratchObjects(repository, async ({ dir }) => {
+    const index = await copyIndex(sandboxGit, gitDirOf(sandbox), join(dir, 'index'));
+    if ((await addAll(index)).exitCode !== 0) return;
+    const taken = await plainCommit(repository.git, await writeTree(index), [from_commit]);
+    await updateRefs(repository.git, [`update ${takenRef(id)} ${taken}`]);
+  });
 }
 
 function statOf(path: string) {

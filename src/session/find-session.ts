@@ -23,14 +23,14 @@ export function namedSession(repository: Repository, id: string, more?: string):
   const record = readRecord(repository, checkId(id));
   if (record !== undefined) return record;
   const newestFirst = listRecords(repository).records.toReversed();
-  const ids = [false, true].flatMap((ended) =>
-    newestFirst.filter((one) => isEnded(one) === ended).map((one) => one.session_id),
-  );
-  const list = `sessions here: ${listSome(ids, LISTED_IDS)}`;
+  const idsOf = (ended: boolean) =>
+    newestFirst.filter((one) => isEnded(one) === ended).map((one) => one.session_id);
+  const [going, ended] = [idsOf(false), idsOf(true)];
   const hints = [
     ...(more === undefined ? [] : [more]),
-    ...didYouMean(id, ids),
-    ...(ids.length === 0 ? [] : [list]),
+    ...didYouMean(id, [...going, ...ended]),
+    ...(going.length === 0 ? [] : [`sessions here: ${listSome(going, LISTED_IDS)}`]),
+    ...(ended.length === 0 ? [] : ['sessions that have ended: agt list --all']),
   ];
   throw new AgtError(`no session "${id}" in ${repository.commonDir}`, {
     hints: hints.length === 0 ? ['create one: agt session new'] : hints,

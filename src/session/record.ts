@@ -77,10 +77,12 @@ export interface Landed {
   /** The branch; a full name. */
   readonly onto: string;
   readonly at: string;
-  /** For a session that goes on: the content of the sandbox then, a commit that `landedRef` keeps. */
+  /** The content of the sandbox then, a commit that `landedRef` keeps; missing if the branch has that commit. */
   readonly source?: string;
   /** Uncommitted files of the user that were as the acceptance would have made them; one byte per character. */
   readonly present?: readonly string[];
+  /** Those that were still as the session took them along, and that it has changed. */
+  readonly taken?: readonly string[];
   /** The acceptance before, which counts again if `unaccept` takes this one back. */
   readonly before?: Landed;
 }
@@ -176,6 +178,11 @@ function parseRecord(text: string): SessionRecord | undefined {
   return isComplete ? record : undefined;
 }
 
+export function sessionIds({ agtDir }: Repository): string[] {
+  const names = unlessMissing(() => readdirSync(recordsDirectory(agtDir))) ?? [];
+  return names.filter((name) => name.endsWith('.json')).map((name) => basename(name, '.json'));
+}
+
 export interface DamagedRecord {
   readonly session_id: SessionId;
   readonly problem: string;
@@ -183,11 +190,9 @@ export interface DamagedRecord {
 
 /** All sessions that have metadata, oldest first. Damaged metadata are listed separately. */
 export function listRecords(repository: Repository): { records: SessionRecord[]; damaged: DamagedRecord[] } {
-  const names = unlessMissing(() => readdirSync(recordsDirectory(repository.agtDir))) ?? [];
   const records: SessionRecord[] = [];
   const damaged: DamagedRecord[] = [];
-  for (const name of names.filter((name) => name.endsWith('.json'))) {
-    const id = basename(name, '.json');
+  for (const id of sessionIds(repository)) {
     if (idProblem(id) !== undefined) continue;
     try {
       const record = readRecord(repository, id as SessionId);

@@ -7,8 +7,8 @@ import { gitDirOf } from '../git/files/discover-repository.ts';
 import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
 import { copyIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { type Git, gitBytes, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
-import type { SessionRecord } from '../session/record.ts';
+import { type Git, gitAnswer, gitBytes, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
+import type { Landed, SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { type CommitGraph, readCommitGraph } from './commit-graph.ts';
 import { examine, type Home } from './examine.ts';
@@ -38,11 +38,31 @@ export async function landedSource(
   target?: { readonly onto: string; readonly from: string },
 ): Promise<string | undefined> {
   if (landed?.source === undefined || landed.onto !== (target?.onto ?? landed.onto)) return undefined;
-  const { source, commit } = landed;
+  const { source } = landed;
   if ((await resolveObject(git, `${source}^{commit}`)) === undefined) return undefined;
-  const isOnBranch = await isAncestor(git, commit, target?.from ?? landed.onto);
-  return isOnBranch && !(await isAncestor(git, commit, head)) ? source : undefined;
+  const commit = await landedAs(git, landed, target?.from ?? landed.onto);
+  return commit !== undefined && !(await isAncestor(git, commit, head)) ? source : undefined;
 }
+
+/** The commit of an acceptance, as it is on the branch: the user may have amended or rebased it, which keeps its author and time. */
+export async function landedAs(git: Git, { commit, from }: Landed, tip: string): Promise<string | undefined> {
+  if (await isAncestor(git, commit, tip)) return commit;
+  const author = await gitAnswer(git, ['log', '-1', ...AUTHOR, commit, '--']);
+  if (author === undefined) return undefined;
+  const since = await gitAnswer(git, [
+    'log',
+    ...AUTHOR.slice(0, -1),
+    `${AUTHOR[1]} %H`,
+    tip,
+    '--not',
+    from,
+    '--',
+  ]);
+  const same = (since ?? '').split('\n').findLast((line) => line.startsWith(`${author} `));
+  return same?.slice(author.length + 1);
+}
+
+const AUTHOR = ['--no-show-signature', '--format=%at %ae %an'];
 
 /** Whether the sandbox is as it landed. */
 export async function isAsLanded(

@@ -214,6 +214,29 @@ test('a deleted checkout inside of another one comes back, and the outer one sta
   expect(readFileSync(join(outer, 'a'), 'utf8')).toBe('second');
 });
 
+test('a word that is nearly a session, a command or a number', () => {
+  const repository = makeRepository();
+  agtOk(repository, 'new', 's2');
+  const said = (...words: string[]) => agt(repository, ...words).stderr;
+  for (const command of ['show', 'diff', 'log'])
+    expect(said(command, 's22')).toContain(
+      `hint: did you mean the session "s2": agt session ${command} s2\n`,
+    );
+  expect(said('help', 'acept')).toMatch(
+    /"acept" is not a command of agt or git\nhint: did you mean: agt accept\?\n/,
+  );
+  expect(said('undo', 's2', '-3')).toBe(
+    'error: "-3" is no number of steps\nhint: without the sign: agt undo s2 3\n',
+  );
+  writeFileSync(join(repository, 'file'), '');
+  expect(said('plugin', 'file')).toMatch(/^error: ".*file" is no directory\nhint: /);
+  agtOk(repository, 'new', 'gone');
+  agtOk(repository, 'remove', 'gone');
+  expect(said('session', 'show', 'other')).toContain(
+    'hint: sessions here: s2\nhint: sessions that have ended: agt list --all\n',
+  );
+});
+
 test('the list of known sessions says how many it leaves out', () => {
   const repository = makeRepository();
   agtOk(repository, 'session', 'new', '--id', 'first');

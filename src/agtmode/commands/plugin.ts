@@ -1,5 +1,5 @@
 /** agt plugin: writes hooks, MCP server, command and skill as a plugin of an agent. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
@@ -35,6 +35,11 @@ export const plugin = defineCommand({
     const files = integration && (await pluginFiles(integration, ownVersion()));
     if (files === undefined) throw usageError(`agt has no plugin for "${args.for}"`);
     const directory = resolve(cwd, args.dir);
+    if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === false)
+      throw usageError(
+        `"${showPath(directory)}" is no directory`,
+        'give one; agt makes it if it is not there',
+      );
     const isFree = !existsSync(directory) || readdirSync(directory).length === 0;
     if (!isFree && ![...files.keys()].some((path) => isOfAgt(join(directory, path))))
       throw new AgtError(`"${showPath(directory)}" is not empty, and has no plugin of agt`, {

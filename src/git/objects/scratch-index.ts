@@ -162,3 +162,17 @@ export async function editTree(
 export function writeTree(index: Git, options: readonly string[] = []): Promise<string> {
   return gitText(index, [...FSYNC_ARGS, 'write-tree', ...options]);
 }
+
+/** A commit that agt makes for itself: for a merge, or to keep a tree. */
+export async function plainCommit(git: Git, tree: string, parents: readonly string[]): Promise<string> {
+  const args = ['commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent]), '-m', 'for agt'];
+  return gitText(git, [...FSYNC_ARGS, ...args], { env: NOBODY });
+}
+
+/** No branch ever leads to such a commit. */
+const NOBODY = {
+  GIT_AUTHOR_NAME: 'agt',
+  GIT_AUTHOR_EMAIL: 'agt@local',
+  GIT_COMMITTER_NAME: 'agt',
+  GIT_COMMITTER_EMAIL: 'agt@local',
+};

@@ -1,7 +1,8 @@
 import { failurePoint } from '../../disk/failure-point.ts';
-import { tipRef } from '../../filter/agent-refs.ts';
+import { landedRef, takenRef, tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
+import { findObject } from '../../git/objects/object-reader.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
 import { reportProgress } from '../../process/progress.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -72,6 +73,7 @@ async function dropHistory(session: LockedSession, chain: Chain): Promise<string
   const work = await resolveObject(git, `${record.work_branch}^{commit}`);
   const deletesWork = work !== undefined && (await isSpare(session.with(record), work));
   const refs: [ref: string, commit: string | undefined][] = [
+    ...(await refsBeside(session)),
     [tipRef(record.session_id), chain.tip],
     [record.branch, chain.branch],
     [record.work_branch, deletesWork ? work : undefined],
@@ -84,6 +86,14 @@ async function dropHistory(session: LockedSession, chain: Chain): Promise<string
   failurePoint('gc: refs deleted');
   complete(session.with(record), 'drop');
   return work === undefined || deletesWork ? undefined : record.work_branch;
+}
+
+/** What the user had at the begin, and what landed. */
+function refsBeside({ git, id }: Session) {
+  const refs = [takenRef(id), landedRef(id)];
+  return Promise.all(
+    refs.map(async (ref) => [ref, await findObject(git, ref)] as [string, string | undefined]),
+  );
 }
 
 /** Whether no worktree has the work branch checked out and the user has its commits, in this form or another. */

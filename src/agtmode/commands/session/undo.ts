@@ -117,6 +117,11 @@ async function move(
   by: 'undo' | 'redo',
 ): Promise<Report> {
   const given = counted ?? '1';
+  if (/^-\d+$/.test(given))
+    throw usageError(
+      `"${given}" is no number of steps`,
+      `without the sign: agt ${by} ${session.id} ${given.slice(1)}`,
+    );
   // A word that is no number was to be a session, and the reason says which ones there are.
   if (!/^\d+$/.test(given)) await sessionHere(context, given);
   if (counted === undefined && /^\d+$/.test(session.id)) await refuseBoth(context, session, by);

@@ -1,0 +1,44 @@
+/** The user's uncommitted work that a session began with. The user may have committed it since, or has it still. */
+import { join } from 'node:path';
+import { takenRef } from '../filter/agent-refs.ts';
+import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
+import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
+import { parseStatus, STATUS } from '../git/objects/status.ts';
+import { gitBytes, inDirectory, resolveObject } from '../git/run/git.ts';
+import type { Session } from '../session/session.ts';
+import type { LandingTarget } from './target.ts';
+import type { Workbench } from './workbench.ts';
+
+/** Empty for a session that began without. */
+export async function takenChanges({ git, id, record }: Session): Promise<DiffEntry[]> {
+  const taken = await resolveObject(git, `${takenRef(id)}^{commit}`);
+  return taken === undefined ? [] : diffTrees(git, record.from_commit, taken);
+}
+
+/** The base of a merge, with the files that were taken along where the user has committed them: both sides come from those. */
+export async function baseWithTaken(
+  session: Session,
+  { git, dir }: Workbench,
+  base: string,
+  { from, worktree }: LandingTarget,
+  taken: readonly DiffEntry[],
+): Promise<string> {
+  if (taken.length === 0) return base;
+  const moved = new Map((await diffTrees(git, base, from)).map((change) => [change.path, change]));
+  const committed = taken.filter(({ path, before }) => {
+    const change = moved.get(path);
+    return change !== undefined && entryOf(change.before) === entryOf(before);
+  });
+  const tracked = [...STATUS, '--untracked-files=no'];
+  const { entries } =
+    committed.length === 0 || worktree === undefined
+      ? { entries: [] }
+      : parseStatus(await gitBytes(inDirectory(session.git, worktree), tracked));
+  const open = new Set(entries.map(({ path }) => path));
+  const edits = editsOf(committed.filter(({ path }) => !open.has(path)));
+  return edits.length === 0 ? base : editTree(withIndex(git, join(dir, 'base-index')), { tree: base }, edits);
+}
+
+export function editsOf(taken: readonly DiffEntry[]): IndexEdit[] {
+  return taken.map(({ path, after }): IndexEdit => [path, entryOf(after)]);
+}

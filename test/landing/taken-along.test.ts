@@ -1,0 +1,65 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { agt, agtOk, git, makeRepository } from '../harness/world.ts';
+
+const LINES = ['1', '2', '3', '4', '5', '6', '7', '8', ''];
+
+function lines(changes: Record<number, string>): string {
+  return LINES.map((line, i) => changes[i] ?? line).join('\n');
+}
+
+/** The agent goes on in files that the user has changed and not committed: next to the user's lines. */
+function begun() {
+  const repository = makeRepository({ 'a.txt': lines({}), 'b.txt': 'b\n' });
+  const file = (name: string) => join(repository, name);
+  writeFileSync(file('a.txt'), lines({ 1: 'user' }));
+  writeFileSync(file('new.txt'), 'user\n');
+  const { sandbox } = JSON.parse(agtOk(repository, 'new', 's1', '--with-changes', '--json'));
+  writeFileSync(join(sandbox, 'a.txt'), lines({ 1: 'user', 2: 'agent' }));
+  writeFileSync(join(sandbox, 'new.txt'), 'user\nagent\n');
+  const read = () => ['a.txt', 'new.txt'].map((name) => readFileSync(file(name), 'utf8'));
+  return { repository, sandbox, file, read };
+}
+
+const accept = (repository: string) => agt(repository, 'accept', 's1', '--untracked=all');
+
+test('files that are still as they were taken along are not in the way, and unaccept brings them back', () => {
+  const { repository, read } = begun();
+  const [status, before] = [git(repository, 'status', '--porcelain'), read()];
+  for (let i = 0; i < 2; i++) {
+    expect(accept(repository)).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(git(repository, 'status', '--porcelain')).toBe('');
+    expect(read()).toEqual([lines({ 1: 'user', 2: 'agent' }), 'user\nagent\n']);
+    agtOk(repository, 'session', 'unaccept', 's1');
+    expect([git(repository, 'status', '--porcelain'), read()]).toEqual([status, before]);
+  }
+});
+
+test('after further changes agt says to commit them, and then it merges from the files that were taken along', () => {
+  const { repository, file, read } = begun();
+  writeFileSync(file('a.txt'), lines({ 1: 'user', 6: 'later' }));
+  const { exitCode, stderr } = accept(repository);
+  expect([exitCode, stderr]).toEqual([
+    1,
+    expect.stringMatching(/hint: commit them first: agt merges both from .* began with\n$/),
+  ]);
+  git(repository, 'add', '.');
+  git(repository, 'commit', '-qm', 'Mine');
+  expect(accept(repository)).toMatchObject({ exitCode: 0 });
+  expect(read()).toEqual([lines({ 1: 'user', 2: 'agent', 6: 'later' }), 'user\nagent\n']);
+});
+
+test('a part that the user has committed stays in the work, also if the rest is not committed', () => {
+  const { repository, file, read } = begun();
+  writeFileSync(file('a.txt'), lines({ 1: 'user', 6: 'also' }));
+  agtOk(repository, 'new', 's2', '--with-changes');
+  const { sandbox } = JSON.parse(agtOk(repository, 'session', 'show', 's2', '--json'));
+  writeFileSync(join(sandbox, 'new.txt'), 'user\nagent\n');
+  writeFileSync(join(sandbox, 'a.txt'), lines({ 1: 'user', 4: 'agent', 6: 'also' }));
+  writeFileSync(file('a.txt'), lines({ 6: 'also' }));
+  git(repository, 'commit', '-qm', 'A part', 'a.txt');
+  writeFileSync(file('a.txt'), lines({ 1: 'user', 6: 'also' }));
+  agtOk(repository, 'accept', 's2', '--untracked=all');
+  expect(read()[0]).toBe(lines({ 1: 'user', 4: 'agent', 6: 'also' }));
+});
