@@ -56,6 +56,11 @@ export function serializeManifest(manifest: SnapshotManifest): string {
   return `${JSON.stringify(manifest, null, 1)}\n`;
 }
 
+/** As JSON has them. */
+export function leftOutPaths({ skipped, ignored = [] }: SnapshotManifest): string[] {
+  return [...ignored, ...skipped.map(({ path }) => path)];
+}
+
 /** The usual permission bits, and the others by path, one byte per character. */
 export function readModes(manifest: SnapshotManifest) {
   const parse = (octal: string) => Number.parseInt(octal, 8);

@@ -277,6 +277,6 @@ test('undo of a folder that was emptied names what git ignored and no snapshot h
   for (const name of ['a', 'build', '.env', '.gitignore']) rmSync(join(folder, name), { recursive: true });
   const undone = agt(folder, 'undo');
   expect(undone.stdout).toMatch(/: restored 3 paths, verified\n/);
-  expect(undone.stderr).toBe('note: not back, because git ignores it and snapshots leave it out: build\n');
+  expect(undone.stderr).toBe('note: not back, because snapshots leave it out: build\n');
   expect(readFileSync(join(folder, '.env'), 'utf8')).toBe('secret\n');
 });

@@ -1,9 +1,9 @@
 /** Turns of agents, and who made each change: in a session and in a folder, with two agents and a person. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, makeRepository, run } from '../harness/world.ts';
+import { agt, agtOk, makeRepository, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
 const steps = (cwd: string) =>
@@ -123,4 +123,30 @@ test('session exec: a call that fails has not changed what came before it', () =
   ]);
   agtOk(repository, 'accept', id, '--untracked=all');
   expect([existsSync(join(repository, 'good')), existsSync(join(repository, 'bad'))]).toEqual([true, false]);
+});
+
+test.each([
+  ['folder', '.gitignore'],
+  ['session', '../.agtignore'],
+])('an undo by turn stops where only files that snapshots leave out were deleted (%s)', (kind, rules) => {
+  const cwd = kind === 'session' ? makeSession({ a: '1\n' }).sandbox : makeRepository({ a: '1\n' });
+  write(join(cwd, rules), 'build/\n');
+  write(join(cwd, 'build/app'), 'made\n');
+  const agent = agentIn(cwd, 'claude-code', 'c-1');
+  agent.says('first');
+  agent.begins('1');
+  writeFileSync(join(cwd, 'a'), '2\n');
+  agent.ends('1');
+  agent.says('second');
+  agent.begins('2');
+  rmSync(join(cwd, 'build'), { recursive: true });
+  agent.ends('2');
+  const undo = () => agt(cwd, 'undo', '--turns');
+  expect(undo()).toMatchObject({
+    stdout: expect.stringContaining('this takes the turn "second" back\n'),
+    stderr: expect.stringMatching(/^note: not back, because snapshots leave it out: (sandbox\/)?build\n$/),
+  });
+  expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('2\n');
+  expect(undo().stdout).toContain('this takes the turn "first" back\n');
+  expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('1\n');
 });

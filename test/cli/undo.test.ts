@@ -1,5 +1,5 @@
 /** agt session undo and redo. */
-import { chmodSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
@@ -217,3 +217,18 @@ test('an undo in a fork takes back no step of the parent', () => {
   agtOk(repository, 'undo', 'f1');
   refused();
 });
+
+test.each([true, false])(
+  'the agent deletes all in the sandbox, .git too: undo brings it back (in the sandbox: %s)',
+  (isInside) => {
+    const { repository, sandbox } = makeSession({ a: 'a\n' });
+    write(join(sandbox, 'b'), 'b\n');
+    agtOk(repository, 'autocommit', 's1');
+    for (const name of readdirSync(sandbox)) rmSync(join(sandbox, name), { recursive: true });
+    expect(agtOk(isInside ? sandbox : repository, 'undo', ...(isInside ? [] : ['s1']))).toContain(
+      's1: restored',
+    );
+    expect(readFileSync(join(sandbox, 'b'), 'utf8')).toBe('b\n');
+    expect(git(sandbox, 'status', '--porcelain')).toBe('?? b');
+  },
+);

@@ -7,9 +7,8 @@ import { describeMove } from '../../folders/git-state/ref-plan.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { commandToCompare, commandToRestore } from '../../session/advised-commands.ts';
-import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
-import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
+import { leftOutPaths, readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { othersChanges } from '../../timetravel/restore/others-changes.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
@@ -86,20 +85,19 @@ export function refsJson(moves: RestoreResult['moves']) {
   return moves.map(({ ref, from = null, to = null }) => ({ ref, from, to }));
 }
 
-/** Paths that git ignored in a folder, so that no snapshot holds them, and that are not there now. As shown to people. */
-export async function ignoredAndGone(
+/** Paths that no snapshot holds, by a rule, and that are not there now. As shown to people. */
+export async function leftOutAndGone(
   { git, folder }: Session,
   { record, snapshot }: RestoreResult,
 ): Promise<string[]> {
-  if (!isAttached(record)) return [];
   const { manifest } = await readSnapshotMetadata(git, snapshot.commit);
-  return (manifest.ignored ?? [])
+  return leftOutPaths(manifest)
     .filter((path) => !existsSync(join(folder, path)))
     .map((path) => showPath(shownPath(record, path)));
 }
 
 export function notBackNote(gone: readonly string[]): string {
-  return `note: not back, because git ignores it and snapshots leave it out: ${listSome(gone, MOST_NAMED)}\n`;
+  return `note: not back, because snapshots leave it out: ${listSome(gone, MOST_NAMED)}\n`;
 }
 
 /** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turns that are gone or back. */

@@ -2,12 +2,14 @@
 import { differingGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { isWorkRef } from '../../filter/agent-refs.ts';
 import { changesGit } from '../../folders/git-state/ref-plan.ts';
+import type { Git } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, workBranchOf } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import {
+  leftOutPaths,
   readSnapshotMetadata,
   type SnapshotManifest,
   type SnapshotMetadata,
@@ -41,6 +43,16 @@ export async function hasSameMetadata(repository: Repository, a: Snapshot, b: Sn
       tool: null,
     });
   return withoutNames(one) === withoutNames(other) && hasSameGitDirFiles(repository, one, other);
+}
+
+/** Whether files that snapshots leave out were gone afterwards: no restore brings them back, and yet something was done. */
+export async function lostLeftOut({ git }: Repository, before: Snapshot, after: Snapshot): Promise<boolean> {
+  const [was, is] = await Promise.all([leftOutIn(git, before), leftOutIn(git, after)]);
+  return !was.isSubsetOf(is);
+}
+
+async function leftOutIn(git: Git, { commit }: Snapshot): Promise<ReadonlySet<string>> {
+  return new Set(leftOutPaths((await readSnapshotMetadata(git, commit)).manifest));
 }
 
 /** Some of these files name the work branch, which is another one in a fork. */

@@ -22,7 +22,7 @@ import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { OWN, promptIn } from '../../snapshot/format.ts';
 import { requireHistory, type Snapshot } from '../../snapshot/history.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
-import { changesAnything, hasSameMetadata } from './differences.ts';
+import { changesAnything, hasSameMetadata, lostLeftOut } from './differences.ts';
 import { isBeforeRedo } from './unfinished-restore.ts';
 
 /** Whether a restore of one would change nothing in the other. */
@@ -37,10 +37,15 @@ export async function readSteps({ repository, record }: Session) {
   const oids = (await findObjects(repository.git, names)).map((object) => object?.oid);
   const keyOf = (n: number) => oids.slice(n * parts.length, (n + 1) * parts.length).join(' ');
   const keys = new Map(history.map(({ commit }, n) => [commit, keyOf(n)]));
-  const isSame: IsSame = async (a, b) =>
-    keys.get(a.commit) === keys.get(b.commit) && hasSameMetadata(repository, a, b);
+  const position = new Map(history.map(({ commit }, n) => [commit, n]));
+  const isOlder = (a: Snapshot, b: Snapshot) => (position.get(a.commit) ?? 0) > (position.get(b.commit) ?? 0);
+  const hasSameKey = (a: Snapshot, b: Snapshot) => keys.get(a.commit) === keys.get(b.commit);
+  const hasLost: IsSame = async (a, b) =>
+    hasSameKey(a, b) && (isOlder(a, b) ? lostLeftOut(repository, a, b) : lostLeftOut(repository, b, a));
+  const isSame: IsSame = async (a, b) => hasSameKey(a, b) && hasSameMetadata(repository, a, b);
+  const isNoStep: IsSame = async (a, b) => (await isSame(a, b)) && !(await hasLost(a, b));
   const fork = record.from && history.find(({ session }) => session !== record.session_id);
-  const { steps, current, begin } = await replayHistory(history, isSame, fork?.commit);
+  const { steps, current, begin } = await replayHistory(history, isNoStep, fork?.commit);
   return {
     history,
     steps,
@@ -50,6 +55,8 @@ export async function readSteps({ repository, record }: Session) {
     /** The newest snapshot is in the middle of a restore that was not finished: it is no step. */
     isBetween: history[0]?.unfinished !== undefined,
     isSame,
+    isNoStep,
+    hasLost,
   };
 }
 
@@ -68,7 +75,7 @@ interface Step {
  * The steps, oldest first, and the index of the current one; -1 if there is none. A snapshot that changed nothing, such as
  * one with a label alone, is no step. It takes no redo away, and names the step. `begin`: the step that a snapshot led to.
  */
-export async function replayHistory(history: readonly Snapshot[], isSame: IsSame, from?: string) {
+export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSame, from?: string) {
   const steps: Step[] = [];
   let current = -1;
   let begin = 0;
@@ -81,7 +88,7 @@ export async function replayHistory(history: readonly Snapshot[], isSame: IsSame
     // After an unfinished restore, every snapshot is a step: it holds what the restore left.
     const isComparable = before !== undefined && before.unfinished === undefined;
     if (target >= 0) current = target;
-    else if (step !== undefined && isComparable && (await isSame(before, snapshot))) {
+    else if (step !== undefined && isComparable && (await isNoStep(before, snapshot))) {
       step.commits.push(snapshot.commit);
       if (snapshot.label !== undefined) step.snapshot = snapshot;
       step.prompt = promptIn(snapshot) ?? step.prompt;
@@ -155,7 +162,7 @@ function stops(steps: readonly Step[], unit: Distance['unit']): ReadonlySet<Step
 /**
  * The snapshot that an undo goes to: each of its steps goes to the nearest earlier one to which a restore would change
  * something. `hasUncaptured`: the folder differs from its last snapshot, so that the last snapshot is one step back. So it
- * is where the sandbox is gone. @throws AgtError if there is none.
+ * is where the sandbox is gone, or only its link to the repository. @throws AgtError if there is none.
  */
 export async function findUndoTarget(
   session: Session,
@@ -163,15 +170,15 @@ export async function findUndoTarget(
   { unit, count }: Distance,
 ): Promise<Snapshot> {
   const { record } = session;
-  const { history, steps, current, begin, isBetween, isSame } = await readSteps(session);
-  const isGone = isEnded(record) || session.place === 'missing';
+  const { history, steps, current, begin, isBetween, isSame, hasLost } = await readSteps(session);
+  const isGone = isEnded(record) || session.place !== 'here';
   const isBack = hasUncaptured || isBetween || isGone || isBeforeRedo(record, history[0]);
   const earlier = steps.slice(begin, Math.max(0, isBack ? current + 1 : current)).reverse();
   const stopping = stops(steps, unit);
   let from = isBack ? undefined : steps[current]?.snapshot;
   let done = 0;
   for (const { snapshot } of earlier.filter((step) => stopping.has(step))) {
-    if (from !== undefined) {
+    if (from !== undefined && !(await hasLost(from, snapshot))) {
       if (await isSame(from, snapshot)) continue;
       if (!(await changesAnything(session, from, snapshot))) continue;
     }
@@ -222,7 +229,7 @@ export async function findRedoTarget(
   hasUncaptured: boolean,
   { unit, count }: Distance,
 ): Promise<Snapshot> {
-  const { history, steps, current, isBetween, isSame } = await readSteps(session);
+  const { history, steps, current, isBetween, isNoStep } = await readSteps(session);
   const stopping = stops(steps, unit);
   const ahead = hasUncaptured || isBetween ? [] : steps.slice(current + 1);
   let from = steps[current]?.snapshot;
@@ -230,7 +237,7 @@ export async function findRedoTarget(
   let done = 0;
   for (const [i, step] of ahead.entries()) {
     const { snapshot } = step;
-    if (from !== undefined && (await isSame(from, snapshot))) continue;
+    if (from !== undefined && (await isNoStep(from, snapshot))) continue;
     target = snapshot;
     if (!stopping.has(step) || (await isPassed(session, ahead.slice(i + 1), snapshot))) continue;
     from = snapshot;

@@ -27,7 +27,7 @@ import {
   changesJson,
   describeMismatches,
   describePosition,
-  ignoredAndGone,
+  leftOutAndGone,
   MOST_LISTED,
   notBackNote,
   positionJson,
@@ -129,7 +129,7 @@ export async function runRestore(
       : await readPosition(session.with(restored.record), by, distance);
   if (by === 'undo') await warnOfOthers(context, session, restored);
   const report = reportRestore(context, restored, by, position, distance);
-  const gone = request.scope.includes('sandbox') ? await ignoredAndGone(session, restored) : [];
+  const gone = request.scope.includes('sandbox') ? await leftOutAndGone(session, restored) : [];
   return gone.length === 0 ? report : { ...report, notes: notBackNote(gone) };
 }
 
