@@ -8,11 +8,13 @@ import { layOutAttributes } from '../git/objects/attributes.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
+import { readGitConfig } from '../git/run/config.ts';
 import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
 import { findApplied } from './applied.ts';
 import type { GraphCommit } from './commit-graph.ts';
+import { convertedBlobs } from './converted-files.ts';
 import { type KnownMerges, openKnownMerges } from './known-merges.ts';
 import { type CommitName, ScratchHistory } from './scratch-history.ts';
 
@@ -73,12 +75,18 @@ export async function examine(
   works: readonly Work[],
 ): Promise<Examined[] | undefined> {
   const history = new ScratchHistory();
-  const named = works.map((work) => addWork(history, work));
+  const config = await readGitConfig(scratch.git);
+  const named = works.map((work) => {
+    const { sandbox } = work;
+    const converted =
+      sandbox === undefined ? undefined : convertedBlobs(scratch.git, commonDir, sandbox, config);
+    return addWork(history, work, converted);
+  });
   if (!history.write(scratch, (works[0]?.head.length ?? 0) / 2)) return undefined;
   const { git } = scratch;
   const stats = diffStats(git, named, history);
   const merger = new Merger(scratch, commonDir);
-  const known = openKnownMerges(agtDir, commonDir, merger.git);
+  const known = openKnownMerges(agtDir, commonDir, merger.git, config);
   const merges = named.flatMap(({ merge, work: { tip = '' } }) =>
     merge === undefined ? [] : [{ into: tip, oid: history.oidOf(merge) }],
   );
@@ -92,9 +100,13 @@ export async function examine(
   }));
 }
 
-function addWork(history: ScratchHistory, work: Work): Named {
+function addWork(
+  history: ScratchHistory,
+  work: Work,
+  converted: ReadonlyMap<string, string> = new Map(),
+): Named {
   const { head, sandbox, tip, landed, homes } = work;
-  const files = sandbox === undefined ? head : history.addSandbox(head, sandbox.path, sandbox.files);
+  const files = sandbox === undefined ? head : history.addSandbox(head, { ...sandbox, converted });
   const withParent = (commit: CommitName) =>
     landed === undefined ? commit : history.addMerge(commit, landed);
   return {

@@ -4,11 +4,13 @@
  * on which the answer depends is in the fingerprint at the head of the file; with another one the file counts for nothing.
  */
 import { dirname, join } from 'node:path';
+import { attributeFiles } from '../autocommit/stat-cache/converted.ts';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { readIfThere } from '../disk/read-file.ts';
 import { realPath } from '../disk/real-path.ts';
 import { attempt } from '../errors.ts';
 import { openHash } from '../git/objects/hash.ts';
+import type { GitConfig } from '../git/run/config.ts';
 import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import { knownMergesFile } from '../layout.ts';
@@ -27,13 +29,13 @@ export interface KnownMerges {
   readonly save: () => void;
 }
 
-/** `git` merges; it is asked for its settings with the first question. */
-export function openKnownMerges(agtDir: string, commonDir: string, git: Git): KnownMerges {
+/** `git` merges, and `config` are its settings. */
+export function openKnownMerges(agtDir: string, commonDir: string, git: Git, config: GitConfig): KnownMerges {
   const file = knownMergesFile(agtDir);
   const known = new Map<string, string>();
   let hasNew = false;
   const head = once(() => {
-    const own = fingerprint(git, commonDir);
+    const own = fingerprint(git, commonDir, config);
     const [first, ...lines] = readIfThere(file).split('\n').slice(0, -1);
     if (own === undefined || first !== own) return own;
     for (const line of lines) {
@@ -65,21 +67,17 @@ export function openKnownMerges(agtDir: string, commonDir: string, git: Git): Kn
 const LINE = /^((?:conflicts|merged) [0-9a-f]{40}(?:[0-9a-f]{24})?) (yes|no)$/;
 
 /** Undefined if agt cannot know what a merge depends on, such as the program of a merge driver. */
-function fingerprint(git: Git, commonDir: string): string | undefined {
+function fingerprint(git: Git, commonDir: string, config: GitConfig): string | undefined {
   const ask = (...words: string[]) => askGitSync(git, words)?.toString('latin1');
   const version = ask('--version');
-  const settings = ask('config', '--list', '-z')
-    ?.split('\0')
-    .filter((entry) => /^(attr|core|diff|filter|merge)\./.test(entry));
+  const settings = [...config].filter(([key]) => /^(attr|core|diff|filter|merge)\./.test(key));
   const replaced = ask('for-each-ref', '--format=%(refname) %(objectname)', 'refs/replace/');
-  if (version === undefined || settings === undefined || replaced === undefined) return undefined;
-  if (settings.some((entry) => /^merge\..*\.driver\n/s.test(entry))) return undefined;
-  const ofUser = ask('config', '--path', 'core.attributesFile')?.trim();
-  const { HOME = '', XDG_CONFIG_HOME = join(HOME, '.config') } = git.env;
+  if (version === undefined || replaced === undefined) return undefined;
+  if (settings.some(([key]) => /^merge\..*\.driver$/s.test(key))) return undefined;
   const files = [
-    ...['info/attributes', 'info/grafts', 'shallow'].map((name) => join(commonDir, name)),
-    ofUser ?? join(XDG_CONFIG_HOME, 'git/attributes'),
-    ...['/etc/gitattributes', join(dirname(realPath(git.path)), '../etc/gitattributes')],
+    ...['info/grafts', 'shallow'].map((name) => join(commonDir, name)),
+    ...attributeFiles(git, commonDir, [], config),
+    join(dirname(realPath(git.path)), '../etc/gitattributes'),
   ];
   const parts = [version, ...settings, replaced, ...files.map(readIfThere)];
   return openHash('sha1').update(JSON.stringify(parts)).digest();

@@ -4,6 +4,7 @@
  */
 import { lstatSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { attempt } from '../errors.ts';
 import { submoduleHead } from '../git/files/head-file.ts';
 import { LINK, SUBMODULE, treeMode } from '../git/modes.ts';
 import { EXACT_NAMES } from '../git/objects/fast-import.ts';
@@ -19,6 +20,13 @@ const IDENTITY = 'committer agt <agt@local> 0 +0000';
 
 const SHA256_BYTES = 32;
 
+export interface ScratchSandbox {
+  readonly path: string;
+  readonly files: readonly StatusEntry[];
+  /** Blobs of files of which git stores other bytes than those on disk. */
+  readonly converted: ReadonlyMap<string, string>;
+}
+
 /** A larger file counts as a binary one: a listing does not compare its lines. */
 const LARGEST_READ = 1024 * 1024;
 
@@ -28,12 +36,12 @@ export class ScratchHistory {
   private oids: ReadonlyMap<string, string> = new Map();
 
   /** The files of a sandbox on top of its HEAD. */
-  addSandbox(head: string, sandbox: string, entries: readonly StatusEntry[]): CommitName {
+  addSandbox(head: string, { path: sandbox, files: entries, converted }: ScratchSandbox): CommitName {
     const mark = this.begin();
     this.line(`from ${head}`);
     // A file may be in the place of a directory, or the other way round.
     for (const { path, kind } of entries) if (kind !== 'untracked') this.line(`D ${quote(path)}`);
-    for (const entry of entries) if (!isGone(entry)) this.addFile(sandbox, entry);
+    for (const entry of entries) if (!isGone(entry)) this.addFile(sandbox, entry, converted.get(entry.path));
     this.line('');
     return mark;
   }
@@ -83,17 +91,20 @@ export class ScratchHistory {
     this.parts.push(Buffer.from(`${text}\n`, 'latin1'));
   }
 
-  private addFile(sandbox: string, { path, unstaged, index }: StatusEntry): void {
+  private addFile(sandbox: string, { path, unstaged, index }: StatusEntry, blob: string | undefined): void {
     if (path.split('/').some((part) => FORBIDDEN.test(part))) return;
-    const raw = Buffer.from(`${Buffer.from(sandbox).toString('latin1')}/${path}`, 'latin1');
-    const file = unstaged === '.' ? undefined : readWorkingFile(raw);
+    const file = unstaged === '.' ? undefined : readWorkingFile(sandbox, path);
+    if (file !== undefined && blob !== undefined) {
+      this.line(`M ${file.mode} ${blob} ${quote(path)}`);
+      return;
+    }
     if (file !== undefined) {
       this.line(`M ${file.mode} inline ${quote(path)}\ndata ${file.content.length}`);
       this.parts.push(file.content);
       this.line('');
       return;
     }
-    const commit = unstaged === '.' ? undefined : submoduleHead(raw.toString());
+    const commit = unstaged === '.' ? undefined : submoduleHead(onDisk(sandbox, path).toString());
     const entry = commit === undefined ? index : `${SUBMODULE} ${commit}`;
     if (entry !== '') this.line(`M ${entry} ${quote(path)}`);
   }
@@ -106,22 +117,33 @@ function isGone({ kind, staged, unstaged }: StatusEntry): boolean {
 /** Names that git takes for its own directory. */
 const FORBIDDEN = /^\.?\.?$|^\.git$|^git~\d$/i;
 
+function onDisk(sandbox: string, path: string): Buffer {
+  return Buffer.from(`${Buffer.from(sandbox).toString('latin1')}/${path}`, 'latin1');
+}
+
 /** Undefined if it has gone or cannot be read. */
-function readWorkingFile(path: Buffer): { mode: string; content: Buffer } | undefined {
+function readWorkingFile(sandbox: string, path: string): { mode: string; content: Buffer } | undefined {
+  const file = onDisk(sandbox, path);
   try {
-    const stat = lstatSync(path);
-    if (stat.isSymbolicLink()) return { mode: LINK, content: readlinkSync(path, 'buffer') };
+    const stat = lstatSync(file);
+    if (stat.isSymbolicLink()) return { mode: LINK, content: readlinkSync(file, 'buffer') };
     if (!stat.isFile()) return undefined;
     const mode = treeMode(stat.mode);
     if (stat.size > LARGEST_READ) return { mode, content: Buffer.from(`\0${stat.size} ${stat.mtimeMs}`) };
-    return { mode, content: readFileSync(path) };
+    return { mode, content: readFileSync(file) };
   } catch {
     return undefined;
   }
 }
 
-/** As fast-import reads a path; one byte per character. */
-function quote(path: string): string {
+/** Whether a listing compares its bytes. */
+export function isRead(sandbox: string, path: string): boolean {
+  const stat = attempt(() => lstatSync(onDisk(sandbox, path)));
+  return stat?.isFile() === true && stat.size <= LARGEST_READ;
+}
+
+/** As git reads a path from a line; one byte per character. */
+export function quote(path: string): string {
   if (!/^"|[\n\r\\ ]/.test(path)) return path;
   return `"${path.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n').replaceAll('\r', '\\r')}"`;
 }

@@ -32,7 +32,7 @@ async function expectAsGit(repository: string): Promise<string[]> {
   const place = { git: open, commonDir: join(repository, '.git'), agtDir: makeTempDir() };
   const tree = await withScratchObjects(place, async (scratch) => {
     const history = new ScratchHistory();
-    const name = history.addSandbox(head, repository, entries);
+    const name = history.addSandbox(head, { path: repository, files: entries, converted: new Map() });
     expect(history.write(scratch, head.length / 2)).toBe(true);
     const objects = { GIT_OBJECT_DIRECTORY: join(scratch.dir, 'objects') };
     const args = ['rev-parse', `${history.oidOf(name)}^{tree}`];

@@ -18,15 +18,24 @@ export async function listConverted(
 ): Promise<ReadonlySet<string> | 'all'> {
   if (process.platform === 'win32') return 'all';
   const config = known ?? (await readGitConfig(git));
-  if (/^(true|yes|on|1|input)$/i.test(config.get('core.autocrlf')?.at(-1) ?? '') || config.has('core.eol'))
-    return 'all';
+  if (convertsLineEnds(config)) return 'all';
   const isSuspect = (path: string) => existsSync(path) && SUSPECT.test(readFileSync(path, 'latin1'));
   if (!attributeFiles(git, commonDir, paths, config).some(isSuspect)) return new Set();
   return checkAttributes(git, paths);
 }
 
+/** Without any attribute. */
+export function convertsLineEnds(config: GitConfig): boolean {
+  return /^(true|yes|on|1|input)$/i.test(config.get('core.autocrlf')?.at(-1) ?? '') || config.has('core.eol');
+}
+
 /** Every file that git reads attributes from. */
-function attributeFiles(git: Git, commonDir: string, paths: readonly string[], config: GitConfig): string[] {
+export function attributeFiles(
+  git: Git,
+  commonDir: string,
+  paths: readonly string[],
+  config: GitConfig,
+): string[] {
   const own = paths.filter((path) => path === '.gitattributes' || path.endsWith('/.gitattributes'));
   const home = git.env['HOME'] ?? homedir();
   const user = config
