@@ -9,7 +9,7 @@ const MOST_RESERVED = 64 * MIB;
 
 const OF_CAPTURE = [
   'nothing was captured; the last snapshot stays as it is',
-  'free some space, or leave files out (.agtignore in the session folder, agt.maxFileSize)',
+  'free some space, or leave large files out: agt.maxFileSize, in a session also .agtignore beside sandbox/',
 ];
 
 /** The bytes that are free beyond `bytes` and the reserve. @throws AgtError if too few would be left */
@@ -35,5 +35,5 @@ export function reservedSpace(total: number): number {
 }
 
 function inMib(bytes: number): string {
-  return `${(bytes / MIB).toFixed(1)} MiB`;
+  return bytes < MIB / 10 ? `${Math.floor(bytes / 1024)} KiB` : `${(bytes / MIB).toFixed(1)} MiB`;
 }

@@ -12,6 +12,7 @@ import {
 import { applyRetention, type SessionOutcome } from '../../maintenance/retention/gc.ts';
 import { planRetention, type SessionPlan } from '../../maintenance/retention/plan.ts';
 import { expiryTime, type PruneResult, pruneAndRepack } from '../../maintenance/retention/prune.ts';
+import { makeRoom } from '../../maintenance/retention/room.ts';
 import { endingAtSteps } from '../../process/interrupts.ts';
 import { retryAfterChange } from '../../session/lock.ts';
 import { type Arguments, defineCommand, option } from '../command-line/command.ts';
@@ -60,6 +61,7 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   const pruneBefore = await expiryTime(repository.git, args.prune);
   const request = { thin: args.thin, now: context.now() };
   const { dryRun } = args;
+  if (!dryRun) makeRoom(repository);
   const { plans, damaged, bytes, total } = await retryAfterChange(() => planRetention(repository, request));
   for (const problem of damaged) context.err(`error: ${problem}\n`);
   const { outcomes, failures } = dryRun
