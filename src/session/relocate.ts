@@ -4,14 +4,20 @@ import { basename, dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { makeDirectories } from '../disk/make-directories.ts';
 import { readSmallFile } from '../disk/read-file.ts';
+import { removeTree } from '../disk/remove-tree.ts';
 import { AgtError, attempt } from '../errors.ts';
 import { gitDirOf, listRegistrations, worktreeGitDir } from '../git/files/discover-repository.ts';
 import { readHeadFile } from '../git/files/head-file.ts';
 import { subdirectories } from '../git/files/ref-files.ts';
-import { leadTo, registrationOf, worktreeOf } from '../git/files/worktree-registrations.ts';
+import {
+  doubleRegistrations,
+  leadTo,
+  registrationOf,
+  worktreeOf,
+} from '../git/files/worktree-registrations.ts';
 import { inPlaceFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { LockedSession } from './lock.ts';
+import { type LockedSession, withSessionLock } from './lock.ts';
 import { isAttached, listRecords, type SessionRecord, sessionFolder } from './record.ts';
 import { isOutOfSight } from './sandbox-place.ts';
 import type { Session } from './session.ts';
@@ -108,11 +114,7 @@ function registrationNamedBy({ commonDir }: Repository, sandbox: string): string
  */
 export async function followMove(session: LockedSession): Promise<SessionRecord> {
   const { record } = session;
-  const { repository } = session;
-  const place = session.place;
-  const mayHaveMoved = ['missing', 'not a directory', 'broken link'].includes(place);
-  if (isEnded(record) || isAttached(record) || !mayHaveMoved || isOutOfSight(repository, place))
-    return record;
+  if (!mayHaveMoved(session)) return record;
   if (record.checkout !== undefined) {
     const found = await findCheckoutAgain(session);
     if (found !== undefined) connectCheckout(session, found);
@@ -124,11 +126,27 @@ export async function followMove(session: LockedSession): Promise<SessionRecord>
   return session.read() ?? record;
 }
 
+function mayHaveMoved({ record, repository, place }: Session): boolean {
+  if (isEnded(record) || isAttached(record) || isOutOfSight(repository, place)) return false;
+  return ['missing', 'not a directory', 'broken link'].includes(place);
+}
+
+/** For every command on a session. While another agt works on it, and where agt cannot write, it stays as it is. */
+export async function connectAgain(session: Session): Promise<Session> {
+  if (!mayHaveMoved(session)) return session;
+  const follow = async (locked: LockedSession) => session.with(await followMove(locked));
+  return withSessionLock(session, follow, { waitMs: 0 }).catch(() => session);
+}
+
 /** Writes both links and the metadata. */
 export function connect(session: LockedSession, { sandbox, registration }: FoundSandbox): void {
+  const { commonDir } = session.repository;
   mkdirSync(sandbox, { recursive: true });
   leadTo(registration, `${sandbox}/.git`);
   writeFileAtomic(join(sandbox, '.git'), `gitdir: ${registration}\n`);
+  // Somebody has added the worktree anew.
+  const isDouble = (gitDir: string) => worktreeOf(gitDir) === sandbox;
+  for (const gitDir of doubleRegistrations(commonDir).filter(isDouble)) removeTree(gitDir);
   session.write({ ...session.record, sandbox });
 }
 

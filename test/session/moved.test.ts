@@ -1,5 +1,14 @@
 /** A session is found again after its repository or folder was moved, and a copy never touches the original. */
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { makeSession, manifestOf, type TestSession, tryAutocommit } from '../harness/session.ts';
@@ -60,10 +69,6 @@ describe('doctor --fix connects a session again', () => {
     renameSync(`${session.repository}.agt`, `${place}.agt`);
     const sandbox = `${place}.agt/sessions/s1/sandbox`;
     expect(findings(place)).toMatchObject([{ about: 's1', problem: `its sandbox has moved to ${sandbox}` }]);
-    const refused = agt(place, 'session', 'restore', 's1', '--to', '@');
-    expect(refused.stderr).toBe(
-      `error: the sandbox of "s1" has moved to ${sandbox}\nhint: connect it again: agt doctor --fix\n`,
-    );
     expect(existsSync(`${session.repository}.agt`)).toBe(false);
     agtOk(place, 'doctor', '--fix');
     expectWhole(place, sandbox);
@@ -182,4 +187,21 @@ describe('a link in the place of the sandbox', () => {
       { about: 's1', mend: `put the directory itself at ${session.sandbox}` },
     ]);
   });
+});
+
+test('a worktree that somebody added over a lost sandbox: git does not list it twice after doctor --fix', () => {
+  renameSync(session.repository, place);
+  rmSync(`${session.repository}.agt`, { recursive: true });
+  const sandbox = `${place}.agt/sessions/s1/sandbox`;
+  git(place, 'worktree', 'add', '-q', '-f', sandbox, 'agt/s1');
+  agtOk(place, 'doctor', '--fix');
+  const listed = () => git(place, 'worktree', 'list').split('\n').length;
+  expect(listed()).toBe(2);
+  const [name = ''] = readdirSync(join(place, '.git/worktrees'));
+  cpSync(join(place, '.git/worktrees', name), join(place, '.git/worktrees/double'), { recursive: true });
+  expect(findings(place)).toMatchObject([
+    { problem: expect.stringContaining('twice'), mend: 'agt doctor --fix' },
+  ]);
+  agtOk(place, 'doctor', '--fix');
+  expect([listed(), findings(place)]).toEqual([2, []]);
 });

@@ -2,6 +2,7 @@
 import type { InferredOptionType, Options, PositionalOptions } from 'yargs';
 import { usageError } from '../../errors.ts';
 import { findSession } from '../../session/find-session.ts';
+import { connectAgain } from '../../session/relocate.ts';
 import { Session } from '../../session/session.ts';
 import type { Context } from '../context.ts';
 import { sessionAndWords, sessionHere } from '../session-here.ts';
@@ -200,11 +201,12 @@ export function defineSessionCommand<
         const words = given.filter((word) => typeof word === 'string');
         const chosen = await sessionAndWords(context, words, session, further.length);
         const own = Object.fromEntries(further.map((word, i) => [word, chosen.words[i]]));
-        return run({ ...args, ...own } as never, context, chosen.session, checked);
+        return run({ ...args, ...own } as never, context, await connectAgain(chosen.session), checked);
       }
       const runOn = async (given: GivenSession) => {
         const found = alsoFolders === true ? sessionHere(context, givenSession(given)) : undefined;
-        return run(own, context, await (found ?? sessionInRepository(context, given)), checked);
+        const session = await (found ?? sessionInRepository(context, given));
+        return run(own, context, await connectAgain(session), checked);
       };
       const chosen = await choose?.(own, context);
       const isNamed = id !== undefined || session !== undefined;

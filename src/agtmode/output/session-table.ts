@@ -48,6 +48,14 @@ export function outOfSightNote(views: readonly SessionStatus[]): string {
   return `note: ${reason}: ${ids.join(', ')}\n`;
 }
 
+/** `agt status` has it among the problems. */
+export function movedNote(views: readonly SessionStatus[]): string {
+  const ids = views.filter(({ hasMoved }) => hasMoved).map(({ record }) => record.session_id);
+  return ids.length === 0
+    ? ''
+    : `note: to connect what has moved again (${ids.join(', ')}): agt doctor --fix\n`;
+}
+
 /** The program that owns the session or did so last, else the profile that it was made with. */
 function agentOf({ record: { owner, agent, profile } }: SessionStatus): string {
   return owner?.command ?? agent ?? profile ?? '';

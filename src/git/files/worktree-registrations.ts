@@ -8,6 +8,7 @@ import { ageOf } from '../../disk/lock-owner.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
 import { listProcesses, openFiles, type RunningProcess } from '../../disk/processes.ts';
 import { readSmallFile } from '../../disk/read-file.ts';
+import { isSameDirectory } from '../../disk/real-path.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, EXIT } from '../../errors.ts';
 import { agtDirectory, scratchDirectory } from '../../layout.ts';
@@ -100,6 +101,16 @@ export function brokenRegistrations(commonDir: string, kind: keyof typeof BROKEN
   const open = openFiles();
   // Checked a second time: a process that had the file open may have finished it by now.
   return find().filter((path) => open?.has(join(path, 'commondir')) === false);
+}
+
+/** Registrations that lead to a worktree whose `.git` file names another one: git lists that worktree twice. */
+export function doubleRegistrations(commonDir: string): string[] {
+  return listRegistrations(commonDir).filter((gitDir) => {
+    const worktree = registeredWorktree(gitDir);
+    const named = worktree === undefined ? undefined : worktreeGitDir(worktree);
+    if (worktree === undefined || named === undefined || isSameDirectory(named, gitDir)) return false;
+    return registeredWorktree(named) === worktree;
+  });
 }
 
 /** Names the worktree of a registration by its `.git` file. */

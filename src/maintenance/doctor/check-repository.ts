@@ -13,10 +13,12 @@ import { shortBranch } from '../../git/files/ref-files.ts';
 import {
   blockedWorktrees,
   brokenRegistrations,
+  doubleRegistrations,
   listWorktrees,
   reconnect,
   registrationOf,
   type WorktreeEntry,
+  worktreeOf,
   writeHead,
 } from '../../git/files/worktree-registrations.ts';
 import { gitText, runGit } from '../../git/run/git.ts';
@@ -93,6 +95,7 @@ export async function checkRepository(
       ...checkConfigInWorktree(worktree),
     ]),
     ...brokenRegistrations(repository.commonDir, 'unlinked').map(describeWithoutLink),
+    ...doubleRegistrations(repository.commonDir).map(describeDouble),
     ...(await findLeftovers(repository, records, worktrees, sessionsDir)),
     ...(await checkFrozen(repository, records)),
     ...checkMounts(repository, refs),
@@ -239,6 +242,12 @@ function movedWorktree({ commonDir, area }: Repository, path: string): string | 
   const named = worktreeGitDir(place);
   const isIt = named !== undefined && basename(named) === basename(registration) && !existsSync(named);
   return isIt ? place : undefined;
+}
+
+function describeDouble(path: string): Finding {
+  const problem = `git lists ${worktreeOf(path)} twice: its .git file names another registration`;
+  const fix = () => removeTree(path);
+  return { level: 'error', about: path, problem, mend: FIX, fix };
 }
 
 function describeWithoutLink(path: string): Finding {

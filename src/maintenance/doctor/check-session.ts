@@ -1,4 +1,5 @@
 /** Checks one session: its intent, its refs, its sandbox. */
+import { join } from 'node:path';
 import { forgetKnownRefs } from '../../autocommit/known-refs.ts';
 import { isLocked } from '../../disk/lock.ts';
 import { isAgtError, listSome, systemFailure } from '../../errors.ts';
@@ -15,9 +16,10 @@ import { findUsersSide } from '../../lifecycle/in-place/users-side.ts';
 import { beginAnew, commandToCapture, commandToRestore } from '../../session/advised-commands.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { ensureWorkspace } from '../../session/provider.ts';
-import { isAttached, type SessionRecord } from '../../session/record.ts';
+import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { type Session, startCommit } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
+import { IGNORE_FILE } from '../../snapshot/ignore-file.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { checkSandbox } from './check-sandbox.ts';
 import { FIX, type Finding, type Finishers, type Preview } from './finding.ts';
@@ -186,9 +188,10 @@ async function checkCapture(record: SessionRecord, preview: Preview): Promise<Fi
     const { failed, warnings } = await preview(record);
     const listed = failed.map(({ path, reason }) => `${shownPath(record, path)} ${reason}`);
     const again = `${commandToCapture(record)} && ${commandToRestore(record, '@')}`;
+    const orIgnore = isAttached(record) ? '' : `, or name it in ${join(sessionFolder(record), IGNORE_FILE)}`;
     const unreadable = `not all of it can be captured: ${listSome(listed, MOST_LISTED)}`;
     const problems = [
-      ...(failed.length === 0 ? [] : [[unreadable, 'make it readable, or name it in .agtignore'] as const]),
+      ...(failed.length === 0 ? [] : [[unreadable, `make it readable${orIgnore}`] as const]),
       ...warnings.map((problem) => [problem, again] as const),
     ];
     return problems.map(([problem, mend]) => ({ level: 'warning', about, problem, mend }));

@@ -20,7 +20,7 @@ import type { Context } from '../../context.ts';
 import { everywhere } from '../../everywhere.ts';
 import { age, localTime, table } from '../../output/format.ts';
 import { leftOutRows, sessionJson, shownState } from '../../output/session.ts';
-import { outOfSightNote, sessionTable } from '../../output/session-table.ts';
+import { movedNote, outOfSightNote, sessionTable } from '../../output/session-table.ts';
 import { adviceToSnapshot, attachedHere } from '../../session-here.ts';
 import { watchList } from './list-watch.ts';
 
@@ -91,7 +91,7 @@ export const sessionList = defineCommand({
         ...(pulse && { pulse: pulse(view.record) }),
       })),
       text: views.length > 0 ? sessionTable(context, views) : '',
-      warnings: outOfSightNote(views) + partialCloneNote(repository, views),
+      warnings: outOfSightNote(views) + movedNote(views) + partialCloneNote(repository, views),
       notes: candidates.length === 0 && states === undefined ? nothingNote(records.length) : '',
     };
   },
