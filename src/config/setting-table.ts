@@ -30,6 +30,8 @@ export interface SettingKey {
   readonly globalOnly?: true;
   /** All lines count, not only the last one. */
   readonly isList?: true;
+  /** All values that there are. */
+  readonly choices?: readonly string[];
   /** Git mode reads it too. A wrong value of another setting must not stop git. */
   readonly inGitMode?: true;
   readonly summary: string;

@@ -80,7 +80,7 @@ export function oneOf<const T extends string>(
   values: readonly T[],
   problem = `choose one of ${values.join(', ')}`,
 ) {
-  return kind((value) => values.find((one) => one === value), problem);
+  return { ...kind((value) => values.find((one) => one === value), problem), choices: values };
 }
 
 export function supported(...values: string[]) {
@@ -88,7 +88,7 @@ export function supported(...values: string[]) {
   return oneOf(values, `not supported; supported values are ${named}`);
 }
 
-export const BOOLEAN = kind(parseBoolean, 'neither true nor false');
+export const BOOLEAN = { ...kind(parseBoolean, 'neither true nor false'), choices: ['true', 'false'] };
 
 /** In seconds; Infinity for `never`. */
 export function period(example: string, other: string) {

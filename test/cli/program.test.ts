@@ -103,6 +103,12 @@ describe('help', () => {
     expect(offered('accept')).toEqual(['kept', 'open']);
     expect(offered('autocommit --session')).toEqual(['kept', 'open']);
     expect(offered('session unaccept')).toEqual(['kept']);
+    expect(offered('accept kept')).toEqual(['open']);
+    expect(offered('accept -m text open')).toEqual(['kept']);
+    expect(offered('accept kept --onto')).toEqual(expect.arrayContaining(['main']));
+    expect(offered('accept kept --untracked')).toEqual(['all', 'ask', 'none']);
+    expect(offered('config set agt.untracked')).toEqual(['all', 'ask', 'none']);
+    expect(offered('config set agt.watch')).toEqual(['false', 'true']);
     for (const command of ['remove', 'session show'])
       expect(offered(command)).toEqual(['gone', 'kept', 'open']);
   });

@@ -1,5 +1,5 @@
 /** Completion in a shell: what may stand in place of the last word of a command line. */
-import { SETTING_KEYS } from '../../config/setting-table.ts';
+import { findKey, SETTING_KEYS } from '../../config/setting-table.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
@@ -64,11 +64,14 @@ async function candidates(before: readonly string[], current: string, words: Wor
   if (current.startsWith('-'))
     return [...Object.keys(command.options ?? {}), 'help'].map((name) => `--${name}`);
   const positionals = [...command.usage.matchAll(/[[<]([a-z]+)/g)].map(([, name = '']) => name);
-  const next = positionals.slice(positionalsIn(command, rest).length);
+  const given = positionalsIn(command, rest);
+  const isRepeated = command.usage.endsWith('..]');
+  const next = positionals.slice(isRepeated ? Math.min(given.length, positionals.length - 1) : given.length);
   // The session may be left out.
   const names = next.slice(0, next[0] === 'id' ? 2 : 1);
   const values = await Promise.all(names.map((name) => valuesOf(name, command, rest, context)));
-  return [...secondWords(commands, before), ...values.flat()];
+  const open = isRepeated ? values.flat().filter((value) => !given.includes(value)) : values.flat();
+  return [...secondWords(commands, before), ...open];
 }
 
 /** The words that may follow the first one, for commands of two words. */
@@ -83,7 +86,7 @@ function valueOption({ options = {} }: Command, word: string | undefined): strin
   const found = Object.entries(options).find(
     ([name, { alias }]) => word === `--${name}` || (alias !== undefined && word === `-${String(alias)}`),
   );
-  return found?.[1].type === 'string' ? found[0] : undefined;
+  return found === undefined || found[1].type === 'boolean' ? undefined : found[0];
 }
 
 function positionalsIn(command: Command, rest: readonly string[]): string[] {
@@ -95,7 +98,10 @@ const BRANCHES = ['from', 'onto'];
 
 /** `name` is that of an option or an argument. */
 async function valuesOf(name: string, command: Command, rest: readonly string[], context: Context) {
+  const { choices } = { ...command.positionals?.[name], ...command.options?.[name] };
+  if (choices !== undefined) return choices.map(String);
   if (name === 'key') return SETTING_KEYS.map((key) => key.name);
+  if (name === 'value') return [...(findKey(positionalsIn(command, rest)[0] ?? '')?.choices ?? [])];
   if (name === 'tools' || name === 'tool') return INTEGRATIONS.map((integration) => integration.name);
   if (name === 'state') return [...SESSION_STATES, 'running'];
   const repository = await context.repositoryIfAny().catch(() => undefined);
@@ -106,12 +112,14 @@ async function valuesOf(name: string, command: Command, rest: readonly string[],
     return records.filter(fits(command)).map((record) => record.session_id);
   if (name === 'remote') return linesOf(repository, ['remote']);
   if (BRANCHES.includes(name)) return [...branches(repository), ...(name === 'from' ? ids : [])];
-  if (!SNAPSHOTS.includes(name)) return [];
+  if (!SNAPSHOTS.includes(name) && name !== 'agent') return [];
   const named = [...positionalsIn(command, rest), rest[rest.indexOf('--session') + 1]];
   const isHere = ({ sandbox }: SessionRecord) =>
     `${context.cwd}/`.startsWith(sandbox.replace(/sandbox$/, ''));
   const record = records.find(({ session_id: id }) => named.includes(id)) ?? records.find(isHere);
-  return record === undefined ? snapshotsOfFolder(context) : snapshotNames(new Session(repository, record));
+  const session = record && new Session(repository, record);
+  if (name === 'agent') return (await session?.history())?.flatMap(({ agent }) => agent ?? []) ?? [];
+  return session === undefined ? snapshotsOfFolder(context) : snapshotNames(session);
 }
 
 /** Commands that need the folder of a session. */
