@@ -18,6 +18,14 @@ interface Fence {
   readonly others: readonly string[];
 }
 
+/** By the name of a tool, also of a server's: an agent may read everywhere. */
+export function onlyReads(tool: string): boolean {
+  const name = tool.replace(/^.*__/, '');
+  return /^(read|notebookread|view|grep|glob|ls$|list|search|find|get)/i.test(name) && !CHANGES.test(name);
+}
+
+const CHANGES = /replace|edit|write|update/i;
+
 /** Undefined for an agent that works in the checkout itself. */
 export function fenceOf({ commonDir }: { readonly commonDir: string }, record: SessionRecord) {
   if (record.checkout !== undefined) return undefined;

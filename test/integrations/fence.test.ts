@@ -44,6 +44,11 @@ test('files of the checkout, of a linked worktree and of another session are ref
   ];
   for (const file_path of allowed) expect(before(one.sandbox, { file_path })).toEqual(silent);
   expect(before(one.sandbox, { file_path: join(repository, 'a') }, 'mcp__files__read')).toEqual(silent);
+  for (const tool of ['Read', 'read_file', 'Glob', 'mcp__fs__list_directory'])
+    expect(before(one.sandbox, { file_path: join(repository, 'src/a') }, tool)).toEqual(silent);
+  expect(before(one.sandbox, { file_path: join(repository, 'a') }, 'search_replace').stdout).toContain(
+    'deny',
+  );
   expect(before(one.sandbox, { command: `cat ${repository}/src/a` }, 'Bash')).toEqual(silent);
   // The checkout itself, and a session in it, are where the agent works.
   expect(before(repository, { file_path: join(repository, 'src/a') })).toEqual(silent);

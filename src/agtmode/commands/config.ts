@@ -66,6 +66,12 @@ export const configSet = defineCommand({
     mkdirSync(dirname(file), { recursive: true });
     // git locks the file and keeps its comments.
     await gitText(await context.git(), ['config', '--file', file, '--replace-all', name, value]);
+    const counts = (await context.settingValues()).find((setting) => setting.name === name);
+    const isHidden = global && counts !== undefined && counts.origin !== file && counts.value !== value;
+    const here = isHidden ? `note: here counts ${counts.value}, from ${counts.origin}\n` : '';
+    const change = `note: to change that: agt config set ${name} ${value}\n`;
+    const local = isHidden && (await context.repositoryIfAny())?.configFile === counts.origin;
+    context.err(here + (local ? change : ''));
     return EXIT.done;
   },
 });

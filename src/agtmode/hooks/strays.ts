@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { isNamed } from '../../config/values.ts';
 import { attempt } from '../../errors.ts';
 import type { BeforeTool, FileEvent } from '../../integrations/event.ts';
-import { fenceOf, foldersNamed, refusalOf } from '../../integrations/fence.ts';
+import { fenceOf, foldersNamed, onlyReads, refusalOf } from '../../integrations/fence.ts';
 import type { Integration } from '../../integrations/integration.ts';
 import type { Place } from '../../integrations/place.ts';
 import { strayCalls } from '../../layout.ts';
@@ -41,12 +41,12 @@ export async function keepFence(acting: Agent, event: FileEvent): Promise<string
   await endStrays(acting, event, notes);
   const fence = event.kind === 'before-tool' ? fenceOf(user, record) : undefined;
   if (event.kind !== 'before-tool' || fence === undefined || user.settings.fence === 'off') return undefined;
+  if (onlyReads(event.tool) || isNamed(event.tool, place.readOnlyTools)) return undefined;
   const refusal =
     user.settings.fence === 'refuse' && integration.refuseTool && refusalOf(fence, record, event);
   if (refusal) return `${refusal}${adviceOfOverlay(user)}`;
   const folders = foldersNamed(fence, event, context.env['HOME']);
-  if (folders.length > 0 && !isNamed(event.tool, place.readOnlyTools))
-    await beginStray(acting, event, folders, notes);
+  if (folders.length > 0) await beginStray(acting, event, folders, notes);
   return undefined;
 }
 

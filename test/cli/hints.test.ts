@@ -1,0 +1,78 @@
+/** Each hint is followed to the letter. */
+import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { agtWithPermissions, permissionsProblem } from '../harness/privileges.ts';
+import { makeSession } from '../harness/session.ts';
+import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
+
+test('accept has a conflict with uncommitted work: sync, commit, solve, accept', () => {
+  const { repository, sandbox } = makeSession({ 'a b': '1\n' });
+  write(join(sandbox, 'a b'), 'agent\n');
+  write(join(repository, 'a b'), 'user\n');
+  git(repository, 'commit', '-qam', 'Mine');
+  const env = { PATH: `${dirname(AGT)}:${process.env['PATH']}` };
+  const follow = (stderr: string) => {
+    const [, command = ''] = /hint: [^:\n]*: ((?:agt|git) .*)\n$/.exec(stderr) ?? [];
+    expect(command).not.toBe('');
+    return run('/bin/sh', ['-c', command], { cwd: repository, env });
+  };
+  const refused = agt(repository, 'accept', 's1');
+  expect(refused.exitCode).toBe(1);
+  const blocked = follow(refused.stderr);
+  expect(blocked.stderr).toContain('a b: not committed');
+  expect(follow(blocked.stderr).exitCode).toBe(0);
+  expect(follow(agt(repository, 'accept', 's1').stderr).exitCode).toBe(1);
+  write(join(sandbox, 'a b'), 'both\n');
+  git(sandbox, 'add', '-A');
+  git(sandbox, 'commit', '-qm', 'Solved');
+  agtOk(repository, 'accept', 's1');
+  expect(readFileSync(join(repository, 'a b'), 'utf8')).toBe('both\n');
+});
+
+test.skipIf(permissionsProblem())(
+  'a file that cannot be read: accept says --keep, which leaves it out',
+  () => {
+    const { repository, sandbox } = makeSession({ a: '1\n' });
+    write(join(sandbox, 'a'), '2\n');
+    write(join(sandbox, 'closed'), 'secret\n');
+    chmodSync(join(sandbox, 'closed'), 0);
+    const accept = (...more: string[]) => agtWithPermissions(repository, 'accept', 's1', ...more);
+    expect(accept().stderr).toMatch(/or let the session go on: --keep\n$/);
+    expect(accept('--keep', '--untracked=all')).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('left out closed\n'),
+      stderr: 'warning: stays out, because its mode keeps agt from it: closed\n',
+    });
+    expect(git(repository, 'show', '--name-only', '--format=')).toBe('a');
+  },
+);
+
+test('after a move of the repository with its sessions, each command on a session works', () => {
+  const { repository } = makeSession({ a: '1\n' });
+  const moved = join(repository, '../moved');
+  renameSync(repository, moved);
+  renameSync(`${repository}.agt`, `${moved}.agt`);
+  expect(agt(moved, 'list')).toMatchObject({
+    stdout: expect.stringContaining('sandbox moved'),
+    stderr: 'note: to connect what has moved again (s1): agt doctor --fix\n',
+  });
+  const sandbox = join(`${moved}.agt`, 'sessions/s1/sandbox');
+  expect(agtOk(moved, 'session', 'path', 's1')).toBe(sandbox);
+  expect(agtOk(moved, 'list')).toMatch(/^s1 +active/m);
+  writeFileSync(join(sandbox, 'a'), '2\n');
+  agtOk(moved, 'accept', 's1');
+  expect(readFileSync(join(moved, 'a'), 'utf8')).toBe('2\n');
+});
+
+test('a setting for all repositories: agt says that the own one of this repository counts, and how to change it', () => {
+  const { repository } = makeSession();
+  agtOk(repository, 'config', 'set', 'agt.maxFileSize', '1m');
+  const { stderr } = agt(repository, 'config', 'set', '--global', 'agt.maxFileSize', '10m');
+  expect(stderr).toMatch(
+    /^note: here counts 1m, from .*\nnote: to change that: agt config set agt.maxFileSize 10m\n$/,
+  );
+  agtOk(repository, 'config', 'set', 'agt.maxFileSize', '10m');
+  expect(agt(repository, 'config', 'set', '--global', 'agt.maxFileSize', '10m').stderr).toBe('');
+  agtOk(repository, 'config', 'unset', '--global', 'agt.maxFileSize');
+});
