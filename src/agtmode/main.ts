@@ -103,8 +103,8 @@ export async function runAgtMode(args: string[]): Promise<number> {
     );
   }
   const words = word === 'git' ? others : rest;
-  const asked = word === 'help' && others.length === 1 && !others[0]?.startsWith('git') ? others[0] : word;
-  if (word !== 'git') await reported(words, context, () => refuseUnknown(asked ?? word, context));
+  if (word !== 'git') await reported(words, context, () => refuseUnknown(word, context));
+  if (word === 'help' && others.length === 1) refuseUnknown(others[0] ?? '', context, true);
   guardWords(words, context.gitPath(), process.env);
   const advice = word === 'git' ? undefined : await adviceOnSession(words, context);
   if (advice === undefined) return becomeGit(context.gitPath(), words, marked(process.env));
@@ -194,8 +194,8 @@ function refuseNoPaths(words: readonly string[]): void {
 /** Not every git that agt supports has these, and people mean something else by them. */
 const NEW_IN_GIT = ['history'];
 
-/** @throws AgtError for a word that is neither a command of git or agt nor an option of git. */
-function refuseUnknown(word: string, { gitPath, env }: Context): void {
+/** @throws AgtError for a word that is neither a command of git or agt nor an option of git. `onlyIfMeant`: if it is nearly one. */
+function refuseUnknown(word: string, { gitPath, env }: Context, onlyIfMeant = false): void {
   const options = ['--help', '--version'];
   if (word.startsWith('--') && !options.includes(word) && similar(word, options).length > 0)
     throw usageError(`unknown option "${word}"`, ...didYouMean(word, options, 'agt '));
@@ -207,6 +207,7 @@ function refuseUnknown(word: string, { gitPath, env }: Context): void {
   for (const name of COMMANDS.map(commandName)) known.set(name.split(' ').at(-1) ?? '', name);
   for (const name of [...OWN_WORDS, ...SHORT_FORMS]) known.set(name, name);
   const meant = similar(word, known.keys()).map((name) => `agt ${known.get(name)}`);
+  if (onlyIfMeant && meant.length === 0) return;
   throw usageError(
     `"${word}" is not a command of agt or git`,
     ...(meant.length === 0 ? [] : [`did you mean: ${meant.join(', ')}?`]),

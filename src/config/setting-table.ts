@@ -30,7 +30,6 @@ export interface SettingKey {
   readonly globalOnly?: true;
   /** All lines count, not only the last one. */
   readonly isList?: true;
-  /** All values that there are. */
   readonly choices?: readonly string[];
   /** Git mode reads it too. A wrong value of another setting must not stop git. */
   readonly inGitMode?: true;
@@ -206,8 +205,7 @@ export const SETTING_KEYS = [
   {
     name: 'agt.hooks',
     defaultValue: 'true',
-    summary:
-      'record the work of agents whose hooks call agt (agt hooks install); false: agt hook does nothing',
+    summary: 'record the work of agents whose hooks call agt; false: agt hook does nothing',
     ...BOOLEAN,
   },
   {
@@ -236,8 +234,7 @@ export const SETTING_KEYS = [
   {
     name: 'agt.autoRevert',
     defaultValue: 'in-place',
-    summary:
-      'which abandoned sessions agt session sweep reverts: in-place (those in your own checkout), always or never',
+    summary: 'abandoned sessions that agt session sweep reverts: in-place, always or never',
     ...oneOf(['in-place', 'always', 'never']),
   },
   {

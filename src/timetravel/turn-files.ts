@@ -2,7 +2,7 @@
 import type { Git } from '../git/run/git.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { type FileChange, readTimeline } from './timeline.ts';
-import type { TurnSteps } from './turns.ts';
+import type { AuthoredHistory, TurnSteps } from './turns.ts';
 
 /** Steps that follow each other, as one snapshot that changes all that they did; oldest first. */
 export function spansOf({ steps }: TurnSteps): Snapshot[] {
@@ -14,6 +14,18 @@ export function spansOf({ steps }: TurnSteps): Snapshot[] {
     else spans.push(step);
   }
   return spans;
+}
+
+/**
+ * After undos of one thing, which an undo by turn would only take back: the newest turn of which something may be left.
+ * Undefined if the last act was another one; 0 if no such turn is left.
+ */
+export function turnLeft({ steps, turns }: AuthoredHistory): number | undefined {
+  const end = steps.findLastIndex(({ snapshot }) => snapshot.undone.length === 0);
+  const undone = new Set(steps.slice(end + 1).flatMap(({ snapshot }) => snapshot.undone));
+  if (undone.size === 0) return undefined;
+  const isLeft = (turn: TurnSteps) => spansOf(turn).some(({ previous }) => !undone.has(previous ?? ''));
+  return turns.findLast(isLeft)?.number ?? 0;
 }
 
 /** By turn. A file that came and went again is none. */

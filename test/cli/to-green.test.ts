@@ -48,7 +48,9 @@ describe('agt undo --to-green', () => {
     expect(preview.stdout).toMatch(/^M n\ns1: would restore 1 path to [0-9a-f]{10}\n$/);
     expect(value(session)).toBe('99');
     const { stdout } = agt(session.repository, 'undo', 's1', '--to-green', 'test $(cat n) -lt 3');
-    expect(stdout).toMatch(/^s1: restored 1 path, verified\n.* 3 of 8\n/);
+    expect(stdout).toMatch(
+      /^s1: restored 1 path, verified\n.* 3 of 8\n.*\nall 5 steps forward again: agt session redo s1 5\n$/,
+    );
     expect(value(session)).toBe('2');
     agtOk(session.repository, 'redo', 's1', '5');
     expect(value(session)).toBe('99');

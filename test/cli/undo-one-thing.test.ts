@@ -202,3 +202,22 @@ test('a step is the one that the log shows, also if something has changed since'
   agtOk(cwd, 'undo', '--step', '@{0}');
   expect(content(cwd)).toEqual(withLine(LINES, 20, 'of a person'));
 });
+
+test('undo --turn after undos of single turns takes the newest one that is left, and brings none back', () => {
+  const { sandbox: cwd } = makeSession({ a: 'a\n' });
+  const agent = agentIn(cwd, 'claude-code', 'c-1');
+  for (const name of ['one', 'two', 'three']) {
+    agent.says(name);
+    agent.begins(name);
+    writeFileSync(join(cwd, name), '');
+    agent.ends(name);
+  }
+  const there = () => ['one', 'two', 'three'].filter((name) => existsSync(join(cwd, name)));
+  agtOk(cwd, 'undo', '--turn', '2');
+  expect(there()).toEqual(['one', 'three']);
+  agtOk(cwd, 'undo', '--turn');
+  expect(there()).toEqual(['one']);
+  agtOk(cwd, 'undo', '--turn');
+  expect(there()).toEqual([]);
+  expect(agt(cwd, 'undo', '--turn').stderr).toBe('error: nothing to undo: every turn is taken back\n');
+});

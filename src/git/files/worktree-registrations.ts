@@ -109,7 +109,8 @@ export function doubleRegistrations(commonDir: string): string[] {
     const worktree = registeredWorktree(gitDir);
     const named = worktree === undefined ? undefined : worktreeGitDir(worktree);
     if (worktree === undefined || named === undefined || isSameDirectory(named, gitDir)) return false;
-    return registeredWorktree(named) === worktree;
+    const isOwn = isSameDirectory(dirname(named), join(commonDir, 'worktrees'));
+    return isOwn && registeredWorktree(named) === worktree;
   });
 }
 

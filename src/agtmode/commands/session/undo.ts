@@ -1,10 +1,14 @@
 /** agt session undo and redo: back to an earlier step, forward again, and the undo of one thing. */
-import { usageError } from '../../../errors.ts';
+import { AgtError, usageError } from '../../../errors.ts';
 import { shownId } from '../../../folders/store.ts';
+import { commandToMove } from '../../../session/advised-commands.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { type Distance, findRedoTarget, findUndoTarget } from '../../../timetravel/restore/steps.ts';
 import type { RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
+import { turnLeft } from '../../../timetravel/turn-files.ts';
+import { readAuthors } from '../../../timetravel/turns.ts';
+import { autocommit } from '../../../triggers/autocommit.ts';
 import { findGreen } from '../../bisecting.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
@@ -75,6 +79,12 @@ export const sessionUndo = defineSessionCommand({
         'paths and conflicts belong to the undo of one thing',
         'name it: --turn N, --step @{N} or --agent NAME; or bring files back: agt restore SNAPSHOT -- PATH',
       );
+    if (args.turn && args.toGreen === undefined) {
+      if (!args.dryRun && session.place === 'here') await autocommit(session, { now: context.now() });
+      const left = session.place === 'here' ? turnLeft(await readAuthors(session)) : undefined;
+      if (left === 0) throw new AgtError('nothing to undo: every turn is taken back');
+      if (left !== undefined) return undoOneThing(context, session, { ...args, count: String(left) });
+    }
     const byTurns = args.turns || args.turn;
     const { toGreen: command, count, dryRun } = args;
     if (command === undefined) return move(context, session, { ...args, turns: byTurns }, 'undo');
@@ -82,7 +92,14 @@ export const sessionUndo = defineSessionCommand({
       throw usageError('--to-green finds the number of steps', 'leave it out');
     if (command.trim() === '') throw usageError('--to-green is empty', 'give a shell command');
     const green = await findGreen(context, session, command, args);
-    if (green !== undefined) return runRestore(context, session, green.request, dryRun, green.distance);
+    if (green !== undefined) {
+      const report = await runRestore(context, session, green.request, dryRun, green.distance);
+      const { count: steps } = green.distance;
+      const redo = `${commandToMove(session.record, 'redo')} ${steps}`;
+      return dryRun
+        ? report
+        : { ...report, text: `${report.text}all ${steps} steps forward again: ${redo}\n` };
+    }
     const text = `${shownId(session.record)}: the command passes, there is nothing to undo\n`;
     return { json: { session_id: session.id, snapshot: null, changed: 0 }, text };
   },
@@ -94,7 +111,7 @@ export const sessionRedo = defineSessionCommand({
   name: 'session redo',
   elsewhere: { '--path': 'agt restore SNAPSHOT -- PATH' },
   alsoFolders: true,
-  summary: 'take back the last agt undo',
+  summary: 'go one step forward again after agt undo',
   examples: [
     ['agt redo', 'go forward again in the session of the current directory'],
     ['agt redo --turns 2', 'bring back two turns of the agent'],
