@@ -265,3 +265,18 @@ test('agt doctor names a command that works in a folder', () => {
   agtOk(folder, 'snapshot');
   expect(agt(folder, 'doctor').stdout).not.toContain('is missing');
 });
+
+test('the first words that a newcomer types, before any agent and any snapshot', () => {
+  const repository = makeRepository();
+  for (const words of [['list'], ['diff'], ['restore', '@{1}']])
+    expect(agt(repository, 'snapshot', ...words).stderr).toBe(
+      'error: this folder has no snapshots yet\nhint: to take one: agt snapshot\n' +
+        'hint: to have one of each step of your agents: agt hooks install --all\n',
+    );
+  const env = { HOME: makeTempDir('home'), PATH: '/usr/bin:/bin' };
+  const { stdout, stderr } = run(AGT, ['hooks', 'install', '--all'], { cwd: repository, env });
+  expect(stdout).not.toContain('hooks installed');
+  expect(stderr).toMatch(
+    /^note: none of these agents is installed for you; .* agt hooks install --all again\n$/,
+  );
+});

@@ -60,13 +60,18 @@ export const hooksInstall = defineCommand({
       throw usageError('--worktrees is for claude-code', 'leave it out for other agents');
     if (args.mcp && integrations.every(({ mcp }) => mcp === undefined))
       throw usageError(`agt adds no server to ${integrations[0]?.title}`, 'leave out --mcp');
-    return reportEach(
+    const report = await reportEach(
       integrations,
       ({ name: tool }) => ({ tool, file: null, trusted: null }),
       (integration) => install(context, integration, args),
     );
+    const isAny = args.project || integrations.some((integration) => isInstalled(integration, context));
+    return isAny || !args.all ? report : { ...report, notes: NONE_INSTALLED };
   },
 });
+
+const NONE_INSTALLED =
+  'note: none of these agents is installed for you; start one once, then run agt hooks install --all again\n';
 
 async function install(
   context: Context,
