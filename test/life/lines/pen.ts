@@ -110,7 +110,7 @@ export class Pen {
         : act === 1
           ? this.fresh(author, 2)
           : act === 2
-            ? indented(old, author)
+            ? this.indented(old, author)
             : [];
     this.put(place, name, lines.toSpliced(at, act === 0 ? 0 : count, ...put));
   }
@@ -128,7 +128,7 @@ export class Pen {
     const name = random.pick(names);
     const lines = place.files.get(name) ?? [];
     if (choice < 14) {
-      this.put(place, name, indented(lines, author));
+      this.put(place, name, this.indented(lines, author));
       place.settled?.add(name);
     } else if (choice < 17 && long.length > 0) this.rename(place, author, random.pick(long));
     else if (choice === 17 && place.files.size < 6) this.copy(place, author, name, this.name(name), lines);
@@ -141,6 +141,13 @@ export class Pen {
       rmSync(join(place.folder, name));
       place.files.delete(name);
     }
+  }
+
+  /** No two people indent the same line in the same way. */
+  private indented(lines: readonly Line[], { by, call }: Author): Line[] {
+    this.count += 1;
+    const space = this.count.toString(2).replaceAll('0', ' ').replaceAll('1', '\t');
+    return lines.map((line) => ({ text: `${space}${line.text}`, by, call, under: line }));
   }
 
   private namesOf(name: string): readonly string[] {
@@ -168,8 +175,4 @@ export class Pen {
     place.settled?.add(to);
     if (this.random.chance(0.4)) this.edit(place, author, to);
   }
-}
-
-function indented(lines: readonly Line[], { by, call }: Author): Line[] {
-  return lines.map((line) => ({ text: `  ${line.text}`, by, call, under: line }));
 }
