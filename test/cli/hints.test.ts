@@ -58,6 +58,7 @@ test('after a move of the repository with its sessions, each command on a sessio
     stderr: 'note: to connect what has moved again (s1): agt doctor --fix\n',
   });
   const sandbox = join(`${moved}.agt`, 'sessions/s1/sandbox');
+  expect(agtOk(moved, 'run', 's1', '--', 'pwd')).toBe(sandbox);
   expect(agtOk(moved, 'session', 'path', 's1')).toBe(sandbox);
   expect(agtOk(moved, 'list')).toMatch(/^s1 +active/m);
   writeFileSync(join(sandbox, 'a'), '2\n');

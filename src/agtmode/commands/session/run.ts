@@ -8,6 +8,7 @@ import { overlayOption } from '../../../running/namespace.ts';
 import { runInSessions, type SessionToRun } from '../../../running/run.ts';
 import { findSession, namedSession } from '../../../session/find-session.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
+import { connectAgain } from '../../../session/relocate.ts';
 import { Session } from '../../../session/session.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
@@ -72,14 +73,18 @@ export const sessionRun = defineCommand({
     if (args.ifRepo && (await context.repositoryIfAny()) === undefined) return runUnrecorded(context, words);
     const repository = await context.repository();
     const ids = [...new Set([...(args.ids ?? []), ...(args.session === undefined ? [] : [args.session])])];
-    const records = args.new
+    const found = args.new
       ? await createSessions(context, repository, ids, { ...args, showProgress: false, replace: true })
       : args.all
         ? listRecords(repository).records.filter(isActive)
         : ids.length === 0
           ? [findSession(repository, undefined, context.cwd)]
           : ids.map((id) => namedSession(repository, id));
-    for (const record of records) await requireRunnable(context, record);
+    const records = await Array.fromAsync(found, async (record) => {
+      const { record: connected } = await connectAgain(new Session(repository, record));
+      await requireRunnable(context, connected);
+      return connected;
+    });
     if (args.new) context.err(await adviceOfOverlay(context, repository, words, args.workingCopy));
     const width = Math.max(...records.map(({ session_id }) => session_id.length));
     const sessions = await Array.fromAsync(records, async (record) => {
