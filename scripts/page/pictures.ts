@@ -16,6 +16,7 @@ const env = { PATH: process.env['PATH'], HOME: home, LC_ALL: 'C.UTF-8', ...name,
 const VIEWS = {
   now: '#now',
   timeline: '#timeline?session=fix-login',
+  review: '#review?session=fix-login',
   changes: '#changes?session=fix-login&turn=2',
 };
 

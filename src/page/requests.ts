@@ -27,47 +27,18 @@ export interface PageRequest {
   readonly secrets?: boolean;
 }
 
-const READING = [
-  'session log',
-  'session diff',
-  'session show',
-  'snapshot status',
-  'search',
-  'blame',
-  'review',
-];
-const ACTING = [
-  ...[
-    'session restore',
-    'session undo',
-    'session redo',
-    'session fork',
-    'session accept',
-    'session unaccept',
-  ],
-  ...['session reject', 'session sync', 'session remove', 'autocommit', 'snapshot'],
-];
+const READING = ['session log', 'session diff', 'session show', 'snapshot status', 'search', 'blame'];
+const REVIEW = 'session review';
+const MARKS = /^--(all|reject|seen)\b/;
+const ACTING = 'restore undo redo fork accept unaccept reject sync remove'
+  .split(' ')
+  .map((word) => `session ${word}`);
+const LABEL = 'autocommit';
 
 const OPTIONS = new Set(
-  [
-    ...[
-      'json',
-      'stat',
-      'turns',
-      'turn',
-      'number',
-      'since',
-      'base',
-      'with',
-      'patch',
-      'to',
-      'dry-run',
-      'at',
-      'id',
-    ],
-    ...['keep', 'label', 'keep-ours', 'write-conflicts', 'force', 'running', 'message', 'unchanged-since'],
-    ...['session', 'prompt', 'regex', 'ignore-case', 'path', 'seen', 'reject', 'reason', 'untracked'],
-  ].map((name) => `--${name}`),
+  'json stat turns turn number base with patch to dry-run at id keep label message session prompt all hunk reject seen'
+    .split(' ')
+    .map((name) => `--${name}`),
 );
 
 /** @throws AgtError for a command or an option that the page does not need. */
@@ -80,7 +51,8 @@ export function checkWords(words: readonly string[]): 'reads' | 'acts' {
     .find((word) => word.startsWith('-') && !OPTIONS.has(word.replace(/=.*/s, '')));
   if (option !== undefined) throw usageError(`the page has no option "${option}"`);
   if (is(READING)) return 'reads';
-  if (is(ACTING)) return 'acts';
+  if (is([REVIEW])) return words.some((word) => MARKS.test(word)) ? 'acts' : 'reads';
+  if (is([...ACTING, LABEL])) return 'acts';
   throw usageError(`the page has no command "${words.slice(0, 2).join(' ')}"`);
 }
 

@@ -12,6 +12,7 @@ const WIDTHS = [360, 800, 1400];
 const VIEWS = {
   now: '#now',
   timeline: '#timeline?session=fix-login',
+  review: '#review?session=fix-login',
   changes: '#changes?session=fix-login',
   file: '#file?session=fix-login&path=src/login.ts',
   search: '#search?q=hashOf',
@@ -152,6 +153,26 @@ describe.skipIf(noBrowser !== undefined)(`the page${noBrowser === undefined ? ''
       .locator('.row', { hasText: /another-way|cleanup/ })
       .first()
       .waitFor({ state: 'hidden' });
+  });
+
+  test('a review remembers: what was seen lands, what was rejected goes, the rest stays', async () => {
+    await at('#review?session=fix-login');
+    const file = (path: string) =>
+      page.locator('.change', { has: page.getByRole('heading', { name: path, exact: true }) });
+    await file('README.md').getByRole('button', { name: 'Seen' }).click();
+    await file('README.md').waitFor({ state: 'hidden' });
+    await file('src/login.test.ts').getByRole('button', { name: 'Reject…' }).click();
+    await page.getByRole('dialog').getByRole('textbox').fill('test it with a limit');
+    await press('Do it');
+    await press('Close');
+    await file('src/login.test.ts').waitFor({ state: 'hidden' });
+    await act('Accept what I saw…');
+    await press('Close');
+    expect(readFileSync(join(scene.project, 'README.md'), 'utf8')).toContain('safe passwords');
+    expect(readFileSync(join(scene.project, 'src/login.ts'), 'utf8')).not.toContain('hashOf');
+    expect(existsSync(inSandbox('src/login.test.ts'))).toBe(true);
+    scene.agent('fix-login').event('Stop');
+    expect(existsSync(inSandbox('src/login.test.ts'))).toBe(false);
   });
 
   test('keys choose two moments and compare them', async () => {

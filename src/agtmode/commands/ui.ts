@@ -14,6 +14,7 @@ import { blame } from './session/blame.ts';
 import { sessionDiff } from './session/diff.ts';
 import { sessionList, sessionShow } from './session/list.ts';
 import { sessionLog } from './session/log.ts';
+import { sessionReview } from './session/review.ts';
 import { sessionSearch } from './session/search.ts';
 import { snapshotStatus } from './snapshot/of-folder.ts';
 
@@ -81,7 +82,16 @@ function openInBrowser(address: string): void {
     .unref();
 }
 
-const READING = [sessionList, sessionLog, sessionDiff, sessionShow, sessionSearch, snapshotStatus, blame];
+const READING = [
+  sessionList,
+  sessionLog,
+  sessionDiff,
+  sessionShow,
+  sessionSearch,
+  sessionReview,
+  snapshotStatus,
+  blame,
+];
 
 /** In this process, which is warm, if the command line is plain. */
 function runHere({ env }: Context): Run {

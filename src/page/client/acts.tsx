@@ -52,6 +52,11 @@ export const ACTS = {
     words: ['session', 'accept', ...id(row), '--keep'],
     back: ['session', 'unaccept', ...id(row)],
   }),
+  acceptSeen: (row: Row): Act => ({
+    title: 'Accept what was seen; the rest stays in the session',
+    words: ['session', 'accept', ...id(row), '--seen'],
+    back: ['session', 'unaccept', ...id(row)],
+  }),
   sync: (row: Row): Act => ({
     title: 'Sync: bring your branch into the sandbox',
     words: ['session', 'sync', ...id(row)],

@@ -28,6 +28,8 @@ export interface Row {
   readonly from_commit: string;
   readonly checkout?: string;
   readonly pulse?: readonly number[];
+  /** Null until somebody has marked something. */
+  readonly new_hunks: number | null;
 }
 
 export interface Change {

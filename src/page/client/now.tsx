@@ -64,6 +64,7 @@ function SessionRow({ row }: { row: Row }) {
               {plural(diff.files, 'file')} <Lines added={diff.insertions} removed={diff.deletions} />
             </span>
           )}
+          {row.new_hunks !== null && <span>{plural(row.new_hunks, 'new hunk')}</span>}
           {behind !== null && behind > 0 && <span class="quiet">{behind} behind</span>}
         </span>
         <MergeState row={row} />

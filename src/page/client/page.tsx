@@ -7,12 +7,19 @@ import { Changes } from './changes.tsx';
 import { FilePage } from './file.tsx';
 import { stateOf } from './format.ts';
 import { Now, nameOf } from './now.tsx';
+import { Review } from './review.tsx';
 import { Search } from './search.tsx';
 import { go, hrefOf, ofSession, Problem, useKeys, useRoute } from './shell.tsx';
 import './page.css';
 import { Timeline } from './timeline.tsx';
 
-const VIEWS = { timeline: 'Timeline', changes: 'Changes', file: 'Files', search: 'Search' } as const;
+const VIEWS = {
+  timeline: 'Timeline',
+  review: 'Review',
+  changes: 'Changes',
+  file: 'Files',
+  search: 'Search',
+} as const;
 
 function Page() {
   const route = useRoute();
@@ -35,6 +42,7 @@ function Page() {
     ...(row && {
       t: () => go(ofSession('timeline', row)),
       c: () => go(ofSession('changes', row)),
+      w: () => go(ofSession('review', row)),
       f: () => go(ofSession('file', row)),
     }),
   });
@@ -102,6 +110,7 @@ function View({
       </main>
     );
   if (view === 'changes') return <Changes row={row} rows={rows} route={route} />;
+  if (view === 'review') return <Review key={row.session_id} row={row} />;
   if (view === 'file') return <FilePage key={hrefOf(route)} row={row} route={route} />;
   return <Timeline row={row} rows={rows} />;
 }
@@ -144,7 +153,8 @@ const KEYS = [
   ['Enter', 'what the step changed'],
   ['m', 'choose the step, then another: compare both'],
   ['v', 'side by side, or one under the other'],
-  ['t, c, f', 'timeline, changes, files'],
+  ['s, r', 'in a review: the hunk is seen, or rejected'],
+  ['t, w, c, f', 'timeline, review, changes, files'],
   ['n', 'now: all sessions'],
   ['/', 'search'],
   ['?', 'these keys'],

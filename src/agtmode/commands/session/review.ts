@@ -30,6 +30,7 @@ const OPTIONS = {
   now: option.flag('take rejected hunks back at once, not at the next end of a turn'),
   tell: option.flag('leave rejected hunks, and tell the agent with its next prompt'),
   reset: option.flag('forget all marks'),
+  hunk: option.many('only this hunk: its id in --json'),
   settle: { ...option.value('for hooks'), choices: ['turn', 'prompt'], hidden: true },
   ...option.shared('dry-run', 'json'),
 } as const;
@@ -105,6 +106,7 @@ async function chooseHunks(context: Context, session: Session, args: ReviewArgum
   const under = rest.map((path) => inSandbox(context, session, path));
   return hunks
     .filter((hunk) => places.length === 0 || places.some((place) => isAt(place, hunk)))
+    .filter(({ id }) => args.hunk === undefined || args.hunk.includes(id))
     .filter(({ path }) => under.length === 0 || isUnder(path, under))
     .filter(({ turns }) => turn === undefined || turns?.includes(turn));
 }

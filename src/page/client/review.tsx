@@ -1,0 +1,161 @@
+/** The hunks that nobody has seen yet, file by file: seen, rejected with a sentence, or left for later. */
+import { useState } from 'preact/hooks';
+import { ACTS, type Act, useAct } from './acts.tsx';
+import { ask, askJson, type Row, reason } from './api.ts';
+import { PatchView } from './code.tsx';
+import { plural } from './format.ts';
+import { readPatch } from './patch.ts';
+import { Problem, Show, useKeys, useLoaded } from './shell.tsx';
+
+interface Hunk {
+  readonly id: string;
+  readonly path: string;
+  readonly state: 'new' | 'seen' | 'rejected';
+  readonly status: string;
+  readonly turns: readonly number[] | null;
+  readonly sentence: string | null;
+  readonly old_start: number;
+  readonly new_start: number;
+  readonly lines: readonly string[] | null;
+}
+
+const review = (row: Row, ...words: string[]) => ['session', 'review', row.session_id, ...words];
+
+const reject = (row: Row, { path, id }: Hunk): Act => ({
+  title: `Reject lines of ${path}`,
+  words: review(row, `--reject=${path}`, `--hunk=${id}`),
+  says: 'The lines are taken back in the sandbox when the agent ends its turn.',
+  asks: { label: 'Why? The agent can read it', option: '--message' },
+});
+
+export function Review({ row }: { row: Row }) {
+  const [marks, setMarks] = useState(0);
+  const [problem, setProblem] = useState<string>();
+  const [turn, setTurn] = useState('');
+  const [shows, setShows] = useState<'new' | 'all'>('new');
+  const [at, setAt] = useState(0);
+  const reload = () => setMarks((n) => n + 1);
+  const { start, dialog } = useAct(row, reload);
+  const loaded = useLoaded(
+    () => askJson<Hunk[]>(row, review(row)),
+    [row.session_id, row.last_autocommit, marks],
+  );
+  const all = loaded.value ?? [];
+  const chosen = all.filter(
+    ({ state, turns }) =>
+      (shows === 'all' || state === 'new') && (turn === '' || turns?.includes(Number(turn))),
+  );
+  const turns = [...new Set(all.flatMap(({ turns }) => turns ?? []))].sort((a, b) => a - b);
+  const see = async (hunks: readonly Hunk[]) => {
+    const ids = hunks.filter(({ state }) => state === 'new').map(({ id }) => `--hunk=${id}`);
+    const answer = await ask(row, review(row, '--all', ...ids, '--json')).catch((error: Error) => ({
+      ...{ exitCode: 1, err: error.message },
+    }));
+    setProblem(answer.exitCode === 0 ? undefined : reason(answer.err, answer.exitCode));
+    reload();
+  };
+  const current = chosen[Math.min(at, chosen.length - 1)];
+  const move = (by: number) => {
+    const next = Math.max(0, Math.min(chosen.length - 1, at + by));
+    setAt(next);
+    document.getElementById(`hunk-${chosen[next]?.id}`)?.scrollIntoView({ block: 'center' });
+  };
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    s: () => current?.state === 'new' && void see([current]),
+    r: () => current?.state === 'new' && start(reject(row, current)),
+  });
+  const fresh = all.filter(({ state }) => state === 'new');
+  return (
+    <main>
+      <header class="bar">
+        <h1>
+          Review
+          <span class="quiet" role="status">
+            {fresh.length === 0 ? 'nothing new since you last looked' : `${plural(fresh.length, 'new hunk')}`}
+          </span>
+        </h1>
+        <label>
+          Turn
+          <select value={turn} onChange={({ currentTarget }) => setTurn(currentTarget.value)}>
+            <option value="">all</option>
+            {turns.map((number) => (
+              <option key={number}>{number}</option>
+            ))}
+          </select>
+        </label>
+        <button
+          type="button"
+          aria-pressed={shows === 'all'}
+          onClick={() => setShows(shows === 'all' ? 'new' : 'all')}
+        >
+          Show what I saw
+        </button>
+        <button type="button" disabled={fresh.length === 0} onClick={() => see(chosen)}>
+          All seen
+        </button>
+        <button type="button" class="main" onClick={() => start(ACTS.acceptSeen(row))}>
+          Accept what I saw…
+        </button>
+      </header>
+      {problem !== undefined && <Problem text={problem} />}
+      <Show of={loaded}>
+        {() => (
+          <div class="files">
+            {[...Map.groupBy(chosen, ({ path }) => path)].map(([path, hunks]) => (
+              <article key={path} class="change" aria-label={path}>
+                <header>
+                  <h2>{path}</h2>
+                  {hunks.length > 1 && (
+                    <button type="button" onClick={() => see(hunks)}>
+                      File seen
+                    </button>
+                  )}
+                </header>
+                {hunks.map((hunk) => (
+                  <section
+                    key={hunk.id}
+                    id={`hunk-${hunk.id}`}
+                    class={`hunk is-${hunk.state} ${hunk === current ? 'selected' : ''}`}
+                    aria-label={`${hunk.state} hunk of ${path}`}
+                  >
+                    <HunkLines hunk={hunk} />
+                    <p class="buttons">
+                      {hunk.state === 'new' ? (
+                        <>
+                          <button type="button" onClick={() => see([hunk])}>
+                            Seen
+                          </button>
+                          <button type="button" onClick={() => start(reject(row, hunk))}>
+                            Reject…
+                          </button>
+                        </>
+                      ) : (
+                        <span class={`pill is-${hunk.state === 'seen' ? 'works' : 'failed'}`}>
+                          {hunk.state}
+                        </span>
+                      )}
+                      {hunk.sentence !== null && <q>{hunk.sentence}</q>}
+                      {hunk.turns !== null && hunk.turns.length > 0 && (
+                        <span class="quiet">turn {hunk.turns.join(', ')}</span>
+                      )}
+                    </p>
+                  </section>
+                ))}
+              </article>
+            ))}
+          </div>
+        )}
+      </Show>
+      {dialog}
+    </main>
+  );
+}
+
+function HunkLines({ hunk: { lines, path, old_start, new_start, status } }: { hunk: Hunk }) {
+  if (lines === null) return <p class="note">This file looks like a key or a login: see it in Changes.</p>;
+  if (lines.length === 0) return <p class="note">The file as a whole: {status}.</p>;
+  const patch = readPatch([`@@ -${old_start} +${new_start} @@`, ...lines].join('\n'));
+  return <PatchView patch={patch} path={path} isSplit={false} />;
+}

@@ -1,0 +1,38 @@
+/** agt ui --export: one file with a session's timeline and diffs, which asks nobody for anything. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { agt } from '../harness/world.ts';
+import { faultsOf, noBrowser, openBrowser, sceneHere } from './open-page.ts';
+
+test.skipIf(noBrowser !== undefined)(
+  `an exported session${noBrowser === undefined ? '' : `: ${noBrowser}`}`,
+  async () => {
+    const { project } = sceneHere();
+    const outcome = agt(project, 'ui', '--export', 'out.html', '--session', 'fix-login');
+    expect(outcome).toMatchObject({
+      exitCode: 0,
+      stdout: 'out.html has the timeline and the diffs of fix-login\n',
+    });
+    const file = join(project, 'out.html');
+    expect(readFileSync(file, 'utf8')).not.toContain('secret-of-the-shop');
+    expect(agt(project, 'ui', '--export', 'no.html', '--session', 'nobody').exitCode).not.toBe(0);
+    const browser = await openBrowser();
+    try {
+      const page = await browser.newPage();
+      const asked: string[] = [];
+      page.on('request', (request) => asked.push(request.url()));
+      page.on('pageerror', ({ message }) => asked.push(message));
+      await page.goto(pathToFileURL(file).href);
+      await page.getByRole('heading', { name: /Turn 2/ }).waitFor();
+      expect(await faultsOf(page)).toEqual([]);
+      await page.getByRole('link', { name: '3 files' }).first().click();
+      await page.getByText('too many attempts').first().waitFor();
+      expect(await page.getByRole('button', { name: /Accept|Undo|Restore/ }).count()).toBe(0);
+      expect(asked).toEqual([pathToFileURL(file).href]);
+    } finally {
+      await browser.close();
+    }
+  },
+);
