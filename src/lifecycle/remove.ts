@@ -15,6 +15,7 @@ import { landedRef, reviewRef, takenRef, tipRef } from '../filter/agent-refs.ts'
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { branchUser } from '../git/files/worktree-registrations.ts';
+import { findObject } from '../git/objects/object-reader.ts';
 import { gitAnswer, gitText, inDirectory, resolveObject, runGit, updateRefs } from '../git/run/git.ts';
 import { recordFile } from '../layout.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
@@ -142,7 +143,9 @@ async function finish(session: LockedSession, { deleteBranch, now }: RemovalOpti
   const { repository } = session;
   await endMoments(session);
   if (repository.area === undefined) removeEmptyParents(dirname(session.folder));
-  await updateRefs(repository.git, [`delete ${reviewRef(session.id)}`]);
+  const review = reviewRef(session.id);
+  if ((await findObject(repository.git, review)) !== undefined)
+    await runGit(repository.git, ['update-ref', '-d', review]);
   if (deleteBranch) {
     await deleteRefs(session);
     failurePoint('remove: refs deleted');

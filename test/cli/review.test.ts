@@ -214,8 +214,10 @@ describe('agt accept --seen', () => {
     expect(`${show(session, 'f')}\n`).toBe(edited({ 3: 'changed', 9: 'unseen', 30: 'thirty' }));
     agtOk(repository, 'sync', 's1');
     expect(told(session)).toEqual(['rejected new: +new']);
+    put(session, 'f', edited({ 3: 'changed', 9: 'unseen', 30: 'last' }));
     agtOk(repository, 'accept', 's1');
-    expect(existsSync(join(repository, 'new'))).toBe(true);
+    expect(`${show(session, 'f')}\n`).toBe(edited({ 3: 'changed', 9: 'unseen', 30: 'last' }));
+    expect(existsSync(join(repository, 'new'))).toBe(false);
     expect(git(repository, 'for-each-ref', 'refs/agt/review')).toBe('');
   });
 

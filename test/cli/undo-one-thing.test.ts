@@ -1,5 +1,5 @@
 /** agt undo --turn N, --step and --agent: one change is taken back, and all others stay. */
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -125,6 +125,7 @@ test.each([
   const env = { AGT_TEST_KILL_AT: `${point}#1`, AGT_GIT_PATH: REAL_GIT };
   expect(run(process.execPath, [KILLABLE, 'undo', '--turn', '2'], { cwd, env }).exitCode).not.toBe(0);
   agtOk(repository, 'doctor', '--fix');
+  expect(readdirSync(cwd).filter((name) => name.startsWith('.agt-'))).toEqual([]);
   const now = content(cwd);
   expect([last.join(''), withLine(last, 30, 'line 30').join('')]).toContain(now.join(''));
   expect(agt(cwd, 'undo', '--turn', '2').exitCode).toBe(0);

@@ -149,8 +149,17 @@ function withDisk<T>(path: string, linked: LinkedEntry | undefined, action: (dis
 
 const TEMPORARY = /^\.agt-(\d+)\.tmp$/;
 
+/** Deletes what a killed agt has left beside these files. */
+export function sweepBeside(record: SessionRecord, paths: readonly string[]): void {
+  const parents = new Set(paths.map(parentPath).filter((parent) => parent !== ''));
+  sweepTemporary(parents, { path: folderPath(record), linked: linkedSandbox(record) });
+}
+
 /** Deletes what a killed agt has left beside the files that it wrote. */
-function sweepTemporary(parents: ReadonlySet<string>, { path, linked }: TargetFolder): void {
+function sweepTemporary(
+  parents: ReadonlySet<string>,
+  { path, linked }: Pick<TargetFolder, 'path' | 'linked'>,
+): void {
   withDisk(path, linked, (disk) => {
     for (const parent of parents) {
       if (disk.lstat(parent)?.isDirectory() !== true && parent !== linked?.name) continue;

@@ -13,6 +13,7 @@ import { type PutBack, putGitBack } from '../../folders/git-state/put-back.ts';
 import type { RefMove } from '../../folders/git-state/ref-plan.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { gitAnswer } from '../../git/run/git.ts';
+import { sweepBeside } from '../../lifecycle/in-place/move-files.ts';
 import { commandToRestore } from '../../session/advised-commands.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
 import { begin, complete, inState, requireAllowed } from '../../session/operation.ts';
@@ -121,6 +122,7 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
     await beginWith(session.with(found), chosenEarly, request);
   }
   const folder = await ensureWorktree(session.with(record));
+  if (found.intent?.operation === 'restore') sweepBeside(record, scope);
   const keep = await unkeptWorkTip(session.with(record));
   if (folder !== 'files') await keepGitState(session.with(record), { now, keep, isNew: folder === 'new' });
   const unfinished = resumed?.commit ?? (await killedRedo(session.with(found), request.by));

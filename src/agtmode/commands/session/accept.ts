@@ -9,7 +9,7 @@ import { acceptSession } from '../../../landing/accept.ts';
 import type { AcceptResult, UntrackedFile } from '../../../landing/accept-request.ts';
 import { BEFORE } from '../../../landing/end-session.ts';
 import { COMMITS_ALONE } from '../../../landing/untracked.ts';
-import { acceptSeen } from '../../../review/act.ts';
+import { acceptSeen, takeRejectedBack } from '../../../review/act.ts';
 import { sessionFolder } from '../../../session/record.ts';
 import { ask } from '../../ask.ts';
 import { camelCase, defineSessionCommand, option } from '../../command-line/command.ts';
@@ -90,6 +90,7 @@ export const sessionAccept = defineSessionCommand({
       askUntracked: context.interactive && !args.json && !args.dryRun ? askOnce(context) : undefined,
       now: context.now(),
     };
+    if (!args.seen && !args.dryRun) await takeRejectedBack(session, ['now', 'end'], request.now);
     const accept = args.seen ? acceptSeen : acceptSession;
     const result = await doneOrNotBegun(context, session, accept, request);
     for (const warning of result.warnings) context.err(`warning: ${warning}\n`);
