@@ -31,8 +31,8 @@ export interface AcceptRequest extends MessageRequest {
   readonly withFailed: boolean;
   /** The session goes on. */
   readonly keep: boolean;
-  /** Finds the tree that is to land in place of the whole content. `head` is that of the sandbox. */
-  readonly chooseTree?: (bench: Workbench, head: string) => Promise<string>;
+  /** Finds the tree that is to land in place of the whole content. `head` is that of the sandbox, `base` that of the merge. */
+  readonly chooseTree?: (bench: Workbench, head: string, base: string) => Promise<string>;
   /** Run the hooks that can refuse. */
   readonly verify: boolean;
   /** Milliseconds to wait for another process that works on the session. */

@@ -50,7 +50,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const chosen =
     chooseTree === undefined
       ? await choosePaths(bench, { ...content, base, tree: calls.tree }, request)
-      : { tree: await chooseTree(bench, content.head), leftOut: [] };
+      : { tree: await chooseTree(bench, content.head, base), leftOut: [] };
   const added = await diffTrees(git, base, chosen.tree);
   const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);
   const others = [target.from, ...(landed === undefined ? [] : [landed])];

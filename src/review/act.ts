@@ -13,13 +13,16 @@ import { type RestoreResult, restoreSession } from '../timetravel/restore/restor
 import { planTakeBack, snapshotWith } from '../timetravel/restore/take-back.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { piecesOf, treeWith, withoutObstructed } from './hunks.ts';
-import { change, type Review, readStarts } from './review.ts';
+import { change, type Review, readStarts, treeOf } from './review.ts';
 import { moveTo, type ReviewState, readState, type Way } from './state.ts';
 
 /** The session goes on with the rest. @throws AgtError if nothing was seen that has not landed yet. */
 export function acceptSeen(session: Session, request: AcceptRequest): Promise<AcceptResult> {
-  const chooseTree = async (bench: Workbench, head: string) => {
-    const { base, source } = await readStarts(session, bench, head);
+  const chooseTree = async (bench: Workbench, head: string, mergeBase: string) => {
+    const starts = await readStarts(session, bench, head);
+    const { source } = starts;
+    // Work of the user that the session took along may be in the base of the merge.
+    const base = source === undefined ? await treeOf(bench, mergeBase) : starts.base;
     const known = await readState(session);
     const state = known && (await moveTo(bench, known, base, source));
     if (state !== undefined && state.seen !== (source ?? base)) return state.seen;

@@ -115,13 +115,17 @@ async function readWork(session: Session, bench: Workbench, now: Date) {
 }
 
 /** Trees: where the session left the user branch, and what has landed while it goes on. */
-export async function readStarts(session: Session, { git }: Workbench, head: string) {
-  const treeOf = async (commit: string) => (await findObject(git, `${commit}^{tree}`)) ?? '';
-  const landed = await landedSource(git, session.record, head);
+export async function readStarts(session: Session, bench: Workbench, head: string) {
+  const landed = await landedSource(bench.git, session.record, head);
   return {
-    base: await treeOf(await baseCommit(session)),
-    source: landed === undefined ? undefined : await treeOf(landed),
+    base: await treeOf(bench, await baseCommit(session)),
+    source: landed === undefined ? undefined : await treeOf(bench, landed),
   };
+}
+
+/** `name`: of a commit or of a tree. */
+export async function treeOf({ git }: Workbench, name: string): Promise<string> {
+  return (await findObject(git, `${name}^{tree}`)) ?? '';
 }
 
 function firstOf({ pieces }: Hunk): Piece {

@@ -270,3 +270,15 @@ test('on a terminal: questions as git add -p asks them', ({ skip }) => {
   renameSync(join(session.sandbox, 'other'), join(session.sandbox, 'moved'));
   expect(readFileSync(join(session.sandbox, 'moved'), 'utf8')).toBe('other\n');
 });
+
+test('work of the user that a session took along, and that is committed since, stays on the branch', () => {
+  const { repository } = makeSession(START);
+  writeFileSync(join(repository, 'f'), edited({ 20: 'of the user' }));
+  const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', 's2', '--with-changes', '--json'));
+  git(repository, 'commit', '-qam', 'of the user');
+  writeFileSync(join(sandbox, 'gone'), 'of the agent\n');
+  agtOk(repository, 'review', 's2', '--seen', 'gone');
+  agtOk(repository, 'accept', 's2', '--seen', '-m', 'seen');
+  expect(`${git(repository, 'show', 'main:f')}\n`).toBe(edited({ 20: 'of the user' }));
+  expect(git(repository, 'show', 'main:gone')).toBe('of the agent');
+});
