@@ -45,8 +45,7 @@ export async function servePage(
   const address = await page.open();
   const file = addressFile(options, env);
   if (file !== undefined) writeFileSync(file, address, { mode: 0o600 });
-  opened(address);
-  await new Promise<void>((resolve) => {
+  const ended = new Promise<void>((resolve) => {
     const timer = setInterval(() => {
       const { idleSince } = page.live;
       if (idleSince !== undefined && Date.now() - idleSince > LONGEST_IDLE_MS) done();
@@ -58,6 +57,8 @@ export async function servePage(
       resolve();
     };
   });
+  opened(address);
+  await ended;
   page.close();
   if (file !== undefined && attempt(() => readFileSync(file, 'utf8')) === address)
     rmSync(file, { force: true });

@@ -48,7 +48,7 @@ function FileHistory({ row, path, at }: { row: Row; path: string; at: string | u
     <Show of={history}>
       {(steps) => {
         if (steps.length === 0) return <Problem text={`no step of this session changed ${path}`} />;
-        const chosen = steps.find(({ commit }) => commit === at);
+        const chosen = at === undefined ? steps[0] : steps.find(({ commit }) => commit === at);
         const moment = at ?? steps[0]?.commit ?? '@{0}';
         return (
           <div class="with-tree">

@@ -58,7 +58,7 @@ function Page() {
               Now
             </a>
           )}
-          {session === undefined && !isSaved && (
+          {session === undefined && !isSaved && rows?.[0]?.repository === undefined && (
             <a href="#search" aria-current={view === 'search' ? 'page' : undefined}>
               Search
             </a>
