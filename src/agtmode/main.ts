@@ -215,11 +215,12 @@ function refuseUnknown(word: string, { gitPath, env }: Context, onlyIfMeant = fa
   );
 }
 
-/** `-C <path>` before the command, and for a command of agt also after it. */
+/** `-C <path>` before the command, and for a command of agt also after it, unless it has an option of that name. */
 function takeDirectories(args: string[]): { directory: string | undefined; rest: string[] } {
   const first = takeDirectoryOptions(args);
   const [word = '', ...others] = first.rest;
-  if (!OWN_WORDS.has(word) && !SHORT_FORMS.has(word)) return first;
+  const hasOwn = COMMANDS.some((one) => commandName(one) === word && one.options?.C !== undefined);
+  if (hasOwn || (!OWN_WORDS.has(word) && !SHORT_FORMS.has(word))) return first;
   const end = others.indexOf('--');
   const at = others.indexOf('-C');
   if (at < 0 || (end >= 0 && end < at)) return first;

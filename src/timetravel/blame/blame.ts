@@ -3,7 +3,7 @@
  * from. The message of a commit names the session that it came from; a commit that was rewritten since is compared with
  * the one that agt made.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { realPath } from '../../disk/real-path.ts';
 import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
@@ -22,6 +22,7 @@ import { commitWith, treesOf } from './made-commits.ts';
 import { allMaps, mergedMaps, rewrittenMaps } from './maps-by-commit.ts';
 import { type Origin, originOf } from './origin.ts';
 import { type BlamedLine, forOwnBlame, gitBlame, NOT_COMMITTED } from './porcelain.ts';
+import { blameUnknown, isUnknown } from './unknown-file.ts';
 
 export interface AuthoredLine extends BlamedLine {
   /** Undefined if agt knows nothing of the line that git does not say. */
@@ -47,9 +48,8 @@ export async function blameFile(request: BlameRequest): Promise<AuthoredLine[]> 
   const words = [...options, ...choice, ...(revision === undefined ? [] : [revision]), '--', file];
   const own = here.session ?? here.folder;
   const lines = await gitBlame(git, words).catch(async (error: unknown) => {
-    // Not even git knows the file, but a snapshot may.
-    if (own === undefined || revision !== undefined || !existsSync(resolve(git.cwd, file))) throw error;
-    return linesOnDisk(await fileNow(request), choice);
+    if (own === undefined || revision !== undefined || !(await isUnknown(git, file))) throw error;
+    return blameUnknown(request.repository, await fileNow(request), choice);
   });
   const origins = new Map<BlamedLine, Origin>();
   const since = here.session && (await sinceStart(request, here.session));
@@ -69,37 +69,6 @@ export async function blameFile(request: BlameRequest): Promise<AuthoredLine[]> 
   await noteCommits(request, others, origins);
   return lines.map((line) => ({ ...line, origin: origins.get(line) }));
 }
-
-/** As git says it of a line that is not committed. */
-function linesOnDisk({ path, content }: Awaited<ReturnType<typeof fileNow>>, choice: readonly string[]) {
-  const now = String(Math.floor(Date.now() / 1000));
-  const details = new Map([
-    ...(['author', 'committer'] as const).flatMap((role): [string, string][] => [
-      [role, 'Not Committed Yet'],
-      [`${role}-mail`, '<not.committed.yet>'],
-      [`${role}-time`, now],
-      [`${role}-tz`, '+0000'],
-    ]),
-    ['summary', `Version of ${path} from ${path}`],
-    ['filename', path],
-  ]);
-  const [, from = '1', to = 'Infinity'] = /^(\d+),(\d+)$/.exec(choice[1] ?? '') ?? [];
-  const text = content.toString('latin1').replace(/\n$/, '');
-  const lines = text === '' ? [] : text.split('\n');
-  return lines
-    .map((line, i) => ({
-      commit: NO_COMMIT,
-      path,
-      original: i + 1,
-      number: i + 1,
-      details,
-      content: line,
-      group: '',
-    }))
-    .filter(({ number }) => number >= Number(from) && number <= Number(to));
-}
-
-const NO_COMMIT = '0'.repeat(40);
 
 type Note = Map<BlamedLine, Origin>;
 

@@ -3,20 +3,16 @@
  * snapshot, with the files of the sandbox alone, on top of the commit that the session began at. Older lines are of nobody
  * here.
  */
-import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import { commitOid, storeCommits } from '../../git/objects/commits.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import { editIndex, withIndex, writeTree } from '../../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { gitText } from '../../git/run/git.ts';
 import { once } from '../../once.ts';
 import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { emptyTree } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import type { AuthoredHistory, AuthoredStep } from '../turns.ts';
-import { commitWith } from './made-commits.ts';
+import { commitOnTop, commitWith } from './made-commits.ts';
 import { forOwnBlame, gitBlame } from './porcelain.ts';
 
 /** Options of `git blame` that change where a line comes from: -w, -M, -C. */
@@ -85,25 +81,4 @@ async function commitsFor(
   }
   await storeCommits(git, contents, snapshots[0]?.commit ?? '');
   return snapshots.map(({ commit }) => made.get(commit) ?? '');
-}
-
-/** A commit in which the file alone has this content. */
-async function commitOnTop(
-  { git, dir }: ScratchObjects,
-  parents: readonly string[],
-  name: string,
-  content: Buffer,
-) {
-  const blob = await gitText(git, ['hash-object', '-w', '--stdin'], { input: content });
-  const before = await findObjects(
-    git,
-    parents.map((parent) => `${parent}:${name}`),
-  );
-  const same = parents[before.findIndex((file) => file?.oid === blob)];
-  if (same !== undefined) return same;
-  const index = withIndex(git, join(dir, randomUUID()));
-  await editIndex(index, [[name, `100644 ${blob}`]]);
-  const commit = commitWith(await writeTree(index), parents);
-  await storeCommits(git, [commit], blob);
-  return commitOid(commit, blob);
 }

@@ -1,6 +1,11 @@
 /** Commits that agt makes for git blame alone: with other parents, or with other files. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { commitOid, storeCommits } from '../../git/objects/commits.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import type { Git } from '../../git/run/git.ts';
+import { editIndex, withIndex, writeTree } from '../../git/objects/scratch-index.ts';
+import type { ScratchObjects } from '../../git/objects/scratch-objects.ts';
+import { type Git, gitText } from '../../git/run/git.ts';
 
 /** The whole object. */
 export function commitWith(tree: string, parents: readonly string[], seconds = 0, message = ''): Buffer {
@@ -15,4 +20,25 @@ export async function treesOf(git: Git, commits: readonly string[]): Promise<Map
     commits.map((commit) => `${commit}^{tree}`),
   );
   return new Map(commits.map((commit, i) => [commit, found[i]?.oid ?? '']));
+}
+
+/** A commit in which the file alone has this content. */
+export async function commitOnTop(
+  { git, dir }: ScratchObjects,
+  parents: readonly string[],
+  name: string,
+  content: Buffer,
+) {
+  const blob = await gitText(git, ['hash-object', '-w', '--stdin'], { input: content });
+  const before = await findObjects(
+    git,
+    parents.map((parent) => `${parent}:${name}`),
+  );
+  const same = parents[before.findIndex((file) => file?.oid === blob)];
+  if (same !== undefined) return same;
+  const index = withIndex(git, join(dir, randomUUID()));
+  await editIndex(index, [[name, `100644 ${blob}`]]);
+  const commit = commitWith(await writeTree(index), parents);
+  await storeCommits(git, [commit], blob);
+  return commitOid(commit, blob);
 }

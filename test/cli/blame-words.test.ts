@@ -1,0 +1,49 @@
+/** agt blame: its options are those of git blame, also of a file that git does not know. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { agt, agtOk, git, makeRepository, run } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
+
+const LINES = 'one of the lines\ntwo of the lines\nthree of the lines\n';
+
+/** With a snapshot of an agent's file that git does not know. */
+function checkout() {
+  const cwd = makeRepository({ f: LINES, 'd/g': 'x\n' });
+  const agent = agentIn(cwd, 'claude-code', 'c-1');
+  agent.says('first');
+  agent.begins('1');
+  writeFileSync(join(cwd, 'new'), LINES);
+  agent.ends('1');
+  agent.stops();
+  return cwd;
+}
+
+test('lines that are not there are refused as git refuses them', () => {
+  const cwd = checkout();
+  for (const range of ['500', '20,25', 'x', '/nothing/', ':nothing']) {
+    const { stderr } = run('git', ['blame', '-L', range, 'f'], { cwd });
+    const refused = agt(cwd, 'blame', '-L', range, 'f');
+    expect([range, refused.exitCode, refused.stdout]).toEqual([range, 128, '']);
+    expect(refused.stderr).toContain(stderr.replace(/^fatal: /, '').split('\n')[0]);
+    expect(agt(cwd, 'blame', '-L', range, 'new')).toMatchObject({ exitCode: 128, stdout: '' });
+  }
+  expect(agtOk(cwd, 'blame', '-L', '2,+1', 'new')).toMatch(/^0{10} \(claude \S+ turn 1 Bash .* 2\) two/);
+  expect(agtOk(cwd, 'blame', '-L', '/three/', 'new')).toContain('three');
+});
+
+test('-C before the command names a directory, and after it finds lines of other files', () => {
+  const cwd = checkout();
+  git(cwd, 'rm', '-q', 'f');
+  git(cwd, 'add', 'new');
+  git(cwd, 'commit', '-qm', 'renamed');
+  const first = git(cwd, 'rev-parse', '--short=9', 'HEAD^');
+  for (const words of [
+    ['-C', 'new'],
+    ['-C', '-M', 'new'],
+    ['new', '-C'],
+    ['-w', '-M', '-C', '--', 'new'],
+  ])
+    expect(agtOk(cwd, 'blame', ...words)).toContain(first);
+  expect(agtOk(join(cwd, 'd'), '-C', '..', 'blame', '-C', 'new')).toContain(first);
+});
