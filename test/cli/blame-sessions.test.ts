@@ -81,3 +81,16 @@ test('where two agents are at work, blame names no call', () => {
   two?.ends('2');
   expect(told(sandbox, 'f')).toEqual(['of either: s1 unknown  ']);
 });
+
+test('a commit after two acceptances of the same work that were taken back is of its author', () => {
+  const { repository, sandbox, id } = makeSession({ f: LINES.join(''), g: 'old\n' });
+  calls(sandbox, 'one', () => writeFileSync(join(sandbox, 'g'), 'new\n'));
+  for (let i = 0; i < 2; i++) {
+    agtOk(repository, 'accept', id, '-m', `time ${i}`);
+    agtOk(repository, 'unaccept', id);
+  }
+  writeFileSync(join(repository, 'f'), withLines({ 3: 'of a person' }));
+  git(repository, 'commit', '-qam', 'own work');
+  expect(told(repository, 'f')).toEqual([]);
+  expect(agtOk(repository, 'why', 'f:4')).toMatch(/by {6}Ann Author/);
+});

@@ -19,9 +19,11 @@ export function commitOid(content: Buffer, like: string): string {
   return createHash(hashNameOf(like)).update(`commit ${content.length}\0`).update(content).digest('hex');
 }
 
-/** `contents` are whole commit objects. The objects that they name are in the repository or among them. */
-export async function storeCommits(git: Git, contents: readonly Buffer[], like: string): Promise<void> {
-  if (contents.length === 0) return;
+/** `all` are whole commit objects. The objects that they name are in the repository or among them. */
+export async function storeCommits(git: Git, all: readonly Buffer[], like: string): Promise<void> {
+  if (all.length === 0) return;
+  // git refuses a pack that has an object twice.
+  const contents = [...new Map(all.map((content) => [content.toString('latin1'), content])).values()];
   const header = Buffer.alloc(PACK_HEADER_LENGTH);
   header.write('PACK');
   header.writeUInt32BE(PACK_VERSION, 4);

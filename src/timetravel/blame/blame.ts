@@ -180,7 +180,7 @@ async function noteByMaps(
       return known;
     };
     for (const { landed } of others) madeOf(landed);
-    const tip = make(commit, [...made.values()]);
+    const tip = make(commit, [...new Set(made.values())]);
     await storeCommits(git, contents, commit);
     const mapOf = new Map(others.map((map) => [made.get(map.landed), map]));
     const older = await gitAnswer(git, ['merge-base', '--octopus', ...others.map((map) => map.from)]);
