@@ -1,8 +1,10 @@
 /** The server of agt ui: who may ask, what it answers, and how it ends. */
+import { existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { sessionIn } from '../harness/session.ts';
 import { agt, makeRepository, write } from '../harness/world.ts';
+import { until } from '../integrations/hooks.ts';
 import { type Served, serve } from './open-page.ts';
 
 interface Asked {
@@ -121,8 +123,11 @@ test('a second agt ui finds the first, and not one that is gone', async () => {
     exitCode: 1,
     stderr: `error: port ${port} is taken\nhint: leave out --port: agt finds a free one\n`,
   });
+  const { pid } = second.process;
+  const [list] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').map(Number);
   second.process.kill('SIGKILL');
   await new Promise((resolve) => second.process.on('exit', resolve));
+  await until(() => !existsSync(`/proc/${list}`));
   const third = await serve(repository);
   expect(await third.end()).toBe(0);
 });

@@ -1,6 +1,6 @@
 /** `agt list --watch`: the list again whenever it changes; with --json a line each time, for the page (src/page). */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { usageError } from '../../../errors.ts';
+import { EXIT, usageError } from '../../../errors.ts';
 import { type Answer, partOf } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 
@@ -13,10 +13,12 @@ export async function watchList(
   context: Context,
   asJson: boolean,
   list: (context: Context) => Promise<Answer>,
-): Promise<never> {
+): Promise<number> {
   if (!asJson && context.columns === undefined)
     throw usageError('--watch needs a terminal to draw on', 'for a program: agt list --watch --json');
-  for (let shown: string | undefined; ; ) {
+  const { ppid } = process;
+  // Whoever has started it may be killed, and take nothing from it any more.
+  for (let shown: string | undefined; process.ppid === ppid; ) {
     const start = performance.now();
     const {
       json,
@@ -29,4 +31,5 @@ export async function watchList(
     shown = next;
     await sleep(Math.max(SHORTEST_MS, REST * (performance.now() - start)));
   }
+  return EXIT.done;
 }
