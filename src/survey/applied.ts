@@ -3,8 +3,9 @@
  * all together as one, as a squash leaves them. Two commits are copies if they change the same lines (git-patch-id(1)).
  */
 import { openHash } from '../git/objects/hash.ts';
+import { diffTrees } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
-import type { Git } from '../git/run/git.ts';
+import { type Git, gitText } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { GraphCommit } from './commit-graph.ts';
 
@@ -23,19 +24,58 @@ const SQUASHES = 100;
 export function findApplied(git: Git, questions: readonly Question[]): boolean[] | undefined {
   const plans = questions.map(plan);
   const pairs = [
-    ...new Set(plans.flatMap(({ copies, squash, single }) => [...copies, ...squash, ...single])),
+    ...new Set(
+      plans.flatMap(({ copies, candidates, squash, single }) => [
+        ...[...copies, ...single].flatMap((pair) => [pair, inverseOf(pair)]),
+        ...candidates,
+        ...squash,
+      ]),
+    ),
   ];
   if (pairs.length === 0) return questions.map(() => false);
   const ids = patchIds(git, pairs);
   if (ids === undefined) return undefined;
   return plans.map(({ copies, candidates, squash, single }) => {
     const has = (from: readonly string[], pair: string) => {
-      const id = ids.get(pair);
-      return id !== undefined && from.some((other) => ids.get(other) === id);
+      const [id, inverse] = [ids.get(pair), ids.get(inverseOf(pair))];
+      const newest = from.map((other) => ids.get(other)).find((other) => other === id || other === inverse);
+      return id !== undefined && newest === id;
     };
     const isRebased = copies.length > 0 && copies.every((pair) => has(candidates, pair));
     return isRebased || single.some((pair) => has(squash, pair));
   });
+}
+
+/** Whether a branch has taken a commit of its own back: by `git revert`, or by a commit that is its inverse. */
+export async function isTakenBack(git: Git, commit: string, tip: string): Promise<boolean> {
+  const [change] = commit === tip ? [] : await diffTrees(git, `${commit}^`, commit);
+  if (change === undefined) return false;
+  // A commit that takes it back changes each of its paths.
+  const path = `:(literal)${Buffer.from(change.path, 'latin1')}`;
+  const options = ['--no-show-signature', '--reverse', '--full-history', '--no-merges', '-z'];
+  const args = ['log', ...options, '--format=%H %P%n%B', tip, '--not', `${commit}^@`, '--', path];
+  const [own, ...later] = (await gitText(git, args)).split('\0').map((entry) => {
+    const [pair = '', ...message] = entry.split('\n');
+    const reverts = [...message.join('\n').matchAll(/^This reverts commit ([0-9a-f]+)/gm)];
+    return { pair, oid: pair.split(' ')[0], reverts: reverts.map((match) => match[1]) };
+  });
+  if (own === undefined || own.oid !== commit) return false;
+  const inverse = inverseOf(own.pair);
+  const ids = patchIds(git, [inverse, own.pair, ...later.map(({ pair }) => pair)]);
+  const back = new Set<string | undefined>();
+  let isBack = false;
+  for (const { pair, oid, reverts } of later) {
+    const id = ids?.get(pair);
+    if (reverts.includes(commit) || (id !== undefined && id === ids?.get(inverse))) back.add(oid);
+    else if (!reverts.some((other) => back.has(other)) && id !== ids?.get(own.pair)) continue;
+    isBack = back.has(oid);
+  }
+  return isBack;
+}
+
+/** `git diff-tree` compares the other way round. */
+function inverseOf(pair: string): string {
+  return pair.split(' ').reverse().join(' ');
 }
 
 /** Commits with the one that each is compared with, as `git diff-tree --stdin` reads them. */
@@ -45,12 +85,13 @@ function plan({ head, base, ahead, behind }: Question) {
   const own = ahead.filter(({ parents }) => parents.length === 1);
   // A copy has the author and the author's date of the original.
   const authors = new Set(own.map(({ author }) => author));
-  const candidates = ownBehind.filter(({ author }) => authors.has(author));
-  const mayBeRebased = own.every(({ author }) => candidates.some((other) => other.author === author));
+  const mayBeRebased = own.every(({ author }) => ownBehind.some((other) => other.author === author));
+  // The newest ones may take a copy back.
+  const candidates = ownBehind.filter(({ author }, i) => authors.has(author) || i < SQUASHES);
   const squash = base === undefined ? [] : ownBehind.slice(0, SQUASHES);
   return {
     copies: mayBeRebased ? own.map(pair) : [],
-    candidates: candidates.map(pair),
+    candidates: mayBeRebased ? candidates.map(pair) : [],
     squash: squash.map(pair),
     single: squash.length === 0 ? [] : [`${head} ${base}`],
   };

@@ -10,6 +10,7 @@ import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
+import { isTakenBack } from './applied.ts';
 import { type CommitGraph, readCommitGraph } from './commit-graph.ts';
 import { examine, type Home } from './examine.ts';
 
@@ -29,7 +30,8 @@ export function compareWithHomes(graph: CommitGraph, commit: string, tips: reado
 
 /**
  * After `accept --keep`: the content of the sandbox as it landed. It is the base of the next merge: the branch has that
- * content, but not the commits. Undefined once `head` has the landed commit by a sync. `target`: a branch and its tip.
+ * content, but not the commits. Undefined once `head` has the landed commit by a sync, or if the branch has taken it back.
+ * `target`: a branch and its tip.
  */
 export async function landedSource(
   git: Git,
@@ -40,8 +42,10 @@ export async function landedSource(
   if (landed?.source === undefined || landed.onto !== (target?.onto ?? landed.onto)) return undefined;
   const { source } = landed;
   if ((await resolveObject(git, `${source}^{commit}`)) === undefined) return undefined;
-  const commit = await landedAs(git, landed, target?.from ?? landed.onto);
-  return commit !== undefined && !(await isAncestor(git, commit, head)) ? source : undefined;
+  const tip = await resolveObject(git, `${target?.from ?? landed.onto}^{commit}`);
+  const commit = tip && (await landedAs(git, landed, tip));
+  if (tip === undefined || commit === undefined || (await isAncestor(git, commit, head))) return undefined;
+  return (await isTakenBack(git, commit, tip)) ? undefined : source;
 }
 
 /** The commit of an acceptance, as it is on the branch: the user may have amended or rebased it, which keeps its author and time. */

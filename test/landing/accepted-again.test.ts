@@ -52,3 +52,32 @@ test('the user amends the commit of a kept session: agt knows it in the other fo
   agtOk(repository, 'accept', 's1');
   expect([read(), readFileSync(join(repository, 'b'), 'utf8')]).toEqual(['ONE\n', 'more\n']);
 });
+
+test.each([
+  ['by git revert', ['revert', '--no-edit', 'HEAD~1']],
+  ['in words of the user', ['revert', '--no-commit', 'HEAD~1']],
+])(
+  'a landed commit that the branch takes back %s: the session lands again, and sync keeps its work',
+  (_, revert) => {
+    const { repository, sandbox, read } = accepted();
+    writeFileSync(join(repository, 'a'), 'by the user\n');
+    git(repository, 'commit', '-qam', 'Mine');
+    git(repository, ...revert);
+    if (revert[1] === '--no-commit') git(repository, 'commit', '-qm', 'Not yet');
+    agtOk(repository, 'undo', 's1');
+    expect(listed(repository)).toMatchObject({ merge: 'clean', merged: false });
+    git(sandbox, 'add', '--all');
+    git(sandbox, 'commit', '-qm', 'By the agent');
+    expect(listed(repository)).toMatchObject({ merge: 'clean', merged: false });
+    agtOk(repository, 'sync', 's1');
+    expect(readFileSync(join(sandbox, 'new'), 'utf8')).toBe('one\n');
+    agtOk(repository, 'accept', 's1', '--keep');
+    expect(read()).toBe('one\n');
+  },
+);
+
+test('a landed commit that is taken back and brought again has landed', () => {
+  const { repository } = accepted('--keep');
+  for (let i = 0; i < 2; i++) git(repository, 'revert', '--no-edit', 'HEAD');
+  expect(listed(repository)).toMatchObject({ merge: null, merged: true });
+});
