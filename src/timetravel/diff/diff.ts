@@ -4,16 +4,10 @@
  */
 import { pathFromJson } from '../../disk/path-bytes.ts';
 import { type LsTreeEntry, listTree } from '../../git/objects/ls-tree.ts';
+import { findObject } from '../../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees } from '../../git/objects/raw-diff.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import {
-  type Git,
-  gitAnswer,
-  gitBytes,
-  gitText,
-  resolveObject,
-  runGitOnTerminal,
-} from '../../git/run/git.ts';
+import { type Git, gitAnswer, gitBytes, gitText, runGitOnTerminal } from '../../git/run/git.ts';
 import { withoutDiffPrograms } from '../../git/run/programs.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import { sandboxHead } from '../../session/sandbox.ts';
@@ -191,18 +185,19 @@ async function agentTree(
   const encoded = (metadata?.manifest.encoded ?? []).map((path) => encodePath(pathFromJson(path)));
   const withEncodedNames = new Set(encoded.flatMap(parentDirectories));
   const decodedFolder = async (name: string) => {
-    const oid = await resolveObject(git, `${tree}:${name}`);
+    const oid = await findObject(git, `${tree}:${name}`);
     return oid === undefined || !tops.includes(name)
       ? undefined
       : decodeTree(git, oid, name, withEncodedNames);
   };
   const sandbox = await decodedFolder('sandbox');
-  const top = sandbox === undefined ? [] : (await listTree(git, sandbox)).map(mktreeLine);
-  const parent: string[] = [];
+  const [beside, parent]: [string[], string[]] = [[], []];
   for (const name of FOLDERS_BESIDE_SANDBOX) {
     const oid = await decodedFolder(name);
-    if (oid !== undefined) (ambiguous.has(name) ? parent : top).push(`040000 tree ${oid}\t${name}`);
+    if (oid !== undefined) (ambiguous.has(name) ? parent : beside).push(`040000 tree ${oid}\t${name}`);
   }
+  if (sandbox !== undefined && beside.length + parent.length === 0) return sandbox;
+  const top = [...(sandbox === undefined ? [] : (await listTree(git, sandbox)).map(mktreeLine)), ...beside];
   if (parent.length > 0) top.push(`040000 tree ${await makeTree(git, parent)}\t..`);
   return makeTree(git, top);
 }

@@ -165,13 +165,16 @@ async function chooseEnds(
   if (base) return { before: 'base', after: 'work' };
   const other = otherId === undefined ? undefined : namedSession(session.repository, otherId);
   if (other !== undefined && a === undefined) return { before: 'work', after: 'work', other };
-  const find = async (owner: Session, spec: string) =>
-    resolveSnapshot(session.git, snapshotRefs(owner.record), spec, now, await owner.history());
-  if (a === undefined) return { before: (await session.history())[0] ?? 'start', after: 'disk' };
+  const history = await session.history();
+  const find = async (owner: Session, spec: string) => {
+    const known = owner === session ? history : await owner.history();
+    return resolveSnapshot(session.git, snapshotRefs(owner.record), spec, now, known);
+  };
+  if (a === undefined) return { before: history[0] ?? 'start', after: 'disk' };
   const before = await find(session, a);
   return {
     before,
-    after: b === undefined ? 'disk' : await find(session.with(other ?? session.record), b),
+    after: b === undefined ? 'disk' : await find(other === undefined ? session : session.with(other), b),
     other,
   };
 }
