@@ -86,7 +86,7 @@ async function withPlan<T>(
     if (worktree === undefined) return action(plan, bench);
     const [git, wayOut] = [inDirectory(session.git, worktree), wayOutInPlace(session, worktree)];
     if (wayOut !== undefined) {
-      await refuseOverlap(git, plan.changes, wayOut);
+      await refuseOverlap(git, plan.changes, () => wayOut);
       return action(plan, bench);
     }
     const taken = await takenChanges(session);

@@ -9,23 +9,25 @@ import type { Conflict } from './workbench.ts';
 const LISTED = 20;
 
 export function conflictError(
-  { session_id: id, user_branch: userBranch }: SessionRecord,
+  { session_id: id }: SessionRecord,
   { onto }: LandingTarget,
   conflicts: readonly Conflict[],
-  isPicked = false,
+  ways: readonly string[],
 ): AgtError {
   const branch = shortBranch(onto);
   const files = plural(conflicts.length, 'file');
-  const from = onto === userBranch ? '' : ` --from ${branch}`;
   const lines = conflicts.map(({ path, kind }) => `${path}: ${kind}`);
   return new AgtError(`session "${id}" conflicts with "${branch}" in ${files}, and nothing has changed`, {
-    hints: [
-      ...someLines(lines, LISTED),
-      isPicked
-        ? 'take also the earlier steps that changed these files, or all work: without --commits'
-        : `solve them in the sandbox: agt session sync ${id}${from}`,
-    ],
+    hints: [...someLines(lines, LISTED), ...ways],
   });
+}
+
+export function solveInSandbox(
+  { session_id: id, user_branch }: SessionRecord,
+  { onto }: LandingTarget,
+): string {
+  const from = onto === user_branch ? '' : ` --from ${shortBranch(onto)}`;
+  return `solve them in the sandbox: agt session sync ${id}${from}`;
 }
 
 export function onlyFailedCalls({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {

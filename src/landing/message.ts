@@ -1,6 +1,8 @@
 /** The message of the commit that an acceptance makes. */
+import { displayPath } from '../disk/path-bytes.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { type Git, gitText } from '../git/run/git.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import type { Session } from '../session/session.ts';
 import { isOwnLabel, promptIn } from '../snapshot/format.ts';
 
@@ -61,6 +63,15 @@ async function wordsOf(session: Session) {
   const labels = own.flatMap(({ label }) => (label === undefined || isOwnLabel(label) ? [] : [label]));
   const prompts = own.flatMap((snapshot) => promptIn(snapshot) ?? []);
   return { prompts: [...new Set(prompts)], labels: [...new Set(labels)] };
+}
+
+/** A hint: how to commit these files of the sandbox, so that git can merge the branch with them. */
+export async function commitFirst(session: Session, paths: readonly string[]): Promise<string> {
+  const { sandbox, checkout } = session.record;
+  const at = `git -C ${shellQuote(checkout ?? sandbox)}`;
+  const files = paths.map((path) => shellQuote(displayPath(path))).join(' ');
+  const [title = ''] = (await summarize(session, [])).split('\n');
+  return `commit them in the sandbox first: ${at} add -- ${files} && ${at} commit -m ${shellQuote(title)}`;
 }
 
 async function messagesOf(git: Git, commits: readonly string[]): Promise<string[]> {

@@ -20,8 +20,13 @@ import { parentDirectories } from '../snapshot/tree.ts';
 const LISTED = 10;
 
 /** @throws AgtError that names the files and the way out. `git` runs in the user's worktree. */
-export async function refuseOverlap(git: Git, changes: readonly DiffEntry[], wayOut?: string): Promise<void> {
-  refuse(git, await overlapOf(git, changes), wayOut);
+export async function refuseOverlap(
+  git: Git,
+  changes: readonly DiffEntry[],
+  wayOut: (paths: readonly string[]) => string | Promise<string>,
+): Promise<void> {
+  const overlap = await overlapOf(git, changes);
+  if (overlap.size > 0) refuse(git, overlap, await wayOut([...overlap.keys()]));
 }
 
 /**

@@ -34,7 +34,8 @@ export async function pickCommits(
         ? { base: await resolveObject(git, `${pick}^`), theirs: pick }
         : await treesOfStep(session, bench, steps.get(pick) ?? []);
     const merged = await mergeWithBase(bench, { base, ours: tip, theirs });
-    if (merged.conflicts !== undefined) throw conflictError(record, target, merged.conflicts, true);
+    if (merged.conflicts !== undefined)
+      throw conflictError(record, target, merged.conflicts, [EARLIER_STEPS]);
     const isEmpty = (await resolveObject(git, `${tip}^{tree}`)) === merged.tree;
     if (!isEmpty) tip = await copyOf(git, session.id, pick, { tree: merged.tree, parents: [tip] });
   }
@@ -47,6 +48,8 @@ export async function pickCommits(
   const notTaken = [...new Set([...leftOut, ...uncommitted])];
   return { ...target, ...commit, changes, untracked, leftOut: notTaken, warnings: [] };
 }
+
+const EARLIER_STEPS = 'take also the earlier steps that changed these files, or all work: without --commits';
 
 /** The changes of each step that is a snapshot. */
 async function stepsOf(session: Session, picks: readonly Pick[], request: AcceptRequest) {

@@ -1,9 +1,12 @@
 /** Merges the work of a session with a branch, and decides which commit the branch gets. */
 import { displayPath } from '../disk/path-bytes.ts';
+import { listSome } from '../errors.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { type Git, gitLines, resolveObject } from '../git/run/git.ts';
+import { shellQuote } from '../git/run/trace.ts';
+import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { landedSource } from '../survey/merged.ts';
 import type { AcceptRequest, Landable, LandingPlan } from './accept-request.ts';
@@ -14,15 +17,16 @@ import {
   onlyFailedCalls,
   onlyHidden,
   onlyUntracked,
+  solveInSandbox,
 } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
-import { draftMessage } from './message.ts';
+import { commitFirst, draftMessage } from './message.ts';
 import { choosePaths, leaveOut, refuseUnstorable } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
 import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
-import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
+import { looksSecret, untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
 import { mergeInMemory, mergeWithBase } from './workbench.ts';
 
@@ -67,7 +71,12 @@ export async function planLanding(session: Session, landable: Landable): Promise
     landed === undefined && base === common
       ? await mergeInMemory(bench, target.from, theirs)
       : await mergeWithBase(bench, { base, ours: target.from, theirs });
-  if (merged.conflicts !== undefined) throw conflictError(record, target, merged.conflicts);
+  if (merged.conflicts !== undefined) {
+    const theirChanges = new Set((await diffTrees(git, base, target.from)).map(({ path }) => path));
+    const open = content.uncommitted.flatMap(({ path }) => (theirChanges.has(path) ? path : []));
+    const way = open.length === 0 ? [] : [await commitFirst(session, open)];
+    throw conflictError(record, target, merged.conflicts, [...way, solveInSandbox(record, target)]);
+  }
   const changes = await diffTrees(git, target.from, merged.tree);
   if (changes.length === 0) {
     if (calls.leftOut.length > 0) throw onlyFailedCalls(record, calls.leftOut);
@@ -89,17 +98,20 @@ export async function planLanding(session: Session, landable: Landable): Promise
     changes,
     untracked,
     leftOut: [
-      ...calls.leftOut,
-      ...chosen.leftOut,
-      ...leftOut,
-      ...notTaken,
-      ...content.unstorable,
-      ...content.unreadable,
+      ...new Set([
+        ...calls.leftOut,
+        ...chosen.leftOut,
+        ...leftOut,
+        ...notTaken,
+        ...content.unstorable,
+        ...content.unreadable,
+      ]),
     ],
     warnings: [
       ...unreadableWarning(content.unreadable),
       ...failedWarning(calls.leftOut),
       ...changes.flatMap(submoduleWarning),
+      ...secretWarning(record, changes, new Set(untracked), request),
     ],
   };
 }
@@ -123,6 +135,29 @@ function failedWarning(paths: readonly string[]): string[] {
   if (paths.length === 0) return [];
   return [`changes by failed calls stay out (${paths.join(', ')}); take them too: --with-failed`];
 }
+
+/** The agent, or a person after a hint, may have committed all files. */
+function secretWarning(
+  { session_id: id }: SessionRecord,
+  changes: readonly DiffEntry[],
+  untracked: ReadonlySet<string>,
+  { dryRun, include }: AcceptRequest,
+): string[] {
+  if (include.length > 0) return [];
+  const names = changes
+    .filter(({ path, before, after }) => before === undefined && after !== undefined && looksSecret(path))
+    .flatMap(({ path }) => (untracked.has(path) ? [] : displayPath(path)));
+  if (names.length === 0) return [];
+  const excluded = names.map((name) => ` --exclude ${shellQuote(name)}`).join('');
+  const back = dryRun ? '' : `agt unaccept ${id}, then `;
+  return [
+    `${listSome(names, SECRETS)}: tracked in the sandbox, and looks like a key or a login; if it is one: ` +
+      `${back}agt accept ${id}${excluded}`,
+  ];
+}
+
+/** Names in a warning. */
+const SECRETS = 5;
 
 /** The branch gets the name of a commit alone: it may be only in the sandbox. */
 function submoduleWarning({ path, after }: DiffEntry): string[] {

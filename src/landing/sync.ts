@@ -12,7 +12,6 @@ import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { type Git, gitAnswer, gitLines, gitText, resolveObject, runGit } from '../git/run/git.ts';
-import { shellQuote } from '../git/run/trace.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
@@ -24,6 +23,7 @@ import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { landedSource } from '../survey/merged.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { captureSession } from '../workspace/capture-session.ts';
+import { commitFirst } from './message.ts';
 import { refuseInTheWay, refuseOverlap } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
 import { readSandbox } from './sandbox-content.ts';
@@ -154,9 +154,8 @@ async function conflictsOfSync(session: Session, { operation, branch, head }: Sy
   return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
     const merged = await (operation === 'merge' ? mergeInMemory : rebaseInMemory)(bench, head, tip);
     // git looks for files in the way before it shows a conflict.
-    const commit = `git -C ${shellQuote(record.checkout ?? record.sandbox)}`;
-    const wayOut = `commit them there first: ${commit} add --all && ${commit} commit -m "Before sync"`;
-    await refuseOverlap(sandboxGit, await diffTrees(bench.git, head, merged.tree), wayOut);
+    const changes = await diffTrees(bench.git, head, merged.tree);
+    await refuseOverlap(sandboxGit, changes, (paths) => commitFirst(session, paths));
     return (merged.conflicts ?? []).map(({ path }) => path);
   });
 }
@@ -220,10 +219,7 @@ async function runSync(git: Git, { operation, branch }: SyncResult): Promise<num
 
 function refused({ session_id: id, sandbox }: SessionRecord, { operation, branch }: SyncResult): AgtError {
   return new AgtError(`git did not ${operation} "${branch}" in the sandbox of "${id}"; nothing has changed`, {
-    hints: [
-      `commit the changes of the sandbox first: git -C ${sandbox} add --all && git -C ${sandbox} commit`,
-      'then sync again',
-    ],
+    hints: [`commit the changes of the sandbox first: git -C ${sandbox} commit --all`, 'then sync again'],
   });
 }
 

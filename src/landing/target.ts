@@ -107,8 +107,13 @@ export async function refuseOperation(git: Git, name: string): Promise<void> {
   const operation = readOperation(gitDir);
   if (operation !== null) {
     const at = `git -C ${shellQuote(git.cwd)}`;
-    const end = operation === 'bisect' ? `${at} bisect reset` : `${at} ${operation} --continue or --abort`;
-    throw new AgtError(`${name} has a ${operation} in progress`, { hints: [`finish it first: ${end}`] });
+    const ends = [
+      `finish it first: ${at} ${operation} --continue`,
+      `or give it up: ${at} ${operation} --abort`,
+    ];
+    throw new AgtError(`${name} has a ${operation} in progress`, {
+      hints: operation === 'bisect' ? [`finish it first: ${at} bisect reset`] : ends,
+    });
   }
   const paths = await unmergedPaths(git);
   if (paths.length === 0) return;

@@ -118,14 +118,16 @@ describe('the state of the repository', () => {
     git(repository, 'add', '-A');
     git(repository, 'commit', '-q', '-m', 'by the user');
     refused(
-      /session "s1" conflicts with "main" in 3 files, and nothing has changed\nhint: a: content\nhint: b: modify\/delete\nhint: both: add\/add\nhint: solve them in the sandbox: agt session sync s1\n/,
+      /session "s1" conflicts with "main" in 3 files, and nothing has changed\nhint: a: content\nhint: b: modify\/delete\nhint: both: add\/add\nhint: commit them in the sandbox first: git -C \S+ add -- a b both && git .*\nhint: solve them in the sandbox: agt session sync s1\n/,
     );
     git(sandbox, 'add', '-A');
     git(sandbox, 'commit', '-q', '-m', 'by the agent');
     const outcome = agt(repository, 'sync', 's1');
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toContain('main conflicts with s1 in 3 files: a, b, both');
-    refused(/the sandbox of "s1" has a merge in progress/);
+    refused(
+      /the sandbox of "s1" has a merge in progress\nhint: finish it first: git -C \S+ merge --continue\nhint: or give it up: git -C \S+ merge --abort\n/,
+    );
     for (const name of ['a', 'b', 'both']) write(join(sandbox, name), 'solved\n');
     git(sandbox, 'add', '-A');
     git(sandbox, 'commit', '-q', '-m', 'solved');

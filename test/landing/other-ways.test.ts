@@ -6,7 +6,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { withSessionLock } from '../../src/session/lock.ts';
 import { openSession } from '../harness/opened.ts';
 import { makeSession } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
 
 let repository: string;
 let sandbox: string;
@@ -228,4 +228,26 @@ test('accept waits for another agt that works on the session, unless --wait=0', 
   await held;
   expect(await waiting).toBe(0);
   expect(git(repository, 'ls-tree', '--name-only', 'main')).toContain('new');
+});
+
+test('the hints of a conflict commit only the files in its way, in the words of the prompt', () => {
+  write(join(sandbox, 'a'), '1\nII\n3\n');
+  write(join(sandbox, 'id_rsa'), 'key\n');
+  agtOk(repository, 'autocommit', 's1', '--label', 'prompt: Count as the Romans do');
+  write(join(repository, 'a'), '1\ntwo\n3\n');
+  git(repository, 'commit', '-qam', 'two');
+  const accept = ['accept', 's1', '--exclude', 'id_rsa'];
+  const commit = `git -C ${sandbox} add -- a && git -C ${sandbox} commit -m 'Count as the Romans do'`;
+  const hint = `hint: commit them in the sandbox first: ${commit}\n`;
+  expect(agt(repository, ...accept).stderr).toContain(
+    `${hint}hint: solve them in the sandbox: agt session sync`,
+  );
+  expect(agt(repository, 'sync', 's1').stderr).toContain(`hint: a: not committed\n${hint}`);
+  expect(run('sh', ['-c', commit], { cwd: repository }).exitCode).toBe(0);
+  expect(agt(repository, 'sync', 's1').exitCode).toBe(1);
+  write(join(sandbox, 'a'), '1\nII, two\n3\n');
+  git(sandbox, 'commit', '-qam', 'Merge');
+  agtOk(repository, ...accept);
+  expect(git(repository, 'log', '-1', '--format=%s')).toBe('Count as the Romans do');
+  expect(git(repository, 'ls-files').split('\n')).toEqual(['a', 'b', 'new']);
 });

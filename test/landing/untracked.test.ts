@@ -76,6 +76,20 @@ test('what the agent has added or committed is no question, and the setting deci
   expect(agt(session.repository, 'config', 'set', 'agt.untracked', 'some').exitCode).not.toBe(0);
 });
 
+test('a key among the commits of the agent lands with a warning, which names the way back', () => {
+  put('deploy/id_rsa', 'key\n');
+  git(session.sandbox, 'add', '--all');
+  git(session.sandbox, 'commit', '-qm', 'All');
+  const isKey =
+    'warning: deploy/id_rsa: tracked in the sandbox, and looks like a key or a login; if it is one: ';
+  const way = 'agt accept s1 --exclude deploy/id_rsa\n';
+  expect(accept('-n').stderr).toContain(isKey + way);
+  expect(accept().stderr).toContain(`${isKey}agt unaccept s1, then ${way}`);
+  agtOk(session.repository, 'unaccept', 's1');
+  expect(accept('--exclude', 'deploy/id_rsa').stderr).toBe('');
+  expect(landed()).toEqual(['.gitignore', 'a', 'src/new.ts']);
+});
+
 test('steps are asked about in the same way', () => {
   autocommit(session, '--label', 'sources');
   put('.env', 'TOKEN=1\n');
@@ -127,7 +141,9 @@ test('a step that empties the sandbox lands, and so does the next one', () => {
 test('--untracked=none: a file that the agent has only taken out of the index is deleted on the branch', () => {
   git(session.sandbox, 'rm', '-q', '--cached', 'a');
   git(session.sandbox, 'commit', '-qm', 'No longer tracked');
-  expect(accept('--untracked=none', '--keep').stdout).toContain('D a\n');
+  const { stdout } = accept('--untracked=none', '--keep');
+  expect(stdout).toContain('D a\n');
+  expect(stdout).toContain('left out src/new.ts\n');
   expect(landed()).toEqual(['.gitignore']);
 });
 
