@@ -125,6 +125,10 @@ test('in place: accept overlaps with work that was set aside: it says both, and 
   expect(agt(repository, 'doctor').stdout).toContain(
     'work of yours from before this session is still set aside',
   );
+  expect(agt(repository, 'unaccept', 's1')).toMatchObject({
+    exitCode: 0,
+    stderr: 'warning: refs/agt/stash/s1 still has work of yours; see: agt doctor\n',
+  });
   const [, letGo = ''] = /^hint: when you need it no more: agt (.*)$/m.exec(accepted.stderr) ?? [];
   expect(run('sh', ['-c', `${AGT} ${letGo}`], { cwd: '/' }).exitCode).toBe(0);
   expect(agt(repository, 'doctor').stdout).toMatch(/(^|\n)nothing is wrong\n$/);

@@ -8,6 +8,7 @@ import { openPullRequest } from '../../../landing/pull-request.ts';
 import { type SyncResult, syncSession } from '../../../landing/sync.ts';
 import { unacceptSession } from '../../../landing/unaccept.ts';
 import { planRemoval, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
+import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import { lines, listPaths, verb } from '../../output/format.ts';
@@ -106,9 +107,16 @@ export const sessionUnaccept = defineSessionCommand({
         `branch   ${shortBranch(onto)} ${is} back at ${shortOid(tip)} (was ${shortOid(commit)})`,
         restored && `session  ${id} ${isBack} back in ${record.sandbox}`,
       ]),
+      warnings: restored ? await stillSetAside(session) : '',
     };
   },
 });
+
+async function stillSetAside({ git, id }: Session): Promise<string> {
+  const stash = stashRef(id);
+  const isSetAside = (await resolveObject(git, stash)) !== undefined;
+  return isSetAside ? `warning: ${stash} still has work of yours; see: agt doctor\n` : '';
+}
 
 export const sessionReject = defineSessionCommand({
   name: 'session reject',
@@ -131,10 +139,7 @@ export const sessionReject = defineSessionCommand({
     const { session_id: id, work_branch, branch, checkout, user_branch: home = '' } = record;
     if (record.state === 'rejected') {
       const text = `${id}: rejected before; bring it back: agt undo ${id}\n`;
-      const stash = stashRef(id);
-      const isSetAside = (await resolveObject(session.git, stash)) !== undefined;
-      const warnings = isSetAside ? `warning: ${stash} still has work of yours; see: agt doctor\n` : '';
-      return { json: recordJson(record), text, warnings };
+      return { json: recordJson(record), text, warnings: await stillSetAside(session) };
     }
     if (isEnded(record)) {
       throw new AgtError(`session "${id}" is already ${record.state}`, {
