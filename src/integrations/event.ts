@@ -217,10 +217,17 @@ export function beforeFailure(words: string): string[] {
   return [...'-123456789'].map((first) => `${words}${first}`);
 }
 
-/** The command of a shell, the file of an edit, or the like: the first of these inputs that the call has. */
+/** The command of a shell, the file of an edit, or the like: the first of these inputs that the call has; see summaryIn. */
 export function summaryOfCall(input: EventJson): string | undefined {
   const names = ['command', 'cmd', 'file_path', 'path', 'filePath', 'notebook_path', 'absolute_path'];
   const value = names.map((name) => input[name]).find((value) => value !== undefined);
-  if (Array.isArray(value)) return firstWords(value.join(' '));
-  return typeof value === 'string' ? firstWords(value) || undefined : undefined;
+  if (Array.isArray(value)) return value.join(' ');
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** The first words of it; the path of a file below one of `folders` is as people name it there. */
+export function summaryIn(folders: readonly string[], summary: string | undefined): string | undefined {
+  if (summary === undefined) return undefined;
+  const folder = folders.find((one) => summary.startsWith(`${one}/`));
+  return firstWords(folder === undefined ? summary : summary.slice(folder.length + 1)) || undefined;
 }

@@ -34,6 +34,7 @@ import {
   type PromptEvent,
   type SessionEnd,
   type SessionStart,
+  summaryIn,
   type ToolEvent,
   type TurnEvent,
 } from './event.ts';
@@ -216,11 +217,12 @@ async function recordBefore(place: Place, { tool, callId: id }: BeforeTool, requ
 
 /** A call that failed is recorded even if it changed nothing: a person may look for it. */
 async function recordTool(place: Place, event: ToolEvent, request: RecordRequest): Promise<void> {
-  const { tool, outcome, callId: id, summary } = event;
+  const { tool, outcome, callId: id } = event;
   if (isNamed(tool, place.readOnlyTools)) return;
   if (!request.isInBackground && isSlowPlace(place)) return request.leaveToBackground();
   const onlyIfChanged = outcome === 'succeeded';
-  const call = { outcome, id, summary };
+  const folders = [place.record?.sandbox, place.record?.checkout].filter((one) => one !== undefined);
+  const call = { outcome, id, summary: summaryIn(folders, event.summary) };
   return capture(place, request, { tool, call, onlyIfChanged, isAskedByFront: true });
 }
 

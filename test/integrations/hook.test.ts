@@ -13,7 +13,7 @@ test('each prompt, each tool call that changes something or fails, and each end 
   write(join(sandbox, 'mine'), 'before the prompt\n');
   expect(say(sandbox, '\n fix  the login form\nof the page')).toEqual(silent);
   write(join(sandbox, 'c'), 'c\n');
-  expect(toolOf(sandbox, 'Write', { file_path: 'c', content: 'c\n' })).toEqual(silent);
+  expect(toolOf(sandbox, 'Write', { file_path: join(sandbox, 'c'), content: 'c\n' })).toEqual(silent);
   expect(toolOf(sandbox, 'Bash', { command: 'ls' }, 'PostToolUse', 'toolu_2')).toEqual(silent);
   rmSync(join(sandbox, 'a'));
   expect(toolOf(join(sandbox, '.'), 'Bash', { command: 'rm a; false' }, 'PostToolUseFailure')).toEqual(

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, wr
 import { join } from 'node:path';
 import { isNamed } from '../../config/values.ts';
 import { attempt } from '../../errors.ts';
-import type { BeforeTool, FileEvent } from '../../integrations/event.ts';
+import { type BeforeTool, type FileEvent, summaryIn } from '../../integrations/event.ts';
 import { fenceOf, foldersNamed, onlyReads, refusalOf } from '../../integrations/fence.ts';
 import type { Integration } from '../../integrations/integration.ts';
 import type { Place } from '../../integrations/place.ts';
@@ -81,7 +81,10 @@ async function endStrays(acting: Agent, event: FileEvent, notes: string): Promis
     try {
       const { folders, tool, id, summary } = JSON.parse(readFileSync(path, 'utf8')) as StrayCall;
       for (const folder of folders.filter((one) => existsSync(one)))
-        await captureStray(acting, event, folder, { tool, call: { outcome, id, summary } });
+        await captureStray(acting, event, folder, {
+          tool,
+          call: { outcome, id, summary: summaryIn([folder], summary) },
+        });
     } finally {
       rmSync(path, { force: true });
       attempt(() => rmdirSync(notes)); // other calls may be under way
