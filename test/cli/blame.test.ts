@@ -82,6 +82,9 @@ const HOME: Record<string, (session: TestSession) => void> = {
     expect(git(repository, 'for-each-ref', 'refs/agt', 'refs/heads/agt')).toMatch(
       /^\S+ commit\trefs\/agt\/lines\/\S+$/,
     );
+    expect(git(repository, 'log', '-1', '--format=%s', `refs/agt/lines/${id}`)).toBe(
+      `Steps from which the accepted lines of session ${id} come`,
+    );
   },
   'a rename in it, by the agent': (session) => {
     const { repository, id, sandbox } = session;

@@ -30,7 +30,7 @@ export function originAt(files: AcceptMap['files'], path: string, line: number):
   return found instanceof Map ? found.get(line) : (found as Origin | undefined);
 }
 
-/** The message of a commit: JSON of one row each, a prompt, a step, or a file with its ranges of lines and their steps. */
+/** The message of a commit: a subject, then JSON of one row each, a prompt, a step, or a file with its ranges of lines and their steps. */
 export async function writeAcceptMap(git: Git, { session, landed, from, files }: AcceptMap): Promise<void> {
   if (files.size === 0) return;
   const ref = attributionRef(session);
@@ -38,7 +38,8 @@ export async function writeAcceptMap(git: Git, { session, landed, from, files }:
   const parent = parentsIn(await contentOf(git, landed))[0];
   const { rows, seconds } = rowsOf(files);
   const head = ['agt-map', 2, ...(parent === from ? [] : [from])];
-  const message = [head, ...rows].map((row) => JSON.stringify(row)).join('\n');
+  const about = `Steps from which the accepted lines of session ${session} come`;
+  const message = [about, '', ...[head, ...rows].map((row) => JSON.stringify(row))].join('\n');
   const tree = (await findObject(git, `${landed}^{tree}`)) ?? '';
   const parents = [...(earlier === undefined ? [] : [earlier]), landed];
   const input = commitWith(tree, parents, seconds, message);
@@ -109,13 +110,11 @@ export async function readAcceptMaps(git: Git, session: string): Promise<AcceptM
 function parseMap(content: string, session: string, parent = ''): Pick<AcceptMap, 'from' | 'files'> {
   const newest = Number(/^author .* (\d+) \+0000$/m.exec(content)?.[1]);
   const text = Buffer.from(content.slice(content.indexOf('\n\n') + 2), 'latin1').toString();
-  const [head, ...rows] = text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => attempt(() => JSON.parse(line)) ?? []);
+  const rows = text.split('\n').map((line) => attempt(() => JSON.parse(line)) ?? []);
+  const head = rows.find(([kind]) => kind === 'agt-map');
   const files = new Map<string, FileOrigins>();
   const from: string = head?.[2] ?? parent;
-  if (head?.[0] !== 'agt-map' || head[1] !== 2) return { from, files };
+  if (head?.[1] !== 2) return { from, files };
   const prompts = rows.filter(([kind]) => kind === 'p').map(([, prompt]) => prompt as string);
   const steps = rows
     .filter(([kind]) => kind === 's')
