@@ -33,6 +33,7 @@ describe('agt session export', () => {
       'exported 1 commit to origin as agt/s1',
     );
     expect(branchesOfOrigin()).toEqual(['refs/heads/agt/s1', 'refs/heads/main']);
+    expect(agtOk(sandbox, 'session', 'show')).toMatch(/^exported +[0-9a-f]+ to origin as agt\/s1$/m);
     expect(git(origin, 'log', '--format=%s', 'agt/s1')).toBe('by the agent\nfirst');
     const objects = git(origin, 'cat-file', '--batch-all-objects', '--batch-check=%(objecttype)').split('\n');
     expect(objects.filter((type) => type === 'commit')).toHaveLength(2);

@@ -164,7 +164,16 @@ export const sessionShow = defineSessionCommand({
 
 async function describe({ git }: Session, view: SessionStatus, moment: Moment | undefined, now: Date) {
   const { record, headCommit, folder, sandboxPresent, isOutOfSight } = view;
-  const { work_branch: work, user_branch: home, state, state_reason: reason, sandbox, landed, from } = record;
+  const {
+    work_branch: work,
+    user_branch: home,
+    state,
+    state_reason: reason,
+    sandbox,
+    landed,
+    exported,
+    from,
+  } = record;
   const workBranch = shortBranch(work);
   const missing = isOutOfSight ? 'out of sight from here' : 'missing';
   const startCommit = shortOid(record.from_commit);
@@ -188,6 +197,7 @@ async function describe({ git }: Session, view: SessionStatus, moment: Moment | 
     ['user branch', home === undefined ? 'none (started from a commit)' : shortBranch(home)],
     ['start commit', from === undefined ? startCommit : `${startCommit} from session ${from}`],
     landed && ['landed', `${shortOid(landed.commit)} on ${shortBranch(landed.onto)}`],
+    exported && ['exported', `${shortOid(exported.commit)} to ${exported.remote} as ${exported.branch}`],
     ['created', record.created_at],
     ['provider', `${record.provider}${record.captures === undefined ? '' : ', snapshots by command only'}`],
     ['working copy', record.working_copy],
