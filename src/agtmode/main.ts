@@ -24,6 +24,7 @@ import { enterDirectory, hintOutside, placeOutside } from './enter-directory.ts'
 import { answerHook } from './hooks/answer.ts';
 import { errorJson, json, lines } from './output/format.ts';
 import { overview } from './output/help.ts';
+import { sessionIfAny } from './session-here.ts';
 import { welcome } from './welcome.ts';
 
 /** Commands by which settings are mended: like the guard, they go on with defaults in place of what agt cannot use. */
@@ -140,15 +141,25 @@ const ON_SESSIONS: Readonly<Record<string, (id: string) => string>> = {
   checkout: (id) => `cd "$(agt session path ${id})"`,
 };
 
-/** For a command of git whose only argument is a session. */
-async function adviceOnSession(words: readonly string[], context: Context): Promise<string | undefined> {
-  const [command = '', id = ''] = words;
+/** For a command of git one of whose arguments is a session, or a snapshot of the session here. */
+async function adviceOnSession(
+  [command = '', ...others]: readonly string[],
+  context: Context,
+): Promise<string | undefined> {
   const advice = Object.hasOwn(ON_SESSIONS, command) ? ON_SESSIONS[command] : undefined;
-  if (advice === undefined || words.length !== 2 || idProblem(id) !== undefined) return undefined;
+  if (advice === undefined) return undefined;
+  const end = others.indexOf('--');
+  const words = end < 0 ? others : others.slice(0, end);
+  const names = words.filter((word) => idProblem(word) === undefined);
+  const moment = command === 'diff' ? words.find((word) => /^@\{.+\}$/.test(word)) : undefined;
+  if (names.length === 0 && moment === undefined) return undefined;
   const repository = await context.repository().catch(() => undefined);
   if (repository === undefined) return undefined;
-  if (existsSync(recordFile(repository.agtDir, id))) return `"${id}" is a session: ${advice(id)}`;
-  const [meant] = similar(id, sessionIds(repository));
+  const session = names.find((name) => existsSync(recordFile(repository.agtDir, name)));
+  if (session !== undefined) return `"${session}" is a session: ${advice(session)}`;
+  const here = moment === undefined ? undefined : await sessionIfAny(context);
+  if (here !== undefined) return `for a snapshot of "${here.id}": agt session diff ${here.id} ${moment}`;
+  const [meant] = others.length === 1 ? similar(names[0] ?? '', sessionIds(repository)) : [];
   return meant && `did you mean the session "${meant}": ${advice(meant)}`;
 }
 

@@ -71,9 +71,12 @@ async function notInSession(context: Context, user: Repository | undefined): Pro
   if (user !== undefined) {
     refuseMoved(user, context.cwd);
     const known = 'give a session id (see: agt session list), or change to the folder of a session';
-    throw new AgtError('no session given, and the current directory belongs to none', {
-      hints: [known, await adviceToSnapshot(context, 'to snapshot this folder')],
-    });
+    throw new AgtError(
+      'no session given, and the current directory belongs to none and has no snapshots yet',
+      {
+        hints: [known, await adviceToSnapshot(context, 'to snapshot this folder')],
+      },
+    );
   }
   const elsewhere = 'for sessions, change to a repository, or: agt clone <url>';
   throw new AgtError('this folder is in no session and in no git repository, and has no snapshots yet', {

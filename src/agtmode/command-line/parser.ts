@@ -80,7 +80,11 @@ function configure(parser: Argv): Argv {
     .exitProcess(false)
     .showHelpOnFail(false)
     .updateStrings({ 'Positionals:': 'Arguments:', 'Show help': 'show this help' })
-    .wrap(Math.min(MAX_HELP_COLUMNS, process.stdout.columns ?? MAX_HELP_COLUMNS));
+    .wrap(columns());
+}
+
+function columns(): number {
+  return Math.min(MAX_HELP_COLUMNS, process.stdout.columns ?? MAX_HELP_COLUMNS);
 }
 
 function registerFamily(parser: Argv, family: string, members: readonly Command[], run: RunCommand): void {
@@ -117,7 +121,12 @@ function describe(parser: Argv, command: Command): Argv {
     parser.positional(name, positional);
   for (const [name, option] of Object.entries(command.options ?? {}))
     parser.option(name, { ...option, requiresArg: option.type === 'string' });
-  for (const [line, purpose] of command.examples) parser.example(line.replace(/^agt/, '$0'), purpose);
+  for (const [line, purpose] of command.examples) {
+    const example = line.replace(/^agt/, '$0');
+    // yargs would break it, and a part of a command may run.
+    if (line.length > columns() / 2) parser.example(`# ${purpose}`, '').example(example, '');
+    else parser.example(example, purpose);
+  }
   return parser;
 }
 

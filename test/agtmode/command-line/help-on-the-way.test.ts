@@ -3,7 +3,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession } from '../../harness/session.ts';
-import { AGT, agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../../harness/world.ts';
+import {
+  AGT,
+  agt,
+  agtOk,
+  git,
+  makeRepository,
+  makeTempDir,
+  REAL_GIT,
+  run,
+  write,
+} from '../../harness/world.ts';
 
 test('unknown words: agt says which command of agt or git, option or setting is meant', () => {
   const { repository } = makeSession();
@@ -71,6 +81,34 @@ test.each([
   ];
   expect(ofAgt).toEqual({ ...ofGit, stderr: `${ofGit.stderr}hint: "s1" is a session: ${advice}\n` });
   expect(agt(repository, command, 'none').stderr).not.toContain('hint: "none"');
+});
+
+test('agt log with options on a session, and agt diff on a snapshot: the command of agt', () => {
+  const { repository, sandbox } = makeSession();
+  for (const words of [
+    ['s1', '--stat'],
+    ['-n', '2', 's1'],
+  ])
+    expect(agt(repository, 'log', ...words).stderr).toMatch(
+      /^fatal: .*\nhint: "s1" is a session: agt session log s1\n$/s,
+    );
+  const hint = 'hint: for a snapshot of "s1": agt session diff s1 @{9}\n';
+  expect(agt(sandbox, 'diff', '@{9}').stderr).toContain(hint);
+  expect(agt(repository, 'diff', '@{9}').stderr).not.toContain('hint: for a snapshot');
+});
+
+test('no example breaks across lines', () => {
+  const dir = makeTempDir();
+  const examples = (command: string) => agtOk(dir, ...command.split(' '), '--help').split('Examples:\n')[1];
+  expect(examples('session log')).toContain('  agt session log --since "2 hours ago" --stat -- src\n');
+  expect(examples('session log')).toMatch(/^ {2}agt log --turns {2,}list the prompts/m);
+});
+
+test('without snapshots, a command on the folder says that there are none', () => {
+  for (const words of [['undo'], ['log', '--turns'], ['diff', '--turn', '3']])
+    expect(agt(makeRepository(), ...words).stderr).toMatch(
+      /^error: no session given, .* has no snapshots yet\n/,
+    );
 });
 
 test('a branch of the name of a session is what git says', () => {
