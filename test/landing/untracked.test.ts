@@ -143,7 +143,7 @@ test('--untracked=none: a file that the agent has only taken out of the index is
   git(session.sandbox, 'commit', '-qm', 'No longer tracked');
   const { stdout } = accept('--untracked=none', '--keep');
   expect(stdout).toContain('D a\n');
-  expect(stdout).toContain('left out src/new.ts\n');
+  expect(stdout).toContain('left out src/new.ts, a\n');
   expect(landed()).toEqual(['.gitignore']);
 });
 
