@@ -134,9 +134,11 @@ async function noteCommits(request: BlameRequest, lines: readonly BlamedLine[], 
       const sessions = [...new Set(named)].filter((id) => idProblem(id) === undefined) as SessionId[];
       const maps = (await Promise.all(sessions.map((id) => readAcceptMaps(repository.git, id)))).flat();
       const isExact = maps.some((map) => map.landed === commit);
-      const others = isExact ? [] : [await merged(), await rewritten()].flatMap((by) => by.get(commit) ?? []);
+      const merges = isExact ? [] : ((await merged()).get(commit) ?? []);
+      const others = isExact || merges.length > 0 ? [] : ((await rewritten()).get(commit) ?? []);
       const candidates = unique([...maps, ...others]);
-      if (candidates.length > 0) await noteByMaps(request, commit, lines, candidates, origins);
+      if (merges.length > 0) await noteByMerges(request, commit, lines, merges, origins);
+      else if (candidates.length > 0) await noteByMaps(request, commit, lines, candidates, origins);
       else if (sessions.length > 0) await noteBySessions(request, lines, sessions, origins);
       else if (work && stepsOfLines) await noteByFolder(request, work, stepsOfLines, lines, origins);
     }
@@ -146,6 +148,26 @@ async function noteCommits(request: BlameRequest, lines: readonly BlamedLine[], 
 
 function unique(maps: readonly AcceptMap[]): AcceptMap[] {
   return [...new Map(maps.map((map) => [map.landed, map])).values()];
+}
+
+/** A commit of an agent that these have merged: git follows its lines, and names of files, up to the merge. */
+async function noteByMerges(
+  { repository, options }: BlameRequest,
+  commit: string,
+  lines: readonly BlamedLine[],
+  merges: readonly AcceptMap[],
+  origins: Note,
+) {
+  for (const { landed, files } of merges)
+    for (const [path, ofFile] of Map.groupBy(lines, (line) => line.path)) {
+      const name = Buffer.from(path, 'latin1').toString();
+      const words = [...options, '--reverse', `${commit}..${landed}`, '--', name];
+      const blamed = await gitBlame(forOwnBlame(repository.git), words);
+      note(origins, ofFile, ({ original }) => {
+        const found = blamed[original - 1];
+        return found?.commit === landed ? originAt(files, found.path, found.original) : undefined;
+      });
+    }
 }
 
 /** The commit that an acceptance made, or one that somebody has made of it since: git compares the two. */
@@ -211,7 +233,7 @@ async function noteBySessions(
     const history = await readAuthors(session);
     const steps = upTo(history, committedAt(lines));
     await withStepsOfLines(session, history, (stepsOfLines) =>
-      noteByHistory(request, stepsOfLines, steps, lines, origins),
+      noteByHistory(request, stepsOfLines, [steps - 1], lines, origins),
     );
   }
 }
@@ -229,7 +251,7 @@ function upTo({ steps }: AuthoredHistory, seconds: number): number {
 async function noteByHistory(
   { git, options }: BlameRequest,
   stepsOfLines: StepsOfLines,
-  steps: number,
+  after: readonly number[],
   lines: readonly BlamedLine[],
   origins: Note,
 ) {
@@ -237,7 +259,7 @@ async function noteByHistory(
   for (const [path, ofFile] of Map.groupBy(lines, (line) => line.path)) {
     const name = Buffer.from(path, 'latin1').toString();
     const content = await asInWorktree(git, `${commit}:${name}`, path);
-    const found = await stepsOfLines({ path, content, after: [steps - 1], options });
+    const found = await stepsOfLines({ path, content, after, options });
     note(origins, ofFile, ({ original }) => originOf(found[original - 1]));
   }
 }
@@ -255,7 +277,7 @@ async function noteByFolder(
   // Somebody else's commit, rebased here.
   if (found === undefined || mail === undefined || user?.includes(mail) !== true) return;
   const known: Note = new Map();
-  await noteByHistory(request, stepsOfLines, found.count, lines, known);
+  await noteByHistory(request, stepsOfLines, found.after, lines, known);
   // A merge or a checkout brings lines that are not the work of that step.
   const writtenAt = found.isCopy ? Number(lines[0]?.details.get('author-time') ?? 0) : committedAt(lines);
   const begins = new Map(history.steps.map(({ snapshot }, i) => [snapshot.commit, history.steps[i - 1]]));

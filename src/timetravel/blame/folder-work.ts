@@ -6,17 +6,18 @@ import { type AuthoredHistory, readAuthors } from '../turns.ts';
 export interface FolderWork {
   readonly session: Session;
   readonly history: AuthoredHistory;
-  /** By commit: the number of snapshots until it is in the history of HEAD, and whether it is a copy of an older one. */
-  readonly made: ReadonlyMap<string, { readonly count: number; readonly isCopy: boolean }>;
+  /** By commit: the snapshots, counted from 0, that may have its lines, and whether it is a copy of an older one. */
+  readonly made: ReadonlyMap<string, { readonly after: readonly number[]; readonly isCopy: boolean }>;
 }
 
 export async function readFolderWork(git: Git, session: Session): Promise<FolderWork> {
   const history = await readAuthors(session);
-  const entries = await gitLines(git, ['reflog', '--format=%H %gs', 'HEAD', '--']);
-  const isMade = /^(\w+) (?:(commit|revert)\b|(?:cherry-pick|rebase|am)\b|pull .*\(pick\))/;
+  const entries = await gitLines(git, ['reflog', '--date=unix', '--format=%H %gd %gs', 'HEAD', '--']);
+  const isMade = /^(\w+) HEAD@\{(\d+)\} (?:(commit|revert)\b|(?:cherry-pick|rebase|am)\b|pull .*\(pick\))/;
   const found = entries.flatMap((line) => {
-    const [, commit, original] = isMade.exec(line) ?? [];
-    return commit === undefined ? [] : [[commit, original === undefined] as const];
+    const [, commit, seconds, original] = isMade.exec(line) ?? [];
+    const isCopy = original === undefined;
+    return commit === undefined ? [] : [[commit, { seconds: Number(seconds), isCopy }] as const];
   });
   const here = new Map(found);
   const now = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', 'HEAD']);
@@ -37,9 +38,17 @@ export async function readFolderWork(git: Git, session: Session): Promise<Folder
       open.push(...(parents.get(commit) ?? []));
     }
   }
-  const made = [...reached].flatMap(([commit, count]) => {
-    const isCopy = here.get(commit);
-    return isCopy === undefined ? [] : [[commit, { count, isCopy }] as const];
-  });
-  return { session, history, made: new Map(made) };
+  const times = history.steps.map(({ snapshot }) => Math.floor(snapshot.time.getTime() / 1000));
+  /** Those next to that time: no snapshot saw the branch. */
+  const near = (seconds: number) =>
+    [...times.keys()].filter(
+      (i) => (times[i - 1] ?? Infinity) <= seconds && (times[i + 1] ?? Infinity) >= seconds,
+    );
+  const made = new Map<string, { readonly after: readonly number[]; readonly isCopy: boolean }>();
+  for (const [commit, { seconds, isCopy }] of here) {
+    const count = reached.get(commit);
+    const after = count === undefined ? near(seconds) : [count - 1];
+    if (after.length > 0) made.set(commit, { after, isCopy });
+  }
+  return { session, history, made };
 }

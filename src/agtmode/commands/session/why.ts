@@ -3,14 +3,17 @@
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
+import { findObjects } from '../../../git/objects/object-reader.ts';
+import { findRenames } from '../../../git/objects/raw-diff.ts';
+import { withoutIndex } from '../../../git/objects/scratch-index.ts';
 import { runGitOnTerminal } from '../../../git/run/git.ts';
 import type { Session } from '../../../session/session.ts';
-import { encodePath } from '../../../snapshot/tree-names.ts';
+import { decodePath, encodePath } from '../../../snapshot/tree-names.ts';
 import type { Origin } from '../../../timetravel/blame/origin.ts';
 import { NOT_COMMITTED } from '../../../timetravel/blame/porcelain.ts';
 import { showDiff } from '../../../timetravel/diff/diff.ts';
 import { spansOf } from '../../../timetravel/turn-files.ts';
-import { readAuthors } from '../../../timetravel/turns.ts';
+import { type AuthoredStep, readAuthors } from '../../../timetravel/turns.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { lines as linesOf, localTime, showPath } from '../../output/format.ts';
@@ -86,7 +89,8 @@ async function showStep(context: Context, session: Session, origin: Origin, path
   if (step === undefined) return false;
   context.out('\n');
   const { previous, commit } = step.snapshot;
-  const inTree = `sandbox/${path}`;
+  const later = authored.steps.slice(authored.steps.indexOf(step));
+  const inTree = await nameAtFirst(session, later, `sandbox/${path}`);
   if (!whole && previous !== undefined && encodePath(inTree) === inTree) {
     const words = [
       'diff',
@@ -106,4 +110,18 @@ async function showStep(context: Context, session: Session, origin: Origin, path
     await showDiff(session, { before, after: span, pathspecs }, []);
   }
   return true;
+}
+
+/** The name that the file had in the first of these steps, if it was renamed since. */
+async function nameAtFirst({ git }: Session, steps: readonly AuthoredStep[], path: string): Promise<string> {
+  const commits = steps.map(({ snapshot }) => snapshot.commit);
+  const name = encodePath(path);
+  const found = await findObjects(
+    git,
+    commits.map((commit) => `${commit}:${name}`),
+  );
+  const [first, there] = [commits[0], commits[found.findIndex((object) => object !== undefined)]];
+  if (first === undefined || there === undefined || there === first) return path;
+  const renames = await findRenames(withoutIndex(git), first, there, ['sandbox']);
+  return decodePath(renames.find(([, now]) => now === name)?.[0] ?? name);
 }

@@ -1,4 +1,4 @@
-/** agt blame: its options are those of git blame, also of a file that git does not know. */
+/** agt blame in a checkout without a session: options of git, files that git does not know, branches. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -46,4 +46,34 @@ test('-C before the command names a directory, and after it finds lines of other
   ])
     expect(agtOk(cwd, 'blame', ...words)).toContain(first);
   expect(agtOk(join(cwd, 'd'), '-C', '..', 'blame', '-C', 'new')).toContain(first);
+});
+
+test('a commit on a branch that no snapshot saw has the lines of the agent', () => {
+  const cwd = makeRepository({ f: LINES });
+  const agent = agentIn(cwd, 'claude-code', 'c-1');
+  agent.says('first');
+  agent.begins('1');
+  writeFileSync(join(cwd, 'f'), `${LINES}of the agent\n`);
+  agent.ends('1');
+  agent.stops();
+  writeFileSync(join(cwd, 'f'), `${LINES}of the agent\nof a person\n`);
+  const now = { env: { GIT_AUTHOR_DATE: '', GIT_COMMITTER_DATE: '' }, cwd };
+  run('git', ['checkout', '-q', '-b', 'other'], now);
+  expect(run('git', ['commit', '-qam', 'on a branch'], now).exitCode).toBe(0);
+  run('git', ['checkout', '-q', 'main'], now);
+  const told = () =>
+    agtOk(cwd, 'blame', 'other', 'f')
+      .split('\n')
+      .map((line) => /\((\w+).*\d\) (.*)$/.exec(line)?.slice(1).join(': '));
+  const expected = [
+    ...LINES.trim()
+      .split('\n')
+      .map((line) => `Ann: ${line}`),
+    'claude: of the agent',
+    'Ann: of a person',
+  ];
+  expect(told()).toEqual(expected);
+  agent.says('second');
+  agent.stops();
+  expect(told()).toEqual(expected);
 });

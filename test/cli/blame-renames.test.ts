@@ -1,0 +1,52 @@
+/** agt blame and agt why of files that had other names. */
+import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agtOk, git } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
+
+test('agt why shows the step also of a file that had another name then', () => {
+  const { repository, sandbox, id } = makeSession({ f: 'f\n' });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  const names = ['one', 'two', 'three'];
+  for (const [turn, name] of names.entries()) {
+    agent.says(name);
+    agent.begins(name);
+    if (turn === 0) writeFileSync(join(sandbox, name), 'first line\nsecond line\n');
+    else renameSync(join(sandbox, names[turn - 1] ?? ''), join(sandbox, name));
+    agent.ends(name);
+  }
+  agent.stops();
+  agtOk(repository, 'accept', id, '--untracked=all');
+  const story = agtOk(repository, 'why', 'three:2');
+  expect(story).toContain('prompt  one\n');
+  expect(story).toContain('+++ b/one\n');
+  expect(story).toContain('+second line');
+});
+
+test('kept commits between which a file was renamed have the lines of its last name', () => {
+  const { repository, sandbox, id } = makeSession({ f: 'f\n' });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  agent.says('prompt');
+  for (const step of [0, 1, 2, 3]) {
+    agent.begins(`${step}`);
+    const added = Array.from(
+      { length: step === 0 ? 20 : 8 },
+      (_, i) => `a line of step ${step}, ${i}\n`,
+    ).join('');
+    if (step > 0) renameSync(join(sandbox, `name${step - 1}`), join(sandbox, `name${step}`));
+    appendFileSync(join(sandbox, `name${step}`), added);
+    git(sandbox, 'add', '-A');
+    git(sandbox, 'commit', '-qm', `step ${step}`);
+    agent.ends(`${step}`);
+  }
+  agent.stops();
+  agtOk(repository, 'accept', id, '--keep-commits');
+  const lines = JSON.parse(agtOk(repository, 'blame', '--json', 'name3')) as {
+    content: string;
+    origin: { call: string } | null;
+  }[];
+  expect(lines).toHaveLength(44);
+  for (const { content, origin } of lines) expect(content).toContain(`step ${origin?.call},`);
+});
