@@ -54,6 +54,8 @@ describe('agt undo --to-green', () => {
     expect(value(session)).toBe('2');
     agtOk(session.repository, 'redo', 's1', '5');
     expect(value(session)).toBe('99');
+    const one = agt(session.repository, 'undo', 's1', '--to-green', 'test $(cat n) -lt 99').stdout;
+    expect(one).toContain('\nforward again: agt session redo s1 1\n');
     expect(left(session)).toEqual(['sessions']);
   });
 

@@ -98,7 +98,10 @@ export const sessionUndo = defineSessionCommand({
       const redo = `${commandToMove(session.record, 'redo')} ${steps}`;
       return dryRun
         ? report
-        : { ...report, text: `${report.text}all ${steps} steps forward again: ${redo}\n` };
+        : {
+            ...report,
+            text: `${report.text}${steps === 1 ? 'forward' : `all ${steps} steps forward`} again: ${redo}\n`,
+          };
     }
     const text = `${shownId(session.record)}: the command passes, there is nothing to undo\n`;
     return { json: { session_id: session.id, snapshot: null, changed: 0 }, text };
