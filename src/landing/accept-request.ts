@@ -9,6 +9,12 @@ import type { MessageRequest } from './message.ts';
 import type { LandingTarget } from './target.ts';
 import type { Workbench } from './workbench.ts';
 
+export interface ChosenTree {
+  readonly tree: string;
+  /** Those that it comes from. */
+  readonly prompts: readonly string[];
+}
+
 export interface AcceptRequest extends MessageRequest {
   /** The branch that takes the work; undefined: the user branch. */
   readonly onto: string | undefined;
@@ -31,8 +37,8 @@ export interface AcceptRequest extends MessageRequest {
   readonly withFailed: boolean;
   /** The session goes on. */
   readonly keep: boolean;
-  /** Finds the tree that is to land in place of the whole content. `head` is that of the sandbox, `base` that of the merge. */
-  readonly chooseTree?: (bench: Workbench, head: string, base: string) => Promise<string>;
+  /** Finds what is to land in place of the whole content. `head` is that of the sandbox, `base` that of the merge. */
+  readonly chooseTree?: (bench: Workbench, head: string, base: string) => Promise<ChosenTree>;
   /** Run the hooks that can refuse. */
   readonly verify: boolean;
   /** Milliseconds to wait for another process that works on the session. */

@@ -16,16 +16,17 @@ export interface MessageRequest {
   readonly summary: string | undefined;
 }
 
-/** `commits`: those of the session, oldest first. */
+/** `commits`: those of the session, oldest first. `prompts`: if only their work lands. */
 export async function draftMessage(
   session: Session,
   commits: readonly string[],
   { text, summary }: MessageRequest,
+  prompts?: readonly string[],
 ): Promise<string> {
   const { id, git, record } = session;
   if (text !== undefined) return withTrailer(git, text, id);
   const values: Readonly<Record<string, string>> = {
-    summary: summary ?? (await summarize(session, commits)),
+    summary: summary ?? (await summarize(session, commits, prompts)),
     session: id,
     branch: shortBranch(record.work_branch),
   };
@@ -35,8 +36,13 @@ export async function draftMessage(
 }
 
 /** The messages of its commits; without any the prompts, then the labels. */
-export async function summarize(session: Session, commits: readonly string[]): Promise<string> {
+export async function summarize(
+  session: Session,
+  commits: readonly string[],
+  chosen: readonly string[] = [],
+): Promise<string> {
   const { session_id: id } = session.record;
+  if (chosen.length > 0) return joined(chosen, `${id}: ${chosen.length} prompts`);
   const messages = await messagesOf(session.git, commits);
   const [only, ...others] = messages;
   if (only !== undefined && others.length === 0) return only;

@@ -53,8 +53,11 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const base = await baseWithTaken(session, bench, common, target, taken);
   const chosen =
     chooseTree === undefined
-      ? await choosePaths(bench, { ...content, base, tree: calls.tree }, request)
-      : { tree: await chooseTree(bench, content.head, base), leftOut: [] };
+      ? {
+          ...(await choosePaths(bench, { ...content, base, tree: calls.tree }, request)),
+          prompts: [],
+        }
+      : { ...(await chooseTree(bench, content.head, base)), leftOut: [] };
   const added = await diffTrees(git, base, chosen.tree);
   const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);
   const others = [target.from, ...(landed === undefined ? [] : [landed])];
@@ -92,7 +95,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
     ...target,
     tree: merged.tree,
     parents: [target.from, ...(request.keepCommits ? [theirs] : [])],
-    message: await draftMessage(session, commits, request),
+    message: await draftMessage(session, commits, request, chosen.prompts),
     commit: undefined,
     source: request.keepCommits ? undefined : theirs,
     changes,

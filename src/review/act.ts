@@ -11,10 +11,12 @@ import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { type RestoreResult, restoreSession } from '../timetravel/restore/restore.ts';
 import { planTakeBack, snapshotWith } from '../timetravel/restore/take-back.ts';
+import { readAuthors } from '../timetravel/turns.ts';
 import { autocommit } from '../triggers/autocommit.ts';
-import { piecesOf, treeWith, withoutObstructed } from './hunks.ts';
-import { change, type Review, readStarts, treeOf } from './review.ts';
+import { piecesOf, readHunks, treeWith, withoutObstructed } from './hunks.ts';
+import { change, type Review, readStarts, treeOf, withReview } from './review.ts';
 import { moveTo, type ReviewState, readState, type Way } from './state.ts';
+import { turnsOfHunks } from './turns-of-hunks.ts';
 
 /** The session goes on with the rest. @throws AgtError if nothing was seen that has not landed yet. */
 export function acceptSeen(session: Session, request: AcceptRequest): Promise<AcceptResult> {
@@ -25,7 +27,12 @@ export function acceptSeen(session: Session, request: AcceptRequest): Promise<Ac
     const base = source === undefined ? await treeOf(bench, mergeBase) : starts.base;
     const known = await readState(session);
     const state = known && (await moveTo(bench, known, base, source));
-    if (state !== undefined && state.seen !== (source ?? base)) return state.seen;
+    if (state !== undefined && state.seen !== (source ?? base)) {
+      const { turns } = await readAuthors(session);
+      const own = await turnsBetween(session, bench, source ?? base, state.seen);
+      const prompts = turns.flatMap(({ number, prompt }) => (own.has(number) ? (prompt ?? []) : []));
+      return { tree: state.seen, prompts: [...new Set(prompts)] };
+    }
     throw new AgtError(`nothing of session "${session.id}" was seen that could land`, {
       hints: [`look at it first: agt review ${session.id}`],
     });
@@ -33,8 +40,22 @@ export function acceptSeen(session: Session, request: AcceptRequest): Promise<Ac
   return acceptSession(session, { ...request, keep: true, chooseTree });
 }
 
+async function turnsBetween(session: Session, bench: Workbench, from: string, to: string) {
+  const git = { ...session.sandboxGit, env: { ...session.sandboxGit.env, ...bench.objects } };
+  return new Set((await turnsOfHunks(session, bench, await readHunks(git, from, to))).flat());
+}
+
 const pendingOf = ({ rejected }: ReviewState, ways: readonly Way[]) =>
   rejected.filter(({ state, way }) => state === 'pending' && ways.includes(way));
+
+/** Paths of hunks that `takeRejectedBack` would take back; one for each. */
+export async function rejectedPaths(session: Session, ways: readonly Way[], now: Date): Promise<string[]> {
+  const known = await readState(session);
+  if (known === undefined || pendingOf(known, ways).length === 0) return [];
+  return withReview(session, { writes: false, now }, async ({ state }) =>
+    pendingOf(state, ways).map(({ path }) => path),
+  );
+}
 
 /** Undefined if there is none. @throws AgtError if a file is not as git stores it; then nothing has changed. */
 export async function takeRejectedBack(

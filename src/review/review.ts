@@ -4,7 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { displayPath } from '../disk/path-bytes.ts';
+import { AgtError } from '../errors.ts';
 import { REVIEWS, reviewRef } from '../filter/agent-refs.ts';
+import { SUBMODULE } from '../git/modes.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { withIndex } from '../git/objects/scratch-index.ts';
@@ -224,6 +227,17 @@ export function markNew(session: Session, ids: readonly string[], now: Date): Pr
   });
 }
 
+/** No snapshot has the files of one. @throws AgtError */
+export function refuseSubmodules(hunks: readonly ReviewHunk[], way: Way): void {
+  const found = piecesOf(hunks).find(({ file }) =>
+    [file.before, file.after].some((version) => version?.mode === SUBMODULE),
+  );
+  if (found === undefined || way === 'tell') return;
+  throw new AgtError(`agt cannot take back the change of submodule "${displayPath(found.file.path)}"`, {
+    hints: ['nothing is rejected; tell the agent instead: --tell'],
+  });
+}
+
 /** Only notes it: `takeRejectedBack` acts. */
 export function markRejected(
   session: Session,
@@ -233,6 +247,7 @@ export function markRejected(
 ): Promise<Marked> {
   return change(session, now, async ({ state, open }) => {
     const { hunks, missing } = findHunks(open, ids);
+    refuseSubmodules(hunks, way);
     const added = hunks.flatMap(({ path, lines, pieces }) =>
       pieces.map(({ piece: { id, newAt }, from, to }): Rejection => {
         return { id, path, line: newAt + 1, lines: lines.slice(from, to), sentence, way, state: 'pending' };

@@ -4,6 +4,7 @@ import type { Workbench } from '../landing/workbench.ts';
 import { once } from '../once.ts';
 import type { Session } from '../session/session.ts';
 import { withStepsOfLines } from '../timetravel/blame/lines-of-session.ts';
+import { afterAll, stepsByPath } from '../timetravel/blame/make-map.ts';
 import type { FileChange } from '../timetravel/timeline.ts';
 import { filesOfTurns } from '../timetravel/turn-files.ts';
 import { readAuthors } from '../timetravel/turns.ts';
@@ -16,13 +17,16 @@ export async function turnsOfHunks(
   hunks: readonly Hunk[],
 ): Promise<(readonly number[])[]> {
   const history = await readAuthors(session);
+  const changes = once(() => stepsByPath(session, history.steps));
   const files = once(() => filesOfTurns(session.git, history.turns, false));
   return withStepsOfLines(session, history, async (stepsOfLines) => {
     const known = new Map<string, Promise<(number | undefined)[]>>();
     const turnsIn = async (path: string, oid: string) => {
       const [blob] = await readObjects(git, [oid]);
       if (blob?.type !== 'blob') return [];
-      const steps = await stepsOfLines({ path: `sandbox/${path}`, content: blob.content });
+      // A later step may have changed what was seen.
+      const after = afterAll(history, (await changes()).steps.get(path) ?? []);
+      const steps = await stepsOfLines({ path, content: blob.content, after });
       return steps.map((step) => step?.turn?.number);
     };
     const turnsOf = async ({ path, lines, newStart, pieces }: Hunk) => {

@@ -6,7 +6,7 @@ import { reportProgress } from '../../process/progress.ts';
 import type { Session } from '../../session/session.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import { readTimeline } from '../timeline.ts';
-import { type AuthoredStep, readAuthors } from '../turns.ts';
+import { type AuthoredHistory, type AuthoredStep, readAuthors } from '../turns.ts';
 import { type FileOrigins, readAcceptMaps, writeAcceptMap } from './accept-map.ts';
 import { withStepsOfLines } from './lines-of-session.ts';
 import { type Origin, originOf } from './origin.ts';
@@ -38,12 +38,7 @@ export async function keepOrigins(
       // A filter may store other bytes than those on disk, and the branch may have lines of its own. A part of the
       // session may have lines that a later step changed, in a file that is gone.
       const content = oid === after?.oid ? undefined : (await readObject(git, after?.oid ?? ''))?.content;
-      const touched = [only, ...others].map((step) => history.steps.indexOf(step));
-      const found = await stepsOfLines({
-        path,
-        content,
-        after: [...touched, history.steps.length - 1].reverse(),
-      });
+      const found = await stepsOfLines({ path, content, after: afterAll(history, [only, ...others]) });
       const lines = found.map((step, n) => [n + 1, originOf(step)] as const);
       return new Map(lines.filter((line): line is [number, Origin] => line[1] !== undefined));
     };
@@ -60,8 +55,13 @@ export async function keepOrigins(
   await writeAcceptMap(git, { session: session.id, landed: commit, from, files });
 }
 
+/** Newest first: these steps, and the last of all. */
+export function afterAll({ steps }: AuthoredHistory, chosen: readonly AuthoredStep[]): number[] {
+  return [...chosen.map((step) => steps.indexOf(step)), steps.length - 1].reverse();
+}
+
 /** The steps that changed each file of the sandbox, oldest first; and those that may have renamed one. */
-async function stepsByPath({ git }: Session, steps: readonly AuthoredStep[]) {
+export async function stepsByPath({ git }: Session, steps: readonly AuthoredStep[]) {
   const known = new Map(steps.map((step) => [step.snapshot, step]));
   const timeline = await readTimeline(git, [...known.keys()], { pathspecs: [], countLines: false });
   const found = new Map<string, AuthoredStep[]>();

@@ -8,6 +8,7 @@ import {
   markRejected,
   markSeen,
   type ReviewHunk,
+  refuseSubmodules,
   resetReview,
   showNew,
 } from '../../../review/review.ts';
@@ -23,7 +24,9 @@ import { reviewOnTerminal } from '../../reviewing.ts';
 
 const OPTIONS = {
   turn: option.value('only what this turn of an agent wrote: its number in agt log --turns'),
-  seen: option.many('mark all hunks of these files and directories as seen, without a question'),
+  seen: option.many(
+    'mark all hunks of these files and directories as seen, or with :<line> the one at that line',
+  ),
   all: option.flag('mark every hunk as seen, without a question'),
   reject: option.many('reject the hunks of a file, or with :<line> the one at that line'),
   message: option.value('why you reject them', 'm'),
@@ -82,8 +85,9 @@ const idsOf = (hunks: readonly ReviewHunk[]) => hunks.map(({ id }) => id);
 async function chooseHunks(context: Context, session: Session, args: ReviewArguments) {
   const { seen = [], reject = [], rest } = args;
   const places = [...seen, ...reject].map((given) => {
-    const [, path = given, line] = (args.reject && /^(.*):(\d+)$/s.exec(given)) || [];
+    const [, path = given, line] = /^(.*):(\d+)$/s.exec(given) ?? [];
     return {
+      whole: inSandbox(context, session, given),
       path: inSandbox(context, session, path),
       line: line === undefined ? undefined : Number(line),
       given,
@@ -98,8 +102,8 @@ async function chooseHunks(context: Context, session: Session, args: ReviewArgum
     withTurns: args.json || turn !== undefined,
     isSplit: turn !== undefined || places.some(({ line }) => line !== undefined),
   });
-  const isAt = ({ path, line }: (typeof places)[number], hunk: ReviewHunk) =>
-    line === undefined ? isUnder(hunk.path, [path]) : hunk.path === path && hasLine(hunk, line);
+  const isAt = ({ whole, path, line }: (typeof places)[number], hunk: ReviewHunk) =>
+    isUnder(hunk.path, [whole]) || (line !== undefined && hunk.path === path && hasLine(hunk, line));
   const none = places.find((place) => !hunks.some((hunk) => hunk.state === 'new' && isAt(place, hunk)));
   if (none !== undefined)
     throw usageError(`nothing new in ${showPath(none.given)}`, `see: agt review ${session.id} --json`);
@@ -147,6 +151,7 @@ async function reportMarks(
 ): Promise<Report> {
   const now = new Date();
   const { dryRun, message = '' } = args;
+  if (as === 'rejected') refuseSubmodules(hunks, wayOf(args));
   const marked = dryRun ? { marked: hunks, missing: [], waiting: [] } : await mark();
   const restored =
     args.now && as === 'rejected' && !dryRun ? await takeRejectedBack(session, ['now'], now) : undefined;

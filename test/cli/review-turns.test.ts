@@ -1,0 +1,95 @@
+/** agt review of the work of several turns: whose a hunk is, and what is told of what lands. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, git } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
+
+const LINES = Array.from({ length: 40 }, (_, i) => `line ${i}\n`);
+const edited = (edits: Readonly<Record<number, string>>) =>
+  LINES.map((line, i) => (edits[i] === undefined ? line : `${edits[i]}\n`)).join('');
+
+/** With a function that writes files in a turn of an agent. */
+function begin() {
+  const { sandbox, repository } = makeSession({ f: LINES.join('') });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  const turn = (prompt: string, files: Readonly<Record<string, string>>) => {
+    agent.says(prompt);
+    agent.begins(prompt);
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(sandbox, name), text);
+    agent.ends(prompt);
+    agent.stops();
+  };
+  const review = (...words: string[]) => agtOk(repository, 'review', 's1', ...words);
+  const hunks = () => JSON.parse(review('--json')) as { state: string; turns: number[]; lines: string[] }[];
+  const told = () =>
+    hunks().map(({ state, turns, lines }) => {
+      return `${state} ${turns}: ${lines.filter((line) => line.startsWith('+')).join(' ')}`;
+    });
+  return { sandbox, repository, turn, review, told };
+}
+
+test('a hunk that was seen keeps its turn when a later one changes it', () => {
+  const { turn, review, told } = begin();
+  turn('first', { f: edited({ 3: 'three' }), new: 'new\n' });
+  review('--seen', 'f:4', 'new');
+  turn('second', { f: edited({ 3: 'three again', 30: 'thirty' }), new: 'other\n' });
+  expect(told()).toEqual([
+    'new 2: +three again',
+    'seen 1: +three',
+    'new 2: +thirty',
+    'new 2: +other',
+    'seen 1: +new',
+  ]);
+});
+
+test('agt accept --seen names only the turns whose work lands', () => {
+  const { repository, turn, review } = begin();
+  turn('the first', { f: edited({ 3: 'three' }) });
+  turn('the second', { g: 'g\n' });
+  turn('the third', { f: edited({ 3: 'three', 30: 'thirty' }) });
+  review('--seen', 'f:31');
+  agtOk(repository, 'accept', 's1', '--seen');
+  expect(git(repository, 'log', '-1', '--format=%s')).toBe('the third');
+  review('--seen', 'f');
+  agtOk(repository, 'accept', 's1', '--seen');
+  expect(git(repository, 'log', '-1', '--format=%s')).toBe('the first');
+});
+
+test('one hunk is marked by its line; a colon may be in a name', () => {
+  const { turn, review, told } = begin();
+  turn('first', { f: edited({ 3: 'three', 5: 'five' }), 'f:4': 'other\n' });
+  review('--seen', 'f:6');
+  expect(told()).toEqual(['new 1: +three', 'seen 1: +five', 'new 1: +other']);
+  review('--seen', 'f:4');
+  expect(told()).toContain('seen 1: +other');
+});
+
+test('agt accept -n names the files in which rejected hunks go first', () => {
+  const { repository, turn, review } = begin();
+  turn('first', { f: edited({ 3: 'three', 30: 'thirty' }) });
+  review('--reject', 'f:31', '-m', 'no');
+  const { warnings } = JSON.parse(agtOk(repository, 'accept', 's1', '-n', '--json'));
+  expect(warnings).toEqual(['before that agt takes back 1 rejected hunk in f']);
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'show', 'main:f')).not.toContain('thirty');
+});
+
+test('the change of a submodule cannot be rejected, but told', () => {
+  const { repository, sandbox, review, told } = begin();
+  git(sandbox, 'init', '-q', 'sub');
+  git(join(sandbox, 'sub'), 'commit', '-q', '--allow-empty', '-m', 'in it');
+  writeFileSync(join(sandbox, '.gitmodules'), '[submodule "sub"]\n\tpath = sub\n\turl = ../sub\n');
+  git(sandbox, 'add', '.gitmodules', 'sub');
+  for (const words of [[], ['--now'], ['-n']]) {
+    const refused = agt(repository, 'review', 's1', '--reject', 'sub', '-m', 'no', ...words);
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      1,
+      'error: agt cannot take back the change of submodule "sub"\nhint: nothing is rejected; tell the agent instead: --tell\n',
+    ]);
+  }
+  expect(told().every((one) => one.startsWith('new'))).toBe(true);
+  review('--reject', 'sub', '-m', 'no', '--tell');
+  expect(told().some((one) => one.startsWith('rejected'))).toBe(true);
+});
