@@ -13,6 +13,7 @@ import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { copyIncludedFiles, type Included, type SkippedFile } from '../session/worktree-include.ts';
+import { AS_CHECKED_OUT, BEFORE_THE_SESSION } from '../snapshot/format.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { type CloneSource, copyStatCache, warmUp } from '../workspace/clone.ts';
 import { findTemplate, renewTemplate } from '../workspace/template.ts';
@@ -101,7 +102,7 @@ export async function newSession(repository: Repository, request: NewRequest): P
   });
   const session = new Session(repository, record);
   if (source !== undefined) await warmUp(session);
-  await captureConverted(session, request.now);
+  await captureConverted(session, request.now, changes === undefined ? AS_CHECKED_OUT : BEFORE_THE_SESSION);
   const taken = changes?.paths.filter((path) => !left.includes(path)) ?? [];
   return {
     record,
@@ -141,10 +142,10 @@ async function readStart(repository: Repository, request: NewRequest) {
 }
 
 /** Files whose bytes git changed as it checked them out are no work of the agent, and no commit has these bytes. */
-async function captureConverted(session: Session, now: Date): Promise<void> {
+async function captureConverted(session: Session, now: Date, label: string): Promise<void> {
   const known = readStatCache(statCacheFile(session.repository.agtDir, session.id));
   if (known?.files.hasUnread() === false || !isCapturedByItself(session.record)) return;
-  await withSessionLock(session, (locked) => captureSession(locked, { now })).catch(() => {}); // the next one says why
+  await withSessionLock(session, (locked) => captureSession(locked, { now, label })).catch(() => {}); // the next one says why
 }
 
 /** With a seeded stat cache the first autocommit need not read the files. If seeding fails, it reads them. */

@@ -64,6 +64,13 @@ const LONGEST_LINE = 4000;
 /** In the user's own checkout: the snapshot of the user's uncommitted work, and the one from which the agent starts. */
 export const BEFORE_THE_SESSION = 'before the session';
 export const AFTER_THE_SWITCH = 'after the switch';
+/** A new sandbox: git has changed the bytes of files as it wrote them. */
+export const AS_CHECKED_OUT = 'as checked out';
+
+/** What was there before the agent began. */
+export function isBeginning(label: string | undefined): boolean {
+  return label === BEFORE_THE_SESSION || label === AFTER_THE_SWITCH || label === AS_CHECKED_OUT;
+}
 
 /** Labels that agt gives. agt assumes that a person gave every other label, and keeps it. */
 export function isOwnLabel(label: string): boolean {
@@ -71,7 +78,7 @@ export function isOwnLabel(label: string): boolean {
 }
 
 const OWN_LABEL =
-  /^(after the switch|before (remove|accept|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*))$/;
+  /^(after the switch|as checked out|before (remove|accept|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*))$/;
 
 const PROMPT = 'prompt: ';
 

@@ -5,6 +5,7 @@ import { type DiffEntry, diffTrees, diffTreeWords, parseRawDiff } from '../git/o
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitBytes } from '../git/run/git.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { AS_CHECKED_OUT } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { emptyTree, sandboxTree } from '../snapshot/tree.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
@@ -41,9 +42,14 @@ export async function readTimeline(
   const { pathspecs } = options;
   const completed = { ...options, pathspecs: completePathspecs(pathspecs) };
   const entries = await compareWithPrevious(git, snapshots, completed);
-  for (const { commit, previous, parents } of snapshots) {
-    if (previous === undefined)
-      entries.set(commit, await compareWithStart(git, { commit, start: parents[0] ?? commit }, completed));
+  for (const { commit, previous, parents, label } of snapshots) {
+    if (previous !== undefined) continue;
+    const found = await compareWithStart(git, { commit, start: parents[0] ?? commit }, completed);
+    const isConverted = ({ before }: DiffEntry) => label === AS_CHECKED_OUT && before !== undefined;
+    entries.set(
+      commit,
+      found.filter((entry) => !isConverted(entry)),
+    );
   }
   const sizes = await readSizes(git, [...entries.values()].flat());
   return snapshots.map((snapshot) => ({

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeSession } from '../harness/session.ts';
+import { makeSession, sessionIn } from '../harness/session.ts';
 import { agt, agtOk, makeRepository, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
@@ -149,4 +149,30 @@ test.each([
   expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('2\n');
   expect(undo().stdout).toContain('this takes the turn "first" back\n');
   expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('1\n');
+});
+
+test('files that git converts as it checks them out are no turn and no change, and their lines keep their author', () => {
+  const repository = makeRepository({ '.gitattributes': '*.bat text eol=crlf\n', 'run.bat': 'a\nb\nc\nd\n' });
+  const { sandbox, id } = sessionIn(repository);
+  const put = (...lines: string[]) =>
+    writeFileSync(join(sandbox, 'run.bat'), lines.map((l) => `${l}\r\n`).join(''));
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  agent.says('first');
+  agent.begins('1');
+  put('a', 'one', 'c', 'd');
+  agent.ends('1');
+  agent.begins('2');
+  put('a', 'one', 'c', 'two');
+  agent.ends('2');
+  const log = JSON.parse(agtOk(sandbox, 'session', 'log', '--json', '--stat'));
+  expect(log.at(-1)).toMatchObject({ label: 'as checked out', author: 'other', modified: 0 });
+  const turns = JSON.parse(agtOk(sandbox, 'session', 'log', '--turns', '--json'));
+  expect(turns).toMatchObject([{ number: 1, prompt: 'first' }]);
+  expect(JSON.parse(agtOk(repository, 'log', '--all-sessions', '--json'))).toHaveLength(1);
+  const before = agt(sandbox, 'undo', '--turn', '1', '-n').stdout;
+  expect(before).toMatch(/^-two/m);
+  agtOk(repository, 'accept', id);
+  const lines = JSON.parse(agtOk(repository, 'blame', '--json', 'run.bat'));
+  const calls = lines.map(({ origin }: { origin: { call: string } | null }) => origin?.call ?? null);
+  expect(calls).toEqual([null, '1', null, '2']);
 });

@@ -8,7 +8,7 @@ import { basename, join, relative, resolve } from 'node:path';
 import { realPath } from '../../disk/real-path.ts';
 import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
 import { withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, gitAnswer, gitBytes, isAncestor } from '../../git/run/git.ts';
+import { type Git, gitAnswer, isAncestor } from '../../git/run/git.ts';
 import { once } from '../../once.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../../session/id.ts';
@@ -21,7 +21,7 @@ import { type StepsOfLines, withStepsOfLines } from './lines-of-session.ts';
 import { commitWith, treesOf } from './made-commits.ts';
 import { allMaps, mergedMaps, rewrittenMaps } from './maps-by-commit.ts';
 import { type Origin, originOf } from './origin.ts';
-import { type BlamedLine, forOwnBlame, gitBlame, NOT_COMMITTED } from './porcelain.ts';
+import { asInWorktree, type BlamedLine, forOwnBlame, gitBlame, NOT_COMMITTED } from './porcelain.ts';
 import { blameUnknown, isUnknown } from './unknown-file.ts';
 
 export interface AuthoredLine extends BlamedLine {
@@ -108,11 +108,6 @@ async function fileNow({ git, file, revision }: BlameRequest) {
       ? readFileSync(absolute)
       : await asInWorktree(git, `${revision}:${path.toString()}`, name);
   return { path: name, content };
-}
-
-function asInWorktree(git: Git, object: string, path: string): Promise<Buffer> {
-  const name = Buffer.from(path, 'latin1').toString();
-  return gitBytes(git, ['cat-file', '--filters', `--path=${name}`, object]);
 }
 
 /** Lines of commits of the user: those that came from sessions, and those that were written in a folder with snapshots. */

@@ -1,7 +1,10 @@
 /** Makes the map of an acceptance: which step each changed file, or each of its lines, comes from. */
+
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { findObjects, readObject } from '../../git/objects/object-reader.ts';
+import { findObjects } from '../../git/objects/object-reader.ts';
 import type { DiffEntry } from '../../git/objects/raw-diff.ts';
+import { inDirectory } from '../../git/run/git.ts';
 import { reportProgress } from '../../process/progress.ts';
 import type { Session } from '../../session/session.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
@@ -10,6 +13,7 @@ import { type AuthoredHistory, type AuthoredStep, readAuthors } from '../turns.t
 import { type FileOrigins, readAcceptMaps, writeAcceptMap } from './accept-map.ts';
 import { withStepsOfLines } from './lines-of-session.ts';
 import { type Origin, originOf } from './origin.ts';
+import { asInWorktree } from './porcelain.ts';
 
 /** `changes`: of the commit that has landed, against the branch before. */
 export async function keepOrigins(
@@ -20,7 +24,8 @@ export async function keepOrigins(
     changes,
   }: { readonly from: string; readonly commit: string; readonly changes: readonly DiffEntry[] },
 ): Promise<undefined> {
-  const { git } = session;
+  const { git, record } = session;
+  const place = existsSync(record.sandbox) ? inDirectory(git, record.sandbox) : git;
   if ((await readAcceptMaps(git, session.id))[0]?.landed === commit) return; // agt was killed since
   const history = await readAuthors(session);
   const { steps, moving } = await stepsByPath(session, history.steps);
@@ -35,9 +40,9 @@ export async function keepOrigins(
       const [only, ...others] = steps.get(path) ?? [];
       if (only === undefined) return undefined;
       if (others.length === 0 && !moving.has(only)) return originOf(only);
-      // A filter may store other bytes than those on disk, and the branch may have lines of its own. A part of the
-      // session may have lines that a later step changed, in a file that is gone.
-      const content = oid === after?.oid ? undefined : (await readObject(git, after?.oid ?? ''))?.content;
+      // git may store other bytes than those on disk, and the branch may have lines of its own. A part of the session
+      // may have lines that a later step changed, in a file that is gone.
+      const content = oid === after?.oid ? undefined : await asInWorktree(place, after?.oid ?? '', path);
       const found = await stepsOfLines({ path, content, after: afterAll(history, [only, ...others]) });
       const lines = found.map((step, n) => [n + 1, originOf(step)] as const);
       return new Map(lines.filter((line): line is [number, Origin] => line[1] !== undefined));

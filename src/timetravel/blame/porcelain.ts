@@ -79,3 +79,9 @@ export function unquoted(name: string): string {
       code.length === 3 ? String.fromCharCode(Number.parseInt(code, 8)) : (letters[code] ?? code),
     );
 }
+
+/** A blob with the bytes that git would write to the file. */
+export function asInWorktree(git: Git, object: string, path: string): Promise<Buffer> {
+  const name = Buffer.from(path, 'latin1').toString();
+  return gitBytes(git, ['cat-file', '--filters', `--path=${name}`, object]);
+}
