@@ -69,7 +69,7 @@ test('a part of a session that was accepted has lines which later steps changed,
   expect(told(repository, 'f')).toEqual(['of 1: s1 claude 1 one-0']);
 });
 
-test('where two agents are at work, blame names no call', () => {
+test('where two agents are at work, blame names no call, and search no agent', () => {
   const { sandbox } = makeSession({ f: LINES.join('') });
   const [one, two] = (['claude-code', 'codex'] as const).map((tool, i) => agentIn(sandbox, tool, `c-${i}`));
   one?.says('one');
@@ -80,6 +80,8 @@ test('where two agents are at work, blame names no call', () => {
   one?.ends('1');
   two?.ends('2');
   expect(told(sandbox, 'f')).toEqual(['of either: s1 unknown  ']);
+  const [found] = JSON.parse(agtOk(sandbox, 'search', 'of either', '--json'));
+  expect(found).toMatchObject({ agent: null });
 });
 
 test('a commit after two acceptances of the same work that were taken back is of its author', () => {
@@ -91,6 +93,7 @@ test('a commit after two acceptances of the same work that were taken back is of
   }
   writeFileSync(join(repository, 'f'), withLines({ 3: 'of a person' }));
   git(repository, 'commit', '-qam', 'own work');
+  expect(git(repository, 'log', '--format=%s', 'refs/agt/lines/s1')).not.toContain('agt-map');
   expect(told(repository, 'f')).toEqual([]);
   expect(agtOk(repository, 'why', 'f:4')).toMatch(/by {6}Ann Author/);
 });

@@ -34,10 +34,11 @@ export async function stepsOf(
   const snapshots = await snapshotsOfAll(repository, undefined);
   const histories = [...Map.groupBy(snapshots, (snapshot) => snapshot.session).values()];
   const authored = histories.flatMap((own) => authorsOf(own, folder !== undefined).steps);
-  const turns = new Map(authored.map(({ snapshot, turn }) => [snapshot, turn]));
+  const authors = new Map(authored.map((step) => [step.snapshot, step]));
   const steps = snapshots.map((snapshot): Step => {
-    const turn = turns.get(snapshot);
-    const agent = snapshot.agent ?? turn?.agent ?? agents.get(snapshot.session);
+    const { turn, among = [] } = authors.get(snapshot) ?? {};
+    const known = snapshot.agent ?? turn?.agent ?? agents.get(snapshot.session);
+    const agent = among.length > 1 ? undefined : known; // any of them
     return { snapshot, folder, agent, prompt: promptIn(snapshot) ?? turn?.prompt };
   });
   const isWanted = ({ snapshot }: Step) =>
