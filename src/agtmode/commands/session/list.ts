@@ -196,6 +196,7 @@ async function describe({ git }: Session, view: SessionStatus, moment: Moment | 
     ['last autocommit', view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.time, now)],
     ['user branch', home === undefined ? 'none (started from a commit)' : shortBranch(home)],
     ['start commit', from === undefined ? startCommit : `${startCommit} from session ${from}`],
+    exported && ['exported', `${shortOid(exported.commit)} to ${exported.branch} of ${exported.remote}`],
     landed && ['landed', `${shortOid(landed.commit)} on ${shortBranch(landed.onto)}`],
     exported && ['exported', `${shortOid(exported.commit)} to ${exported.remote} as ${exported.branch}`],
     ['created', record.created_at],
