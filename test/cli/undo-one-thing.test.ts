@@ -222,3 +222,25 @@ test('undo --turn after undos of single turns takes the newest one that is left,
   expect(there()).toEqual([]);
   expect(agt(cwd, 'undo', '--turn').stderr).toBe('error: nothing to undo: every turn is taken back\n');
 });
+
+test.each(['session', 'folder'])(
+  'undo --turn (%s) passes turns that changed nothing, and names what of a person goes too',
+  (kind) => {
+    const cwd = kind === 'session' ? makeSession({ a: 'a\n' }).sandbox : makeRepository({ a: 'a\n' });
+    const agent = agentIn(cwd, 'claude-code', 'c-1');
+    const there = () => ['one', 'mine'].filter((name) => existsSync(join(cwd, name)));
+    agent.says('one');
+    agent.begins('1');
+    writeFileSync(join(cwd, 'one'), '');
+    agent.ends('1');
+    agent.says('explain it again');
+    agent.stops();
+    writeFileSync(join(cwd, 'mine'), '');
+    const undone = agt(cwd, 'undo', '--turn');
+    expect(undone.stdout).toContain('undone: turn "one"\n');
+    expect(undone.stderr).toMatch(/^warning: that takes back your own changes, too, .*: mine \(in /);
+    expect(there()).toEqual([]);
+    expect(agtOk(cwd, 'redo', '--turn')).toContain('redone: turn "one"\n');
+    expect(there()).toEqual(['one', 'mine']);
+  },
+);

@@ -24,15 +24,15 @@ test('agt undo 2 takes two turns back, agt undo step 2 two steps; a folder witho
     say(place, 'the rest\nnow');
     edit('d');
     edit('e');
-    const turns = (back: string, ...names: string[]) =>
-      `\nthis ${back} 2 turns back: ${names.map((name) => `"${name}"`).join(', ')}\nto undo: agt `;
+    const turns = (done: string, ...names: string[]) =>
+      `\n${done}: 2 turns, ${names.map((name) => `"${name}"`).join(', ')}\nto undo: agt `;
     const undone = answer('agt undo 2');
     expect(undone).toContain(': restored 4 paths, verified\n  D b\n  D c\n  D d\n  D e\n');
     expect([undone, present()]).toEqual([
-      expect.stringContaining(`${turns('takes', 'the rest', 'b and c')}redo 2`),
+      expect.stringContaining(`${turns('undone', 'the rest', 'b and c')}redo 2`),
       '',
     ]);
-    expect(answer('agt redo 2 turns')).toContain(`${turns('brings', 'b and c', 'the rest')}undo 2`);
+    expect(answer('agt redo 2 turns')).toContain(`${turns('redone', 'b and c', 'the rest')}undo 2`);
     expect(present()).toBe('bcde');
     expect(answer('agt undo step 3.')).toMatch(/\nnow at (.|\n)*\nto undo: agt redo step 3$/);
     expect(present()).toBe('b');
@@ -56,9 +56,9 @@ test('killed in the middle of two turns, the same prompt goes on, and a redo tak
   const env = { AGT_TEST_KILL_AT: 'checkout: file written#2', AGT_GIT_PATH: REAL_GIT };
   run(process.execPath, [killable, 'undo', 's1', '2', '--turns'], { cwd: repository, env });
   expect(texts()).toBe('13');
-  expect(answer('agt undo 2')).toContain('this takes 2 turns back: "make it 3", "make it 2"');
+  expect(answer('agt undo 2')).toContain('undone: 2 turns, "make it 3", "make it 2"');
   expect(texts()).toBe('11');
-  expect(answer('agt redo 2')).toContain('this brings 2 turns back: "make it 2", "make it 3"');
+  expect(answer('agt redo 2')).toContain('redone: 2 turns, "make it 2", "make it 3"');
   expect(texts()).toBe('33');
 });
 

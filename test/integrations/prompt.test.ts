@@ -24,7 +24,7 @@ test('agt undo, redo, restore and snapshots as prompts are answered without the 
   write(join(sandbox, 'b'), 'b\n');
   toolOf(sandbox, 'Write', { file_path: 'b' });
   expect(answer('agt undo.')).toBe(
-    's1: restored 1 path, verified\n  D b\nthis takes the turn "first" back\nto undo: agt redo',
+    's1: restored 1 path, verified\n  D b\nundone: turn "first"\nto undo: agt redo',
   );
   expect(existsSync(join(sandbox, 'b'))).toBe(false);
   expect(answer('  /agt redo ')).toMatch(/^s1: restored 1 path.*\n {2}A b\n.*\nto undo: agt undo$/);
@@ -89,21 +89,21 @@ test('agt undo as a prompt takes a turn back, agt undo step a call of a tool; in
   expect(texts()).toBe('3y');
   const steps = () => JSON.parse(agtOk(repository, 'undo', 's1', '--turn', '--dry-run', '--json'));
   expect(steps().changes).toMatchObject([{ path: 'b', status: 'deleted' }]);
-  expect(answer('agt undo')).toContain('\nthis takes the turn "b, please" back\n');
+  expect(answer('agt undo')).toContain('\nundone: turn "b, please"\n');
   expect(texts()).toBe('3');
   expect(answer('agt undo step')).toMatch(
     /^s1: restored 1 path, verified\n {2}M a\nnow at (.|\n)*\nto undo: agt redo step$/,
   );
   expect(texts()).toBe('2');
-  expect(answer('agt redo')).toContain('\nthis brings the turn "make it 3" back\n');
+  expect(answer('agt redo')).toContain('\nredone: turn "make it 3"\n');
   expect(texts()).toBe('3');
   const { position } = JSON.parse(agtOk(repository, 'undo', 's1', '--turn', '--json'));
   expect([position.turns, texts()]).toEqual([['make it 3'], '1']);
   expect(answer('agt undo')).toMatch(
     /^error: nothing to undo: no earlier turn .*\n.*\nhint: to go one step back: agt undo step$/,
   );
-  expect(answer('agt redo')).toContain('this brings the turn "make it 3" back');
-  expect(answer('agt redo turn')).toContain('this brings the turn "b, please" back');
+  expect(answer('agt redo')).toContain('redone: turn "make it 3"');
+  expect(answer('agt redo turn')).toContain('redone: turn "b, please"');
   expect(texts()).toBe('3y');
   // An undo takes back a restore alone, although that is no turn.
   expect(answer('agt restore "prompt: make it 3"')).toContain('to undo: agt undo');
@@ -114,7 +114,7 @@ test('agt undo as a prompt takes a turn back, agt undo step a call of a tool; in
   hook(sandbox, 'UserPromptSubmit', { prompt: 'the other agent', session_id: 'c2' });
   edit('a', '4');
   write(join(sandbox, 'a'), '5');
-  expect(answer('agt undo')).toContain('this takes the turn "the other agent" back');
+  expect(answer('agt undo')).toContain('undone: turn "the other agent"');
   expect(texts()).toBe('3y');
 });
 
@@ -134,9 +134,9 @@ test('killed in the middle, the same undo of a turn goes on', () => {
   const env = { AGT_TEST_KILL_AT: 'checkout: file written#2', AGT_GIT_PATH: REAL_GIT };
   run(process.execPath, [killable, 'undo', 's1', '--turn'], { cwd: repository, env });
   expect(texts()).toBe('13');
-  expect(JSON.parse(say(sandbox, 'agt undo').stdout).reason).toContain('this takes the turn "second" back');
+  expect(JSON.parse(say(sandbox, 'agt undo').stdout).reason).toContain('undone: turn "second"');
   expect(texts()).toBe('11');
-  expect(agtOk(repository, 'redo', 's1', '--turn')).toContain('this brings the turn "second" back');
+  expect(agtOk(repository, 'redo', 's1', '--turn')).toContain('redone: turn "second"');
   expect(texts()).toBe('33');
 });
 

@@ -109,10 +109,7 @@ export function describePosition(
 ): string {
   if (turns.length > 0 && turns.length === distance?.count) {
     const named = turns.map((turn) => `"${turn}"`).join(', ');
-    const does = by === 'redo' ? 'this brings' : 'this takes';
-    return turns.length === 1
-      ? `${does} the turn ${named} back`
-      : `${does} ${turns.length} turns back: ${named}`;
+    return `${by === 'redo' ? 'redone' : 'undone'}: ${turns.length === 1 ? 'turn' : `${turns.length} turns,`} ${named}`;
   }
   const name = snapshot.label === undefined ? shortOid(snapshot.commit) : `"${snapshot.label}"`;
   return `now at ${name}, ${age(snapshot.time, now)}, ${step} of ${of}`;

@@ -1,12 +1,14 @@
 /** What an undo takes back beside the work of the agent: changes of a person or of another program between its calls. */
 import { capturedRefs, differing } from '../../folders/git-state/read-state.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import { snapshotRefs } from '../../session/record.ts';
+import { callsAtWork } from '../../session/calls-at-work.ts';
+import { isAttached, snapshotRefs } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { promptIn } from '../../snapshot/format.ts';
 import { readNewest, type Snapshot } from '../../snapshot/history.ts';
 import { diffSnapshots } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
+import { authorsOf } from '../turns.ts';
 
 /** So far back it looks. */
 const MOST_SNAPSHOTS = 200;
@@ -78,9 +80,28 @@ async function othersSnapshots(
   const hasAgent = going.some(
     (one) => isBeforeAgent(one) || one.call !== undefined || one.agent !== undefined,
   );
-  const isAfterAgent = (i: number) => i === 0 && isNew && hasAgent && going.length > 1;
+  const isNobodys = ({ agent, tool, label, restoredBy, during }: Snapshot) =>
+    (agent ?? tool ?? label ?? restoredBy) === undefined && during.length === 0;
+  const isAfterAgent = (one: Snapshot, i: number) =>
+    i === 0 && (isNew || isNobodys(one)) && hasAgent && going.length > 1;
   const restored = going.findIndex(({ restoredBy }) => restoredBy !== undefined);
   const fresh = going.slice(0, restored < 0 ? undefined : restored);
-  const theirs = going.filter((one, i) => isBeforeAgent(one) || isAfterAgent(i));
+  const theirs = going.filter((one, i) => isBeforeAgent(one) || isAfterAgent(one, i));
   return { theirs, sinceRestore: new Set(fresh.map(({ commit }) => commit)) };
+}
+
+/** Whether a change is of a person or of another program. Only events of calls tell that of those of an agent. */
+export function othersSteps({ repository, id, record }: Session, history: readonly Snapshot[]) {
+  const { steps } = authorsOf(history.toReversed(), isAttached(record));
+  const others = new Set(steps.filter(({ author }) => author === 'other').map(({ snapshot }) => snapshot));
+  const hasCalls = history.some(({ before, tool }) => (before ?? tool) !== undefined);
+  const isAtWork = callsAtWork(repository.agtDir, id, new Date()).length > 0;
+  return (changes: readonly Snapshot[]) =>
+    hasCalls &&
+    (changes.length > 0 || !isAtWork) &&
+    changes.every(
+      (one) =>
+        others.has(one) &&
+        (one.agent === undefined || one.before !== undefined || promptIn(one) !== undefined),
+    );
 }

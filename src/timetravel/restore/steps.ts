@@ -23,13 +23,15 @@ import { OWN, promptIn } from '../../snapshot/format.ts';
 import { requireHistory, type Snapshot } from '../../snapshot/history.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { changesAnything, hasSameMetadata, lostLeftOut } from './differences.ts';
+import { othersSteps } from './others-changes.ts';
 import { isBeforeRedo } from './unfinished-restore.ts';
 
 /** Whether a restore of one would change nothing in the other. */
 type IsSame = (a: Snapshot, b: Snapshot) => Promise<boolean>;
 
 /** The history, newest first, and its steps. */
-export async function readSteps({ repository, record }: Session) {
+export async function readSteps(session: Session) {
+  const { repository, record } = session;
   const history = await requireHistory(repository.git, snapshotRefs(record));
   // Nearly all snapshots differ in these, which git tells for all of them at once.
   const parts = [...TOP_FOLDERS, OWN.index];
@@ -57,12 +59,15 @@ export async function readSteps({ repository, record }: Session) {
     isSame,
     isNoStep,
     hasLost,
+    isOthers: othersSteps(session, history),
   };
 }
 
 interface Step {
   /** The newest one with a label, if there is one. */
   snapshot: Snapshot;
+  /** The one that changed something. */
+  readonly first: Snapshot;
   /** All snapshots of the step: those that changed nothing after the first. */
   readonly commits: string[];
   /** The first words of the newest prompt in it: a turn of the agent begins here. */
@@ -96,7 +101,7 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
       steps.splice(current + 1);
       const isRestore = snapshot.restoredBy === 'restore';
       const commits = [snapshot.commit];
-      current = steps.push({ snapshot, commits, prompt: promptIn(snapshot), isRestore }) - 1;
+      current = steps.push({ snapshot, first: snapshot, commits, prompt: promptIn(snapshot), isRestore }) - 1;
     }
     if (snapshot.commit === from) begin = current;
   }
@@ -125,8 +130,8 @@ export async function readPosition(
   by: 'undo' | 'redo',
   { unit, count }: Distance,
 ): Promise<Position | undefined> {
-  const { steps, current } = await readSteps(session);
-  const stopping = stops(steps, unit);
+  const { steps, current, isOthers } = await readSteps(session);
+  const stopping = stops(steps, unit, isOthers);
   const isPassed = (i: number) => (by === 'undo' ? i >= current : i < current);
   const begins = [...steps.entries()].filter(([i, step]) => isPassed(i) && stopping.has(step));
   const passed = by === 'undo' ? begins.slice(0, count).reverse() : begins.slice(-count);
@@ -151,11 +156,22 @@ function targetOf({ restored = '', restoredBy }: Snapshot, steps: readonly Step[
   return ahead < 0 ? -1 : current + ahead;
 }
 
-/** The steps at which an undo or a redo stops. A restore, too, is an act of a person, and one undo takes it back. */
-function stops(steps: readonly Step[], unit: Distance['unit']): ReadonlySet<Step> {
+/**
+ * The steps at which an undo or a redo stops: by turn, prompts after which an agent changed something. A restore, too, is an
+ * act of a person, and one undo takes it back.
+ */
+function stops(
+  steps: readonly Step[],
+  unit: Distance['unit'],
+  isOthers: (changes: readonly Snapshot[]) => boolean,
+): ReadonlySet<Step> {
   const isByTurn = unit === 'turn' && steps.some(({ prompt }) => prompt !== undefined);
+  const isOfTurn = (i: number) => {
+    const next = steps.findIndex(({ prompt }, n) => n > i && prompt !== undefined);
+    return !isOthers(steps.slice(i + 1, next < 0 ? undefined : next + 1).map(({ first }) => first));
+  };
   const isStop = ({ prompt, isRestore }: Step, i: number) =>
-    prompt !== undefined || isRestore || steps[i + 1]?.isRestore === true;
+    (prompt !== undefined && isOfTurn(i)) || isRestore || steps[i + 1]?.isRestore === true;
   return new Set(isByTurn ? steps.filter(isStop) : steps);
 }
 
@@ -170,11 +186,11 @@ export async function findUndoTarget(
   { unit, count }: Distance,
 ): Promise<Snapshot> {
   const { record } = session;
-  const { history, steps, current, begin, isBetween, isSame, hasLost } = await readSteps(session);
+  const { history, steps, current, begin, isBetween, isSame, hasLost, isOthers } = await readSteps(session);
   const isGone = isEnded(record) || session.place !== 'here';
   const isBack = hasUncaptured || isBetween || isGone || isBeforeRedo(record, history[0]);
   const earlier = steps.slice(begin, Math.max(0, isBack ? current + 1 : current)).reverse();
-  const stopping = stops(steps, unit);
+  const stopping = stops(steps, unit, isOthers);
   let from = isBack ? undefined : steps[current]?.snapshot;
   let done = 0;
   for (const { snapshot } of earlier.filter((step) => stopping.has(step))) {
@@ -229,8 +245,8 @@ export async function findRedoTarget(
   hasUncaptured: boolean,
   { unit, count }: Distance,
 ): Promise<Snapshot> {
-  const { history, steps, current, isBetween, isNoStep } = await readSteps(session);
-  const stopping = stops(steps, unit);
+  const { history, steps, current, isBetween, isNoStep, isOthers } = await readSteps(session);
+  const stopping = stops(steps, unit, isOthers);
   const ahead = hasUncaptured || isBetween ? [] : steps.slice(current + 1);
   let from = steps[current]?.snapshot;
   let target: Snapshot | undefined;
