@@ -87,7 +87,6 @@ test('what landed with --keep is accepted until something new comes; unaccept co
 
   // The same after an acceptance that has ended the session.
   agtOk(repository, 'accept', 's1', '-m', 'two');
-  expect(git(repository, 'for-each-ref', 'refs/agt/landed')).toBe('');
   agtOk(repository, 'unaccept', 's1');
   expect(merge()).toEqual({ merged: false, merge: 'clean', landed: one });
   expect(agtOk(repository, 'session', 'show', 's1')).toContain(
