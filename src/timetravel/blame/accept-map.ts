@@ -30,7 +30,10 @@ export function originAt(files: AcceptMap['files'], path: string, line: number):
   return found instanceof Map ? found.get(line) : (found as Origin | undefined);
 }
 
-/** The message of a commit: a subject, then JSON of one row each, a prompt, a step, or a file with its ranges of lines and their steps. */
+/**
+ * The message of a commit: a subject, then JSON of one row each: a prompt, a step, or a file with its ranges of lines and
+ * their steps.
+ */
 export async function writeAcceptMap(git: Git, { session, landed, from, files }: AcceptMap): Promise<void> {
   if (files.size === 0) return;
   const ref = attributionRef(session);
