@@ -17,7 +17,7 @@ function lastRelease(): string | undefined {
 /** `place`: a commit, or nothing for the files on disk that git knows. */
 function linesByRoom(place: readonly string[]): Map<string, number> {
   const rooms = new Map<string, number>();
-  const counted = git('grep', '-c', '', ...place, '--', 'src/**.ts', 'src/*.ts');
+  const counted = git('grep', '-c', '', ...place, '--', 'src/**.ts', 'src/**.tsx', 'src/*.ts');
   for (const line of counted.trimEnd().split('\n')) {
     const [, path = '', count = '0'] = /(src\/.*):(\d+)$/.exec(line) ?? [];
     const room = path.split('/').length > 2 ? (path.split('/')[1] ?? '') : '(src)';

@@ -64,7 +64,7 @@ test('every room of src has its place', () => {
 
 test.each(ROOMS)('%s imports only the rooms below it', (room) => {
   const allowed = new Set([room, ...mayImport(room)]);
-  const files = globSync(`${room}/**/*.ts`, { cwd: src });
+  const files = globSync(`${room}/**/*.{ts,tsx}`, { cwd: src });
   const imports = files.flatMap((file) => importsOf(file).map((path) => ({ file, path })));
   const roomOf = (path: string) => ROOMS.find((name) => path.startsWith(`${name}/`));
   const upward = imports.filter(({ path }) => {
