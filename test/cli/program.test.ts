@@ -63,7 +63,8 @@ describe('help', () => {
       const help = agtOk(dir, 'help', ...name.split(' '));
       expect(agtOk(dir, ...name.split(' '), '--help')).toBe(help);
       expect(help).toContain(`agt ${command.usage} [options]`);
-      for (const option of Object.keys(command.options ?? {}))
+      const shown = Object.entries(command.options ?? {}).filter(([, { hidden }]) => hidden !== true);
+      for (const [option] of shown)
         expect(help).toContain(option.length === 1 ? `-${option}` : `--${option}`);
       expect(command.examples.length).toBeGreaterThan(0);
       expect(help).toContain('Examples:');

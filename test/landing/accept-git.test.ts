@@ -63,7 +63,6 @@ test('a session that is kept lands again, with only the changes since', () => {
   expect(report.files.map(({ path }: { path: string }) => path)).toEqual(['a', 'new']);
   expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('one\n2\nthree\n');
   expect(readFileSync(join(repository, 'new'), 'utf8')).toBe('newer\n');
-  expect(git(repository, 'for-each-ref', 'refs/agt/landed')).toBe('');
   expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
 });
 
