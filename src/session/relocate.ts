@@ -131,9 +131,12 @@ function mayHaveMoved({ record, repository, place }: Session): boolean {
   return ['missing', 'not a directory', 'broken link'].includes(place);
 }
 
-/** For every command on a session. While another agt works on it, and where agt cannot write, it stays as it is. */
+/**
+ * For every command on a session. While another agt works on it, and where agt cannot write, it stays as it is. A checkout
+ * that moved with a session in place waits for `agt doctor --fix`.
+ */
 export async function connectAgain(session: Session): Promise<Session> {
-  if (!mayHaveMoved(session)) return session;
+  if (session.record.checkout !== undefined || !mayHaveMoved(session)) return session;
   const follow = async (locked: LockedSession) => session.with(await followMove(locked));
   return withSessionLock(session, follow, { waitMs: 0 }).catch(() => session);
 }

@@ -70,7 +70,7 @@ test('agt.autoSession=in-place: an agent that starts in a checkout begins a sess
   say(repository, 'make it blue');
   write(join(repository, 'b'), 'b');
   toolOf(repository, 'Write', { file_path: 'b' });
-  expect(JSON.parse(say(repository, 'agt undo').stdout).reason).toContain('turn "make it blue" back');
+  expect(JSON.parse(say(repository, 'agt undo').stdout).reason).toContain('undone: turn "make it blue"');
   expect(existsSync(join(repository, 'b'))).toBe(false);
   expect(JSON.parse(agtOk(repository, 'list', '--json'))).toHaveLength(1);
   agtOk(repository, 'reject', session.session_id);
