@@ -2,6 +2,7 @@
 import { differingGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { isWorkRef } from '../../filter/agent-refs.ts';
 import { changesGit } from '../../folders/git-state/ref-plan.ts';
+import { findObjects } from '../../git/objects/object-reader.ts';
 import type { Git } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, workBranchOf } from '../../session/record.ts';
@@ -15,6 +16,7 @@ import {
   type SnapshotMetadata,
   serializeManifest,
 } from '../../snapshot/manifest.ts';
+import { encodePath } from '../../snapshot/tree-names.ts';
 import { keepIgnored, listIgnored } from './ignored-files.ts';
 import { isDirectory, pathsOf, planFrom } from './restore-files.ts';
 
@@ -45,10 +47,24 @@ export async function hasSameMetadata(repository: Repository, a: Snapshot, b: Sn
   return withoutNames(one) === withoutNames(other) && hasSameGitDirFiles(repository, one, other);
 }
 
-/** Whether files that snapshots leave out were gone afterwards: no restore brings them back, and yet something was done. */
-export async function lostLeftOut({ git }: Repository, before: Snapshot, after: Snapshot): Promise<boolean> {
+/** Whether files that no snapshot has were gone afterwards: no restore brings them back, and yet something was done. */
+export async function lostLeftOut(
+  { git }: Repository,
+  history: readonly Snapshot[],
+  before: Snapshot,
+  after: Snapshot,
+): Promise<boolean> {
   const [was, is] = await Promise.all([leftOutIn(git, before), leftOutIn(git, after)]);
-  return !was.isSubsetOf(is);
+  const lost = [...was.difference(is)];
+  const found = await Promise.all(
+    lost.map((path) =>
+      findObjects(
+        git,
+        history.map(({ commit }) => `${commit}:${encodePath(path)}`),
+      ),
+    ),
+  );
+  return found.some((versions) => versions.every((version) => version === undefined));
 }
 
 async function leftOutIn(git: Git, { commit }: Snapshot): Promise<ReadonlySet<string>> {

@@ -43,7 +43,8 @@ export async function readSteps(session: Session) {
   const isOlder = (a: Snapshot, b: Snapshot) => (position.get(a.commit) ?? 0) > (position.get(b.commit) ?? 0);
   const hasSameKey = (a: Snapshot, b: Snapshot) => keys.get(a.commit) === keys.get(b.commit);
   const hasLost: IsSame = async (a, b) =>
-    hasSameKey(a, b) && (isOlder(a, b) ? lostLeftOut(repository, a, b) : lostLeftOut(repository, b, a));
+    hasSameKey(a, b) &&
+    (isOlder(a, b) ? lostLeftOut(repository, history, a, b) : lostLeftOut(repository, history, b, a));
   const isSame: IsSame = async (a, b) => hasSameKey(a, b) && hasSameMetadata(repository, a, b);
   const isNoStep: IsSame = async (a, b) => (await isSame(a, b)) && !(await hasLost(a, b));
   const fork = record.from && history.find(({ session }) => session !== record.session_id);
