@@ -22,7 +22,7 @@ const env = {
 const sh = (command: string, input = '') =>
   execFileSync('sh', ['-ec', command], { cwd: project, env, input, encoding: 'utf8' });
 
-/** What the agent does, and the event that it sends then. */
+/** The acts of the agent, each with the event that it sends then. */
 const STEPS: readonly (readonly [command: string, event: object])[] = [
   ['', { hook_event_name: 'UserPromptSubmit', prompt: 'make it fast' }],
   ['echo fast = true >src/config.py', usedTool('Edit', { file_path: 'src/config.py' })],

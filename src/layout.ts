@@ -75,7 +75,7 @@ export const slowCaptureFile = (agtDir: string, sessionId: string) => join(agtDi
 /** A file for each conversation with a call at work there. */
 export const callsDirectory = (agtDir: string, sessionId: string) => join(agtDir, 'calls', sessionId);
 
-/** What its agents do right now: a file for each conversation. */
+/** The states of its agents: a file for each conversation. */
 export const agentStates = (agtDir: string, sessionId: string) => join(agtDir, 'states', sessionId);
 
 /** Calls of the session's agent that are under way and name another folder: a file each. The directory goes with the last. */

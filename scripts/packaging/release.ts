@@ -69,7 +69,7 @@ if (!options['executables-only']) {
   writeFileSync(join(out, 'SHA256SUMS'), checksums());
 }
 
-/** What the archive for this system holds. */
+/** The content of the archive for this system. */
 async function writeUnpacked(directory: string): Promise<void> {
   const { inputs } = await import('../bundle.ts');
   const work = mkdtempSync(join(tmpdir(), 'agt-unpacked-'));

@@ -60,7 +60,7 @@ export function measure(path: string, most: Amount): Amount | undefined {
   });
 }
 
-/** Of a directory that is left out, nobody counts more. */
+/** Nobody counts further in a directory that is left out. */
 const MOST_COUNTED: Amount = { files: 200_000, bytes: Number.POSITIVE_INFINITY };
 
 export interface LeftOutByGit extends Partial<Amount> {
@@ -68,7 +68,7 @@ export interface LeftOutByGit extends Partial<Amount> {
   readonly path: string;
 }
 
-/** What git ignores in an attached folder and no snapshot takes, the largest last. Without an amount if it has too many files. */
+/** The files that git ignores in an attached folder and no snapshot takes, the largest last. Without an amount if it has too many files. */
 export async function ignoredAndLeftOut(target: CaptureTarget): Promise<LeftOutByGit[]> {
   const found = await ignoredFiles(target, {});
   const folder = Buffer.from(target.folder).toString('latin1');

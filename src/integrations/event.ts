@@ -39,7 +39,7 @@ export interface ToolEvent extends AnyEvent<'tool'> {
   readonly outcome: 'succeeded' | 'failed';
 }
 
-/** A tool is about to run. What has changed since the last call is not its work. */
+/** A tool is about to run. Changes since the last call are not its work. */
 export interface BeforeTool extends AnyEvent<'before-tool'> {
   readonly tool: string;
   /** The files that it is about to write. */

@@ -1,4 +1,4 @@
-/** What an event says about the agent: it works, waits for a person, is done or has failed. agt.notify tells a person. */
+/** An event says that the agent works, waits for a person, is done or has failed. agt.notify tells a person. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { type AgentChange, type AgentState, noteAgentState } from '../session/agent-state.ts';

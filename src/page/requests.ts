@@ -1,5 +1,5 @@
 /**
- * What the page may ask: command lines of agt. Those that read are answered in this process, those that act by another
+ * The page may ask these command lines of agt. Those that read are answered in this process, those that act by another
  * agt, which goes on if this one ends. The page has no logic of its own.
  */
 import { spawn } from 'node:child_process';

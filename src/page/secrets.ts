@@ -18,7 +18,7 @@ export function isSecret(path: string, sandbox: string | undefined): boolean {
 
 const CONTENT = ['text', 'content', 'patch', 'lines'];
 
-/** What commands answer, without the contents of such files. */
+/** The answers of commands, without the contents of such files. */
 export function withoutSecrets(json: unknown, sandbox: string | undefined): unknown {
   if (Array.isArray(json)) return json.map((one) => withoutSecrets(one, sandbox));
   if (typeof json !== 'object' || json === null) return json;

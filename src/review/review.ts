@@ -50,7 +50,7 @@ export interface ReviewHunk extends Hunk {
   readonly id: string;
   readonly kind: Piece['kind'];
   readonly state: 'new' | 'seen' | 'rejected';
-  /** Of a person who has rejected these lines; for a new hunk, they have come again. */
+  /** The words of a person who has rejected these lines; for a new hunk, they have come again. */
   readonly sentence: string | undefined;
   /** Numbers of the turns that wrote it; undefined unless somebody asked for them. */
   readonly turns: readonly number[] | undefined;

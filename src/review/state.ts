@@ -1,5 +1,5 @@
 /**
- * What a person has seen of a session, as one tree: it begins as the commit where the session left the user branch, and
+ * All that a person has seen of a session, as one tree: it begins as the commit where the session left the user branch, and
  * each hunk that is marked goes into it. A commit under a ref of agt's has this tree, the one that it began as, and the
  * hunks that were rejected.
  */
@@ -20,7 +20,7 @@ import { mergeVersions, obstructed } from '../timetravel/restore/take-back.ts';
 export type Way = 'now' | 'end' | 'tell';
 
 export interface Rejection {
-  /** Of the piece. */
+  /** The piece's. */
   readonly id: string;
   readonly path: string;
   /** Number of its first line, counted from 1. */

@@ -1,5 +1,5 @@
 /**
- * What the agents of a repository did: the snapshots of all its sessions, put together to turns. A turn is a prompt with
+ * The work of the agents of a repository: the snapshots of all its sessions, put together to turns. A turn is a prompt with
  * all that changed until the next one. Refs name the sessions, so that those without metadata count as well.
  */
 import { snapshotNamespaces } from '../filter/agent-refs.ts';

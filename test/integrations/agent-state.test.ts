@@ -1,4 +1,4 @@
-/** What an agent does right now, by its hooks: in lists, and told to a person. */
+/** The state of an agent, by its hooks: in lists, and told to a person. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -61,7 +61,7 @@ interface AxeWindow {
   };
 }
 
-/** What axe finds wrong, as one line each. The policy of the page lets no script in, so it comes by the debugger. */
+/** The faults that axe finds, as one line each. The policy of the page lets no script in, so it comes by the debugger. */
 export async function faultsOf(page: Page): Promise<string[]> {
   await page.evaluate(readFileSync(axe, 'utf8'));
   const found = await page.evaluate(() =>

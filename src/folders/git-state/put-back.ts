@@ -253,7 +253,7 @@ async function moveRefs(git: Git, moves: readonly RefMove[]): Promise<void> {
   }
 }
 
-/** The stash is its reflog. Of other logs no line goes: those that the present one lacks come back. */
+/** The stash is its reflog. Other logs lose no line: those that the present one lacks come back. */
 async function putLogsBack(
   state: UserRepository,
   then: ReadonlyMap<string, Buffer>,

@@ -29,7 +29,7 @@ import { startPart } from './start-part.ts';
 import { transfersPart } from './transfers-part.ts';
 
 export interface ShimFacts {
-  /** Of the agt that writes the shim. */
+  /** The version of the agt that writes the shim. */
   readonly version: string;
   /** Absolute path of the real git. */
   readonly git: string;

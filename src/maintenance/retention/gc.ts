@@ -88,7 +88,7 @@ async function dropHistory(session: LockedSession, chain: Chain): Promise<string
   return work === undefined || deletesWork ? undefined : record.work_branch;
 }
 
-/** What the user had at the begin, and what landed. */
+/** They keep the user's work of the begin, and the work that landed. */
 function refsBeside({ git, id }: Session) {
   const refs = [takenRef(id), landedRef(id)];
   return Promise.all(

@@ -1,4 +1,4 @@
-/** What a person can do: each act shows first what it will change, then does it, then can be taken back. */
+/** The acts of a person: each shows first what it will change, then does it, then can be taken back. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, isSaved, type Row, reason } from './api.ts';
 import { Problem, useLoaded } from './shell.tsx';

@@ -30,7 +30,7 @@ export const agentOf = (row: Row) => row.owner?.command ?? row.agent ?? row.prof
 
 export const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`;
 
-/** What a step was: a prompt, a call of a tool, a label, a restore, an edit of a person. */
+/** The kind of a step: a prompt, a call of a tool, a label, a restore, an edit of a person. */
 export function titleOf(step: Step): string {
   if (step.restored !== null) return step.label ?? `restored ${step.restored.slice(0, 10)}`;
   if (step.tool !== null) return `${step.tool}${step.summary === null ? '' : ` ${step.summary}`}`;

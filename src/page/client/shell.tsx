@@ -1,4 +1,4 @@
-/** What all views share: the address, loading, keys. */
+/** All views share this: the address, loading, keys. */
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { Row } from './api.ts';

@@ -155,7 +155,7 @@ function Steps({
   );
 }
 
-/** What a step changed: from the one before to it. */
+/** The change of a step: from the one before to it. */
 function changesOf(row: Row, steps: readonly Step[], at: number) {
   const [step, before] = [steps[at], steps[at + 1]];
   return ofSession('changes', row, {

@@ -1,4 +1,4 @@
-/** What an undo takes back beside the work of the agent: changes of a person or of another program between its calls. */
+/** An undo takes this back beside the work of the agent: changes of a person or of another program between its calls. */
 import { capturedRefs, differing } from '../../folders/git-state/read-state.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import { callsAtWork } from '../../session/calls-at-work.ts';

@@ -122,7 +122,7 @@ const isSame = (a: Version, b: Version) => a?.mode === b?.mode && a?.oid === b?.
 
 interface Changes {
   readonly entries: ReadonlyMap<string, DiffEntry>;
-  /** Of files that git takes for renamed ones, by their other name. */
+  /** Files that git takes for renamed ones, by their other name. */
   readonly oldNames: ReadonlyMap<string, string>;
   readonly newNames: ReadonlyMap<string, string>;
 }
@@ -149,7 +149,7 @@ interface Sides {
   readonly theirs: Version;
 }
 
-/** Of one file. `scratch` has a directory for the time of the merge. */
+/** Merges one file. `scratch` has a directory for the time of the merge. */
 export async function mergeVersions(
   git: Git,
   scratch: Pick<ScratchObjects, 'dir'>,

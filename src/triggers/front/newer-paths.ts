@@ -15,7 +15,7 @@ export const NEWER_PATHS_FD = 8;
 /** The variable that names the process with the pipe. */
 export const NEWER_PATHS_OF = 'AGT_NEWER_PATHS_OF';
 
-/** Of the file of the clock and of the facts: the inode number, and the time as find writes it. */
+/** Both the file of the clock and the facts: the inode number, and the time as find writes it. */
 const BEGAN = /^began \d+ ([\d.]+) (\d+) ([\d.]+)$/;
 const PATH = 'path ';
 

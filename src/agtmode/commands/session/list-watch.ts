@@ -17,7 +17,7 @@ export async function watchList(
   if (!asJson && context.columns === undefined)
     throw usageError('--watch needs a terminal to draw on', 'for a program: agt list --watch --json');
   const { ppid } = process;
-  // Whoever has started it may be killed, and take nothing from it any more.
+  // The program that has started it may be killed, and take nothing from it any more.
   for (let shown: string | undefined; process.ppid === ppid; ) {
     const start = performance.now();
     const {
