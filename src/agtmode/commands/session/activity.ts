@@ -66,7 +66,7 @@ interface Source {
   readonly repository: Repository;
   /** The path that a person knows. */
   readonly place: string;
-  /** Belongs to a folder without a session. */
+  /** The record of a folder without a session. */
   readonly record: SessionRecord | undefined;
 }
 
