@@ -81,6 +81,16 @@ export const agentStates = (agtDir: string, sessionId: string) => join(agtDir, '
 /** Calls of the session's agent that are under way and name another folder: a file each. The directory goes with the last. */
 export const strayCalls = (agtDir: string, sessionId: string) => join(agtDir, 'strays', sessionId);
 
+/** What a remote has of the session (travel/). */
+export const sharedFile = (agtDir: string, sessionId: string) => join(agtDir, 'shared', `${sessionId}.json`);
+
+/** Held while a push waits or runs in the background. No session id begins with a dot. */
+export const pushLockFile = (agtDir: string, sessionId: string) =>
+  join(locksDirectory(agtDir), `.push-${sessionId}`);
+
+/** A cache: what the remotes said of their sessions. */
+export const knownSharesFile = (agtDir: string) => join(agtDir, 'shared', '.known');
+
 /** By this file the front (agtmode/front/) knows what has to be the same. Its time is that of the last scan. */
 export const frontFactsFile = (agtDir: string, sessionId: string) => join(frontDirectory(agtDir), sessionId);
 
@@ -114,6 +124,7 @@ export function sessionFiles(agtDir: string, sessionId: string): string[] {
     callsDirectory(agtDir, sessionId),
     agentStates(agtDir, sessionId),
     strayCalls(agtDir, sessionId),
+    sharedFile(agtDir, sessionId),
     frontFactsFile(agtDir, sessionId),
     ...Object.values(FRONT_TIMES).map((start) => join(frontDirectory(agtDir), `${start}${sessionId}`)),
   ];

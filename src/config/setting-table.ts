@@ -1,7 +1,4 @@
-/**
- * Every setting of agt: its name, default, environment variable and valid values. agt reads settings, checks them,
- * lists them and writes its manual from this table. A value that agt would not act on is not valid.
- */
+/** Every setting of agt: parser, lists and manual come from this table. agt acts on every value that is valid. */
 import {
   BOOLEAN,
   checkPrefix,
@@ -13,32 +10,11 @@ import {
   parseSize,
   parseWords,
   period,
+  type SettingKey,
   supported,
   text,
   UNTRACKED,
 } from './values.ts';
-
-export interface SettingKey {
-  readonly name: string;
-  readonly defaultValue: string;
-  /** The meaning of the empty value, if it is valid. */
-  readonly emptyMeans?: string;
-  readonly env?: string;
-  /** The variable says the opposite: it switches off. */
-  readonly envIsOff?: true;
-  /** Read only from the user's own file and the environment: a repository must not choose which program agt runs. */
-  readonly globalOnly?: true;
-  /** All lines count, not only the last one. */
-  readonly isList?: true;
-  readonly choices?: readonly string[];
-  /** Git mode reads it too. A wrong value of another setting must not stop git. */
-  readonly inGitMode?: true;
-  readonly summary: string;
-  /** Why a value is not valid, or undefined. */
-  readonly check: (value: string) => string | undefined;
-  /** A valid value as agt uses it. */
-  readonly parse: (value: string) => unknown;
-}
 
 export const SETTING_KEYS = [
   {
@@ -191,6 +167,30 @@ export const SETTING_KEYS = [
       'command lines that the git of agents (agt called as git) refuses: push:BRANCH (* stands for anything), force (a forced push), ' +
       'no-verify (to skip hooks); several, with spaces, or several lines',
     check: checkRefusals,
+    parse: parseWords,
+  },
+  {
+    name: 'agt.push',
+    defaultValue: '',
+    emptyMeans: 'nothing by itself',
+    summary: 'the remote to which agt pushes each session in the background, encrypted, after its snapshots',
+    ...text(),
+  },
+  {
+    name: 'agt.pushEvery',
+    defaultValue: '60 seconds',
+    summary: 'at most so often, such as 60 seconds or 10 minutes; never: only agt session push does',
+    ...period('60 seconds', '10 minutes'),
+  },
+  {
+    name: 'agt.recipients',
+    defaultValue: '',
+    emptyMeans: 'only you',
+    globalOnly: true,
+    isList: true,
+    summary:
+      'public keys of age (agt key show) of people who may open the sessions that you push, beside you',
+    check: () => undefined,
     parse: parseWords,
   },
   {

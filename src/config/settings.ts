@@ -9,8 +9,8 @@ import { AgtError, errorCode, systemReason } from '../errors.ts';
 import type { Prefixes } from '../filter/agent-refs.ts';
 import { type ConfigEntry, joinedValues, lastValue, parseGitConfig } from '../git/files/config-file.ts';
 import { once } from '../once.ts';
-import { findKey, SETTING_KEYS, type SettingKey, type SettingName } from './setting-table.ts';
-import { parseBoolean } from './values.ts';
+import { findKey, SETTING_KEYS, type SettingName } from './setting-table.ts';
+import { parseBoolean, type SettingKey } from './values.ts';
 
 type Property<Name> = Name extends `${string}.${infer Last}` ? Last : never;
 

@@ -124,3 +124,25 @@ export function checkPrefix(value: string): string | undefined {
     );
   return good ? undefined : 'must be made of letters, digits, ".", "_" and "-", with slashes between';
 }
+
+export interface SettingKey {
+  readonly name: string;
+  readonly defaultValue: string;
+  /** The meaning of the empty value, if it is valid. */
+  readonly emptyMeans?: string;
+  readonly env?: string;
+  /** The variable says the opposite: it switches off. */
+  readonly envIsOff?: true;
+  /** Read only from the user's own file and the environment: a repository must not choose which program agt runs. */
+  readonly globalOnly?: true;
+  /** All lines count, not only the last one. */
+  readonly isList?: true;
+  readonly choices?: readonly string[];
+  /** Git mode reads it too. A wrong value of another setting must not stop git. */
+  readonly inGitMode?: true;
+  readonly summary: string;
+  /** Why a value is not valid, or undefined. */
+  readonly check: (value: string) => string | undefined;
+  /** A valid value as agt uses it. */
+  readonly parse: (value: string) => unknown;
+}

@@ -48,6 +48,19 @@ export function reviewRef(sessionId: string): string {
   return `${REVIEWS}${sessionId}`;
 }
 
+/** On a remote: the sessions that were pushed there, two refs each. No ref says whose session it is, or its id. */
+export const SHARED = `${OWN_NAMESPACE}shared/`;
+
+/** A blob: what the session is, and who has it. */
+export function sharedHeadRef(share: string): string {
+  return `${SHARED}${share}/head`;
+}
+
+/** A chain of commits, each with a part of the session's objects. */
+export function sharedPartsRef(share: string): string {
+  return `${SHARED}${share}/parts`;
+}
+
 /** The end of the branch of another program's session, while agt takes that session over. */
 export function adoptedRef(sessionId: string): string {
   return `${OWN_NAMESPACE}adopted/${sessionId}`;

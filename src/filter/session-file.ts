@@ -25,7 +25,7 @@ export interface SessionFile {
 
 /** The folder of such a session is there, and agt captures it. src/session/state.ts has all states. */
 export function isActive({ state }: { readonly state: string }): boolean {
-  return state === 'active' || state === 'failed';
+  return state === 'active' || state === 'failed' || state === 'away';
 }
 
 /** Whether triggers capture such a session: hooks, the guard, agt watch, cron, agt session run. */

@@ -16,8 +16,21 @@ function wayBack(record: SessionRecord): string[] {
   return [isEnded(record) ? `bring it back: agt undo ${record.session_id}` : 'see: agt session list --all'];
 }
 
+/** @throws AgtError if the session goes on in another repository */
+export function refuseAway(record: SessionRecord): void {
+  if (record.away !== undefined) throw awayError(record);
+}
+
+export function awayError({ session_id: id, away }: SessionRecord, hints: readonly string[] = []): AgtError {
+  const { holder, remote } = away ?? {};
+  const place = holder === undefined ? `on ${remote}` : `at ${holder.name}, in ${holder.repository}`;
+  const pull = `bring it here: agt session pull ${id}${holder === undefined ? '' : ' --take'}`;
+  return new AgtError(`session "${id}" is away: it is ${place}`, { hints: [...hints, pull] });
+}
+
 /** @throws AgtError if the state of the session does not allow the operation. */
 export function requireAllowed(record: SessionRecord, operation: Operation): void {
+  if (operation !== 'remove' && operation !== 'drop') refuseAway(record);
   if (TRANSITIONS[operation].from.includes(record.state)) return;
   const unfinished = record.intent?.operation;
   if (unfinished === undefined) {

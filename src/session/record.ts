@@ -64,6 +64,11 @@ export interface SessionRecord {
   readonly failed_turn?: true;
   /** The last commit that `accept` made of its work. */
   readonly landed?: Landed;
+  /** `away`: another repository goes on with it, or may do so. Undefined holder: nobody has taken it yet. */
+  readonly away?: {
+    readonly remote: string;
+    readonly holder?: { readonly name: string; readonly repository: string; readonly since: string };
+  };
   /** The last push by `export`. */
   readonly exported?: Exported;
   /** An operation that is not complete: another process carries it out, or agt was killed. */

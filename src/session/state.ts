@@ -8,8 +8,11 @@
 export const OUTCOMES = ['removed', 'accepted', 'rejected', 'reverted'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** `failed`: the folder is there, and agt could not record a step of the agent. */
-export const SESSION_STATES = ['creating', 'active', 'failed', 'removing', ...OUTCOMES] as const;
+/**
+ * `failed`: the folder is there, and agt could not record a step of the agent. `away`: the folder is there and is captured,
+ * but the session goes on in another repository (travel/).
+ */
+export const SESSION_STATES = ['creating', 'active', 'failed', 'away', 'removing', ...OUTCOMES] as const;
 export type SessionState = (typeof SESSION_STATES)[number];
 
 export interface BranchMove {
@@ -95,7 +98,7 @@ interface Transition {
 export const TRANSITIONS: Readonly<Record<Operation, Transition>> = {
   create: { from: [], during: 'creating', after: 'active' },
   restore: { from: ['active', 'failed', ...OUTCOMES], during: 'active', after: 'active' },
-  remove: { from: ['active', 'failed'], during: 'removing', after: 'removed' },
+  remove: { from: ['active', 'failed', 'away'], during: 'removing', after: 'removed' },
   accept: { from: ['active', 'failed'], during: 'same', after: 'active' },
   unaccept: { from: ['active', 'failed', 'accepted'], during: 'same', after: 'active' },
   sync: { from: ['active', 'failed'], during: 'same', after: 'active' },

@@ -24,6 +24,7 @@ const FLOORS = [
   ['review'],
   ['running'],
   ['integrations'],
+  ['travel'],
   ['page'],
 ];
 const COLUMN = FLOORS.flat();

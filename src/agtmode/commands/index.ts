@@ -8,6 +8,7 @@ import { doctor } from './doctor.ts';
 import { du } from './du.ts';
 import { gc } from './gc.ts';
 import { hook, hooksInstall, hooksStatus, hooksUninstall } from './hooks.ts';
+import { keyExport, keyImport, keyNew, keyShow } from './key.ts';
 import { mcp } from './mcp.ts';
 import { plugin } from './plugin.ts';
 import { sessionAccept } from './session/accept.ts';
@@ -29,6 +30,7 @@ import { sessionReview } from './session/review.ts';
 import { sessionRun } from './session/run.ts';
 import { sessionSearch } from './session/search.ts';
 import { sessionFail, sessionSweep } from './session/sweep.ts';
+import { sessionPull, sessionPush } from './session/travel.ts';
 import { sessionRedo, sessionUndo } from './session/undo.ts';
 import { why } from './session/why.ts';
 import { completion, shellInit } from './shell-init.ts';
@@ -60,6 +62,8 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
     sessionResume,
     sessionEnv,
     sessionExport,
+    sessionPush,
+    sessionPull,
     sessionRemove,
   ],
   Snapshots: [
@@ -102,6 +106,10 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
     hooksUninstall,
     hooksStatus,
     hook,
+    keyNew,
+    keyShow,
+    keyExport,
+    keyImport,
     mcp,
     plugin,
     shimInstall,

@@ -23,6 +23,7 @@ import { leftOutRows, sessionJson, shownState } from '../../output/session.ts';
 import { movedNote, outOfSightNote, sessionTable } from '../../output/session-table.ts';
 import { adviceToSnapshot, attachedHere } from '../../session-here.ts';
 import { watchList } from './list-watch.ts';
+import { listRemote } from './travel.ts';
 
 /** By what a person can sort. */
 const VALUES: Readonly<Record<string, (view: SessionStatus) => string | number>> = {
@@ -56,6 +57,7 @@ export const sessionList = defineCommand({
       'w',
     ),
     state: option.value(`only sessions in these states: ${STATES.join(', ')}`),
+    remote: option.value('the sessions on this remote in place of those here; --remote= for the usual one'),
     ...option.shared('everywhere', 'json'),
   },
   examples: [
@@ -67,6 +69,7 @@ export const sessionList = defineCommand({
   ],
   run: async function list(args, context, isOnce = false): Promise<Answer> {
     const { watch } = args;
+    if (args.remote !== undefined) return listRemote(context, args.remote);
     if (watch && !isOnce) return watchList(context, args.json, (there) => list(args, there, true));
     if (args.everywhere)
       return everywhere(context, (there) => list({ ...args, everywhere: false }, there, true));

@@ -1,0 +1,183 @@
+/** agt session push and pull, and the sessions of a remote. */
+import { plural, usageError } from '../../../errors.ts';
+import { listRecords, type SessionRecord } from '../../../session/record.ts';
+import { connectAgain } from '../../../session/relocate.ts';
+import { Session } from '../../../session/session.ts';
+import { isEnded } from '../../../session/state.ts';
+import { readKeys } from '../../../travel/keys.ts';
+import { pullSession } from '../../../travel/pull.ts';
+import { type PushRequest, pushSession } from '../../../travel/push.ts';
+import { chooseRemote, listShares, type RemoteShare } from '../../../travel/remote.ts';
+import { defineCommand, option, SESSION_ARGUMENT } from '../../command-line/command.ts';
+import { type Answer, partOf, type Report, reportEach } from '../../command-line/report.ts';
+import type { Context } from '../../context.ts';
+import { age, fileSize, lines, table, verb } from '../../output/format.ts';
+import { interruptible } from '../../output/interrupted.ts';
+import { recordJson } from '../../output/session.ts';
+import { sessionAndWords } from '../../session-here.ts';
+
+const REMOTE = 'a remote, or its address (default: agt.push, else the only remote, else origin)';
+
+export const sessionPush = defineCommand({
+  usage: 'session push [id] [remote]',
+  summary: 'send a session to a remote, whole and encrypted',
+  description:
+    'Autocommit the session, and send what the remote does not have of it: every snapshot, with ignored files and ' +
+    'settings, under refs/agt/shared/, which no clone fetches. All of it is encrypted for your key (agt key) and for ' +
+    'agt.recipients, ids and prompts too. The session goes on here. agt session pull brings it to another repository; ' +
+    'with --release that one need not ask.',
+  positionals: { id: SESSION_ARGUMENT, remote: option.value(REMOTE) },
+  options: {
+    all: option.flag('all sessions that have not ended', 'a'),
+    release: option.flag('give the session away: it is away here, and goes on where somebody pulls it'),
+    again: option.flag('send everything once more: the remote has lost a part'),
+    ...option.shared('dry-run', 'quiet', 'json'),
+  },
+  examples: [
+    ['agt session push fix-login', 'a copy on the remote of this repository'],
+    ['agt session push fix-login --release', 'to go on at another machine'],
+    ['agt session push --all backup', 'every session, to another remote'],
+  ],
+  run: async ({ id, remote, all, ...args }, context) => {
+    const given = [id, remote].filter((word) => word !== undefined);
+    if (!all) {
+      const { session, words } = await sessionAndWords(context, given, undefined, 1);
+      return push(context, await connectAgain(session), { ...args, remote: words[0] });
+    }
+    if (given.length > 1)
+      throw usageError('--all and a session are given', 'for example: agt session push --all origin');
+    const repository = await context.repository();
+    const isHere = (record: SessionRecord) => !isEnded(record) && record.away === undefined;
+    const records = listRecords(repository).records.filter(isHere);
+    const report = await reportEach(
+      records,
+      ({ session_id }) => ({ session_id }),
+      async (record) =>
+        partOf(await push(context, new Session(repository, record), { ...args, remote: given[0] })),
+    );
+    return records.length > 0 ? report : { ...report, notes: 'note: no session is active\n' };
+  },
+});
+
+type PushWords = Omit<PushRequest, 'env' | 'now'> & { readonly quiet: boolean };
+
+async function push(context: Context, session: Session, args: PushWords): Promise<Report> {
+  const request = { ...args, env: context.env, now: context.now() };
+  const pushed = await interruptible(context, session, pushSession, request);
+  const { record, remote, size, snapshots, madeKey } = pushed;
+  const { session_id: id, away } = record;
+  const amount = `${plural(snapshots, 'snapshot')}, ${fileSize(size ?? 0)}`;
+  const sent = args.dryRun ? `would push ${id} to ${remote}` : `pushed ${id} to ${remote} (${amount})`;
+  return {
+    json: { ...recordJson(record), remote, snapshots, bytes: size ?? 0, dry_run: args.dryRun },
+    text: lines([
+      size === undefined ? `${remote} has all of ${id}` : sent,
+      away !== undefined && `${id} is away; bring it to another repository: agt session pull ${id}`,
+    ]),
+    notes:
+      madeKey === undefined || args.dryRun
+        ? ''
+        : `note: agt made your key, ${madeKey}; without it nobody can open the session\n` +
+          'note: take it to another machine: agt key export | ssh MACHINE agt key import -\n',
+  };
+}
+
+export const sessionPull = defineCommand({
+  usage: 'session pull <id> [remote]',
+  summary: 'bring a session of a remote here, where it goes on',
+  description:
+    'Bring every snapshot of a session that somebody has pushed, and its folder as it was, and take the session: it goes ' +
+    'on here, and is away where it was. If another repository still has it, refuse; --take takes it all the same, and ' +
+    'that repository learns so at its next push. If it is here as well and has snapshots that the remote does not have, ' +
+    'they stay as a fork.',
+  positionals: {
+    id: {
+      type: 'string',
+      describe: 'the session, as agt session list --remote names it',
+      demandOption: true,
+    },
+    remote: option.value(REMOTE),
+  },
+  options: {
+    as: option.value('give it this id here'),
+    take: option.flag('take it from the repository where it goes on'),
+    ...option.shared('dry-run', 'quiet', 'json'),
+  },
+  examples: [
+    ['agt session pull fix-login', 'go on with it here'],
+    ['agt session pull fix-login --take', 'the laptop that has it is lost'],
+  ],
+  run: async ({ id, remote, as, take, dryRun }, context) => {
+    const repository = await context.repository();
+    const request = { id, remote, as, take, dryRun, env: context.env, now: context.now() };
+    const { record, head, fork, wasHere, remote: from } = await pullSession(repository, request);
+    const { session_id: here, sandbox } = record;
+    const amount = plural(head.snapshots, 'snapshot');
+    const before = head.holder === undefined ? '' : `; it was at ${head.holder.name}`;
+    return {
+      json: { ...recordJson(record), remote: from, fork: fork ?? null, was_here: wasHere, dry_run: dryRun },
+      text: lines([
+        wasHere
+          ? `${here} is here`
+          : `${verb(dryRun, 'pulled', 'pull')} ${here} from ${from} (${amount})${before}`,
+        !wasHere && !dryRun && !isEnded(record) && `sandbox  ${sandbox}`,
+        fork !== undefined && `fork     ${fork} has what only this repository had`,
+      ]),
+    };
+  },
+});
+
+/** For agt session list --remote. */
+export async function listRemote(context: Context, given: string | undefined): Promise<Answer> {
+  const repository = await context.repository();
+  const remote = await chooseRemote(repository, given || undefined);
+  const keys = await readKeys(context.env);
+  const shares = await listShares(repository, remote, keys);
+  const known = shares.filter(({ head }) => head !== undefined);
+  const rest = shares.length - known.length;
+  const now = context.now();
+  const rows = known.map(({ head, share }) => remoteRow({ head, share }, now));
+  return {
+    json: shares.map(remoteJson),
+    text:
+      rows.length > 0
+        ? table([['SESSION', 'STATE', 'AT', 'PUSHED', 'SNAPSHOTS', 'SIZE', 'SHARE'], ...rows])
+        : '',
+    notes: lines([
+      shares.length === 0 && `note: no sessions on ${remote}; send one: agt session push ID`,
+      rest > 0 &&
+        `note: ${plural(rest, 'session')} there ${rest === 1 ? 'is' : 'are'} encrypted for other keys`,
+    ]),
+  };
+}
+
+function remoteRow({ head, share }: Pick<RemoteShare, 'head' | 'share'>, now: Date): string[] {
+  if (head === undefined) return [];
+  const { record, holder, pushed_at, snapshots, size } = head;
+  const state = holder === undefined && !isEnded(record) ? 'free' : record.state;
+  const when = `${age(new Date(pushed_at), now)}`;
+  return [
+    record.session_id,
+    state,
+    holder?.name ?? '-',
+    when,
+    String(snapshots),
+    fileSize(size),
+    share.slice(0, 8),
+  ];
+}
+
+function remoteJson({ head, share, isPlain, problem }: RemoteShare) {
+  return {
+    share,
+    session_id: head?.record.session_id ?? null,
+    state: head?.record.state ?? null,
+    holder: head?.holder?.name ?? null,
+    repository: head?.holder?.repository ?? null,
+    pushed_at: head?.pushed_at ?? null,
+    snapshots: head?.snapshots ?? null,
+    bytes: head?.size ?? null,
+    encrypted: !isPlain,
+    problem: head === undefined ? (problem ?? 'encrypted for other keys') : null,
+  };
+}

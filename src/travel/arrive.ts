@@ -1,0 +1,143 @@
+/** The last steps of a pull, in this repository: each can be repeated after a kill. */
+import { join } from 'node:path';
+import { recordPrefixes } from '../config/prefixes.ts';
+import { failurePoint } from '../disk/failure-point.ts';
+import { AgtError } from '../errors.ts';
+import { shadowRef, workRef } from '../filter/agent-refs.ts';
+import { isActive } from '../filter/session-file.ts';
+import { findObject } from '../git/objects/object-reader.ts';
+import { gitLines, isAncestor, updateRefs } from '../git/run/git.ts';
+import { requireFreeId } from '../lifecycle/create.ts';
+import { removeSession } from '../lifecycle/remove.ts';
+import { hideAgentRefs } from '../repository/hide-refs.ts';
+import type { Repository } from '../repository/repository.ts';
+import { requireWritable } from '../repository/sessions-place.ts';
+import type { SessionId } from '../session/id.ts';
+import { withSessionLock } from '../session/lock.ts';
+import { chooseWorkspace } from '../session/provider.ts';
+import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
+import { Session } from '../session/session.ts';
+import { isEnded } from '../session/state.ts';
+import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { requireHistory } from '../snapshot/history.ts';
+import { forkSession } from '../timetravel/fork/fork.ts';
+import { restoreSession } from '../timetravel/restore/restore.ts';
+import { autocommit } from '../triggers/autocommit.ts';
+import { type Head, refNames, type Share, writeShare } from './share.ts';
+
+/** Ends the sandbox that is here. Snapshots that only this repository has stay in a fork, whose id it returns. */
+export async function leave(
+  repository: Repository,
+  local: SessionRecord,
+  head: Head,
+  now: Date,
+): Promise<SessionId | undefined> {
+  const session = new Session(repository, local);
+  const { git } = repository;
+  const wanted = head.refs['tip'] ?? '';
+  if (session.place === 'here') await autocommit(session, { now });
+  const tip = await findObject(git, refNames(local)['tip'] ?? '');
+  const isOlder = tip === undefined || (await isAncestor(git, tip, wanted));
+  const fork = isOlder || (await isKept(repository, local, tip)) ? undefined : await keepAsFork(session, now);
+  failurePoint('pull: fork made');
+  await removeSession(session, { now, force: false, deleteBranch: false });
+  failurePoint('pull: sandbox gone');
+  return fork;
+}
+
+/** By an earlier pull that was killed. */
+async function isKept({ git }: Repository, { session_id: id }: SessionRecord, tip: string): Promise<boolean> {
+  const names = await gitLines(git, [
+    'for-each-ref',
+    '--format=%(refname:lstrip=3)',
+    '--contains',
+    tip,
+    'refs/agt/tip/',
+  ]);
+  return names.some((name) => name !== id);
+}
+
+async function keepAsFork(session: Session, now: Date): Promise<SessionId> {
+  for (let n = 2; ; n++) {
+    const id = `${session.id}-${n}`;
+    const isFree = await requireFreeId(session.repository, id as SessionId).then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    const { records } = await forkSession(session, { id, snapshot: undefined, count: undefined, now });
+    return records[0]?.session_id as SessionId;
+  }
+}
+
+interface Arrival {
+  readonly id: SessionId;
+  readonly head: Head;
+  readonly share: Share;
+}
+
+export async function goOn(
+  repository: Repository,
+  { id, head, share }: Arrival,
+  now: Date,
+): Promise<SessionRecord> {
+  const { git, agtDir, settings } = repository;
+  const folder = join(await repository.sessionsDir(), id);
+  requireWritable(join(folder, '..'));
+  const record = arrived(repository, id, head.record, folder);
+  await withSessionLock({ repository, id }, async (locked) => {
+    const names = refNames(record);
+    const moves = Object.entries(names).flatMap(([role, ref]) => {
+      const commit = head.refs[role];
+      return commit === undefined ? [] : [`update ${ref} ${commit}`];
+    });
+    recordPrefixes(agtDir, settings);
+    await hideAgentRefs(repository);
+    await updateRefs(git, moves, 'agt: pull');
+    failurePoint('pull: refs moved');
+    locked.write(record);
+  });
+  failurePoint('pull: metadata written');
+  const session = new Session(repository, record);
+  if (!isEnded(head.record)) {
+    const [newest] = await requireHistory(git, snapshotRefs(record));
+    if (newest === undefined) throw new AgtError(`session "${id}" has no snapshot`);
+    await restoreSession(session, { scope: TOP_FOLDERS, by: 'restore', now, choose: async () => newest });
+  }
+  failurePoint('pull: folder written');
+  const { pulling: _, ...done } = share;
+  writeShare(session, done);
+  return readRecord(repository, id) ?? record;
+}
+
+/** The metadata here: the folder is an ordinary one, and the session has ended until a restore brings it back. */
+function arrived(
+  repository: Repository,
+  id: SessionId,
+  theirs: SessionRecord,
+  folder: string,
+): SessionRecord {
+  const {
+    owner: _o,
+    intent: _i,
+    token: _t,
+    checkout: _c,
+    stands_at: _s,
+    folder_identity: _f,
+    away: _a,
+    captures: _,
+    ...rest
+  } = theirs;
+  const isRenamed = theirs.session_id !== id;
+  return {
+    ...rest,
+    session_id: id,
+    ...(isRenamed ? { from: theirs.session_id } : {}),
+    branch: shadowRef(repository.settings, id),
+    work_branch: workRef(repository.settings, id),
+    sandbox: join(folder, 'sandbox'),
+    ...chooseWorkspace(repository, folder, undefined),
+    working_copy: 'worktree',
+    state: isActive(theirs) ? 'removed' : theirs.state,
+  };
+}

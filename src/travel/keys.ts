@@ -1,0 +1,106 @@
+/**
+ * The user's key of age (https://age-encryption.org), with which sessions on a remote are encrypted. The file is one of
+ * age-keygen: the first key is the user's own, the others came by `agt key import` and only open.
+ */
+import { readFileSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { writeFileAtomic } from '../disk/atomic-file.ts';
+import { AgtError, unlessMissing, usageError } from '../errors.ts';
+
+export interface Keys {
+  /** Secret. */
+  readonly identities: readonly string[];
+  /** Public: the recipient of the first. */
+  readonly recipient: string;
+}
+
+const SECRET = /^AGE-SECRET-KEY-1[0-9A-Z]+$/;
+const RECIPIENT = /^age1[0-9a-z]+$/;
+
+export function keyFile(env: NodeJS.ProcessEnv): string {
+  const named = env['XDG_CONFIG_HOME'];
+  const config = named !== undefined && isAbsolute(named) ? named : join(env['HOME'] ?? '', '.config');
+  return join(config, 'agt', 'key');
+}
+
+export async function readKeys(env: NodeJS.ProcessEnv): Promise<Keys | undefined> {
+  const path = keyFile(env);
+  const text = unlessMissing(() => readFileSync(path, 'utf8'));
+  if (text === undefined) return undefined;
+  const identities = secretsIn(text);
+  const [own] = identities;
+  if (own === undefined)
+    throw new AgtError(`${path} has no key of age`, {
+      hints: ['move it away, and bring your key back: agt key import FILE'],
+    });
+  return { identities, recipient: await recipientOf(own) };
+}
+
+/** @throws AgtError without one */
+export async function requireKeys(env: NodeJS.ProcessEnv): Promise<Keys> {
+  const keys = await readKeys(env);
+  if (keys !== undefined) return keys;
+  throw new AgtError('you have no key here that opens sessions of a remote', {
+    hints: ['on the machine where you pushed: agt key export | ssh THIS-MACHINE agt key import -'],
+  });
+}
+
+export async function makeKeys(env: NodeJS.ProcessEnv): Promise<Keys> {
+  const { generateX25519Identity } = await import('age-encryption');
+  const own = await generateX25519Identity();
+  await writeKeys(env, [own]);
+  return { identities: [own], recipient: await recipientOf(own) };
+}
+
+/** Returns how many are new. @throws AgtError if the text has none. */
+export async function importKeys(env: NodeJS.ProcessEnv, text: string): Promise<number> {
+  const given = secretsIn(text);
+  if (given.length === 0)
+    throw new AgtError('there is no secret key of age in it', {
+      hints: ['a key is a line that begins with AGE-SECRET-KEY-1; agt key export prints yours'],
+    });
+  for (const secret of given) await recipientOf(secret);
+  const known = (await readKeys(env))?.identities ?? [];
+  const added = given.filter((secret) => !known.includes(secret));
+  await writeKeys(env, [...known, ...added]);
+  return added.length;
+}
+
+async function writeKeys(env: NodeJS.ProcessEnv, identities: readonly string[]): Promise<void> {
+  const blocks = await Promise.all(
+    identities.map(async (secret) => `# public key: ${await recipientOf(secret)}\n${secret}\n`),
+  );
+  const mask = process.umask(0o077);
+  try {
+    writeFileAtomic(keyFile(env), blocks.join(''), { durable: true });
+  } finally {
+    process.umask(mask);
+  }
+}
+
+function secretsIn(text: string): string[] {
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.filter((line) => SECRET.test(line));
+}
+
+async function recipientOf(secret: string): Promise<string> {
+  const { identityToRecipient } = await import('age-encryption');
+  try {
+    return await identityToRecipient(secret);
+  } catch (cause) {
+    throw new AgtError('a secret key of age is damaged', {
+      cause,
+      hints: ['take it again from where it came: agt key export'],
+    });
+  }
+}
+
+/** @throws AgtError for a word of agt.recipients that is no public key */
+export function checkRecipients(recipients: readonly string[]): readonly string[] {
+  const wrong = recipients.find((recipient) => !RECIPIENT.test(recipient));
+  if (wrong === undefined) return recipients;
+  throw usageError(
+    `"${wrong}" in agt.recipients is no public key of age`,
+    'it begins with age1; agt key show prints one',
+  );
+}

@@ -1,0 +1,204 @@
+/**
+ * The objects of a session on a remote: a chain of commits, each with one part, which is a pack that is encrypted. A part
+ * leaves out what earlier parts and the remote's own branches have. The commits of those branches are parents in the
+ * chain, so the remote cannot lose them as long as it has the chain.
+ */
+import { PassThrough, Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { AgtError, EXIT } from '../errors.ts';
+import { readObject } from '../git/objects/object-reader.ts';
+import {
+  endOf,
+  FSYNC_ARGS,
+  type Git,
+  type GitEnd,
+  gitBytes,
+  gitFailed,
+  gitText,
+  spawnGit,
+} from '../git/run/git.ts';
+import type { Keys } from './keys.ts';
+import { type Bytes, openStream, type Seal, sealStream } from './seal.ts';
+import type { Part } from './share.ts';
+
+/** Encrypted bytes can neither be compressed, nor are two of them alike. */
+const AS_IT_IS = ['-c', 'core.compression=0', '-c', 'pack.compression=0', '-c', 'core.bigFileThreshold=64k'];
+
+/** From so many parts on, a push joins the newest ones that together are as large as the one before them. */
+const MOST_PARTS = 24;
+
+/** The parts that stay before the next one. Each joining at least doubles a part, so every byte travels few times. */
+export function partsToKeep(parts: readonly Part[]): readonly Part[] {
+  if (parts.length < MOST_PARTS) return parts;
+  let joined = 0;
+  for (let kept = parts.length; kept > 0; kept--) {
+    const { size } = parts[kept - 1] as Part;
+    if (kept < parts.length - 1 && size > 2 * joined) return parts.slice(0, kept);
+    joined += size;
+  }
+  return [];
+}
+
+export interface NewPart {
+  readonly git: Git;
+  readonly seal: Seal;
+  /** The chain so far. */
+  readonly before: readonly Part[];
+  readonly tips: readonly string[];
+  /** Commits of branches of the remote. */
+  readonly known: readonly string[];
+}
+
+/** Undefined if the chain is complete with the parts that it has. */
+export async function addPart({ git, seal, before, tips, known }: NewPart): Promise<Part | undefined> {
+  const last = before.at(-1);
+  const without = [...new Set([...(last?.tips ?? []), ...known])];
+  const wanted = linesOf(tips, without);
+  const edges = await gitText(git, ['rev-list', '--boundary', '--stdin'], { input: wanted });
+  const commits = edges.split('\n');
+  if (last !== undefined && edges === '' && tips.every((tip) => last.tips.includes(tip))) return undefined;
+  const own = new Set(last?.tips);
+  const bases = commits.filter((line) => line.startsWith('-')).map((line) => line.slice(1));
+  const { oid, size } = await storePart({ git, seal, wanted, tips });
+  const tree = await gitText(git, ['mktree'], { input: `100644 blob ${oid}\tpart\n` });
+  const parents = [
+    ...(last === undefined ? [] : [last.commit]),
+    ...(await onBranches(git, bases, known, own)),
+  ];
+  const text = commitText(tree, parents);
+  if (last !== undefined) await storeCommit(git, last.text);
+  return { commit: await storeCommit(git, text), text, size, tips };
+}
+
+function linesOf(commits: readonly string[], without: readonly string[]): string {
+  return [...commits, ...without.map((commit) => `^${commit}`)].map((word) => `${word}\n`).join('');
+}
+
+/** An edge that only earlier parts have is complete with the parent that is the part before. */
+async function onBranches(
+  git: Git,
+  bases: readonly string[],
+  known: readonly string[],
+  own: ReadonlySet<string>,
+): Promise<string[]> {
+  if (bases.length === 0 || known.length === 0) return [];
+  const input = linesOf(
+    bases.filter((base) => !own.has(base)),
+    known,
+  );
+  const elsewhere = new Set(
+    (await gitText(git, ['rev-list', '--no-walk=unsorted', '--stdin'], { input })).split('\n'),
+  );
+  return bases.filter((base) => !own.has(base) && !elsewhere.has(base));
+}
+
+async function storePart({
+  git,
+  seal,
+  wanted,
+  tips,
+}: Pick<NewPart, 'git' | 'seal' | 'tips'> & { readonly wanted: string }) {
+  const words = ['pack-objects', '--revs', '--stdout', '--thin', '--delta-base-offset', '--quiet'];
+  const packing = spawnGit(git, [...words, '--no-use-bitmap-index'], { stdio: 'pipe' });
+  const hashing = spawnGit(git, [...AS_IT_IS, ...FSYNC_ARGS, 'hash-object', '-w', '--stdin'], {
+    stdio: 'pipe',
+  });
+  const [packed, hashed] = [endOf(packing, wanted, () => undefined), endOf(hashing)];
+  const plain = new PassThrough();
+  plain.write(`${JSON.stringify({ tips })}\n`);
+  (packing.stdout as Readable).pipe(plain);
+  const sealed = await sealStream(seal, Readable.toWeb(plain) as Bytes);
+  let size = 0;
+  const counted = async function* (source: AsyncIterable<Uint8Array>) {
+    for await (const chunk of source) {
+      size += chunk.length;
+      yield chunk;
+    }
+  };
+  await pipeline(Readable.fromWeb(sealed as never), counted, hashing.stdin as Writable);
+  requireDone(words, await packed);
+  const { stdout } = requireDone(['hash-object'], await hashed);
+  return { oid: stdout.toString().trim(), size };
+}
+
+function requireDone(words: readonly string[], end: GitEnd): GitEnd {
+  if (end.exitCode !== 0) throw gitFailed(words, { ...end, exitCode: end.exitCode ?? EXIT.git });
+  return end;
+}
+
+/** The same for everybody, so that it says nothing of its author. */
+const NOBODY = 'agt <agt@local> 0 +0000';
+
+function commitText(tree: string, parents: readonly string[]): string {
+  const lines = [
+    `tree ${tree}`,
+    ...parents.map((parent) => `parent ${parent}`),
+    `author ${NOBODY}`,
+    `committer ${NOBODY}`,
+  ];
+  return `${lines.join('\n')}\n\nagt\n`;
+}
+
+function storeCommit(git: Git, text: string): Promise<string> {
+  return gitText(git, [...FSYNC_ARGS, 'hash-object', '-t', 'commit', '-w', '--stdin'], {
+    input: Buffer.from(text, 'latin1'),
+  });
+}
+
+/** The chain that ends at `last`, the oldest part first. Its commits are here. */
+export async function chainOf(git: Git, last: string): Promise<{ commit: string; text: string }[]> {
+  const chain: { commit: string; text: string }[] = [];
+  for (let next: string | undefined = last; next !== undefined; ) {
+    const text: string = (await gitBytes(git, ['cat-file', 'commit', next])).toString('latin1');
+    chain.unshift({ commit: next, text });
+    const parent = /^parent (.*)$/m.exec(text)?.[1];
+    const before = parent === undefined ? undefined : await readObject(git, parent);
+    next = before?.content.includes(`\nauthor ${NOBODY}\n`) ? parent : undefined;
+  }
+  return chain;
+}
+
+/** Takes the objects of a part. @throws AgtError if it is damaged or for other keys. */
+export async function takePart(
+  git: Git,
+  keys: Keys | undefined,
+  { commit, text }: { commit: string; text: string },
+): Promise<Part> {
+  const name = `${commit}:part`;
+  const size = Number(await gitText(git, ['cat-file', '-s', name]));
+  const reading = spawnGit(git, ['cat-file', 'blob', name], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const read = endOf(reading, undefined, () => undefined);
+  const sealed = Readable.toWeb(reading.stdout as Readable) as Bytes;
+  const plain = keys === undefined ? sealed : await openStream(keys, sealed);
+  const indexing = spawnGit(git, [...FSYNC_ARGS, 'index-pack', '--stdin', '--fix-thin'], { stdio: 'pipe' });
+  const indexed = endOf(indexing);
+  let line = Buffer.alloc(0);
+  let isHead = true;
+  const pack = async function* (source: AsyncIterable<Uint8Array>) {
+    for await (const chunk of source) {
+      if (!isHead) {
+        yield chunk;
+        continue;
+      }
+      line = Buffer.concat([line, chunk]);
+      const end = line.indexOf('\n');
+      if (end < 0) continue;
+      isHead = false;
+      yield line.subarray(end + 1);
+      line = line.subarray(0, end);
+    }
+  };
+  try {
+    await pipeline(Readable.fromWeb(plain as never), pack, indexing.stdin as Writable);
+    requireDone(['cat-file'], await read);
+    requireDone(['index-pack'], await indexed);
+    const { tips } = JSON.parse(line.toString()) as { tips: string[] };
+    return { commit, text, size, tips };
+  } catch (cause) {
+    indexing.kill();
+    throw new AgtError(`a part of the session is damaged on the remote (${commit.slice(0, 12)})`, {
+      cause,
+      hints: ['where the session was, this sends it whole again: agt session push ID --again'],
+    });
+  }
+}

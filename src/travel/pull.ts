@@ -1,0 +1,252 @@
+import { failurePoint } from '../disk/failure-point.ts';
+import { AgtError, EXIT, listSome } from '../errors.ts';
+import { sharedPartsRef } from '../filter/agent-refs.ts';
+import { findObject, findObjects } from '../git/objects/object-reader.ts';
+import { runGit } from '../git/run/git.ts';
+import { requireFreeId } from '../lifecycle/create.ts';
+import { requireRemovable } from '../lifecycle/remove.ts';
+import { reportProgress } from '../process/progress.ts';
+import type { Repository } from '../repository/repository.ts';
+import { checkId, idProblem, type SessionId } from '../session/id.ts';
+import { readRecord, recordNamed, type SessionRecord } from '../session/record.ts';
+import { Session } from '../session/session.ts';
+import { isEnded } from '../session/state.ts';
+import { goOn, leave } from './arrive.ts';
+import { type Keys, readKeys, requireKeys } from './keys.ts';
+import { chainOf, takePart } from './parts.ts';
+import { headOf, moveBetween } from './push.ts';
+import { chooseRemote, fetchRefs, listShares, moveRefs, type RemoteShare, storeBlob } from './remote.ts';
+import type { Seal } from './seal.ts';
+import {
+  type Head,
+  holderHere,
+  idOf,
+  type Part,
+  readShare,
+  type Share,
+  sealHead,
+  writeShare,
+} from './share.ts';
+
+export interface PullRequest {
+  /** An id, or the name of a share. */
+  readonly id: string;
+  readonly remote: string | undefined;
+  /** The id here. */
+  readonly as: string | undefined;
+  readonly take: boolean;
+  readonly dryRun: boolean;
+  readonly env: NodeJS.ProcessEnv;
+  readonly now: Date;
+}
+
+export interface Pulled {
+  readonly record: SessionRecord;
+  readonly remote: string;
+  readonly head: Head;
+  /** Nothing had to be done. */
+  readonly wasHere: boolean;
+  /** A session with what only this repository had. */
+  readonly fork: SessionId | undefined;
+}
+
+export async function pullSession(repository: Repository, request: PullRequest): Promise<Pulled> {
+  const keys = await readKeys(request.env);
+  const { known, remote, there } = await findThere(repository, keys, request);
+  const head = there.head as Head;
+  const id = request.as === undefined ? idOf(head) : checkId(request.as);
+  const own = await ownShare(repository, id, there);
+  const local = readRecord(repository, id);
+  const holds = own !== undefined && (own.head === there.oid || own.pushing?.head === there.oid);
+  if (holds && local !== undefined && local.away === undefined && !own.pulling)
+    return { record: local, remote, head, wasHere: true, fork: undefined };
+  if (known !== undefined && head.number < known.number)
+    throw new AgtError(`"${remote}" has an older state of session "${id}" than it had before`, {
+      hints: [`push what is here: agt session push ${id} ${remote} --again`],
+    });
+  if (head.holder !== undefined && !request.take && !holds) throw heldError(head, head.holder, request);
+  if (local === undefined) await requireFreeId(repository, id);
+  if (request.dryRun) return { record: local ?? head.record, remote, head, wasHere: false, fork: undefined };
+  const parts = await takeParts(repository, there, { keys, remote, known: own?.parts ?? [] });
+  await requireComplete(repository, head, remote);
+  if (local !== undefined && !isEnded(local))
+    await requireRemovable(new Session(repository, local), {
+      now: request.now,
+      force: false,
+      deleteBranch: false,
+    });
+  const share = await takeLease(repository, { there, remote, parts, own, holds }, { ...request, id });
+  failurePoint('pull: taken');
+  const fork =
+    local === undefined || isEnded(local) ? undefined : await leave(repository, local, head, request.now);
+  const record = await goOn(repository, { id, head, share }, request.now);
+  return { record, remote, head, wasHere: false, fork };
+}
+
+/** @throws AgtError if the remote has no such session, or it cannot be opened. */
+async function findThere(
+  repository: Repository,
+  keys: Keys | undefined,
+  { id, remote: given, as, env }: PullRequest,
+) {
+  const local = idProblem(as ?? id) === undefined ? (as ?? id) : undefined;
+  const known = local === undefined ? undefined : readShare({ repository, id: local as SessionId });
+  const remote = given ?? known?.remote ?? (await chooseRemote(repository, undefined));
+  const share = known?.remote === remote ? known.share : undefined;
+  const all = await listShares(repository, remote, keys, share);
+  const found = all.filter(
+    (one) => one.share === share || one.share === id || (one.head && idOf(one.head) === id),
+  );
+  const [there] = found;
+  if (there === undefined) {
+    if (keys === undefined && all.length > 0) await requireKeys(env);
+    const others = all.filter(({ head }) => head === undefined).length;
+    const ids = all.flatMap(({ head }) => (head === undefined ? [] : [idOf(head)]));
+    throw new AgtError(`there is no session "${id}" on ${remote}`, {
+      hints: [
+        ids.length > 0
+          ? `sessions there: ${listSome(ids, LISTED)}`
+          : `push one: agt session push ID ${remote}`,
+        ...(others > 0 ? [`${others} more there are encrypted for other keys: agt key import`] : []),
+      ],
+    });
+  }
+  if (found.length > 1)
+    throw new AgtError(`${found.length} sessions on ${remote} are named "${id}"`, {
+      exitCode: EXIT.usage,
+      hints: found.map(
+        (one) => `of ${one.head?.holder?.name ?? 'nobody now'}: agt session pull ${one.share} --as ID`,
+      ),
+    });
+  if (there.head !== undefined) return { known, remote, there };
+  if (there.problem === undefined) await requireKeys(env);
+  throw new AgtError(
+    `session "${id}" on ${remote} cannot be opened: ${there.problem ?? 'it is encrypted for other keys'}`,
+    {
+      hints: ['import the key that it was pushed with: agt key import FILE'],
+    },
+  );
+}
+
+const LISTED = 10;
+
+/** @throws AgtError if another session has this id here. */
+async function ownShare(
+  repository: Repository,
+  id: SessionId,
+  there: RemoteShare,
+): Promise<Share | undefined> {
+  const own = readShare({ repository, id });
+  if (own?.share === there.share) return own;
+  if (recordNamed(repository, id) === undefined) return undefined;
+  throw new AgtError(`session "${id}" is another one here`, {
+    hints: [`pull it under another id: agt session pull ${there.share} --as ID`],
+  });
+}
+
+function heldError(
+  head: Head,
+  { name, repository }: NonNullable<Head['holder']>,
+  { id }: PullRequest,
+): AgtError {
+  return new AgtError(`session "${id}" goes on at ${name}, in ${repository}`, {
+    hints: [
+      `give it away there: agt session push ${idOf(head)} --release`,
+      `or take it, with all that was pushed until ${head.pushed_at}: agt session pull ${id} --take`,
+    ],
+  });
+}
+
+interface Source {
+  readonly keys: Keys | undefined;
+  readonly remote: string;
+  readonly known: readonly Part[];
+}
+
+/** Takes the objects of all parts that are not here yet. */
+async function takeParts(
+  { git }: Repository,
+  { share, head, isPlain }: RemoteShare,
+  { keys, remote, known }: Source,
+): Promise<Part[]> {
+  const last = head?.parts ?? '';
+  if (known.at(-1)?.commit === last) return [...known];
+  reportProgress('receiving');
+  await fetchRefs(git, remote, [sharedPartsRef(share)]);
+  if ((await findObject(git, last)) === undefined) throw lostParts(remote);
+  const chain = await chainOf(git, last).catch(() => {
+    throw lostParts(remote);
+  });
+  const parts: Part[] = [];
+  for (const [i, link] of chain.entries()) {
+    reportProgress('opening', i, chain.length);
+    const had = known.find(({ commit }) => commit === link.commit);
+    parts.push(had ?? (await takePart(git, isPlain ? undefined : keys, link)));
+  }
+  return parts;
+}
+
+function lostParts(remote: string): AgtError {
+  return new AgtError(`"${remote}" has lost a part of the session`, {
+    hints: ['where the session was, this sends it whole again: agt session push ID --again'],
+  });
+}
+
+/** As git does after a fetch: nothing that the refs lead to is missing. */
+async function requireComplete({ git }: Repository, { refs }: Head, remote: string): Promise<void> {
+  const tips = Object.values(refs);
+  const found = await findObjects(git, tips);
+  const input = tips.map((tip) => `${tip}\n`).join('');
+  const words = ['rev-list', '--objects', '--stdin', '--not', '--all', '--quiet'];
+  const isWhole =
+    found.every((one) => one !== undefined) && (await runGit(git, words, { input })).exitCode === 0;
+  if (!isWhole) throw lostParts(remote);
+}
+
+interface Taking {
+  readonly there: RemoteShare;
+  readonly remote: string;
+  readonly parts: readonly Part[];
+  readonly own: Share | undefined;
+  readonly holds: boolean;
+}
+
+/** @throws AgtError if another repository has taken it meanwhile. */
+async function takeLease(
+  repository: Repository,
+  { there, remote, parts, own, holds }: Taking,
+  { id, env, now }: PullRequest & { readonly id: SessionId },
+): Promise<Share> {
+  const head = there.head as Head;
+  const session = { repository, id };
+  const from: Share = {
+    ...{ remote, share: there.share, head: there.oid, refs: head.refs, parts, number: head.number },
+    ...{
+      pulling: true,
+      plain: there.isPlain ? (own?.plain ?? 'without ignored') : undefined,
+      pushed_at: head.pushed_at,
+    },
+  };
+  if (holds) {
+    const kept = { ...from, holder: head.holder ?? holderHere(session, now) };
+    writeShare(session, kept);
+    return kept;
+  }
+  const keys = there.isPlain ? undefined : await requireKeys(env);
+  const recipients = keys && [...new Set([keys.recipient, ...repository.settings.recipients])];
+  const to = { ...from, holder: holderHere(session, now), number: head.number + 1 };
+  const seal: Seal = { recipients };
+  const blob = await storeBlob(repository.git, await sealHead(seal, headOf(head.record, to, head)));
+  const next = { ...to, head: blob };
+  writeShare(session, { ...from, pushing: next });
+  failurePoint('pull: written down');
+  if (await moveRefs(repository.git, remote, moveBetween(from, next))) {
+    writeShare(session, next);
+    return next;
+  }
+  const [winner] = await listShares(repository, remote, keys, there.share);
+  throw new AgtError(`${winner?.head?.holder?.name ?? 'somebody'} has taken session "${id}" meanwhile`, {
+    exitCode: EXIT.busy,
+    hints: [`take it all the same: agt session pull ${id} --take`],
+  });
+}

@@ -1,0 +1,227 @@
+/**
+ * `agt session push`: a session goes to a remote, or what it has gained since. The remote's head of the session moves only
+ * from the state that agt has seen last, so of two repositories that work on one session, one pushes and the other one
+ * learns who has it.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { failurePoint } from '../disk/failure-point.ts';
+import { AgtError, plural } from '../errors.ts';
+import { isActive } from '../filter/session-file.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
+import { type Git, gitLines, resolveObject } from '../git/run/git.ts';
+import { reportProgress } from '../process/progress.ts';
+import { type LockedSession, withSessionLock } from '../session/lock.ts';
+import { awayError, inState, refuseAway, unfinishedError } from '../session/operation.ts';
+import { isAttached, type SessionRecord } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
+import { isEnded } from '../session/state.ts';
+import { captureSession } from '../workspace/capture-session.ts';
+import { checkRecipients, keyFile, makeKeys, readKeys } from './keys.ts';
+import { addPart, partsToKeep } from './parts.ts';
+import { branchesOf, chooseRemote, listShares, moveRefs, storeBlob } from './remote.ts';
+import type { Seal } from './seal.ts';
+import { type Head, holderHere, readShare, refNames, type Share, sealHead, writeShare } from './share.ts';
+
+export interface PushRequest {
+  readonly remote: string | undefined;
+  /** Another repository may go on with the session, without asking. */
+  readonly release: boolean;
+  /** All parts once more. */
+  readonly again: boolean;
+  readonly dryRun: boolean;
+  readonly env: NodeJS.ProcessEnv;
+  readonly now: Date;
+}
+
+export interface Pushed {
+  readonly record: SessionRecord;
+  readonly remote: string;
+  readonly snapshots: number;
+  /** Bytes of the new part; undefined if the remote has all. */
+  readonly size: number | undefined;
+  /** The file of a key that agt has just made. */
+  readonly madeKey: string | undefined;
+}
+
+export async function pushSession(session: Session, request: PushRequest): Promise<Pushed> {
+  const { record, repository } = session;
+  if (isAttached(record))
+    throw new AgtError('a folder without a session cannot be pushed', {
+      hints: ['make its snapshot a session: agt session fork', 'or pack it: agt session bundle'],
+    });
+  const remote = request.remote ?? readShare(session)?.remote ?? (await chooseRemote(repository, undefined));
+  const { seal, madeKey } = await sealFor(session, request);
+  const pushed = await withSessionLock(session, (locked) => push(locked, { ...request, remote, seal }));
+  return { ...pushed, madeKey };
+}
+
+async function sealFor({ repository }: Session, { env, dryRun }: PushRequest) {
+  const others = checkRecipients(repository.settings.recipients);
+  const known = await readKeys(env);
+  const keys = known ?? (dryRun ? undefined : await makeKeys(env));
+  const seal: Seal = { recipients: keys === undefined ? [] : [...new Set([keys.recipient, ...others])] };
+  return { seal, madeKey: known === undefined ? keyFile(env) : undefined };
+}
+
+type Push = PushRequest & { readonly remote: string; readonly seal: Seal };
+
+async function push(session: LockedSession, request: Push): Promise<Omit<Pushed, 'madeKey'>> {
+  const { remote, now, dryRun } = request;
+  refuseAway(session.record);
+  const { intent } = session.record;
+  if (intent !== undefined) throw unfinishedError(session.id, intent.operation);
+  const found = readShare(session);
+  if (found?.pulling)
+    throw new AgtError(`session "${session.id}" is not complete here yet`, {
+      hints: [`go on with: agt session pull ${session.id}`],
+    });
+  if (isActive(session.record) && !dryRun) await captureSession(session, { now });
+  const isThere = found !== undefined && found.remote === remote && !request.again;
+  const share = isThere ? await settled(session, found, request) : newShare(remote);
+  const next = await prepare(session, share, request);
+  const { record } = session;
+  const snapshots = (await session.history()).length;
+  if (next === undefined || dryRun) return { record, remote, snapshots, size: next?.size };
+  writeShare(session, { ...share, pushing: next.share });
+  failurePoint('push: written down');
+  reportProgress('pushing');
+  const moved = await moveRefs(session.git, remote, moveBetween(share, next.share));
+  failurePoint('push: pushed');
+  if (!moved) return lost(session, share, request);
+  writeShare(session, next.share);
+  return {
+    record: request.release ? giveAway(session, remote, now) : record,
+    remote,
+    snapshots,
+    size: next.size,
+  };
+}
+
+function newShare(remote: string): Share {
+  return { remote, share: randomBytes(10).toString('hex'), refs: {}, parts: [], number: 0 };
+}
+
+/** A push that was killed may have come through. */
+async function settled(session: Session, { pushing, ...share }: Share, { remote }: Push): Promise<Share> {
+  if (pushing === undefined) return share;
+  const [there] = await listShares(session.repository, remote, undefined, share.share);
+  return there !== undefined && there.oid === pushing.head ? pushing : share;
+}
+
+export function moveBetween(from: Share, to: Share) {
+  return {
+    share: to.share,
+    head: { from: from.head, to: to.head ?? '' },
+    parts: { from: from.parts.at(-1)?.commit, to: to.parts.at(-1)?.commit ?? '' },
+  };
+}
+
+/** Undefined: the remote has everything. */
+async function prepare(
+  session: LockedSession,
+  share: Share,
+  { remote, seal, release, now, dryRun }: Push,
+): Promise<{ readonly share: Share; readonly size: number } | undefined> {
+  const { git, record } = session;
+  const refs = await existingRefs(session);
+  const said = digestOf(record, refs, seal, release);
+  if (said === share.said) return undefined;
+  const kept = partsToKeep(share.parts);
+  const before = (await areHere(git, kept.at(-1)?.tips ?? [])) ? kept : [];
+  reportProgress('packing');
+  const tips = [...new Set(Object.values(refs))];
+  const part = dryRun
+    ? undefined
+    : await addPart({ git, seal, before, tips, known: await branchesOf(git, remote) });
+  const parts = part === undefined ? share.parts : [...before, part];
+  const holder = release ? undefined : (share.holder ?? holderHere(session, now));
+  const next = {
+    ...share,
+    refs,
+    parts,
+    holder,
+    said,
+    number: share.number + 1,
+    pushed_at: now.toISOString(),
+    failed: undefined,
+  };
+  const snapshots = (await session.history()).length;
+  const size = parts.reduce((sum, one) => sum + one.size, 0);
+  const head = await storeBlob(git, await sealHead(seal, headOf(record, next, { snapshots, size })));
+  return { share: { ...next, head }, size: part?.size ?? 0 };
+}
+
+export function headOf(
+  record: SessionRecord,
+  { refs, parts, number, holder, pushed_at = '' }: Share,
+  { snapshots, size }: Pick<Head, 'snapshots' | 'size'>,
+): Head {
+  const last = parts.at(-1)?.commit ?? '';
+  return { version: 1, record, refs, parts: last, number, holder, pushed_at, snapshots, size };
+}
+
+async function existingRefs(session: Session): Promise<Record<string, string>> {
+  const names = Object.entries(refNames(session.record));
+  const found = await findObjects(
+    session.git,
+    names.map(([, ref]) => ref),
+  );
+  return Object.fromEntries(
+    names.flatMap(([role], i) => (found[i] === undefined ? [] : [[role, found[i].oid]])),
+  );
+}
+
+/** Without the times that a look at the session changes. */
+function digestOf(record: SessionRecord, refs: object, { recipients }: Seal, release: boolean): string {
+  const { last_activity_at: _, owner: __, ...rest } = record;
+  return createHash('sha256')
+    .update(JSON.stringify([rest, refs, recipients, release]))
+    .digest('hex');
+}
+
+/** `agt gc --thin` may have rewritten the history. */
+async function areHere(git: Git, tips: readonly string[]): Promise<boolean> {
+  const found = await findObjects(git, tips);
+  return found.every((one) => one !== undefined);
+}
+
+/** Another repository has the session, or the remote has lost it. */
+async function lost(session: LockedSession, share: Share, request: Push): Promise<Omit<Pushed, 'madeKey'>> {
+  const { repository } = session;
+  const [there] = await listShares(repository, share.remote, await readKeys(request.env), share.share);
+  if (there === undefined && share.head !== undefined) {
+    writeShare(session, newShare(share.remote));
+    return push(session, { ...request, again: true });
+  }
+  if (there?.head === undefined)
+    throw new AgtError(`"${share.remote}" has another state of session "${session.id}" than agt has pushed`, {
+      hints: [`see: agt session list --remote ${share.remote}`],
+    });
+  const away = { remote: share.remote, ...(there.head.holder && { holder: there.head.holder }) };
+  writeShare(session, share);
+  const record = becomeAway(session, away, request.now);
+  const unsent = await snapshotsSince(session, share.refs['tip']);
+  const yours = `${plural(unsent, 'snapshot')} here since are not there; a pull keeps them as a fork`;
+  throw awayError(record, unsent === 0 ? [] : [yours]);
+}
+
+function giveAway(session: LockedSession, remote: string, now: Date): SessionRecord {
+  return becomeAway(session, { remote }, now);
+}
+
+function becomeAway(
+  session: LockedSession,
+  away: NonNullable<SessionRecord['away']>,
+  now: Date,
+): SessionRecord {
+  const { record } = session;
+  const next = isEnded(record) ? record : inState(record, 'away', { now });
+  session.write({ ...next, away });
+  return session.read() ?? record;
+}
+
+async function snapshotsSince({ git, record }: Session, tip: string | undefined): Promise<number> {
+  if (tip === undefined || (await resolveObject(git, tip)) === undefined) return 0;
+  return (await gitLines(git, ['rev-list', '--first-parent', `${tip}..${refNames(record)['tip']}`, '--']))
+    .length;
+}

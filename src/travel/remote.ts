@@ -1,0 +1,210 @@
+/** The refs of sessions on a remote: read, fetched, and moved only if nobody else has moved them. */
+import { readFileSync } from 'node:fs';
+import { writeFileAtomic } from '../disk/atomic-file.ts';
+import { AgtError, attempt, EXIT } from '../errors.ts';
+import { SHARED, sharedHeadRef, sharedPartsRef } from '../filter/agent-refs.ts';
+import { REMOTES } from '../git/files/ref-files.ts';
+import { readObjects } from '../git/objects/object-reader.ts';
+import { type Git, gitLines, gitText, runGit } from '../git/run/git.ts';
+import { knownSharesFile } from '../layout.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { Keys } from './keys.ts';
+import { isSealed } from './seal.ts';
+import { type Head, openHead } from './share.ts';
+
+/** A session as the remote has it. */
+export interface RemoteShare {
+  readonly share: string;
+  /** The blob. */
+  readonly oid: string;
+  /** Undefined: it is encrypted for other keys. */
+  readonly head: Head | undefined;
+  readonly isPlain: boolean;
+  /** Undefined, or why it cannot be read. */
+  readonly problem: string | undefined;
+}
+
+/** All of a remote, or the one with this name. */
+export async function listShares(
+  repository: Repository,
+  remote: string,
+  keys: Keys | undefined,
+  share = '*',
+): Promise<RemoteShare[]> {
+  const { git } = repository;
+  const listed = await askRemote(git, remote, ['ls-remote', '--', remote, sharedHeadRef(share)]);
+  const found = listed.map((line) => {
+    const [oid = '', ref = ''] = line.split('\t');
+    return { oid, share: ref.slice(SHARED.length).replace(/\/head$/, '') };
+  });
+  const known = await readKnown(repository, keys);
+  const unknown = found.filter(({ oid }) => !known.has(oid));
+  await fetchRefs(
+    git,
+    remote,
+    unknown.map((one) => sharedHeadRef(one.share)),
+    { isApart: true },
+  );
+  const contents = await readObjects(
+    git,
+    unknown.map(({ oid }) => oid),
+  );
+  for (const [i, { oid }] of unknown.entries()) known.set(oid, await opened(keys, contents[i]?.content));
+  const all = found.map((one) => ({ ...one, ...(known.get(one.oid) ?? NOTHING) }));
+  if (unknown.length > 0 && share === '*') writeKnown(repository, keys, all);
+  return all;
+}
+
+type Opened = Pick<RemoteShare, 'head' | 'isPlain' | 'problem'>;
+const NOTHING: Opened = { head: undefined, isPlain: false, problem: 'the remote did not send it' };
+
+async function opened(keys: Keys | undefined, sealed: Buffer | undefined): Promise<Opened> {
+  if (sealed === undefined) return NOTHING;
+  const isPlain = !isSealed(sealed);
+  try {
+    return { head: await openHead(keys, sealed), isPlain, problem: undefined };
+  } catch (error) {
+    return { head: undefined, isPlain, problem: (error as Error).message };
+  }
+}
+
+/** What was opened with the keys of then: each takes a millisecond. */
+async function readKnown({ agtDir }: Repository, keys: Keys | undefined): Promise<Map<string, Opened>> {
+  const text = attempt(() => readFileSync(knownSharesFile(agtDir), 'utf8'));
+  const known = attempt(() => JSON.parse(text ?? '') as { recipient?: string; heads: [string, Opened][] });
+  return new Map(known?.recipient === keys?.recipient ? known?.heads : []);
+}
+
+function writeKnown({ agtDir }: Repository, keys: Keys | undefined, all: readonly RemoteShare[]): void {
+  const heads = all
+    .filter(({ head }) => head !== undefined)
+    .map(({ oid, head, isPlain }) => [oid, { head, isPlain }]);
+  const mask = process.umask(0o077);
+  try {
+    writeFileAtomic(knownSharesFile(agtDir), JSON.stringify({ recipient: keys?.recipient, heads }), {
+      cache: true,
+    });
+  } finally {
+    process.umask(mask);
+  }
+}
+
+/** No ref here moves. `isApart`: nothing here leads to the objects or from them, so git need not compare histories. */
+export async function fetchRefs(
+  git: Git,
+  remote: string,
+  refs: readonly string[],
+  { isApart = false }: { readonly isApart?: boolean } = {},
+): Promise<void> {
+  if (refs.length === 0) return;
+  const apart = isApart ? ['-c', 'fetch.negotiationAlgorithm=noop'] : [];
+  const input = refs.map((ref) => `${ref}\n`).join('');
+  await askRemote(git, remote, [...apart, ...FETCH, '--stdin', '--', remote], input);
+}
+
+const FETCH = [
+  ...['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'],
+  ...['--no-prune', '--refmap=', '--no-recurse-submodules'],
+];
+
+async function askRemote(git: Git, remote: string, words: readonly string[], input = ''): Promise<string[]> {
+  const run = await runGit(git, words, { input });
+  if (run.exitCode === 0)
+    return run.stdout
+      .toString()
+      .split('\n')
+      .filter((line) => line !== '');
+  throw cannotReach(remote, run.stderr);
+}
+
+function cannotReach(remote: string, stderr: string): AgtError {
+  const said = stderr.split('\n').map((line) => line.replace(/^(fatal|error|remote): */, '').trim());
+  const reason = said.find((line) => line !== '') ?? 'git says no reason';
+  return new AgtError(`git cannot reach "${remote}": ${reason}`, {
+    exitCode: EXIT.git,
+    hints: [...said.slice(1, 3).filter((line) => line !== ''), `try it: git ls-remote ${remote}`],
+    cause: stderr,
+  });
+}
+
+/** Commits that branches of the remote have, as this repository knows them. */
+export async function branchesOf(git: Git, remote: string): Promise<string[]> {
+  const isName = (await gitLines(git, ['remote'])).includes(remote);
+  if (!isName) return [];
+  const lines = await gitLines(git, ['for-each-ref', '--format=%(objectname)', `${REMOTES}${remote}/`]);
+  return [...new Set(lines)];
+}
+
+/** From one state of both refs to another; undefined for a ref that is not there. */
+export interface Move {
+  readonly share: string;
+  readonly head: { readonly from: string | undefined; readonly to: string };
+  readonly parts: { readonly from: string | undefined; readonly to: string };
+}
+
+/** Both refs or none. Returns false if the remote has another state than `from`. @throws AgtError if it refuses. */
+export async function moveRefs(git: Git, remote: string, move: Move): Promise<boolean> {
+  const moves = [
+    { ref: sharedPartsRef(move.share), ...move.parts },
+    { ref: sharedHeadRef(move.share), ...move.head },
+  ].filter(({ from, to }) => from !== to);
+  const words =
+    'push --atomic --porcelain --no-verify --no-follow-tags --no-signed --recurse-submodules=no --quiet'.split(
+      ' ',
+    );
+  const leases = moves.map(({ ref, from }) => `--force-with-lease=${ref}:${from ?? ''}`);
+  const specs = moves.map(({ ref, to }) => `${to}:${ref}`);
+  const args = [
+    '-c',
+    'pack.compression=0',
+    '-c',
+    'core.bigFileThreshold=64k',
+    ...words,
+    ...leases,
+    '--',
+    remote,
+    ...specs,
+  ];
+  const run = await runGit(git, args);
+  if (run.exitCode === 0) return true;
+  const said = run.stdout.toString();
+  if (/^!.*\((stale info|fetch first|already exists|needs force)\)/m.test(said)) return false;
+  if (/cannot lock ref|failed to update ref|incorrect old value/i.test(`${said}${run.stderr}`)) return false;
+  const refused = /^!.*\[remote rejected\] \((.*)\)$/m.exec(said)?.[1];
+  if (refused === undefined) throw cannotReach(remote, run.stderr);
+  throw new AgtError(`"${remote}" refuses sessions: ${refused}`, {
+    exitCode: EXIT.failed,
+    hints: [
+      ...run.stderr
+        .split('\n')
+        .filter((line) => line.startsWith('remote: '))
+        .slice(0, 3),
+      `it must allow pushes to ${SHARED}*; or write the session into a file: agt session bundle ID FILE`,
+    ],
+  });
+}
+
+/** Stores the blob of a head. */
+export function storeBlob(git: Git, content: Uint8Array): Promise<string> {
+  return gitText(git, ['hash-object', '-w', '--stdin'], { input: content });
+}
+
+/** The remote of `agt.push`, else the only one, else origin. */
+export async function chooseRemote(
+  { git, settings }: Repository,
+  given: string | undefined,
+): Promise<string> {
+  const chosen = given ?? (settings.push || undefined);
+  if (chosen !== undefined) return chosen;
+  const remotes = await gitLines(git, ['remote']);
+  const [only] = remotes;
+  if (only === undefined)
+    throw new AgtError('this repository has no remote', {
+      hints: ['add one: git remote add origin URL', 'or give its address'],
+    });
+  if (remotes.length === 1 || remotes.includes('origin')) return remotes.length === 1 ? only : 'origin';
+  throw new AgtError('this repository has several remotes, and no setting chooses one', {
+    exitCode: EXIT.usage,
+    hints: [`give one of ${remotes.join(', ')}, or choose it once: agt config set agt.push ${only}`],
+  });
+}

@@ -1,0 +1,57 @@
+/** Encrypts for the keys of age, and opens: whole texts, and streams of any length. */
+import type { Keys } from './keys.ts';
+
+export type Bytes = ReadableStream<Uint8Array>;
+
+/** Undefined recipients: nothing is encrypted. */
+export interface Seal {
+  readonly recipients: readonly string[] | undefined;
+}
+
+export async function sealStream({ recipients }: Seal, plain: Bytes): Promise<Bytes> {
+  return recipients === undefined ? plain : (await encrypterFor(recipients)).encrypt(plain);
+}
+
+export async function sealBytes({ recipients }: Seal, plain: Uint8Array): Promise<Uint8Array> {
+  return recipients === undefined ? plain : (await encrypterFor(recipients)).encrypt(plain);
+}
+
+async function encrypterFor(recipients: readonly string[]) {
+  const { Encrypter } = await import('age-encryption');
+  const encrypter = new Encrypter();
+  for (const recipient of recipients) encrypter.addRecipient(recipient);
+  return encrypter;
+}
+
+const AGE = Buffer.from('age-encryption.org/v1\n');
+
+export function isSealed(start: Uint8Array): boolean {
+  return AGE.equals(start.subarray(0, AGE.length));
+}
+
+/** Undefined if it is for other keys. */
+export async function openBytes(keys: Keys | undefined, sealed: Uint8Array): Promise<Uint8Array | undefined> {
+  if (!isSealed(sealed)) return sealed;
+  if (keys === undefined) return undefined;
+  try {
+    return await (await decrypterFor(keys)).decrypt(sealed, 'uint8array');
+  } catch (error) {
+    if (isForOthers(error)) return undefined;
+    throw error;
+  }
+}
+
+export async function openStream(keys: Keys, sealed: Bytes): Promise<Bytes> {
+  return (await decrypterFor(keys)).decrypt(sealed);
+}
+
+async function decrypterFor({ identities }: Keys) {
+  const { Decrypter } = await import('age-encryption');
+  const decrypter = new Decrypter();
+  for (const identity of identities) decrypter.addIdentity(identity);
+  return decrypter;
+}
+
+function isForOthers(error: unknown): boolean {
+  return error instanceof Error && /no identity matched/.test(error.message);
+}
