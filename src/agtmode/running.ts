@@ -14,7 +14,7 @@ import {
   withoutUpkeep,
 } from '../running/environment.ts';
 import { chooseWay, wordsIn } from '../running/namespace.ts';
-import { requireActive } from '../session/operation.ts';
+import { refuseAway, requireActive } from '../session/operation.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { requireSandbox } from '../session/sandbox.ts';
 import { Session } from '../session/session.ts';
@@ -36,6 +36,7 @@ export function commandArgument(words: readonly string[], example: string): read
 /** @throws AgtError unless a command can run in the session. */
 export async function requireRunnable(context: Context, record: SessionRecord): Promise<void> {
   requireActive(record);
+  refuseAway(record);
   requireSandbox(new Session(await context.repository(), record));
 }
 

@@ -19,7 +19,7 @@ import { findObject } from '../git/objects/object-reader.ts';
 import { gitAnswer, gitText, inDirectory, resolveObject, runGit, updateRefs } from '../git/run/git.ts';
 import { recordFile } from '../layout.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
-import { complete, unfinishedError } from '../session/operation.ts';
+import { complete, refuseAway, unfinishedError } from '../session/operation.ts';
 import { refuseRunning } from '../session/owner.ts';
 import { isOwnMount } from '../session/provider.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
@@ -104,6 +104,7 @@ const NOTHING: Deleted = { ignored: [], uncaptured: [] };
 async function refuseInTheWay(session: Session, options: RemovalOptions): Promise<void> {
   const { record } = session;
   refuseUnfinished(record, options);
+  if (options.outcome !== undefined) refuseAway(record);
   if (!options.force && options.running !== true && isActive(record))
     refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
   const place = session.place;

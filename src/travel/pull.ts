@@ -57,15 +57,16 @@ export async function pullSession(repository: Repository, request: PullRequest):
   const id = request.as === undefined ? idOf(head) : checkId(request.as);
   const own = await ownShare(repository, id, there);
   const local = readRecord(repository, id);
-  const holds = own !== undefined && (own.head === there.oid || own.pushing?.head === there.oid);
-  if (holds && local !== undefined && local.away === undefined && !own.pulling)
+  // Not a state that agt has only seen: it wrote that down before it took the session.
+  const holds = [own, own?.pushing].some((one) => one?.head === there.oid && one.holder !== undefined);
+  if (holds && local !== undefined && local.away === undefined && !own?.pulling)
     return { record: local, remote, head, wasHere: true, fork: undefined };
   if (known !== undefined && head.number < known.number)
     throw new AgtError(`"${remote}" has an older state of session "${id}" than it had before`, {
       hints: [`push what is here: agt session push ${id} ${remote} --again`],
     });
   if (head.holder !== undefined && !request.take && !holds) throw heldError(head, head.holder, request);
-  if (local === undefined) await requireFreeId(repository, id);
+  if (local === undefined && own === undefined) await requireFreeId(repository, id);
   if (request.dryRun) return { record: local ?? head.record, remote, head, wasHere: false, fork: undefined };
   const parts = await takeParts(repository, there, { keys, remote, known: own?.parts ?? [] });
   await requireComplete(repository, head, remote);
@@ -228,7 +229,7 @@ async function takeLease(
     },
   };
   if (holds) {
-    const kept = { ...from, holder: head.holder ?? holderHere(session, now) };
+    const kept = { ...from, holder: head.holder };
     writeShare(session, kept);
     return kept;
   }

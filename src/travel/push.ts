@@ -18,7 +18,7 @@ import { isEnded } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { checkRecipients, keyFile, makeKeys, readKeys } from './keys.ts';
 import { addPart, partsToKeep } from './parts.ts';
-import { branchesOf, chooseRemote, listShares, moveRefs, storeBlob } from './remote.ts';
+import { branchesOf, chooseRemote, listShares, moveRefs, readRefs, storeBlob } from './remote.ts';
 import type { Seal } from './seal.ts';
 import { type Head, holderHere, readShare, refNames, type Share, sealHead, writeShare } from './share.ts';
 
@@ -76,13 +76,16 @@ async function push(session: LockedSession, request: Push): Promise<Omit<Pushed,
       hints: [`go on with: agt session pull ${session.id}`],
     });
   if (isActive(session.record) && !dryRun) await captureSession(session, { now });
-  const isThere = found !== undefined && found.remote === remote && !request.again;
-  const share = isThere ? await settled(session, found, request) : newShare(remote);
+  const share = await startOf(session, found, request);
   const next = await prepare(session, share, request);
   const { record } = session;
   const snapshots = (await session.history()).length;
+  if (next === undefined && !dryRun) {
+    const there = await readRefs(session.git, remote, share.share);
+    if (there.head !== share.head) return lost(session, share, request);
+  }
   if (next === undefined || dryRun) return { record, remote, snapshots, size: next?.size };
-  writeShare(session, { ...share, pushing: next.share });
+  writeShare(session, { ...(found ?? share), pushing: next.share });
   failurePoint('push: written down');
   reportProgress('pushing');
   const moved = await moveRefs(session.git, remote, moveBetween(share, next.share));
@@ -101,18 +104,28 @@ function newShare(remote: string): Share {
   return { remote, share: randomBytes(10).toString('hex'), refs: {}, parts: [], number: 0 };
 }
 
+/** The state on the remote from which the push moves it. */
+async function startOf(session: Session, found: Share | undefined, { remote, again }: Push): Promise<Share> {
+  const share = found && (await settled(session, found, remote));
+  if (share?.remote !== remote) return newShare(remote);
+  if (!again) return share;
+  const there = await readRefs(session.git, remote, share.share);
+  if (there.head !== undefined && there.head !== share.head) return share; // it has gone on elsewhere
+  return { ...share, head: there.head, lost: there.parts, parts: [], said: undefined };
+}
+
 /** A push that was killed may have come through. */
-async function settled(session: Session, { pushing, ...share }: Share, { remote }: Push): Promise<Share> {
-  if (pushing === undefined) return share;
-  const [there] = await listShares(session.repository, remote, undefined, share.share);
-  return there !== undefined && there.oid === pushing.head ? pushing : share;
+async function settled({ git }: Session, { pushing, ...share }: Share, remote: string): Promise<Share> {
+  if (pushing?.remote !== remote) return share;
+  const { head } = await readRefs(git, pushing.remote, pushing.share);
+  return head === pushing.head ? pushing : share;
 }
 
 export function moveBetween(from: Share, to: Share) {
   return {
     share: to.share,
     head: { from: from.head, to: to.head ?? '' },
-    parts: { from: from.parts.at(-1)?.commit, to: to.parts.at(-1)?.commit ?? '' },
+    parts: { from: from.lost ?? from.parts.at(-1)?.commit, to: to.parts.at(-1)?.commit ?? '' },
   };
 }
 
@@ -144,6 +157,7 @@ async function prepare(
     number: share.number + 1,
     pushed_at: now.toISOString(),
     failed: undefined,
+    lost: undefined,
   };
   const snapshots = (await session.history()).length;
   const size = parts.reduce((sum, one) => sum + one.size, 0);

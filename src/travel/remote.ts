@@ -55,6 +55,14 @@ export async function listShares(
   return all;
 }
 
+/** The two refs of one session. */
+export async function readRefs(git: Git, remote: string, share: string) {
+  const [head, parts] = [sharedHeadRef(share), sharedPartsRef(share)];
+  const lines = await askRemote(git, remote, ['ls-remote', '--', remote, head, parts]);
+  const oidOf = (ref: string) => lines.find((line) => line.endsWith(`\t${ref}`))?.split('\t')[0];
+  return { head: oidOf(head), parts: oidOf(parts) };
+}
+
 type Opened = Pick<RemoteShare, 'head' | 'isPlain' | 'problem'>;
 const NOTHING: Opened = { head: undefined, isPlain: false, problem: 'the remote did not send it' };
 

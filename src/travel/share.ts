@@ -68,6 +68,8 @@ export interface Share {
   readonly pushed_at?: string | undefined;
   /** The last push in the background has failed. */
   readonly failed?: { readonly at: string; readonly reason: string } | undefined;
+  /** The end of a chain on the remote that is not complete. */
+  readonly lost?: string | undefined;
   /** The session comes from there, and is not complete here yet. */
   readonly pulling?: true | undefined;
 }

@@ -134,7 +134,8 @@ export async function listRemote(context: Context, given: string | undefined): P
   const keys = await readKeys(context.env);
   const shares = await listShares(repository, remote, keys);
   const known = shares.filter(({ head }) => head !== undefined);
-  const rest = shares.length - known.length;
+  const damaged = shares.filter(({ problem }) => problem !== undefined);
+  const rest = shares.length - known.length - damaged.length;
   const now = context.now();
   const rows = known.map(({ head, share }) => remoteRow({ head, share }, now));
   return {
@@ -145,6 +146,7 @@ export async function listRemote(context: Context, given: string | undefined): P
         : '',
     notes: lines([
       shares.length === 0 && `note: no sessions on ${remote}; send one: agt session push ID`,
+      ...damaged.map(({ share, problem }) => `note: ${share} there cannot be read: ${problem}`),
       rest > 0 &&
         `note: ${plural(rest, 'session')} there ${rest === 1 ? 'is' : 'are'} encrypted for other keys`,
     ]),

@@ -1,0 +1,127 @@
+/** Remotes that lose, damage, refuse or go back: agt says so, changes nothing, and names the way on. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { sessionOf, type TestSession } from '../harness/session.ts';
+import { agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
+import { factsOf, makeTwo, type Two, workIn } from './two.ts';
+
+let two: Two;
+let session: TestSession;
+
+beforeEach(() => {
+  two = makeTwo();
+  session = workIn(two.here);
+});
+
+function refOf(kind: 'head' | 'parts'): { ref: string; oid: string } {
+  const [line = ''] = git(
+    two.remote,
+    'for-each-ref',
+    '--format=%(objectname) %(refname)',
+    `refs/agt/shared/*/${kind}`,
+  ).split('\n');
+  const [oid = '', ref = ''] = line.split(' ');
+  return { oid, ref };
+}
+
+/** Puts another part in the place of the last one. */
+function replacePart(change: (part: Buffer) => Buffer): void {
+  const { ref, oid } = refOf('parts');
+  const part = Buffer.from(
+    run(REAL_GIT, ['cat-file', 'blob', `${oid}:part`], { cwd: two.remote }).stdout,
+    'latin1',
+  );
+  const input = change(part);
+  const blob = run(REAL_GIT, ['hash-object', '-w', '--stdin'], { cwd: two.remote, input }).stdout.trim();
+  const tree = run(REAL_GIT, ['mktree'], {
+    cwd: two.remote,
+    input: `100644 blob ${blob}\tpart\n`,
+  }).stdout.trim();
+  const raw = git(two.remote, 'cat-file', 'commit', oid).replace(/^tree .*/, `tree ${tree}`);
+  const commit = run(REAL_GIT, ['hash-object', '-t', 'commit', '-w', '--stdin'], {
+    cwd: two.remote,
+    input: `${raw}\n`,
+  });
+  git(two.remote, 'update-ref', ref, commit.stdout.trim());
+}
+
+function pullRefused(): string {
+  const before = git(two.there, 'for-each-ref');
+  const head = refOf('head').oid;
+  const { exitCode, stderr } = agt(two.there, 'session', 'pull', 's1');
+  expect(exitCode).not.toBe(0);
+  expect(git(two.there, 'for-each-ref')).toBe(before);
+  expect(refOf('head').oid).toBe(head);
+  expect(agtOk(two.there, 'session', 'list', '--all')).not.toContain('s1');
+  return stderr;
+}
+
+test('a part that is lost, cut or changed; --again sends all once more', () => {
+  const before = factsOf(session);
+  agtOk(two.here, 'session', 'push', 's1', '--release');
+  for (const change of [
+    (part: Buffer) => part.subarray(0, part.length - 20),
+    (part: Buffer) => part.subarray(0, 10),
+    (part: Buffer) => Buffer.concat([part.subarray(0, 300), Buffer.from('x'), part.subarray(301)]),
+  ]) {
+    replacePart(change);
+    expect(pullRefused()).toMatch(/^error: "origin" has lost a part of the session\nhint: .*--again\n$/);
+  }
+  const { ref } = refOf('parts');
+  git(two.remote, 'update-ref', '-d', ref);
+  expect(pullRefused()).toMatch(/^error: git cannot reach "origin": couldn't find remote ref/);
+  agtOk(two.here, 'session', 'pull', 's1');
+  agtOk(two.here, 'session', 'push', 's1', '--again', '--release');
+  agtOk(two.there, 'session', 'pull', 's1');
+  expect(factsOf(sessionOf(two.there, 's1'))).toEqual(before);
+});
+
+test('the whole copy is gone: the next push makes a new one', () => {
+  agtOk(two.here, 'session', 'push', 's1');
+  for (const kind of ['head', 'parts'] as const) git(two.remote, 'update-ref', '-d', refOf(kind).ref);
+  write(join(session.sandbox, 'a.txt'), 'more\n');
+  agtOk(two.here, 'session', 'push', 's1', '--release');
+  agtOk(two.there, 'session', 'pull', 's1');
+  expect(factsOf(sessionOf(two.there, 's1'))).toEqual(factsOf(session));
+});
+
+test('an older state than was seen here', () => {
+  agtOk(two.here, 'session', 'push', 's1');
+  const old = (['head', 'parts'] as const).map(refOf);
+  write(join(session.sandbox, 'a.txt'), 'more\n');
+  agtOk(two.here, 'session', 'push', 's1', '--release');
+  for (const { ref, oid } of old) git(two.remote, 'update-ref', ref, oid);
+  const before = factsOf(session);
+  const refused = agt(two.here, 'session', 'pull', 's1', '--take');
+  expect(refused.stderr).toMatch(
+    /^error: "origin" has an older state of session "s1" than it had before\nhint: /,
+  );
+  expect(factsOf(session)).toEqual(before);
+});
+
+test('a remote that refuses the refs, and one that is not there', () => {
+  write(join(two.remote, 'hooks/pre-receive'), '#!/bin/sh\necho "only branches here"\nexit 1\n', 0o755);
+  const refused = agt(two.here, 'session', 'push', 's1');
+  expect(refused.exitCode).toBe(1);
+  expect(refused.stderr).toMatch(/^error: "origin" refuses sessions: pre-receive hook declined\nhint: /);
+  expect(refused.stderr).toContain('agt session bundle');
+  rmSync(join(two.remote, 'hooks/pre-receive'));
+  agtOk(two.here, 'session', 'push', 's1');
+  const gone = agt(two.here, 'session', 'push', 's1', '../nowhere.git');
+  expect(gone.exitCode).toBe(128);
+  expect(gone.stderr).toMatch(/^error: git cannot reach "..\/nowhere.git": .*does not/);
+  expect(agtOk(two.here, 'session', 'push', 's1', 'origin')).toBe('origin has all of s1');
+});
+
+test('a head that is no head hides no other session', () => {
+  agtOk(two.here, 'session', 'push', 's1', '--release');
+  const input = 'age-encryption.org/v1\nnothing\n';
+  const blob = run(REAL_GIT, ['hash-object', '-w', '--stdin'], { cwd: two.remote, input }).stdout.trim();
+  git(two.remote, 'update-ref', 'refs/agt/shared/0123/head', blob);
+  const listed = agt(two.there, 'session', 'list', '--remote=origin');
+  expect(listed.exitCode).toBe(0);
+  expect(listed.stdout).toMatch(/^s1 /m);
+  expect(listed.stderr).toContain('0123');
+  agtOk(two.there, 'session', 'pull', 's1');
+});

@@ -1,0 +1,107 @@
+/** push and pull killed between every two steps: the same command goes on, one repository has the session, nothing is lost. */
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sessionOf } from '../harness/session.ts';
+import { ofToday } from '../harness/today.ts';
+import { agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { chain, factsOf, makeTwo, type Two, workIn } from './two.ts';
+
+const bundle = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
+
+interface Scene {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly at: 'here' | 'there';
+  readonly prepare: (two: Two) => void;
+  /** After the command, killed and run again: where the session is, and the repositories that must not have it. */
+  readonly holder: 'here' | 'there' | 'nobody';
+}
+
+const changeHere = ({ here }: Two) => write(join(sessionOf(here, 's1').sandbox, 'a.txt'), 'later work\n');
+
+const SCENES: readonly Scene[] = [
+  { name: 'the first push', command: ['push', 's1'], at: 'here', prepare: changeHere, holder: 'here' },
+  {
+    name: 'a later push that gives it away',
+    command: ['push', 's1', '--release'],
+    at: 'here',
+    prepare: (two) => {
+      agtOk(two.here, 'session', 'push', 's1');
+      changeHere(two);
+    },
+    holder: 'nobody',
+  },
+  {
+    name: 'the first pull',
+    command: ['pull', 's1', '--take'],
+    at: 'there',
+    prepare: ({ here }) => agtOk(here, 'session', 'push', 's1', '--release'),
+    holder: 'there',
+  },
+  {
+    name: 'a pull where the session was, with work that only this side has',
+    command: ['pull', 's1', '--take'],
+    at: 'here',
+    prepare: (two) => {
+      agtOk(two.here, 'session', 'push', 's1', '--release');
+      agtOk(two.there, 'session', 'pull', 's1');
+      write(join(sessionOf(two.there, 's1').sandbox, 'b.txt'), 'theirs\n');
+      agtOk(two.there, 'session', 'push', 's1');
+      changeHere(two);
+    },
+    holder: 'here',
+  },
+];
+
+test.each(ofToday(SCENES))('$name', { timeout: 600_000 }, ({ command, at, prepare, holder }) => {
+  const two = makeTwo();
+  workIn(two.here);
+  prepare(two);
+  const parent = dirname(two.remote);
+  const copy = `${parent}-prepared`;
+  cpSync(parent, copy, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+  const reset = () => {
+    rmSync(parent, { recursive: true, force: true });
+    cpSync(copy, parent, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+  };
+  const attack = (env: Record<string, string>) =>
+    run(process.execPath, [bundle, 'session', ...command], { cwd: two[at], env });
+  const list = join(makeTempDir('points'), 'list');
+  const whole = attack({ AGT_TEST_LIST_POINTS: list });
+  expect(whole.stderr.replace(/^note: .*\n/gm, '')).toBe('');
+  const expected = holder === 'nobody' ? undefined : factsOf(sessionOf(two[holder], 's1'));
+  const points = readFileSync(list, 'utf8').trim().split('\n');
+  const first = [...new Map(points.map((point) => [point.split('#')[0], point])).values()];
+  for (const point of first.filter((name) => /^(push|pull|fork|remove|restore|metadata)/.test(name))) {
+    reset();
+    const local = [two.here, two.there].filter((path) => existsSync(join(path, '.git/agt/sessions/s1.json')));
+    const moments = local.flatMap((path) => chain({ ...sessionOf(path, 's1') }));
+    expect(attack({ AGT_TEST_KILL_AT: point }).exitCode, point).toBe(null);
+    const again = agt(two[at], 'session', ...command);
+    const isDone = /session "s1" is away/.test(again.stderr);
+    expect([point, again.exitCode, isDone ? '' : again.stderr]).toEqual([point, isDone ? 1 : 0, '']);
+    if (holder !== 'nobody') expect(factsOf(sessionOf(two[holder], 's1')), point).toEqual(expected);
+    const listed = JSON.parse(agtOk(two.there, 'session', 'list', '--remote=', '--json'));
+    expect(listed, point).toMatchObject([
+      { session_id: 's1', repository: holder === 'nobody' ? null : two[holder] },
+    ]);
+    // Every snapshot that there was is still in a chain of the repository that had it.
+    for (const path of local) {
+      const tips = git(path, 'for-each-ref', '--format=%(refname)', 'refs/agt/tip/').split('\n');
+      const kept = new Set(git(path, 'rev-list', ...tips).split('\n'));
+      const own = moments.filter(
+        (commit) => run(REAL_GIT, ['cat-file', '-e', commit], { cwd: path }).exitCode === 0,
+      );
+      expect(
+        own.filter((commit) => !kept.has(commit)),
+        point,
+      ).toEqual([]);
+    }
+    for (const path of [two.here, two.there]) {
+      expect(git(path, 'fsck', '--strict', '--no-dangling'), point).toBe('');
+      agt(path, 'doctor', '--fix');
+      expect(agtOk(path, 'doctor').split('\n').at(-1), point).toBe('nothing is wrong');
+    }
+  }
+});

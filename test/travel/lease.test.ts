@@ -1,0 +1,119 @@
+/** One repository has a session at a time; the other one says where it is, and loses nothing. */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sessionOf } from '../harness/session.ts';
+import { AGT, agt, agtOk, git, REAL_GIT, write } from '../harness/world.ts';
+import { chain, factsOf, makeTwo, workIn } from './two.ts';
+
+test('a session that goes on elsewhere is not taken by chance; where it was, it is readable and not changed', () => {
+  const { here, there } = makeTwo();
+  const session = workIn(here);
+  agtOk(here, 'session', 'push', 's1');
+  const refused = agt(there, 'session', 'pull', 's1');
+  expect(refused.exitCode).toBe(1);
+  expect(refused.stderr).toMatch(
+    /^error: session "s1" goes on at \S+@\S+, in .*\/here\nhint: give it away there: agt session push s1 --release\nhint: or take it, .*: agt session pull s1 --take\n$/,
+  );
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  // It does not know yet, and goes on.
+  write(join(session.sandbox, 'a.txt'), 'work that only this side has\n');
+  const lost = agt(here, 'session', 'push', 's1');
+  expect(lost.exitCode).toBe(1);
+  expect(lost.stderr).toMatch(
+    /^error: session "s1" is away: it is at \S+, in .*\/there\nhint: 1 snapshot here since are not there; .*\nhint: bring it here: agt session pull s1 --take\n$/,
+  );
+  expect(agtOk(here, 'session', 'list')).toMatch(/^s1 +away /m);
+  agtOk(here, 'session', 'log', 's1');
+  const before = factsOf(session);
+  for (const words of [
+    ['session', 'accept', 's1', '--untracked=all'],
+    ['session', 'reject', 's1'],
+    ['session', 'sync', 's1'],
+    ['restore', 's1', '@{1}'],
+    ['undo', 's1'],
+    ['session', 'run', 's1', '--', 'true'],
+    ['session', 'push', 's1'],
+  ]) {
+    const outcome = agt(here, ...words);
+    expect([words, outcome.exitCode, outcome.stderr]).toEqual([
+      words,
+      1,
+      expect.stringMatching(/session "s1" is away/),
+    ]);
+  }
+  expect(factsOf(session)).toEqual(before);
+  // An agent that still works there loses nothing.
+  write(join(session.sandbox, 'b.txt'), 'and later work\n');
+  agtOk(here, 'autocommit', 's1');
+  const own = factsOf(session);
+  write(join(sessionOf(there, 's1').sandbox, 'c.txt'), 'work of the other side\n');
+  agtOk(there, 'session', 'push', 's1');
+  const theirs = factsOf(sessionOf(there, 's1'));
+  expect(agtOk(here, 'session', 'pull', 's1', '--take')).toContain(
+    'fork     s1-2 has what only this repository had',
+  );
+  expect(factsOf(session)).toEqual(theirs);
+  const { branch: _, status: __, ...forked } = factsOf(sessionOf(here, 's1-2'));
+  expect(own).toMatchObject(forked);
+  expect(agt(there, 'session', 'push', 's1').stderr).toContain('session "s1" is away');
+  expect(agtOk(here, 'doctor')).toContain('nothing is wrong');
+});
+
+test('given away and not taken, anybody may have it again, also its giver', () => {
+  const { here } = makeTwo();
+  const session = workIn(here);
+  const before = factsOf(session);
+  agtOk(here, 'session', 'push', 's1', '--release');
+  expect(agt(here, 'session', 'accept', 's1').stderr).toContain('hint: bring it here: agt session pull s1\n');
+  agtOk(here, 'session', 'pull', 's1');
+  expect(factsOf(session)).toEqual(before);
+  expect(agtOk(here, 'session', 'pull', 's1')).toBe('s1 is here');
+  expect(agtOk(here, 'session', 'list')).toMatch(/^s1 +active /m);
+});
+
+test('of two that take it at once, one has it', async () => {
+  const { remote, here, there } = makeTwo();
+  workIn(here);
+  agtOk(here, 'session', 'push', 's1', '--release');
+  const third = join(there, '../third');
+  git(join(there, '..'), 'clone', '-q', remote, third);
+  const results = await Promise.all(
+    [there, third].map(
+      (cwd) =>
+        new Promise<{ code: number | null; stderr: string }>((resolve) => {
+          const child = spawn(AGT, ['session', 'pull', 's1'], {
+            cwd,
+            env: { ...process.env, AGT_GIT_PATH: REAL_GIT },
+            stdio: ['ignore', 'ignore', 'pipe'],
+          });
+          let stderr = '';
+          child.stderr.on('data', (chunk) => {
+            stderr += chunk;
+          });
+          child.on('close', (code) => resolve({ code, stderr }));
+        }),
+    ),
+  );
+  const [won, lost] = results.toSorted((a, b) => (a.code ?? 0) - (b.code ?? 0));
+  expect(won?.code).toBe(0);
+  expect(lost?.stderr).toMatch(/has taken session "s1" meanwhile|session "s1" goes on at/);
+  expect(lost?.code).not.toBe(0);
+  const holders = [there, third].filter((path) => agt(path, 'session', 'push', 's1').exitCode === 0);
+  expect(holders).toHaveLength(1);
+});
+
+test('a dry run says what it would do, and changes nothing on either side', () => {
+  const { remote, here, there } = makeTwo();
+  const session = workIn(here);
+  write(join(session.sandbox, 'a.txt'), 'not captured\n');
+  const moments = chain(session);
+  expect(agtOk(here, 'session', 'push', 's1', '-n')).toBe('would push s1 to origin');
+  expect(chain(session)).toEqual(moments);
+  expect(git(remote, 'for-each-ref', 'refs/agt')).toBe('');
+  agtOk(here, 'session', 'push', 's1', '--release');
+  expect(agtOk(there, 'session', 'pull', 's1', '-n')).toBe('would pull s1 from origin (4 snapshots)');
+  expect(git(there, 'for-each-ref', 'refs/agt', 'refs/heads/agt')).toBe('');
+  expect(readFileSync(join(session.sandbox, 'a.txt'), 'utf8')).toBe('not captured\n');
+});

@@ -1,0 +1,171 @@
+/** A session goes to another repository by a remote, goes on there, and comes back: equal at every moment. */
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { sessionOf } from '../harness/session.ts';
+import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
+import { chain, factsOf, makeTwo, withoutKey, workIn } from './two.ts';
+
+describe('a round trip', () => {
+  test.each(['sha1', 'sha256'])('has every moment at both ends (%s)', (format) => {
+    const { here, there, remote } = makeTwo(format);
+    const session = workIn(here);
+    const before = factsOf(session);
+    const moments = chain(session);
+    expect(agtOk(here, 'session', 'push', 's1', '--release')).toMatch(
+      /^pushed s1 to origin \(\d+ snapshots, .*\)\ns1 is away/,
+    );
+    expect(JSON.parse(agtOk(there, 'session', 'list', '--remote=', '--json'))).toMatchObject([
+      { session_id: 's1', state: 'active', holder: null, encrypted: true, problem: null },
+    ]);
+    expect(agtOk(there, 'session', 'pull', 's1')).toMatch(
+      /^pulled s1 from origin \(3 snapshots\)\nsandbox {2}/,
+    );
+    const moved = sessionOf(there, 's1');
+    expect(factsOf(moved)).toEqual(before);
+    expect(chain(moved).slice(0, moments.length)).toEqual(moments);
+    // It goes on: to an earlier moment, with new work, a fork, and home.
+    agtOk(there, 'restore', 's1', 'before the commit');
+    expect(readFileSync(join(moved.sandbox, 'a.txt'), 'utf8')).toBe('one\nand more\n');
+    expect(git(moved.sandbox, 'log', '--format=%s')).toBe('first');
+    agtOk(there, 'undo', 's1');
+    expect(factsOf(moved)).toEqual(before);
+    write(join(moved.sandbox, 'there.txt'), 'there\n');
+    agtOk(there, 'session', 'fork', 's1', '--id', 'forked');
+    agtOk(there, 'session', 'push', 's1', '--release');
+    const after = factsOf(moved);
+    agtOk(here, 'session', 'pull', 's1');
+    expect(factsOf(session)).toEqual(after);
+    expect(agt(here, 'session', 'accept', 's1', '--untracked=all').stderr).toBe('');
+    expect(readFileSync(join(here, 'there.txt'), 'utf8')).toBe('there\n');
+    for (const repository of [here, there]) {
+      expect(git(repository, 'fsck', '--strict', '--no-dangling')).toBe('');
+      expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
+    }
+    expect(git(remote, 'for-each-ref', '--format=%(refname)', 'refs/heads', 'refs/tags')).toBe(
+      'refs/heads/main',
+    );
+  });
+
+  test('sends only what is new, and nothing if nothing is', () => {
+    const { here, remote } = makeTwo();
+    const session = workIn(here);
+    agtOk(here, 'session', 'push', 's1');
+    expect(agtOk(here, 'session', 'push', 's1')).toBe('origin has all of s1');
+    const oids = () =>
+      git(remote, 'cat-file', '--batch-all-objects', '--batch-check=%(objectname)').split('\n');
+    const first = oids();
+    write(join(session.sandbox, 'dir/c.txt'), 'changed\n');
+    agtOk(here, 'session', 'push', 's1');
+    const added = oids().filter((oid) => !first.includes(oid));
+    // Head, part, tree and commit.
+    expect(added).toHaveLength(4);
+    const size = (oid: string) => Number(git(remote, 'cat-file', '-s', oid));
+    expect(added.reduce((sum, oid) => sum + size(oid), 0)).toBeLessThan(3072);
+  });
+
+  test('of an ended session keeps it ended, and an undo brings it back there', () => {
+    const { here, there } = makeTwo();
+    const session = workIn(here);
+    const before = factsOf(session);
+    agtOk(here, 'session', 'reject', 's1');
+    agtOk(here, 'session', 'push', 's1');
+    agtOk(there, 'session', 'pull', 's1', '--take');
+    expect(agtOk(there, 'session', 'list', '--all')).toMatch(/^s1 +rejected /m);
+    agtOk(there, 'undo', 's1');
+    expect(factsOf(sessionOf(there, 's1'))).toEqual(before);
+  });
+
+  test('into a repository that has another session of that name: under another id', () => {
+    const { here, there } = makeTwo();
+    const before = factsOf(workIn(here));
+    agtOk(here, 'session', 'push', 's1', '--release');
+    agtOk(there, 'session', 'new', '--id', 's1');
+    const refused = agt(there, 'session', 'pull', 's1');
+    expect(refused.stderr).toMatch(
+      /^error: session "s1" is another one here\nhint: .*agt session pull [0-9a-f]{20} --as ID\n$/,
+    );
+    agtOk(there, 'session', 'pull', 's1', '--as', 's9');
+    const { branch: _, status: __, ...moved } = factsOf(sessionOf(there, 's9'));
+    expect(before).toMatchObject(moved);
+    agtOk(there, 'session', 'push', 's9', '--release');
+    expect(agtOk(there, 'session', 'list', '--remote=origin')).toMatch(/^s9 +free /m);
+  });
+
+  test('of many pushes joins parts, and each pull has all', () => {
+    const { here, there, remote } = makeTwo();
+    const session = workIn(here);
+    for (let n = 0; n < 30; n++) {
+      write(join(session.sandbox, 'dir/c.txt'), `${n}\n`);
+      agtOk(here, 'session', 'push', 's1');
+    }
+    const [parts = ''] = git(remote, 'for-each-ref', '--format=%(refname)', 'refs/agt/shared/*/parts').split(
+      '\n',
+    );
+    expect(Number(git(remote, 'rev-list', '--count', parts, '^main'))).toBeLessThan(25);
+    agtOk(there, 'session', 'pull', 's1', '--take');
+    expect(factsOf(sessionOf(there, 's1'))).toEqual(factsOf(session));
+    expect(chain(sessionOf(there, 's1')).slice(0, -1)).toEqual(chain(session));
+  });
+
+  test.each(['--depth=1', '--filter=blob:none'])('in clones with %s', (kind) => {
+    const { here, there, remote } = makeTwo();
+    write(join(here, 'a.txt'), 'later\n');
+    git(here, 'commit', '-qam', 'second');
+    git(here, 'push', '-q', 'origin', 'main');
+    git(remote, 'config', 'uploadpack.allowFilter', 'true');
+    git(remote, 'config', 'uploadpack.allowAnySHA1InWant', 'true');
+    for (const path of [here, there]) {
+      rmSync(path, { recursive: true });
+      git(join(path, '..'), 'clone', '-q', kind, `file://${remote}`, path);
+    }
+    const session = workIn(here);
+    agtOk(here, 'session', 'push', 's1', '--release');
+    agtOk(there, 'session', 'pull', 's1');
+    expect(factsOf(sessionOf(there, 's1'))).toEqual(factsOf(session));
+    expect(existsSync(join(there, '.git/shallow'))).toBe(kind === '--depth=1');
+  });
+});
+
+describe('keys', () => {
+  test('without the key a pull says which command brings it; another key opens nothing', () => {
+    const { here, there } = makeTwo();
+    const before = factsOf(workIn(here));
+    agtOk(here, 'session', 'push', 's1', '--release');
+    const secret = agtOk(here, 'key', 'export');
+    withoutKey(() => {
+      expect(agt(there, 'session', 'pull', 's1')).toMatchObject({
+        exitCode: 1,
+        stderr:
+          'error: you have no key here that opens sessions of a remote\n' +
+          'hint: on the machine where you pushed: agt key export | ssh THIS-MACHINE agt key import -\n',
+      });
+      const own = agtOk(there, 'key', 'new');
+      expect(agtOk(there, 'key', 'show')).toBe(own);
+      expect(agt(there, 'session', 'pull', 's1').stderr).toMatch(
+        /^error: there is no session "s1" on origin\nhint: push one: .*\nhint: 1 more there are encrypted for other keys: agt key import\n$/,
+      );
+      const file = join(makeTempDir(), 'key');
+      write(file, secret);
+      expect(agtOk(there, 'key', 'import', file)).toMatch(/^1 key added/);
+      agtOk(there, 'session', 'pull', 's1');
+    });
+    expect(factsOf(sessionOf(there, 's1'))).toEqual(before);
+  });
+
+  test('of a recipient open what was pushed for it', () => {
+    const { here, there } = makeTwo();
+    const before = factsOf(workIn(here));
+    withoutKey(() => {
+      const recipient = agtOk(there, 'key', 'new');
+      const settings = join(process.env['HOME'] ?? '', '.agtconfig');
+      write(settings, `[agt]\n\trecipients = ${recipient}\n`);
+      const mine = process.env['XDG_CONFIG_HOME'];
+      withoutKey(() => agtOk(here, 'session', 'push', 's1', '--release'));
+      rmSync(settings);
+      expect(process.env['XDG_CONFIG_HOME']).toBe(mine);
+      agtOk(there, 'session', 'pull', 's1');
+    });
+    expect(factsOf(sessionOf(there, 's1'))).toEqual(before);
+  });
+});
