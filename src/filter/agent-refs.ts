@@ -17,7 +17,8 @@ export type AllPrefixes = readonly Prefixes[];
 
 /** Refs that only agt writes. */
 export const OWN_NAMESPACE = 'refs/agt/';
-const TIPS = `${OWN_NAMESPACE}tip/`;
+/** Below it are agt's own refs to the newest snapshots. */
+export const TIPS = `${OWN_NAMESPACE}tip/`;
 
 /** Where the shadow branch ends. Never `refs/agt/<id>`: git would prefer that to the branch agt/<id>. */
 export function tipRef(sessionId: string): string {

@@ -3,13 +3,16 @@
  * manages. agt only adds values that are missing; the user's own values stay.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AllPrefixes, allNamespaces } from '../filter/agent-refs.ts';
+import { type AllPrefixes, allNamespaces, SHARED } from '../filter/agent-refs.ts';
 import { isLockGone } from '../git/files/ref-locks.ts';
 import { type GitConfig, readGitConfig, remotesIn } from '../git/run/config.ts';
 import { type Git, gitFailed, runGit } from '../git/run/git.ts';
 import type { Repository } from './repository.ts';
 
 const KEY = 'uploadpack.hideRefs';
+
+/** Sessions that were pushed here are for everybody who asks for them. The last value that matches decides. */
+const SHOWN = `!${SHARED.replace(/\/$/, '')}`;
 
 /** git holds the lock on its configuration for milliseconds: after one to two seconds without it, something is wrong. */
 const LOCK_ATTEMPTS = 50;
@@ -22,7 +25,8 @@ export async function missingHideRefs(git: Git, prefixes: AllPrefixes): Promise<
 
 function missingIn(config: GitConfig, prefixes: AllPrefixes): string[] {
   const present = config.get(KEY.toLowerCase()) ?? [];
-  const wanted = allNamespaces(prefixes, remotesIn(config)).map((namespace) => namespace.replace(/\/$/, ''));
+  const hidden = allNamespaces(prefixes, remotesIn(config)).map((namespace) => namespace.replace(/\/$/, ''));
+  const wanted = [...hidden, SHOWN];
   return wanted.filter((name) => !present.includes(name));
 }
 

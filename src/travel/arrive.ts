@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { recordPrefixes } from '../config/prefixes.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError } from '../errors.ts';
-import { shadowRef, workRef } from '../filter/agent-refs.ts';
+import { shadowRef, TIPS, workRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import { gitLines, isAncestor, updateRefs } from '../git/run/git.ts';
@@ -52,7 +52,7 @@ async function isKept({ git }: Repository, { session_id: id }: SessionRecord, ti
     '--format=%(refname:lstrip=3)',
     '--contains',
     tip,
-    'refs/agt/tip/',
+    TIPS,
   ]);
   return names.some((name) => name !== id);
 }

@@ -100,7 +100,7 @@ async function push(session: LockedSession, request: Push): Promise<Omit<Pushed,
   };
 }
 
-function newShare(remote: string): Share {
+export function newShare(remote: string): Share {
   return { remote, share: randomBytes(10).toString('hex'), refs: {}, parts: [], number: 0 };
 }
 
@@ -232,6 +232,24 @@ function becomeAway(
   const next = isEnded(record) ? record : inState(record, 'away', { now });
   session.write({ ...next, away });
   return session.read() ?? record;
+}
+
+/** What the remote of a session does not have; undefined if it has all, or the session was never pushed. */
+export interface Debt {
+  readonly remote: string;
+  readonly snapshots: number;
+  readonly pushed_at: string | null;
+  readonly failed: NonNullable<Share['failed']> | null;
+}
+
+export async function debtOf(session: Session, tip: string | undefined): Promise<Debt | undefined> {
+  const share = readShare(session);
+  if (share === undefined || share.refs['tip'] === tip || session.record.away !== undefined) return undefined;
+  const { remote, pushed_at = null, failed = null } = share;
+  const sent = share.refs['tip'];
+  const snapshots =
+    sent === undefined ? (await session.history()).length : await snapshotsSince(session, sent);
+  return { remote, snapshots, pushed_at, failed };
 }
 
 async function snapshotsSince({ git, record }: Session, tip: string | undefined): Promise<number> {

@@ -50,6 +50,7 @@ describe('agt clone', () => {
     expect(
       git(join(dir, 'project.git'), 'config', '--get-all', 'uploadpack.hideRefs').split('\n').sort(),
     ).toEqual([
+      '!refs/agt/shared',
       'refs/agt',
       'refs/heads/agt',
       'refs/heads/agtsessions',

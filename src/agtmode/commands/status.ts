@@ -10,6 +10,7 @@ import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../survey/status.ts';
+import { type Debt, debtOf } from '../../travel/push.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
 import { defineCommand, option } from '../command-line/command.ts';
 import type { Answer } from '../command-line/report.ts';
@@ -101,10 +102,13 @@ async function readSessions(
     for (const record of present.filter(isActive)) await preview(record).catch(() => undefined);
   };
   const [views] = await Promise.all([surveySessions(repository, present, { counts }), previewAll()]);
-  return Array.fromAsync(views, (view) => readStatus(preview, view));
+  return Array.fromAsync(views, async (view) => ({
+    ...(await readStatus(preview, view)),
+    debt: await debtOf(new Session(repository, view.record), view.lastAutocommit?.commit),
+  }));
 }
 
-type StatusLine = Awaited<ReturnType<typeof readStatus>>;
+type StatusLine = Awaited<ReturnType<typeof readSessions>>[number];
 
 /** `changed`: paths that changed since the last autocommit; undefined if agt could not compare, as `problem` says. */
 async function readStatus(preview: Preview, view: SessionStatus) {
@@ -118,8 +122,15 @@ async function readStatus(preview: Preview, view: SessionStatus) {
   }
 }
 
-function statusJson({ view, changed, failed, skipped, problem }: StatusLine) {
-  return { ...sessionJson(view), changed_since: changed ?? null, skipped, failed, problem };
+function statusJson({ view, changed, failed, skipped, problem, debt }: StatusLine) {
+  return {
+    ...sessionJson(view),
+    changed_since: changed ?? null,
+    skipped,
+    failed,
+    problem,
+    push: debt ?? null,
+  };
 }
 
 function describeRepository({ commonDir, area }: Repository, present: number, removed: number): string {
@@ -146,8 +157,17 @@ function describeSessions(context: Context, sessions: readonly StatusLine[]): st
   const left = sessions.flatMap(({ view: { record }, skipped }) =>
     leftOutRows(record, skipped, `${record.session_id} leaves out`),
   );
-  const leftOut = left.length === 0 ? '' : `\n${table(left)}`;
+  const debts = sessions.flatMap(({ view, debt }) => (debt ? [debtRow(context, view, debt)] : []));
+  const rows = [...left, ...debts];
+  const leftOut = rows.length === 0 ? '' : `\n${table(rows)}`;
   return views.length === 0 ? '' : `\n${sessionTable(context, views, more)}${leftOut}`;
+}
+
+function debtRow(context: Context, { record }: SessionStatus, debt: Debt): string[] {
+  const { remote, snapshots, pushed_at, failed } = debt;
+  const last = pushed_at === null ? 'never pushed' : `pushed ${age(new Date(pushed_at), context.now())}`;
+  const why = failed === null ? '' : `; the last push failed: ${showPath(failed.reason)}`;
+  return [record.session_id, `${plural(snapshots, 'snapshot')} not on ${showPath(remote)} (${last}${why})`];
 }
 
 function describeSettings(context: Context, settings: readonly SettingValue[]): string {

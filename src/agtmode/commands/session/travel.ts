@@ -1,5 +1,6 @@
 /** agt session push and pull, and the sessions of a remote. */
 import { plural, usageError } from '../../../errors.ts';
+import { SHARED } from '../../../filter/agent-refs.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import { connectAgain } from '../../../session/relocate.ts';
 import { Session } from '../../../session/session.ts';
@@ -7,6 +8,7 @@ import { isEnded } from '../../../session/state.ts';
 import { readKeys } from '../../../travel/keys.ts';
 import { pullSession } from '../../../travel/pull.ts';
 import { type PushRequest, pushSession } from '../../../travel/push.ts';
+import { pushInBackground } from '../../../travel/push-in-background.ts';
 import { chooseRemote, listShares, type RemoteShare } from '../../../travel/remote.ts';
 import { defineCommand, option, SESSION_ARGUMENT } from '../../command-line/command.ts';
 import { type Answer, partOf, type Report, reportEach } from '../../command-line/report.ts';
@@ -23,7 +25,7 @@ export const sessionPush = defineCommand({
   summary: 'send a session to a remote, whole and encrypted',
   description:
     'Autocommit the session, and send what the remote does not have of it: every snapshot, with ignored files and ' +
-    'settings, under refs/agt/shared/, which no clone fetches. All of it is encrypted for your key (agt key) and for ' +
+    `settings, under ${SHARED}, which no clone fetches. All of it is encrypted for your key (agt key) and for ` +
     'agt.recipients, ids and prompts too. The session goes on here. agt session pull brings it to another repository; ' +
     'with --release that one need not ask.',
   positionals: { id: SESSION_ARGUMENT, remote: option.value(REMOTE) },
@@ -31,6 +33,7 @@ export const sessionPush = defineCommand({
     all: option.flag('all sessions that have not ended', 'a'),
     release: option.flag('give the session away: it is away here, and goes on where somebody pulls it'),
     again: option.flag('send everything once more: the remote has lost a part'),
+    later: { ...option.flag('for agt.push: in the background, when it is time'), hidden: true },
     ...option.shared('dry-run', 'quiet', 'json'),
   },
   examples: [
@@ -38,11 +41,13 @@ export const sessionPush = defineCommand({
     ['agt session push fix-login --release', 'to go on at another machine'],
     ['agt session push --all backup', 'every session, to another remote'],
   ],
-  run: async ({ id, remote, all, ...args }, context) => {
+  run: async ({ id, remote, all, later, ...args }, context) => {
     const given = [id, remote].filter((word) => word !== undefined);
     if (!all) {
       const { session, words } = await sessionAndWords(context, given, undefined, 1);
-      return push(context, await connectAgain(session), { ...args, remote: words[0] });
+      if (!later) return push(context, await connectAgain(session), { ...args, remote: words[0] });
+      await pushInBackground(session, { env: context.env, remote: words[0] ?? '', now: context.now });
+      return 0;
     }
     if (given.length > 1)
       throw usageError('--all and a session are given', 'for example: agt session push --all origin');

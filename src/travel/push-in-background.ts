@@ -1,0 +1,53 @@
+/** The process that `agt.push` starts (triggers/push-later.ts): without a word, also if the remote cannot be reached. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { withLock } from '../disk/lock.ts';
+import { AgtError } from '../errors.ts';
+import { tipRef } from '../filter/agent-refs.ts';
+import { resolveObject } from '../git/run/git.ts';
+import { pushLockFile } from '../layout.ts';
+import { isBusy } from '../session/lock.ts';
+import { Session } from '../session/session.ts';
+import { readKeys } from './keys.ts';
+import { newShare, type PushRequest, pushSession } from './push.ts';
+import { readShare, type Share, writeShare } from './share.ts';
+
+type Request = Pick<PushRequest, 'env'> & { readonly remote: string; readonly now: () => Date };
+
+/** Until the remote has every snapshot. A process that waits already does it. */
+export async function pushInBackground(session: Session, request: Request): Promise<void> {
+  const { repository, id } = session;
+  const every = 1000 * repository.settings.pushEvery;
+  const lock = pushLockFile(repository.agtDir, id);
+  await withLock(lock, `the push of session "${id}"`, async () => {
+    for (let tip = ''; tip !== (await newest(session)); ) {
+      const last = Date.parse(readShare(session)?.pushed_at ?? '') || 0;
+      await sleep(Math.max(0, Math.min(every, last + every - request.now().getTime())));
+      tip = await newest(session);
+      if (!(await tryPush(session, request))) return;
+    }
+  }).catch((error: unknown) => {
+    if (!isBusy(error)) throw error;
+  });
+}
+
+async function newest({ git, id }: Session): Promise<string> {
+  return (await resolveObject(git, tipRef(id))) ?? '';
+}
+
+/** A failure is for `agt status`. The next snapshot tries again. */
+async function tryPush(session: Session, { env, remote, now }: Request): Promise<boolean> {
+  const time = now();
+  try {
+    if ((await readKeys(env)) === undefined) throw new AgtError('you have no key yet: agt key new');
+    // A key or a password that somebody would have to type.
+    const git = { ...session.git, env: { ...session.git.env, GIT_TERMINAL_PROMPT: '0' } };
+    const quiet = new Session({ ...session.repository, git }, session.record);
+    await pushSession(quiet, { env, remote, now: time, release: false, again: false, dryRun: false });
+    return true;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const share: Share = readShare(session) ?? newShare(remote);
+    writeShare(session, { ...share, failed: { at: time.toISOString(), reason } });
+    return false;
+  }
+}

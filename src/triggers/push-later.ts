@@ -1,0 +1,29 @@
+/**
+ * `agt.push`: after a snapshot, a process of its own pushes the session (travel/push-in-background.ts). It waits until
+ * `agt.pushEvery` has passed since the last push, and takes the snapshots that come meanwhile.
+ */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { isLocked } from '../disk/lock.ts';
+import { attempt } from '../errors.ts';
+import { tipRef } from '../filter/agent-refs.ts';
+import { findObject } from '../git/objects/object-reader.ts';
+import { pushLockFile, sharedFile } from '../layout.ts';
+import { ownCommand } from '../process/invocation.ts';
+import { isAttached } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
+
+export async function pushLater({ repository, id, record }: Session): Promise<void> {
+  const { settings, agtDir, git } = repository;
+  const isWanted = settings.enabled && settings.push !== '' && Number.isFinite(settings.pushEvery);
+  if (!isWanted || isAttached(record) || record.away !== undefined) return;
+  const share = attempt(() => JSON.parse(readFileSync(sharedFile(agtDir, id), 'utf8')));
+  if (share?.refs?.tip === (await findObject(git, tipRef(id)))) return;
+  if (await isLocked(pushLockFile(agtDir, id))) return;
+  const [program = '', ...first] = ownCommand();
+  const words = ['session', 'push', id, settings.push, '--later'];
+  // The agent's call ends before: nobody reads what it prints.
+  spawn(program, [...first, ...words], { cwd: git.cwd, env: git.env, detached: true, stdio: 'ignore' })
+    .on('error', () => undefined)
+    .unref();
+}

@@ -1,0 +1,48 @@
+/** agt.push: sessions go to the remote by themselves, at most so often, and nobody hears of a remote that is away. */
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { sessionOf } from '../harness/session.ts';
+import { agtOk, git, write } from '../harness/world.ts';
+import { factsOf, makeTwo, workIn } from './two.ts';
+
+async function until(isTrue: () => boolean): Promise<void> {
+  for (let n = 0; !isTrue(); n++) {
+    expect(n, 'waited for 20 seconds').toBeLessThan(200);
+    await sleep(100);
+  }
+}
+
+test('pushes each snapshot, together what comes within the period, and says what the remote does not have', async () => {
+  const { remote, here, there } = makeTwo();
+  agtOk(here, 'key', 'new');
+  agtOk(here, 'config', 'set', 'agt.push', 'origin');
+  agtOk(here, 'config', 'set', 'agt.pushEvery', '2 seconds');
+  const session = workIn(here);
+  const debt = () => JSON.parse(agtOk(here, 'status', '--json')).sessions[0].push;
+  await until(() => git(remote, 'for-each-ref', 'refs/agt/shared') !== '' && debt() === null);
+  // One push for all of the next two seconds.
+  const parts = () => Number(git(remote, 'rev-list', '--count', '--glob=refs/agt/shared/*/parts', '^main'));
+  const before = parts();
+  for (const n of [1, 2, 3]) {
+    write(join(session.sandbox, 'a.txt'), `${n}\n`);
+    agtOk(here, 'autocommit', 's1');
+  }
+  expect(debt()).toMatchObject({ remote: 'origin', snapshots: 3, failed: null });
+  await until(() => debt() === null);
+  expect(parts()).toBe(before + 1);
+  // The remote is away.
+  renameSync(remote, `${remote}.away`);
+  write(join(session.sandbox, 'a.txt'), 'off-line\n');
+  expect(agtOk(here, 'autocommit', 's1')).toMatch(/^s1: captured 1 path/);
+  await until(() => debt()?.failed !== null);
+  expect(agtOk(here, 'status')).toMatch(
+    /^s1 +1 snapshot not on origin \(pushed .*; the last push failed: git cannot reach/m,
+  );
+  renameSync(`${remote}.away`, remote);
+  expect(agtOk(here, 'autocommit', 's1')).toMatch(/^s1: nothing changed/);
+  await until(() => debt() === null);
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  expect(factsOf(sessionOf(there, 's1'))).toEqual(factsOf(session));
+});

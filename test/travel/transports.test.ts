@@ -1,0 +1,89 @@
+/** Round trips by each way in which git reaches a remote; a bare agt clone as the remote. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { sessionOf } from '../harness/session.ts';
+import { agtOk, git, makeTempDir, write } from '../harness/world.ts';
+import { factsOf, makeTwo, type Two, workIn } from './two.ts';
+
+/** git http-backend behind Node's own server. */
+const SERVER = `
+const { spawn } = require('node:child_process');
+const server = require('node:http').createServer((request, response) => {
+  const { pathname, search } = new URL(request.url, 'http://x');
+  const env = {
+    ...process.env, GIT_PROJECT_ROOT: process.argv[1], GIT_HTTP_EXPORT_ALL: '1', PATH_INFO: pathname,
+    QUERY_STRING: search.slice(1), REQUEST_METHOD: request.method, CONTENT_TYPE: request.headers['content-type'] ?? '',
+    HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '', GIT_PROTOCOL: request.headers['git-protocol'] ?? '',
+    REMOTE_USER: 'somebody', REMOTE_ADDR: '127.0.0.1',
+  };
+  const child = spawn('git', ['http-backend'], { env });
+  request.pipe(child.stdin);
+  const parts = [];
+  child.stdout.on('data', (part) => parts.push(part));
+  child.on('close', () => {
+    const all = Buffer.concat(parts), end = all.indexOf('\\r\\n\\r\\n');
+    const headers = all.subarray(0, end).toString().split('\\r\\n').map((line) => line.split(': '));
+    const status = headers.find(([name]) => name === 'Status')?.[1];
+    response.writeHead(Number((status ?? '200').slice(0, 3)), Object.fromEntries(headers.filter(([name]) => name !== 'Status')));
+    response.end(all.subarray(end + 4));
+  });
+});
+server.listen(0, '127.0.0.1', () => console.log(server.address().port));
+`;
+
+async function overHttp({ remote }: Two): Promise<string> {
+  git(remote, 'config', 'http.receivepack', 'true');
+  const server = spawn(process.execPath, ['-e', SERVER, dirname(remote)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void server.kill());
+  const [port] = await once(server.stdout, 'data');
+  return `http://127.0.0.1:${String(port).trim()}/remote.git`;
+}
+
+/** A program in the place of ssh runs the command here. */
+async function overSsh({ here, there, remote }: Two): Promise<string> {
+  const program = join(makeTempDir('ssh'), 'ssh');
+  write(program, '#!/bin/sh\nwhile [ "$1" != host ]; do shift; done\nshift\nexec sh -c "$*"\n', 0o755);
+  for (const repository of [here, there]) git(repository, 'config', 'core.sshCommand', program);
+  return `ssh://host${remote}`;
+}
+
+test.each([
+  ['file', async ({ remote }: Two) => `file://${remote}`],
+  ['http', overHttp],
+  ['ssh', overSsh],
+] as const)('there and back over %s', async (_, addressOf) => {
+  const two = makeTwo();
+  const { here, there } = two;
+  const address = await addressOf(two);
+  for (const repository of [here, there]) git(repository, 'remote', 'set-url', 'origin', address);
+  const session = workIn(here);
+  write(join(session.sandbox, 'large'), Buffer.alloc(300_000, 'x1y'));
+  const before = { ...factsOf(session) };
+  agtOk(here, 'session', 'push', 's1', '--release');
+  agtOk(there, 'session', 'pull', 's1');
+  const moved = sessionOf(there, 's1');
+  expect(factsOf(moved)).toEqual(before);
+  write(join(moved.sandbox, 'a.txt'), 'there\n');
+  agtOk(there, 'session', 'push', 's1', '--release');
+  agtOk(here, 'session', 'pull', 's1');
+  expect(factsOf(session)).toEqual(factsOf(moved));
+});
+
+test('an address in place of a remote, and an agt clone as the remote', () => {
+  const { remote, here, there } = makeTwo();
+  const parent = makeTempDir();
+  agtOk(parent, 'clone', remote, '--path', '.');
+  agtOk(join(parent, 'remote'), 'session', 'new', 'own');
+  const bare = join(parent, 'remote.git');
+  const session = workIn(here);
+  agtOk(here, 'session', 'push', 's1', bare, '--release');
+  expect(agtOk(there, 'session', 'list', '--remote', bare)).toMatch(/^s1 +free /m);
+  agtOk(there, 'session', 'pull', 's1', bare);
+  expect(factsOf(sessionOf(there, 's1'))).toEqual(factsOf(session));
+  git(parent, 'clone', '-q', '--bare', bare, 'copy.git');
+  expect(git(join(parent, 'copy.git'), 'for-each-ref', 'refs/agt')).toBe('');
+});
