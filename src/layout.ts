@@ -84,9 +84,11 @@ export const strayCalls = (agtDir: string, sessionId: string) => join(agtDir, 's
 /** What a remote has of the session (travel/). */
 export const sharedFile = (agtDir: string, sessionId: string) => join(agtDir, 'shared', `${sessionId}.json`);
 
-/** Held while a push waits or runs in the background. No session id begins with a dot. */
-export const pushLockFile = (agtDir: string, sessionId: string) =>
-  join(locksDirectory(agtDir), `.push-${sessionId}`);
+/** Held while a push runs, and while one in the background waits until it is time. No session id begins with a dot. */
+export const pushLocks = (agtDir: string, sessionId: string) => ({
+  running: join(locksDirectory(agtDir), `.push-${sessionId}`),
+  waiting: join(locksDirectory(agtDir), `.push-later-${sessionId}`),
+});
 
 /** A cache: what the remotes said of their sessions. */
 export const knownSharesFile = (agtDir: string) => join(agtDir, 'shared', '.known');

@@ -6,6 +6,7 @@
 import { PassThrough, Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AgtError, EXIT } from '../errors.ts';
+import { objectName } from '../git/objects/commits.ts';
 import { readObject } from '../git/objects/object-reader.ts';
 import {
   endOf,
@@ -49,47 +50,40 @@ export interface NewPart {
   readonly known: readonly string[];
 }
 
-/** Undefined if the chain is complete with the parts that it has. */
-export async function addPart({ git, seal, before, tips, known }: NewPart): Promise<Part | undefined> {
+/** The part, and the objects of its commit, which nobody has stored yet; undefined if the chain is complete. */
+export async function addPart({ git, seal, before, tips, known }: NewPart) {
   const last = before.at(-1);
   const without = [...new Set([...(last?.tips ?? []), ...known])];
   const wanted = linesOf(tips, without);
   const edges = await gitText(git, ['rev-list', '--boundary', '--stdin'], { input: wanted });
-  const commits = edges.split('\n');
   if (last !== undefined && edges === '' && tips.every((tip) => last.tips.includes(tip))) return undefined;
   const own = new Set(last?.tips);
-  const bases = commits.filter((line) => line.startsWith('-')).map((line) => line.slice(1));
+  const bases = edges.split('\n').filter((line) => line.startsWith('-'));
+  const others = bases.map((line) => line.slice(1)).filter((base) => !own.has(base));
   const { oid, size } = await storePart({ git, seal, wanted, tips });
-  const tree = await gitText(git, ['mktree'], { input: `100644 blob ${oid}\tpart\n` });
-  const parents = [
-    ...(last === undefined ? [] : [last.commit]),
-    ...(await onBranches(git, bases, known, own)),
-  ];
-  const text = commitText(tree, parents);
-  if (last !== undefined) await storeCommit(git, last.text);
-  return { commit: await storeCommit(git, text), text, size, tips };
+  const tree = { type: 'tree', content: treeOf(oid) } as const;
+  const parents = [...(last === undefined ? [] : [last.commit]), ...(await onBranches(git, others, known))];
+  const text = commitText(objectName(tree, oid), parents);
+  const commit = { type: 'commit', content: Buffer.from(text, 'latin1') } as const;
+  const part: Part = { commit: objectName(commit, oid), text, size, tips };
+  const parent = last === undefined ? [] : [{ ...commit, content: Buffer.from(last.text, 'latin1') }];
+  return { part, objects: [...parent, tree, commit] };
+}
+
+function treeOf(oid: string): Buffer {
+  return Buffer.concat([Buffer.from('100644 part\0'), Buffer.from(oid, 'hex')]);
 }
 
 function linesOf(commits: readonly string[], without: readonly string[]): string {
   return [...commits, ...without.map((commit) => `^${commit}`)].map((word) => `${word}\n`).join('');
 }
 
-/** An edge that only earlier parts have is complete with the parent that is the part before. */
-async function onBranches(
-  git: Git,
-  bases: readonly string[],
-  known: readonly string[],
-  own: ReadonlySet<string>,
-): Promise<string[]> {
-  if (bases.length === 0 || known.length === 0) return [];
-  const input = linesOf(
-    bases.filter((base) => !own.has(base)),
-    known,
-  );
-  const elsewhere = new Set(
-    (await gitText(git, ['rev-list', '--no-walk=unsorted', '--stdin'], { input })).split('\n'),
-  );
-  return bases.filter((base) => !own.has(base) && !elsewhere.has(base));
+/** Those of the edges that branches have. All others are in earlier parts. */
+async function onBranches(git: Git, edges: readonly string[], known: readonly string[]): Promise<string[]> {
+  if (edges.length === 0 || known.length === 0) return [];
+  const words = ['rev-list', '--no-walk=unsorted', '--stdin'];
+  const elsewhere = new Set((await gitText(git, words, { input: linesOf(edges, known) })).split('\n'));
+  return edges.filter((edge) => !elsewhere.has(edge));
 }
 
 async function storePart({
@@ -137,12 +131,6 @@ function commitText(tree: string, parents: readonly string[]): string {
     `committer ${NOBODY}`,
   ];
   return `${lines.join('\n')}\n\nagt\n`;
-}
-
-function storeCommit(git: Git, text: string): Promise<string> {
-  return gitText(git, [...FSYNC_ARGS, 'hash-object', '-t', 'commit', '-w', '--stdin'], {
-    input: Buffer.from(text, 'latin1'),
-  });
 }
 
 /** The chain that ends at `last`, the oldest part first. Its commits are here. */

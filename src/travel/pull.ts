@@ -1,6 +1,7 @@
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, EXIT, listSome } from '../errors.ts';
 import { sharedPartsRef } from '../filter/agent-refs.ts';
+import { objectName, storeLoose } from '../git/objects/commits.ts';
 import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { runGit } from '../git/run/git.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
@@ -15,7 +16,7 @@ import { goOn, leave } from './arrive.ts';
 import { type Keys, readKeys, requireKeys } from './keys.ts';
 import { chainOf, takePart } from './parts.ts';
 import { headOf, moveBetween } from './push.ts';
-import { chooseRemote, fetchRefs, listShares, moveRefs, type RemoteShare, storeBlob } from './remote.ts';
+import { chooseRemote, fetchRefs, listShares, moveRefs, type RemoteShare } from './remote.ts';
 import type { Seal } from './seal.ts';
 import {
   type Head,
@@ -237,8 +238,10 @@ async function takeLease(
   const recipients = keys && [...new Set([keys.recipient, ...repository.settings.recipients])];
   const to = { ...from, holder: holderHere(session, now), number: head.number + 1 };
   const seal: Seal = { recipients };
-  const blob = await storeBlob(repository.git, await sealHead(seal, headOf(head.record, to, head)));
-  const next = { ...to, head: blob };
+  const content = Buffer.from(await sealHead(seal, headOf(head.record, to, head)));
+  const blob = { type: 'blob', content } as const;
+  await storeLoose(repository.git, [blob], there.oid);
+  const next = { ...to, head: objectName(blob, there.oid) };
   writeShare(session, { ...from, pushing: next });
   failurePoint('pull: written down');
   if (await moveRefs(repository.git, remote, moveBetween(from, next))) {

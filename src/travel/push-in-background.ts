@@ -4,7 +4,7 @@ import { withLock } from '../disk/lock.ts';
 import { AgtError } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { resolveObject } from '../git/run/git.ts';
-import { pushLockFile } from '../layout.ts';
+import { pushLocks } from '../layout.ts';
 import { isBusy } from '../session/lock.ts';
 import { Session } from '../session/session.ts';
 import { readKeys } from './keys.ts';
@@ -17,7 +17,7 @@ type Request = Pick<PushRequest, 'env'> & { readonly remote: string; readonly no
 export async function pushInBackground(session: Session, request: Request): Promise<void> {
   const { repository, id } = session;
   const every = 1000 * repository.settings.pushEvery;
-  const lock = pushLockFile(repository.agtDir, id);
+  const lock = pushLocks(repository.agtDir, id).waiting;
   await withLock(lock, `the push of session "${id}"`, async () => {
     for (let tip = ''; tip !== (await newest(session)); ) {
       const last = Date.parse(readShare(session)?.pushed_at ?? '') || 0;

@@ -5,12 +5,15 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { failurePoint } from '../disk/failure-point.ts';
+import { withLock } from '../disk/lock.ts';
 import { AgtError, plural } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
+import { objectName, storeLoose } from '../git/objects/commits.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { type Git, gitLines, resolveObject } from '../git/run/git.ts';
+import { pushLocks } from '../layout.ts';
 import { reportProgress } from '../process/progress.ts';
-import { type LockedSession, withSessionLock } from '../session/lock.ts';
+import { type LockedSession, USUAL_WAIT_MS, withSessionLock } from '../session/lock.ts';
 import { awayError, inState, refuseAway, unfinishedError } from '../session/operation.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
@@ -18,7 +21,7 @@ import { isEnded } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { checkRecipients, keyFile, makeKeys, readKeys } from './keys.ts';
 import { addPart, partsToKeep } from './parts.ts';
-import { branchesOf, chooseRemote, listShares, moveRefs, readRefs, storeBlob } from './remote.ts';
+import { branchesOf, chooseRemote, listShares, moveRefs, readRefs } from './remote.ts';
 import type { Seal } from './seal.ts';
 import { type Head, holderHere, readShare, refNames, type Share, sealHead, writeShare } from './share.ts';
 
@@ -51,7 +54,14 @@ export async function pushSession(session: Session, request: PushRequest): Promi
     });
   const remote = request.remote ?? readShare(session)?.remote ?? (await chooseRemote(repository, undefined));
   const { seal, madeKey } = await sealFor(session, request);
-  const pushed = await withSessionLock(session, (locked) => push(locked, { ...request, remote, seal }));
+  const given = { ...request, remote, seal };
+  const lock = pushLocks(repository.agtDir, session.id).running;
+  const pushed = await withLock(
+    lock,
+    `the push of session "${session.id}"`,
+    () => push(session, given),
+    USUAL_WAIT_MS,
+  );
   return { ...pushed, madeKey };
 }
 
@@ -65,24 +75,29 @@ async function sealFor({ repository }: Session, { env, dryRun }: PushRequest) {
 
 type Push = PushRequest & { readonly remote: string; readonly seal: Seal };
 
-async function push(session: LockedSession, request: Push): Promise<Omit<Pushed, 'madeKey'>> {
-  const { remote, now, dryRun } = request;
-  refuseAway(session.record);
-  const { intent } = session.record;
-  if (intent !== undefined) throw unfinishedError(session.id, intent.operation);
+/** A session that goes away is locked meanwhile. Otherwise agents work on while the remote is slow. */
+function push(session: Session, request: Push): Promise<Omit<Pushed, 'madeKey'>> {
+  if (!request.release) return pushWith(session, request, (action) => withSessionLock(session, action));
+  return withSessionLock(session, (held) => pushWith(session, request, (action) => action(held)));
+}
+
+type Locked = <T>(action: (session: LockedSession) => Promise<T>) => Promise<T>;
+
+async function pushWith(session: Session, request: Push, locked: Locked): Promise<Omit<Pushed, 'madeKey'>> {
+  const { remote, release, now, dryRun } = request;
   const found = readShare(session);
   if (found?.pulling)
     throw new AgtError(`session "${session.id}" is not complete here yet`, {
       hints: [`go on with: agt session pull ${session.id}`],
     });
-  if (isActive(session.record) && !dryRun) await captureSession(session, { now });
+  const state = await locked((held) => capture(held, request));
+  const { record } = state;
   const share = await startOf(session, found, request);
-  const next = await prepare(session, share, request);
-  const { record } = session;
   const snapshots = (await session.history()).length;
+  const next = await prepare(session, share, { ...request, ...state, snapshots });
   if (next === undefined && !dryRun) {
     const there = await readRefs(session.git, remote, share.share);
-    if (there.head !== share.head) return lost(session, share, request);
+    if (there.head !== share.head) return lost(session, share, request, locked);
   }
   if (next === undefined || dryRun) return { record, remote, snapshots, size: next?.size };
   writeShare(session, { ...(found ?? share), pushing: next.share });
@@ -90,14 +105,30 @@ async function push(session: LockedSession, request: Push): Promise<Omit<Pushed,
   reportProgress('pushing');
   const moved = await moveRefs(session.git, remote, moveBetween(share, next.share));
   failurePoint('push: pushed');
-  if (!moved) return lost(session, share, request);
+  if (!moved) return lost(session, share, request, locked);
   writeShare(session, next.share);
-  return {
-    record: request.release ? giveAway(session, remote, now) : record,
-    remote,
-    snapshots,
-    size: next.size,
-  };
+  const after = release ? await locked(async (held) => becomeAway(held, { remote }, now)) : record;
+  return { record: after, remote, snapshots, size: next.size };
+}
+
+interface Captured {
+  readonly record: SessionRecord;
+  readonly refs: Readonly<Record<string, string>>;
+}
+
+async function capture(session: LockedSession, { now, dryRun }: Push): Promise<Captured> {
+  refuseAway(session.record);
+  const { intent } = session.record;
+  if (intent !== undefined) throw unfinishedError(session.id, intent.operation);
+  if (isActive(session.record) && !dryRun) await captureSession(session, { now });
+  const record = session.read() ?? session.record;
+  const names = Object.entries(refNames(record));
+  const found = await findObjects(
+    session.git,
+    names.map(([, ref]) => ref),
+  );
+  const there = names.flatMap(([role], i) => (found[i] === undefined ? [] : [[role, found[i].oid]]));
+  return { record, refs: Object.fromEntries(there) };
 }
 
 export function newShare(remote: string): Share {
@@ -131,22 +162,30 @@ export function moveBetween(from: Share, to: Share) {
 
 /** Undefined: the remote has everything. */
 async function prepare(
-  session: LockedSession,
+  session: Session,
   share: Share,
-  { remote, seal, release, now, dryRun }: Push,
+  {
+    remote,
+    seal,
+    release,
+    now,
+    dryRun,
+    snapshots,
+    record,
+    refs,
+  }: Push & Captured & { readonly snapshots: number },
 ): Promise<{ readonly share: Share; readonly size: number } | undefined> {
-  const { git, record } = session;
-  const refs = await existingRefs(session);
+  const { git } = session;
   const said = digestOf(record, refs, seal, release);
   if (said === share.said) return undefined;
   const kept = partsToKeep(share.parts);
   const before = (await areHere(git, kept.at(-1)?.tips ?? [])) ? kept : [];
   reportProgress('packing');
   const tips = [...new Set(Object.values(refs))];
-  const part = dryRun
+  const added = dryRun
     ? undefined
     : await addPart({ git, seal, before, tips, known: await branchesOf(git, remote) });
-  const parts = part === undefined ? share.parts : [...before, part];
+  const parts = added === undefined ? share.parts : [...before, added.part];
   const holder = release ? undefined : (share.holder ?? holderHere(session, now));
   const next = {
     ...share,
@@ -159,10 +198,11 @@ async function prepare(
     failed: undefined,
     lost: undefined,
   };
-  const snapshots = (await session.history()).length;
   const size = parts.reduce((sum, one) => sum + one.size, 0);
-  const head = await storeBlob(git, await sealHead(seal, headOf(record, next, { snapshots, size })));
-  return { share: { ...next, head }, size: part?.size ?? 0 };
+  const content = Buffer.from(await sealHead(seal, headOf(record, next, { snapshots, size })));
+  const head = { type: 'blob', content } as const;
+  await storeLoose(git, [...(added?.objects ?? []), head], record.from_commit);
+  return { share: { ...next, head: objectName(head, record.from_commit) }, size: added?.part.size ?? 0 };
 }
 
 export function headOf(
@@ -172,17 +212,6 @@ export function headOf(
 ): Head {
   const last = parts.at(-1)?.commit ?? '';
   return { version: 1, record, refs, parts: last, number, holder, pushed_at, snapshots, size };
-}
-
-async function existingRefs(session: Session): Promise<Record<string, string>> {
-  const names = Object.entries(refNames(session.record));
-  const found = await findObjects(
-    session.git,
-    names.map(([, ref]) => ref),
-  );
-  return Object.fromEntries(
-    names.flatMap(([role], i) => (found[i] === undefined ? [] : [[role, found[i].oid]])),
-  );
 }
 
 /** Without the times that a look at the session changes. */
@@ -200,12 +229,17 @@ async function areHere(git: Git, tips: readonly string[]): Promise<boolean> {
 }
 
 /** Another repository has the session, or the remote has lost it. */
-async function lost(session: LockedSession, share: Share, request: Push): Promise<Omit<Pushed, 'madeKey'>> {
+async function lost(
+  session: Session,
+  share: Share,
+  request: Push,
+  locked: Locked,
+): Promise<Omit<Pushed, 'madeKey'>> {
   const { repository } = session;
   const [there] = await listShares(repository, share.remote, await readKeys(request.env), share.share);
   if (there === undefined && share.head !== undefined) {
     writeShare(session, newShare(share.remote));
-    return push(session, { ...request, again: true });
+    return pushWith(session, { ...request, again: true }, locked);
   }
   if (there?.head === undefined)
     throw new AgtError(`"${share.remote}" has another state of session "${session.id}" than agt has pushed`, {
@@ -213,14 +247,10 @@ async function lost(session: LockedSession, share: Share, request: Push): Promis
     });
   const away = { remote: share.remote, ...(there.head.holder && { holder: there.head.holder }) };
   writeShare(session, share);
-  const record = becomeAway(session, away, request.now);
+  const record = await locked(async (held) => becomeAway(held, away, request.now));
   const unsent = await snapshotsSince(session, share.refs['tip']);
   const yours = `${plural(unsent, 'snapshot')} here since are not there; a pull keeps them as a fork`;
   throw awayError(record, unsent === 0 ? [] : [yours]);
-}
-
-function giveAway(session: LockedSession, remote: string, now: Date): SessionRecord {
-  return becomeAway(session, { remote }, now);
 }
 
 function becomeAway(

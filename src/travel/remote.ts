@@ -5,7 +5,7 @@ import { AgtError, attempt, EXIT } from '../errors.ts';
 import { SHARED, sharedHeadRef, sharedPartsRef } from '../filter/agent-refs.ts';
 import { REMOTES } from '../git/files/ref-files.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
-import { type Git, gitLines, gitText, runGit } from '../git/run/git.ts';
+import { type Git, gitLines, runGit } from '../git/run/git.ts';
 import { knownSharesFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { Keys } from './keys.ts';
@@ -135,12 +135,10 @@ function cannotReach(remote: string, stderr: string): AgtError {
   });
 }
 
-/** Commits that branches of the remote have, as this repository knows them. */
+/** Commits that branches of the remote have, as this repository knows them: none for an address. */
 export async function branchesOf(git: Git, remote: string): Promise<string[]> {
-  const isName = (await gitLines(git, ['remote'])).includes(remote);
-  if (!isName) return [];
-  const lines = await gitLines(git, ['for-each-ref', '--format=%(objectname)', `${REMOTES}${remote}/`]);
-  return [...new Set(lines)];
+  const words = ['for-each-ref', '--format=%(objectname)', '--', `${REMOTES}${remote}/`];
+  return [...new Set(await gitLines(git, words))];
 }
 
 /** From one state of both refs to another; undefined for a ref that is not there. */
@@ -190,11 +188,6 @@ export async function moveRefs(git: Git, remote: string, move: Move): Promise<bo
       `it must allow pushes to ${SHARED}*; or write the session into a file: agt session bundle ID FILE`,
     ],
   });
-}
-
-/** Stores the blob of a head. */
-export function storeBlob(git: Git, content: Uint8Array): Promise<string> {
-  return gitText(git, ['hash-object', '-w', '--stdin'], { input: content });
 }
 
 /** The remote of `agt.push`, else the only one, else origin. */

@@ -8,7 +8,7 @@ import { isLocked } from '../disk/lock.ts';
 import { attempt } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { findObject } from '../git/objects/object-reader.ts';
-import { pushLockFile, sharedFile } from '../layout.ts';
+import { pushLocks, sharedFile } from '../layout.ts';
 import { ownCommand } from '../process/invocation.ts';
 import { isAttached } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
@@ -19,7 +19,7 @@ export async function pushLater({ repository, id, record }: Session): Promise<vo
   if (!isWanted || isAttached(record) || record.away !== undefined) return;
   const share = attempt(() => JSON.parse(readFileSync(sharedFile(agtDir, id), 'utf8')));
   if (share?.refs?.tip === (await findObject(git, tipRef(id)))) return;
-  if (await isLocked(pushLockFile(agtDir, id))) return;
+  if (await isLocked(pushLocks(agtDir, id).waiting)) return;
   const [program = '', ...first] = ownCommand();
   const words = ['session', 'push', id, settings.push, '--later'];
   // The agent's call ends before: nobody reads what it prints.

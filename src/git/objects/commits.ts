@@ -9,32 +9,54 @@ import { FSYNC_ARGS, type Git, gitText } from '../run/git.ts';
 import { hashNameOf } from './hash.ts';
 import { readObjects } from './object-reader.ts';
 
-/** The type of a commit in a pack, the version of a pack and the length of its header: gitformat-pack(5). */
-const COMMIT_TYPE = 1;
+/** Types of objects in a pack, the version of a pack and the length of its header: gitformat-pack(5). */
+const TYPES = { commit: 1, tree: 2, blob: 3 } as const;
 const PACK_VERSION = 2;
 const PACK_HEADER_LENGTH = 12;
 
-/** The object name of a commit with this content. `like` is any other object name of the repository. */
+export interface NewObject {
+  readonly type: keyof typeof TYPES;
+  readonly content: Buffer;
+}
+
+/** `like` is any other object name of the repository. */
+export function objectName({ type, content }: NewObject, like: string): string {
+  return createHash(hashNameOf(like)).update(`${type} ${content.length}\0`).update(content).digest('hex');
+}
+
+/** The object name of a commit with this content. */
 export function commitOid(content: Buffer, like: string): string {
-  return createHash(hashNameOf(like)).update(`commit ${content.length}\0`).update(content).digest('hex');
+  return objectName({ type: 'commit', content }, like);
 }
 
 /** `all` are whole commit objects. The objects that they name are in the repository or among them. */
 export async function storeCommits(git: Git, all: readonly Buffer[], like: string): Promise<void> {
   if (all.length === 0) return;
+  const input = packOf(
+    all.map((content) => ({ type: 'commit', content })),
+    like,
+  );
+  await gitText(git, [...FSYNC_ARGS, 'index-pack', '--stdin', '--strict'], { input, isPrivate: true });
+}
+
+/** A few objects, each in a file of its own. git checks none that they name. */
+export async function storeLoose(git: Git, all: readonly NewObject[], like: string): Promise<void> {
+  await gitText(git, [...FSYNC_ARGS, 'unpack-objects', '-q'], { input: packOf(all, like), isPrivate: true });
+}
+
+function packOf(all: readonly NewObject[], like: string): Buffer {
   // git refuses a pack that has an object twice.
-  const contents = [...new Map(all.map((content) => [content.toString('latin1'), content])).values()];
+  const objects = [...new Map(all.map((one) => [one.content.toString('latin1'), one])).values()];
   const header = Buffer.alloc(PACK_HEADER_LENGTH);
   header.write('PACK');
   header.writeUInt32BE(PACK_VERSION, 4);
-  header.writeUInt32BE(contents.length, 8);
-  const entries = contents.flatMap((content) => [
-    entryHeader(COMMIT_TYPE, content.length),
+  header.writeUInt32BE(objects.length, 8);
+  const entries = objects.flatMap(({ type, content }) => [
+    entryHeader(TYPES[type], content.length),
     deflateSync(content),
   ]);
   const body = Buffer.concat([header, ...entries]);
-  const pack = Buffer.concat([body, createHash(hashNameOf(like)).update(body).digest()]);
-  await gitText(git, [...FSYNC_ARGS, 'index-pack', '--stdin', '--strict'], { input: pack, isPrivate: true });
+  return Buffer.concat([body, createHash(hashNameOf(like)).update(body).digest()]);
 }
 
 /** Type and size as gitformat-pack(5) defines them: four bits of the size, then seven in each further byte. */
