@@ -12,7 +12,9 @@ import { importKeys, makeKeys } from '../../src/travel/keys.ts';
 import { sealHead } from '../../src/travel/share.ts';
 import { agt, env, git, makeTree, measure, median, must, pathOf, place } from './harness.ts';
 
-const { values: options } = parseArgs({ options: { runs: { type: 'string', default: '9' } } });
+const { values: options } = parseArgs({
+  options: { runs: { type: 'string', default: '9' }, pushes: { type: 'string', default: '200' } },
+});
 const runs = Number(options.runs);
 
 const remote = join(place, 'remote.git');
@@ -27,7 +29,7 @@ must(agt, ['session', 'new', 's1'], repository);
 const sandbox = join(`${repository}.agt`, 'sessions', 's1', 'sandbox');
 must(agt, ['session', 'push', 's1'], repository);
 benchPush();
-benchGrowth(200);
+benchGrowth(Number(options.pushes));
 benchPull(50_000_000);
 await benchList(1000);
 
