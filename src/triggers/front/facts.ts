@@ -252,8 +252,19 @@ function noteUsersGit(facts: FactLines, store: Repository, folder: string): stri
 /** Worktrees that a call must not write into unseen. The front knows the other sandboxes by their directory. */
 function noteOthers(facts: FactLines, { commonDir }: Repository, record: SessionRecord): void {
   const sessions = `${dirname(sessionFolder(record))}/`;
-  const others = listWorktrees(commonDir).filter((path) => !path.startsWith(sessions));
+  const others = worktreesNow(commonDir).filter((path) => !path.startsWith(sessions));
   facts.look(...others.map((path) => `outside ${path}`));
+}
+
+/** With `--all`, each of five hundred sessions would read five hundred registrations. The facts are older than this when they are used. */
+const KNOWN_FOR_MS = 500;
+let known = { commonDir: '', until: 0, paths: [] as readonly string[] };
+
+function worktreesNow(commonDir: string): readonly string[] {
+  const now = performance.now();
+  if (known.commonDir !== commonDir || known.until < now)
+    known = { commonDir, until: now + KNOWN_FOR_MS, paths: listWorktrees(commonDir) };
+  return known.paths;
 }
 
 /** Replaces a file by one that has `time`, in milliseconds. */
