@@ -81,8 +81,10 @@ export const agentStates = (agtDir: string, sessionId: string) => join(agtDir, '
 /** Calls of the session's agent that are under way and name another folder: a file each. The directory goes with the last. */
 export const strayCalls = (agtDir: string, sessionId: string) => join(agtDir, 'strays', sessionId);
 
-/** What a remote has of the session (travel/). */
-export const sharedFile = (agtDir: string, sessionId: string) => join(agtDir, 'shared', `${sessionId}.json`);
+/** What remotes have of sessions (travel/), one file each. */
+export const sharedDirectory = (agtDir: string) => join(agtDir, 'shared');
+export const sharedFile = (agtDir: string, sessionId: string) =>
+  join(sharedDirectory(agtDir), `${sessionId}.json`);
 
 /** Held while a push runs, and while one in the background waits until it is time. No session id begins with a dot. */
 export const pushLocks = (agtDir: string, sessionId: string) => ({
@@ -91,7 +93,7 @@ export const pushLocks = (agtDir: string, sessionId: string) => ({
 });
 
 /** A cache: what the remotes said of their sessions. */
-export const knownSharesFile = (agtDir: string) => join(agtDir, 'shared', '.known');
+export const knownSharesFile = (agtDir: string) => join(sharedDirectory(agtDir), '.known');
 
 /** By this file the front (agtmode/front/) knows what has to be the same. Its time is that of the last scan. */
 export const frontFactsFile = (agtDir: string, sessionId: string) => join(frontDirectory(agtDir), sessionId);

@@ -69,7 +69,10 @@ export async function pullSession(repository: Repository, request: PullRequest):
   if (head.holder !== undefined && !request.take && !holds) throw heldError(head, head.holder, request);
   if (local === undefined && own === undefined) await requireFreeId(repository, id);
   if (request.dryRun) return { record: local ?? head.record, remote, head, wasHere: false, fork: undefined };
-  const parts = await takeParts(repository, there, { keys, remote, known: own?.parts ?? [] });
+  const isWhole = (await findObjects(repository.git, Object.values(head.refs))).every(
+    (one) => one !== undefined,
+  );
+  const parts = await takeParts(repository, there, { keys, remote, known: (isWhole && own?.parts) || [] });
   await requireComplete(repository, head, remote);
   if (local !== undefined && !isEnded(local))
     await requireRemovable(new Session(repository, local), {

@@ -78,6 +78,10 @@ test.each(ofToday(SCENES))('$name', { timeout: 600_000 }, ({ command, at, prepar
     const local = [two.here, two.there].filter((path) => existsSync(join(path, '.git/agt/sessions/s1.json')));
     const moments = local.flatMap((path) => chain({ ...sessionOf(path, 's1') }));
     expect(attack({ AGT_TEST_KILL_AT: point }).exitCode, point).toBe(null);
+    if (/^pull: (taken|refs moved|metadata written)/.test(point))
+      expect(agt(two[at], 'doctor').stdout, point).toMatch(
+        /warning: s1: .*did not bring all .*\n.*fix: agt session pull s1/,
+      );
     const again = agt(two[at], 'session', ...command);
     const isDone = /session "s1" is away/.test(again.stderr);
     expect([point, again.exitCode, isDone ? '' : again.stderr]).toEqual([point, isDone ? 1 : 0, '']);

@@ -37,6 +37,7 @@ import { excessOverBudget } from '../retention/budget.ts';
 import { checkAccess } from './check-access.ts';
 import { checkFrozen } from './check-leases.ts';
 import { checkMounts } from './check-mounts.ts';
+import { checkPulls } from './check-pulls.ts';
 import { checkMessages, checkSession } from './check-session.ts';
 import { FIX, type Finding, type Finishers, type Preview } from './finding.ts';
 import { findLeftovers, leftover, orphanFolders, orphanRefs, setAsideWork } from './leftovers.ts';
@@ -87,6 +88,7 @@ export async function checkRepository(
     ...(access.length > 0 ? [] : await checkBudget(repository)),
     ...damaged.map((record) => describeDamaged(repository, record)),
     ...ofSessions,
+    ...checkPulls(repository),
     ...orphanFolders(sessionsDir, [...records.map(atPlaceNow), ...upstream]),
     ...orphanRefs(repository, records, refs.difference(new Set(upstream.map(({ branch }) => branch)))),
     ...setAsideWork(records, refs),

@@ -2,6 +2,7 @@
 import { sep } from 'node:path';
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import { adoptSession } from '../../../lifecycle/adopt.ts';
+import { fetchStart } from '../../../lifecycle/fetch-start.ts';
 import { checkId, type SessionId } from '../../../session/id.ts';
 import { isAttached } from '../../../session/record.ts';
 import { Session } from '../../../session/session.ts';
@@ -36,6 +37,10 @@ export const sessionNew = defineCommand({
   options: {
     id: option.value('session id, in place of the argument'),
     from: option.value('start from this session, branch or commit (default: HEAD)'),
+    fetch: option.flag('fetch the branch of --from REMOTE/BRANCH first'),
+    pr: option.value(
+      'start from this pull request or merge request, by its number, of origin or of --from REMOTE',
+    ),
     profile: option.value('store this name with the session, for tools that start agents'),
     'with-changes': option.flag('take along the uncommitted work of your worktree, which stays as it is'),
     setup: { type: 'boolean', default: true, describe: 'run agt.setup in the sandbox (--no-setup: do not)' },
@@ -59,6 +64,7 @@ export const sessionNew = defineCommand({
     ['agt session new fix-login', 'start from the current branch'],
     ['agt session new fix-login --with-changes', 'take uncommitted work along'],
     ['agt session new --from v2.1', 'start from a tag, with a generated id'],
+    ['agt session new review --pr 12', 'start from a pull request'],
     ['cd "$(agt session path fix-login)"', 'go to the sandbox'],
   ],
   run: async (args, context) => {
@@ -68,8 +74,10 @@ export const sessionNew = defineCommand({
       return { json: null, text: 'sessions are off here: this is no git repository\n' };
     const repository = await context.repository();
     await sweepFirst(context, repository);
+    const from = await fetchStart(repository, args);
     const { record, files } = await createWanted(context, repository, {
       ...args,
+      from,
       checked,
       id: givenSession({ id: args.name, session: args.id }),
       showProgress: context.interactive && !args.json && !args.quiet,
