@@ -38,6 +38,16 @@ export function live(seed: number, steps: number, asksFront = THROUGH_FRONT || W
   }
 }
 
+/** Lives on for so many steps. */
+export function liveOn(life: Life, steps: number): void {
+  for (let step = 1; step <= steps; step++) {
+    act(life, step);
+    life.counts.steps++;
+    if (step % PROMISES_EVERY === 0) promisesHold(life);
+  }
+  promisesHold(life);
+}
+
 function act(life: Life, step: number): void {
   const { random } = life;
   const session = random.pick(life.active());
