@@ -9,7 +9,7 @@ import { AGT, makeDirectory, ok, parseJson, REAL_GIT } from './programs.ts';
 import { restoreTo } from './restore-acts.ts';
 import { seedsOfLives } from './seeds.ts';
 
-const STEPS = Number(process.env['AGT_TEST_STEPS_OF_LIFE'] ?? 30);
+const STEPS = Number(process.env['AGT_TEST_STEPS_OF_LIFE'] ?? 20);
 const BRANCHES = ['main', 'feature', 'other'];
 
 /** The session goes on in a clone of the remote. The other sessions stay behind. */
