@@ -65,28 +65,36 @@ export interface Copy {
 
 /** Returns the path of the copy. @throws AgtError */
 export function copyTranscript(
-  form: TranscriptForm,
+  form: TranscriptForm & { readonly kept: string },
   env: NodeJS.ProcessEnv,
   copy: Copy,
   dryRun: boolean,
 ): string {
   const { id, newId, at, from, to } = copy;
   const directory = form.directory(env);
-  const names = (attempt(() => readdirSync(directory, { recursive: true })) ?? []) as string[];
-  const name = names.find((path) => basename(path).includes(id) && path.endsWith('.jsonl'));
-  if (name === undefined)
+  const [old, own] = [from, to].map((path) => path.replace(/[^A-Za-z0-9]/g, '-'));
+  const found = findTranscript(directory, id) ?? findTranscript(form.kept, id);
+  if (found === undefined)
     throw new AgtError(`there is no transcript of the conversation ${id} in ${directory}`);
-  const text = readFileSync(join(directory, name), 'utf8');
+  const text = readFileSync(found, 'utf8');
   const cut = at === undefined ? text : cutTranscript(text, form, at);
   if (cut === undefined)
     throw new AgtError(`the conversation ${id} begins after that snapshot`, {
       hints: ['start the agent anew'],
     });
   // Some agents have a directory for each place, with this name.
-  const [old, own] = [from, to].map((path) => path.replace(/[^A-Za-z0-9]/g, '-'));
-  const path = join(directory, name.replace(id, newId)).replace(`/${old}/`, `/${own}/`);
+  const name = basename(found).replace(id, newId);
+  const isKept = dirname(found) === form.kept;
+  const beside = isKept ? join(directory, own ?? '') : dirname(found).replace(`/${old}`, `/${own}`);
+  const path = join(beside, name);
   if (dryRun) return path;
   makeDirectories(dirname(path));
   writeFileAtomic(path, moveTranscript(cut.replaceAll(id, newId), from, to));
   return path;
+}
+
+function findTranscript(directory: string, id: string): string | undefined {
+  const names = (attempt(() => readdirSync(directory, { recursive: true })) ?? []) as string[];
+  const name = names.find((path) => basename(path).includes(id) && path.endsWith('.jsonl'));
+  return name && join(directory, name);
 }

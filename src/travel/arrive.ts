@@ -84,7 +84,7 @@ export async function goOn(
   const { git, agtDir, settings } = repository;
   const folder = join(await repository.sessionsDir(), id);
   requireWritable(join(folder, '..'));
-  const record = arrived(repository, id, head.record, folder);
+  const record = arrived(repository, id, head.record, folder, now);
   await withSessionLock({ repository, id }, async (locked) => {
     const names = refNames(record);
     const moves = Object.entries(names).flatMap(([role, ref]) => {
@@ -116,6 +116,7 @@ function arrived(
   id: SessionId,
   theirs: SessionRecord,
   folder: string,
+  now: Date,
 ): SessionRecord {
   const {
     owner: _o,
@@ -138,6 +139,7 @@ function arrived(
     sandbox: join(folder, 'sandbox'),
     ...chooseWorkspace(repository, folder, undefined),
     working_copy: 'worktree',
+    moved: { from: theirs.stands_at ?? theirs.checkout ?? theirs.sandbox, at: now.toISOString() },
     state: isActive(theirs) ? 'removed' : theirs.state,
   };
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
 import { chain, factsOf, makeTwo, withoutKey, workIn } from './two.ts';
 
 describe('a round trip', () => {
@@ -124,6 +124,34 @@ describe('a round trip', () => {
     agtOk(there, 'session', 'pull', 's1');
     expect(factsOf(sessionOf(there, 's1'))).toEqual(factsOf(session));
     expect(existsSync(join(there, '.git/shallow'))).toBe(kind === '--depth=1');
+  });
+});
+
+test('the conversation goes along: agt resume has it with the paths of its new place', () => {
+  const { here, there } = makeTwo();
+  const { sandbox, folder } = workIn(here);
+  const [id, bin, home] = ['f94c118e-c09e-4fad-9acf-05a14a0c730f', makeTempDir('bin'), makeTempDir('home')];
+  write(join(bin, 'claude'), '#!/bin/sh\necho "in $PWD: $*"\n', 0o755);
+  agtOk(sandbox, 'snapshot', '--agent', 'claude', '--conversation', id, '--label', 'prompt: first');
+  const line = {
+    type: 'user',
+    message: { content: `look at ${sandbox}/a.txt` },
+    cwd: sandbox,
+    sessionId: id,
+  };
+  write(join(folder, 'xdg/claude-code', `${id}.jsonl`), `${JSON.stringify(line)}\n`);
+  agtOk(here, 'session', 'push', 's1', '--release');
+  agtOk(there, 'session', 'pull', 's1');
+  const moved = sessionOf(there, 's1').sandbox;
+  const env = { HOME: home, CLAUDE_CONFIG_DIR: undefined, PATH: `${bin}:${process.env['PATH']}` };
+  const { stdout } = run(AGT, ['resume', 's1'], { cwd: there, env });
+  const copy = /--resume ([0-9a-f-]{36})/.exec(stdout)?.[1] ?? '';
+  expect(stdout).toContain(`in ${moved}: --resume ${copy}`);
+  const file = join(home, '.claude/projects', moved.replace(/[^A-Za-z0-9]/g, '-'), `${copy}.jsonl`);
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+    message: { content: `look at ${moved}/a.txt` },
+    cwd: moved,
+    sessionId: copy,
   });
 });
 

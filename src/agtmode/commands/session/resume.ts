@@ -1,5 +1,6 @@
 /** agt session resume: starts the agent of a session again, with its conversation. */
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { AgtError, usageError } from '../../../errors.ts';
 import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
@@ -61,9 +62,11 @@ export async function conversationAt(context: Context, session: Session, spec: s
     throw new AgtError(`no snapshot of "${shownId(record)}" names a conversation that agt can resume`, {
       hints: ['agents with hooks of agt leave one: agt hooks install --all'],
     });
-  const place = placeOf(readRecord(repository, named.session as SessionId) ?? record);
+  const of = readRecord(repository, named.session as SessionId) ?? record;
+  const hasMoved = of.moved !== undefined && named.time.toISOString() < of.moved.at;
+  const place = hasMoved ? (of.moved?.from ?? '') : placeOf(of);
   // In a fork, it ends where the fork began.
-  const end = at || (place === placeOf(record) ? undefined : named);
+  const end = at || (place === placeOf(record) || hasMoved ? undefined : named);
   return { agent, resuming: agent.resume, id: named.conversation, place, at: end };
 }
 
@@ -85,7 +88,9 @@ export async function resume(
       'to resume all of it: --whole',
     );
   const copy = { id, newId: randomUUID(), at, from: place, to };
-  const path = isCopy && transcript ? copyTranscript(transcript, env, copy, dryRun) : undefined;
+  // The session brings the copy of integrations/record-event.ts along.
+  const kept = join(session.folder, 'xdg', agent.name);
+  const path = isCopy && transcript ? copyTranscript({ ...transcript, kept }, env, copy, dryRun) : undefined;
   const line = [agent.program, ...words(path === undefined ? id : copy.newId, path), ...rest];
   if (dryRun) return `would run ${line.map(shellQuote).join(' ')}\n`;
   if (at !== undefined && place === to)
