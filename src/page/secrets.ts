@@ -1,19 +1,14 @@
 /** Files whose content the page shows only if a person asks for it: keys, logins, and the agent's own settings and logs. */
 import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { INTEGRATIONS } from '../integrations/tools.ts';
-import { looksSecret } from '../landing/untracked.ts';
-
-const LOGINS = new Set(
-  INTEGRATIONS.flatMap(({ isolation }) => isolation?.login ?? []).map((path) => basename(path)),
-);
+import { join } from 'node:path';
+import { holdsSecrets } from '../travel/secret-values.ts';
 
 /** `path`: as commands show it, relative to the sandbox. A sandbox may have folders of these names itself. */
 export function isSecret(path: string, sandbox: string | undefined): boolean {
   const [, up, top = ''] = /^(\.\.\/)?(config|xdg)\//.exec(path) ?? [];
   const isBeside =
     top !== '' && (up !== undefined || sandbox === undefined || !existsSync(join(sandbox, top)));
-  return isBeside || LOGINS.has(basename(path)) || looksSecret(path);
+  return isBeside || holdsSecrets(path);
 }
 
 const CONTENT = ['text', 'content', 'patch', 'lines'];

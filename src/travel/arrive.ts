@@ -73,7 +73,8 @@ async function keepAsFork(session: Session, now: Date): Promise<SessionId> {
 interface Arrival {
   readonly id: SessionId;
   readonly head: Head;
-  readonly share: Share;
+  /** Undefined: it comes from a file. */
+  readonly share?: Share;
 }
 
 export async function goOn(
@@ -105,8 +106,10 @@ export async function goOn(
     await restoreSession(session, { scope: TOP_FOLDERS, by: 'restore', now, choose: async () => newest });
   }
   failurePoint('pull: folder written');
-  const { pulling: _, ...done } = share;
-  writeShare(session, done);
+  if (share !== undefined) {
+    const { pulling: _, ...done } = share;
+    writeShare(session, done);
+  }
   return readRecord(repository, id) ?? record;
 }
 

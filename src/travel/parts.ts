@@ -42,6 +42,8 @@ export function partsToKeep(parts: readonly Part[]): readonly Part[] {
 
 export interface NewPart {
   readonly git: Git;
+  /** Has the objects of the session; the part itself goes into `git`. */
+  readonly from: Git;
   readonly seal: Seal;
   /** The chain so far. */
   readonly before: readonly Part[];
@@ -51,18 +53,18 @@ export interface NewPart {
 }
 
 /** The part, and the objects of its commit, which nobody has stored yet; undefined if the chain is complete. */
-export async function addPart({ git, seal, before, tips, known }: NewPart) {
+export async function addPart({ git, from, seal, before, tips, known }: NewPart) {
   const last = before.at(-1);
   const without = [...new Set([...(last?.tips ?? []), ...known])];
-  const wanted = linesOf(tips, without);
-  const edges = await gitText(git, ['rev-list', '--boundary', '--stdin'], { input: wanted });
+  const wanted = rangeOf(tips, without);
+  const edges = await gitText(from, ['rev-list', '--boundary', '--stdin'], { input: wanted });
   if (last !== undefined && edges === '' && tips.every((tip) => last.tips.includes(tip))) return undefined;
   const own = new Set(last?.tips);
   const bases = edges.split('\n').filter((line) => line.startsWith('-'));
   const others = bases.map((line) => line.slice(1)).filter((base) => !own.has(base));
-  const { oid, size } = await storePart({ git, seal, wanted, tips });
+  const { oid, size } = await storePart({ git, from, seal, wanted, tips });
   const tree = { type: 'tree', content: treeOf(oid) } as const;
-  const parents = [...(last === undefined ? [] : [last.commit]), ...(await onBranches(git, others, known))];
+  const parents = [...(last === undefined ? [] : [last.commit]), ...(await onBranches(from, others, known))];
   const text = commitText(objectName(tree, oid), parents);
   const commit = { type: 'commit', content: Buffer.from(text, 'latin1') } as const;
   const part: Part = { commit: objectName(commit, oid), text, size, tips };
@@ -74,7 +76,8 @@ function treeOf(oid: string): Buffer {
   return Buffer.concat([Buffer.from('100644 part\0'), Buffer.from(oid, 'hex')]);
 }
 
-function linesOf(commits: readonly string[], without: readonly string[]): string {
+/** Lines for git rev-list. */
+export function rangeOf(commits: readonly string[], without: readonly string[]): string {
   return [...commits, ...without.map((commit) => `^${commit}`)].map((word) => `${word}\n`).join('');
 }
 
@@ -82,22 +85,27 @@ function linesOf(commits: readonly string[], without: readonly string[]): string
 async function onBranches(git: Git, edges: readonly string[], known: readonly string[]): Promise<string[]> {
   if (edges.length === 0 || known.length === 0) return [];
   const words = ['rev-list', '--no-walk=unsorted', '--stdin'];
-  const elsewhere = new Set((await gitText(git, words, { input: linesOf(edges, known) })).split('\n'));
+  const elsewhere = new Set((await gitText(git, words, { input: rangeOf(edges, known) })).split('\n'));
   return edges.filter((edge) => !elsewhere.has(edge));
 }
 
-async function storePart({
-  git,
-  seal,
-  wanted,
-  tips,
-}: Pick<NewPart, 'git' | 'seal' | 'tips'> & { readonly wanted: string }) {
-  const words = ['pack-objects', '--revs', '--stdout', '--thin', '--delta-base-offset', '--quiet'];
-  const packing = spawnGit(git, [...words, '--no-use-bitmap-index'], { stdio: 'pipe' });
+async function storePart({ git, ...part }: PartContent & Pick<NewPart, 'git'>) {
   const hashing = spawnGit(git, [...AS_IT_IS, ...FSYNC_ARGS, 'hash-object', '-w', '--stdin'], {
     stdio: 'pipe',
   });
-  const [packed, hashed] = [endOf(packing, wanted, () => undefined), endOf(hashing)];
+  const hashed = endOf(hashing);
+  const size = await writePart(part, hashing.stdin as Writable);
+  const { stdout } = requireDone(['hash-object'], await hashed);
+  return { oid: stdout.toString().trim(), size };
+}
+
+type PartContent = Pick<NewPart, 'from' | 'seal' | 'tips'> & { readonly wanted: string };
+
+/** The tips, then a pack. Returns how many bytes it has written. */
+export async function writePart({ from, seal, wanted, tips }: PartContent, into: Writable): Promise<number> {
+  const words = ['pack-objects', '--revs', '--stdout', '--thin', '--delta-base-offset', '--quiet'];
+  const packing = spawnGit(from, [...words, '--no-use-bitmap-index'], { stdio: 'pipe' });
+  const packed = endOf(packing, wanted, () => undefined);
   const plain = new PassThrough();
   plain.write(`${JSON.stringify({ tips })}\n`);
   (packing.stdout as Readable).pipe(plain);
@@ -109,10 +117,9 @@ async function storePart({
       yield chunk;
     }
   };
-  await pipeline(Readable.fromWeb(sealed as never), counted, hashing.stdin as Writable);
+  await pipeline(Readable.fromWeb(sealed as never), counted, into);
   requireDone(words, await packed);
-  const { stdout } = requireDone(['hash-object'], await hashed);
-  return { oid: stdout.toString().trim(), size };
+  return size;
 }
 
 function requireDone(words: readonly string[], end: GitEnd): GitEnd {
@@ -156,14 +163,28 @@ export async function takePart(
   const size = Number(await gitText(git, ['cat-file', '-s', name]));
   const reading = spawnGit(git, ['cat-file', 'blob', name], { stdio: ['ignore', 'pipe', 'pipe'] });
   const read = endOf(reading, undefined, () => undefined);
-  const sealed = Readable.toWeb(reading.stdout as Readable) as Bytes;
+  try {
+    const tips = await takePack(git, keys, reading.stdout as Readable);
+    requireDone(['cat-file'], await read);
+    return { commit, text, size, tips };
+  } catch (cause) {
+    throw new AgtError(`a part of the session is damaged on the remote (${commit.slice(0, 12)})`, {
+      cause,
+      hints: ['where the session was, this sends it whole again: agt session push ID --again'],
+    });
+  }
+}
+
+/** Takes what `writePart` has written, and returns its tips. Without keys, it is not encrypted. */
+export async function takePack(git: Git, keys: Keys | undefined, source: Readable): Promise<string[]> {
+  const sealed = Readable.toWeb(source) as Bytes;
   const plain = keys === undefined ? sealed : await openStream(keys, sealed);
   const indexing = spawnGit(git, [...FSYNC_ARGS, 'index-pack', '--stdin', '--fix-thin'], { stdio: 'pipe' });
   const indexed = endOf(indexing);
   let line = Buffer.alloc(0);
   let isHead = true;
-  const pack = async function* (source: AsyncIterable<Uint8Array>) {
-    for await (const chunk of source) {
+  const pack = async function* (bytes: AsyncIterable<Uint8Array>) {
+    for await (const chunk of bytes) {
       if (!isHead) {
         yield chunk;
         continue;
@@ -178,15 +199,10 @@ export async function takePart(
   };
   try {
     await pipeline(Readable.fromWeb(plain as never), pack, indexing.stdin as Writable);
-    requireDone(['cat-file'], await read);
     requireDone(['index-pack'], await indexed);
-    const { tips } = JSON.parse(line.toString()) as { tips: string[] };
-    return { commit, text, size, tips };
-  } catch (cause) {
+    return (JSON.parse(line.toString()) as { tips: string[] }).tips;
+  } catch (error) {
     indexing.kill();
-    throw new AgtError(`a part of the session is damaged on the remote (${commit.slice(0, 12)})`, {
-      cause,
-      hints: ['where the session was, this sends it whole again: agt session push ID --again'],
-    });
+    throw error;
   }
 }

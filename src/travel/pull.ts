@@ -13,6 +13,7 @@ import { readRecord, recordNamed, type SessionRecord } from '../session/record.t
 import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { goOn, leave } from './arrive.ts';
+import { areHere } from './content.ts';
 import { type Keys, readKeys, requireKeys } from './keys.ts';
 import { chainOf, takePart } from './parts.ts';
 import { headOf, moveBetween } from './push.ts';
@@ -66,21 +67,28 @@ export async function pullSession(repository: Repository, request: PullRequest):
     throw new AgtError(`"${remote}" has an older state of session "${id}" than it had before`, {
       hints: [`push what is here: agt session push ${id} ${remote} --again`],
     });
+  if (there.isPlain && own !== undefined && own.plain === undefined)
+    throw new AgtError(
+      `session "${id}" on ${remote} is no longer encrypted, and agt has not done that here`,
+      {
+        hints: [
+          `if you trust it, pull it as another one: agt session pull ${there.share} --as ID`,
+          `to send what is here, encrypted: agt session push ${id} ${remote} --again`,
+        ],
+      },
+    );
   if (head.holder !== undefined && !request.take && !holds) throw heldError(head, head.holder, request);
   if (local === undefined && own === undefined) await requireFreeId(repository, id);
   if (request.dryRun) return { record: local ?? head.record, remote, head, wasHere: false, fork: undefined };
-  const isWhole = (await findObjects(repository.git, Object.values(head.refs))).every(
-    (one) => one !== undefined,
-  );
-  const parts = await takeParts(repository, there, { keys, remote, known: (isWhole && own?.parts) || [] });
-  await requireComplete(repository, head, remote);
+  const parts = await takeParts(repository, there, { keys, remote, known: own?.parts ?? [] });
+  await requireComplete(repository, head, lostParts(remote));
   if (local !== undefined && !isEnded(local))
     await requireRemovable(new Session(repository, local), {
       now: request.now,
       force: false,
       deleteBranch: false,
     });
-  const share = await takeLease(repository, { there, remote, parts, own, holds }, { ...request, id });
+  const share = await takeLease(repository, { there, remote, parts, holds }, { ...request, id });
   failurePoint('pull: taken');
   const fork =
     local === undefined || isEnded(local) ? undefined : await leave(repository, local, head, request.now);
@@ -175,7 +183,9 @@ async function takeParts(
   { keys, remote, known }: Source,
 ): Promise<Part[]> {
   const last = head?.parts ?? '';
-  if (known.at(-1)?.commit === last) return [...known];
+  const had: Part[] = [];
+  for (const part of known) if (await areHere(git, part.tips)) had.push(part);
+  if (had.length === known.length && known.at(-1)?.commit === last) return had;
   reportProgress('receiving');
   await fetchRefs(git, remote, [sharedPartsRef(share)]);
   if ((await findObject(git, last)) === undefined) throw lostParts(remote);
@@ -185,8 +195,8 @@ async function takeParts(
   const parts: Part[] = [];
   for (const [i, link] of chain.entries()) {
     reportProgress('opening', i, chain.length);
-    const had = known.find(({ commit }) => commit === link.commit);
-    parts.push(had ?? (await takePart(git, isPlain ? undefined : keys, link)));
+    const own = had.find(({ commit }) => commit === link.commit);
+    parts.push(own ?? (await takePart(git, isPlain ? undefined : keys, link)));
   }
   return parts;
 }
@@ -198,28 +208,27 @@ function lostParts(remote: string): AgtError {
 }
 
 /** As git does after a fetch: nothing that the refs lead to is missing. */
-async function requireComplete({ git }: Repository, { refs }: Head, remote: string): Promise<void> {
+export async function requireComplete({ git }: Repository, { refs }: Head, error: AgtError): Promise<void> {
   const tips = Object.values(refs);
   const found = await findObjects(git, tips);
   const input = tips.map((tip) => `${tip}\n`).join('');
   const words = ['rev-list', '--objects', '--stdin', '--not', '--all', '--quiet'];
   const isWhole =
     found.every((one) => one !== undefined) && (await runGit(git, words, { input })).exitCode === 0;
-  if (!isWhole) throw lostParts(remote);
+  if (!isWhole) throw error;
 }
 
 interface Taking {
   readonly there: RemoteShare;
   readonly remote: string;
   readonly parts: readonly Part[];
-  readonly own: Share | undefined;
   readonly holds: boolean;
 }
 
 /** @throws AgtError if another repository has taken it meanwhile. */
 async function takeLease(
   repository: Repository,
-  { there, remote, parts, own, holds }: Taking,
+  { there, remote, parts, holds }: Taking,
   { id, env, now }: PullRequest & { readonly id: SessionId },
 ): Promise<Share> {
   const head = there.head as Head;
@@ -228,7 +237,7 @@ async function takeLease(
     ...{ remote, share: there.share, head: there.oid, refs: head.refs, parts, number: head.number },
     ...{
       pulling: true,
-      plain: there.isPlain ? (own?.plain ?? 'without ignored') : undefined,
+      plain: there.isPlain ? (head.plain ?? 'without ignored') : undefined,
       pushed_at: head.pushed_at,
     },
   };

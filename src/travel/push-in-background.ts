@@ -38,7 +38,9 @@ async function newest({ git, id }: Session): Promise<string> {
 async function tryPush(session: Session, { env, remote, now }: Request): Promise<boolean> {
   const time = now();
   try {
-    if ((await readKeys(env)) === undefined) throw new AgtError('you have no key yet: agt key new');
+    const isPlain = readShare(session)?.plain !== undefined;
+    if (!isPlain && (await readKeys(env)) === undefined)
+      throw new AgtError('you have no key yet: agt key new');
     // A key or a password that somebody would have to type.
     const git = { ...session.git, env: { ...session.git.env, GIT_TERMINAL_PROMPT: '0' } };
     const quiet = new Session({ ...session.repository, git }, session.record);

@@ -9,8 +9,7 @@ import { withLock } from '../disk/lock.ts';
 import { AgtError, plural } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { objectName, storeLoose } from '../git/objects/commits.ts';
-import { findObjects } from '../git/objects/object-reader.ts';
-import { type Git, gitLines, resolveObject } from '../git/run/git.ts';
+import { gitLines, resolveObject } from '../git/run/git.ts';
 import { pushLocks } from '../layout.ts';
 import { reportProgress } from '../process/progress.ts';
 import { type LockedSession, USUAL_WAIT_MS, withSessionLock } from '../session/lock.ts';
@@ -19,13 +18,14 @@ import { isAttached, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
-import { checkRecipients, keyFile, makeKeys, readKeys } from './keys.ts';
+import { existingRefs, plainMode, sealFor, type Wish, withContent } from './content.ts';
+import { readKeys } from './keys.ts';
 import { addPart, partsToKeep } from './parts.ts';
 import { branchesOf, chooseRemote, listShares, moveRefs, readRefs } from './remote.ts';
 import type { Seal } from './seal.ts';
 import { type Head, holderHere, readShare, refNames, type Share, sealHead, writeShare } from './share.ts';
 
-export interface PushRequest {
+export interface PushRequest extends Wish {
   readonly remote: string | undefined;
   /** Another repository may go on with the session, without asking. */
   readonly release: boolean;
@@ -44,17 +44,20 @@ export interface Pushed {
   readonly size: number | undefined;
   /** The file of a key that agt has just made. */
   readonly madeKey: string | undefined;
+  readonly plain: Share['plain'];
 }
 
 export async function pushSession(session: Session, request: PushRequest): Promise<Pushed> {
   const { record, repository } = session;
   if (isAttached(record))
     throw new AgtError('a folder without a session cannot be pushed', {
-      hints: ['make its snapshot a session: agt session fork', 'or pack it: agt session bundle'],
+      hints: ['make its snapshot a session: agt session fork'],
     });
-  const remote = request.remote ?? readShare(session)?.remote ?? (await chooseRemote(repository, undefined));
-  const { seal, madeKey } = await sealFor(session, request);
-  const given = { ...request, remote, seal };
+  const known = readShare(session);
+  const remote = request.remote ?? known?.remote ?? (await chooseRemote(repository, undefined));
+  const plain = plainMode(request) ?? (known?.remote === remote ? known.plain : undefined);
+  const { seal, madeKey } = await sealFor(session, request, plain);
+  const given = { ...request, remote, seal, mode: plain };
   const lock = pushLocks(repository.agtDir, session.id).running;
   const pushed = await withLock(
     lock,
@@ -62,28 +65,21 @@ export async function pushSession(session: Session, request: PushRequest): Promi
     () => push(session, given),
     USUAL_WAIT_MS,
   );
-  return { ...pushed, madeKey };
+  return { ...pushed, madeKey, plain };
 }
 
-async function sealFor({ repository }: Session, { env, dryRun }: PushRequest) {
-  const others = checkRecipients(repository.settings.recipients);
-  const known = await readKeys(env);
-  const keys = known ?? (dryRun ? undefined : await makeKeys(env));
-  const seal: Seal = { recipients: keys === undefined ? [] : [...new Set([keys.recipient, ...others])] };
-  return { seal, madeKey: known === undefined ? keyFile(env) : undefined };
-}
-
-type Push = PushRequest & { readonly remote: string; readonly seal: Seal };
+type Push = PushRequest & { readonly remote: string; readonly seal: Seal; readonly mode: Share['plain'] };
+type Done = Omit<Pushed, 'madeKey' | 'plain'>;
 
 /** A session that goes away is locked meanwhile. Otherwise agents work on while the remote is slow. */
-function push(session: Session, request: Push): Promise<Omit<Pushed, 'madeKey'>> {
+function push(session: Session, request: Push): Promise<Done> {
   if (!request.release) return pushWith(session, request, (action) => withSessionLock(session, action));
   return withSessionLock(session, (held) => pushWith(session, request, (action) => action(held)));
 }
 
 type Locked = <T>(action: (session: LockedSession) => Promise<T>) => Promise<T>;
 
-async function pushWith(session: Session, request: Push, locked: Locked): Promise<Omit<Pushed, 'madeKey'>> {
+async function pushWith(session: Session, request: Push, locked: Locked): Promise<Done> {
   const { remote, release, now, dryRun } = request;
   const found = readShare(session);
   if (found?.pulling)
@@ -122,13 +118,7 @@ async function capture(session: LockedSession, { now, dryRun }: Push): Promise<C
   if (intent !== undefined) throw unfinishedError(session.id, intent.operation);
   if (isActive(session.record) && !dryRun) await captureSession(session, { now });
   const record = session.read() ?? session.record;
-  const names = Object.entries(refNames(record));
-  const found = await findObjects(
-    session.git,
-    names.map(([, ref]) => ref),
-  );
-  const there = names.flatMap(([role], i) => (found[i] === undefined ? [] : [[role, found[i].oid]]));
-  return { record, refs: Object.fromEntries(there) };
+  return { record, refs: await existingRefs(session) };
 }
 
 export function newShare(remote: string): Share {
@@ -136,13 +126,17 @@ export function newShare(remote: string): Share {
 }
 
 /** The state on the remote from which the push moves it. */
-async function startOf(session: Session, found: Share | undefined, { remote, again }: Push): Promise<Share> {
+async function startOf(
+  session: Session,
+  found: Share | undefined,
+  { remote, again, mode }: Push,
+): Promise<Share> {
   const share = found && (await settled(session, found, remote));
-  if (share?.remote !== remote) return newShare(remote);
-  if (!again) return share;
+  if (share?.remote !== remote) return { ...newShare(remote), plain: mode };
+  if (!again && mode === share.plain) return share;
   const there = await readRefs(session.git, remote, share.share);
   if (there.head !== undefined && there.head !== share.head) return share; // it has gone on elsewhere
-  return { ...share, head: there.head, lost: there.parts, parts: [], said: undefined };
+  return { ...share, plain: mode, head: there.head, lost: there.parts, parts: [], said: undefined };
 }
 
 /** A push that was killed may have come through. */
@@ -173,18 +167,29 @@ async function prepare(
     snapshots,
     record,
     refs,
+    mode: plain,
+    allowSecrets = false,
   }: Push & Captured & { readonly snapshots: number },
 ): Promise<{ readonly share: Share; readonly size: number } | undefined> {
   const { git } = session;
-  const said = digestOf(record, refs, seal, release);
+  const said = digestOf(record, refs, seal, release, plain);
   if (said === share.said) return undefined;
-  const kept = partsToKeep(share.parts);
-  const before = (await areHere(git, kept.at(-1)?.tips ?? [])) ? kept : [];
   reportProgress('packing');
-  const tips = [...new Set(Object.values(refs))];
-  const added = dryRun
-    ? undefined
-    : await addPart({ git, seal, before, tips, known: await branchesOf(git, remote) });
+  const known = await branchesOf(git, remote);
+  const kept = partsToKeep(share.parts);
+  const sending = { refs, plain, allowSecrets, known, kept };
+  const { added, before, sent } = await withContent(
+    session,
+    sending,
+    async ({ git: from, refs: sent, before }) => {
+      const tips = [...new Set(Object.values(sent))];
+      return {
+        sent,
+        before,
+        added: dryRun ? undefined : await addPart({ git, from, seal, before, tips, known }),
+      };
+    },
+  );
   const parts = added === undefined ? share.parts : [...before, added.part];
   const holder = release ? undefined : (share.holder ?? holderHere(session, now));
   const next = {
@@ -199,7 +204,9 @@ async function prepare(
     lost: undefined,
   };
   const size = parts.reduce((sum, one) => sum + one.size, 0);
-  const content = Buffer.from(await sealHead(seal, headOf(record, next, { snapshots, size })));
+  const content = Buffer.from(
+    await sealHead(seal, headOf(record, { ...next, refs: sent }, { snapshots, size })),
+  );
   const head = { type: 'blob', content } as const;
   await storeLoose(git, [...(added?.objects ?? []), head], record.from_commit);
   return { share: { ...next, head: objectName(head, record.from_commit) }, size: added?.part.size ?? 0 };
@@ -207,34 +214,29 @@ async function prepare(
 
 export function headOf(
   record: SessionRecord,
-  { refs, parts, number, holder, pushed_at = '' }: Share,
+  { refs, parts, number, holder, plain, pushed_at = '' }: Omit<Share, 'remote' | 'share'>,
   { snapshots, size }: Pick<Head, 'snapshots' | 'size'>,
 ): Head {
   const last = parts.at(-1)?.commit ?? '';
-  return { version: 1, record, refs, parts: last, number, holder, pushed_at, snapshots, size };
+  return { version: 1, record, refs, parts: last, number, holder, plain, pushed_at, snapshots, size };
 }
 
 /** Without the times that a look at the session changes. */
-function digestOf(record: SessionRecord, refs: object, { recipients }: Seal, release: boolean): string {
+function digestOf(
+  record: SessionRecord,
+  refs: object,
+  { recipients }: Seal,
+  release: boolean,
+  plain: Share['plain'],
+): string {
   const { last_activity_at: _, owner: __, ...rest } = record;
   return createHash('sha256')
-    .update(JSON.stringify([rest, refs, recipients, release]))
+    .update(JSON.stringify([rest, refs, recipients ?? plain, release]))
     .digest('hex');
 }
 
-/** `agt gc --thin` may have rewritten the history. */
-async function areHere(git: Git, tips: readonly string[]): Promise<boolean> {
-  const found = await findObjects(git, tips);
-  return found.every((one) => one !== undefined);
-}
-
 /** Another repository has the session, or the remote has lost it. */
-async function lost(
-  session: Session,
-  share: Share,
-  request: Push,
-  locked: Locked,
-): Promise<Omit<Pushed, 'madeKey'>> {
+async function lost(session: Session, share: Share, request: Push, locked: Locked): Promise<Done> {
   const { repository } = session;
   const [there] = await listShares(repository, share.remote, await readKeys(request.env), share.share);
   if (there === undefined && share.head !== undefined) {

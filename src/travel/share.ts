@@ -32,6 +32,10 @@ export interface Head {
   readonly number: number;
   /** Undefined: the last one has given it away. */
   readonly holder?: Holder | undefined;
+  /** Not encrypted; missing if it is. */
+  readonly plain?: Share['plain'];
+  /** Of a file: the commits without which nobody can open it. */
+  readonly requires?: readonly string[];
   readonly pushed_at: string;
   readonly snapshots: number;
   /** Bytes of all parts. */

@@ -162,7 +162,9 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
   'session redo': ['session redo s1'],
   'session sync': ['session sync s1 --dry-run', 'session sync s1'],
   'session export': ['session export s1 --allow-dirty --dry-run', 'session export s1 --allow-dirty'],
-  'session push': ['session push s1'],
+  'session push': ['session push s1', 'session push s1 --plain'],
+  'session bundle': ['session bundle s1 ../s1.agt --whole --plain'],
+  'session open': ['session open ../s1.agt --as opened'],
   'session review': [
     'session review s3 --turn 1 --json',
     'session review s3 --seen a.txt',
@@ -195,7 +197,6 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
 const OTHERS: Readonly<Record<string, string>> = {
   clone: 'makes the repository',
   'session adopt': 'takes over sessions of another program',
-  'session open': 'starts the editor of the user',
   'session mount': 'reads objects only',
   'session umount': 'reads objects only',
   watch: 'autocommits, until it is stopped',

@@ -15,6 +15,7 @@ import { sessionAccept } from './session/accept.ts';
 import { sessionActivity } from './session/activity.ts';
 import { bisectRun } from './session/bisect.ts';
 import { blame } from './session/blame.ts';
+import { sessionBundle } from './session/bundle.ts';
 import { sessionDiff } from './session/diff.ts';
 import { sessionEnv, sessionOpen, sessionPath } from './session/enter.ts';
 import { sessionExport, sessionReject, sessionSync, sessionUnaccept } from './session/landing.ts';
@@ -64,6 +65,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
     sessionExport,
     sessionPush,
     sessionPull,
+    sessionBundle,
     sessionRemove,
   ],
   Snapshots: [

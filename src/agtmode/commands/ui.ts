@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { EXIT, formatError, usageError } from '../../errors.ts';
 import type { Run } from '../../page/requests.ts';
 import type { Text } from '../../process/streams.ts';
+import type { Session } from '../../session/session.ts';
 import { defineCommand, option } from '../command-line/command.ts';
 import { parseWithoutYargs } from '../command-line/parse-without-yargs.ts';
 import { runCommand } from '../command-line/run-command.ts';
@@ -67,12 +68,17 @@ export const ui = defineCommand({
 });
 
 async function exportTo(file: string, context: Context, given: string | undefined) {
-  const { repository, record } = await sessionHere(context, given);
+  const session = await sessionHere(context, given);
+  const { record } = session;
+  writeFileSync(resolve(context.cwd, file), await htmlOf(context, session));
+  return `${showPath(file)} has the timeline and the diffs of ${record.session_id}\n`;
+}
+
+/** The page of one session. */
+export async function htmlOf(context: Context, { repository, record }: Session): Promise<string> {
   const { exportPage } = await import('../../page/export.ts');
   const place = { cwd: repository.git.cwd, sandbox: record.sandbox };
-  const html = await exportPage(runHere(context), place, record.session_id);
-  writeFileSync(resolve(context.cwd, file), html);
-  return `${showPath(file)} has the timeline and the diffs of ${record.session_id}\n`;
+  return exportPage(runHere(context), place, record.session_id);
 }
 
 function openInBrowser(address: string): void {

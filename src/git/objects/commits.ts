@@ -31,11 +31,17 @@ export function commitOid(content: Buffer, like: string): string {
 
 /** `all` are whole commit objects. The objects that they name are in the repository or among them. */
 export async function storeCommits(git: Git, all: readonly Buffer[], like: string): Promise<void> {
-  if (all.length === 0) return;
-  const input = packOf(
+  await storeObjects(
+    git,
     all.map((content) => ({ type: 'commit', content })),
     like,
   );
+}
+
+/** As one pack. */
+export async function storeObjects(git: Git, all: readonly NewObject[], like: string): Promise<void> {
+  if (all.length === 0) return;
+  const input = packOf(all, like);
   await gitText(git, [...FSYNC_ARGS, 'index-pack', '--stdin', '--strict'], { input, isPrivate: true });
 }
 

@@ -101,7 +101,12 @@ async function notReachedFrom(
   return others.filter((oid) => independent.has(oid));
 }
 
-function withParents(raw: string, parents: readonly string[], newNames: ReadonlyMap<string, string>): Buffer {
+/** `raw` has one byte per character. */
+export function withParents(
+  raw: string,
+  parents: readonly string[],
+  newNames: ReadonlyMap<string, string>,
+): Buffer {
   const headerEnd = raw.indexOf('\n\n');
   const [tree = '', ...fields] = raw.slice(0, headerEnd).split('\n');
   const others = fields.filter((field) => !field.startsWith('parent '));
@@ -111,15 +116,19 @@ function withParents(raw: string, parents: readonly string[], newNames: Readonly
 
 /** Renames snapshots in trailers, and in the subject of a restore. */
 function renameInMessage(message: string, newNames: ReadonlyMap<string, string>): string {
-  let text = message;
-  for (const [, oid = ''] of message.matchAll(/^Agt-[\w-]+: ([0-9a-f]{40,64})$/gm)) {
-    const name = newNames.get(oid);
-    if (name === undefined) continue;
-    const subject = new RegExp(`^(\n\nagt \\w+ to )${shortOid(oid)}\n`);
-    text = text.replaceAll(`: ${oid}\n`, `: ${name}\n`).replace(subject, `$1${shortOid(name)}\n`);
-  }
-  return text;
+  let subject = '';
+  const text = message.replace(NAMES, (line) =>
+    line.replace(OID, (oid) => {
+      const name = newNames.get(oid);
+      if (name !== undefined && line.startsWith('Agt-Restored: ')) subject = shortOid(name);
+      return name ?? oid;
+    }),
+  );
+  return text.replace(/^(\n\nagt \w+ to )[0-9a-f]+\n/, subject === '' ? '$&' : `$1${subject}\n`);
 }
+
+const OID = /[0-9a-f]{40,64}/g;
+const NAMES = /^Agt-[\w-]+:(?: [0-9a-f]{40,64})+$/gm;
 
 /** The snapshot has the same files under its new name, so the stat cache stays valid. */
 function renameInStatCache({ repository, id }: LockedSession, from: string | undefined, to: string): void {

@@ -1,13 +1,14 @@
 /** agt session path, open and env: the ways into a sandbox. */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { AgtError, EXIT } from '../../../errors.ts';
+import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import { shellQuote } from '../../../git/run/trace.ts';
 import type { EnvironmentChanges } from '../../../running/environment.ts';
 import { requireSandbox } from '../../../session/sandbox.ts';
-import { defineSessionCommand, option } from '../../command-line/command.ts';
+import { defineCommand, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { changesFor, requireRunnable } from '../../running.ts';
+import { bundleNamed, openFile } from './bundle.ts';
 
 export const sessionPath = defineSessionCommand({
   name: 'session path',
@@ -16,7 +17,7 @@ export const sessionPath = defineSessionCommand({
   run: async (_args, _context, { record }) => ({ text: `${record.checkout ?? record.sandbox}\n` }),
 });
 
-export const sessionOpen = defineSessionCommand({
+const openInEditor = defineSessionCommand({
   name: 'session open',
   summary: 'open the sandbox in your editor',
   description:
@@ -50,6 +51,33 @@ function runEditor(editor: string, sandbox: string, { env }: Context): Promise<n
     );
   }).finally(() => process.off('SIGINT', ignore));
 }
+
+export const sessionOpen = defineCommand({
+  ...openInEditor,
+  summary: 'open the sandbox in your editor, or a session that is in a file',
+  description:
+    `${openInEditor.description} A file of agt session bundle becomes a session here, which then goes on as any other. ` +
+    'A file whose name is also that of a session is ./NAME.',
+  positionals: {
+    id: option.value('session id (default: the session of the current directory), or a file'),
+  },
+  options: {
+    ...openInEditor.options,
+    as: option.value('give the session of a file this id'),
+    ...option.shared('dry-run', 'quiet', 'json'),
+  },
+  examples: [
+    ...openInEditor.examples,
+    ['agt session open fix-login.agt', 'go on with the session of a colleague'],
+  ],
+  run: async (args, context) => {
+    const file = args.id === undefined ? undefined : await bundleNamed(context, args.id);
+    if (file !== undefined) return openFile(context, file, args);
+    if (args.as !== undefined)
+      throw usageError(`"${args.id ?? ''}" is no file`, 'for example: agt session open x.agt --as x');
+    return openInEditor.run(args as never, context);
+  },
+});
 
 export const sessionEnv = defineSessionCommand({
   name: 'session env',

@@ -20,6 +20,15 @@ import { sessionAndWords } from '../../session-here.ts';
 
 const REMOTE = 'a remote, or its address (default: agt.push, else the only remote, else origin)';
 
+/** Also of agt session bundle. */
+export const PLAIN = {
+  plain: option.flag(
+    'encrypt nothing; without ignored files and the settings and conversations of the agent',
+  ),
+  'with-ignored': option.flag('with --plain: with all that'),
+  'allow-secrets': option.flag('with --plain: send also what looks like a key or a password'),
+} as const;
+
 export const sessionPush = defineCommand({
   usage: 'session push [id] [remote]',
   summary: 'send a session to a remote, whole and encrypted',
@@ -32,6 +41,7 @@ export const sessionPush = defineCommand({
   options: {
     all: option.flag('all sessions that have not ended', 'a'),
     release: option.flag('give the session away: it is away here, and goes on where somebody pulls it'),
+    ...PLAIN,
     again: option.flag('send everything once more: the remote has lost a part'),
     later: { ...option.flag('for agt.push: in the background, when it is time'), hidden: true },
     ...option.shared('dry-run', 'quiet', 'json'),
@@ -69,21 +79,30 @@ type PushWords = Omit<PushRequest, 'env' | 'now'> & { readonly quiet: boolean };
 async function push(context: Context, session: Session, args: PushWords): Promise<Report> {
   const request = { ...args, env: context.env, now: context.now() };
   const pushed = await interruptible(context, session, pushSession, request);
-  const { record, remote, size, snapshots, madeKey } = pushed;
+  const { record, remote, size, snapshots, madeKey, plain } = pushed;
   const { session_id: id, away } = record;
   const amount = `${plural(snapshots, 'snapshot')}, ${fileSize(size ?? 0)}`;
   const sent = args.dryRun ? `would push ${id} to ${remote}` : `pushed ${id} to ${remote} (${amount})`;
   return {
-    json: { ...recordJson(record), remote, snapshots, bytes: size ?? 0, dry_run: args.dryRun },
+    json: {
+      ...recordJson(record),
+      remote,
+      snapshots,
+      bytes: size ?? 0,
+      encrypted: plain === undefined,
+      dry_run: args.dryRun,
+    },
     text: lines([
       size === undefined ? `${remote} has all of ${id}` : sent,
       away !== undefined && `${id} is away; bring it to another repository: agt session pull ${id}`,
     ]),
-    notes:
-      madeKey === undefined || args.dryRun
-        ? ''
-        : `note: agt made your key, ${madeKey}; without it nobody can open the session\n` +
-          'note: take it to another machine: agt key export | ssh MACHINE agt key import -\n',
+    notes: lines([
+      madeKey !== undefined &&
+        !args.dryRun &&
+        `note: agt made your key, ${madeKey}; without it nobody can open the session\n` +
+          'note: take it to another machine: agt key export | ssh MACHINE agt key import -',
+      plain !== undefined && `note: ${id} is not encrypted on ${remote}, and goes there ${plain} files`,
+    ]),
   };
 }
 

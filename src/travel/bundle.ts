@@ -1,0 +1,221 @@
+/**
+ * A session as one file: a line, the head, and one part, as on a remote. By default it leaves out what every clone of the
+ * same remote has; the head names the commits that a repository must have to open it.
+ */
+import {
+  createReadStream,
+  createWriteStream,
+  lstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { flush } from '../disk/atomic-file.ts';
+import { AgtError, EXIT, isAgtError, systemReason, usageError } from '../errors.ts';
+import { isActive } from '../filter/session-file.ts';
+import { REMOTES } from '../git/files/ref-files.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
+import { gitLines, gitText } from '../git/run/git.ts';
+import { requireFreeId } from '../lifecycle/create.ts';
+import type { Repository } from '../repository/repository.ts';
+import { checkId, type SessionId } from '../session/id.ts';
+import { withSessionLock } from '../session/lock.ts';
+import { isAttached, readRecord, type SessionRecord } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
+import { captureSession } from '../workspace/capture-session.ts';
+import { goOn } from './arrive.ts';
+import { existingRefs, plainMode, sealFor, type Wish, withContent } from './content.ts';
+import { readKeys, requireKeys } from './keys.ts';
+import { rangeOf, takePack, writePart } from './parts.ts';
+import { requireComplete } from './pull.ts';
+import { isSealed } from './seal.ts';
+import { type Head, idOf, openHead, sealHead } from './share.ts';
+
+/** Then a space, the length of the head and a line break. */
+const MAGIC = 'agt session 1';
+
+export interface BundleRequest extends Wish {
+  readonly env: NodeJS.ProcessEnv;
+  readonly now: Date;
+  /** Absolute. */
+  readonly file: string;
+  /** Also what every clone has. */
+  readonly whole: boolean;
+  readonly force: boolean;
+}
+
+export interface Bundled {
+  readonly snapshots: number;
+  readonly size: number;
+  /** Commits that the file leaves out. */
+  readonly requires: readonly string[];
+  readonly madeKey: string | undefined;
+}
+
+export async function bundleSession(session: Session, request: BundleRequest): Promise<Bundled> {
+  if (isAttached(session.record))
+    throw new AgtError('a folder without a session cannot be sent as a session', {
+      hints: ['make its snapshot a session: agt session fork'],
+    });
+  requireNewFile(request.file, request.force);
+  const plain = plainMode(request);
+  const { seal, madeKey } = await sealFor(session, { ...request, dryRun: false }, plain);
+  const record = await withSessionLock(session, async (held) => {
+    if (isActive(held.record)) await captureSession(held, { now: request.now });
+    return held.read() ?? held.record;
+  });
+  const { git } = session;
+  const refs = await existingRefs(session);
+  const known = request.whole ? [] : await gitLines(git, ['for-each-ref', '--format=%(objectname)', REMOTES]);
+  const sending = { refs, plain, allowSecrets: request.allowSecrets ?? false, known, kept: [] };
+  const snapshots = (await session.history()).length;
+  return withContent(session, sending, async ({ git: from, refs: sent }) => {
+    const tips = [...new Set(Object.values(sent))];
+    const wanted = rangeOf(tips, [...new Set(known)]);
+    const edges = await gitText(from, ['rev-list', '--boundary', '--stdin'], { input: wanted });
+    const requires = edges.split('\n').flatMap((line) => (line.startsWith('-') ? [line.slice(1)] : []));
+    const head: Head = {
+      ...{ version: 1, record, refs: sent, parts: '', number: 0, plain, requires },
+      ...{ pushed_at: request.now.toISOString(), snapshots, size: 0 },
+    };
+    const sealed = await sealHead(seal, head);
+    const size = await writeFile(request, async (path) => {
+      const fd = openSync(path, 'wx');
+      writeSync(fd, `${MAGIC} ${sealed.length}\n`);
+      writeSync(fd, sealed);
+      const into = createWriteStream(path, { fd });
+      return sealed.length + (await writePart({ from, seal, wanted, tips }, into));
+    });
+    return { snapshots, size, requires, madeKey };
+  });
+}
+
+type NewFile = Pick<BundleRequest, 'file' | 'force'>;
+
+/** Nobody sees a part of the file, and a link in its place is replaced, not followed. */
+export async function writeFile<T>(
+  { file, force }: NewFile,
+  write: (path: string) => Promise<T>,
+): Promise<T> {
+  requireNewFile(file, force);
+  const temporary = join(dirname(file), `.agt-${basename(file)}`);
+  rmSync(temporary, { force: true });
+  try {
+    const result = await write(temporary);
+    flush(temporary);
+    requireNewFile(file, force);
+    renameSync(temporary, file);
+    return result;
+  } catch (error) {
+    if (isAgtError(error) || !(error instanceof Error && 'errno' in error)) throw error;
+    throw new AgtError(`cannot write ${file}: ${systemReason(error)}`, { cause: error });
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+function requireNewFile(file: string, force: boolean): void {
+  const stat = lstatSync(file, { throwIfNoEntry: false });
+  if (stat?.isDirectory()) throw usageError(`${file} is a directory`, 'give the name of a new file in it');
+  if (stat !== undefined && !force) throw usageError(`${file} exists already`, 'to replace it: --force');
+}
+
+export interface OpenRequest {
+  /** Absolute. */
+  readonly file: string;
+  /** The id here. */
+  readonly as: string | undefined;
+  readonly dryRun: boolean;
+  readonly env: NodeJS.ProcessEnv;
+  readonly now: Date;
+}
+
+export interface Opened {
+  readonly record: SessionRecord;
+  readonly snapshots: number;
+}
+
+export async function openBundle(repository: Repository, request: OpenRequest): Promise<Opened> {
+  const { file, as, env, now } = request;
+  const { sealed, start } = readHead(file);
+  const keys = await readKeys(env);
+  const head = await openHead(keys, sealed).catch((cause: Error) => {
+    throw damaged(file, cause);
+  });
+  if (head === undefined) {
+    await requireKeys(env);
+    throw new AgtError(`${file} is encrypted for other keys`, {
+      hints: [
+        'import the key for which it was made: agt key import FILE',
+        'or let them add yours: agt key show',
+      ],
+    });
+  }
+  const id = as === undefined ? idOf(head) : checkId(as);
+  await requireOwnId(repository, id, file);
+  await requireCommits(repository, head, file);
+  const { snapshots } = head;
+  if (request.dryRun) return { record: { ...head.record, session_id: id }, snapshots };
+  const source = createReadStream(file, { start });
+  await takePack(repository.git, isSealed(sealed) ? keys : undefined, source).catch((cause: unknown) => {
+    throw damaged(file, cause);
+  });
+  await requireComplete(repository, head, damaged(file, undefined));
+  return { record: await goOn(repository, { id, head }, now), snapshots };
+}
+
+/** A longer head than any: its labels are in the snapshots. */
+const LONGEST_HEAD = 2 ** 24;
+
+function readHead(file: string): { readonly sealed: Buffer; readonly start: number } {
+  const fd = openSync(file, 'r');
+  const read = (length: number, from: number) => {
+    const bytes = Buffer.alloc(length);
+    return bytes.subarray(0, readSync(fd, bytes, 0, length, from));
+  };
+  const line = read(MAGIC.length + 10, 0).toString('latin1');
+  const [whole, version, length] = /^agt session (\d+) (\d+)\n/.exec(line) ?? [];
+  if (whole === undefined)
+    throw new AgtError(`${file} is no session of agt`, {
+      hints: ['agt session bundle ID FILE makes such a file'],
+    });
+  if (!whole.startsWith(`${MAGIC} `))
+    throw new AgtError(`${file} has version ${version} of this format, which this agt cannot read`, {
+      hints: ['agt upgrade'],
+    });
+  const size = Number(length);
+  const sealed = size > LONGEST_HEAD ? Buffer.alloc(0) : read(size, whole.length);
+  if (sealed.length < size) throw damaged(file, undefined);
+  return { sealed, start: whole.length + size };
+}
+
+function damaged(file: string, cause: unknown): AgtError {
+  return new AgtError(`${file} is damaged, or a part of it is missing`, {
+    cause,
+    hints: ['fetch it again from where it was made'],
+  });
+}
+
+async function requireOwnId(repository: Repository, id: SessionId, file: string): Promise<void> {
+  if (readRecord(repository, id) !== undefined)
+    throw new AgtError(`session "${id}" is here already`, {
+      exitCode: EXIT.failed,
+      hints: [`open it under another id: agt session open ${basename(file)} --as ID`],
+    });
+  await requireFreeId(repository, id);
+}
+
+async function requireCommits({ git }: Repository, { requires = [] }: Head, file: string): Promise<void> {
+  const found = await findObjects(git, requires);
+  const missing = requires.find((_, i) => found[i] === undefined);
+  if (missing === undefined) return;
+  throw new AgtError(`${file} builds on commit ${missing}, which is not here`, {
+    hints: [
+      'fetch it from the remote of the session: git fetch',
+      'or let the file be made with everything: agt session bundle ID FILE --whole',
+    ],
+  });
+}

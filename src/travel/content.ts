@@ -1,0 +1,107 @@
+/** What of a session is sent: all of it if it is encrypted; in plain text what the user agrees to. */
+import { usageError } from '../errors.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
+import { withScratchObjects } from '../git/objects/scratch-objects.ts';
+import type { Git } from '../git/run/git.ts';
+import type { Session } from '../session/session.ts';
+import { checkRecipients, keyFile, makeKeys, readKeys } from './keys.ts';
+import { rangeOf } from './parts.ts';
+import { refuseSecrets, secretsOf } from './refuse-secrets.ts';
+import type { Seal } from './seal.ts';
+import { type Part, refNames, type Share } from './share.ts';
+import { readSnapshots, withoutIgnored } from './without-ignored.ts';
+
+/** For a remote or a reader that one trusts: nothing is encrypted. */
+export interface Wish {
+  readonly plain?: boolean;
+  readonly withIgnored?: boolean;
+  readonly allowSecrets?: boolean;
+}
+
+export function plainMode({ plain, withIgnored }: Wish): Share['plain'] {
+  if (!plain && withIgnored)
+    throw usageError('--with-ignored is for --plain', 'encrypted, a session has its ignored files');
+  return plain ? (withIgnored ? 'with ignored' : 'without ignored') : undefined;
+}
+
+export async function sealFor(
+  { repository }: Session,
+  { env, dryRun }: { readonly env: NodeJS.ProcessEnv; readonly dryRun: boolean },
+  plain: Share['plain'],
+): Promise<{ readonly seal: Seal; readonly madeKey: string | undefined }> {
+  if (plain !== undefined) return { seal: { recipients: undefined }, madeKey: undefined };
+  const others = checkRecipients(repository.settings.recipients);
+  const known = await readKeys(env);
+  const keys = known ?? (dryRun ? undefined : await makeKeys(env));
+  const seal: Seal = { recipients: keys === undefined ? [] : [...new Set([keys.recipient, ...others])] };
+  return { seal, madeKey: known === undefined ? keyFile(env) : undefined };
+}
+
+export interface Sending {
+  /** By what they are for. */
+  readonly refs: Readonly<Record<string, string>>;
+  /** Undefined: encrypted. */
+  readonly plain: Share['plain'];
+  readonly allowSecrets: boolean;
+  /** Commits that the receiver has. */
+  readonly known: readonly string[];
+  /** Parts on the remote. */
+  readonly kept: readonly Part[];
+}
+
+export interface Content {
+  /** Has the objects. */
+  readonly git: Git;
+  readonly refs: Sending['refs'];
+  /** The parts on which the next one can build. */
+  readonly before: readonly Part[];
+}
+
+/** @throws AgtError if a secret would leave in plain text */
+export async function withContent<T>(
+  session: Session,
+  { refs, plain, allowSecrets, known, kept }: Sending,
+  action: (content: Content) => Promise<T>,
+): Promise<T> {
+  const { git, repository, record } = session;
+  if (plain === undefined) return action({ git, refs, before: await usable(git, kept) });
+  return withScratchObjects(repository, async (scratch) => {
+    const snapshots = await readSnapshots(scratch.git, rangeOf(Object.values(refs), known));
+    const names =
+      plain === 'with ignored'
+        ? new Map<string, string>()
+        : await withoutIgnored(repository, scratch, snapshots);
+    const sent = Object.fromEntries(
+      Object.entries(refs).map(([role, commit]) => [role, names.get(commit) ?? commit]),
+    );
+    const before = await usable(scratch.git, kept);
+    const range = rangeOf(Object.values(sent), [...(before.at(-1)?.tips ?? []), ...known]);
+    const originals = new Map([...names].map(([old, name]) => [name, old]));
+    if (!allowSecrets) {
+      const values = await secretsOf(scratch.git, snapshots);
+      await refuseSecrets({ git: scratch.git, range, record, values, originals });
+    }
+    return action({ git: scratch.git, refs: sent, before });
+  });
+}
+
+export async function existingRefs(session: Session): Promise<Record<string, string>> {
+  const names = Object.entries(refNames(session.record));
+  const found = await findObjects(
+    session.git,
+    names.map(([, ref]) => ref),
+  );
+  return Object.fromEntries(
+    names.flatMap(([role], i) => (found[i] === undefined ? [] : [[role, found[i].oid]])),
+  );
+}
+
+/** `agt gc --thin` may have rewritten the history. */
+async function usable(git: Git, kept: readonly Part[]): Promise<readonly Part[]> {
+  return (await areHere(git, kept.at(-1)?.tips ?? [])) ? kept : [];
+}
+
+export async function areHere(git: Git, commits: readonly string[]): Promise<boolean> {
+  const found = await findObjects(git, commits);
+  return found.every((one) => one !== undefined);
+}

@@ -1,0 +1,147 @@
+/** Before a session leaves without encryption: what would be sent is searched for secrets. */
+import { displayPath } from '../disk/path-bytes.ts';
+import { AgtError, listSome, plural, someLines } from '../errors.ts';
+import { shortOid } from '../git/files/ref-files.ts';
+import { findObjects, readBlobs, readObjects } from '../git/objects/object-reader.ts';
+import { type Git, gitBytes } from '../git/run/git.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { decodePath } from '../snapshot/tree-names.ts';
+import { findSecrets, holdsSecrets, SecretValues } from './secret-values.ts';
+import { isDirectory } from './trees.ts';
+import type { Snapshots } from './without-ignored.ts';
+
+/** Bytes of a file of keys or a login. */
+const LARGEST = 2 ** 20;
+
+/** Values in files of keys and logins of all snapshots, also of files that are left out. */
+export async function secretsOf(git: Git, { commits, trees }: Snapshots): Promise<SecretValues> {
+  const files = new Map<string, string>();
+  const seen = new Set<string>();
+  const walk = (tree: string, prefix: string) => {
+    if (seen.has(tree)) return;
+    seen.add(tree);
+    for (const entry of trees.entries(tree)) {
+      const path = prefix + decodePath(entry.name);
+      if (isDirectory(entry)) walk(entry.oid, `${path}/`);
+      else if (entry.mode.startsWith('100') && holdsSecrets(path)) files.set(entry.oid, path);
+    }
+  };
+  for (const { tree } of commits) if (tree !== undefined) walk(tree, '');
+  const values = new SecretValues();
+  const sizes = await findObjects(git, [...files.keys()]);
+  const small = [...files].filter((_, i) => (sizes[i]?.size ?? 0) <= LARGEST);
+  const contents = await readObjects(
+    git,
+    small.map(([oid]) => oid),
+  );
+  for (const [i, [, path]] of small.entries())
+    values.add(shown(path), contents[i]?.content ?? Buffer.alloc(0));
+  return values;
+}
+
+export interface Leaving {
+  /** Has all objects. */
+  readonly git: Git;
+  /** Lines for git rev-list: what the part has. */
+  readonly range: string;
+  readonly record: SessionRecord;
+  readonly values: SecretValues;
+  /** The snapshots here, by the names that they have on the remote. */
+  readonly originals: ReadonlyMap<string, string>;
+}
+
+/** @throws AgtError that names every place */
+export async function refuseSecrets({ git, range, record, values, originals }: Leaving): Promise<void> {
+  const secrets = new Map<string, { kind: string; places: Set<string> }>();
+  const search = (text: string, place: string) => {
+    for (const { kind, start, end } of findSecrets(text, values)) {
+      const secret = text.slice(start, end);
+      const known = secrets.get(secret) ?? { kind, places: new Set() };
+      secrets.set(secret, known);
+      known.places.add(masked(place, values));
+    }
+  };
+  const { token: _, ...rest } = record;
+  search(Buffer.from(JSON.stringify(rest)).toString('latin1'), 'the metadata of the session');
+  const words = ['rev-list', '--objects', '--in-commit-order', '--stdin'];
+  const listed = (await gitBytes(git, words, { input: range })).toString('latin1').split('\n').slice(0, -1);
+  const oids = listed.map((line) => line.split(' ', 1)[0] as string);
+  let commit = '';
+  const placeOf = listed.map((line, i) => {
+    const path = line.slice((oids[i] as string).length + 1);
+    if (line === oids[i]) commit = shortOid(originals.get(line) ?? line);
+    return line === oids[i] ? `the message of ${commit}` : `${shown(path)} in ${commit}`;
+  });
+  const found = await findObjects(git, oids);
+  const numbers = (isBlob: boolean) =>
+    oids.flatMap((_, i) => ((found[i]?.type === 'blob') === isBlob ? [i] : []));
+  const others = numbers(false);
+  for (let from = 0; from < others.length; from += AT_ONCE) {
+    const some = others.slice(from, from + AT_ONCE);
+    const objects = await readObjects(
+      git,
+      some.map((i) => oids[i] as string),
+    );
+    for (const [n, i] of some.entries())
+      search(objects[n]?.content.toString('latin1') ?? '', `${placeOf[i]}`);
+  }
+  const blobs = numbers(true);
+  const read = blobs.map((i) => oids[i] as string);
+  await readBlobs(git, read, async (n, chunks) => {
+    for await (const text of windows(chunks)) search(text, placeOf[blobs[n] as number] as string);
+  });
+  if (secrets.size === 0) return;
+  const id = record.session_id;
+  const what = `${plural(secrets.size, 'secret')} would leave session "${masked(id, values)}" in plain text`;
+  throw new AgtError(`${what}, and nothing was sent`, {
+    hints: [
+      ...someLines(
+        [...secrets].map(
+          ([secret, { kind, places }]) => `${kind}, ${mask(secret)}: ${listSome([...places], PLACES)}`,
+        ),
+        LISTED,
+      ),
+      'without --plain everything is encrypted; or send them all the same: --allow-secrets',
+    ],
+  });
+}
+
+const AT_ONCE = 1000;
+/** For one secret, and for the message. */
+const PLACES = 3;
+const LISTED = 1000;
+
+/** A name or a path, which may itself be a secret. */
+function masked(text: string, values: SecretValues): string {
+  const secrets = findSecrets(text, values).toSorted((a, b) => b.start - a.start);
+  return secrets.reduce(
+    (rest, { start, end }) => rest.slice(0, start) + mask(rest.slice(start, end)) + rest.slice(end),
+    text,
+  );
+}
+
+function mask(secret: string): string {
+  return `${displayPath(secret.slice(0, SHOWN))}…`;
+}
+
+const SHOWN = 4;
+
+function shown(path: string): string {
+  const text = displayPath(decodePath(path));
+  return text.startsWith('sandbox/') ? text.slice('sandbox/'.length) : text || 'the names of files';
+}
+
+/** Pieces of a file of any size; each begins with the end of the one before. */
+async function* windows(chunks: AsyncGenerator<Buffer>): AsyncGenerator<string> {
+  let text = '';
+  for await (const chunk of chunks) {
+    text += chunk.toString('latin1');
+    if (text.length < WINDOW) continue;
+    yield text;
+    text = text.slice(-OVERLAP);
+  }
+  yield text;
+}
+
+const WINDOW = 2 ** 20;
+const OVERLAP = 4096;

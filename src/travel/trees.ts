@@ -1,0 +1,88 @@
+/** Trees of git in memory: read level by level, each once, and made anew without some entries. */
+import { AgtError } from '../errors.ts';
+import { type NewObject, objectName } from '../git/objects/commits.ts';
+import { readObjects } from '../git/objects/object-reader.ts';
+import type { Git } from '../git/run/git.ts';
+
+export interface Entry {
+  /** As git stores it: `40000` for a directory. */
+  readonly mode: string;
+  /** One byte per character. */
+  readonly name: string;
+  readonly oid: string;
+}
+
+export const isDirectory = ({ mode }: Entry) => mode === '40000';
+
+export class Trees {
+  /** The new objects, by name. */
+  readonly made = new Map<string, NewObject>();
+  private readonly known = new Map<string, readonly Entry[]>();
+  private readonly git: Git;
+
+  constructor(git: Git) {
+    this.git = git;
+  }
+
+  /** With all trees below. */
+  async load(roots: readonly string[]): Promise<void> {
+    const isNew = (oid: string) => !this.known.has(oid);
+    for (let level = [...new Set(roots)].filter(isNew); level.length > 0; ) {
+      const below = new Set<string>();
+      for (const [i, found] of (await readObjects(this.git, level)).entries()) {
+        const oid = level[i] as string;
+        if (found?.type !== 'tree') throw new AgtError(`git cannot read tree ${oid}`);
+        const entries = parseTree(found.content, oid.length / 2);
+        this.known.set(oid, entries);
+        for (const entry of entries) if (isDirectory(entry)) below.add(entry.oid);
+      }
+      level = [...below].filter(isNew);
+    }
+  }
+
+  entries(oid: string): readonly Entry[] {
+    return this.known.get(oid) ?? [];
+  }
+
+  /** What a path leads to; '' is the tree itself. */
+  find(tree: string, path: string): Entry | undefined {
+    let found: Entry | undefined = { mode: '40000', name: '', oid: tree };
+    for (const name of path === '' ? [] : path.split('/'))
+      found =
+        found && isDirectory(found) ? this.entries(found.oid).find((one) => one.name === name) : undefined;
+    return found;
+  }
+
+  /** Undefined without entries, which no tree of git has. */
+  make(entries: readonly Entry[], like: string): string | undefined {
+    if (entries.length === 0) return undefined;
+    const parts = entries.flatMap(({ mode, name, oid }) => [
+      Buffer.from(`${mode} ${name}\0`, 'latin1'),
+      Buffer.from(oid, 'hex'),
+    ]);
+    const oid = this.add({ type: 'tree', content: Buffer.concat(parts) }, like);
+    this.known.set(oid, entries);
+    return oid;
+  }
+
+  add(object: NewObject, like: string): string {
+    const oid = objectName(object, like);
+    this.made.set(oid, object);
+    return oid;
+  }
+}
+
+function parseTree(content: Buffer, length: number): Entry[] {
+  const entries: Entry[] = [];
+  for (let at = 0; at < content.length; ) {
+    const space = content.indexOf(32, at);
+    const end = content.indexOf(0, space);
+    const name = content.toString('latin1', space + 1, end);
+    if (/^\.{0,2}$|\//.test(name))
+      throw new AgtError(`a tree has the name "${name}", which no file can have`);
+    const mode = content.toString('latin1', at, space);
+    entries.push({ mode, name, oid: content.toString('hex', end + 1, end + 1 + length) });
+    at = end + 1 + length;
+  }
+  return entries;
+}

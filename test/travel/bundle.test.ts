@@ -1,0 +1,160 @@
+/** A session in one file: for a colleague, or to attach to a pull request. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sessionOf } from '../harness/session.ts';
+import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
+import { chain, factsOf, makeTwo, withoutKey, workIn } from './two.ts';
+
+const fileIn = (repository: string) => join(repository, '../s1.agt');
+
+test('the file has every moment, and the session goes on in both repositories', () => {
+  const { here, there } = makeTwo();
+  const session = workIn(here);
+  const before = factsOf(session);
+  const moments = chain(session);
+  const file = fileIn(here);
+  expect(agtOk(here, 'session', 'bundle', 's1', file)).toMatch(/s1\.agt has s1 \(3 snapshots, [\d.]+K\)$/);
+  expect(agtOk(there, 'session', 'open', file, '--dry-run')).toBe('would open s1 (3 snapshots)');
+  expect(existsSync(sessionOf(there, 's1').folder)).toBe(false);
+  expect(agtOk(there, 'session', 'open', file)).toMatch(/^opened s1 \(3 snapshots\)\nsandbox {2}\//);
+  const moved = sessionOf(there, 's1');
+  expect(factsOf(moved)).toEqual(before);
+  expect(chain(moved).slice(0, 3)).toEqual(moments);
+  agtOk(there, 'restore', 's1', 'before the commit');
+  expect(agt(there, 'session', 'accept', 's1', '--untracked=all').stderr).toBe('');
+  expect(agtOk(here, 'session', 'list')).toMatch(/^s1 +active /m);
+  expect(agtOk(there, 'doctor')).toContain('nothing is wrong');
+  // As a pull does it.
+  const again = agt(there, 'session', 'open', file);
+  expect([again.exitCode, again.stderr]).toEqual([
+    1,
+    'error: session "s1" is here already\nhint: open it under another id: agt session open s1.agt --as ID\n',
+  ]);
+  const opened = JSON.parse(agtOk(there, 'session', 'open', file, '--as', 's2', '--json'));
+  expect(opened).toMatchObject({ session_id: 's2', from: 's1', file, snapshots: 3 });
+  expect(factsOf(sessionOf(there, 's2')).files).toEqual(before['files']);
+});
+
+test('it leaves out what a clone has, and names what is missing; --whole has all', () => {
+  const { here } = makeTwo();
+  write(join(here, 'large'), randomBytes(20_000));
+  git(here, 'add', '-A');
+  git(here, 'commit', '-q', '-m', 'large');
+  git(here, 'push', '-q', 'origin', 'main');
+  workIn(here);
+  const [small, whole] = [fileIn(here), join(here, '../whole.agt')];
+  const { requires } = JSON.parse(agtOk(here, 'session', 'bundle', 's1', small, '--json'));
+  const head = git(here, 'rev-parse', 'main');
+  expect(requires).toEqual([head]);
+  agtOk(here, 'session', 'bundle', 's1', whole, '--whole');
+  expect(statSync(whole).size).toBeGreaterThan(statSync(small).size + 5000);
+  const other = makeTempDir();
+  git(other, 'init', '-q', '-b', 'main');
+  git(other, 'commit', '-q', '--allow-empty', '-m', 'other');
+  const refused = agt(other, 'session', 'open', small);
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      new RegExp(
+        `^error: \\S+s1\\.agt builds on commit ${head}, which is not here\nhint: .*: git fetch\nhint: .*--whole\n$`,
+      ),
+    ),
+  ]);
+  agtOk(other, 'session', 'open', whole);
+  expect(git(sessionOf(other, 's1').sandbox, 'log', '--format=%s')).toBe('by the agent\nlarge\nfirst');
+});
+
+test('a file that is damaged, of another format or for others: one line, and nothing changes', () => {
+  const { here, there } = makeTwo();
+  workIn(here);
+  const file = fileIn(here);
+  agtOk(here, 'session', 'bundle', 's1', file);
+  const content = readFileSync(file);
+  const plain = join(here, '../plain.agt');
+  agtOk(here, 'session', 'bundle', 's1', plain, '--plain');
+  const broken = join(here, '../broken.agt');
+  const outcome = (bytes: Buffer | string) => {
+    write(broken, bytes);
+    const { exitCode, stderr } = agt(there, 'session', 'open', broken);
+    return [exitCode, stderr.split('\n')[0]?.replace(broken, 'FILE')];
+  };
+  const damaged = [1, 'error: FILE is damaged, or a part of it is missing'];
+  for (const all of [content, readFileSync(plain)])
+    for (const length of [20, 300, Math.floor(all.length / 2), all.length - 1])
+      expect([length, ...outcome(all.subarray(0, length))]).toEqual([length, ...damaged]);
+  const changed = Buffer.from(content);
+  changed[content.length - 100]! ^= 1;
+  expect(outcome(changed)).toEqual(damaged);
+  expect(outcome('')).toEqual([1, 'error: FILE is no session of agt']);
+  expect(outcome('something else\n')).toEqual([1, 'error: FILE is no session of agt']);
+  expect(outcome('agt session 2 10\n')).toEqual([
+    1,
+    'error: FILE has version 2 of this format, which this agt cannot read',
+  ]);
+  withoutKey(() => {
+    expect(outcome(content)).toEqual([1, 'error: you have no key here that opens sessions of a remote']);
+    agtOk(there, 'key', 'new');
+    expect(outcome(content)).toEqual([1, 'error: FILE is encrypted for other keys']);
+  });
+  expect(agtOk(there, 'session', 'list', '--all')).not.toContain('s1');
+  expect(git(there, 'for-each-ref', 'refs/agt')).toBe('');
+  agtOk(there, 'session', 'open', file);
+});
+
+test('it replaces no file without --force, and follows no link', () => {
+  const { here } = makeTwo();
+  workIn(here);
+  const parent = dirname(here);
+  const [file, link, target] = [fileIn(here), join(parent, 'link'), join(parent, 'target')];
+  write(file, 'mine\n');
+  write(target, 'of the user\n');
+  symlinkSync(target, link);
+  for (const path of [file, link]) {
+    const refused = agt(here, 'session', 'bundle', 's1', path);
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      2,
+      `error: ${path} exists already\nhint: to replace it: --force\n`,
+    ]);
+    agtOk(here, 'session', 'bundle', 's1', path, '--force');
+    expect(lstatSync(path).isFile()).toBe(true);
+    expect(readFileSync(path, 'latin1')).toMatch(/^agt session 1 \d+\nage-encryption/);
+  }
+  expect(readFileSync(target, 'utf8')).toBe('of the user\n');
+  expect(agt(here, 'session', 'bundle', 's1', parent, '--force').stderr).toContain('is a directory\n');
+  const lost = agt(here, 'session', 'bundle', 's1', join(parent, 'no/such/x.agt'));
+  expect(lost.stderr).toMatch(/^error: cannot write \S+x\.agt: no such file or directory\n$/);
+  expect(readdirSync(parent).filter((name) => name.startsWith('.agt'))).toEqual([]);
+});
+
+test('--plain needs no key and has neither ignored files nor secrets; --html is a page to read', () => {
+  const { here, there } = makeTwo();
+  const session = workIn(here);
+  const file = fileIn(here);
+  withoutKey(() => {
+    write(join(session.sandbox, 'a.txt'), `ghp_${'a1B2'.repeat(9)}\n`);
+    const refused = agt(here, 'session', 'bundle', 's1', file, '--plain');
+    expect(refused.stderr).toMatch(
+      /^error: 1 secret would leave session "s1" in plain text, and nothing was sent\n/,
+    );
+    expect(existsSync(file)).toBe(false);
+    agtOk(here, 'session', 'bundle', 's1', file, '--plain', '--allow-secrets');
+    agtOk(there, 'session', 'open', file);
+  });
+  expect(existsSync(join(sessionOf(there, 's1').sandbox, '.env'))).toBe(false);
+  const page = join(here, '../s1.html');
+  agtOk(here, 'session', 'bundle', 's1', page, '--html');
+  expect(readFileSync(page, 'utf8')).toMatch(/^<!doctype html>/i);
+});
+
+test('agt session open means the session if both have the name', () => {
+  const { here } = makeTwo();
+  workIn(here);
+  write(join(here, 's1'), 'no session\n');
+  process.env['EDITOR'] = 'true';
+  expect(agt(here, 'session', 'open', 's1')).toMatchObject({ exitCode: 0, stderr: '' });
+  delete process.env['EDITOR'];
+  expect(agt(here, 'session', 'open', './s1').stderr).toContain('s1 is no session of agt\n');
+  expect(agt(here, 'session', 'open', 'other', '--as', 'x').stderr).toContain('"other" is no file\n');
+});
