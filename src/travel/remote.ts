@@ -141,7 +141,7 @@ export async function branchesOf(git: Git, remote: string): Promise<string[]> {
   return [...new Set(await gitLines(git, words))];
 }
 
-/** From one state of both refs to another; undefined for a ref that is not there. */
+/** From one state of both refs to another; undefined, or empty, for a ref that is not there. */
 export interface Move {
   readonly share: string;
   readonly head: { readonly from: string | undefined; readonly to: string };
@@ -153,7 +153,7 @@ export async function moveRefs(git: Git, remote: string, move: Move): Promise<bo
   const moves = [
     { ref: sharedPartsRef(move.share), ...move.parts },
     { ref: sharedHeadRef(move.share), ...move.head },
-  ].filter(({ from, to }) => from !== to);
+  ].filter(({ from, to }) => (from ?? '') !== to);
   const words =
     'push --atomic --porcelain --no-verify --no-follow-tags --no-signed --recurse-submodules=no --quiet'.split(
       ' ',

@@ -52,7 +52,7 @@ function forkAct(life: Life, session: LifeSession): void {
   if (life.sessions.length >= MOST_SESSIONS) return;
   const { random } = life;
   const link = random.chance(0.5) && session.chain.length > 0 ? random.pick(session.chain) : undefined;
-  const id = `s${life.sessions.length + 1}`;
+  const id = life.nextId();
   const at = link === undefined ? [] : ['--at', link.commit];
   const before = session.facts;
   const users = usersThings(life, life.refs);

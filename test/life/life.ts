@@ -37,6 +37,7 @@ export class Life {
   readonly counts = { steps: 0, snapshots: 0, restores: 0, guarded: 0, unchanged: 0, answered: 0 };
   refs: Refs = new Map();
   private readonly log: string[] = [];
+  private ids = 0;
 
   constructor(seed: number) {
     this.seed = seed;
@@ -101,8 +102,14 @@ export class Life {
     return session;
   }
 
+  /** Also of those that a move has left behind. */
+  nextId(): string {
+    this.ids += 1;
+    return `s${this.ids}`;
+  }
+
   newSession(): LifeSession {
-    const id = `s${this.sessions.length + 1}`;
+    const id = this.nextId();
     const { sandbox } = parseJson<{ sandbox: string }>(this.agtOk(['session', 'new', '--id', id, '--json']));
     return this.addSession(id, sandbox);
   }

@@ -117,3 +117,22 @@ test('a dry run says what it would do, and changes nothing on either side', () =
   expect(git(there, 'for-each-ref', 'refs/agt', 'refs/heads/agt')).toBe('');
   expect(readFileSync(join(session.sandbox, 'a.txt'), 'utf8')).toBe('not captured\n');
 });
+
+test('the copy on a remote goes on demand, but not under another repository', () => {
+  const { remote, here, there } = makeTwo();
+  workIn(here);
+  expect(agt(here, 'session', 'push', 's1', '--delete').stderr).toMatch(
+    /^error: session "s1" was never pushed\n/,
+  );
+  agtOk(here, 'session', 'push', 's1');
+  expect(agtOk(here, 'session', 'push', 's1', '--delete', '-n')).toBe(
+    'would delete the copy of s1 on origin',
+  );
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  expect(agt(here, 'session', 'push', 's1', '--delete').stderr).toContain(
+    'another repository has pushed session "s1"',
+  );
+  expect(agtOk(there, 'session', 'push', 's1', '--delete')).toBe('deleted the copy of s1 on origin');
+  expect(git(remote, 'for-each-ref', 'refs/agt')).toBe('');
+  expect(agtOk(there, 'session', 'list')).toMatch(/^s1 +active /m);
+});

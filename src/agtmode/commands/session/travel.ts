@@ -5,6 +5,7 @@ import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import { connectAgain } from '../../../session/relocate.ts';
 import { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
+import { deleteShare } from '../../../travel/delete-share.ts';
 import { readKeys } from '../../../travel/keys.ts';
 import { pullSession } from '../../../travel/pull.ts';
 import { type PushRequest, pushSession } from '../../../travel/push.ts';
@@ -43,6 +44,7 @@ export const sessionPush = defineCommand({
     release: option.flag('give the session away: it is away here, and goes on where somebody pulls it'),
     ...PLAIN,
     again: option.flag('send everything once more: the remote has lost a part'),
+    delete: option.flag('delete the copy of the session on the remote that it was pushed to'),
     later: { ...option.flag('for agt.push: in the background, when it is time'), hidden: true },
     ...option.shared('dry-run', 'quiet', 'json'),
   },
@@ -55,6 +57,7 @@ export const sessionPush = defineCommand({
     const given = [id, remote].filter((word) => word !== undefined);
     if (!all) {
       const { session, words } = await sessionAndWords(context, given, undefined, 1);
+      if (args.delete) return deleteCopy(session, args.dryRun);
       if (!later) return push(context, await connectAgain(session), { ...args, remote: words[0] });
       await pushInBackground(session, { env: context.env, remote: words[0] ?? '', now: context.now });
       return 0;
@@ -73,6 +76,13 @@ export const sessionPush = defineCommand({
     return records.length > 0 ? report : { ...report, notes: 'note: no session is active\n' };
   },
 });
+
+async function deleteCopy(session: Session, dryRun: boolean): Promise<Report> {
+  const remote = await deleteShare(session, { dryRun });
+  const done = verb(dryRun, 'deleted', 'delete');
+  const text = `${done} the copy of ${session.id} on ${remote}\n`;
+  return { json: { session_id: session.id, remote, deleted: !dryRun, dry_run: dryRun }, text };
+}
 
 type PushWords = Omit<PushRequest, 'env' | 'now'> & { readonly quiet: boolean };
 
