@@ -14,10 +14,12 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { flush } from '../disk/atomic-file.ts';
+import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, EXIT, isAgtError, systemReason, usageError } from '../errors.ts';
+import { tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { REMOTES } from '../git/files/ref-files.ts';
-import { findObjects } from '../git/objects/object-reader.ts';
+import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { gitLines, gitText } from '../git/run/git.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -25,6 +27,7 @@ import { checkId, type SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { isAttached, readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
+import { isEnded } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { goOn } from './arrive.ts';
 import { existingRefs, plainMode, sealFor, type Wish, withContent } from './content.ts';
@@ -106,6 +109,7 @@ export async function writeFile<T>(
   try {
     const result = await write(temporary);
     flush(temporary);
+    failurePoint('bundle: written');
     requireNewFile(file, force);
     renameSync(temporary, file);
     return result;
@@ -155,7 +159,7 @@ export async function openBundle(repository: Repository, request: OpenRequest): 
     });
   }
   const id = as === undefined ? idOf(head) : checkId(as);
-  await requireOwnId(repository, id, file);
+  await requireOwnId(repository, id, head, file);
   await requireCommits(repository, head, file);
   const { snapshots } = head;
   if (request.dryRun) return { record: { ...head.record, session_id: id }, snapshots };
@@ -199,8 +203,17 @@ function damaged(file: string, cause: unknown): AgtError {
   });
 }
 
-async function requireOwnId(repository: Repository, id: SessionId, file: string): Promise<void> {
-  if (readRecord(repository, id) !== undefined)
+/** The same session may be here as an earlier agt, which was killed, has left it; or somebody has removed it. */
+async function requireOwnId(
+  repository: Repository,
+  id: SessionId,
+  { refs }: Head,
+  file: string,
+): Promise<void> {
+  const record = readRecord(repository, id);
+  const isEnding = record === undefined || isEnded(record);
+  if (isEnding && (await findObject(repository.git, tipRef(id))) === refs['tip']) return;
+  if (record !== undefined)
     throw new AgtError(`session "${id}" is here already`, {
       exitCode: EXIT.failed,
       hints: [`open it under another id: agt session open ${basename(file)} --as ID`],

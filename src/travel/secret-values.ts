@@ -37,14 +37,14 @@ const FORMS: readonly (readonly [kind: string, form: string])[] = [
   ['key of age', 'AGE-SECRET-KEY-1[0-9A-Za-z]{50,}'],
   [
     'password in an address',
-    '[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\\s/:@\'"`<>]*:(?![$<{*%])[^\\s/@\'"`<>]{3,}@[\\w.-]',
+    '[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\\s/:@\'"`<>]*:(?![$<{*%]|(?:pass(?:word)?|secret|x+)@)[^\\s/@\'"`<>]{3,}@[\\w.-]',
   ],
 ];
 const FORM = new RegExp(`(?<![A-Za-z0-9])(?:${FORMS.map(([, form]) => `(${form})`).join('|')})`, 'g');
 
 const NAMED = /key|token|secret|passw(?:or)?d|passphrase|pwd|credential/i;
 const ASSIGNED = new RegExp(
-  `(?:${NAMED.source})[\\w.-]{0,30}["'\`\\]]{0,2}\\s{0,3}(?:=>|:=|[=:])\\s{0,3}["'\`]?([\\w+/.~=-]{16,200})`,
+  `(?:${NAMED.source})[\\w.-]{0,30}["'\`\\]]{0,2}\\s{0,3}(?:=>|:=|[=:])\\s{0,3}["'\`]?([\\w+/.~=-]{16,})(?![\\w+/.~=(-])`,
   'gi',
 );
 

@@ -4,8 +4,10 @@ import { existsSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
 import { chain, factsOf, makeTwo, withoutKey, workIn } from './two.ts';
+
+const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
 const fileIn = (repository: string) => join(repository, '../s1.agt');
 
@@ -157,4 +159,28 @@ test('agt session open means the session if both have the name', () => {
   delete process.env['EDITOR'];
   expect(agt(here, 'session', 'open', './s1').stderr).toContain('s1 is no session of agt\n');
   expect(agt(here, 'session', 'open', 'other', '--as', 'x').stderr).toContain('"other" is no file\n');
+});
+
+test('killed at any step: no file or a whole one, and the same command goes on', () => {
+  const { here, there } = makeTwo();
+  const session = workIn(here);
+  const before = factsOf(session);
+  const file = fileIn(here);
+  agtOk(here, 'session', 'bundle', 's1', file);
+  for (const point of ['pull: refs moved', 'pull: metadata written']) {
+    const env = { AGT_TEST_KILL_AT: `${point}#1` };
+    expect(run(process.execPath, [KILLABLE, 'session', 'open', file], { cwd: there, env }).exitCode).toBe(
+      null,
+    );
+    agtOk(there, 'session', 'open', file);
+    expect(factsOf(sessionOf(there, 's1'))).toEqual(before);
+    agtOk(there, 'session', 'remove', 's1', '--force', '--delete-branch');
+  }
+  const env = { AGT_TEST_KILL_AT: 'bundle: written#1' };
+  const words = [KILLABLE, 'session', 'bundle', 's1', file, '--force'];
+  const content = readFileSync(file);
+  expect(run(process.execPath, words, { cwd: here, env }).exitCode).toBe(null);
+  expect(readFileSync(file)).toEqual(content);
+  agtOk(here, 'session', 'bundle', 's1', file, '--force');
+  expect(readdirSync(dirname(file)).filter((name) => name.startsWith('.agt'))).toEqual([]);
 });

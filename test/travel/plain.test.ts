@@ -1,9 +1,11 @@
 /** `--plain`: nothing is encrypted, ignored files and the settings of the agent stay here, and no secret leaves. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
 import { agt, agtOk, git, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 import { chain, factsOf, makeTwo, withoutKey, workIn } from './two.ts';
 
 /** What a snapshot has beside what agt records. */
@@ -148,4 +150,76 @@ test('after an encrypted push only by --plain; a remote that does so by itself i
       /^error: session "s1" on origin is no longer encrypted, and agt has not done that here\n/,
     ),
   ]);
+});
+
+test('an undo of one turn, a restore and its undo name the snapshots that the other repository has', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  const { sandbox } = sessionOf(here, 's1');
+  write(join(sandbox, '.env'), 'MODE=test\n');
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  agent.says('first');
+  for (const call of ['1', '2']) {
+    write(join(sandbox, `person-${call}`), 'of a person\n');
+    agent.begins(call);
+    write(join(sandbox, `agent-${call}`), 'of the agent\n');
+    agent.ends(call);
+  }
+  agent.stops();
+  agtOk(sandbox, 'undo', '--turn', '1');
+  agtOk(sandbox, 'restore', 's1', '@{2}');
+  const trailers = (repository: string) =>
+    git(repository, 'log', '--first-parent', '--format=%B', 'refs/agt/tip/s1').match(
+      /^Agt-(Restored|Undone): .*/gm,
+    );
+  expect(trailers(here)?.join()).toMatch(/Undone: \w+ \w+/);
+  agtOk(here, 'session', 'push', 's1', '--plain', '--release');
+  agtOk(there, 'session', 'pull', 's1');
+  const sent = chain(sessionOf(there, 's1'));
+  const renamed = chain(sessionOf(here, 's1')).reduce(
+    (text, commit, i) => text.replaceAll(commit, sent[i] as string),
+    `${trailers(here)}`,
+  );
+  // The pull has made one more.
+  expect(`${trailers(there)?.slice(1)}`).toBe(renamed);
+  const moved = sessionOf(there, 's1').sandbox;
+  const present = () => ['agent-1', 'agent-2', 'person-2'].filter((name) => existsSync(join(moved, name)));
+  expect(present()).toEqual(['agent-1', 'person-2']);
+  agtOk(there, 'undo', 's1');
+  expect(present()).toEqual(['person-2']);
+  agtOk(there, 'undo', 's1');
+  expect(present()).toEqual(['agent-1', 'agent-2', 'person-2']);
+});
+
+test('a commit on top of a snapshot would bring the ignored files along, so it is refused', () => {
+  const { here, remote } = makeTwo();
+  const { sandbox } = workIn(here);
+  git(sandbox, 'checkout', '-q', '-f', '--detach', 'refs/agt/tip/s1');
+  git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'on a snapshot');
+  const refused = agt(here, 'session', 'push', 's1', '--plain');
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^error: commit \w+ is on top of a snapshot, so it has the ignored files too\nhint: /,
+    ),
+  ]);
+  expect(git(remote, 'for-each-ref', 'refs/agt')).toBe('');
+});
+
+test('in the background: a plain session stays plain, and a secret stops it', async () => {
+  const { here, remote } = makeTwo();
+  const session = workIn(here);
+  agtOk(here, 'session', 'push', 's1', '--plain');
+  agtOk(here, 'config', 'set', 'agt.push', 'origin');
+  agtOk(here, 'config', 'set', 'agt.pushEvery', '1 second');
+  const before = git(remote, 'for-each-ref', 'refs/agt');
+  write(join(session.sandbox, 'notes'), `ghp_${'a1B2'.repeat(9)}\n`);
+  agtOk(here, 'autocommit', 's1');
+  const debt = () => JSON.parse(agtOk(here, 'status', '--json')).sessions[0].push;
+  for (let n = 0; debt()?.failed == null; n++) {
+    expect(n, 'waited for 20 seconds').toBeLessThan(200);
+    await sleep(100);
+  }
+  expect(debt().failed.reason).toBe('1 secret would leave session "s1" in plain text, and nothing was sent');
+  expect(git(remote, 'for-each-ref', 'refs/agt')).toBe(before);
 });
