@@ -4,12 +4,12 @@
  * learns who has it.
  */
 import { createHash, randomBytes } from 'node:crypto';
+import type { NotCaptured } from '../autocommit/capture.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { withLock } from '../disk/lock.ts';
 import { AgtError, plural } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { objectName, storeLoose } from '../git/objects/commits.ts';
-import { gitLines, resolveObject } from '../git/run/git.ts';
 import { pushLocks } from '../layout.ts';
 import { reportProgress } from '../process/progress.ts';
 import { type LockedSession, USUAL_WAIT_MS, withSessionLock } from '../session/lock.ts';
@@ -19,11 +19,12 @@ import type { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { existingRefs, plainMode, sealFor, type Wish, withContent } from './content.ts';
+import { snapshotsSince } from './debt.ts';
 import { readKeys } from './keys.ts';
 import { addPart, partsToKeep } from './parts.ts';
 import { branchesOf, chooseRemote, listShares, moveRefs, readRefs } from './remote.ts';
 import type { Seal } from './seal.ts';
-import { type Head, holderHere, readShare, refNames, type Share, sealHead, writeShare } from './share.ts';
+import { type Head, holderHere, readShare, type Share, sealHead, writeShare } from './share.ts';
 
 export interface PushRequest extends Wish {
   readonly remote: string | undefined;
@@ -42,6 +43,8 @@ export interface Pushed {
   readonly snapshots: number;
   /** Bytes of the new part; undefined if the remote has all. */
   readonly size: number | undefined;
+  /** Files that no snapshot has, and why: they stay here. */
+  readonly left: readonly NotCaptured[];
   /** The file of a key that agt has just made. */
   readonly madeKey: string | undefined;
   readonly plain: Share['plain'];
@@ -87,7 +90,7 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
       hints: [`go on with: agt session pull ${session.id}`],
     });
   const state = await locked((held) => capture(held, request));
-  const { record } = state;
+  const { record, left } = state;
   const share = await startOf(session, found, request);
   const snapshots = (await session.history()).length;
   const next = await prepare(session, share, { ...request, ...state, snapshots });
@@ -95,7 +98,7 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
     const there = await readRefs(session.git, remote, share.share);
     if (there.head !== share.head) return lost(session, share, request, locked);
   }
-  if (next === undefined || dryRun) return { record, remote, snapshots, size: next?.size };
+  if (next === undefined || dryRun) return { record, remote, snapshots, left, size: next?.size };
   writeShare(session, { ...(found ?? share), pushing: next.share });
   failurePoint('push: written down');
   reportProgress('pushing');
@@ -104,11 +107,12 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
   if (!moved) return lost(session, share, request, locked);
   writeShare(session, next.share);
   const after = release ? await locked(async (held) => becomeAway(held, { remote }, now)) : record;
-  return { record: after, remote, snapshots, size: next.size };
+  return { record: after, remote, snapshots, left, size: next.size };
 }
 
 interface Captured {
   readonly record: SessionRecord;
+  readonly left: Pushed['left'];
   readonly refs: Readonly<Record<string, string>>;
 }
 
@@ -116,9 +120,10 @@ async function capture(session: LockedSession, { now, dryRun }: Push): Promise<C
   refuseAway(session.record);
   const { intent } = session.record;
   if (intent !== undefined) throw unfinishedError(session.id, intent.operation);
-  if (isActive(session.record) && !dryRun) await captureSession(session, { now });
+  const captured = isActive(session.record) && !dryRun ? await captureSession(session, { now }) : undefined;
+  const left = [...(captured?.failed ?? []), ...(captured?.skipped ?? [])];
   const record = session.read() ?? session.record;
-  return { record, refs: await existingRefs(session) };
+  return { record, refs: await existingRefs(session), left };
 }
 
 export function newShare(remote: string): Share {
@@ -131,12 +136,20 @@ async function startOf(
   found: Share | undefined,
   { remote, again, mode }: Push,
 ): Promise<Share> {
-  const share = found && (await settled(session, found, remote));
-  if (share?.remote !== remote) return { ...newShare(remote), plain: mode };
+  const known = found && (await settled(session, found, remote));
+  const share = known && (await underThisName(session, known, remote));
+  if (share === undefined) return { ...newShare(remote), plain: mode };
   if (!again && mode === share.plain) return share;
   const there = await readRefs(session.git, remote, share.share);
   if (there.head !== undefined && there.head !== share.head) return share; // it has gone on elsewhere
   return { ...share, plain: mode, head: there.head, lost: there.parts, parts: [], said: undefined };
+}
+
+/** The remote may have got another name. Undefined: it is another one. */
+async function underThisName({ git }: Session, share: Share, remote: string): Promise<Share | undefined> {
+  if (share.remote === remote) return share;
+  const { head } = await readRefs(git, remote, share.share);
+  return head === undefined ? undefined : { ...share, remote };
 }
 
 /** A push that was killed may have come through. */
@@ -264,28 +277,4 @@ function becomeAway(
   const next = isEnded(record) ? record : inState(record, 'away', { now });
   session.write({ ...next, away });
   return session.read() ?? record;
-}
-
-/** What the remote of a session does not have; undefined if it has all, or the session was never pushed. */
-export interface Debt {
-  readonly remote: string;
-  readonly snapshots: number;
-  readonly pushed_at: string | null;
-  readonly failed: NonNullable<Share['failed']> | null;
-}
-
-export async function debtOf(session: Session, tip: string | undefined): Promise<Debt | undefined> {
-  const share = readShare(session);
-  if (share === undefined || share.refs['tip'] === tip || session.record.away !== undefined) return undefined;
-  const { remote, pushed_at = null, failed = null } = share;
-  const sent = share.refs['tip'];
-  const snapshots =
-    sent === undefined ? (await session.history()).length : await snapshotsSince(session, sent);
-  return { remote, snapshots, pushed_at, failed };
-}
-
-async function snapshotsSince({ git, record }: Session, tip: string | undefined): Promise<number> {
-  if (tip === undefined || (await resolveObject(git, tip)) === undefined) return 0;
-  return (await gitLines(git, ['rev-list', '--first-parent', `${tip}..${refNames(record)['tip']}`, '--']))
-    .length;
 }

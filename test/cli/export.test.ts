@@ -32,7 +32,7 @@ describe('agt session export', () => {
     expect(agtOk(area, 'session', 'export', '--session-id', 's1')).toContain(
       'exported 1 commit to origin as agt/s1',
     );
-    expect(agtOk(area, 'session', 'show', 's1')).toMatch(/^exported +[0-9a-f]{10} to agt\/s1 of origin$/m);
+    expect(agtOk(area, 'session', 'show', 's1')).toMatch(/^exported +[0-9a-f]{10} to origin as agt\/s1$/m);
     expect(branchesOfOrigin()).toEqual(['refs/heads/agt/s1', 'refs/heads/main']);
     expect(agtOk(sandbox, 'session', 'show')).toMatch(/^exported +[0-9a-f]+ to origin as agt\/s1$/m);
     expect(git(origin, 'log', '--format=%s', 'agt/s1')).toBe('by the agent\nfirst');

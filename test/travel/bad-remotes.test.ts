@@ -125,3 +125,17 @@ test('a head that is no head hides no other session', () => {
   expect(listed.stderr).toContain('0123');
   agtOk(two.there, 'session', 'pull', 's1');
 });
+
+test('a remote that got another name is the same one; a nested repository is named, and stays', () => {
+  agtOk(two.here, 'session', 'push', 's1');
+  git(two.here, 'remote', 'rename', 'origin', 'up');
+  git(session.sandbox, 'init', '-q', 'inner');
+  write(join(session.sandbox, 'inner/file'), 'in it\n');
+  const pushed = agt(two.here, 'session', 'push', 's1', 'up', '--release');
+  expect(pushed.stdout).toMatch(/^pushed s1 to up /);
+  expect(pushed.stderr).toMatch(
+    /^warning: sandbox\/inner\/\.git stays here: belongs to a nested repository$/m,
+  );
+  expect(JSON.parse(agtOk(two.there, 'session', 'list', '--remote=', '--json'))).toHaveLength(1);
+  expect(agtOk(two.here, 'session', 'show', 's1')).toMatch(/^pushed +to up, .*\naway +on up, for anybody$/m);
+});

@@ -10,7 +10,7 @@ import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../survey/status.ts';
-import { type Debt, debtOf } from '../../travel/push.ts';
+import { type Debt, debtOf } from '../../travel/debt.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
 import { defineCommand, option } from '../command-line/command.ts';
 import type { Answer } from '../command-line/report.ts';

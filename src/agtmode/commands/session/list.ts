@@ -13,6 +13,7 @@ import { isEnded, SESSION_STATES } from '../../../session/state.ts';
 import { readSnapshotMetadata } from '../../../snapshot/manifest.ts';
 import { readPulse } from '../../../survey/pulse.ts';
 import { readSessionStatus, type SessionStatus, surveySessions } from '../../../survey/status.ts';
+import { readShare } from '../../../travel/share.ts';
 import { isThere, listMoments, type Moment } from '../../../workspace/moments.ts';
 import { defineCommand, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Answer } from '../../command-line/report.ts';
@@ -165,7 +166,7 @@ export const sessionShow = defineSessionCommand({
   },
 });
 
-async function describe({ git }: Session, view: SessionStatus, moment: Moment | undefined, now: Date) {
+async function describe(session: Session, view: SessionStatus, moment: Moment | undefined, now: Date) {
   const { record, headCommit, folder, sandboxPresent, isOutOfSight } = view;
   const {
     work_branch: work,
@@ -177,12 +178,13 @@ async function describe({ git }: Session, view: SessionStatus, moment: Moment | 
     exported,
     from,
   } = record;
+  const share = readShare(session);
   const workBranch = shortBranch(work);
   const missing = isOutOfSight ? 'out of sight from here' : 'missing';
   const startCommit = shortOid(record.from_commit);
   // For a session in place: the user sees that branch checked out.
   const words = ['log', '-1', '--no-show-signature', '--format=%h %s', work, '--'];
-  const commit = record.checkout === undefined ? undefined : await gitAnswer(git, words);
+  const commit = record.checkout === undefined ? undefined : await gitAnswer(session.git, words);
   const frozen = moment && `${age(new Date(moment.made), now)}, snapshot ${shortOid(moment.commit)}`;
   return [
     ['session', record.session_id],
@@ -199,9 +201,13 @@ async function describe({ git }: Session, view: SessionStatus, moment: Moment | 
     ['last autocommit', view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.time, now)],
     ['user branch', home === undefined ? 'none (started from a commit)' : shortBranch(home)],
     ['start commit', from === undefined ? startCommit : `${startCommit} from session ${from}`],
-    exported && ['exported', `${shortOid(exported.commit)} to ${exported.branch} of ${exported.remote}`],
     landed && ['landed', `${shortOid(landed.commit)} on ${shortBranch(landed.onto)}`],
     exported && ['exported', `${shortOid(exported.commit)} to ${exported.remote} as ${exported.branch}`],
+    share?.pushed_at !== undefined && [
+      'pushed',
+      `to ${share.remote}, ${age(new Date(share.pushed_at), now)}`,
+    ],
+    record.away && ['away', record.away.holder?.name ?? `on ${record.away.remote}, for anybody`],
     ['created', record.created_at],
     ['provider', `${record.provider}${record.captures === undefined ? '' : ', snapshots by command only'}`],
     ['working copy', record.working_copy],

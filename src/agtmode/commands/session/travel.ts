@@ -14,7 +14,7 @@ import { chooseRemote, listShares, type RemoteShare } from '../../../travel/remo
 import { defineCommand, option, SESSION_ARGUMENT } from '../../command-line/command.ts';
 import { type Answer, partOf, type Report, reportEach } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
-import { age, fileSize, lines, table, verb } from '../../output/format.ts';
+import { age, fileSize, lines, showPath, table, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { recordJson } from '../../output/session.ts';
 import { sessionAndWords } from '../../session-here.ts';
@@ -89,7 +89,7 @@ type PushWords = Omit<PushRequest, 'env' | 'now'> & { readonly quiet: boolean };
 async function push(context: Context, session: Session, args: PushWords): Promise<Report> {
   const request = { ...args, env: context.env, now: context.now() };
   const pushed = await interruptible(context, session, pushSession, request);
-  const { record, remote, size, snapshots, madeKey, plain } = pushed;
+  const { record, remote, size, snapshots, madeKey, plain, left } = pushed;
   const { session_id: id, away } = record;
   const amount = `${plural(snapshots, 'snapshot')}, ${fileSize(size ?? 0)}`;
   const sent = args.dryRun ? `would push ${id} to ${remote}` : `pushed ${id} to ${remote} (${amount})`;
@@ -99,6 +99,7 @@ async function push(context: Context, session: Session, args: PushWords): Promis
       remote,
       snapshots,
       bytes: size ?? 0,
+      left_out: left.map(({ path }) => path),
       encrypted: plain === undefined,
       dry_run: args.dryRun,
     },
@@ -106,6 +107,7 @@ async function push(context: Context, session: Session, args: PushWords): Promis
       size === undefined ? `${remote} has all of ${id}` : sent,
       away !== undefined && `${id} is away; bring it to another repository: agt session pull ${id}`,
     ]),
+    warnings: lines(left.map(({ path, reason }) => `warning: ${showPath(path)} stays here: ${reason}`)),
     notes: lines([
       madeKey !== undefined &&
         !args.dryRun &&

@@ -1,0 +1,28 @@
+/** What the remote of a session does not have yet. */
+import { gitLines, resolveObject } from '../git/run/git.ts';
+import type { Session } from '../session/session.ts';
+import { readShare, refNames, type Share } from './share.ts';
+
+/** What the remote of a session does not have; undefined if it has all, or the session was never pushed. */
+export interface Debt {
+  readonly remote: string;
+  readonly snapshots: number;
+  readonly pushed_at: string | null;
+  readonly failed: NonNullable<Share['failed']> | null;
+}
+
+export async function debtOf(session: Session, tip: string | undefined): Promise<Debt | undefined> {
+  const share = readShare(session);
+  if (share === undefined || share.refs['tip'] === tip || session.record.away !== undefined) return undefined;
+  const { remote, pushed_at = null, failed = null } = share;
+  const sent = share.refs['tip'];
+  const snapshots =
+    sent === undefined ? (await session.history()).length : await snapshotsSince(session, sent);
+  return { remote, snapshots, pushed_at, failed };
+}
+
+export async function snapshotsSince({ git, record }: Session, tip: string | undefined): Promise<number> {
+  if (tip === undefined || (await resolveObject(git, tip)) === undefined) return 0;
+  return (await gitLines(git, ['rev-list', '--first-parent', `${tip}..${refNames(record)['tip']}`, '--']))
+    .length;
+}
