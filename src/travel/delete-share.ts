@@ -17,7 +17,7 @@ export async function deleteShare(
   const share = readShare(session);
   if (share === undefined)
     throw new AgtError(`session "${id}" was never pushed`, {
-      hints: ['see: agt session list --remote=REMOTE'],
+      hints: ['see: agt session list --remote REMOTE'],
     });
   const there = await readRefs(git, share.remote, share.share);
   const isOurs = [share, share.pushing].some((one) => one !== undefined && one.head === there.head);
@@ -36,6 +36,6 @@ export async function deleteShare(
 
 function otherState({ id }: Session, { remote }: Share): AgtError {
   return new AgtError(`another repository has pushed session "${id}" to ${remote} since`, {
-    hints: [`see: agt session list --remote=${remote}`, `take it first: agt session pull ${id} --take`],
+    hints: [`see: agt session list --remote ${remote}`, `take it first: agt session pull ${id} --take`],
   });
 }

@@ -119,7 +119,7 @@ test('a head that is no head hides no other session', () => {
   const input = 'age-encryption.org/v1\nnothing\n';
   const blob = run(REAL_GIT, ['hash-object', '-w', '--stdin'], { cwd: two.remote, input }).stdout.trim();
   git(two.remote, 'update-ref', 'refs/agt/shared/0123/head', blob);
-  const listed = agt(two.there, 'session', 'list', '--remote=origin');
+  const listed = agt(two.there, 'session', 'list', '--remote', 'origin');
   expect(listed.exitCode).toBe(0);
   expect(listed.stdout).toMatch(/^s1 /m);
   expect(listed.stderr).toContain('0123');
@@ -136,6 +136,6 @@ test('a remote that got another name is the same one; a nested repository is nam
   expect(pushed.stderr).toMatch(
     /^warning: sandbox\/inner\/\.git stays here: belongs to a nested repository$/m,
   );
-  expect(JSON.parse(agtOk(two.there, 'session', 'list', '--remote=', '--json'))).toHaveLength(1);
+  expect(JSON.parse(agtOk(two.there, 'session', 'list', '--remote', '--json'))).toHaveLength(1);
   expect(agtOk(two.here, 'session', 'show', 's1')).toMatch(/^pushed +to up, .*\naway +on up, for anybody$/m);
 });

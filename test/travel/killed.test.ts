@@ -86,7 +86,7 @@ test.each(ofToday(SCENES))('$name', { timeout: 600_000 }, ({ command, at, prepar
     const isDone = /session "s1" is away/.test(again.stderr);
     expect([point, again.exitCode, isDone ? '' : again.stderr]).toEqual([point, isDone ? 1 : 0, '']);
     if (holder !== 'nobody') expect(factsOf(sessionOf(two[holder], 's1')), point).toEqual(expected);
-    const listed = JSON.parse(agtOk(two.there, 'session', 'list', '--remote=', '--json'));
+    const listed = JSON.parse(agtOk(two.there, 'session', 'list', '--remote', '--json'));
     expect(listed, point).toMatchObject([
       { session_id: 's1', repository: holder === 'nobody' ? null : two[holder] },
     ]);

@@ -140,7 +140,7 @@ test('after an encrypted push only by --plain; a remote that does so by itself i
   agtOk(here, 'session', 'push', 's1');
   agtOk(there, 'session', 'pull', 's1', '--take');
   agtOk(there, 'session', 'push', 's1', '--plain');
-  expect(JSON.parse(agtOk(here, 'session', 'list', '--remote=', '--json'))).toMatchObject([
+  expect(JSON.parse(agtOk(here, 'session', 'list', '--remote', '--json'))).toMatchObject([
     { encrypted: false },
   ]);
   const refused = agt(here, 'session', 'pull', 's1', '--take');

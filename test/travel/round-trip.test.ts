@@ -15,7 +15,7 @@ describe('a round trip', () => {
     expect(agtOk(here, 'session', 'push', 's1', '--release')).toMatch(
       /^pushed s1 to origin \(\d+ snapshots, .*\)\ns1 is away/,
     );
-    expect(JSON.parse(agtOk(there, 'session', 'list', '--remote=', '--json'))).toMatchObject([
+    expect(JSON.parse(agtOk(there, 'session', 'list', '--remote', '--json'))).toMatchObject([
       { session_id: 's1', state: 'active', holder: null, encrypted: true, problem: null },
     ]);
     expect(agtOk(there, 'session', 'pull', 's1')).toMatch(
@@ -89,7 +89,7 @@ describe('a round trip', () => {
     const { branch: _, status: __, ...moved } = factsOf(sessionOf(there, 's9'));
     expect(before).toMatchObject(moved);
     agtOk(there, 'session', 'push', 's9', '--release');
-    expect(agtOk(there, 'session', 'list', '--remote=origin')).toMatch(/^s9 +free /m);
+    expect(agtOk(there, 'session', 'list', '--remote', 'origin')).toMatch(/^s9 +free /m);
   });
 
   test('of many pushes joins parts, and each pull has all', () => {

@@ -41,7 +41,7 @@ const SORT_KEYS = Object.keys(VALUES).join(', ');
 const STATES = [...SESSION_STATES, 'running'] as const;
 
 export const sessionList = defineCommand({
-  usage: 'session list',
+  usage: 'session list [name]',
   summary: 'list the sessions, their work, and whether it would merge',
   description:
     'List the sessions of this repository. NOW says, by the hooks of the agent, since when it works, waits for you, is done or has failed. COMMITS counts commits of HEAD that the user branch does not have, DIRTY the ' +
@@ -49,6 +49,9 @@ export const sessionList = defineCommand({
     'branch, BEHIND commits of the user branch that HEAD does not have. MERGE says whether the user branch could take ' +
     'the sandbox as it is (clean, conflict), or has all of it already (merged: also squashed or rebased; accepted: by ' +
     'agt accept), whether some was accepted before, and whether a remote has the commits (exported). ENDED says when a session ended and as which commit, REASON why it failed or ended. A narrow terminal shows fewer columns.',
+  positionals: {
+    name: option.value('with --remote: a remote, or its address (default: agt.push, else origin)'),
+  },
   options: {
     all: option.flag('include sessions that have ended', 'a'),
     sort: option.value(`sort by ${SORT_KEYS}; with - before it, in reverse`),
@@ -58,7 +61,7 @@ export const sessionList = defineCommand({
       'w',
     ),
     state: option.value(`only sessions in these states: ${STATES.join(', ')}`),
-    remote: option.value('the sessions on this remote in place of those here; --remote= for the usual one'),
+    remote: option.flag('the sessions on a remote, in place of those here'),
     ...option.shared('everywhere', 'json'),
   },
   examples: [
@@ -70,7 +73,12 @@ export const sessionList = defineCommand({
   ],
   run: async function list(args, context, isOnce = false): Promise<Answer> {
     const { watch } = args;
-    if (args.remote !== undefined) return listRemote(context, args.remote);
+    if (args.remote) return listRemote(context, args.name);
+    if (args.name !== undefined)
+      throw usageError(
+        `unknown argument "${args.name}"`,
+        `to see one session: agt session show ${args.name}`,
+      );
     if (watch && !isOnce) return watchList(context, args.json, (there) => list(args, there, true));
     if (args.everywhere)
       return everywhere(context, (there) => list({ ...args, everywhere: false }, there, true));
