@@ -55,7 +55,8 @@ export interface Pulled {
 export async function pullSession(repository: Repository, request: PullRequest): Promise<Pulled> {
   const keys = await readKeys(request.env);
   const { known, remote, there } = await findThere(repository, keys, request);
-  const head = there.head as Head;
+  const plain = there.isPlain ? (there.head?.plain ?? 'without ignored') : undefined;
+  const head = { ...(there.head as Head), plain };
   const id = request.as === undefined ? idOf(head) : checkId(request.as);
   const own = await ownShare(repository, id, there);
   const local = readRecord(repository, id);
@@ -88,7 +89,7 @@ export async function pullSession(repository: Repository, request: PullRequest):
       force: false,
       deleteBranch: false,
     });
-  const share = await takeLease(repository, { there, remote, parts, holds }, { ...request, id });
+  const share = await takeLease(repository, { there, head, remote, parts, holds }, { ...request, id });
   failurePoint('pull: taken');
   const fork =
     local === undefined || isEnded(local) ? undefined : await leave(repository, local, head, request.now);
@@ -220,6 +221,7 @@ export async function requireComplete({ git }: Repository, { refs }: Head, error
 
 interface Taking {
   readonly there: RemoteShare;
+  readonly head: Head;
   readonly remote: string;
   readonly parts: readonly Part[];
   readonly holds: boolean;
@@ -228,16 +230,15 @@ interface Taking {
 /** @throws AgtError if another repository has taken it meanwhile. */
 async function takeLease(
   repository: Repository,
-  { there, remote, parts, holds }: Taking,
+  { there, head, remote, parts, holds }: Taking,
   { id, env, now }: PullRequest & { readonly id: SessionId },
 ): Promise<Share> {
-  const head = there.head as Head;
   const session = { repository, id };
   const from: Share = {
     ...{ remote, share: there.share, head: there.oid, refs: head.refs, parts, number: head.number },
     ...{
       pulling: true,
-      plain: there.isPlain ? (head.plain ?? 'without ignored') : undefined,
+      plain: head.plain,
       pushed_at: head.pushed_at,
     },
   };

@@ -158,6 +158,7 @@ test('agt session open means the session if both have the name', () => {
   expect(agt(here, 'session', 'open', 's1')).toMatchObject({ exitCode: 0, stderr: '' });
   delete process.env['EDITOR'];
   expect(agt(here, 'session', 'open', './s1').stderr).toContain('s1 is no session of agt\n');
+  expect(agt(here, 'session', 'open', '../no.agt').stderr).toMatch(/^error: there is no file "..\/no.agt"\n/);
   expect(agt(here, 'session', 'open', 'other', '--as', 'x').stderr).toContain('"other" is no file\n');
 });
 

@@ -23,7 +23,9 @@ test('a round trip has every moment, without ignored files', () => {
     0,
     'note: s1 is not encrypted on origin, and goes there without ignored files\n',
   ]);
-  expect(agtOk(there, 'session', 'pull', 's1')).toContain('pulled s1 from origin (3 snapshots)');
+  const pulled = agt(there, 'session', 'pull', 's1');
+  expect(pulled.stdout).toContain('pulled s1 from origin (3 snapshots)');
+  expect(pulled.stderr).toBe(pushed.stderr);
   const moved = sessionOf(there, 's1');
   const sent = chain(moved).slice(0, moments.length);
   const isSent = (path: string) => path.startsWith('sandbox/') && !/^sandbox\/(\.env$|build\/)/.test(path);

@@ -66,8 +66,12 @@ export const sessionBundle = defineSessionCommand({
 /** A file, unless a session has that name. */
 export async function bundleNamed(context: Context, word: string): Promise<string | undefined> {
   const path = resolve(context.cwd, word);
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
-  const repository = idProblem(word) === undefined ? await context.repositoryIfAny() : undefined;
+  const canBeId = idProblem(word) === undefined;
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
+    if (canBeId) return undefined;
+    throw usageError(`there is no file "${word}"`, 'agt session bundle ID FILE makes one');
+  }
+  const repository = canBeId ? await context.repositoryIfAny() : undefined;
   return repository !== undefined && recordNamed(repository, word) !== undefined ? undefined : path;
 }
 

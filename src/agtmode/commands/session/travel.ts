@@ -113,10 +113,13 @@ async function push(context: Context, session: Session, args: PushWords): Promis
         !args.dryRun &&
         `note: agt made your key, ${madeKey}; without it nobody can open the session\n` +
           'note: take it to another machine: agt key export | ssh MACHINE agt key import -',
-      plain !== undefined && `note: ${id} is not encrypted on ${remote}, and goes there ${plain} files`,
+      plain !== undefined && plainNote(id, remote, plain),
     ]),
   };
 }
+
+const plainNote = (id: string, remote: string, plain: string) =>
+  `note: ${id} is not encrypted on ${remote}, and goes there ${plain} files`;
 
 export const sessionPull = defineCommand({
   usage: 'session pull <id> [remote]',
@@ -159,6 +162,7 @@ export const sessionPull = defineCommand({
         !wasHere && !dryRun && !isEnded(record) && `sandbox  ${sandbox}`,
         fork !== undefined && `fork     ${fork} has what only this repository had`,
       ]),
+      notes: lines([head.plain !== undefined && plainNote(here, from, head.plain)]),
     };
   },
 });
