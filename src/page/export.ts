@@ -1,4 +1,4 @@
-/** `agt ui --export`: the timeline and the diffs of one session in a single file: the client, with all answers inside. */
+/** `agt ui --export`: the timeline, the review and the diffs of one session in a single file: the client, with all answers inside. */
 import { createHash } from 'node:crypto';
 import { AgtError } from '../errors.ts';
 import { asset, HEAD } from './assets.ts';
@@ -32,6 +32,7 @@ export async function exportPage(run: Run, place: RequestPlace, id: string): Pro
   if (row === undefined) throw new AgtError(`session "${id}" is not active`, { hints: ['see: agt list'] });
   const turns = await ask<{ readonly number: number }>([...log, '--turns', '--json']);
   const steps = await ask<Step>([...log, '--stat', '--json']);
+  await ask(['session', 'review', id, '--json']);
   await ask([...diff, '--base', '--patch', '--json']);
   for (const { number } of turns) await ask([...diff, '--turn', `${number}`, '--patch', '--json']);
   for (const [i, { commit }] of steps.slice(0, MOST_STEPS).entries()) {

@@ -27,7 +27,15 @@ export interface PageRequest {
   readonly secrets?: boolean;
 }
 
-const READING = ['session log', 'session diff', 'session show', 'snapshot status', 'search', 'blame'];
+const READING = [
+  'session list',
+  'session log',
+  'session diff',
+  'session show',
+  'snapshot status',
+  'search',
+  'blame',
+];
 const REVIEW = 'session review';
 const MARKS = /^--(all|reject|seen)\b/;
 const ACTING = 'restore undo redo fork accept unaccept reject sync remove'

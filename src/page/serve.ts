@@ -42,6 +42,7 @@ export interface PageOptions {
 
 export class Page {
   readonly live: Live;
+  private readonly listed = new Set<string>();
   private readonly options: PageOptions;
   private readonly token = randomBytes(18).toString('base64url');
   private readonly server = createServer((request, response) => {
@@ -84,7 +85,10 @@ export class Page {
     const path = rest.join('/');
     if (request.method === 'POST' && path === 'run') {
       const asked = JSON.parse(await bodyOf(request)) as PageRequest;
-      const answer = await answerRequest(asked, this.options.run, this.placeOf(asked));
+      const place = this.placeOf(asked);
+      const isList = asked.words.slice(0, 2).join(' ') === 'session list';
+      const answer = await answerRequest(asked, isList ? this.listAll : this.options.run, place);
+      if (isList) this.remember(answer);
       return end(response, 200, JSON.stringify(answer), 'application/json');
     }
     if (request.method !== 'GET') return end(response, 405, 'only GET\n');
@@ -104,6 +108,15 @@ export class Page {
     return origin === undefined ? method === 'GET' : origin === `http://${host}`;
   }
 
+  private readonly listAll: Run = (words, cwd) =>
+    this.options.run(this.options.all ? [...words, '--everywhere'] : words, cwd);
+
+  /** An ended session may be the only one of its repository. */
+  private remember({ json }: { json?: unknown }): void {
+    for (const { repository } of Array.isArray(json) ? (json as { repository?: string }[]) : [])
+      if (repository !== undefined) this.listed.add(repository);
+  }
+
   private placeOf({ session, repository, inSandbox }: PageRequest): RequestPlace {
     const row = this.live.rows.find(
       (one) =>
@@ -112,7 +125,7 @@ export class Page {
     const sandbox = row?.['sandbox'] as string | undefined;
     if (inSandbox && sandbox !== undefined) return { cwd: sandbox, sandbox };
     if (repository === undefined) return { cwd: this.options.cwd, sandbox };
-    if (!this.live.rows.some((one) => one['repository'] === repository))
+    if (!this.listed.has(repository) && !this.live.rows.some((one) => one['repository'] === repository))
       throw new AgtError('agt does not list this repository');
     return { cwd: repository.replace(/\/\.git$/, ''), sandbox };
   }

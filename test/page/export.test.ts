@@ -3,20 +3,28 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { agt } from '../harness/world.ts';
+import { agt, write } from '../harness/world.ts';
 import { faultsOf, noBrowser, openBrowser, sceneHere } from './open-page.ts';
 
 test.skipIf(noBrowser !== undefined)(
   `an exported session${noBrowser === undefined ? '' : `: ${noBrowser}`}`,
   async () => {
-    const { project } = sceneHere();
+    const { project, agent } = sceneHere();
+    for (const marks of [
+      ['--seen', 'README.md'],
+      ['--reject', 'src/login.test.ts', '-m', 'test it with a limit'],
+    ])
+      expect(agt(project, 'review', 'fix-login', ...marks)).toMatchObject({ exitCode: 0 });
+    write(join(agent('fix-login').sandbox, 'id_rsa'), 'planted-in-a-key\n');
+    agt(agent('fix-login').sandbox, 'autocommit');
     const outcome = agt(project, 'ui', '--export', 'out.html', '--session', 'fix-login');
     expect(outcome).toMatchObject({
       exitCode: 0,
-      stdout: 'out.html has the timeline and the diffs of fix-login\n',
+      stdout: 'out.html has the timeline, the review and the diffs of fix-login\n',
     });
     const file = join(project, 'out.html');
-    expect(readFileSync(file, 'utf8')).not.toContain('secret-of-the-shop');
+    for (const secret of ['secret-of-the-shop', 'planted-in-a-key'])
+      expect(readFileSync(file, 'utf8')).not.toContain(secret);
     expect(agt(project, 'ui', '--export', 'no.html', '--session', 'nobody').exitCode).not.toBe(0);
     const browser = await openBrowser();
     try {
@@ -27,6 +35,14 @@ test.skipIf(noBrowser !== undefined)(
       await page.goto(pathToFileURL(file).href);
       await page.getByRole('heading', { name: /Turn 2/ }).waitFor();
       expect(await faultsOf(page)).toEqual([]);
+      await page.getByRole('link', { name: 'Review', exact: true }).click();
+      const hunkOf = (path: string) => page.getByRole('region', { name: new RegExp(`hunk of ${path}$`) });
+      await hunkOf('README.md').getByText('seen', { exact: true }).waitFor();
+      await hunkOf('src/login.test.ts').getByText('test it with a limit').waitFor();
+      await hunkOf('src/old.ts').getByText('new', { exact: true }).waitFor();
+      expect(await faultsOf(page)).toEqual([]);
+      expect(await page.getByRole('button', { name: /Seen|Reject|Accept|All seen/ }).count()).toBe(0);
+      await page.getByRole('link', { name: 'Timeline', exact: true }).click();
       await page.getByRole('link', { name: '3 files' }).first().click();
       await page.getByText('too many attempts').first().waitFor();
       expect(await page.getByRole('button', { name: /Accept|Undo|Restore/ }).count()).toBe(0);

@@ -155,6 +155,23 @@ describe.skipIf(noBrowser !== undefined)(`the page${noBrowser === undefined ? ''
       .waitFor({ state: 'hidden' });
   });
 
+  test('ended sessions stand behind a button, with their timeline and diffs, and come back', async () => {
+    await at('#now');
+    await page.getByRole('button', { name: 'Ended sessions' }).click();
+    const row = page.locator('.row', { hasText: 'cleanup' });
+    await row.getByText('rejected').waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    await row.getByRole('link').click();
+    await page.getByRole('button', { name: /Bash rm src\/old\.ts/ }).click();
+    await page.getByRole('link', { name: 'What changed' }).click();
+    await page.getByRole('heading', { name: /src\/old\.ts/ }).waitFor();
+    expect(await page.getByRole('link', { name: 'Review', exact: true }).count()).toBe(0);
+    expect((await act('Undo')).result).toMatch(/cleanup/);
+    await press('Close');
+    await page.getByRole('link', { name: 'Review', exact: true }).waitFor();
+    expect(existsSync(join(scene.agent('cleanup').sandbox, 'README.md'))).toBe(true);
+  });
+
   test('a review remembers: what was seen lands, what was rejected goes, the rest stays', async () => {
     await at('#review?session=fix-login');
     const file = (path: string) =>

@@ -7,6 +7,8 @@ import { agt, makeRepository, write } from '../harness/world.ts';
 import { until } from '../integrations/hooks.ts';
 import { type Served, serve } from './open-page.ts';
 
+type Row = { session_id: string; state: string; repository?: string };
+
 interface Asked {
   readonly method?: string;
   readonly headers?: Record<string, string>;
@@ -104,6 +106,30 @@ test('contents of keys, logins and settings of the agent come only if asked for'
     expect(JSON.parse(blamed.text)).toEqual({ exitCode: 0, hidden: true });
   } finally {
     await page.end();
+  }
+});
+
+test('a page of everything answers for a repository whose sessions have ended, another page does not', async () => {
+  const [ended, other] = [makeRepository(), makeRepository()];
+  for (const repository of [ended, other]) sessionIn(repository);
+  expect(agt(ended, 'remove', 's1').exitCode).toBe(0);
+  const pages = await Promise.all([serve(other, '--all'), serve(other)]);
+  try {
+    const list = ['session', 'list', '--all', '--json'];
+    const [all, one] = await Promise.all(
+      pages.map(async (page) => JSON.parse((await run(page, list)).text).json as Row[]),
+    );
+    const row = all?.find(({ repository }) => repository?.startsWith(`${ended}/`));
+    expect(row).toMatchObject({ session_id: 's1', state: 'removed' });
+    expect(one?.map(({ state }) => state)).toEqual(['active']);
+    const { repository } = row ?? {};
+    const log = (page: Served) => run(page, ['session', 'log', 's1', '--json'], { repository });
+    const [answers, refuses] = await Promise.all(pages.map(log));
+    expect(JSON.parse(answers?.text ?? '')).toMatchObject({ exitCode: 0, json: expect.any(Array) });
+    expect(refuses).toMatchObject({ status: 400 });
+    expect((await run(pages[1], [...list, '--everywhere'])).status).toBe(400);
+  } finally {
+    await Promise.all(pages.map((page) => page.end()));
   }
 });
 

@@ -16,7 +16,11 @@ export function ago(time: string | number, now = Date.now()): string {
 export const clock = (time: string) =>
   new Date(time).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'medium' });
 
+/** Its folder is deleted, its snapshots are kept. */
+export const isEnded = (row: Row) => ['removed', 'accepted', 'rejected', 'reverted'].includes(row.state);
+
 export function stateOf(row: Row): { readonly state: string; readonly words: string } {
+  if (isEnded(row)) return { state: 'ended', words: row.state };
   if (row.agent_state !== null) {
     const { state, since } = row.agent_state;
     const words = { works: 'works', waits: 'waits for you', done: 'done', failed: 'failed' }[state];

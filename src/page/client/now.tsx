@@ -1,12 +1,19 @@
 /** One row for each session: who works, who waits for a person, and what came of it. */
 import { useEffect, useState } from 'preact/hooks';
-import type { Row } from './api.ts';
+import { isSaved, type Row } from './api.ts';
 import { agentOf, ago, plural, stateOf } from './format.ts';
-import { hrefOf, ofSession } from './shell.tsx';
+import { hrefOf, type Loaded, ofSession, Problem } from './shell.tsx';
 
-const ORDER = ['waits', 'failed', 'works', 'done', 'idle'];
+const ORDER = ['waits', 'failed', 'works', 'done', 'idle', 'ended'];
 
-export function Now({ rows }: { rows: readonly Row[] }) {
+interface NowProps {
+  readonly rows: readonly Row[];
+  /** Those that have ended; undefined if nobody wants to see them. */
+  readonly ended: Loaded<readonly Row[] | undefined> | undefined;
+  readonly onToggle: () => void;
+}
+
+export function Now({ rows, ended, onToggle }: NowProps) {
   const [, tick] = useState(0);
   useEffect(() => {
     const timer = setInterval(() => tick((n) => n + 1), 5_000);
@@ -14,7 +21,7 @@ export function Now({ rows }: { rows: readonly Row[] }) {
   }, []);
   const rank = (row: Row) => ORDER.indexOf(stateOf(row).state);
   const last = (row: Row) => Date.parse(row.last_autocommit_at ?? row.created_at);
-  const sorted = [...rows].sort((a, b) => rank(a) - rank(b) || last(b) - last(a));
+  const sorted = [...rows, ...(ended?.value ?? [])].sort((a, b) => rank(a) - rank(b) || last(b) - last(a));
   const waiting = rows.filter((row) => stateOf(row).state === 'waits').length;
   useEffect(() => {
     document.title = waiting > 0 ? `(${waiting}) agt` : 'agt';
@@ -29,6 +36,15 @@ export function Now({ rows }: { rows: readonly Row[] }) {
             : `${waiting} of ${rows.length} ${waiting === 1 ? 'waits' : 'wait'} for you`}
         </span>
       </h1>
+      {!isSaved && (
+        <p class="bar">
+          <button type="button" aria-pressed={ended !== undefined} onClick={onToggle}>
+            Ended sessions
+          </button>
+          {ended?.value && <span class="quiet">{plural(ended.value.length, 'session')} ended</span>}
+        </p>
+      )}
+      {ended?.error !== undefined && <Problem text={ended.error} />}
       {rows.length === 0 && (
         <p class="empty">
           No session is active here. Begin one in a terminal: <code>agt run --new -- claude</code>

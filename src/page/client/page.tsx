@@ -2,14 +2,14 @@
 import { type RefObject, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ACTS, type Act, useAct } from './acts.tsx';
-import { isSaved, type Row, watchRows } from './api.ts';
+import { askJson, isSaved, type Row, watchRows } from './api.ts';
 import { Changes } from './changes.tsx';
 import { FilePage } from './file.tsx';
-import { stateOf } from './format.ts';
+import { isEnded, stateOf } from './format.ts';
 import { Now, nameOf } from './now.tsx';
 import { Review } from './review.tsx';
 import { Search } from './search.tsx';
-import { go, hrefOf, ofSession, Problem, useKeys, useRoute } from './shell.tsx';
+import { go, hrefOf, type Loaded, ofSession, Problem, useKeys, useLoaded, useRoute } from './shell.tsx';
 import './page.css';
 import { Timeline } from './timeline.tsx';
 
@@ -28,9 +28,12 @@ function Page() {
   const help = useRef<HTMLDialogElement>(null);
   useEffect(() => watchRows(setRows, setGone), []);
   const { session, repository, view } = route;
-  const row = rows?.find(
-    (one) => one.session_id === session && (!repository || one.repository === repository),
-  );
+  const isRow = (one: Row) => one.session_id === session && (!repository || one.repository === repository);
+  const active = isSaved ? rows?.[0] : rows?.find(isRow);
+  const [showsEnded, setShowsEnded] = useState(false);
+  const needsEnded = rows !== undefined && (showsEnded || (session !== undefined && active === undefined));
+  const ended = useEnded(needsEnded, rows);
+  const row = active ?? ended?.value?.find(isRow);
   useKeys({
     '?': () => help.current?.showModal(),
     n: () => go({ view: 'now' }),
@@ -65,7 +68,8 @@ function Page() {
           )}
           {row !== undefined &&
             Object.entries(VIEWS)
-              .filter(([name]) => !isSaved || ['timeline', 'changes'].includes(name))
+              .filter(([name]) => name !== 'review' || !isEnded(row))
+              .filter(([name]) => !isSaved || ['timeline', 'review', 'changes'].includes(name))
               .map(([name, words]) => (
                 <a
                   key={name}
@@ -82,17 +86,38 @@ function Page() {
       </header>
       {isGone && <Problem text="agt ui does not answer; if it has ended, start it again" />}
       {row !== undefined && <SessionHead key={row.session_id} row={row} />}
-      {rows === undefined ? <p class="loading">Loading…</p> : <View {...{ rows, row, route }} />}
+      {rows === undefined ? (
+        <p class="loading">Loading…</p>
+      ) : (
+        <View {...{ rows, row, route, ended }} onToggle={() => setShowsEnded(!showsEnded)} />
+      )}
       <Help dialog={help} />
     </>
   );
+}
+
+/** They seldom change: asked for when a session begins or ends. */
+function useEnded(
+  isWanted: boolean,
+  rows: readonly Row[] = [],
+): Loaded<readonly Row[] | undefined> | undefined {
+  const loaded = useLoaded(async () => {
+    if (!isWanted) return undefined;
+    const all = await askJson<Row[]>(undefined, ['session', 'list', '--all']);
+    return all.filter(isEnded);
+  }, [isWanted, rows.map(({ session_id: id }) => id).join(' ')]);
+  return isWanted ? loaded : undefined;
 }
 
 function View({
   rows,
   row,
   route,
+  ended,
+  onToggle,
 }: {
+  ended: Loaded<readonly Row[] | undefined> | undefined;
+  onToggle: () => void;
   rows: readonly Row[];
   row: Row | undefined;
   route: ReturnType<typeof useRoute>;
@@ -100,13 +125,13 @@ function View({
   const { view, session } = route;
   if (view === 'now' && isSaved && rows[0] !== undefined) return <Timeline row={rows[0]} rows={rows} />;
   if (view === 'search') return <Search key={hrefOf(route)} route={route} row={row} />;
-  if (view === 'now' || session === undefined) return <Now rows={rows} />;
+  if (view === 'now' || session === undefined) return <Now rows={rows} ended={ended} onToggle={onToggle} />;
+  if (row === undefined && ended?.value === undefined && ended?.error === undefined)
+    return <p class="loading">Loading…</p>;
   if (row === undefined)
     return (
       <main>
-        <Problem
-          text={`session ${session} is not active any more; agt list --all has those that have ended`}
-        />
+        <Problem text={ended?.error ?? `agt knows no session ${session} here; see agt list --all`} />
       </main>
     );
   if (view === 'changes') return <Changes row={row} rows={rows} route={route} />;
@@ -135,12 +160,16 @@ function SessionHead({ row }: { row: Row }) {
         <div class="acts" role="toolbar" aria-label="Acts">
           {button('Undo', ACTS.undo(row))}
           {button('Redo', ACTS.redo(row))}
-          {button('Label…', ACTS.label(row))}
           {button('Fork…', ACTS.fork(row))}
-          {button('Sync…', ACTS.sync(row))}
-          {button('Accept…', ACTS.accept(row), 'main')}
-          {button('Reject…', ACTS.reject(row))}
-          {button('Remove…', ACTS.remove(row))}
+          {!isEnded(row) && (
+            <>
+              {button('Label…', ACTS.label(row))}
+              {button('Sync…', ACTS.sync(row))}
+              {button('Accept…', ACTS.accept(row), 'main')}
+              {button('Reject…', ACTS.reject(row))}
+              {button('Remove…', ACTS.remove(row))}
+            </>
+          )}
         </div>
       )}
       {dialog}

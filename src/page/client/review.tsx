@@ -1,7 +1,7 @@
 /** The hunks that nobody has seen yet, file by file: seen, rejected with a sentence, or left for later. */
 import { useState } from 'preact/hooks';
 import { ACTS, type Act, useAct } from './acts.tsx';
-import { ask, askJson, type Row, reason } from './api.ts';
+import { ask, askJson, isSaved, type Row, reason } from './api.ts';
 import { PatchView } from './code.tsx';
 import { plural } from './format.ts';
 import { readPatch } from './patch.ts';
@@ -19,6 +19,8 @@ interface Hunk {
   readonly lines: readonly string[] | null;
 }
 
+const PILLS = { new: 'waits', seen: 'works', rejected: 'failed' } as const;
+
 const review = (row: Row, ...words: string[]) => ['session', 'review', row.session_id, ...words];
 
 const reject = (row: Row, { path, id }: Hunk): Act => ({
@@ -32,10 +34,10 @@ export function Review({ row }: { row: Row }) {
   const [marks, setMarks] = useState(0);
   const [problem, setProblem] = useState<string>();
   const [turn, setTurn] = useState('');
-  const [shows, setShows] = useState<'new' | 'all'>('new');
+  const [shows, setShows] = useState<'new' | 'all'>(isSaved ? 'all' : 'new');
   const [at, setAt] = useState(0);
   const reload = () => setMarks((n) => n + 1);
-  const { start, dialog } = useAct(row, reload);
+  const { start, canAct, dialog } = useAct(row, reload);
   const loaded = useLoaded(
     () => askJson<Hunk[]>(row, review(row)),
     [row.session_id, row.last_autocommit, marks],
@@ -63,8 +65,8 @@ export function Review({ row }: { row: Row }) {
   useKeys({
     j: () => move(1),
     k: () => move(-1),
-    s: () => current?.state === 'new' && void see([current]),
-    r: () => current?.state === 'new' && start(reject(row, current)),
+    s: () => canAct && current?.state === 'new' && void see([current]),
+    r: () => canAct && current?.state === 'new' && start(reject(row, current)),
   });
   const fresh = all.filter(({ state }) => state === 'new');
   return (
@@ -92,12 +94,16 @@ export function Review({ row }: { row: Row }) {
         >
           Show what I saw
         </button>
-        <button type="button" disabled={fresh.length === 0} onClick={() => see(chosen)}>
-          All seen
-        </button>
-        <button type="button" class="main" onClick={() => start(ACTS.acceptSeen(row))}>
-          Accept what I saw…
-        </button>
+        {canAct && (
+          <>
+            <button type="button" disabled={fresh.length === 0} onClick={() => see(chosen)}>
+              All seen
+            </button>
+            <button type="button" class="main" onClick={() => start(ACTS.acceptSeen(row))}>
+              Accept what I saw…
+            </button>
+          </>
+        )}
       </header>
       {problem !== undefined && <Problem text={problem} />}
       <Show of={loaded}>
@@ -107,7 +113,7 @@ export function Review({ row }: { row: Row }) {
               <article key={path} class="change" aria-label={path}>
                 <header>
                   <h2>{path}</h2>
-                  {hunks.length > 1 && (
+                  {canAct && hunks.length > 1 && (
                     <button type="button" onClick={() => see(hunks)}>
                       File seen
                     </button>
@@ -122,7 +128,7 @@ export function Review({ row }: { row: Row }) {
                   >
                     <HunkLines hunk={hunk} />
                     <p class="buttons">
-                      {hunk.state === 'new' ? (
+                      {canAct && hunk.state === 'new' ? (
                         <>
                           <button type="button" onClick={() => see([hunk])}>
                             Seen
@@ -132,9 +138,7 @@ export function Review({ row }: { row: Row }) {
                           </button>
                         </>
                       ) : (
-                        <span class={`pill is-${hunk.state === 'seen' ? 'works' : 'failed'}`}>
-                          {hunk.state}
-                        </span>
+                        <span class={`pill is-${PILLS[hunk.state]}`}>{hunk.state}</span>
                       )}
                       {hunk.sentence !== null && <q>{hunk.sentence}</q>}
                       {hunk.turns !== null && hunk.turns.length > 0 && (
