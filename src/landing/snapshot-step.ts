@@ -68,7 +68,8 @@ export async function treesOfStep(session: Session, bench: Workbench, changes: r
 }
 
 async function withoutForeign(sandbox: Git, changes: readonly DiffEntry[]): Promise<DiffEntry[]> {
-  const input = Buffer.from(changes.map(({ path }) => `${path}\0`).join(''), 'latin1');
+  // For git, a path that begins with a colon would have magic.
+  const input = Buffer.from(changes.map(({ path }) => `./${path}\0`).join(''), 'latin1');
   const run = await runGit(sandbox, ['check-ignore', '-z', '--stdin'], { input });
   const ignored = new Set(run.stdout.toString('latin1').split('\0'));
   const repositories = new Set(changes.flatMap(({ path }) => REPOSITORY.exec(path)?.[1] ?? []));
@@ -76,7 +77,9 @@ async function withoutForeign(sandbox: Git, changes: readonly DiffEntry[]): Prom
   const isRepository = (directory: string) =>
     repositories.has(directory) ||
     existsSync(Buffer.concat([root, Buffer.from(`${directory}/.git`, 'latin1')]));
-  return changes.filter(({ path }) => !ignored.has(path) && !parentDirectories(path).some(isRepository));
+  return changes.filter(
+    ({ path }) => !ignored.has(`./${path}`) && !parentDirectories(path).some(isRepository),
+  );
 }
 
 /** A file of git's own, in a repository. */

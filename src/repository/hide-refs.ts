@@ -26,8 +26,10 @@ export async function missingHideRefs(git: Git, prefixes: AllPrefixes): Promise<
 function missingIn(config: GitConfig, prefixes: AllPrefixes): string[] {
   const present = config.get(KEY.toLowerCase()) ?? [];
   const hidden = allNamespaces(prefixes, remotesIn(config)).map((namespace) => namespace.replace(/\/$/, ''));
-  const wanted = [...hidden, SHOWN];
-  return wanted.filter((name) => !present.includes(name));
+  const missing = hidden.filter((name) => !present.includes(name));
+  // Of two that add the same value at once, one may have added it after this.
+  const isLast = present.lastIndexOf(SHOWN) > present.lastIndexOf(SHOWN.slice(1).replace(/\/[^/]*$/, ''));
+  return isLast ? missing : [...missing, SHOWN];
 }
 
 /** git does not wait for the lock on its configuration file, so agt retries. `config`: if the caller has read it. */

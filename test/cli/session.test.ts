@@ -206,11 +206,13 @@ describe('agt session new', () => {
     expect(codes).toEqual(ids.map(() => 0));
     const hidden = git(repository, 'config', '--get-all', 'uploadpack.hideRefs').split('\n');
     expect([...new Set(hidden)].sort()).toEqual([
+      '!refs/agt/shared',
       'refs/agt',
       'refs/heads/agt',
       'refs/heads/agtsessions',
       'refs/tags/agtsessions',
     ]);
+    expect(hidden.lastIndexOf('!refs/agt/shared')).toBeGreaterThan(hidden.lastIndexOf('refs/agt'));
     expect(agt(repository, 'doctor').exitCode).toBe(0);
   });
 

@@ -21,7 +21,7 @@ test('takes single tool calls and snapshots, as git would store the files', () =
   call('c1', 'printf "1\\n2\\nthree\\n" >a; echo x >ignored');
   call(
     'c2',
-    'printf "b\\r\\nmore\\r\\n" >b; rm gone; mkdir sub; git init -q sub; echo y >sub/y',
+    'printf "b\\r\\nmore\\r\\n" >b; rm gone; echo z >ignored; echo z >":!x"; mkdir sub; git init -q sub; echo y >sub/y',
     '--summary',
     'Edit b',
   );
@@ -46,6 +46,7 @@ test('takes single tool calls and snapshots, as git would store the files', () =
   );
   const preview = JSON.parse(accept('c2,a new file', '--dry-run', '--json').stdout);
   expect(preview.files.map(({ path, status }: Record<string, string>) => `${status} ${path}`)).toEqual([
+    'added :!x',
     'modified b',
     'deleted gone',
     'added new',
@@ -65,6 +66,7 @@ test('takes single tool calls and snapshots, as git would store the files', () =
   expect(git(repository, 'ls-tree', '--name-only', '-r', 'main').split('\n')).toEqual([
     '.gitattributes',
     '.gitignore',
+    ':!x',
     'a',
     'b',
     'new',
