@@ -143,8 +143,17 @@ describe.skipIf(noBrowser !== undefined)(`the page${noBrowser === undefined ? ''
     await takeBack();
     expect(existsSync(join(scene.project, 'src/orders.ts'))).toBe(false);
     await at('#timeline?session=another-way');
+    // The list says that the session has ended before the command has answered.
+    await page.route('**/run', async (route) => {
+      const answer = await route.fetch();
+      if (!/"remove"(?!.*dry-run)/.test(route.request().postData() ?? ''))
+        return route.fulfill({ response: answer });
+      await page.getByText('removed', { exact: true }).waitFor();
+      await route.fulfill({ response: answer });
+    });
     await act('Remove…');
     await press('Close');
+    await page.unroute('**/run');
     await at('#timeline?session=cleanup');
     await act('Reject…');
     await press('Close');

@@ -33,7 +33,11 @@ function Page() {
   const [showsEnded, setShowsEnded] = useState(false);
   const needsEnded = rows !== undefined && (showsEnded || (session !== undefined && active === undefined));
   const ended = useEnded(needsEnded, rows);
-  const row = active ?? ended?.value?.find(isRow);
+  // Between the two lists a session that ends is in neither, and the dialog that ended it still shows the result.
+  const last = useRef<Row | undefined>(undefined);
+  const before = last.current !== undefined && isRow(last.current) ? last.current : undefined;
+  const row = active ?? ended?.value?.find(isRow) ?? before;
+  last.current = row;
   useKeys({
     '?': () => help.current?.showModal(),
     n: () => go({ view: 'now' }),
