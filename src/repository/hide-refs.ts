@@ -3,7 +3,7 @@
  * manages. agt only adds values that are missing; the user's own values stay.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AllPrefixes, allNamespaces, SHARED } from '../filter/agent-refs.ts';
+import { type AllPrefixes, allNamespaces, OWN_NAMESPACE, SHARED } from '../filter/agent-refs.ts';
 import { isLockGone } from '../git/files/ref-locks.ts';
 import { type GitConfig, readGitConfig, remotesIn } from '../git/run/config.ts';
 import { type Git, gitFailed, runGit } from '../git/run/git.ts';
@@ -12,6 +12,7 @@ import type { Repository } from './repository.ts';
 const KEY = 'uploadpack.hideRefs';
 
 /** Sessions that were pushed here are for everybody who asks for them. The last value that matches decides. */
+const OWN = OWN_NAMESPACE.replace(/\/$/, '');
 const SHOWN = `!${SHARED.replace(/\/$/, '')}`;
 
 /** git holds the lock on its configuration for milliseconds: after one to two seconds without it, something is wrong. */
@@ -28,7 +29,7 @@ function missingIn(config: GitConfig, prefixes: AllPrefixes): string[] {
   const hidden = allNamespaces(prefixes, remotesIn(config)).map((namespace) => namespace.replace(/\/$/, ''));
   const missing = hidden.filter((name) => !present.includes(name));
   // Of two that add the same value at once, one may have added it after this.
-  const isLast = present.lastIndexOf(SHOWN) > present.lastIndexOf(SHOWN.slice(1).replace(/\/[^/]*$/, ''));
+  const isLast = !missing.includes(OWN) && present.lastIndexOf(SHOWN) > present.lastIndexOf(OWN);
   return isLast ? missing : [...missing, SHOWN];
 }
 

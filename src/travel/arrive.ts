@@ -6,7 +6,7 @@ import { AgtError } from '../errors.ts';
 import { shadowRef, TIPS, workRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { findObject } from '../git/objects/object-reader.ts';
-import { gitLines, isAncestor, updateRefs } from '../git/run/git.ts';
+import { type Git, gitLines, isAncestor, resolveObject, runGit, updateRefs } from '../git/run/git.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
 import { removeSession } from '../lifecycle/remove.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
@@ -19,6 +19,7 @@ import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.
 import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { OWN } from '../snapshot/format.ts';
 import { requireHistory } from '../snapshot/history.ts';
 import { forkSession } from '../timetravel/fork/fork.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
@@ -36,13 +37,22 @@ export async function leave(
   const { git } = repository;
   const wanted = head.refs['tip'] ?? '';
   if (session.place === 'here') await autocommit(session, { now });
-  const tip = await findObject(git, refNames(local)['tip'] ?? '');
+  const tip = await newestOf(git, await findObject(git, refNames(local)['tip'] ?? ''));
   const isOlder = tip === undefined || (await isAncestor(git, tip, wanted));
   const fork = isOlder || (await isKept(repository, local, tip)) ? undefined : await keepAsFork(session, now);
   failurePoint('pull: fork made');
   await removeSession(session, { now, force: false, deleteBranch: false });
   failurePoint('pull: sandbox gone');
   return fork;
+}
+
+/** A snapshot of what was there before, as a restore makes it, is nothing that would have to be kept. */
+async function newestOf(git: Git, tip: string | undefined): Promise<string | undefined> {
+  const [before] = tip === undefined ? [] : [await resolveObject(git, `${tip}^1`)];
+  if (tip === undefined || before === undefined) return tip;
+  const paths = [...TOP_FOLDERS, OWN.index];
+  const isSame = (await runGit(git, ['diff', '--quiet', before, tip, '--', ...paths])).exitCode === 0;
+  return isSame ? newestOf(git, before) : tip;
 }
 
 /** By an earlier pull that was killed. */

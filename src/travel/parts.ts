@@ -19,7 +19,7 @@ import {
   spawnGit,
 } from '../git/run/git.ts';
 import type { Keys } from './keys.ts';
-import { type Bytes, openStream, type Seal, sealStream } from './seal.ts';
+import { type Bytes, isForOthers, openStream, type Seal, sealStream } from './seal.ts';
 import type { Part } from './share.ts';
 
 /** Encrypted bytes can neither be compressed, nor are two of them alike. */
@@ -168,6 +168,10 @@ export async function takePart(
     requireDone(['cat-file'], await read);
     return { commit, text, size, tips };
   } catch (cause) {
+    if (isForOthers(cause))
+      throw new AgtError('a part of the session is encrypted for other keys than yours', {
+        hints: ['where the session is, with your key in agt.recipients: agt session push ID --again'],
+      });
     throw new AgtError(`a part of the session is damaged on the remote (${commit.slice(0, 12)})`, {
       cause,
       hints: ['where the session was, this sends it whole again: agt session push ID --again'],

@@ -1,5 +1,5 @@
 import { failurePoint } from '../disk/failure-point.ts';
-import { AgtError, EXIT, listSome } from '../errors.ts';
+import { AgtError, EXIT } from '../errors.ts';
 import { sharedPartsRef } from '../filter/agent-refs.ts';
 import { objectName, storeLoose } from '../git/objects/commits.ts';
 import { findObject, findObjects } from '../git/objects/object-reader.ts';
@@ -8,16 +8,26 @@ import { requireFreeId } from '../lifecycle/create.ts';
 import { requireRemovable } from '../lifecycle/remove.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
-import { checkId, idProblem, type SessionId } from '../session/id.ts';
-import { readRecord, recordNamed, type SessionRecord } from '../session/record.ts';
+import { checkId, type SessionId } from '../session/id.ts';
+import { readRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { goOn, leave } from './arrive.ts';
 import { areHere } from './content.ts';
+import {
+  findThere,
+  heldError,
+  ownShare,
+  type Pulled,
+  type PullRequest,
+  refuseTwice,
+  takeBack,
+} from './find-share.ts';
 import { type Keys, readKeys, requireKeys } from './keys.ts';
+import { allOf, moveBetween } from './known-share.ts';
 import { chainOf, takePart } from './parts.ts';
-import { headOf, moveBetween } from './push.ts';
-import { chooseRemote, fetchRefs, listShares, moveRefs, type RemoteShare } from './remote.ts';
+import { headOf } from './push.ts';
+import { fetchRefs, listShares, moveRefs, type RemoteShare } from './remote.ts';
 import type { Seal } from './seal.ts';
 import {
   type Head,
@@ -30,35 +40,15 @@ import {
   writeShare,
 } from './share.ts';
 
-export interface PullRequest {
-  /** An id, or the name of a share. */
-  readonly id: string;
-  readonly remote: string | undefined;
-  /** The id here. */
-  readonly as: string | undefined;
-  readonly take: boolean;
-  readonly dryRun: boolean;
-  readonly env: NodeJS.ProcessEnv;
-  readonly now: Date;
-}
-
-export interface Pulled {
-  readonly record: SessionRecord;
-  readonly remote: string;
-  readonly head: Head;
-  /** Nothing had to be done. */
-  readonly wasHere: boolean;
-  /** A session with what only this repository had. */
-  readonly fork: SessionId | undefined;
-}
-
 export async function pullSession(repository: Repository, request: PullRequest): Promise<Pulled> {
   const keys = await readKeys(request.env);
-  const { known, remote, there } = await findThere(repository, keys, request);
+  const { known, remote, there, here } = await findThere(repository, keys, request);
+  if (there === undefined) return takeBack(repository, here as SessionId, { remote, take: request.take });
   const plain = there.isPlain ? (there.head?.plain ?? 'without ignored') : undefined;
   const head = { ...(there.head as Head), plain };
-  const id = request.as === undefined ? idOf(head) : checkId(request.as);
-  const own = await ownShare(repository, id, there);
+  const id = request.as === undefined ? (here ?? idOf(head)) : checkId(request.as);
+  refuseTwice(repository, id, there, remote);
+  const own = ownShare(repository, id, there);
   const local = readRecord(repository, id);
   // Not a state that agt has only seen: it wrote that down before it took the session.
   const holds = [own, own?.pushing].some((one) => one?.head === there.oid && one.holder !== undefined);
@@ -78,7 +68,8 @@ export async function pullSession(repository: Repository, request: PullRequest):
         ],
       },
     );
-  if (head.holder !== undefined && !request.take && !holds) throw heldError(head, head.holder, request);
+  if (head.holder !== undefined && !isEnded(head.record) && !request.take && !holds)
+    throw heldError(head, head.holder, request);
   if (local === undefined && own === undefined) await requireFreeId(repository, id);
   if (request.dryRun) return { record: local ?? head.record, remote, head, wasHere: false, fork: undefined };
   const parts = await takeParts(repository, there, { keys, remote, known: own?.parts ?? [] });
@@ -94,81 +85,8 @@ export async function pullSession(repository: Repository, request: PullRequest):
   const fork =
     local === undefined || isEnded(local) ? undefined : await leave(repository, local, head, request.now);
   const record = await goOn(repository, { id, head, share }, request.now);
-  return { record, remote, head, wasHere: false, fork };
-}
-
-/** @throws AgtError if the remote has no such session, or it cannot be opened. */
-async function findThere(
-  repository: Repository,
-  keys: Keys | undefined,
-  { id, remote: given, as, env }: PullRequest,
-) {
-  const local = idProblem(as ?? id) === undefined ? (as ?? id) : undefined;
-  const known = local === undefined ? undefined : readShare({ repository, id: local as SessionId });
-  const remote = given ?? known?.remote ?? (await chooseRemote(repository, undefined));
-  const share = known?.remote === remote ? known.share : undefined;
-  const all = await listShares(repository, remote, keys, share);
-  const found = all.filter(
-    (one) => one.share === share || one.share === id || (one.head && idOf(one.head) === id),
-  );
-  const [there] = found;
-  if (there === undefined) {
-    if (keys === undefined && all.length > 0) await requireKeys(env);
-    const others = all.filter(({ head }) => head === undefined).length;
-    const ids = all.flatMap(({ head }) => (head === undefined ? [] : [idOf(head)]));
-    throw new AgtError(`there is no session "${id}" on ${remote}`, {
-      hints: [
-        ids.length > 0
-          ? `sessions there: ${listSome(ids, LISTED)}`
-          : `push one: agt session push ID ${remote}`,
-        ...(others > 0 ? [`${others} more there are encrypted for other keys: agt key import`] : []),
-      ],
-    });
-  }
-  if (found.length > 1)
-    throw new AgtError(`${found.length} sessions on ${remote} are named "${id}"`, {
-      exitCode: EXIT.usage,
-      hints: found.map(
-        (one) => `of ${one.head?.holder?.name ?? 'nobody now'}: agt session pull ${one.share} --as ID`,
-      ),
-    });
-  if (there.head !== undefined) return { known, remote, there };
-  if (there.problem === undefined) await requireKeys(env);
-  throw new AgtError(
-    `session "${id}" on ${remote} cannot be opened: ${there.problem ?? 'it is encrypted for other keys'}`,
-    {
-      hints: ['import the key that it was pushed with: agt key import FILE'],
-    },
-  );
-}
-
-const LISTED = 10;
-
-/** @throws AgtError if another session has this id here. */
-async function ownShare(
-  repository: Repository,
-  id: SessionId,
-  there: RemoteShare,
-): Promise<Share | undefined> {
-  const own = readShare({ repository, id });
-  if (own?.share === there.share) return own;
-  if (recordNamed(repository, id) === undefined) return undefined;
-  throw new AgtError(`session "${id}" is another one here`, {
-    hints: [`pull it under another id: agt session pull ${there.share} --as ID`],
-  });
-}
-
-function heldError(
-  head: Head,
-  { name, repository }: NonNullable<Head['holder']>,
-  { id }: PullRequest,
-): AgtError {
-  return new AgtError(`session "${id}" goes on at ${name}, in ${repository}`, {
-    hints: [
-      `give it away there: agt session push ${idOf(head)} --release`,
-      `or take it, with all that was pushed until ${head.pushed_at}: agt session pull ${id} --take`,
-    ],
-  });
+  const checkout = local !== undefined && !isEnded(local) ? local.checkout : undefined;
+  return { record, remote, head, wasHere: false, fork, checkout };
 }
 
 interface Source {
@@ -188,7 +106,9 @@ async function takeParts(
   for (const part of known) if (await areHere(git, part.tips)) had.push(part);
   if (had.length === known.length && known.at(-1)?.commit === last) return had;
   reportProgress('receiving');
-  await fetchRefs(git, remote, [sharedPartsRef(share)]);
+  await fetchRefs(git, remote, [sharedPartsRef(share)]).catch((error: unknown) => {
+    throw /couldn't find remote ref/.test((error as Error).message) ? lostParts(remote) : error;
+  });
   if ((await findObject(git, last)) === undefined) throw lostParts(remote);
   const chain = await chainOf(git, last).catch(() => {
     throw lostParts(remote);
@@ -234,7 +154,10 @@ async function takeLease(
   { id, env, now }: PullRequest & { readonly id: SessionId },
 ): Promise<Share> {
   const session = { repository, id };
+  const before = readShare(session);
+  const others = before && allOf(before).filter(({ share }) => share !== there.share);
   const from: Share = {
+    ...{ others },
     ...{ remote, share: there.share, head: there.oid, refs: head.refs, parts, number: head.number },
     ...{
       pulling: true,

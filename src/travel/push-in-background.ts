@@ -8,7 +8,8 @@ import { pushLocks } from '../layout.ts';
 import { isBusy } from '../session/lock.ts';
 import { Session } from '../session/session.ts';
 import { readKeys } from './keys.ts';
-import { newShare, type PushRequest, pushSession } from './push.ts';
+import { newShare } from './known-share.ts';
+import { type PushRequest, pushSession } from './push.ts';
 import { readShare, type Share, writeShare } from './share.ts';
 
 type Request = Pick<PushRequest, 'env'> & { readonly remote: string; readonly now: () => Date };
@@ -44,7 +45,15 @@ async function tryPush(session: Session, { env, remote, now }: Request): Promise
     // A key or a password that somebody would have to type.
     const git = { ...session.git, env: { ...session.git.env, GIT_TERMINAL_PROMPT: '0' } };
     const quiet = new Session({ ...session.repository, git }, session.record);
-    await pushSession(quiet, { env, remote, now: time, release: false, again: false, dryRun: false });
+    await pushSession(quiet, {
+      env,
+      remote,
+      now: time,
+      release: false,
+      again: false,
+      dryRun: false,
+      asItIs: true,
+    });
     return true;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

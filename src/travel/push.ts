@@ -3,7 +3,8 @@
  * from the state that agt has seen last, so of two repositories that work on one session, one pushes and the other one
  * learns who has it.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { NotCaptured } from '../autocommit/capture.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { withLock } from '../disk/lock.ts';
@@ -14,15 +15,16 @@ import { pushLocks } from '../layout.ts';
 import { reportProgress } from '../process/progress.ts';
 import { type LockedSession, USUAL_WAIT_MS, withSessionLock } from '../session/lock.ts';
 import { awayError, inState, refuseAway, unfinishedError } from '../session/operation.ts';
-import { isAttached, type SessionRecord } from '../session/record.ts';
+import { isAttached, readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { existingRefs, plainMode, sealFor, type Wish, withContent } from './content.ts';
 import { snapshotsSince } from './debt.ts';
 import { readKeys } from './keys.ts';
+import { allOf, moveBetween, newShare, remoteOf, startOf } from './known-share.ts';
 import { addPart, partsToKeep } from './parts.ts';
-import { branchesOf, chooseRemote, listShares, moveRefs, readRefs } from './remote.ts';
+import { branchesOf, listShares, moveRefs, readRefs } from './remote.ts';
 import type { Seal } from './seal.ts';
 import { type Head, holderHere, readShare, type Share, sealHead, writeShare } from './share.ts';
 
@@ -30,6 +32,8 @@ export interface PushRequest extends Wish {
   readonly remote: string | undefined;
   /** Another repository may go on with the session, without asking. */
   readonly release: boolean;
+  /** The last snapshots, and no new one: for a push in the background. */
+  readonly asItIs?: boolean;
   /** All parts once more. */
   readonly again: boolean;
   readonly dryRun: boolean;
@@ -50,15 +54,32 @@ export interface Pushed {
   readonly plain: Share['plain'];
 }
 
+/** Without the lock: a capture waits for nobody. */
+async function readState(session: Session): Promise<Captured> {
+  const record = readRecord(session.repository, session.id) ?? session.record;
+  refuseAway(record);
+  for (let pauses = 0; ; pauses++) {
+    const refs = await existingRefs(session);
+    // Somebody may have moved the branch for good.
+    if (refs['tip'] === refs['shadow'] || pauses === MOST_PAUSES) return { record, refs, left: [] };
+    await sleep(REFS_PAUSE_MS);
+  }
+}
+
+/** A capture moves both refs at once, in milliseconds. */
+const REFS_PAUSE_MS = 100;
+const MOST_PAUSES = 10;
+
 export async function pushSession(session: Session, request: PushRequest): Promise<Pushed> {
   const { record, repository } = session;
   if (isAttached(record))
     throw new AgtError('a folder without a session cannot be pushed', {
       hints: ['make its snapshot a session: agt session fork'],
     });
-  const known = readShare(session);
-  const remote = request.remote ?? known?.remote ?? (await chooseRemote(repository, undefined));
-  const plain = plainMode(request) ?? (known?.remote === remote ? known.plain : undefined);
+  const remembered = readShare(session);
+  const remote = await remoteOf(session, request.remote);
+  const there = remembered && allOf(remembered).find((share) => share.remote === remote);
+  const plain = plainMode(request) ?? there?.plain;
   const { seal, madeKey } = await sealFor(session, request, plain);
   const given = { ...request, remote, seal, mode: plain };
   const lock = pushLocks(repository.agtDir, session.id).running;
@@ -75,7 +96,8 @@ type Push = PushRequest & { readonly remote: string; readonly seal: Seal; readon
 type Done = Omit<Pushed, 'madeKey' | 'plain'>;
 
 /** A session that goes away is locked meanwhile. Otherwise agents work on while the remote is slow. */
-function push(session: Session, request: Push): Promise<Done> {
+function push(session: Session, given: Push): Promise<Done> {
+  const request = { ...given, release: given.release || isFree(session.record, given) };
   if (!request.release) return pushWith(session, request, (action) => withSessionLock(session, action));
   return withSessionLock(session, (held) => pushWith(session, request, (action) => action(held)));
 }
@@ -89,7 +111,7 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
     throw new AgtError(`session "${session.id}" is not complete here yet`, {
       hints: [`go on with: agt session pull ${session.id}`],
     });
-  const state = await locked((held) => capture(held, request));
+  const state = request.asItIs ? await readState(session) : await locked((held) => capture(held, request));
   const { record, left } = state;
   const share = await startOf(session, found, request);
   const snapshots = (await session.history()).length;
@@ -97,6 +119,8 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
   if (next === undefined && !dryRun) {
     const there = await readRefs(session.git, remote, share.share);
     if (there.head !== share.head) return lost(session, share, request, locked);
+    if (there.parts !== share.parts.at(-1)?.commit)
+      return pushWith(session, { ...request, again: true }, locked);
   }
   if (next === undefined || dryRun) return { record, remote, snapshots, left, size: next?.size };
   writeShare(session, { ...(found ?? share), pushing: next.share });
@@ -116,55 +140,20 @@ interface Captured {
   readonly refs: Readonly<Record<string, string>>;
 }
 
-async function capture(session: LockedSession, { now, dryRun }: Push): Promise<Captured> {
-  refuseAway(session.record);
+/** Nobody has taken it since: what the remote has lost, the last one that had it sends again. */
+function isFree({ away }: SessionRecord, { again }: Push): boolean {
+  return again && away !== undefined && away.holder === undefined;
+}
+
+async function capture(session: LockedSession, request: Push): Promise<Captured> {
+  const { now, dryRun } = request;
+  if (!isFree(session.record, request)) refuseAway(session.record);
   const { intent } = session.record;
   if (intent !== undefined) throw unfinishedError(session.id, intent.operation);
   const captured = isActive(session.record) && !dryRun ? await captureSession(session, { now }) : undefined;
   const left = [...(captured?.failed ?? []), ...(captured?.skipped ?? [])];
   const record = session.read() ?? session.record;
   return { record, refs: await existingRefs(session), left };
-}
-
-export function newShare(remote: string): Share {
-  return { remote, share: randomBytes(10).toString('hex'), refs: {}, parts: [], number: 0 };
-}
-
-/** The state on the remote from which the push moves it. */
-async function startOf(
-  session: Session,
-  found: Share | undefined,
-  { remote, again, mode }: Push,
-): Promise<Share> {
-  const known = found && (await settled(session, found, remote));
-  const share = known && (await underThisName(session, known, remote));
-  if (share === undefined) return { ...newShare(remote), plain: mode };
-  if (!again && mode === share.plain) return share;
-  const there = await readRefs(session.git, remote, share.share);
-  if (there.head !== undefined && there.head !== share.head) return share; // it has gone on elsewhere
-  return { ...share, plain: mode, head: there.head, lost: there.parts, parts: [], said: undefined };
-}
-
-/** The remote may have got another name. Undefined: it is another one. */
-async function underThisName({ git }: Session, share: Share, remote: string): Promise<Share | undefined> {
-  if (share.remote === remote) return share;
-  const { head } = await readRefs(git, remote, share.share);
-  return head === undefined ? undefined : { ...share, remote };
-}
-
-/** A push that was killed may have come through. */
-async function settled({ git }: Session, { pushing, ...share }: Share, remote: string): Promise<Share> {
-  if (pushing?.remote !== remote) return share;
-  const { head } = await readRefs(git, pushing.remote, pushing.share);
-  return head === pushing.head ? pushing : share;
-}
-
-export function moveBetween(from: Share, to: Share) {
-  return {
-    share: to.share,
-    head: { from: from.head, to: to.head ?? '' },
-    parts: { from: from.lost ?? from.parts.at(-1)?.commit, to: to.parts.at(-1)?.commit ?? '' },
-  };
 }
 
 /** Undefined: the remote has everything. */
@@ -189,7 +178,9 @@ async function prepare(
   if (said === share.said) return undefined;
   reportProgress('packing');
   const known = await branchesOf(git, remote);
-  const kept = partsToKeep(share.parts);
+  // Somebody who is new among them could not open the parts that are there.
+  const isSealed = seal.recipients?.every((one) => share.sealedFor?.includes(one)) ?? true;
+  const kept = isSealed ? partsToKeep(share.parts) : [];
   const sending = { refs, plain, allowSecrets, known, kept };
   const { added, before, sent } = await withContent(
     session,
@@ -215,6 +206,7 @@ async function prepare(
     pushed_at: now.toISOString(),
     failed: undefined,
     lost: undefined,
+    sealedFor: seal.recipients,
   };
   const size = parts.reduce((sum, one) => sum + one.size, 0);
   const content = Buffer.from(
@@ -253,12 +245,17 @@ async function lost(session: Session, share: Share, request: Push, locked: Locke
   const { repository } = session;
   const [there] = await listShares(repository, share.remote, await readKeys(request.env), share.share);
   if (there === undefined && share.head !== undefined) {
-    writeShare(session, newShare(share.remote));
+    writeShare(session, { ...newShare(share.remote), others: share.others });
     return pushWith(session, { ...request, again: true }, locked);
   }
   if (there?.head === undefined)
     throw new AgtError(`"${share.remote}" has another state of session "${session.id}" than agt has pushed`, {
       hints: [`see: agt session list --remote ${share.remote}`],
+    });
+  const { holder } = there.head;
+  if (holder !== undefined && holder.since === share.holder?.since && holder.name === share.holder.name)
+    throw new AgtError(`"${share.remote}" has other parts of session "${session.id}" than agt has pushed`, {
+      hints: [`send all of it again: agt session push ${session.id} --again`],
     });
   const away = { remote: share.remote, ...(there.head.holder && { holder: there.head.holder }) };
   writeShare(session, share);

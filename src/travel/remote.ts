@@ -125,12 +125,22 @@ async function askRemote(git: Git, remote: string, words: readonly string[], inp
   throw cannotReach(remote, run.stderr);
 }
 
+/** The disk of this repository. */
+const LOCAL_TROUBLE = /^(?!remote: ).*(No space left|Read-only file system|Disk quota)/m;
+
 function cannotReach(remote: string, stderr: string): AgtError {
   const said = stderr.split('\n').map((line) => line.replace(/^(fatal|error|remote): */, '').trim());
   const reason = said.find((line) => line !== '') ?? 'git says no reason';
+  const isOwnDisk = LOCAL_TROUBLE.test(stderr);
+  if (isOwnDisk)
+    throw new AgtError(`git cannot store here what "${remote}" has: ${reason}`, {
+      exitCode: EXIT.git,
+      hints: ['free some disk space, or make the repository writable, then run the command again'],
+      cause: stderr,
+    });
   return new AgtError(`git cannot reach "${remote}": ${reason}`, {
     exitCode: EXIT.git,
-    hints: [...said.slice(1, 3).filter((line) => line !== ''), `try it: git ls-remote ${remote}`],
+    hints: [`try it: git ls-remote ${remote}`],
     cause: stderr,
   });
 }
@@ -178,6 +188,13 @@ export async function moveRefs(git: Git, remote: string, move: Move): Promise<bo
   if (/cannot lock ref|failed to update ref|incorrect old value/i.test(`${said}${run.stderr}`)) return false;
   const refused = /^!.*\[remote rejected\] \((.*)\)$/m.exec(said)?.[1];
   if (refused === undefined) throw cannotReach(remote, run.stderr);
+  if (/unpacker error|unpack|No space left|Read-only/.test(refused))
+    throw new AgtError(
+      `"${remote}" cannot store it: ${/(No space left[\w ]*|Read-only[\w ]*)/.exec(run.stderr)?.[1] ?? refused}`,
+      {
+        hints: ['nothing has changed there; try again when it can write'],
+      },
+    );
   throw new AgtError(`"${remote}" refuses sessions: ${refused}`, {
     exitCode: EXIT.failed,
     hints: [

@@ -1,4 +1,5 @@
 /** Encrypts for the keys of age, and opens: whole texts, and streams of any length. */
+import { usageError } from '../errors.ts';
 import type { Keys } from './keys.ts';
 
 export type Bytes = ReadableStream<Uint8Array>;
@@ -19,7 +20,12 @@ export async function sealBytes({ recipients }: Seal, plain: Uint8Array): Promis
 async function encrypterFor(recipients: readonly string[]) {
   const { Encrypter } = await import('age-encryption');
   const encrypter = new Encrypter();
-  for (const recipient of recipients) encrypter.addRecipient(recipient);
+  for (const recipient of recipients)
+    try {
+      encrypter.addRecipient(recipient);
+    } catch {
+      throw usageError(`"${recipient}" in agt.recipients is no public key of age`, 'agt key show prints one');
+    }
   return encrypter;
 }
 
@@ -68,6 +74,6 @@ async function nativeKey(identity: string): Promise<CryptoKey> {
   return key;
 }
 
-function isForOthers(error: unknown): boolean {
+export function isForOthers(error: unknown): boolean {
   return error instanceof Error && /no identity matched/.test(error.message);
 }

@@ -72,6 +72,10 @@ export interface Share {
   readonly pushed_at?: string | undefined;
   /** The last push in the background has failed. */
   readonly failed?: { readonly at: string; readonly reason: string } | undefined;
+  /** The keys for which the parts are encrypted. */
+  readonly sealedFor?: readonly string[] | undefined;
+  /** Copies on other remotes. */
+  readonly others?: readonly Share[] | undefined;
   /** The end of a chain on the remote that is not complete. */
   readonly lost?: string | undefined;
   /** The session comes from there, and is not complete here yet. */

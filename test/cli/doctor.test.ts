@@ -19,7 +19,7 @@ function examine(cwd: string): Report & { exitCode: number | null } {
 
 /** Runs the command that doctor suggests, as a person would. */
 function runSuggested(cwd: string, suggestion: string): void {
-  const script = suggestion.replaceAll(/\bagt /g, `${join(import.meta.dirname, '../../dist/agt')} `);
+  const script = suggestion.replaceAll(/(?<!\/)\bagt /g, `${join(import.meta.dirname, '../../dist/agt')} `);
   const outcome = run('/bin/sh', ['-ec', script], { cwd });
   if (outcome.exitCode !== 0) throw new Error(`${suggestion}: ${outcome.stderr}`);
 }

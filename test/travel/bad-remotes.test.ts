@@ -70,9 +70,9 @@ test('a part that is lost, cut or changed; --again sends all once more', () => {
   }
   const { ref } = refOf('parts');
   git(two.remote, 'update-ref', '-d', ref);
-  expect(pullRefused()).toMatch(/^error: git cannot reach "origin": couldn't find remote ref/);
-  agtOk(two.here, 'session', 'pull', 's1');
-  agtOk(two.here, 'session', 'push', 's1', '--again', '--release');
+  expect(pullRefused()).toMatch(/^error: "origin" has lost a part of the session\n/);
+  // Nobody has it: the one that gave it away sends it again.
+  expect(agtOk(two.here, 'session', 'push', 's1', '--again')).toContain('s1 is away here');
   agtOk(two.there, 'session', 'pull', 's1');
   expect(factsOf(sessionOf(two.there, 's1'))).toEqual(before);
 });
@@ -83,6 +83,43 @@ test('the whole copy is gone: the next push makes a new one', () => {
   write(join(session.sandbox, 'a.txt'), 'more\n');
   agtOk(two.here, 'session', 'push', 's1', '--release');
   agtOk(two.there, 'session', 'pull', 's1');
+  expect(factsOf(sessionOf(two.there, 's1'))).toEqual(factsOf(session));
+});
+
+test('the whole copy is gone while nobody has the session: it goes on where it was last', () => {
+  const before = factsOf(session);
+  agtOk(two.here, 'session', 'push', 's1', '--release');
+  for (const kind of ['head', 'parts'] as const) git(two.remote, 'update-ref', '-d', refOf(kind).ref);
+  expect(agt(two.here, 'session', 'pull', 's1').stderr).toBe(
+    'error: "origin" has lost its copy of session "s1"\n' +
+      'hint: go on with it as it is here: agt session pull s1 --take\n',
+  );
+  expect(agtOk(two.here, 'session', 'pull', 's1', '--take')).toMatch(
+    /^s1 goes on here as it is; origin has no copy/,
+  );
+  expect(agtOk(two.here, 'session', 'list')).toMatch(/^s1 +active /m);
+  expect(factsOf(session)).toEqual(before);
+  agtOk(two.here, 'session', 'push', 's1', '--release');
+  agtOk(two.there, 'session', 'pull', 's1');
+});
+
+test('the owner notices with a push that the remote has lost the parts, and sends them again', () => {
+  agtOk(two.here, 'session', 'push', 's1');
+  git(two.remote, 'update-ref', '-d', refOf('parts').ref);
+  expect(agtOk(two.here, 'session', 'push', 's1')).toMatch(/^pushed s1 to origin/);
+  agtOk(two.there, 'session', 'pull', 's1', '--take');
+});
+
+test('a copy on a second remote is one of its own, and the first one goes on', () => {
+  const second = `${two.remote}.second`;
+  git(two.here, 'init', '-q', '--bare', second);
+  for (const remote of ['origin', second, 'origin', second]) {
+    write(join(session.sandbox, 'a.txt'), `for ${remote}\n`);
+    agtOk(two.here, 'session', 'push', 's1', remote);
+  }
+  for (const remote of ['origin', second])
+    expect(JSON.parse(agtOk(two.there, 'session', 'list', '--remote', remote, '--json'))).toHaveLength(1);
+  agtOk(two.there, 'session', 'pull', 's1', second, '--take');
   expect(factsOf(sessionOf(two.there, 's1'))).toEqual(factsOf(session));
 });
 
@@ -131,6 +168,9 @@ test('a remote that got another name is the same one; a nested repository is nam
   git(two.here, 'remote', 'rename', 'origin', 'up');
   git(session.sandbox, 'init', '-q', 'inner');
   write(join(session.sandbox, 'inner/file'), 'in it\n');
+  expect(agt(two.here, 'session', 'push', 's1').stderr).toMatch(
+    /^error: this repository has no remote "origin" any more, which has session "s1"\nhint: .*agt session push s1 REMOTE; remotes here: up\n$/,
+  );
   const pushed = agt(two.here, 'session', 'push', 's1', 'up', '--release');
   expect(pushed.stdout).toMatch(/^pushed s1 to up /);
   expect(pushed.stderr).toMatch(

@@ -69,8 +69,36 @@ test('given away and not taken, anybody may have it again, also its giver', () =
   expect(agt(here, 'session', 'accept', 's1').stderr).toContain('hint: bring it here: agt session pull s1\n');
   agtOk(here, 'session', 'pull', 's1');
   expect(factsOf(session)).toEqual(before);
-  expect(agtOk(here, 'session', 'pull', 's1')).toBe('s1 is here');
+  expect(agtOk(here, 'session', 'pull', 's1')).toBe('s1 is here, and goes on here');
   expect(agtOk(here, 'session', 'list')).toMatch(/^s1 +active /m);
+});
+
+test('each round of takes without work in between leaves no fork', () => {
+  const { here, there } = makeTwo();
+  workIn(here);
+  agtOk(here, 'session', 'push', 's1');
+  for (const [taker, giver] of [
+    [there, here],
+    [here, there],
+    [there, here],
+  ] as const) {
+    expect(agtOk(taker, 'session', 'pull', 's1', '--take')).not.toContain('fork');
+    expect(agt(giver, 'session', 'push', 's1').stderr).toContain('is away');
+  }
+});
+
+test('a session that comes back under another id is the one that is here', () => {
+  const { here, there } = makeTwo();
+  workIn(here);
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--as', 's9', '--take');
+  agtOk(there, 'session', 'push', 's9', '--release');
+  expect(agt(here, 'session', 'pull', 's9').stderr).toBe(
+    'error: session "s9" of origin is session "s1" here\nhint: pull it under that id: agt session pull s1 origin\n',
+  );
+  agtOk(here, 'session', 'pull', 's1');
+  expect(agtOk(here, 'session', 'list')).toMatch(/^s1 +active /m);
+  agtOk(here, 'session', 'push', 's1');
 });
 
 test('of two that take it at once, one has it', async () => {

@@ -171,7 +171,7 @@ describe('keys', () => {
       const own = agtOk(there, 'key', 'new');
       expect(agtOk(there, 'key', 'show')).toBe(own);
       expect(agt(there, 'session', 'pull', 's1').stderr).toMatch(
-        /^error: there is no session "s1" on origin\nhint: push one: .*\nhint: 1 more there are encrypted for other keys: agt key import\n$/,
+        /^error: there is no session "s1" on origin\nhint: push one: .*\nhint: 1 more there are encrypted for other keys; import the key .*: agt key import FILE; .*: agt key show\n$/,
       );
       const file = join(makeTempDir(), 'key');
       write(file, secret);
@@ -195,5 +195,26 @@ describe('keys', () => {
       agtOk(there, 'session', 'pull', 's1');
     });
     expect(factsOf(sessionOf(there, 's1'))).toEqual(before);
+  });
+
+  test('of a recipient that came later open all parts after the next push', () => {
+    const { here, there } = makeTwo();
+    const session = workIn(here);
+    agtOk(here, 'session', 'push', 's1');
+    const settings = join(process.env['HOME'] ?? '', '.agtconfig');
+    withoutKey(() => {
+      const theirs = process.env['XDG_CONFIG_HOME'];
+      write(settings, `[agt]\n\trecipients = ${agtOk(there, 'key', 'new')}\n`);
+      delete process.env['XDG_CONFIG_HOME'];
+      agtOk(here, 'session', 'push', 's1', '--release');
+      process.env['XDG_CONFIG_HOME'] = theirs;
+      agtOk(there, 'session', 'pull', 's1');
+    });
+    expect(factsOf(sessionOf(there, 's1'))).toEqual(factsOf(session));
+    write(settings, '[agt]\n\trecipients = age1bogus\n');
+    expect(agt(there, 'session', 'push', 's1').stderr).toMatch(
+      /^error: "age1bogus" in agt.recipients is no public key/,
+    );
+    rmSync(settings);
   });
 });

@@ -53,7 +53,9 @@ export const keyImport = defineCommand({
   },
   examples: [['agt key import -', 'from standard input']],
   run: async ({ file }, { env, cwd }) => {
-    const text = file === '-' ? readStandardInput() : attempt(() => readFileSync(resolve(cwd, file), 'utf8'));
+    const text = ['-', ''].includes(file)
+      ? readStandardInput()
+      : attempt(() => readFileSync(resolve(cwd, file), 'utf8'));
     if (text === undefined) throw new AgtError(`cannot read ${file}`);
     const added = await importKeys(env, text);
     return added === 0 ? 'agt knows it already\n' : `${plural(added, 'key')} added to ${keyFile(env)}\n`;

@@ -57,7 +57,7 @@ export function currentBranch(status: SessionStatus): string {
 /** One word for the state of a session, or two: what a person has to know first. */
 export function shownState(status: SessionStatus): string {
   const { record, sandboxPresent, isOutOfSight, hasMoved, operation, running } = status;
-  if (!isActive(record)) return record.state;
+  if (!isActive(record) || record.state === 'away') return record.state;
   if (!sandboxPresent && !isOutOfSight) return hasMoved ? 'sandbox moved' : 'sandbox missing';
   if (record.state === 'failed') return 'failed';
   if (record.intent !== undefined) return `${record.intent.operation} unfinished`;

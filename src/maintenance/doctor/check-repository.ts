@@ -279,8 +279,14 @@ function checkPrefixes({ agtDir, settings }: Repository): Finding[] {
 async function checkHideRefs(repository: Repository): Promise<Finding[]> {
   const missing = await missingHideRefs(repository.git, repository.prefixes);
   if (missing.length === 0) return [];
-  const problem = `a fetch from this repository would receive ${missing.join(', ')}`;
-  const mend = missing.map((name) => `agt git config --add uploadpack.hideRefs ${name}`).join(' && ');
+  const shown = missing.filter((name) => !name.startsWith('!'));
+  const problem =
+    shown.length > 0
+      ? `a fetch from this repository would receive ${shown.join(', ')}`
+      : 'nobody can fetch a session that was pushed to this repository';
+  const mend = missing
+    .map((name) => `agt git config --add uploadpack.hideRefs ${shellQuote(name)}`)
+    .join(' && ');
   const fix = () => hideAgentRefs(repository);
   return [{ level: 'warning', about: 'uploadpack.hideRefs', problem, mend, fix }];
 }

@@ -6,6 +6,7 @@ import { connectAgain } from '../../../session/relocate.ts';
 import { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { deleteShare } from '../../../travel/delete-share.ts';
+import type { Pulled } from '../../../travel/find-share.ts';
 import { readKeys } from '../../../travel/keys.ts';
 import { pullSession } from '../../../travel/pull.ts';
 import { type PushRequest, pushSession } from '../../../travel/push.ts';
@@ -36,8 +37,8 @@ export const sessionPush = defineCommand({
   description:
     'Autocommit the session, and send what the remote does not have of it: every snapshot, with ignored files and ' +
     `settings, under ${SHARED}, which no clone fetches. All of it is encrypted for your key (agt key) and for ` +
-    'agt.recipients, ids and prompts too. The session goes on here. agt session pull brings it to another repository; ' +
-    'with --release that one need not ask.',
+    'agt.recipients, ids and prompts too. The session goes on here. agt session pull brings it to another repository: ' +
+    'with --take while it goes on here, without after --release.',
   positionals: { id: SESSION_ARGUMENT, remote: option.value(REMOTE) },
   options: {
     all: option.flag('all sessions that have not ended', 'a'),
@@ -105,7 +106,8 @@ async function push(context: Context, session: Session, args: PushWords): Promis
     },
     text: lines([
       size === undefined ? `${remote} has all of ${id}` : sent,
-      away !== undefined && `${id} is away; bring it to another repository: agt session pull ${id}`,
+      away !== undefined &&
+        `${id} is away here; in the repository where it is to go on: agt session pull ${id}`,
     ]),
     warnings: lines(left.map(({ path, reason }) => `warning: ${showPath(path)} stays here: ${reason}`)),
     notes: lines([
@@ -149,23 +151,34 @@ export const sessionPull = defineCommand({
   run: async ({ id, remote, as, take, dryRun }, context) => {
     const repository = await context.repository();
     const request = { id, remote, as, take, dryRun, env: context.env, now: context.now() };
-    const { record, head, fork, wasHere, remote: from } = await pullSession(repository, request);
-    const { session_id: here, sandbox } = record;
-    const amount = plural(head.snapshots, 'snapshot');
-    const before = head.holder === undefined ? '' : `; it was at ${head.holder.name}`;
+    const pulled = await pullSession(repository, request);
+    const { record, head, fork, wasHere, remote: from, checkout } = pulled;
+    const { session_id: here, sandbox, state } = record;
+    const isOver = isEnded(record) && !dryRun;
     return {
       json: { ...recordJson(record), remote: from, fork: fork ?? null, was_here: wasHere, dry_run: dryRun },
       text: lines([
-        wasHere
-          ? `${here} is here`
-          : `${verb(dryRun, 'pulled', 'pull')} ${here} from ${from} (${amount})${before}`,
-        !wasHere && !dryRun && !isEnded(record) && `sandbox  ${sandbox}`,
+        describePulled(pulled, dryRun),
+        !wasHere && !dryRun && !isOver && `sandbox  ${sandbox}`,
+        isOver && `ended    it is ${state}; bring it back: agt undo ${here}`,
         fork !== undefined && `fork     ${fork} has what only this repository had`,
+        checkout !== undefined &&
+          `checkout ${checkout} is back on your branch; the session is in a worktree now`,
       ]),
-      notes: lines([head.plain !== undefined && plainNote(here, from, head.plain)]),
+      notes: lines([head?.plain !== undefined && plainNote(here, from, head.plain)]),
     };
   },
 });
+
+function describePulled({ record, head, wasHere, remote }: Pulled, dryRun: boolean): string {
+  const id = record.session_id;
+  if (wasHere) return `${id} is here, and goes on here`;
+  if (head === undefined) return `${id} goes on here as it is; ${remote} has no copy any more`;
+  const amount = plural(head.snapshots, 'snapshot');
+  const { holder } = head;
+  const before = holder === undefined ? '' : `; it was at ${holder.name}, in ${holder.repository}`;
+  return `${verb(dryRun, 'pulled', 'pull')} ${id} from ${remote} (${amount})${before}`;
+}
 
 /** For agt session list --remote. */
 export async function listRemote(context: Context, given: string | undefined): Promise<Answer> {

@@ -1,0 +1,157 @@
+/** Which session of a remote a pull means, and what of it is here already. */
+import { rmSync } from 'node:fs';
+import { AgtError, attempt, EXIT, listSome } from '../errors.ts';
+import { sharedFile } from '../layout.ts';
+import type { Repository } from '../repository/repository.ts';
+import { idProblem, type SessionId } from '../session/id.ts';
+import { withSessionLock } from '../session/lock.ts';
+import { inState } from '../session/operation.ts';
+import { listRecords, readRecord, recordNamed, type SessionRecord } from '../session/record.ts';
+import { isEnded } from '../session/state.ts';
+import { type Keys, requireKeys } from './keys.ts';
+import { allOf, remoteOf } from './known-share.ts';
+import { chooseRemote, listShares, type RemoteShare } from './remote.ts';
+import { type Head, idOf, readShare, type Share } from './share.ts';
+
+export interface PullRequest {
+  /** An id, or the name of a share. */
+  readonly id: string;
+  readonly remote: string | undefined;
+  /** The id here. */
+  readonly as: string | undefined;
+  readonly take: boolean;
+  readonly dryRun: boolean;
+  readonly env: NodeJS.ProcessEnv;
+  readonly now: Date;
+}
+
+export interface Pulled {
+  readonly record: SessionRecord;
+  readonly remote: string;
+  /** Undefined: the remote has no copy any more. */
+  readonly head: Head | undefined;
+  /** Nothing had to be done. */
+  readonly wasHere: boolean;
+  /** A session with what only this repository had. */
+  readonly fork: SessionId | undefined;
+  /** The user's own checkout, in which the session was. */
+  readonly checkout?: string | undefined;
+}
+
+/** @throws AgtError if the remote has no such session, or it cannot be opened. */
+export async function findThere(
+  repository: Repository,
+  keys: Keys | undefined,
+  { id, remote: given, as, env }: PullRequest,
+) {
+  const local = idProblem(as ?? id) === undefined ? ((as ?? id) as SessionId) : undefined;
+  const own = local === undefined ? undefined : readShare({ repository, id: local });
+  const remote =
+    local === undefined
+      ? (given ?? (await chooseRemote(repository, undefined)))
+      : await remoteOf({ repository, id: local }, given);
+  const known = own && allOf(own).find((share) => share.remote === remote);
+  const all = await listShares(repository, remote, keys, known?.share);
+  const found = all.filter(
+    (one) => one.share === known?.share || one.share === id || (one.head && idOf(one.head) === id),
+  );
+  const here = known === undefined ? undefined : local;
+  const [there] = found;
+  if (there === undefined) {
+    const record = here && readRecord(repository, here);
+    if (record?.away !== undefined) return { known, remote, there, here };
+    if (keys === undefined && all.length > 0) await requireKeys(env);
+    const others = all.filter(({ head }) => head === undefined).length;
+    const ids = all.flatMap(({ head }) => (head === undefined ? [] : [idOf(head)]));
+    throw new AgtError(`there is no session "${id}" on ${remote}`, {
+      hints: [
+        ids.length > 0
+          ? `sessions there: ${listSome(ids, LISTED)}`
+          : `push one: agt session push ID ${remote}`,
+        ...(others > 0 ? [`${others} more there are encrypted for other keys; ${TO_OPEN}`] : []),
+      ],
+    });
+  }
+  if (found.length > 1)
+    throw new AgtError(`${found.length} sessions on ${remote} are named "${id}"`, {
+      exitCode: EXIT.usage,
+      hints: found.map(
+        (one) => `of ${one.head?.holder?.name ?? 'nobody now'}: agt session pull ${one.share} --as ID`,
+      ),
+    });
+  if (there.head !== undefined) return { known, remote, there };
+  if (there.problem === undefined) await requireKeys(env);
+  throw new AgtError(
+    `session "${id}" on ${remote} cannot be opened: ${there.problem ?? 'it is encrypted for other keys'}`,
+    {
+      hints: [TO_OPEN],
+    },
+  );
+}
+
+const LISTED = 10;
+
+const TO_OPEN =
+  'import the key that it was pushed with: agt key import FILE; or give your own to who pushed it: agt key show';
+
+/** The remote has lost the copy, and the session was given away: it can go on here as it is. */
+export async function takeBack(
+  repository: Repository,
+  id: SessionId,
+  { remote, take }: { readonly remote: string; readonly take: boolean },
+): Promise<Pulled> {
+  if (!take)
+    throw new AgtError(`"${remote}" has lost its copy of session "${id}"`, {
+      hints: [`go on with it as it is here: agt session pull ${id} --take`],
+    });
+  const record = await withSessionLock({ repository, id }, async (locked) => {
+    const { away: _, ...rest } = locked.record;
+    locked.write(isEnded(rest) ? rest : inState(rest, 'active', { now: new Date() }));
+    rmSync(sharedFile(repository.agtDir, id), { force: true });
+    return locked.read() ?? rest;
+  });
+  return { record, remote, head: undefined, wasHere: false, fork: undefined };
+}
+
+/** @throws AgtError if the session is here under another id */
+export function refuseTwice(repository: Repository, id: SessionId, there: RemoteShare, remote: string): void {
+  const { records } = listRecords(repository);
+  const other = records.find((record) => {
+    if (record.session_id === id) return false;
+    const own = attempt(() => readShare({ repository, id: record.session_id }));
+    return own !== undefined && allOf(own).some(({ share }) => share === there.share);
+  });
+  if (other === undefined) return;
+  throw new AgtError(`session "${id}" of ${remote} is session "${other.session_id}" here`, {
+    hints: [`pull it under that id: agt session pull ${other.session_id} ${remote}`],
+  });
+}
+
+/** @throws AgtError if another session has this id here. */
+export function ownShare(repository: Repository, id: SessionId, there: RemoteShare): Share | undefined {
+  const known = readShare({ repository, id });
+  const own = known && allOf(known).find(({ share }) => share === there.share);
+  if (own !== undefined) return own;
+  if (recordNamed(repository, id) === undefined) return undefined;
+  throw new AgtError(`session "${id}" is another one here`, {
+    hints: [`pull it under another id: agt session pull ${there.share} --as ID`],
+  });
+}
+
+/** As in lists: without seconds' parts, and of the clock here. */
+function localTime(time: string): string {
+  return new Date(time).toLocaleString('sv-SE');
+}
+
+export function heldError(
+  head: Head,
+  { name, repository }: NonNullable<Head['holder']>,
+  { id }: PullRequest,
+): AgtError {
+  return new AgtError(`session "${id}" goes on at ${name}, in ${repository}`, {
+    hints: [
+      `give it away there: agt session push ${idOf(head)} --release`,
+      `or take it, with all that was pushed until ${localTime(head.pushed_at)}: agt session pull ${id} --take`,
+    ],
+  });
+}

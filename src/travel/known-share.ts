@@ -1,0 +1,80 @@
+/** The state of a session on a remote from which agt moves it: what agt remembers, compared with what is there. */
+import { randomBytes } from 'node:crypto';
+import { AgtError, listSome } from '../errors.ts';
+import { type Git, gitLines } from '../git/run/git.ts';
+import type { Session } from '../session/session.ts';
+import { chooseRemote, readRefs } from './remote.ts';
+import { readShare, type Share } from './share.ts';
+
+export function newShare(remote: string): Share {
+  return { remote, share: randomBytes(10).toString('hex'), refs: {}, parts: [], number: 0 };
+}
+
+/** The remote that the user names, or that has the session, or the usual one. @throws AgtError if it is gone. */
+export async function remoteOf(
+  { repository, id }: Pick<Session, 'repository' | 'id'>,
+  given: string | undefined,
+): Promise<string> {
+  const known = given ?? readShare({ repository, id })?.remote;
+  if (known === undefined) return chooseRemote(repository, undefined);
+  const remotes = await gitLines(repository.git, ['remote']);
+  if (given !== undefined || remotes.includes(known) || /[/:]/.test(known)) return known;
+  throw new AgtError(`this repository has no remote "${known}" any more, which has session "${id}"`, {
+    hints: [
+      `name where it is now: agt session push ${id} REMOTE; remotes here: ${listSome(remotes, 5) || 'none'}`,
+    ],
+  });
+}
+
+interface Wanted {
+  readonly remote: string;
+  readonly again: boolean;
+  readonly mode: Share['plain'];
+}
+
+export async function startOf(
+  { git }: Session,
+  found: Share | undefined,
+  { remote, again, mode }: Wanted,
+): Promise<Share> {
+  const known = found && (await settled(git, found, remote));
+  const share = known && (await shareOn(git, known, remote));
+  if (share === undefined)
+    return { ...newShare(remote), plain: mode, ...(known && { others: allOf(known) }) };
+  if (!again && mode === share.plain) return share;
+  const there = await readRefs(git, remote, share.share);
+  if (there.head !== undefined && there.head !== share.head) return share; // it has gone on elsewhere
+  return { ...share, plain: mode, head: there.head, lost: there.parts, parts: [], said: undefined };
+}
+
+/** A push that was killed may have come through. */
+async function settled(git: Git, { pushing, ...share }: Share, remote: string): Promise<Share> {
+  if (pushing?.remote !== remote) return share;
+  const { head } = await readRefs(git, pushing.remote, pushing.share);
+  return head === pushing.head ? pushing : share;
+}
+
+/** The copy on this remote, which may have had another name. Undefined: there is none. */
+async function shareOn(git: Git, known: Share, remote: string): Promise<Share | undefined> {
+  const all = allOf(known);
+  const named = all.find((share) => share.remote === remote);
+  if (named !== undefined) return { ...named, others: all.filter((share) => share !== named) };
+  for (const share of all) {
+    const { head } = await readRefs(git, remote, share.share);
+    if (head !== undefined) return { ...share, remote, others: all.filter((one) => one !== share) };
+  }
+  return undefined;
+}
+
+/** The one of the last push first. */
+export function allOf({ others = [], ...share }: Share): readonly Share[] {
+  return [share, ...others];
+}
+
+export function moveBetween(from: Share, to: Share) {
+  return {
+    share: to.share,
+    head: { from: from.head, to: to.head ?? '' },
+    parts: { from: from.lost ?? from.parts.at(-1)?.commit, to: to.parts.at(-1)?.commit ?? '' },
+  };
+}
