@@ -79,7 +79,7 @@ export async function findThere(
         (one) => `of ${one.head?.holder?.name ?? 'nobody now'}: agt session pull ${one.share} --as ID`,
       ),
     });
-  if (there.head !== undefined) return { known, remote, there };
+  if (there.head !== undefined) return { known, remote, there, here };
   if (there.problem === undefined) await requireKeys(env);
   throw new AgtError(
     `session "${id}" on ${remote} cannot be opened: ${there.problem ?? 'it is encrypted for other keys'}`,

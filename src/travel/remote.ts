@@ -24,12 +24,15 @@ export interface RemoteShare {
   readonly problem: string | undefined;
 }
 
+const MOST_LOOKS = 5;
+
 /** All of a remote, or the one with this name. */
 export async function listShares(
   repository: Repository,
   remote: string,
   keys: Keys | undefined,
   share = '*',
+  looks = MOST_LOOKS,
 ): Promise<RemoteShare[]> {
   const { git } = repository;
   const listed = await askRemote(git, remote, ['ls-remote', '--', remote, sharedHeadRef(share)]);
@@ -49,6 +52,9 @@ export async function listShares(
     git,
     unknown.map(({ oid }) => oid),
   );
+  // Somebody has pushed between the two questions.
+  if (looks > 1 && contents.includes(undefined))
+    return listShares(repository, remote, keys, share, looks - 1);
   for (const [i, { oid }] of unknown.entries()) known.set(oid, await opened(keys, contents[i]?.content));
   const all = found.map((one) => ({ ...one, ...(known.get(one.oid) ?? NOTHING) }));
   if (unknown.length > 0 && share === '*') writeKnown(repository, keys, all);
