@@ -82,9 +82,10 @@ export function compareWith(
 }
 
 /** The steps of an editor's undo, from the chain of a session. A snapshot that changed nothing takes no redo away. */
-function replay(chain: readonly Link[], factsOf: (link: Link) => Facts): { steps: Link[]; current: number } {
+function replay({ chain, forkedAt }: LifeSession, factsOf: (link: Link) => Facts) {
   const steps: Link[] = [];
   let current = -1;
+  let begin = 0;
   for (const [i, link] of chain.entries()) {
     const before = chain[i - 1];
     const at = steps.findIndex(({ commit }) => commit === link.restored);
@@ -94,19 +95,20 @@ function replay(chain: readonly Link[], factsOf: (link: Link) => Facts): { steps
       steps.splice(current + 1);
       current = steps.push(link) - 1;
     }
+    if (i + 1 === forkedAt) begin = current;
   }
-  return { steps, current };
+  return { steps, current, begin };
 }
 
 /** The snapshot that an undo or a redo has to go to; undefined if there is none. */
 export function moveTarget(life: Life, session: LifeSession, by: 'undo' | 'redo'): Facts | undefined {
   const factsOf = (link: Link) => life.snapshots.get(link.commit) as Facts;
-  const { steps, current } = replay(session.chain, factsOf);
+  const { steps, current, begin } = replay(session, factsOf);
   const here = steps[current];
   if (here === undefined) return undefined;
   const isNew = !isSame(factsOf(session.chain.at(-1) as Link), session.facts);
   if (isNew) return by === 'undo' ? factsOf(here) : undefined;
-  const others = by === 'undo' ? steps.slice(0, current).reverse() : steps.slice(current + 1);
+  const others = by === 'undo' ? steps.slice(begin, current).reverse() : steps.slice(current + 1);
   const target = others.find((link) => !isSame(factsOf(link), factsOf(here)));
   return target === undefined ? undefined : factsOf(target);
 }

@@ -21,7 +21,8 @@ export interface LifeSession {
   readonly chain: Link[];
   /** The tip before its first snapshot. */
   readonly base: string;
-  readonly isFork: boolean;
+  /** How many snapshots of its chain are those of the session that it was forked from. */
+  readonly forkedAt: number;
   isEnded: boolean;
   /** As last seen. */
   facts: Facts;
@@ -93,7 +94,7 @@ export class Life {
       workBranch: `refs/heads/agt/${id}`,
       chain: [...chain],
       base: this.tip({ id }),
-      isFork: chain.length > 0,
+      forkedAt: chain.length,
       isEnded: false,
       facts: new Map(),
     };

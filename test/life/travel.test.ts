@@ -14,7 +14,7 @@ const BRANCHES = ['main', 'feature', 'other'];
 
 /** The session goes on in a clone of the remote. The other sessions stay behind. */
 function move(life: Life, session: LifeSession, remote: string): LifeSession {
-  const { id, chain, base, isFork } = session;
+  const { id, chain, base, forkedAt } = session;
   const before = life.look(session);
   ok(AGT, ['session', 'push', id, remote, '--release'], life.repository);
   life.refs = readRefs(life.repository);
@@ -27,7 +27,7 @@ function move(life: Life, session: LifeSession, remote: string): LifeSession {
   Object.assign(life, { repository: clone });
   life.sessions.length = 0;
   const moved = life.addSession(id, sandbox, chain);
-  Object.assign(moved, { base, isFork });
+  Object.assign(moved, { base, forkedAt });
   const { facts, ignore } = afterRestore(before, surroundings(life, moved));
   expect(compareWith({ facts, ignore }, moved.facts)).toEqual([]);
   life.takeIn(moved, moved.facts, new Map(), { restored: chain.at(-1)?.commit ?? '' });
