@@ -51,8 +51,8 @@ export async function readActivity(
   const earlier = since === undefined || cut.length === 0 ? [] : await promptsBefore(repository, cut);
   const drafts = [...sessions].flatMap(([session, own]) => {
     const before = earlier.filter((snapshot) => snapshot.session === session);
-    const { turns } = authorsOf([...before, ...own], records.some(isAttached));
-    return turns.filter(({ snapshots: [...all] }) => all.some((one) => own.includes(one)));
+    const { begun } = authorsOf([...before, ...own], records.some(isAttached));
+    return begun.filter(({ snapshots: [...all] }) => all.some((one) => own.includes(one)));
   });
   const chosen = drafts.toSorted((a, b) => endOf(b).getTime() - endOf(a).getTime()).slice(0, limit);
   const files = await filesOfTurns(repository.git, chosen, countLines);

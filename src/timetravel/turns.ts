@@ -27,8 +27,8 @@ export interface AuthoredStep {
 }
 
 export interface TurnSteps {
-  /** Counted from 1, the oldest. */
-  readonly number: number;
+  /** Counted from 1 by the first call of an agent, so that a later prompt shifts none; 0 before that. */
+  number: number;
   readonly session: string;
   readonly prompt: string | undefined;
   readonly from: Date;
@@ -44,20 +44,22 @@ export interface AuthoredHistory {
   /** Oldest first, one for each snapshot. */
   readonly steps: readonly AuthoredStep[];
   readonly turns: readonly TurnSteps[];
+  /** Also those without a call of an agent: a prompt alone, or snapshots of which agt knows only labels. */
+  readonly begun: readonly TurnSteps[];
 }
 
 /** `history`: oldest first. `isFolder`: its first snapshot has all that was there before. */
 export function authorsOf(history: readonly Snapshot[], isFolder: boolean): AuthoredHistory {
   const turns: TurnSteps[] = [];
+  const begun: TurnSteps[] = [];
   const current = new Map<string, TurnSteps>();
   let hasEvents = false;
   const begin = (snapshot: Snapshot, key: string) => {
     const { session, time: from, agent, conversation } = snapshot;
-    const number = turns.length + 1;
     const prompt = promptIn(snapshot);
-    const turn = { number, session, prompt, from, agent, conversation, snapshots: [], steps: [] };
+    const turn = { number: 0, session, prompt, from, agent, conversation, snapshots: [], steps: [] };
     current.set(key, turn);
-    turns.push(turn);
+    begun.push(turn);
     return turn;
   };
   const steps = history.map((snapshot): AuthoredStep => {
@@ -72,15 +74,18 @@ export function authorsOf(history: readonly Snapshot[], isFolder: boolean): Auth
     const isOfTurn = author === 'agent' || (author === 'unknown' && among.length === 0);
     const turn = isOfTurn ? (current.get(key) ?? (isPrompt ? undefined : begin(snapshot, key))) : undefined;
     turn?.steps.push(snapshot);
-    const last = agent === undefined ? turns.at(-1) : undefined;
+    const last = agent === undefined ? begun.at(-1) : undefined;
     const belongsTo = isPrompt ? begin(snapshot, own) : (turn ?? current.get(own) ?? last);
     if (belongsTo !== undefined && isEventOf(snapshot)) belongsTo.snapshots.push(snapshot);
+    const isWork = tool !== undefined || author === 'agent' || (turn?.prompt !== undefined && !hasEvents);
+    if (belongsTo?.number === 0 && isWork) belongsTo.number = turns.push(belongsTo);
     if (turn !== undefined && turn.agent === undefined && key === own) turn.agent = agent;
     const isAlone = key === own && among.length === 0 && !snapshot.during.map(conversationIn).includes(own);
     const isOfCall = tool !== undefined && isAlone;
     return { snapshot, author, turn, isOfCall, among };
   });
-  return { steps, turns };
+  const known = steps.map((step) => (step.turn?.number === 0 ? { ...step, turn: undefined } : step));
+  return { steps: known, turns, begun };
 }
 
 interface Who {

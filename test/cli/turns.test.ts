@@ -176,3 +176,36 @@ test('files that git converts as it checks them out are no turn and no change, a
   const calls = lines.map(({ origin }: { origin: { call: string } | null }) => origin?.call ?? null);
   expect(calls).toEqual([null, '1', null, '2']);
 });
+
+test.each(['session', 'folder'])(
+  'a turn has a call of an agent: prompts alone shift no number (%s)',
+  (kind) => {
+    const cwd = kind === 'session' ? makeSession({ a: '1\n' }).sandbox : makeRepository({ a: '1\n' });
+    const noun = kind === 'session' ? 'session' : 'snapshot';
+    write(join(cwd, 'mine'), 'mine\n');
+    agtOk(cwd, 'snapshot');
+    const agent = agentIn(cwd, 'claude-code', 'c-1');
+    const turn = (name: string) => {
+      agent.says(name);
+      agent.begins(name);
+      writeFileSync(join(cwd, name), `${name}\n`);
+      agent.ends(name);
+    };
+    agent.says('only a question');
+    agent.stops();
+    turn('one');
+    agent.says('agt undo');
+    agtOk(cwd, 'undo', '--step', '@{0}', '-n');
+    turn('two');
+    agtOk(cwd, 'restore', '@{1}');
+    expect(
+      turns(cwd).map(({ number, prompt }: { number: number; prompt: string }) => [number, prompt]),
+    ).toEqual([
+      [2, 'two'],
+      [1, 'one'],
+    ]);
+    turn('three');
+    expect(agtOk(cwd, noun, 'diff', '--turn', '3', '--name-only')).toContain('three');
+    expect(agtOk(cwd, 'undo', '--turn', '3', '-n')).toContain('-three');
+  },
+);
