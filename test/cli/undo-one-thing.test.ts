@@ -111,6 +111,36 @@ describe.each(['session', 'folder'])('in a %s', (kind) => {
       expect(refused.exitCode).toBeGreaterThan(0);
     }
   });
+
+  test.each([
+    ['a turn', ['--turn', '2']],
+    ['a step', ['--step', 'STEP']],
+    ['an agent', ['--agent', 'codex']],
+    ['a path', ['--turn', '2', '--path', 'f']],
+    ['what is left', ['--turn']],
+    ['a conflict', ['--turn', '2'], 'mine, too'],
+    ['a conflict, with both', ['--turn', '2', '--write-conflicts'], 'mine, too'],
+  ])('a dry run plans what is done, with what no snapshot has yet: %s', (_, given, line30 = 'of turn 2') => {
+    const cwd = make();
+    work(cwd);
+    const steps = JSON.parse(agtOk(cwd, 'session', 'log', '--json'));
+    const step = steps.find(
+      ({ tool, agent }: { tool: string; agent: string }) => tool !== null && agent === 'codex',
+    );
+    const words = given.map((word) => (word === 'STEP' ? step.name : word));
+    if (given.length === 1) agtOk(cwd, 'undo', '--turn', '3');
+    writeFileSync(join(cwd, 'f'), withLine(withLine(content(cwd), 30, line30), 15, 'mine').join(''));
+    const shown = agt(cwd, 'undo', ...words, '-n');
+    const planned = agt(cwd, 'undo', ...words, '-n', '--json');
+    expect(JSON.parse(agtOk(cwd, 'session', 'log', '--json'))[0].label).not.toBe('agt dry run');
+    const done = agt(cwd, 'undo', ...words, '--json');
+    expect([shown.exitCode, planned.exitCode]).toEqual([done.exitCode, done.exitCode]);
+    if (done.exitCode !== 0) expect([shown.stderr, planned.stderr]).toEqual([done.stderr, done.stderr]);
+    else {
+      expect(JSON.parse(planned.stdout).changes).toEqual(JSON.parse(done.stdout).changes);
+      expect(content(cwd)[15]).toBe(given.length === 1 ? 'line 15\n' : 'mine\n');
+    }
+  });
 });
 
 test.each([

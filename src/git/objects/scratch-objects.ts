@@ -41,7 +41,7 @@ export async function withScratchObjects<T>(
   return sayWhenInterrupted(cleanUp, async () => {
     try {
       dir = makeOwnedDirectory(join(parent, 'objects-'));
-      initialize(dir, commonDir);
+      initialize(dir, [join(commonDir, 'objects'), git.env['GIT_OBJECT_DIRECTORY']]);
       const env = { ...git.env, GIT_OBJECT_DIRECTORY: join(dir, 'objects') };
       return await action({ git: { ...git, env }, dir });
     } finally {
@@ -51,10 +51,12 @@ export async function withScratchObjects<T>(
   });
 }
 
-function initialize(dir: string, commonDir: string): void {
+/** `others`: the repository's objects, and those of scratch objects around these. */
+function initialize(dir: string, others: readonly (string | undefined)[]): void {
   mkdirSync(join(dir, 'objects/info'), { recursive: true });
   mkdirSync(join(dir, 'objects/pack'));
-  writeFileSync(join(dir, 'objects/info/alternates'), `${join(commonDir, 'objects')}\n`);
+  const lines = others.flatMap((path) => (path === undefined ? [] : `${path}\n`));
+  writeFileSync(join(dir, 'objects/info/alternates'), lines.join(''));
 }
 
 /** Time between two attempts to delete a directory, and how many attempts agt makes at most: two seconds. */

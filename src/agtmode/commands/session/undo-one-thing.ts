@@ -8,12 +8,12 @@ import type { Session } from '../../../session/session.ts';
 import type { Snapshot } from '../../../snapshot/history.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { showDiff } from '../../../timetravel/diff/diff.ts';
+import { withPresent } from '../../../timetravel/restore/present.ts';
 import { planTakeBack, type TakenBack } from '../../../timetravel/restore/take-back.ts';
 import { pathInSession, readAmbiguousFolders, relativeToSandbox } from '../../../timetravel/session-paths.ts';
 import { readTimeline } from '../../../timetravel/timeline.ts';
 import { spansOf } from '../../../timetravel/turn-files.ts';
-import { type AuthoredHistory, readAuthors, turnNumbered } from '../../../timetravel/turns.ts';
-import { autocommit } from '../../../triggers/autocommit.ts';
+import { type AuthoredHistory, turnNumbered } from '../../../timetravel/turns.ts';
 import type { Context } from '../../context.ts';
 import { showPath } from '../../output/format.ts';
 import { runRestore } from './restore.ts';
@@ -43,8 +43,18 @@ export async function undoOneThing(context: Context, session: Session, args: One
     args.step === undefined
       ? undefined
       : await resolveSnapshot(session.git, snapshotRefs(session.record), args.step, now);
-  if (!args.dryRun) await autocommit(session, { now });
-  const authored = await readAuthors(session);
+  return withPresent(session, { now, dryRun: args.dryRun }, (seen, authored) =>
+    takeBack(context, seen, authored, step, args),
+  );
+}
+
+async function takeBack(
+  context: Context,
+  session: Session,
+  authored: AuthoredHistory,
+  step: Snapshot | undefined,
+  args: OneThing,
+) {
   const tip = authored.steps.at(-1)?.snapshot;
   const { spans, name } = await chooseSpans(session, authored, args, step);
   if (tip === undefined || spans.length === 0)
@@ -82,7 +92,8 @@ export async function undoOneThing(context: Context, session: Session, args: One
     return exitCode;
   }
   const restore = {
-    ...({ scope: taken.paths, by: 'restore', now, filesOnly: true, label: `undo of ${name}` } as const),
+    ...({ scope: taken.paths, by: 'restore', now: context.now(), filesOnly: true } as const),
+    label: `undo of ${name}`,
     undone: spans.flatMap(({ previous }) => previous ?? []).slice(0, MOST_UNDONE),
     choose: async () => {
       const [newest] = await session.history();

@@ -4,11 +4,10 @@ import { shownId } from '../../../folders/store.ts';
 import { commandToMove } from '../../../session/advised-commands.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
+import { withPresent } from '../../../timetravel/restore/present.ts';
 import { type Distance, findRedoTarget, findUndoTarget } from '../../../timetravel/restore/steps.ts';
 import type { RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
 import { turnLeft } from '../../../timetravel/turn-files.ts';
-import { readAuthors } from '../../../timetravel/turns.ts';
-import { autocommit } from '../../../triggers/autocommit.ts';
 import { findGreen } from '../../bisecting.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
@@ -80,8 +79,11 @@ export const sessionUndo = defineSessionCommand({
         'name it: --turn N, --step @{N} or --agent NAME; or bring files back: agt restore SNAPSHOT -- PATH',
       );
     if (args.turn && args.toGreen === undefined) {
-      if (!args.dryRun && session.place === 'here') await autocommit(session, { now: context.now() });
-      const left = session.place === 'here' ? turnLeft(await readAuthors(session)) : undefined;
+      const look = { now: context.now(), dryRun: args.dryRun };
+      const left =
+        session.place === 'here'
+          ? await withPresent(session, look, async (_, authored) => turnLeft(authored))
+          : undefined;
       if (left === 0) throw new AgtError('nothing to undo: every turn is taken back');
       if (left !== undefined) return undoOneThing(context, session, { ...args, count: String(left) });
     }
