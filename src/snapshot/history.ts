@@ -75,8 +75,12 @@ const PAGE = 4096;
 
 /** Newest first. */
 export async function readHistory(git: Git, refs: SnapshotRefs): Promise<Snapshot[]> {
+  return historyFrom(git, refs, await newestCommit(git, refs));
+}
+
+async function historyFrom(git: Git, refs: SnapshotRefs, newest: string | undefined): Promise<Snapshot[]> {
   const listed: ListedCommit[] = [];
-  let from = await newestCommit(git, refs);
+  let from = newest;
   while (from !== undefined && from !== refs.base) {
     const page = await readPage(git, from, PAGE, refs.base);
     const end = page.findIndex((commit) => !commit.isSnapshot || commit.commit === refs.base);
@@ -103,9 +107,23 @@ export async function readNewest(git: Git, refs: SnapshotRefs, most: number) {
   return (end < 0 ? page : page.slice(0, end)).map((commit) => ({ ...commit, previous: commit.parents[0] }));
 }
 
+/** The last ones that people asked for: the page asks for the same again and again. */
+const known = new Map<string, Promise<readonly Snapshot[]>>();
+const MOST_KNOWN = 4;
+
 /** For people: a history that is lost is not taken for an empty one. @throws AgtError */
-export async function requireHistory(git: Git, refs: SnapshotRefs): Promise<Snapshot[]> {
-  const history = await readHistory(git, refs);
+export async function requireHistory(git: Git, refs: SnapshotRefs): Promise<readonly Snapshot[]> {
+  const tip = await newestCommit(git, refs);
+  const key = [git.cwd, refs.session, refs.base, tip].join('\n');
+  const reading = known.get(key) ?? historyFrom(git, refs, tip);
+  known.delete(key);
+  known.set(key, reading);
+  const [oldest = key] = known.keys();
+  if (known.size > MOST_KNOWN) known.delete(oldest);
+  const history = await reading.catch((error: unknown) => {
+    known.delete(key);
+    throw error;
+  });
   if (history.length === 0) await refuseLostHistory(git, refs);
   return history;
 }

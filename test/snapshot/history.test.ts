@@ -1,5 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { snapshotRefs } from '../../src/session/record.ts';
+import { requireHistory } from '../../src/snapshot/history.ts';
+import { openSession } from '../harness/opened.ts';
 import { autocommit, makeSession } from '../harness/session.ts';
 import { agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
 import { historyOf, makeThreeSnapshots } from './three-snapshots.ts';
@@ -75,6 +78,18 @@ describe('agt reads the same history', () => {
     };
     for (const [name, value] of Object.entries(settings)) git(session.repository, 'config', name, value);
     expect(await historyOf(session)).toEqual(before);
+  });
+
+  test('again without a reading, until there is a new snapshot', async () => {
+    const session = makeSession();
+    autocommit(session);
+    const { repository, record } = openSession(session);
+    const read = () => requireHistory(repository.git, snapshotRefs(record));
+    const [first, second] = [await read(), await read()];
+    expect(second).toBe(first);
+    write(join(session.sandbox, 'new'), 'x');
+    const { commit } = autocommit(session);
+    expect((await read()).map((one) => one.commit)).toEqual([commit, first[0]?.commit]);
   });
 
   test('when it is longer than one page', async () => {
