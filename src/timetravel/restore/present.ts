@@ -29,7 +29,7 @@ export async function withPresent<T>(
   return withScratchObjects(session.repository, async (scratch) => {
     const { record } = session;
     const seen = new Session({ ...session.repository, git: scratch.git }, record);
-    const history = await requireHistory(scratch.git, snapshotRefs(record));
+    const history = [...(await requireHistory(scratch.git, snapshotRefs(record)))];
     const [tip] = history;
     if (tip !== undefined && outcome !== 'unchanged') {
       const { tree } = await treeOfDisk(session, scratch);
