@@ -1,6 +1,8 @@
 /** The files that turns changed: each row of steps that follow each other counts as one change. */
 import type { Git } from '../git/run/git.ts';
+import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
+import { planTakeBack } from './restore/take-back.ts';
 import { type FileChange, readTimeline } from './timeline.ts';
 import type { AuthoredHistory, TurnSteps } from './turns.ts';
 
@@ -17,15 +19,22 @@ export function spansOf({ steps }: TurnSteps): Snapshot[] {
 }
 
 /**
- * After undos of one thing, which an undo by turn would only take back: the newest turn of which something may be left.
+ * After undos of one thing, which an undo by turn would only take back: the newest other turn of which something is left.
  * Undefined if the last act was another one; 0 if no such turn is left.
  */
-export function turnLeft({ steps, turns }: AuthoredHistory): number | undefined {
+export async function turnLeft(session: Session, { steps, turns }: AuthoredHistory) {
   const end = steps.findLastIndex(({ snapshot }) => snapshot.undone.length === 0);
   const undone = new Set(steps.slice(end + 1).flatMap(({ snapshot }) => snapshot.undone));
-  if (undone.size === 0) return undefined;
-  const isLeft = (turn: TurnSteps) => spansOf(turn).some(({ previous }) => !undone.has(previous ?? ''));
-  return turns.findLast(isLeft)?.number ?? 0;
+  const tip = steps.at(-1)?.snapshot;
+  if (tip === undefined || undone.size === 0) return undefined;
+  for (const turn of turns.toReversed()) {
+    const spans = spansOf(turn).toReversed();
+    if (spans.every(({ previous }) => undone.has(previous ?? ''))) continue;
+    const request = { spans, paths: undefined, onConflict: 'refuse', name: '' } as const;
+    const { wanted, conflicts } = await planTakeBack(session, tip, request);
+    if (wanted !== undefined || conflicts.length > 0) return turn.number;
+  }
+  return 0;
 }
 
 /** By turn. A file that came and went again is none. */

@@ -209,3 +209,29 @@ test.each(['session', 'folder'])(
     expect(agtOk(cwd, 'undo', '--turn', '3', '-n')).toContain('-three');
   },
 );
+
+test('a turn that changed nothing in the end, and one that has been taken back, are told apart', () => {
+  const { sandbox: cwd } = makeSession({ a: 'a\n' });
+  const agent = agentIn(cwd, 'claude-code', 'c-1');
+  const turn = (...texts: string[]) => {
+    agent.says('go on');
+    for (const [i, text] of texts.entries()) {
+      agent.begins(`${i}`);
+      writeFileSync(join(cwd, 'a'), text);
+      agent.ends(`${i}`);
+    }
+  };
+  turn('of turn 1\n');
+  turn('for a moment\n', 'of turn 1\n');
+  turn('of turn 3\n');
+  const none = agt(cwd, 'undo', '--turn', '2');
+  expect([none.exitCode, none.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^error: turn 2 changed nothing\n/),
+  ]);
+  agtOk(cwd, 'undo', '--turn', '3');
+  expect(agtOk(cwd, 'undo', '--turn', '3')).toBe('s1: turn 3 has been taken back already');
+  agtOk(cwd, 'undo', '--turn');
+  expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('a\n');
+  expect(agt(cwd, 'undo', '--turn').stderr).toBe('error: nothing to undo: every turn is taken back\n');
+});

@@ -99,7 +99,7 @@ describe.each(['session', 'folder'])('in a %s', (kind) => {
     agtOk(cwd, 'undo', '--step', step.name);
     expect(content(cwd)).toEqual(withLine(LINES, 20, 'of a person'));
     const again = agtOk(cwd, 'undo', '--turn', '2');
-    expect(again).toMatch(/: nothing of turn 2 is left$/);
+    expect(again).toMatch(/: turn 2 has been taken back already$/);
     for (const [words, reason] of [
       [['--turn', '9'], /has no turn "9"/],
       [['--agent', 'nobody'], /no turn is of agent "nobody"/],

@@ -84,7 +84,10 @@ async function takeBack(
   const { wanted } = taken;
   if (wanted === undefined) {
     const failed = taken.conflicts.length > 0;
-    const result = failed ? 'nothing has changed' : `nothing of ${name} is left`;
+    const back = new Set(authored.steps.flatMap(({ snapshot }) => snapshot.undone));
+    const isBack = spans.every(({ previous }) => back.has(previous ?? ''));
+    const without = isBack ? `${name} has been taken back already` : `nothing of ${name} is left`;
+    const result = failed ? 'nothing has changed' : without;
     return { json: nothing(session), text: `${shownId(session.record)}: ${result}\n`, failed };
   }
   if (args.dryRun && !args.json) {

@@ -80,10 +80,7 @@ export const sessionUndo = defineSessionCommand({
       );
     if (args.turn && args.toGreen === undefined) {
       const look = { now: context.now(), dryRun: args.dryRun };
-      const left =
-        session.place === 'here'
-          ? await withPresent(session, look, async (_, authored) => turnLeft(authored))
-          : undefined;
+      const left = session.place === 'here' ? await withPresent(session, look, turnLeft) : undefined;
       if (left === 0) throw new AgtError('nothing to undo: every turn is taken back');
       if (left !== undefined) return undoOneThing(context, session, { ...args, count: String(left) });
     }
