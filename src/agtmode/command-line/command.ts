@@ -8,8 +8,13 @@ import type { Context } from '../context.ts';
 import { sessionAndWords, sessionHere } from '../session-here.ts';
 import { type Answer, partOf, reportEach } from './report.ts';
 
-/** `seconds`: the value is a number of seconds, and the command gets milliseconds. */
-export type OptionTable = Readonly<Record<string, Options & { readonly seconds?: true }>>;
+/**
+ * `seconds`: the value is a number of seconds, and the command gets milliseconds. `valueName`: what help calls the value, if
+ * other options of this name take another one.
+ */
+export type OptionTable = Readonly<
+  Record<string, Options & { readonly seconds?: true; readonly valueName?: string }>
+>;
 export type PositionalTable = Readonly<Record<string, PositionalOptions>>;
 
 /** The arguments of a command: `--dry-run` is `dryRun`, and `--wait` with its seconds `waitMs`. */

@@ -4,6 +4,7 @@ import { usageError } from '../../errors.ts';
 import { didYouMean } from '../../similar.ts';
 import { sentence } from '../output/format.ts';
 import { type Command, commandName, findCommand, usageOf } from './command.ts';
+import { withValueNames } from './value-names.ts';
 
 /** Wider lines are hard to read. */
 const MAX_HELP_COLUMNS = 100;
@@ -24,6 +25,7 @@ export type RunCommand = (command: Command, args: never) => Promise<void>;
 /** Undefined if the words ask for help, which yargs has printed then. @throws AgtError */
 export async function parseWithYargs(commands: readonly Command[], words: string[]) {
   refuseLongLetters(commands, words);
+  refuseValuesOfFlags(commands, words);
   let parsed: { readonly command: Command; readonly args: Record<string, unknown> } | undefined;
   const parser = makeParser(
     commands,
@@ -32,7 +34,11 @@ export async function parseWithYargs(commands: readonly Command[], words: string
     },
     words,
   );
-  await parser.parseAsync(words);
+  const command = findCommand(commands, words);
+  await parser.parseAsync(words, {}, (_error, _args, help) => {
+    if (help !== '')
+      process.stdout.write(`${command === undefined ? help : withValueNames(help, command)}\n`);
+  });
   return parsed;
 }
 
@@ -160,6 +166,25 @@ function refuseLongLetters(commands: readonly Command[], words: readonly string[
   const letter = words.slice(0, end < 0 ? words.length : end).find((word) => /^--[a-z](=|$)/.test(word));
   if (letter !== undefined)
     throw usageError(`unknown option "${letter}"`, helpHint(findCommand(commands, words)));
+}
+
+/** yargs takes any value but `true` for `false`. */
+function refuseValuesOfFlags(commands: readonly Command[], words: readonly string[]): void {
+  const command = findCommand(commands, words);
+  const end = words.indexOf('--');
+  for (const word of words.slice(0, end < 0 ? words.length : end)) {
+    const [, given = '', value = ''] = /^--?([a-z-]+)=(.*)$/is.exec(word) ?? [];
+    const found = Object.entries(command?.options ?? {}).find(
+      ([name, { alias }]) => name === given.replace(/^no-/, '') || alias === given,
+    );
+    if (found === undefined || found[1].type !== 'boolean' || ['', 'true', 'false'].includes(value)) continue;
+    const [name, { valueName }] = found;
+    throw usageError(
+      `option "--${name}" takes no value, and "${value}" is given`,
+      ...(valueName === undefined ? [] : [`give it as a word of its own: --${name} ${value}`]),
+      helpHint(command),
+    );
+  }
 }
 
 /** The words that a person may have meant by an unknown one. */

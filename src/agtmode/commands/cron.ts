@@ -22,7 +22,7 @@ export const cronInstall = defineCommand({
     'Add a line to your crontab that runs agt autocommit --all for this repository, or replace that line. Other lines ' +
     'stay as they are. Errors go where cron sends output, usually to your mail.',
   options: {
-    interval: option.withDefault('5', 'minutes between two autocommits'),
+    interval: { ...option.withDefault('5', 'minutes between two autocommits'), valueName: 'minutes' },
     ...option.shared('dry-run'),
   },
   examples: [

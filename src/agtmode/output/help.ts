@@ -2,6 +2,7 @@
 import { SETTING_KEYS } from '../../config/setting-table.ts';
 import { EXIT } from '../../errors.ts';
 import { type Command, type OptionTable, usageOf } from '../command-line/command.ts';
+import { valueName } from '../command-line/value-names.ts';
 import { capitalized, sentence } from './format.ts';
 
 type Pairs = readonly (readonly [left: string, right: string])[];
@@ -172,8 +173,9 @@ function commandPart(command: Command): string[] {
 
 function optionPair([name, option]: [string, OptionTable[string]]): Pairs[number] {
   const short = typeof option.alias === 'string' ? `-${option.alias}, ` : '';
-  const value = option.type === 'boolean' ? '' : ` <${option.type === 'string' ? 'value' : option.type}>`;
-  return [`${short}--${name}${value}`, option.describe ?? ''];
+  const value = valueName(name, option);
+  const shown = option.type === 'boolean' ? value && ` [<${value}>]` : ` <${value}>`;
+  return [`${short}--${name}${shown ?? ''}`, option.describe ?? ''];
 }
 
 /** Escapes the characters that mean something to roff: backslashes, hyphens, leading dots and quotes. */

@@ -35,7 +35,7 @@ export const blame = defineCommand({
   positionals: { words: option.many('[<revision>] <file>') },
   options: {
     L: {
-      ...option.many('only these lines: <start>,<end> or :<function>, as git blame takes them'),
+      ...option.many('only these lines: <start>,<end> or :<function>, as in git blame'),
       nargs: 1,
     },
     ...GIT_OPTIONS,

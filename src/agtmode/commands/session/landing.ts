@@ -26,7 +26,7 @@ export const sessionSync = defineSessionCommand({
     'if there are conflicts; --dry-run finds them without touching the sandbox.',
   options: {
     rebase: option.flag('rebase the commits of the sandbox instead of merging'),
-    from: option.value('the branch to bring in (default: the user branch)'),
+    from: { ...option.value('the branch to bring in (default: the user branch)'), valueName: 'branch' },
     ...option.shared('wait', 'dry-run', 'json'),
   },
   examples: [
@@ -187,7 +187,10 @@ export const sessionExport = defineSessionCommand({
     'if its HEAD is not the work branch, if a commit to push contains a snapshot of the session folder, or if the ' +
     'target is the default branch of the remote.',
   options: {
-    as: option.value('push to this branch (default: the name of the work branch)'),
+    as: {
+      ...option.value('push to this branch (default: the name of the work branch)'),
+      valueName: 'branch',
+    },
     remote: option.value('push to this remote (default: the remote of the user branch)'),
     'allow-dirty': option.flag('push although the sandbox has uncommitted changes'),
     'force-default': option.flag('push although the branch is the default branch of the remote'),

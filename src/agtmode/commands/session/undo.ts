@@ -28,10 +28,13 @@ const MOVE = {
 } as const;
 
 const ONE_THING = {
-  turn: option.flag(
-    'the last turn; with a number, take back what that turn of agt log --turns changed, and nothing else',
-  ),
-  step: option.value('take back what this step changed, and nothing else: @{3} in agt log'),
+  turn: {
+    ...option.flag(
+      'the last turn; with a number, take back what that turn of agt log --turns changed, and nothing else',
+    ),
+    valueName: 'n',
+  },
+  step: option.value('take back only what this step changed: @{3} in agt log'),
   agent: option.value('take back what this agent changed, and nothing else'),
   path: option.many('take back only changes of this file or directory, as after --'),
   'keep-ours': option.flag('where a later change is in the same lines, keep that'),
