@@ -7,9 +7,11 @@ export interface Scene {
   readonly project: string;
   readonly agt: (cwd: string, ...args: string[]) => string;
   readonly agent: (id: string) => Agent;
+  /** One that works in any folder. */
+  readonly agentIn: (folder: string) => Agent;
 }
 
-/** An agent in its sandbox. */
+/** An agent in its sandbox, or in a folder without a session. */
 export interface Agent {
   readonly sandbox: string;
   readonly event: (name: string, fields?: object) => void;
@@ -75,8 +77,8 @@ export function makeScene(program: string, project: string, env: NodeJS.ProcessE
   git('init', '-qb', 'main');
   git('add', '-A');
   git('commit', '-qm', 'A small shop');
-  const agent = (id: string): Agent => {
-    const sandbox = join(`${project}.agt`, 'sessions', id, 'sandbox');
+  const agent = (id: string) => agentIn(join(`${project}.agt`, 'sessions', id, 'sandbox'), id);
+  const agentIn = (sandbox: string, id = 'here'): Agent => {
     let calls = 0;
     const event = (name: string, fields: object = {}) => {
       const json = { session_id: `conversation-${id}`, cwd: sandbox, hook_event_name: name, ...fields };
@@ -128,5 +130,5 @@ export function makeScene(program: string, project: string, env: NodeJS.ProcessE
   cleanup.prompt('Remove dead code');
   cleanup.edit('src/old.ts', undefined);
   cleanup.event('StopFailure', { error: 'overloaded' });
-  return { project, agt, agent };
+  return { project, agt, agent, agentIn };
 }

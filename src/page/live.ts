@@ -21,7 +21,7 @@ export class Live {
 
   constructor(cwd: string, all: boolean) {
     this.cwd = cwd;
-    this.words = ['list', '--watch', '--json', ...(all ? ['--everywhere'] : [])];
+    this.words = ['list', '--watch', '--json', '--folders', ...(all ? ['--everywhere'] : [])];
   }
 
   /** The rows that the pages show. */

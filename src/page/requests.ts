@@ -41,7 +41,7 @@ const MARKS = /^--(all|reject|seen)\b/;
 const ACTING = 'restore undo redo fork accept unaccept reject sync remove'
   .split(' ')
   .map((word) => `session ${word}`);
-const LABEL = 'autocommit';
+const LABELS = ['autocommit', 'snapshot --label'];
 
 const OPTIONS = new Set(
   'json stat turns turn number base with patch to dry-run at id keep label message session prompt all hunk reject seen'
@@ -52,7 +52,7 @@ const OPTIONS = new Set(
 /** @throws AgtError for a command or an option that the page does not need. */
 export function checkWords(words: readonly string[]): 'reads' | 'acts' {
   const is = (commands: readonly string[]) =>
-    commands.some((command) => command.split(' ').every((word, i) => words[i] === word));
+    commands.some((command) => command.split(' ').every((word, i) => words[i]?.replace(/=.*/s, '') === word));
   const end = words.indexOf('--');
   const option = words
     .slice(0, end < 0 ? words.length : end)
@@ -60,7 +60,7 @@ export function checkWords(words: readonly string[]): 'reads' | 'acts' {
   if (option !== undefined) throw usageError(`the page has no option "${option}"`);
   if (is(READING)) return 'reads';
   if (is([REVIEW])) return words.some((word) => MARKS.test(word)) ? 'acts' : 'reads';
-  if (is([...ACTING, LABEL])) return 'acts';
+  if (is([...ACTING, ...LABELS])) return 'acts';
   throw usageError(`the page has no command "${words.slice(0, 2).join(' ')}"`);
 }
 

@@ -123,7 +123,8 @@ export class Page {
         one['session_id'] === session && (repository === undefined || one['repository'] === repository),
     );
     const sandbox = row?.['sandbox'] as string | undefined;
-    if (inSandbox && sandbox !== undefined) return { cwd: sandbox, sandbox };
+    if ((inSandbox || row?.['working_copy'] === 'attached') && sandbox !== undefined)
+      return { cwd: sandbox, sandbox };
     if (repository === undefined) return { cwd: this.options.cwd, sandbox };
     if (!this.listed.has(repository) && !this.live.rows.some((one) => one['repository'] === repository))
       throw new AgtError('agt does not list this repository');

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession, sessionIn } from '../harness/session.ts';
@@ -232,4 +232,21 @@ test('an error with --json is an object on standard output', () => {
     hints: ['sessions here: s1'],
   });
   expect(failed.stderr).toContain('no session "nope"');
+});
+
+test('agt list --folders has a row for the folder here, everywhere for all that are still there', () => {
+  const [here, gone] = [realpathSync(makeRepository()), realpathSync(makeTempDir())];
+  const ids = (...words: string[]) =>
+    (JSON.parse(agtOk(here, 'list', ...words, '--json')) as { session_id: string }[]).map(
+      (row) => row.session_id,
+    );
+  expect(ids('--folders')).toEqual([]);
+  agtOk(here, 'new', 's1');
+  for (const folder of [here, gone]) agtOk(folder, 'snapshot');
+  expect(ids('--folders')).toEqual(['s1', here]);
+  expect(agtOk(here, 'list', '--folders')).toMatch(`Snapshots without a session\n${here}  `);
+  expect(ids('--folders', '--everywhere')).toEqual(expect.arrayContaining([here, gone]));
+  rmSync(gone, { recursive: true });
+  expect(ids('--folders', '--everywhere')).not.toContain(gone);
+  expect(ids()).toEqual(['s1']);
 });

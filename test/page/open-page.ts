@@ -2,11 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { makeScene, type Scene } from '../../scripts/page/scene.ts';
 import { AGT, makeTempDir, REAL_GIT } from '../harness/world.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
+const CHROMIUM = process.env['AGT_TEST_CHROMIUM'] ?? '/usr/bin/chromium';
 
 /** Why the tests with a browser are skipped; undefined if they run. */
 export const noBrowser = existsSync(CHROMIUM)
@@ -76,4 +78,67 @@ export async function goTo(page: Page, address: string): Promise<void> {
   await page.goto(address);
   await page.locator('main').waitFor();
   await page.locator('.loading').first().waitFor({ state: 'hidden' });
+}
+
+/** What the tests of an open page have; all but the functions is there only while they run. */
+export class PageHere {
+  scene!: Scene;
+  page!: Page;
+  private served!: Served;
+  private browser: BrowserContext | undefined;
+  private readonly problems: string[] = [];
+
+  async open(): Promise<void> {
+    const opening = openBrowser();
+    this.scene = sceneHere();
+    [this.served, this.browser] = await Promise.all([serve(this.scene.project), opening]);
+    this.page = await this.browser.newPage();
+    this.page.setDefaultTimeout(20_000);
+    this.page.on('pageerror', ({ message }) => this.problems.push(message));
+    this.page.on('request', (request) => {
+      if (!request.url().startsWith(this.served.address) && request.url() !== 'about:blank')
+        this.problems.push(`a request to ${request.url()}`);
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.browser?.close();
+    await this.served?.end();
+    expect(this.problems).toEqual([]);
+  }
+
+  readonly at = (hash: string) => goTo(this.page, `${this.served.address}${hash}`);
+  readonly inSandbox = (path: string) => join(this.scene.agent('fix-login').sandbox, path);
+
+  /** Presses a button, looks at the preview, does it. Returns what the preview and the result said. */
+  readonly act = async (button: string, more = async () => {}) => {
+    await this.page.getByRole('button', { name: button, exact: true }).first().click();
+    const dialog = this.page.getByRole('dialog');
+    const preview = (await dialog.locator('pre').textContent()) ?? '';
+    await more();
+    await dialog.getByRole('button', { name: 'Do it' }).click();
+    const result = (await dialog.getByRole('status').textContent()) ?? '';
+    return { preview, result };
+  };
+
+  readonly press = async (name: string) => {
+    await this.page.getByRole('dialog').getByRole('button', { name, exact: true }).click();
+  };
+
+  readonly takeBack = async () => {
+    await this.press('Take it back');
+    await this.page.getByRole('dialog').getByRole('button', { name: 'Take it back' }).waitFor();
+    await this.press('Close');
+  };
+}
+
+/** The page may ask nobody else, and throw nothing. */
+export function describePage(name: string, tests: (here: PageHere) => void): void {
+  const title = noBrowser === undefined ? name : `${name}: ${noBrowser}`;
+  describe.skipIf(noBrowser !== undefined)(title, () => {
+    const here = new PageHere();
+    beforeAll(() => here.open());
+    afterAll(() => here.close());
+    tests(here);
+  });
 }

@@ -68,6 +68,7 @@ test('only who has the token gets an answer, and no other site does', async () =
       run(page, ['session', 'run', 's1', '--', 'touch', 'x']),
       run(page, ['session', 'undo', 's1', '--to-green', 'touch x']),
       run(page, ['config', 'set', 'agt.editor', 'x']),
+      run(page, ['snapshot', 'forget']),
       run(page, ['session', 'log', 's1', '--json'], { repository: '/' }),
     ]);
     for (const { status } of answers) expect(status).toBe(400);

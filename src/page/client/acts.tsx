@@ -1,6 +1,7 @@
 /** The acts of a person: each shows first what it will change, then does it, then can be taken back. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, isSaved, type Row, reason } from './api.ts';
+import { isFolder } from './format.ts';
 import { Problem, useLoaded } from './shell.tsx';
 
 export interface Act {
@@ -74,7 +75,7 @@ export const ACTS = {
   }),
   label: (row: Row): Act => ({
     title: 'Label this moment',
-    words: ['autocommit', ...id(row)],
+    words: isFolder(row) ? ['snapshot'] : ['autocommit', ...id(row)],
     says: 'The next snapshot gets a name, by which you find it again.',
     asks: { label: 'Name', option: '--label' },
   }),

@@ -1,9 +1,11 @@
 /** Asks the server, which answers with commands of agt. A saved page has the answers inside. */
 
 export interface Row {
+  /** Of a folder without a session: its path. */
   readonly session_id: string;
   readonly repository?: string;
   readonly state: string;
+  readonly working_copy: string;
   readonly agent_state: {
     state: 'works' | 'waits' | 'done' | 'failed';
     since: string;

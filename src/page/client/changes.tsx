@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ACTS, useAct } from './acts.tsx';
 import { askJson, type Change, fileAddress, isSaved, type Row } from './api.ts';
 import { PatchView } from './code.tsx';
-import { plural } from './format.ts';
+import { isFolder, nameOf, plural } from './format.ts';
 import { readPatch } from './patch.ts';
 import { hrefOf, ofSession, Problem, type Route, Show, useKeys, useLoaded } from './shell.tsx';
 
@@ -22,7 +22,9 @@ function titleOf({ a, b, turn, other }: Route, row: Row): string {
   if (other) return `Compared with ${other}`;
   if (a && b) return `From ${a.slice(0, 10)} to ${b.slice(0, 10)}`;
   if (b) return `Since ${b.slice(0, 10)}`;
-  return `All that ${row.session_id} would bring home`;
+  return isFolder(row)
+    ? `All since the first snapshot of ${nameOf(row)}`
+    : `All that ${row.session_id} would bring home`;
 }
 
 export function Changes({ row, rows, route }: { row: Row; rows: readonly Row[]; route: Route }) {
@@ -37,13 +39,13 @@ export function Changes({ row, rows, route }: { row: Row; rows: readonly Row[]; 
     setSplit(!isSplit);
   };
   useKeys({ v: chooseSplit });
-  const others = rows.filter((one) => one !== row && one.repository === row.repository);
+  const others = rows.filter((one) => one !== row && !isFolder(one) && one.repository === row.repository);
   const against = route['turn'] || (route['a'] ?? route['b']) ? 'moments' : (route['other'] ?? '');
   return (
     <main class="changes">
       <header class="bar">
         <h1>{titleOf(route, row)}</h1>
-        {!isSaved && (
+        {!isSaved && !isFolder(row) && (
           <label>
             Against
             <select

@@ -19,6 +19,14 @@ export const clock = (time: string) =>
 /** Its folder is deleted, its snapshots are kept. */
 export const isEnded = (row: Row) => ['removed', 'accepted', 'rejected', 'reverted'].includes(row.state);
 
+/** It has snapshots, and no session. */
+export const isFolder = (row: Row) => row.working_copy === 'attached';
+
+export const nameOf = (row: Row) => (isFolder(row) ? lastPart(row.session_id) : row.session_id);
+
+/** Of the path of a repository or a folder. */
+export const lastPart = (path: string) => path.replace(/\/\.git$/, '').replace(/^.*\/(?=.)/, '');
+
 export function stateOf(row: Row): { readonly state: string; readonly words: string } {
   if (isEnded(row)) return { state: 'ended', words: row.state };
   if (row.agent_state !== null) {
@@ -26,11 +34,13 @@ export function stateOf(row: Row): { readonly state: string; readonly words: str
     const words = { works: 'works', waits: 'waits for you', done: 'done', failed: 'failed' }[state];
     return { state, words: state === 'done' ? words : `${words} · ${ago(since)}` };
   }
+  if (isFolder(row)) return { state: 'idle', words: 'folder' };
   if (row.state === 'failed') return { state: 'failed', words: 'failed' };
   return row.running ? { state: 'works', words: 'running' } : { state: 'idle', words: row.state };
 }
 
-export const agentOf = (row: Row) => row.owner?.command ?? row.agent ?? row.profile ?? 'no agent';
+export const agentOf = (row: Row) =>
+  isFolder(row) ? row.session_id : (row.owner?.command ?? row.agent ?? row.profile ?? 'no agent');
 
 export const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`;
 

@@ -1,7 +1,7 @@
 /** One row for each session: who works, who waits for a person, and what came of it. */
 import { useEffect, useState } from 'preact/hooks';
 import { isSaved, type Row } from './api.ts';
-import { agentOf, ago, plural, stateOf } from './format.ts';
+import { agentOf, ago, isFolder, lastPart, nameOf, plural, stateOf } from './format.ts';
 import { hrefOf, type Loaded, ofSession, Problem } from './shell.tsx';
 
 const ORDER = ['waits', 'failed', 'works', 'done', 'idle', 'ended'];
@@ -32,7 +32,7 @@ export function Now({ rows, ended, onToggle }: NowProps) {
         Now
         <span class="quiet" role="status">
           {waiting === 0
-            ? plural(rows.length, 'session')
+            ? counted(rows)
             : `${waiting} of ${rows.length} ${waiting === 1 ? 'waits' : 'wait'} for you`}
         </span>
       </h1>
@@ -59,6 +59,12 @@ export function Now({ rows, ended, onToggle }: NowProps) {
   );
 }
 
+function counted(rows: readonly Row[]): string {
+  const folders = rows.filter(isFolder).length;
+  const sessions = plural(rows.length - folders, 'session');
+  return folders === 0 ? sessions : `${sessions}, ${plural(folders, 'folder')}`;
+}
+
 function SessionRow({ row }: { row: Row }) {
   const { state, words } = stateOf(row);
   const { ahead, diff, behind } = row;
@@ -66,10 +72,10 @@ function SessionRow({ row }: { row: Row }) {
     <li class={`row is-${state}`}>
       <a href={hrefOf(ofSession('timeline', row))}>
         <span class={`pill is-${state}`}>{words}</span>
-        <strong class="name">{row.session_id}</strong>
+        <strong class="name">{nameOf(row)}</strong>
         <span class="agent quiet">
           {agentOf(row)}
-          {row.repository && ` · ${nameOf(row.repository)}`}
+          {row.repository && ` · ${lastPart(row.repository)}`}
         </span>
         <span class="prompt">{row.agent_state?.prompt ?? <i class="quiet">no prompt yet</i>}</span>
         <Pulse values={row.pulse ?? []} />
@@ -90,10 +96,6 @@ function SessionRow({ row }: { row: Row }) {
       </a>
     </li>
   );
-}
-
-export function nameOf(repository: string): string {
-  return repository.replace(/\/\.git$/, '').replace(/^.*\//, '');
 }
 
 export function Lines({ added, removed }: { added: number; removed: number }) {

@@ -5,8 +5,8 @@ import { ACTS, type Act, useAct } from './acts.tsx';
 import { askJson, isSaved, type Row, watchRows } from './api.ts';
 import { Changes } from './changes.tsx';
 import { FilePage } from './file.tsx';
-import { isEnded, stateOf } from './format.ts';
-import { Now, nameOf } from './now.tsx';
+import { isEnded, isFolder, lastPart, nameOf, stateOf } from './format.ts';
+import { Now } from './now.tsx';
 import { Review } from './review.tsx';
 import { Search } from './search.tsx';
 import { go, hrefOf, type Loaded, ofSession, Problem, useKeys, useLoaded, useRoute } from './shell.tsx';
@@ -72,7 +72,7 @@ function Page() {
           )}
           {row !== undefined &&
             Object.entries(VIEWS)
-              .filter(([name]) => name !== 'review' || !isEnded(row))
+              .filter(([name]) => name !== 'review' || !(isEnded(row) || isFolder(row)))
               .filter(([name]) => !isSaved || ['timeline', 'review', 'changes'].includes(name))
               .map(([name, words]) => (
                 <a
@@ -155,8 +155,8 @@ function SessionHead({ row }: { row: Row }) {
   return (
     <section class="head" aria-label={`session ${row.session_id}`}>
       <p class="title">
-        <strong>{row.session_id}</strong>
-        {row.repository && <span class="quiet">{nameOf(row.repository)}</span>}
+        <strong>{nameOf(row)}</strong>
+        {row.repository && <span class="quiet">{lastPart(row.repository)}</span>}
         <span class={`pill is-${state}`}>{words}</span>
         {row.agent_state?.prompt && <span class="prompt">{row.agent_state.prompt}</span>}
       </p>
@@ -164,10 +164,10 @@ function SessionHead({ row }: { row: Row }) {
         <div class="acts" role="toolbar" aria-label="Acts">
           {button('Undo', ACTS.undo(row))}
           {button('Redo', ACTS.redo(row))}
-          {button('Fork…', ACTS.fork(row))}
-          {!isEnded(row) && (
+          {!isEnded(row) && button('Label…', ACTS.label(row))}
+          {!isFolder(row) && button('Fork…', ACTS.fork(row))}
+          {!isEnded(row) && !isFolder(row) && (
             <>
-              {button('Label…', ACTS.label(row))}
               {button('Sync…', ACTS.sync(row))}
               {button('Accept…', ACTS.accept(row), 'main')}
               {button('Reject…', ACTS.reject(row))}

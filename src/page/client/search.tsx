@@ -1,7 +1,7 @@
 /** Finds the steps in which a text came or went, and prompts. */
 import { useState } from 'preact/hooks';
 import { ask, type Row, reason } from './api.ts';
-import { clock } from './format.ts';
+import { clock, nameOf } from './format.ts';
 import { go, hrefOf, type Route, Show, useLoaded } from './shell.tsx';
 
 interface Found {
@@ -34,7 +34,7 @@ export function Search({ route, row }: { route: Route; row: Row | undefined }) {
   const { session, repository } = route;
   return (
     <main>
-      <h1>Search {row === undefined ? 'all sessions' : row.session_id}</h1>
+      <h1>Search {row === undefined ? 'all sessions' : nameOf(row)}</h1>
       <form
         class="bar"
         onSubmit={(event) => {

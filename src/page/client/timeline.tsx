@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ACTS, useAct } from './acts.tsx';
 import { askJson, type Row, type Step, type Turn } from './api.ts';
 import { Axis } from './axis.tsx';
-import { ago, clock, kindOf, plural, titleOf } from './format.ts';
+import { ago, clock, isFolder, kindOf, nameOf, plural, titleOf } from './format.ts';
 import { Lines } from './now.tsx';
 import { go, hrefOf, ofSession, Show, useKeys, useLoaded } from './shell.tsx';
 
@@ -24,7 +24,7 @@ export function Timeline({ row, rows }: { row: Row; rows: readonly Row[] }) {
   const forks = rows.filter(({ from }) => from === row.session_id);
   return (
     <main>
-      <h1 class="unseen">Timeline of {row.session_id}</h1>
+      <h1 class="unseen">Timeline of {nameOf(row)}</h1>
       <Show of={loaded}>
         {({ turns, steps }) =>
           steps.length === 0 ? (
@@ -143,7 +143,7 @@ function Steps({
                   onSelect={() => select(step)}
                   onCompare={() => compare(step)}
                   onRestore={canAct ? () => start(ACTS.restore(row, step.commit)) : undefined}
-                  onFork={canAct ? () => start(ACTS.fork(row, step.commit)) : undefined}
+                  onFork={canAct && !isFolder(row) ? () => start(ACTS.fork(row, step.commit)) : undefined}
                 />
               ))}
             </ol>

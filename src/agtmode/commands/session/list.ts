@@ -16,13 +16,14 @@ import { readSessionStatus, type SessionStatus, surveySessions } from '../../../
 import { readShare } from '../../../travel/share.ts';
 import { isThere, listMoments, type Moment } from '../../../workspace/moments.ts';
 import { defineCommand, defineSessionCommand, option } from '../../command-line/command.ts';
-import type { Answer } from '../../command-line/report.ts';
+import { type Answer, partOf, reportEach } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { everywhere } from '../../everywhere.ts';
 import { age, localTime, table } from '../../output/format.ts';
 import { leftOutRows, sessionJson, shownState } from '../../output/session.ts';
 import { movedNote, outOfSightNote, sessionTable } from '../../output/session-table.ts';
 import { adviceToSnapshot, attachedHere } from '../../session-here.ts';
+import { listFolders } from './list-folders.ts';
 import { watchList } from './list-watch.ts';
 import { listRemote } from './travel.ts';
 
@@ -62,6 +63,9 @@ export const sessionList = defineCommand({
     ),
     state: option.value(`only sessions in these states: ${STATES.join(', ')}`),
     remote: option.flag('the sessions on a remote, in place of those here'),
+    folders: option.flag(
+      'also the folder here if it has snapshots without a session; with --everywhere all of them',
+    ),
     ...option.shared('everywhere', 'json'),
   },
   examples: [
@@ -80,6 +84,13 @@ export const sessionList = defineCommand({
         `to see one session: agt session show ${args.name}`,
       );
     if (watch && !isOnce) return watchList(context, args.json, (there) => list(args, there, true));
+    if (args.folders) {
+      const parts = [
+        () => list({ ...args, folders: false }, context, true),
+        () => listFolders(context, args.everywhere),
+      ];
+      return reportEach(parts, Object, async (part) => partOf(await part()));
+    }
     if (args.everywhere)
       return everywhere(context, (there) => list({ ...args, everywhere: false }, there, true));
     const states = parseStates(args.failed ? [args.state, 'failed'].filter(Boolean).join(',') : args.state);

@@ -1,0 +1,161 @@
+/** Each act of the page on a real repository, in a real browser. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { describePage, faultsOf } from './open-page.ts';
+
+describePage('acts on the page', (here) => {
+  const { act, at, inSandbox, press, takeBack } = here;
+
+  test('a deleted file comes back from the step that deleted it, and the restore is taken back', async () => {
+    const { page } = here;
+    await at('#timeline?session=fix-login');
+    await page.getByRole('button', { name: /Bash rm src\/old\.ts/ }).click();
+    await page.getByRole('link', { name: 'What changed' }).click();
+    const { preview, result } = await act('Bring back what was before…');
+    expect(preview).toMatch(/src\/old\.ts/);
+    expect(existsSync(inSandbox('src/old.ts'))).toBe(true);
+    expect(result).toMatch(/restored|1 path/i);
+    await takeBack();
+    expect(existsSync(inSandbox('src/old.ts'))).toBe(false);
+  });
+
+  test('undo and redo, the undo of one turn, and a label', async () => {
+    const { page } = here;
+    await at('#timeline?session=fix-login');
+    expect((await act('Undo')).preview).toMatch(/\.env/);
+    expect(existsSync(inSandbox('.env'))).toBe(false);
+    await press('Close');
+    await act('Redo');
+    await press('Close');
+    expect(existsSync(inSandbox('.env'))).toBe(true);
+    const first = page.locator('.turn', { hasText: 'Turn 2' });
+    await first.getByRole('button', { name: 'Take back…' }).click();
+    await press('Do it');
+    await page.getByRole('dialog').getByRole('status').waitFor();
+    expect(readFileSync(inSandbox('src/login.ts'), 'utf8')).not.toContain('attempts');
+    expect(readFileSync(inSandbox('src/login.ts'), 'utf8')).toContain('hashOf');
+    await takeBack();
+    expect(readFileSync(inSandbox('src/login.ts'), 'utf8')).toContain('attempts');
+    const name = () => page.getByRole('dialog').getByRole('textbox').fill('named on the page');
+    await act('Label…', name);
+    await press('Close');
+    await page.getByRole('button', { name: /named on the page/ }).waitFor();
+  });
+
+  test('fork, sync, accept and back, reject and remove', async () => {
+    const { page, scene } = here;
+    await at('#timeline?session=fix-login');
+    await act('Fork…', () => page.getByRole('dialog').getByRole('textbox').fill('another-way'));
+    await press('Close');
+    await at('#now');
+    await page.locator('.row', { hasText: 'another-way' }).waitFor();
+    await at('#changes?session=new-api');
+    expect((await act('Sync…')).result).toMatch(/has all commits/);
+    await press('Close');
+    const { preview } = await act('Accept…');
+    expect(preview).toMatch(/src\/orders\.ts/);
+    expect(existsSync(join(scene.project, 'src/orders.ts'))).toBe(true);
+    await takeBack();
+    expect(existsSync(join(scene.project, 'src/orders.ts'))).toBe(false);
+    await at('#timeline?session=another-way');
+    // The list says that the session has ended before the command has answered.
+    await page.route('**/run', async (route) => {
+      const answer = await route.fetch();
+      if (!/"remove"(?!.*dry-run)/.test(route.request().postData() ?? ''))
+        return route.fulfill({ response: answer });
+      await page.getByText('removed', { exact: true }).waitFor();
+      await route.fulfill({ response: answer });
+    });
+    await act('Remove…');
+    await press('Close');
+    await page.unroute('**/run');
+    await at('#timeline?session=cleanup');
+    await act('Reject…');
+    await press('Close');
+    await at('#now');
+    await page
+      .locator('.row', { hasText: /another-way|cleanup/ })
+      .first()
+      .waitFor({ state: 'hidden' });
+  });
+
+  test('ended sessions stand behind a button, with their timeline and diffs, and come back', async () => {
+    const { page, scene } = here;
+    await at('#now');
+    await page.getByRole('button', { name: 'Ended sessions' }).click();
+    const row = page.locator('.row', { hasText: 'cleanup' });
+    await row.getByText('rejected').waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    await row.getByRole('link').click();
+    await page.getByRole('button', { name: /Bash rm src\/old\.ts/ }).click();
+    await page.getByRole('link', { name: 'What changed' }).click();
+    await page.getByRole('heading', { name: /src\/old\.ts/ }).waitFor();
+    expect(await page.getByRole('link', { name: 'Review', exact: true }).count()).toBe(0);
+    expect((await act('Undo')).result).toMatch(/cleanup/);
+    await press('Close');
+    await page.getByRole('link', { name: 'Review', exact: true }).waitFor();
+    expect(existsSync(join(scene.agent('cleanup').sandbox, 'README.md'))).toBe(true);
+  });
+
+  test('a review remembers: what was seen lands, what was rejected goes, the rest stays', async () => {
+    const { page, scene } = here;
+    await at('#review?session=fix-login');
+    const file = (path: string) =>
+      page.locator('.change', { has: page.getByRole('heading', { name: path, exact: true }) });
+    await file('README.md').getByRole('button', { name: 'Seen' }).click();
+    await file('README.md').waitFor({ state: 'hidden' });
+    await file('src/login.test.ts').getByRole('button', { name: 'Reject…' }).click();
+    await page.getByRole('dialog').getByRole('textbox').fill('test it with a limit');
+    await press('Do it');
+    await press('Close');
+    await file('src/login.test.ts').waitFor({ state: 'hidden' });
+    await act('Accept what I saw…');
+    await press('Close');
+    expect(readFileSync(join(scene.project, 'README.md'), 'utf8')).toContain('safe passwords');
+    expect(readFileSync(join(scene.project, 'src/login.ts'), 'utf8')).not.toContain('hashOf');
+    expect(existsSync(inSandbox('src/login.test.ts'))).toBe(true);
+    scene.agent('fix-login').event('Stop');
+    expect(existsSync(inSandbox('src/login.test.ts'))).toBe(false);
+  });
+
+  test('a folder without a session has a row, and goes back in the same ways', async () => {
+    const { page, scene } = here;
+    const { prompt, edit, event } = scene.agentIn(scene.project);
+    prompt('Look around');
+    prompt('Write notes');
+    edit('notes/a.md', 'first\n');
+    edit('notes/a.md', 'second\n');
+    event('Stop');
+    const note = () => readFileSync(join(scene.project, 'notes/a.md'), 'utf8');
+    await at('#now');
+    await page.locator('.row', { hasText: scene.project }).getByText('Write notes').click();
+    await page
+      .getByRole('button', { name: /Write notes\/a\.md/ })
+      .first()
+      .click();
+    expect(await faultsOf(page)).toEqual([]);
+    await page.getByRole('link', { name: 'What changed' }).click();
+    await page.getByText('second').waitFor();
+    await act('Bring back what was before…');
+    expect(note()).toBe('first\n');
+    await takeBack();
+    await act('Undo');
+    await press('Close');
+    expect(note()).toBe('first\n');
+    await act('Redo');
+    await press('Close');
+    expect(note()).toBe('second\n');
+    await page.getByRole('link', { name: 'Timeline', exact: true }).click();
+    await act('Take back…');
+    expect(existsSync(join(scene.project, 'notes/a.md'))).toBe(false);
+    await takeBack();
+    await act('Label…', () => page.getByRole('dialog').getByRole('textbox').fill('notes are good'));
+    await press('Close');
+    await page.getByRole('button', { name: /notes are good/ }).waitFor();
+    await at(`#file?session=${scene.project}&path=notes/a.md`);
+    await page.getByRole('button', { name: 'Who wrote each line' }).click();
+    await page.locator('.origin', { hasText: 'claude turn 1' }).waitFor();
+    expect(await page.getByRole('button', { name: /Fork|Accept/ }).count()).toBe(0);
+  });
+});
