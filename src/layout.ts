@@ -75,6 +75,9 @@ export const slowCaptureFile = (agtDir: string, sessionId: string) => join(agtDi
 /** A file for each conversation with a call at work there. */
 export const callsDirectory = (agtDir: string, sessionId: string) => join(agtDir, 'calls', sessionId);
 
+/** A file for each command of `agt session exec` that runs there, named by its process. */
+export const commandsDirectory = (agtDir: string, sessionId: string) => join(agtDir, 'commands', sessionId);
+
 /** The states of its agents: a file for each conversation. */
 export const agentStates = (agtDir: string, sessionId: string) => join(agtDir, 'states', sessionId);
 
@@ -126,6 +129,7 @@ export function sessionFiles(agtDir: string, sessionId: string): string[] {
     join(usageDirectory(agtDir), sessionId),
     slowCaptureFile(agtDir, sessionId),
     callsDirectory(agtDir, sessionId),
+    commandsDirectory(agtDir, sessionId),
     agentStates(agtDir, sessionId),
     strayCalls(agtDir, sessionId),
     sharedFile(agtDir, sessionId),

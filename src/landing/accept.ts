@@ -46,7 +46,7 @@ async function accept(locked: LockedSession, request: AcceptRequest): Promise<Ac
   const session = locked.with(earlier.record);
   await requireReady(session);
   if (!keep) await requireReturnable(session);
-  if (!keep) refuseRunning(session.record, WAY_OUT);
+  if (!keep) refuseRunning(session, WAY_OUT);
   const captured = await captureSession(session, { now, label: 'before accept' });
   if (!keep) refuseLoss(session.record, captured, WAY_OUT);
   return endSession(session, await mergeAndLand(session, request), now);

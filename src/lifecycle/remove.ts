@@ -106,7 +106,7 @@ async function refuseInTheWay(session: Session, options: RemovalOptions): Promis
   refuseUnfinished(record, options);
   if (options.outcome !== undefined) refuseAway(record);
   if (!options.force && options.running !== true && isActive(record))
-    refuseRunning(record, `end the session all the same: agt session remove ${record.session_id} --force`);
+    refuseRunning(session, `end the session all the same: agt session remove ${record.session_id} --force`);
   const place = session.place;
   if (place === 'elsewhere' || place === 'unmounted') refuseForeign(record, place);
   await refuseMovedSandbox(session);

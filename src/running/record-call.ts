@@ -1,6 +1,7 @@
 /** The call of a tool as a snapshot, even if it has changed nothing: `agt session record`, and `agt session exec`. */
 import type { CaptureResult } from '../autocommit/capture.ts';
 import { isAgtError } from '../errors.ts';
+import { noteCommand, ownerOf } from '../session/owner.ts';
 import type { Session } from '../session/session.ts';
 import type { ToolCall } from '../snapshot/history.ts';
 import { autocommit } from '../triggers/autocommit.ts';
@@ -54,7 +55,12 @@ export async function execTool(session: Session, request: ExecRequest): Promise<
   const before = { tool, id };
   if (!request.isReadOnly) await captureBefore(session, { now: request.now(), before, onlyIfChanged: true });
   return withCommand(request.line, async (command) => {
-    const result = await command.ended.then((end): ExecResult => ({ end }), startFailure);
+    const name = (request.line.words[0] ?? '').replace(/^.*\//s, '');
+    const ended =
+      command.pid === undefined
+        ? undefined
+        : noteCommand(session.repository, session.id, ownerOf(command.pid, name, request.now()));
+    const result = await command.ended.then((end): ExecResult => ({ end }), startFailure).finally(ended);
     if (request.isReadOnly) return result;
     const outcome = result.end.exitCode === 0 ? 'succeeded' : 'failed';
     const call = { outcome, id: request.callId, summary: request.summary } as const;

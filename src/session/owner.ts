@@ -2,8 +2,11 @@
  * The owner of a session: the command that `agt session run` has started in it. An owner that has ended by itself is no
  * longer named. So if metadata name one that is gone, somebody has killed it together with its agt.
  */
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { identify, type ProcessIdentity, processIsGone } from '../disk/lock-owner.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, attempt } from '../errors.ts';
+import { commandsDirectory } from '../layout.ts';
 
 export interface Owner extends ProcessIdentity {
   /** The name of the program, without its arguments: those may hold secrets. */
@@ -15,13 +18,46 @@ export function ownerOf(pid: number, command: string, now: Date): Owner {
   return { ...identify(pid), command, at: now.toISOString() };
 }
 
-/** @throws AgtError while the owner runs: it would lose the folder that it works in. */
+/** A command of `agt session exec` runs in the session, and does not own it. Returns what ends the note. */
+export function noteCommand({ agtDir }: Place, id: string, owner: Owner): () => void {
+  const directory = commandsDirectory(agtDir, id);
+  const file = join(directory, `${owner.pid}`);
+  attempt(() => {
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(file, JSON.stringify(owner));
+  });
+  return () => {
+    rmSync(file, { force: true });
+    attempt(() => rmdirSync(directory)); // another one runs
+  };
+}
+
+/** Those whose agt was killed count while they run. */
+function commandsIn({ agtDir }: Place, id: string): Owner[] {
+  const directory = commandsDirectory(agtDir, id);
+  const files = (attempt(() => readdirSync(directory)) ?? []).map((name) => join(directory, name));
+  return files.flatMap((file) => attempt(() => JSON.parse(readFileSync(file, 'utf8')) as Owner) ?? []);
+}
+
+interface Place {
+  readonly agtDir: string;
+}
+
+/** @throws AgtError while the owner or another command runs: it would lose the folder that it works in. */
 export function refuseRunning(
-  { session_id: id, owner }: { readonly session_id: string; readonly owner?: Owner },
+  {
+    repository,
+    record: { session_id: id, owner },
+  }: {
+    readonly repository: Place;
+    readonly record: { readonly session_id: string; readonly owner?: Owner };
+  },
   way: string,
 ): void {
-  if (owner === undefined || processIsGone(owner)) return;
-  throw new AgtError(`"${owner.command}" runs in session "${id}" (process ${owner.pid})`, {
+  const all = [...(owner === undefined ? [] : [owner]), ...commandsIn(repository, id)];
+  const running = all.find((one) => !processIsGone(one));
+  if (running === undefined) return;
+  throw new AgtError(`"${running.command}" runs in session "${id}" (process ${running.pid})`, {
     hints: ['wait until it has ended, or end it', way],
   });
 }

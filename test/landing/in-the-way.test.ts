@@ -50,32 +50,47 @@ test('git cannot sign the merge of sync: agt says so, and undo goes back', () =>
   expect(git(sandbox, 'status', '--porcelain')).toBe('');
 });
 
-test('accept, reject and remove leave a session in which a command runs; --force and --keep do not wait', async () => {
-  const { repository, sandbox, folder } = makeSession();
-  write(join(sandbox, 'new'), 'by the agent\n');
-  const script = ': >started; while [ ! -e stop ]; do sleep 0.05; done';
-  const running = spawn(AGT, ['run', 's1', '--', 'sh', '-c', script], { cwd: repository, stdio: 'ignore' });
-  const ended = new Promise((resolve) => running.on('exit', resolve));
-  const owner = () =>
-    JSON.parse(readFileSync(join(repository, '.git/agt/sessions/s1.json'), 'utf8')).owner as unknown;
-  try {
-    while (!existsSync(join(sandbox, 'started')) || owner() === undefined)
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    for (const command of ['accept', 'reject', 'remove']) {
-      const refused = agt(repository, command, 's1');
-      expect(refused.exitCode).toBe(1);
-      expect(refused.stderr).toMatch(/^error: "sh" runs in session "s1" \(process \d+\)\nhint: wait until/);
+test.each([
+  ['run', ['run', 's1']],
+  ['exec', ['session', 'exec', 's1', '--tool', 'Bash']],
+])(
+  'accept, reject and remove leave a session in which a command of agt %s runs; --keep does not wait',
+  async (how, words) => {
+    const { repository, sandbox, folder } = makeSession();
+    write(join(sandbox, 'new'), 'by the agent\n');
+    const script = ': >started; while [ ! -e stop ]; do sleep 0.05; done';
+    const running = spawn(AGT, [...words, '--', 'sh', '-c', script], { cwd: repository, stdio: 'ignore' });
+    const ended = new Promise((resolve) => running.on('exit', resolve));
+    const owner = () =>
+      how === 'run'
+        ? (JSON.parse(readFileSync(join(repository, '.git/agt/sessions/s1.json'), 'utf8')).owner as unknown)
+        : existsSync(join(repository, '.git/agt/commands/s1'))
+          ? how
+          : undefined;
+    try {
+      while (!existsSync(join(sandbox, 'started')) || owner() === undefined)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      for (const command of ['accept', 'reject', 'remove']) {
+        const refused = agt(repository, command, 's1');
+        expect(refused.exitCode).toBe(1);
+        expect(refused.stderr).toMatch(/^error: "sh" runs in session "s1" \(process \d+\)\nhint: wait until/);
+      }
+      expect(git(repository, 'log', '--format=%s', 'main')).toBe('first');
+      agtOk(repository, 'accept', 's1', '--keep', '-m', 'Kept');
+      expect(git(repository, 'log', '-1', '--format=%s', 'main')).toBe('Kept');
+      if (how === 'exec') running.kill('SIGKILL'); // its command goes on
+      expect(agt(repository, 'reject', 's1', '-n').stderr).toMatch(/^error: "sh" runs in session "s1"/);
+      expect(agt(repository, 'remove', 's1', '--force', '-n').exitCode).toBe(0);
+    } finally {
+      write(join(sandbox, 'stop'), '');
+      await ended;
     }
-    expect(git(repository, 'log', '--format=%s', 'main')).toBe('first');
-    agtOk(repository, 'accept', 's1', '--keep', '-m', 'Kept');
-    expect(git(repository, 'log', '-1', '--format=%s', 'main')).toBe('Kept');
-  } finally {
-    write(join(sandbox, 'stop'), '');
-    await ended;
-  }
-  agtOk(repository, 'reject', 's1');
-  expect(existsSync(folder)).toBe(false);
-});
+    while (agt(repository, 'reject', 's1', '-n').exitCode !== 0)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    agtOk(repository, 'reject', 's1');
+    expect(existsSync(folder)).toBe(false);
+  },
+);
 
 test('unaccept of merged commits that are no longer the tip: the revert that it names works', () => {
   const { repository, sandbox } = makeSession();

@@ -127,7 +127,7 @@ export const sessionReject = defineSessionCommand({
     'stay until agt gc deletes them after agt.retention, and agt undo brings the session back.',
   options: {
     reason: option.value('why; agt session show prints it'),
-    running: option.flag('also while a command of agt run works there'),
+    running: option.flag('also while a command of agt run or exec works there'),
     force: option.flag('as --running, and also with files that agt could not capture', 'f'),
     ...option.shared('dry-run', 'json'),
   },

@@ -38,7 +38,7 @@ export const sessionRemove = defineSessionCommand({
   options: {
     merged: option.flag('every session whose work is merged, in place of ids'),
     'delete-branch': option.flag('delete the branches and all snapshots as well'),
-    force: option.flag('also while a command of agt run works there, and even if work is lost', 'f'),
+    force: option.flag('also while a command of agt run or exec works there, and even if work is lost', 'f'),
     ...option.shared('dry-run', 'quiet', 'json'),
   },
   examples: [
