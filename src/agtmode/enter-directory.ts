@@ -1,17 +1,20 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
 import { readArea } from '../config/local-config.ts';
-import { AgtError, EXIT, errorCode, systemReason } from '../errors.ts';
+import { AgtError, attempt, EXIT, errorCode, systemReason } from '../errors.ts';
 import { deletedFolder } from '../folders/store.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import { noteUserDirectory, userDirectory } from '../process/invocation.ts';
 import { repositoryAround } from '../repository/find-repository.ts';
 import { bringBack } from '../session/advised-commands.ts';
 
+let inodeOfShell: number | undefined;
+
 /** Returns the current directory. `directory`: the one of `-C`, to change to first. */
 export function enterDirectory(directory: string | undefined): string {
   try {
     noteUserDirectory(process.cwd());
+    inodeOfShell = statSync('.').ino;
   } catch (error) {
     if (directory === undefined) throw cannot('read the current directory', error, hintsOutside());
     noteUserDirectory(''); // the shell is in a directory that somebody has deleted
@@ -44,11 +47,14 @@ export function placeOutside(gone: string): string {
   return place;
 }
 
-/** A command may have deleted the directory that the user's shell is in. */
+/** A command may have deleted the directory that the user's shell is in, or made it anew. */
 export function hintOutside(): string {
   const directory = userDirectory();
-  if (directory === '' || existsSync(directory)) return '';
-  return `hint: the directory that you are in is gone now: cd ${shellQuote(placeOutside(directory))}\n`;
+  const inode = attempt(() => statSync(directory).ino);
+  if (directory === '' || inode === inodeOfShell) return '';
+  const [change, place] =
+    inode === undefined ? ['gone', placeOutside(directory)] : ['another one', directory];
+  return `hint: the directory that you are in is ${change} now: cd ${shellQuote(place)}\n`;
 }
 
 function cannot(what: string, error: unknown, hints: string[]): AgtError {

@@ -14,6 +14,7 @@ import { holdInterrupts, throwIfInterrupted } from '../process/interrupts.ts';
 import { folderOfNamespace, type Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
 import { ensureWorkspace } from './provider.ts';
+import { pushLater } from './push-later.ts';
 import { deleteRecord, readRecord, type SessionRecord, writeRecord } from './record.ts';
 import { Session } from './session.ts';
 
@@ -108,7 +109,10 @@ export async function withSessionLock<T>(
       },
       waitMs,
     );
-    if (done !== undefined) return done.result;
+    if (done !== undefined) {
+      await pushLater(repository, id).catch(() => undefined); // the next one tries again
+      return done.result;
+    }
     if (Date.now() < deadline) continue;
     throw new AgtError('agt gc is deleting objects', {
       exitCode: EXIT.busy,

@@ -52,12 +52,12 @@ export function refuseRunning(
     readonly repository: Place;
     readonly record: { readonly session_id: string; readonly owner?: Owner };
   },
-  way: string,
+  ...ways: readonly string[]
 ): void {
   const all = [...(owner === undefined ? [] : [owner]), ...commandsIn(repository, id)];
   const running = all.find((one) => !processIsGone(one));
   if (running === undefined) return;
   throw new AgtError(`"${running.command}" runs in session "${id}" (process ${running.pid})`, {
-    hints: ['wait until it has ended, or end it', way],
+    hints: ['wait until it has ended, or end it', ...ways],
   });
 }

@@ -65,7 +65,7 @@ export async function bundleSession(session: Session, request: BundleRequest): P
     });
   requireNewFile(request.file, request.force);
   const plain = plainMode(request);
-  const { seal, madeKey } = await sealFor(session, { ...request, dryRun: false }, plain);
+  const { seal, madeKey } = await sealFor(session, { ...request, dryRun: false, share: undefined }, plain);
   const record = await withSessionLock(session, async (held) => {
     if (isActive(held.record)) await captureSession(held, { now: request.now });
     return held.read() ?? held.record;

@@ -1,5 +1,5 @@
 /** What of a session is sent: all of it if it is encrypted; in plain text what the user agrees to. */
-import { usageError } from '../errors.ts';
+import { AgtError, usageError } from '../errors.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { Git } from '../git/run/git.ts';
@@ -24,14 +24,25 @@ export function plainMode({ plain, withIgnored }: Wish): Share['plain'] {
   return plain ? (withIgnored ? 'with ignored' : 'without ignored') : undefined;
 }
 
+interface Sealing {
+  readonly env: NodeJS.ProcessEnv;
+  readonly dryRun: boolean;
+  /** What the remote has already. */
+  readonly share: Share | undefined;
+}
+
 export async function sealFor(
   { repository }: Session,
-  { env, dryRun }: { readonly env: NodeJS.ProcessEnv; readonly dryRun: boolean },
+  { env, dryRun, share }: Sealing,
   plain: Share['plain'],
 ): Promise<{ readonly seal: Seal; readonly madeKey: string | undefined }> {
   if (plain !== undefined) return { seal: { recipients: undefined }, madeKey: undefined };
   const others = checkRecipients(repository.settings.recipients);
   const known = await readKeys(env);
+  if (known === undefined && (share?.sealedFor ?? []).length > 0)
+    throw new AgtError(`your key, with which "${share?.remote}" has the session, is not in ${keyFile(env)}`, {
+      hints: ['bring it back: agt key import FILE', 'or go on with a new one: agt key new'],
+    });
   const keys = known ?? (dryRun ? undefined : await makeKeys(env));
   const seal: Seal = { recipients: keys === undefined ? [] : [...new Set([keys.recipient, ...others])] };
   return { seal, madeKey: known === undefined ? keyFile(env) : undefined };

@@ -2,10 +2,11 @@
  * The user's key of age (https://age-encryption.org), with which sessions on a remote are encrypted. The file is one of
  * age-keygen: the first key is the user's own, the others came by `agt key import` and only open.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { AgtError, unlessMissing, usageError } from '../errors.ts';
+import { shellQuote } from '../git/run/trace.ts';
 
 export interface Keys {
   /** Secret. */
@@ -27,6 +28,8 @@ export async function readKeys(env: NodeJS.ProcessEnv): Promise<Keys | undefined
   const path = keyFile(env);
   const text = unlessMissing(() => readFileSync(path, 'utf8'));
   if (text === undefined) return undefined;
+  if ((statSync(path).mode & 0o077) !== 0)
+    throw new AgtError(`others can read your key, ${path}`, { hints: [`chmod 600 ${shellQuote(path)}`] });
   const identities = secretsIn(text);
   const [own] = identities;
   if (own === undefined)

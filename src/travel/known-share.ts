@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { AgtError, listSome } from '../errors.ts';
 import { type Git, gitLines } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';
-import { chooseRemote, readRefs } from './remote.ts';
+import { chooseRemote, isRemote, readRefs } from './remote.ts';
 import { readShare, type Share } from './share.ts';
 
 export function newShare(remote: string): Share {
@@ -17,8 +17,8 @@ export async function remoteOf(
 ): Promise<string> {
   const known = given ?? readShare({ repository, id })?.remote;
   if (known === undefined) return chooseRemote(repository, undefined);
+  if (given !== undefined || (await isRemote(repository.git, known))) return known;
   const remotes = await gitLines(repository.git, ['remote']);
-  if (given !== undefined || remotes.includes(known) || /[/:]/.test(known)) return known;
   throw new AgtError(`this repository has no remote "${known}" any more, which has session "${id}"`, {
     hints: [
       `name where it is now: agt session push ${id} REMOTE; remotes here: ${listSome(remotes, 5) || 'none'}`,

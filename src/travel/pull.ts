@@ -9,6 +9,7 @@ import { requireRemovable } from '../lifecycle/remove.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
 import { checkId, type SessionId } from '../session/id.ts';
+import { refuseRunning } from '../session/owner.ts';
 import { readRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
@@ -74,12 +75,14 @@ export async function pullSession(repository: Repository, request: PullRequest):
   if (request.dryRun) return { record: local ?? head.record, remote, head, wasHere: false, fork: undefined };
   const parts = await takeParts(repository, there, { keys, remote, known: own?.parts ?? [] });
   await requireComplete(repository, head, lostParts(remote));
-  if (local !== undefined && !isEnded(local))
+  if (local !== undefined && !isEnded(local)) {
+    refuseRunning({ repository, record: local });
     await requireRemovable(new Session(repository, local), {
       now: request.now,
       force: false,
       deleteBranch: false,
     });
+  }
   const share = await takeLease(repository, { there, head, remote, parts, holds }, { ...request, id });
   failurePoint('pull: taken');
   const fork =

@@ -80,7 +80,7 @@ export async function pushSession(session: Session, request: PushRequest): Promi
   const remote = await remoteOf(session, request.remote);
   const there = remembered && allOf(remembered).find((share) => share.remote === remote);
   const plain = plainMode(request) ?? there?.plain;
-  const { seal, madeKey } = await sealFor(session, request, plain);
+  const { seal, madeKey } = await sealFor(session, { ...request, share: there }, plain);
   const given = { ...request, remote, seal, mode: plain };
   const lock = pushLocks(repository.agtDir, session.id).running;
   const pushed = await withLock(

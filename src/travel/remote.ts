@@ -35,11 +35,8 @@ export async function listShares(
   looks = MOST_LOOKS,
 ): Promise<RemoteShare[]> {
   const { git } = repository;
-  const listed = await askRemote(git, remote, ['ls-remote', '--', remote, sharedHeadRef(share)]);
-  const found = listed.map((line) => {
-    const [oid = '', ref = ''] = line.split('\t');
-    return { oid, share: ref.slice(SHARED.length).replace(/\/head$/, '') };
-  });
+  const listed = await listRefs(git, remote, sharedHeadRef(share));
+  const found = [...listed].map(([name, oid]) => ({ oid, share: name.replace(/\/head$/, '') }));
   const known = await readKnown(repository, keys);
   const unknown = found.filter(({ oid }) => !known.has(oid));
   await fetchRefs(
@@ -61,12 +58,26 @@ export async function listShares(
   return all;
 }
 
+/** Object names by what follows `refs/agt/shared/`. */
+export async function listRefs(
+  git: Git,
+  remote: string,
+  ...patterns: readonly string[]
+): Promise<Map<string, string>> {
+  const refs = patterns.length === 0 ? [`${SHARED}*`] : patterns;
+  const lines = await askRemote(git, remote, ['ls-remote', '--', remote, ...refs]);
+  return new Map(
+    lines.map((line) => {
+      const [oid = '', ref = ''] = line.split('\t');
+      return [ref.slice(SHARED.length), oid];
+    }),
+  );
+}
+
 /** The two refs of one session. */
 export async function readRefs(git: Git, remote: string, share: string) {
-  const [head, parts] = [sharedHeadRef(share), sharedPartsRef(share)];
-  const lines = await askRemote(git, remote, ['ls-remote', '--', remote, head, parts]);
-  const oidOf = (ref: string) => lines.find((line) => line.endsWith(`\t${ref}`))?.split('\t')[0];
-  return { head: oidOf(head), parts: oidOf(parts) };
+  const refs = await listRefs(git, remote, sharedHeadRef(share), sharedPartsRef(share));
+  return { head: refs.get(`${share}/head`), parts: refs.get(`${share}/parts`) };
 }
 
 type Opened = Pick<RemoteShare, 'head' | 'isPlain' | 'problem'>;
@@ -211,6 +222,11 @@ export async function moveRefs(git: Git, remote: string, move: Move): Promise<bo
       `it must allow pushes to ${SHARED}*; or write the session into a file: agt session bundle ID FILE`,
     ],
   });
+}
+
+/** Whether git has a remote of this name, or it is an address. */
+export async function isRemote(git: Git, remote: string): Promise<boolean> {
+  return /[/:]/.test(remote) || (await gitLines(git, ['remote'])).includes(remote);
 }
 
 /** The remote of `agt.push`, else the only one, else origin. */

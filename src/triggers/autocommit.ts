@@ -16,7 +16,6 @@ import type { Session } from '../session/session.ts';
 import { type AutocommitOptions, captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { factsBeforeScan, leaveFacts } from './front/facts.ts';
 import { readNewerPaths } from './front/newer-paths.ts';
-import { pushLater } from './push-later.ts';
 
 /** @throws AgtError with exit code 75 while another process holds the session's lock. */
 export async function autocommit(session: Session, options: AutocommitOptions): Promise<CaptureResult> {
@@ -26,7 +25,6 @@ export async function autocommit(session: Session, options: AutocommitOptions): 
     autocommitLocked(locked.with(await followMove(locked)), options);
   const result = await withSessionLock(session, capture, { waitMs });
   if (result.outcome === 'committed') await autoRepack(session.repository);
-  await pushLater(session);
   return result;
 }
 

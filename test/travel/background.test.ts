@@ -1,5 +1,5 @@
 /** agt.push: sessions go to the remote by themselves, at most so often, and nobody hears of a remote that is away. */
-import { renameSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -45,4 +45,22 @@ test('pushes each snapshot, together what comes within the period, and says what
   await until(() => debt() === null);
   agtOk(there, 'session', 'pull', 's1', '--take');
   expect(factsOf(sessionOf(there, 's1'))).toEqual(factsOf(session));
+});
+
+test('the last snapshot of a session goes as well: it has ended, or went back', async () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'config', 'set', 'agt.push', 'origin');
+  agtOk(here, 'config', 'set', 'agt.pushEvery', '1 second');
+  const { sandbox } = workIn(here);
+  write(join(sandbox, 'a.txt'), 'the last words\n');
+  agtOk(here, 'session', 'remove', 's1');
+  const tip = git(here, 'rev-parse', 'refs/agt/tip/s1');
+  const sent = () => JSON.parse(readFileSync(join(here, '.git/agt/shared/s1.json'), 'utf8')).refs.tip;
+  await until(() => existsSync(join(here, '.git/agt/shared/s1.json')) && sent() === tip);
+  agtOk(here, 'undo', 's1');
+  write(join(sandbox, 'a.txt'), 'lost words\n');
+  agtOk(here, 'restore', 's1', '@');
+  await until(() => sent() === git(here, 'rev-parse', 'refs/agt/tip/s1'));
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  expect(readFileSync(join(sessionOf(there, 's1').sandbox, 'a.txt'), 'utf8')).toBe('the last words\n');
 });

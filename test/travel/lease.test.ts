@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { ownerOf } from '../../src/session/owner.ts';
 import { sessionOf } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, REAL_GIT, write } from '../harness/world.ts';
 import { chain, factsOf, makeTwo, workIn } from './two.ts';
@@ -163,4 +164,43 @@ test('the copy on a remote goes on demand, but not under another repository', ()
   expect(agtOk(there, 'session', 'push', 's1', '--delete')).toBe('deleted the copy of s1 on origin');
   expect(git(remote, 'for-each-ref', 'refs/agt')).toBe('');
   expect(agtOk(there, 'session', 'list')).toMatch(/^s1 +active /m);
+});
+
+test('a pull waits for the agent that works here, and tells a shell inside that its directory is another one', () => {
+  const { here, there } = makeTwo();
+  const { sandbox } = workIn(here);
+  agtOk(here, 'session', 'push', 's1', '--release');
+  agtOk(there, 'session', 'pull', 's1');
+  agtOk(there, 'session', 'push', 's1', '--release');
+  const record = join(here, '.git/agt/sessions/s1.json');
+  const known = JSON.parse(readFileSync(record, 'utf8')) as object;
+  write(record, JSON.stringify({ ...known, owner: ownerOf(process.pid, 'an agent', new Date()) }));
+  const refused = agt(here, 'session', 'pull', 's1');
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^error: "an agent" runs in session "s1" \(process \d+\)\nhint: wait until it has ended, or end it\n$/,
+    ),
+  ]);
+  write(record, JSON.stringify(known));
+  expect(agt(sandbox, 'session', 'pull', 's1')).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringContaining(
+      `hint: the directory that you are in is another one now: cd ${sandbox}\n`,
+    ),
+  });
+});
+
+test('words that mean nothing are refused: --all and a session, agt.push without a remote', () => {
+  const { here } = makeTwo();
+  workIn(here);
+  expect(agt(here, 'session', 'push', '--all', 's1')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringMatching(/^error: --all and session "s1" are given\n/),
+  });
+  expect(agt(here, 'config', 'set', 'agt.push', 'nowhere')).toMatchObject({
+    exitCode: 1,
+    stderr:
+      'error: there is no remote "nowhere" here\nhint: see: git remote -v\nhint: or add it: git remote add nowhere URL\n',
+  });
 });

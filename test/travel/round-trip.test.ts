@@ -1,5 +1,5 @@
 /** A session goes to another repository by a remote, goes on there, and comes back: equal at every moment. */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
@@ -179,6 +179,32 @@ describe('keys', () => {
       agtOk(there, 'session', 'pull', 's1');
     });
     expect(factsOf(sessionOf(there, 's1'))).toEqual(before);
+  });
+
+  test('that is lost is not replaced in silence, and one that others can read is not used', () => {
+    const { here } = makeTwo();
+    workIn(here);
+    agtOk(here, 'session', 'push', 's1');
+    write(join(sessionOf(here, 's1').sandbox, 'a.txt'), 'more\n');
+    withoutKey(() => {
+      const lost = agt(here, 'session', 'push', 's1');
+      expect([lost.exitCode, lost.stderr]).toEqual([
+        1,
+        expect.stringMatching(
+          /^error: your key, with which "origin" has the session, is not in \S+\/agt\/key\nhint: bring it back: agt key import FILE\nhint: or go on with a new one: agt key new\n$/,
+        ),
+      ]);
+      agtOk(here, 'key', 'new');
+      const { file } = JSON.parse(agtOk(here, 'key', 'show', '--json')) as { file: string };
+      chmodSync(file, 0o644);
+      const open = agt(here, 'session', 'push', 's1');
+      expect([open.exitCode, open.stderr]).toEqual([
+        1,
+        `error: others can read your key, ${file}\nhint: chmod 600 ${file}\n`,
+      ]);
+      chmodSync(file, 0o600);
+      expect(agtOk(here, 'session', 'push', 's1')).toMatch(/^pushed s1 to origin/);
+    });
   });
 
   test('of a recipient open what was pushed for it', () => {

@@ -15,6 +15,8 @@ const FAMILY_SUMMARIES: Readonly<Record<string, string>> = {
   snapshot: 'record any folder, and go back',
   session: 'create, inspect, restore, export and remove sessions',
   config: 'list, read and change settings',
+  hooks: 'let agents record what they do, without a word',
+  key: 'your key, with which sessions on a remote are encrypted',
   cron: 'autocommit sessions from cron',
   shim: 'install the git script for the PATH of your agents',
 };

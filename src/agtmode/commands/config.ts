@@ -4,9 +4,10 @@ import { dirname } from 'node:path';
 import { findKey, SETTING_KEYS, type SettingName } from '../../config/setting-table.ts';
 import { globalConfigPath, showValue, toSettings } from '../../config/settings.ts';
 import { AgtError, EXIT, usageError } from '../../errors.ts';
-import { gitText, runGit } from '../../git/run/git.ts';
+import { type Git, gitText, runGit } from '../../git/run/git.ts';
 import { listRecords } from '../../session/record.ts';
 import { didYouMean } from '../../similar.ts';
+import { isRemote } from '../../travel/remote.ts';
 import { defineCommand, option } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { table } from '../output/format.ts';
@@ -60,6 +61,7 @@ export const configSet = defineCommand({
         `set it for all: agt config set --global ${name} ${value}`,
       );
     }
+    if (name === 'agt.push' && !global && value !== '') await requireRemote(await context.git(), value);
     const others = (await context.settingValues()).filter((setting) => setting.name !== name);
     toSettings([...others, { name: name as SettingName, value, origin: 'the command line' }]); // throws if the prefixes overlap
     const file = await settingsFile(context, name, global);
@@ -75,6 +77,13 @@ export const configSet = defineCommand({
     return EXIT.done;
   },
 });
+
+async function requireRemote(git: Git, remote: string): Promise<void> {
+  if (await isRemote(git, remote)) return;
+  throw new AgtError(`there is no remote "${remote}" here`, {
+    hints: ['see: git remote -v', `or add it: git remote add ${remote} URL`],
+  });
+}
 
 /** git-config's exit code for a name that the file does not have: that is no error. */
 const NOT_FOUND = 5;

@@ -15,6 +15,7 @@ import { expiryTime, type PruneResult, pruneAndRepack } from '../../maintenance/
 import { makeRoom } from '../../maintenance/retention/room.ts';
 import { endingAtSteps } from '../../process/interrupts.ts';
 import { retryAfterChange } from '../../session/lock.ts';
+import { copiesOnRemotes, heldByRemotes } from '../../travel/held.ts';
 import { type Arguments, defineCommand, option } from '../command-line/command.ts';
 import type { Report } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
@@ -23,6 +24,7 @@ import { repositoryHere } from '../session-here.ts';
 
 const OPTIONS = {
   thin: option.flag('thin out the snapshots of active sessions as well'),
+  pushed: option.flag('do not wait for agt.retention with ended sessions of which a remote has everything'),
   prune: option.value(
     'delete unreachable objects older than this: a time, now or never (default: gc.pruneExpire, else two weeks)',
   ),
@@ -40,7 +42,8 @@ export const gc = defineCommand({
     'Delete the snapshots of sessions that were removed more than agt.retention ago, except snapshots that a person ' +
     'labelled. With --thin, thin out active sessions as well: keep every snapshot of the last day, the last one of each ' +
     'hour of the last week, the last one of each day before that, and every labelled one. Thinning gives new commit ids ' +
-    'to the snapshots after the first deleted one. With --folders, delete the snapshots of folders that are older than ' +
+    'to the snapshots after the first deleted one. With --pushed, delete the snapshots of every ended session that a ' +
+    'remote has (see: agt session push). With --folders, delete the snapshots of folders that are older than ' +
     'agt.snapshotRetention, but for the last one and those that a person labelled. Then delete unreachable objects that are old enough, and combine ' +
     'small packs.',
   options: OPTIONS,
@@ -59,7 +62,9 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   if (args.folders) return gcFolders(context, args);
   const repository = await repositoryHere(context);
   const pruneBefore = await expiryTime(repository.git, args.prune);
-  const request = { thin: args.thin, now: context.now() };
+  const held = args.pushed ? await heldByRemotes(repository) : undefined;
+  const request = { thin: args.thin, now: context.now(), held };
+  const copies = copiesOnRemotes(repository);
   const { dryRun } = args;
   if (!dryRun) makeRoom(repository);
   const { plans, damaged, bytes, total } = await retryAfterChange(() => planRetention(repository, request));
@@ -71,12 +76,12 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   const pruned = dryRun ? undefined : retryAfterChange(() => pruneAndRepack(repository, pruneBefore));
   const disk = (await pruned?.catch((error: unknown) => void errors.push(error))) ?? null;
   const freed = outcomes.length === 0 ? 'nothing to delete\n' : `would free ${showSize(total)}\n`;
-  const sessions = outcomes.map((outcome) => outcomeJson(outcome, bytes));
+  const sessions = outcomes.map((outcome) => outcomeJson(outcome, bytes, copies));
   const failed = failures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
   return {
     json: dryRun ? { sessions, bytes: total } : { sessions, errors: failed, disk },
     text: [
-      ...outcomes.map((outcome) => describeOutcome(outcome, bytes, dryRun)),
+      ...outcomes.map((outcome) => describeOutcome(outcome, bytes, copies, dryRun)),
       dryRun ? freed : '',
       disk === null ? '' : describeDisk(disk),
     ].join(''),
@@ -94,16 +99,22 @@ const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, plai
 function describeOutcome(
   { plan, workBranch }: SessionOutcome,
   bytes: ReadonlyMap<string, number>,
+  copies: ReadonlyMap<string, string>,
   isDryRun: boolean,
 ): string {
   const { record, chain, going, action } = plan;
   const id = record.session_id;
+  const remote = action === 'drop' ? copies.get(id) : undefined;
   if (plan.refused !== undefined) return `${id}: skipped: ${plan.refused}\n`;
   const size = showSize(bytes.get(id) ?? 0);
   const done = `${verb(isDryRun, ...VERBS[action])} ${going} of ${plural(chain.snapshots.length, 'snapshot')}`;
   const kept =
     workBranch && `kept ${shortBranch(workBranch)}, which has commits that are not merged, or is checked out`;
-  return lines([`${id}: ${done} (${size})`, kept !== undefined && `${id}: ${kept}`]);
+  return lines([
+    `${id}: ${done} (${size})`,
+    kept !== undefined && `${id}: ${kept}`,
+    remote !== undefined && `${id}: ${remote} has a copy: agt session pull ${id} ${remote} --take`,
+  ]);
 }
 
 /** Part of the object store. */
@@ -120,7 +131,11 @@ function describeDisk({ before, after, young, left }: PruneResult): string {
   ]);
 }
 
-function outcomeJson({ plan, workBranch }: SessionOutcome, bytes: ReadonlyMap<string, number>) {
+function outcomeJson(
+  { plan, workBranch }: SessionOutcome,
+  bytes: ReadonlyMap<string, number>,
+  copies: ReadonlyMap<string, string>,
+) {
   return {
     session_id: plan.record.session_id,
     action: plan.action,
@@ -128,6 +143,7 @@ function outcomeJson({ plan, workBranch }: SessionOutcome, bytes: ReadonlyMap<st
     going: plan.going,
     bytes: bytes.get(plan.record.session_id) ?? 0,
     work_branch_kept: workBranch && shortBranch(workBranch),
+    remote: copies.get(plan.record.session_id) ?? null,
     refused: plan.refused,
   };
 }

@@ -18,6 +18,8 @@ export interface RetentionRequest {
   /** Also thin the snapshots of active sessions. */
   readonly thin: boolean;
   readonly now: Date;
+  /** Ended sessions that go before agt.retention is over if this is still their tip: a remote has them. */
+  readonly held?: ReadonlyMap<string, string> | undefined;
 }
 
 export interface SessionPlan {
@@ -36,13 +38,15 @@ export interface SessionPlan {
 /** Undefined if there is nothing to do. @throws AgtError if git fails. */
 export async function planSession(
   session: Session,
-  { thin, now }: RetentionRequest,
+  { thin, now, held }: RetentionRequest,
 ): Promise<SessionPlan | undefined> {
   const { repository, record } = session;
   const { retention, snapshotRetention } = repository.settings;
   const seconds = now.getTime() / 1000;
   const isFolder = isAttached(record);
-  const isOver = !isFolder && retentionIsOver(record, retention, seconds);
+  const tip = held?.get(record.session_id);
+  const isHeld = isEnded(record) && tip !== undefined && tip === (await readTips(session)).tip;
+  const isOver = !isFolder && (isHeld || retentionIsOver(record, retention, seconds));
   if (!isFolder && !isOver && !(thin && isActive(record))) return undefined;
   const chain = await readChain(session);
   const { snapshots } = chain;
@@ -137,11 +141,18 @@ export interface Chain {
   readonly tip: string | undefined;
 }
 
-export async function readChain({ repository, record }: Session): Promise<Chain> {
+async function readTips({ repository, record }: Session): Promise<Pick<Chain, 'tip' | 'branch'>> {
   const refs = snapshotRefs(record);
   const [tip, branch] = await Promise.all(
     [refs.tip, refs.shadow].map((ref) => resolveObject(repository.git, `${ref}^{commit}`)),
   );
+  return { tip, branch };
+}
+
+export async function readChain(session: Session): Promise<Chain> {
+  const { repository, record } = session;
+  const refs = snapshotRefs(record);
+  const { tip, branch } = await readTips(session);
   if (tip === undefined) return { snapshots: [], branch, tip };
   const history = await readHistory(repository.git, refs);
   // A commit with agt's trailers but another author may be a person's, and gc rewrites none of those.

@@ -1,7 +1,7 @@
 /** agt session push and pull, and the sessions of a remote. */
 import { plural, usageError } from '../../../errors.ts';
 import { SHARED } from '../../../filter/agent-refs.ts';
-import { listRecords, type SessionRecord } from '../../../session/record.ts';
+import { listRecords, recordNamed, type SessionRecord } from '../../../session/record.ts';
 import { connectAgain } from '../../../session/relocate.ts';
 import { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
@@ -66,6 +66,12 @@ export const sessionPush = defineCommand({
     if (given.length > 1)
       throw usageError('--all and a session are given', 'for example: agt session push --all origin');
     const repository = await context.repository();
+    const named = given.find((word) => recordNamed(repository, word) !== undefined);
+    if (named !== undefined)
+      throw usageError(
+        `--all and session "${named}" are given`,
+        'for example: agt session push --all origin',
+      );
     const isHere = (record: SessionRecord) => !isEnded(record) && record.away === undefined;
     const records = listRecords(repository).records.filter(isHere);
     const report = await reportEach(

@@ -1,6 +1,7 @@
 /**
- * `agt.push`: after a snapshot, a process of its own pushes the session (travel/push-in-background.ts). It waits until
- * `agt.pushEvery` has passed since the last push, and takes the snapshots that come meanwhile.
+ * `agt.push`: when the lock of a session with new snapshots is released, a process of its own pushes the session
+ * (travel/push-in-background.ts). It waits until `agt.pushEvery` has passed since the last push, and takes the snapshots
+ * that come meanwhile.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -10,13 +11,15 @@ import { tipRef } from '../filter/agent-refs.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import { pushLocks, sharedFile } from '../layout.ts';
 import { ownCommand } from '../process/invocation.ts';
-import { isAttached } from '../session/record.ts';
-import type { Session } from '../session/session.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { SessionId } from './id.ts';
+import { isAttached, readRecord } from './record.ts';
 
-export async function pushLater({ repository, id, record }: Session): Promise<void> {
+export async function pushLater(repository: Repository, id: SessionId): Promise<void> {
   const { settings, agtDir, git } = repository;
-  const isWanted = settings.enabled && settings.push !== '' && Number.isFinite(settings.pushEvery);
-  if (!isWanted || isAttached(record) || record.away !== undefined) return;
+  if (!settings.enabled || settings.push === '' || !Number.isFinite(settings.pushEvery)) return;
+  const record = attempt(() => readRecord(repository, id));
+  if (record === undefined || isAttached(record) || record.away !== undefined) return;
   const share = attempt(() => JSON.parse(readFileSync(sharedFile(agtDir, id), 'utf8')));
   if (share?.refs?.tip === (await findObject(git, tipRef(id)))) return;
   if (await isLocked(pushLocks(agtDir, id).waiting)) return;

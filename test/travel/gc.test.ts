@@ -1,0 +1,57 @@
+/** agt gc knows which sessions a remote has. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sessionOf } from '../harness/session.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+import { factsOf, makeTwo } from './two.ts';
+
+const tipOf = (repository: string, id: string) =>
+  git(repository, 'for-each-ref', '--format=%(objectname)', `refs/agt/tip/${id}`);
+
+test('gc --pushed deletes ended sessions that the remote has whole, and a pull brings them back', () => {
+  const { here } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 'whole');
+  write(join(sessionOf(here, 'whole').sandbox, '.env'), 'TOKEN=abcdef\n');
+  agtOk(here, 'autocommit', 'whole');
+  const before = factsOf(sessionOf(here, 'whole'));
+  for (const id of ['late', 'plain', 'never', 'active']) agtOk(here, 'session', 'new', '--id', id);
+  for (const id of ['late', 'active']) agtOk(here, 'session', 'push', id);
+  write(join(sessionOf(here, 'late').sandbox, 'a.txt'), 'work that the remote does not have\n');
+  for (const id of ['whole', 'late', 'plain', 'never']) agtOk(here, 'session', 'remove', id);
+  agtOk(here, 'session', 'push', 'whole');
+  agtOk(here, 'session', 'push', 'plain', '--plain');
+
+  const planned = JSON.parse(agtOk(here, 'gc', '--pushed', '--dry-run', '--json')) as {
+    sessions: { session_id: string; action: string; remote: string }[];
+  };
+  expect(planned.sessions).toMatchObject([{ session_id: 'whole', action: 'drop', remote: 'origin' }]);
+  expect(agtOk(here, 'gc')).not.toContain('whole');
+  expect(agtOk(here, 'gc', '--pushed')).toMatch(
+    /^whole: deleted \d of \d snapshots \(.*\)\nwhole: origin has a copy: agt session pull whole origin --take\n/,
+  );
+  expect(tipOf(here, 'whole')).toBe('');
+  for (const id of ['late', 'plain', 'never', 'active']) expect(tipOf(here, id)).not.toBe('');
+
+  agtOk(here, 'gc', '--prune=now');
+  agtOk(here, 'session', 'pull', 'whole', 'origin', '--take');
+  agtOk(here, 'undo', 'whole');
+  expect(factsOf(sessionOf(here, 'whole'))).toEqual(before);
+});
+
+test('gc --pushed deletes nothing that the remote has lost, or if it cannot be asked', () => {
+  const { here, remote } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  agtOk(here, 'session', 'remove', 's1');
+  agtOk(here, 'session', 'push', 's1');
+  const parts = git(remote, 'for-each-ref', '--format=%(refname)', 'refs/agt/shared/*/parts');
+  git(remote, 'update-ref', '-d', parts);
+  agtOk(here, 'gc', '--pushed');
+  expect(tipOf(here, 's1')).not.toBe('');
+  git(here, 'remote', 'set-url', 'origin', '/nowhere');
+  const refused = agt(here, 'gc', '--pushed');
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    128,
+    expect.stringMatching(/^error: git cannot reach "origin": .*\nhint: try it: git ls-remote origin\n$/),
+  ]);
+  expect(tipOf(here, 's1')).not.toBe('');
+});
