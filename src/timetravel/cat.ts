@@ -1,4 +1,4 @@
-/** `agt session cat`: prints one file of a snapshot. */
+/** `agt session cat`: prints one file of a snapshot, or the names in a directory. */
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, listSome } from '../errors.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
@@ -12,7 +12,8 @@ import { decodePath, encodePath } from '../snapshot/tree-names.ts';
 import { type AmbiguousFolders, readAmbiguousFolders, shownPath } from './session-paths.ts';
 
 /**
- * The object name of a file's content, or of a link's target. `spec` is SNAPSHOT:PATH. Either part may contain colons: the
+ * The object name of a file's content, or of a link's target; of a directory with a slash at the end, its names. `spec` is
+ * SNAPSHOT:PATH. Either part may contain colons: the
  * longest text that names a snapshot is the snapshot. `paths` converts a path as the user wrote it, and back.
  * @throws AgtError if there is no such snapshot or file.
  */
@@ -21,7 +22,7 @@ export async function findFile(
   spec: string,
   now: Date,
   paths: Record<'inSession' | 'toWrite', (path: string, ambiguous: AmbiguousFolders) => string>,
-): Promise<string> {
+): Promise<{ readonly oid: string } | { readonly names: readonly string[] }> {
   const { git } = repository;
   const refs = snapshotRefs(record);
   const history = await readHistory(git, refs);
@@ -31,7 +32,8 @@ export async function findFile(
   const path = encodePath(paths.inSession(file.path, ambiguous));
   const [typeAndOid = ''] = await readTypes(git, [snapshot], path);
   const [type, oid = ''] = typeAndOid.split(' ');
-  if (type === 'blob') return oid;
+  if (type === 'blob') return { oid };
+  if (type === 'tree' && /(^|\/)$/.test(file.path)) return { names: await namesIn(git, snapshot, path) };
   const shown = shownPath(decodePath(path), ambiguous);
   if (type === 'tree') {
     throw new AgtError(`"${shown}" is a directory in "${file.snapshotName}"`, {
@@ -74,10 +76,17 @@ async function readTypes(git: Git, snapshots: readonly Snapshot[], path: string)
 const MAX_NAMES = 8;
 
 async function listDirectory(git: Git, snapshot: Snapshot, path: string): Promise<string> {
-  const tree = `${snapshot.commit}:${Buffer.from(path, 'latin1').toString()}`;
-  const names = (await listTree(git, tree)).map((entry) => entry.path);
-  const shown = names.map((name) => displayPath(decodePath(name)));
-  return listSome(shown, MAX_NAMES);
+  const names = await namesIn(git, snapshot, path);
+  return listSome(
+    names.map((name) => displayPath(name.replace(/\/$/, ''))),
+    MAX_NAMES,
+  );
+}
+
+/** One byte per character; those of directories end in a slash. */
+async function namesIn(git: Git, { commit }: Snapshot, path: string): Promise<string[]> {
+  const entries = await listTree(git, `${commit}:${Buffer.from(path, 'latin1').toString()}`);
+  return entries.map((entry) => decodePath(entry.path) + (entry.type === 'tree' ? '/' : ''));
 }
 
 /** Files of the same name in other directories of the same snapshot. */

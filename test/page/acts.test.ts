@@ -18,6 +18,17 @@ describePage('acts on the page', (here) => {
     expect(result).toMatch(/restored|1 path/i);
     await takeBack();
     expect(existsSync(inSandbox('src/old.ts'))).toBe(false);
+    expect((await act('Bring back src/')).preview).toMatch(/^A src\/old\.ts$/m);
+    expect(existsSync(inSandbox('src/old.ts'))).toBe(true);
+    await takeBack();
+    await page.keyboard.press('f');
+    await page.getByRole('link', { name: 'src/', exact: true }).click();
+    await page.getByRole('link', { name: /Write src\/login\.test\.ts/ }).click();
+    await page.getByRole('link', { name: 'old.ts', exact: true }).waitFor();
+    expect((await act('Restore this version…')).preview).toMatch(/^A src\/old\.ts$/m);
+    await takeBack();
+    await page.getByRole('link', { name: 'cart.ts', exact: true }).click();
+    await page.getByText('prices: number').waitFor();
   });
 
   test('undo and redo, the undo of one turn, and a label', async () => {

@@ -74,7 +74,7 @@ export function Changes({ row, rows, route }: { row: Row; rows: readonly Row[]; 
             <p class="empty">Nothing differs.</p>
           ) : (
             <div class="with-tree">
-              <FileTree changes={changes} />
+              <FileTree row={row} changes={changes} before={route['a']} />
               <div class="files">
                 {changes.map((change) => (
                   <FileChange
@@ -104,7 +104,16 @@ function together(changes: readonly Change[]): Change[] {
 
 const anchor = (path: string) => `file-${path}`;
 
-function FileTree({ changes }: { changes: readonly Change[] }) {
+function FileTree({
+  row,
+  changes,
+  before,
+}: {
+  row: Row;
+  changes: readonly Change[];
+  before: string | undefined;
+}) {
+  const { start, canAct, dialog } = useAct(row, () => undefined);
   const folders = Map.groupBy(changes, ({ path }) => path.replace(/[^/]*$/, ''));
   return (
     <nav class="tree" aria-label="Changed files">
@@ -112,6 +121,15 @@ function FileTree({ changes }: { changes: readonly Change[] }) {
       {[...folders].map(([folder, own]) => (
         <details key={folder} open>
           <summary>{folder || '/'}</summary>
+          {canAct && before && (
+            <button
+              type="button"
+              aria-label={`Bring back ${folder || 'all files'}`}
+              onClick={() => start(ACTS.restore(row, before, [folder || './']))}
+            >
+              Bring back…
+            </button>
+          )}
           <ul>
             {own.map(({ path, status }) => (
               <li key={path}>
@@ -130,6 +148,7 @@ function FileTree({ changes }: { changes: readonly Change[] }) {
           </ul>
         </details>
       ))}
+      {dialog}
     </nav>
   );
 }

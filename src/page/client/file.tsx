@@ -1,14 +1,18 @@
-/** Any file at any moment: its history within the session, its content then, and who wrote each line. */
+/** Any file or directory at any moment: its history within the session, its content then, and who wrote each line. */
 import { useState } from 'preact/hooks';
 import { ACTS, useAct } from './acts.tsx';
 import { askJson, fileAddress, isSaved, type Row, type Step } from './api.ts';
 import { FileView, type Origin } from './code.tsx';
 import { clock, titleOf } from './format.ts';
-import { go, hrefOf, ofSession, Problem, type Route, Show, useLoaded } from './shell.tsx';
+import { go, hrefOf, ofSession, type Route, Show, useLoaded } from './shell.tsx';
+
+const ROOT = './';
+/** Steps of a directory. */
+const MOST = '300';
 
 export function FilePage({ row, route }: { row: Row; route: Route }) {
   const [path, setPath] = useState(route['path'] ?? '');
-  const open = route['path'];
+  const open = route['path'] || ROOT;
   return (
     <main>
       <form
@@ -29,31 +33,26 @@ export function FilePage({ row, route }: { row: Row; route: Route }) {
         </label>
         <button type="submit">Open</button>
       </form>
-      {open ? (
-        <FileHistory key={open} row={row} path={open} at={route['at']} />
-      ) : (
-        <p class="empty">Give a path of the session, or open a file from its changes.</p>
-      )}
+      <FileHistory key={open} row={row} path={open} at={route['at']} />
     </main>
   );
 }
 
 function FileHistory({ row, path, at }: { row: Row; path: string; at: string | undefined }) {
   const history = useLoaded(
-    () => askJson<Step[]>(row, ['session', 'log', row.session_id, '--stat', '--', path]),
+    () => askJson<Step[]>(row, ['session', 'log', row.session_id, '--stat', '--number', MOST, '--', path]),
     [path, row.last_autocommit],
   );
   const { start, canAct, dialog } = useAct(row, () => undefined);
   return (
     <Show of={history}>
       {(steps) => {
-        if (steps.length === 0) return <Problem text={`no step of this session changed ${path}`} />;
         const chosen = at === undefined ? steps[0] : steps.find(({ commit }) => commit === at);
         const moment = at ?? steps[0]?.commit ?? '@{0}';
         return (
           <div class="with-tree">
             <nav class="tree" aria-label="History of the file">
-              <p class="quiet">History</p>
+              <p class="quiet">{steps.length === 0 ? 'No step here changed it.' : 'History'}</p>
               <ol class="history">
                 {steps.map((step, i) => (
                   <li key={step.commit}>
@@ -81,7 +80,12 @@ function FileHistory({ row, path, at }: { row: Row; path: string; at: string | u
                   </button>
                 )}
               </header>
-              <Content row={row} path={path} moment={moment} isNewest={moment === steps[0]?.commit} />
+              <Content
+                row={row}
+                path={path}
+                moment={moment}
+                isNewest={at === undefined || at === steps[0]?.commit}
+              />
               {dialog}
             </article>
           </div>
@@ -122,6 +126,7 @@ function Content({
     const type = response.headers.get('Content-Type') ?? '';
     if (type.startsWith('image/')) return { picture: true } as const;
     const text = await response.text();
+    if (path.endsWith('/')) return { names: text.split('\n').slice(0, -1) } as const;
     return text.includes('\0') ? ({ binary: true } as const) : ({ text } as const);
   }, [moment, path, secrets]);
   const blame = useLoaded(
@@ -133,6 +138,7 @@ function Content({
       {(found) => {
         if (isSaved) return <p class="note">A saved page has no files.</p>;
         if ('gone' in found) return <p class="note">{found.gone}</p>;
+        if ('names' in found) return <Names {...{ row, path, moment }} names={found.names} />;
         if ('binary' in found) return <p class="note">A binary file.</p>;
         if ('picture' in found)
           return <img class="picture" src={fileAddress(row, moment, path)} alt={`${path} at this moment`} />;
@@ -172,4 +178,33 @@ function originOf({ origin }: BlameLine): Origin {
   const { agent, turn, tool, prompt, session } = origin;
   const words = [agent ?? 'by hand', turn !== null && `turn ${turn}`].filter(Boolean).join(' ');
   return { words, title: [prompt ?? '', `${session}${tool === null ? '' : `, ${tool}`}`].join('\n').trim() };
+}
+
+function Names({
+  row,
+  path,
+  moment,
+  names,
+}: {
+  row: Row;
+  path: string;
+  moment: string;
+  names: readonly string[];
+}) {
+  const inside = path === ROOT ? '' : path;
+  const hrefTo = (to: string) => hrefOf(ofSession('file', row, { path: to, at: moment }));
+  return (
+    <ul class="names">
+      {inside !== '' && (
+        <li>
+          <a href={hrefTo(inside.replace(/[^/]*\/$/, '') || ROOT)}>../</a>
+        </li>
+      )}
+      {names.map((name) => (
+        <li key={name}>
+          <a href={hrefTo(inside + name)}>{name}</a>
+        </li>
+      ))}
+    </ul>
+  );
 }

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { listMounts } from '../../../disk/mounts.ts';
 import { realEntry } from '../../../disk/real-path.ts';
-import { AgtError, isAgtError, usageError } from '../../../errors.ts';
+import { AgtError, EXIT, isAgtError, usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { runGitOnTerminal } from '../../../git/run/git.ts';
 import { shellQuote } from '../../../git/run/trace.ts';
@@ -36,7 +36,7 @@ export const sessionCat = defineCommand({
   usage: 'session cat [id] [file]',
   summary: 'print a file of a snapshot',
   description:
-    'Print the content of a file, or the target of a symbolic link. Write <file> as <snapshot>:<path>. The snapshot is ' +
+    'Print the content of a file, or the target of a symbolic link, or the names in a directory whose path ends in /. Write <file> as <snapshot>:<path>. The snapshot is ' +
     `${SNAPSHOT_FORMS}. The path is relative to the sandbox; xdg/log (or ../xdg/log) is in another folder of the ` +
     'session. Inside a session folder, leave out <id>.',
   positionals: {
@@ -65,11 +65,13 @@ export const sessionCat = defineCommand({
         `no snapshot given in "${spec}"`,
         `for the newest: agt session cat ${session.id} ${shellQuote(`@:${spec}`)}`,
       );
-    const oid = await findFile(session, spec, context.now(), {
+    const found = await findFile(session, spec, context.now(), {
       inSession: (path, namesakes) => pathInSession(session.record, path, context.cwd, namesakes),
       toWrite: (path, namesakes) => pathToWrite(session.record, path, context.cwd, namesakes),
     });
-    return runGitOnTerminal(session.git, ['cat-file', 'blob', oid]);
+    if ('oid' in found) return runGitOnTerminal(session.git, ['cat-file', 'blob', found.oid]);
+    context.out(Buffer.from(found.names.map((name) => `${name}\n`).join(''), 'latin1'));
+    return EXIT.done;
   },
 });
 
