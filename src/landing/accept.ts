@@ -47,7 +47,7 @@ async function accept(locked: LockedSession, request: AcceptRequest): Promise<Ac
   await requireReady(session);
   if (!keep) await requireReturnable(session);
   if (!keep) refuseRunning(session, WAY_OUT);
-  const captured = await captureSession(session, { now, label: 'before accept' });
+  const captured = await captureSession(session, { now });
   if (!keep) refuseLoss(session.record, captured, WAY_OUT);
   return endSession(session, await mergeAndLand(session, request), now);
 }

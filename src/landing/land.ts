@@ -20,6 +20,7 @@ import type { LockedSession } from '../session/lock.ts';
 import { begin } from '../session/operation.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { BranchMove, Present } from '../session/state.ts';
+import { captureSession } from '../workspace/capture-session.ts';
 import type { AcceptRequest, Landing, LandingPlan } from './accept-request.ts';
 import { hasHook, makeCommit, requireHook } from './make-commit.ts';
 import { settleMove } from './recover.ts';
@@ -43,6 +44,8 @@ export async function land(
   const commit = async () =>
     plan.commit ?? makeCommit(git, bench, { tree, parents, message, source: kind, edit, verify });
   const to = checksFiles && worktree !== undefined ? undefined : await commit();
+  // Nothing refuses it now. What has changed since the capture stays for the check at the end.
+  await captureSession(session, { now: request.now, label: 'before accept', siblings: [] });
   const intent = { operation: 'accept', onto, from, to, tree, worktree, keep, source, present } as const;
   const landed = await carryOut(session, intent, async () => {
     await requireHook(git, 'pre-merge-commit', [], { GIT_EDITOR: ':' });

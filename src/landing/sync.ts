@@ -77,9 +77,9 @@ async function sync(session: LockedSession, request: SyncRequest): Promise<SyncR
   if (plan.commits === 0) return plan;
   await breakLocks(session);
   const { now } = request;
-  const captured = await captureSession(session, { now, label: 'before sync' });
-  // Either way may be refused, so agt tries it before the intent is written. git would replace a repository in the sandbox.
+  // Either way may be refused, so agt tries it first. git would replace a repository in the sandbox.
   const { goesOn } = await previewSync(session, plan);
+  const captured = await captureSession(session, { now, label: 'before sync' });
   const begun = begin(session, { operation: 'sync', snapshot: captured.commit ?? '' });
   const git = session.sandboxGit;
   const isDone = goesOn && (await syncLanded(session, plan, false));

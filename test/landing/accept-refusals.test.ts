@@ -33,7 +33,13 @@ function everything(): string {
       .join('\n'),
     JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json')).state,
     existsSync(sandbox),
+    labels().filter((label) => label === 'before accept').length,
   ].join('\n');
+}
+
+function labels(): string[] {
+  const log = JSON.parse(agtOk(repository, 'session', 'log', 's1', '--json'));
+  return log.map(({ label }: { label: string }) => label);
 }
 
 function refused(message: RegExp, exitCode = 1, ...options: string[]): void {
@@ -185,6 +191,7 @@ describe('the state of the repository', () => {
     write(join(repository, 'a'), 'uncommitted\n');
     const report = JSON.parse(agtOk(repository, 'accept', 's1', '--onto', 'other', '--json'));
     expect(report).toMatchObject({ onto: 'other', worktree: null });
+    expect(labels()).toContain('before accept');
     expect(git(repository, 'show', 'other:new/file')).toBe('new');
     expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('uncommitted\n');
     agtOk(repository, 'session', 'unaccept', 's1');

@@ -81,6 +81,7 @@ test('sync does not replace a repository in the sandbox, and leaves everything a
     expect(git(join(sandbox, 'tool'), 'rev-parse', 'HEAD')).toBe(commit);
     expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(head);
   }
+  expect(agtOk(repository, 'session', 'log', 's1')).not.toContain('before sync');
   expect(agtOk(repository, 'doctor')).toMatch(/nothing is wrong/);
 });
 
