@@ -113,9 +113,12 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
     });
   const state = request.asItIs ? await readState(session) : await locked((held) => capture(held, request));
   const { record, left } = state;
-  const share = await startOf(session, found, request);
-  const snapshots = (await session.history()).length;
-  const next = await prepare(session, share, { ...request, ...state, snapshots });
+  const [share, { length: snapshots }, known] = await Promise.all([
+    startOf(session, found, request),
+    session.history(),
+    branchesOf(session.git, remote),
+  ]);
+  const next = await prepare(session, share, { ...request, ...state, snapshots, known });
   if (next === undefined && !dryRun) {
     const there = await readRefs(session.git, remote, share.share);
     if (there.head !== share.head) return lost(session, share, request, locked);
@@ -161,7 +164,6 @@ async function prepare(
   session: Session,
   share: Share,
   {
-    remote,
     seal,
     release,
     now,
@@ -171,13 +173,13 @@ async function prepare(
     refs,
     mode: plain,
     allowSecrets = false,
-  }: Push & Captured & { readonly snapshots: number },
+    known,
+  }: Push & Captured & { readonly snapshots: number; readonly known: readonly string[] },
 ): Promise<{ readonly share: Share; readonly size: number } | undefined> {
   const { git } = session;
   const said = digestOf(record, refs, seal, release, plain);
   if (said === share.said) return undefined;
   reportProgress('packing');
-  const known = await branchesOf(git, remote);
   // Somebody who is new among them could not open the parts that are there.
   const isSealed = seal.recipients?.every((one) => share.sealedFor?.includes(one)) ?? true;
   const kept = isSealed ? partsToKeep(share.parts) : [];

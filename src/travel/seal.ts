@@ -13,8 +13,15 @@ export async function sealStream({ recipients }: Seal, plain: Bytes): Promise<By
   return recipients === undefined ? plain : (await encrypterFor(recipients)).encrypt(plain);
 }
 
-export async function sealBytes({ recipients }: Seal, plain: Uint8Array): Promise<Uint8Array> {
-  return recipients === undefined ? plain : (await encrypterFor(recipients)).encrypt(plain);
+export async function sealBytes(seal: Seal, plain: Uint8Array): Promise<Uint8Array> {
+  return seal.recipients === undefined
+    ? plain
+    : bytesOf(await sealStream(seal, ReadableStream.from([plain])));
+}
+
+/** age itself would load Node's HTTP client for it. */
+async function bytesOf(stream: Bytes): Promise<Uint8Array> {
+  return Buffer.concat(await Array.fromAsync(stream));
 }
 
 async function encrypterFor(recipients: readonly string[]) {
@@ -40,7 +47,7 @@ export async function openBytes(keys: Keys | undefined, sealed: Uint8Array): Pro
   if (!isSealed(sealed)) return sealed;
   if (keys === undefined) return undefined;
   try {
-    return await (await decrypterFor(keys)).decrypt(sealed, 'uint8array');
+    return await bytesOf(await openStream(keys, ReadableStream.from([sealed])));
   } catch (error) {
     if (isForOthers(error)) return undefined;
     throw error;

@@ -1,9 +1,12 @@
 /** A session goes to another repository by a remote, goes on there, and comes back: equal at every moment. */
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { inflateSync } from 'node:zlib';
+import { Decrypter, generateHybridIdentity, identityToRecipient } from 'age-encryption';
 import { describe, expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 import { chain, factsOf, makeTwo, withoutKey, workIn } from './two.ts';
 
 describe('a round trip', () => {
@@ -221,6 +224,21 @@ describe('keys', () => {
       agtOk(there, 'session', 'pull', 's1');
     });
     expect(factsOf(sessionOf(there, 's1'))).toEqual(before);
+  });
+
+  test('of another kind than agt makes open what was pushed for them', async () => {
+    const { here, remote } = makeTwo();
+    agtOk(here, 'session', 'new', '--id', 's1');
+    const identity = await generateHybridIdentity();
+    const settings = join(process.env['HOME'] ?? '', '.agtconfig');
+    write(settings, `[agt]\n\trecipients = ${await identityToRecipient(identity)}\n`);
+    agtOk(here, 'session', 'push', 's1');
+    rmSync(settings);
+    const head = git(remote, 'for-each-ref', '--format=%(refname)', 'refs/agt/shared/*/head');
+    const sealed = execFileSync(REAL_GIT, ['cat-file', 'blob', head], { cwd: remote });
+    const decrypter = new Decrypter();
+    decrypter.addIdentity(identity);
+    expect(inflateSync(await decrypter.decrypt(sealed)).toString()).toContain('"session_id":"s1"');
   });
 
   test('of a recipient that came later open all parts after the next push', () => {
