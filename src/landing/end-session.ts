@@ -16,6 +16,7 @@ import { captureSession } from '../workspace/capture-session.ts';
 import type { AcceptResult, Landing } from './accept-request.ts';
 import { runHook } from './make-commit.ts';
 import { settleMove } from './recover.ts';
+import { takenChanges } from './taken.ts';
 
 /** Records the landing and removes the sandbox. An agent that went on working keeps its session. */
 export async function endSession(session: LockedSession, landing: Landing, now: Date): Promise<AcceptResult> {
@@ -24,7 +25,8 @@ export async function endSession(session: LockedSession, landing: Landing, now: 
   const before = known?.commit === commit ? known.before : known; // agt was killed after it had written this
   const move = landing.record.intent;
   const moved = move?.operation === 'accept' ? contentOf(move, landing) : {};
-  const landed = { commit, from, onto, at: now.toISOString(), ...moved, ...(before && { before }) };
+  const own = landing.record.checkout === undefined ? {} : await takenInPlace(session, landing);
+  const landed = { commit, from, onto, at: now.toISOString(), ...moved, ...own, ...(before && { before }) };
   const record: SessionRecord = { ...landing.record, landed };
   await keepSources(session, landed);
   session.write(record);
@@ -58,6 +60,13 @@ function contentOf(
     ...(same.length > 0 && { present: pathsOf(same) }),
     ...(other.length > 0 && { taken: pathsOf(other) }),
   };
+}
+
+/** The files that the user had not committed in the checkout, and that are committed now. */
+async function takenInPlace(session: Session, { changes }: Landing): Promise<Pick<Landed, 'taken'>> {
+  const known = new Set((await takenChanges(session)).map(({ path }) => path));
+  const taken = changes.flatMap(({ path }) => (known.has(path) ? [path] : []));
+  return taken.length === 0 ? {} : { taken };
 }
 
 /** One ref keeps the content of every acceptance that `unaccept` can come back to. */

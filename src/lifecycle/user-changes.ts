@@ -121,7 +121,7 @@ export async function takeAlong(session: Session, { worktree, paths }: UserChang
 }
 
 /** An acceptance must tell the user's work from the agent's. Without the ref it takes all for the agent's. */
-async function keepTaken({ repository, id, sandboxGit, record: { sandbox, from_commit } }: Session) {
+export async function keepTaken({ repository, id, sandboxGit, record: { sandbox, from_commit } }: Session) {
   await withScratchObjects(repository, async ({ dir }) => {
     const index = await copyIndex(sandboxGit, gitDirOf(sandbox), join(dir, 'index'));
     if ((await addAll(index)).exitCode !== 0) return;

@@ -64,3 +64,50 @@ test('an agent that has switched to the branch of the user: the way that agt nam
   expect(git(repository, 'show', 'main:a', 'main:new')).toBe('by the agent\nnew');
   expect(git(repository, 'status', '--porcelain', '--branch')).toBe('## main');
 });
+
+test('work that the session took along is the user’s: unaccept brings it back, and no undo goes before it', () => {
+  const repository = makeRepository({ a: 'a\n' });
+  const read = (name: string) => readFileSync(join(repository, name), 'utf8');
+  write(join(repository, 'a'), 'a\nmine\n');
+  write(join(repository, 'untracked'), 'mine\n');
+  agtOk(repository, 'new', 's1', '--working-copy', 'in-place', '--with-changes');
+  write(join(repository, 'a'), 'a\nmine\nby the agent\n');
+  write(join(repository, 'new'), 'new\n');
+  agtOk(repository, 'autocommit', 's1');
+  for (let i = 0; i < 2; i++) {
+    agtOk(repository, 'accept', 's1', '--untracked=all');
+    expect(git(repository, 'status', '--porcelain')).toBe('');
+    expect(git(repository, 'show', 'main:a', 'main:untracked')).toBe('a\nmine\nby the agent\nmine');
+    agtOk(repository, 'session', 'unaccept', 's1');
+    expect(git(repository, 'status', '--porcelain')).toBe(' M a\n?? untracked');
+    expect([read('a'), read('untracked')]).toEqual(['a\nmine\n', 'mine\n']);
+  }
+  const sandbox = `${repository}.agt/sessions/s1/sandbox`;
+  agtOk(repository, 'undo', 's1');
+  expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('a\nmine\n');
+  for (const how of [['-n'], []]) {
+    const { exitCode, stderr } = agt(repository, 'undo', 's1', ...how);
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^error: that snapshot has your own work from before session "s1"\nhint: have it /,
+      ),
+    ]);
+  }
+  agtOk(repository, 'redo', 's1');
+  expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('a\nmine\nby the agent\n');
+  expect(git(repository, 'status', '--porcelain')).toBe(' M a\n?? untracked');
+});
+
+test('after accept --keep and unaccept in place, the checkout has all as before', () => {
+  const repository = makeRepository({ a: 'a\n' });
+  write(join(repository, 'untracked'), 'mine\n');
+  agtOk(repository, 'new', 's1', '--working-copy', 'in-place', '--with-changes');
+  write(join(repository, 'a'), 'by the agent\n');
+  const before = git(repository, 'status', '--porcelain', '--branch');
+  agtOk(repository, 'accept', 's1', '--untracked=all', '--keep');
+  agtOk(repository, 'session', 'unaccept', 's1');
+  expect(git(repository, 'status', '--porcelain', '--branch')).toBe(before);
+  agtOk(repository, 'reject', 's1');
+  expect(git(repository, 'status', '--porcelain', '--branch')).toBe('## main\n?? untracked');
+});

@@ -25,6 +25,7 @@ import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { listPaths, nextTick } from '../delete-folder.ts';
+import { keepTaken } from '../user-changes.ts';
 import {
   type DirtyPath,
   dirtyPaths,
@@ -74,6 +75,7 @@ export async function enterCheckout(place: InPlace, now: Date, withChanges: bool
   await putHead(place, record.work_branch, index);
   await refreshTimes(place);
   failurePoint('in place: switched');
+  if (withChanges) await keepTaken(session);
   // The first step of the agent starts from here, not from the user's uncommitted work.
   await captureSession(session.with(active), { now, label: AFTER_THE_SWITCH });
   return dirty.map(({ path }) => displayPath(path));

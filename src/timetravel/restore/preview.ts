@@ -29,7 +29,7 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   refuseRedo(record, request.by);
   const { content, isUncaptured, ...onDisk } = await readCurrent(session);
   const snapshot = (await unfinishedTarget(session, request)) ?? (await request.choose(isUncaptured));
-  refuseUsersWork(record, snapshot);
+  refuseUsersWork(record, snapshot, request.by);
   const to = await readSnapshotMetadata(git, snapshot.commit);
   const isIgnored = session.place === 'here' ? await listIgnored(session, to.commit) : undefined;
   const plan = keepIgnored(await prepareCheckout(git, content, to, request.scope, onDisk), isIgnored);

@@ -133,7 +133,7 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
   const before =
     folder === 'files' ? await captureSession(session.with(record), { now, keep, ...marks }) : undefined;
   const snapshot = chosenEarly ?? (await pick());
-  refuseUsersWork(record, snapshot);
+  refuseUsersWork(record, snapshot, request.by);
   failurePoint('restore: captured before');
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
   const isIgnored =

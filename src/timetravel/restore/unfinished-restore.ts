@@ -4,6 +4,7 @@
  */
 import { AgtError } from '../../errors.ts';
 import { shownId } from '../../folders/store.ts';
+import { shortOid } from '../../git/files/ref-files.ts';
 import { readCommits } from '../../git/objects/commits.ts';
 import type { Git } from '../../git/run/git.ts';
 import { commandToMove } from '../../session/advised-commands.ts';
@@ -89,15 +90,19 @@ export interface RestoreRequest {
 }
 
 /**
- * A session in place has the user's own work in its first snapshot: its end brings that back, and a restore must not.
- * @throws AgtError for that snapshot
+ * A session in place has the user's own work in its first snapshot: its end brings that back, and a restore must not. Later,
+ * in a sandbox of its own, that snapshot is no step of the session. @throws AgtError for that snapshot
  */
 export function refuseUsersWork(
   { session_id: id, working_copy }: SessionRecord,
-  { label, previous }: Snapshot,
+  { commit, label, previous }: Snapshot,
+  by: RestoreRequest['by'],
 ): void {
-  if (working_copy !== 'in-place' || previous !== undefined || label !== BEFORE_THE_SESSION) return;
+  const isInPlace = working_copy === 'in-place';
+  if (previous !== undefined || label !== BEFORE_THE_SESSION || (by === 'restore' && !isInPlace)) return;
+  const end = `end the session, and agt brings it back: agt session reject ${id}`;
+  const get = `have it in the sandbox all the same: agt session restore ${id} ${shortOid(commit)}`;
   throw new AgtError(`that snapshot has your own work from before session "${id}"`, {
-    hints: [`end the session, and agt brings it back: agt session reject ${id}`],
+    hints: [isInPlace ? end : get],
   });
 }
