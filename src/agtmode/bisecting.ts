@@ -6,7 +6,7 @@ import { shortOid } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import type { Session } from '../session/session.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
-import { OWN } from '../snapshot/format.ts';
+import { OWN, TO_GREEN } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { readSnapshotMetadata } from '../snapshot/manifest.ts';
 import { newestGood, type Probe, probeAll, type Verdict } from '../timetravel/bisect/bisect.ts';
@@ -109,7 +109,9 @@ export async function findGreen(
       throw new AgtError(`"${command}" passes at none of the ${plural(candidates.length, 'step')}`, {
         hints: ['nothing has changed'],
       });
-    const request = { scope: TOP_FOLDERS, by: 'undo', now, filesOnly, choose: async () => snapshot } as const;
+    const label = `${TO_GREEN}${command}`;
+    const choose = async () => snapshot;
+    const request = { scope: TOP_FOLDERS, by: 'undo', now, filesOnly, label, choose } as const;
     return { request, distance: { count: current - found.good, unit: 'step' } };
   });
 }

@@ -67,6 +67,9 @@ export const AFTER_THE_SWITCH = 'after the switch';
 /** A new sandbox: git has changed the bytes of files as it wrote them. */
 export const AS_CHECKED_OUT = 'as checked out';
 
+/** Of the snapshot after an undo that looked for a step: one redo takes it back, however many steps it went. */
+export const TO_GREEN = 'undo to the newest step at which it passes: ';
+
 /** What was there before the agent began. */
 export function isBeginning(label: string | undefined): boolean {
   return label === BEFORE_THE_SESSION || label === AFTER_THE_SWITCH || label === AS_CHECKED_OUT;

@@ -49,13 +49,23 @@ describe('agt undo --to-green', () => {
     expect(value(session)).toBe('99');
     const { stdout } = agt(session.repository, 'undo', 's1', '--to-green', 'test $(cat n) -lt 3');
     expect(stdout).toMatch(
-      /^s1: restored 1 path, verified\n.* 3 of 8\n.*\nall 5 steps forward again: agt session redo s1 5\n$/,
+      /^s1: restored 1 path, verified\n.* 3 of 8\n.*\nall 5 steps forward again: agt session redo s1\n$/,
     );
     expect(value(session)).toBe('2');
-    agtOk(session.repository, 'redo', 's1', '5');
+    agtOk(session.repository, 'redo', 's1', '1');
+    expect(value(session)).toBe('3');
+    agtOk(session.repository, 'redo', 's1');
+    expect(value(session)).toBe('4');
+    agtOk(session.repository, 'undo', 's1', '--to-green', 'test $(cat n) -lt 1');
+    agtOk(session.repository, 'autocommit', 's1', '--label', 'green');
+    agtOk(session.repository, 'redo', 's1');
+    expect(value(session)).toBe('4');
+    agtOk(session.repository, 'redo', 's1', '3');
     expect(value(session)).toBe('99');
     const one = agt(session.repository, 'undo', 's1', '--to-green', 'test $(cat n) -lt 99').stdout;
-    expect(one).toContain('\nforward again: agt session redo s1 1\n');
+    expect(one).toContain('\nforward again: agt session redo s1\n');
+    agtOk(session.repository, 'redo', 's1');
+    expect(value(session)).toBe('99');
     expect(left(session)).toEqual(['sessions']);
   });
 

@@ -19,7 +19,7 @@ import { isAttached, snapshotRefs } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
-import { OWN, promptIn } from '../../snapshot/format.ts';
+import { OWN, promptIn, TO_GREEN } from '../../snapshot/format.ts';
 import { requireHistory, type Snapshot } from '../../snapshot/history.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { changesAnything, hasSameMetadata, lostLeftOut } from './differences.ts';
@@ -48,13 +48,9 @@ export async function readSteps(session: Session) {
   const isSame: IsSame = async (a, b) => hasSameKey(a, b) && hasSameMetadata(repository, a, b);
   const isNoStep: IsSame = async (a, b) => (await isSame(a, b)) && !(await hasLost(a, b));
   const fork = record.from && history.find(({ session }) => session !== record.session_id);
-  const { steps, current, begin } = await replayHistory(history, isNoStep, fork?.commit);
   return {
     history,
-    steps,
-    current,
-    /** The step at which a fork began: those before it are the parent's. */
-    begin,
+    ...(await replayHistory(history, isNoStep, fork?.commit)),
     /** The newest snapshot is in the middle of a restore that was not finished: it is no step. */
     isBetween: history[0]?.unfinished !== undefined,
     isSame,
@@ -79,12 +75,14 @@ interface Step {
 
 /**
  * The steps, oldest first, and the index of the current one; -1 if there is none. A snapshot that changed nothing, such as
- * one with a label alone, is no step. It takes no redo away, and names the step. `begin`: the step that a snapshot led to.
+ * one with a label alone, is no step. It takes no redo away, and names the step. `begin`: the step that a snapshot led to, at
+ * which a fork began: those before it are the parent's. `leapt`: the step from which an undo to green has come to this one.
  */
 export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSame, from?: string) {
   const steps: Step[] = [];
   let current = -1;
   let begin = 0;
+  let leapt: number | undefined;
   const oldestFirst = history.toReversed();
   for (const [i, snapshot] of oldestFirst.entries()) {
     if (snapshot.unfinished !== undefined) continue;
@@ -93,26 +91,31 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
     const before = oldestFirst[i - 1];
     // After an unfinished restore, every snapshot is a step: it holds what the restore left.
     const isComparable = before !== undefined && before.unfinished === undefined;
-    if (target >= 0) current = target;
-    else if (step !== undefined && isComparable && (await isNoStep(before, snapshot))) {
+    if (target >= 0) {
+      leapt = snapshot.label?.startsWith(TO_GREEN) === true ? current : undefined;
+      current = target;
+    } else if (step !== undefined && isComparable && (await isNoStep(before, snapshot))) {
       step.commits.push(snapshot.commit);
       if (snapshot.label !== undefined) step.snapshot = snapshot;
       step.prompt = promptIn(snapshot) ?? step.prompt;
     } else {
       steps.splice(current + 1);
+      leapt = undefined;
       const isRestore = snapshot.restoredBy === 'restore';
       const commits = [snapshot.commit];
       current = steps.push({ snapshot, first: snapshot, commits, prompt: promptIn(snapshot), isRestore }) - 1;
     }
     if (snapshot.commit === from) begin = current;
   }
-  return { steps, current, begin };
+  return { steps, current, begin, leapt };
 }
 
 /** How far an undo or a redo goes. Without any prompt in the history, a turn is one step. */
 export interface Distance {
   readonly unit: 'step' | 'turn';
   readonly count: number;
+  /** The user has given no number: a redo goes back to where an undo to green began. */
+  readonly isDefault?: boolean;
 }
 
 /** Where undo and redo have come to. */
@@ -244,11 +247,13 @@ async function isPassed(session: Session, [next]: readonly Step[], snapshot: Sna
 export async function findRedoTarget(
   session: Session,
   hasUncaptured: boolean,
-  { unit, count }: Distance,
+  { unit, count, isDefault = false }: Distance,
 ): Promise<Snapshot> {
-  const { history, steps, current, isBetween, isNoStep, isOthers } = await readSteps(session);
+  const { history, steps, current, leapt = -1, isBetween, isNoStep, isOthers } = await readSteps(session);
   const stopping = stops(steps, unit, isOthers);
   const ahead = hasUncaptured || isBetween ? [] : steps.slice(current + 1);
+  const origin = isDefault && unit === 'step' ? ahead[leapt - current - 1] : undefined;
+  if (origin !== undefined) return origin.snapshot;
   let from = steps[current]?.snapshot;
   let target: Snapshot | undefined;
   let done = 0;

@@ -97,13 +97,9 @@ export const sessionUndo = defineSessionCommand({
     if (green !== undefined) {
       const report = await runRestore(context, session, green.request, dryRun, green.distance);
       const { count: steps } = green.distance;
-      const redo = `${commandToMove(session.record, 'redo')} ${steps}`;
-      return dryRun
-        ? report
-        : {
-            ...report,
-            text: `${report.text}${steps === 1 ? 'forward' : `all ${steps} steps forward`} again: ${redo}\n`,
-          };
+      const forward = steps === 1 ? 'forward' : `all ${steps} steps forward`;
+      const redo = commandToMove(session.record, 'redo');
+      return dryRun ? report : { ...report, text: `${report.text}${forward} again: ${redo}\n` };
     }
     const text = `${shownId(session.record)}: the command passes, there is nothing to undo\n`;
     return { json: { session_id: session.id, snapshot: null, changed: 0 }, text };
@@ -147,7 +143,8 @@ async function move(
   // A word that is no number was to be a session, and the reason says which ones there are.
   if (!/^\d+$/.test(given)) await sessionHere(context, given);
   if (counted === undefined && /^\d+$/.test(session.id)) await refuseBoth(context, session, by);
-  const distance: Distance = { count: Number(given), unit: turns ? 'turn' : 'step' };
+  const isDefault = counted === undefined;
+  const distance: Distance = { count: Number(given), unit: turns ? 'turn' : 'step', isDefault };
   if (!(distance.count >= 1))
     throw usageError(`"${given}" is no number of ${distance.unit}s`, `for example: agt ${by} 2`);
   const findTarget = by === 'undo' ? findUndoTarget : findRedoTarget;
