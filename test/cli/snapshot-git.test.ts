@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AGT, agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 import { makeCheckout, reflogs, sh, stateOf } from './checkouts.ts';
 
 test.each([
@@ -143,7 +144,62 @@ test('a branch that another worktree has checked out stays', () => {
   agtOk(main, 'snapshot');
   git(main, 'branch', '-qf', 'topic', 'main');
   git(main, 'worktree', 'add', '-q', join(makeTempDir(), 'linked'), 'topic');
+  expect(agt(main, 'undo', '-n').stderr).toContain('branch topic stays at');
   expect(agt(main, 'undo').stderr).toContain('branch topic stays at');
+});
+
+test('HEAD does not go back on a branch that another worktree has by now: it is detached', () => {
+  const main = makeCheckout();
+  const head = git(main, 'rev-parse', 'HEAD');
+  const before = stateOf(main).replace('branch.head main', 'branch.head (detached)');
+  agtOk(main, 'snapshot');
+  git(main, 'checkout', '-q', '--detach');
+  git(main, 'worktree', 'add', '-q', join(makeTempDir(), 'linked'), 'main');
+  agtOk(main, 'snapshot', '--label', 'detached');
+  for (const how of [['-n'], []])
+    expect(agt(main, 'undo', ...how)).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining('HEAD is detached: another worktree has branch main checked out\n'),
+    });
+  expect(git(main, 'rev-parse', 'HEAD')).toBe(head);
+  expect(stateOf(main)).toBe(before);
+});
+
+test('agt status names branches that an agent has moved, and the way back', () => {
+  const folder = makeCheckout();
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  const at = (name: string) => git(folder, 'rev-parse', name);
+  const [topic, main] = [at('topic'), at('main')];
+  const call = (id: string, script: string) => {
+    agent.begins(id);
+    sh(folder, script);
+    agent.ends(id);
+  };
+  const moved = () =>
+    (JSON.parse(agtOk(folder, 'status', '--json')).folder.moved_branches as Moved[]).map(
+      ({ branch, from, agent: by }) => [branch, from, by],
+    );
+  interface Moved {
+    readonly branch: string;
+    readonly from: string;
+    readonly agent: string;
+    readonly take_back: string;
+  }
+  agent.says('go on');
+  call('1', 'git commit -qam work; git branch own');
+  expect(moved()).toEqual([]);
+  call('2', 'git branch -qf topic HEAD');
+  call('3', 'git branch -qf topic HEAD~1; git reset -q --soft HEAD~2');
+  expect(moved().toSorted()).toEqual([
+    ['main', main, 'claude'],
+    ['topic', topic, 'claude'],
+  ]);
+  const text = agtOk(folder, 'status');
+  expect(text).toMatch(/branch .*: claude has moved branch topic, which was at [0-9a-f]{10}\n/);
+  expect(text).toContain(`to bring it back: git branch -f topic ${topic.slice(0, 10)}`);
+  expect(text).toContain(`to bring it back: git reset --keep ${main.slice(0, 10)}`);
+  sh(folder, `git branch -qf topic ${topic}`);
+  expect(moved()).toEqual([['main', main, 'claude']]);
 });
 
 test('commits of a person after the turn of an agent stay, whoever undoes the turn', () => {

@@ -5,12 +5,13 @@ import { isAgtError, plural, someLines, systemFailure } from '../../errors.ts';
 import { knownRefusal } from '../../folders/refuse.ts';
 import { ignoredAndLeftOut } from '../../folders/small-ignored.ts';
 import { shownPath } from '../../folders/store.ts';
-import { shortOid } from '../../git/files/ref-files.ts';
+import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import { commandToMove, commandToRestore } from '../../session/advised-commands.ts';
 import { readAgentState } from '../../session/agent-state.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Intent } from '../../session/state.ts';
+import { commandToMoveBack, type MovedBranch, movedBranches } from '../../timetravel/moved-branches.ts';
 import { readSteps } from '../../timetravel/restore/steps.ts';
 import { readStrays, type Stray } from '../../timetravel/strays.ts';
 import { captureTarget, previewCapture } from '../../workspace/capture-session.ts';
@@ -29,6 +30,11 @@ export async function readFolderStatus(context: Context, here: Session | undefin
   const { changes, skipped = [], problem } = await readChanges(here, now);
   const strays = (await readStrays(here, known, new Date(now.getTime() - TOLD_MS))).map((stray) =>
     strayJson(record, stray, changes?.length === 0),
+  );
+  const moved = await Promise.all(
+    (await movedBranches(here, history, new Date(now.getTime() - TOLD_MS))).map((one) =>
+      movedJson(here, one),
+    ),
   );
   const left = isAttached(record) ? await ignoredAndLeftOut(captureTarget(here)).catch(() => []) : [];
   const [last] = history;
@@ -52,6 +58,7 @@ export async function readFolderStatus(context: Context, here: Session | undefin
     skipped: skipped.map(({ path, reason }) => ({ path: shownPath(record, path), reason })),
     problem,
     by_sessions: strays,
+    moved_branches: moved,
     ...orNull({ agent_state: readAgentState(repository.agtDir, record.session_id) }),
   };
   const newest =
@@ -67,6 +74,7 @@ export async function readFolderStatus(context: Context, here: Session | undefin
     record.intent !== undefined && ['unfinished', describeUnfinished(record.intent)],
     ['changed', changes === undefined ? `agt cannot tell: ${problem}` : since],
     ...describeStrays(strays, now),
+    ...moved.flatMap((one) => describeMoved(one, now)),
     ...leftOutRows(record, skipped, 'not taken'),
     ...describeLeftOut(json.left_out),
   ];
@@ -107,6 +115,28 @@ function describeStrays(strays: readonly ReturnType<typeof strayJson>[], now: Da
       ['', `to take it back: ${showPath(take_back)}`],
     ];
   });
+}
+
+async function movedJson(here: Session, move: MovedBranch) {
+  const { ref, from, to, snapshot } = move;
+  return {
+    branch: shortBranch(ref),
+    ...orNull({ from, to, agent: snapshot.agent }),
+    ...{ at: snapshot.time.toISOString(), commit: snapshot.commit },
+    take_back: await commandToMoveBack(here, move),
+  };
+}
+
+function describeMoved(
+  { branch, from, to, agent, at, take_back }: Awaited<ReturnType<typeof movedJson>>,
+  now: Date,
+): [string, string][] {
+  const does = to === null ? 'has deleted' : 'has moved';
+  const what = `${agent ?? 'an agent'} ${does} branch ${branch}, which was at ${shortOid(from ?? '')}`;
+  return [
+    ['branch', showPath(`${age(new Date(at), now)}: ${what}`)],
+    ['', `to bring it back: ${showPath(take_back)}`],
+  ];
 }
 
 /** A folder with too many files has a store without snapshots. */

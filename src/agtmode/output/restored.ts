@@ -57,7 +57,7 @@ export function describeMismatches(restored: RestoreResult, isPrompt: boolean, i
   ]);
 }
 
-export function reportPreview({ record, snapshot, paths, moves }: Preview): Report {
+export function reportPreview({ record, snapshot, paths, moves, staying }: Preview): Report {
   const blocked = paths.filter(({ kind }) => kind === '!').length;
   const others = plural(paths.length - blocked, 'path');
   const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
@@ -74,6 +74,7 @@ export function reportPreview({ record, snapshot, paths, moves }: Preview): Repo
       ...moves.map(describeMove),
       `${shownId(record)}: would restore ${others} to ${shortOid(snapshot.commit)}${not}`,
     ]),
+    warnings: lines(staying.map((line) => `warning: ${line}`)),
   };
 }
 

@@ -44,16 +44,7 @@ import {
   readGitState,
   refsIn,
 } from './read-state.ts';
-import {
-  LINK,
-  NO_BRANCHES,
-  NO_LOG,
-  nameOf,
-  planRefs,
-  type RefMove,
-  type RefPlan,
-  where,
-} from './ref-plan.ts';
+import { describeLeft, LINK, NO_BRANCHES, NO_LOG, planRefs, type RefMove, type RefPlan } from './ref-plan.ts';
 
 export interface PutBack {
   readonly moves: readonly RefMove[];
@@ -81,6 +72,7 @@ export async function previewGit(
     folder,
     state,
     planRefs(refsIn(state), then, all),
+    then,
   );
 }
 
@@ -113,7 +105,7 @@ export async function putGitBack(
       warnings: [...warnings, `there is no repository in ${folder} that agt can bring back`],
     };
   const git = inDirectory(store, folder);
-  const plan = await withoutBusyBranches(git, folder, state, planRefs(refsIn(state), then, others));
+  const plan = await withoutBusyBranches(git, folder, state, planRefs(refsIn(state), then, others), then);
   const { moves, left } = plan;
   const logs = await capturedLogs(store, wanted.commit);
   if (then.has(SHARED_STASH) && !logs.has(SHARED_STASH)) logs.set(SHARED_STASH, NO_LOG);
@@ -126,8 +118,9 @@ export async function putGitBack(
   await putLogsBack(state, logs, plan);
   const named = commitsIn(...logs.values());
   if ((await findObjects(git, named)).includes(undefined)) bringObjects(kept.directory, state.commonDir);
-  warnings.push(...left.map(({ ref, from, reason }) => `${nameOf(ref)} stays ${where(from)}: ${reason}`));
-  const isAll = !left.some(({ ref }) => ref === 'HEAD' || `ref: ${ref}` === then.get('HEAD'));
+  warnings.push(...describeLeft(plan));
+  const isOfHead = (ref: string) => ref === 'HEAD' || (`ref: ${ref}` === then.get('HEAD') && !plan.detached);
+  const isAll = !left.some(({ ref }) => isOfHead(ref));
   if (!isAll) return { moves, warnings: [...warnings, 'the index stays as it is'], isWhole: isAll };
   await restoreIndex(store, wanted, folder);
   if (!(await hasObjects(git, ['--indexed-objects', '--not', '--all'])))
@@ -186,23 +179,29 @@ function setAside(agtDir: string, places: Places, aside: string): void {
   failurePoint('restore: repository set aside');
 }
 
-/** A branch that another worktree has checked out stays: its files would no longer fit. */
+/** A branch that another worktree has checked out stays: its files would no longer fit. Nor does HEAD go on it. */
 async function withoutBusyBranches(
   git: Git,
   folder: string,
   { gitDir, commonDir }: UserRepository,
   plan: RefPlan,
+  then: Refs,
 ): Promise<RefPlan> {
-  if (!plan.moves.some(({ ref }) => ref.startsWith(HEADS))) return plan;
+  if (!plan.moves.some(({ ref, to }) => ref.startsWith(HEADS) || to?.startsWith(LINK))) return plan;
   // The main worktree is the first one. git shows that of a submodule under another path.
   const isMain = gitDir === commonDir;
   const others = (await listWorktrees(git)).filter(({ path }, i) => (isMain ? i > 0 : path !== folder));
-  const isBusy = ({ ref }: RefMove) => others.some(({ branch }) => branch === ref);
+  const isBusy = (ref: string) => others.some(({ branch }) => branch === ref);
+  const branch = then.get('HEAD')?.slice(LINK.length) ?? '';
+  const isDetached = isBusy(branch) && plan.moves.some(({ ref }) => ref === 'HEAD');
   const reason = 'another worktree has it checked out';
-  const busy = plan.moves.filter(isBusy).map((move) => ({ ...move, reason }));
+  const busy = plan.moves.filter(({ ref }) => isBusy(ref)).map((move) => ({ ...move, reason }));
   return {
-    moves: plan.moves.filter((move) => !isBusy(move)),
+    moves: plan.moves
+      .filter(({ ref }) => !isBusy(ref))
+      .map((move) => (isDetached && move.ref === 'HEAD' ? { ...move, to: then.get(branch) } : move)),
     left: [...plan.left, ...busy],
+    detached: isDetached ? branch : undefined,
   };
 }
 

@@ -13,6 +13,8 @@ export const LINK = 'ref: ';
 /** agt has no branch of its own there. */
 export const NO_BRANCHES = { workBranch: '', snapshotWorkBranch: '' };
 
+const ELSEWHERE = 'another worktree has';
+
 export const NO_LOG = Buffer.alloc(0);
 
 function isSameLog(a: Buffer = NO_LOG, b: Buffer = NO_LOG): boolean {
@@ -30,6 +32,8 @@ export interface RefMove {
 export interface RefPlan {
   readonly moves: readonly RefMove[];
   readonly left: readonly (RefMove & { readonly reason: string })[];
+  /** The branch of HEAD, which goes to its commit alone: another worktree has the branch. */
+  readonly detached?: string | undefined;
 }
 
 /** Refs of these kinds go back where they were. Others are another program's: agt only brings back deleted ones. */
@@ -80,6 +84,14 @@ export function nameOf(ref: string): string {
 export function where(value: string | undefined): string {
   if (value === undefined) return 'deleted';
   return value.startsWith(LINK) ? `on ${nameOf(value.slice(LINK.length))}` : `at ${shortOid(value)}`;
+}
+
+/** What cannot go back, for warnings. */
+export function describeLeft({ left, detached }: RefPlan): string[] {
+  const stays = left.map(({ ref, from, reason }) => `${nameOf(ref)} stays ${where(from)}: ${reason}`);
+  return detached === undefined
+    ? stays
+    : [...stays, `HEAD is detached: ${ELSEWHERE} ${nameOf(detached)} checked out`];
 }
 
 /** `branch main: back at 1234567890` for each ref that has gone back. */

@@ -2,7 +2,7 @@
 import { type FolderOnDisk, prepareCheckout } from '../../checkout/plan.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { previewGit } from '../../folders/git-state/put-back.ts';
-import type { RefMove } from '../../folders/git-state/ref-plan.ts';
+import { describeLeft, type RefMove, type RefPlan } from '../../folders/git-state/ref-plan.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
@@ -21,6 +21,8 @@ export interface Preview {
   readonly paths: readonly ChangedPath[];
   /** Refs that would go back: those of the session, or of the user's repository. */
   readonly moves: readonly RefMove[];
+  /** Why some do not. */
+  readonly staying: readonly string[];
 }
 
 export async function previewRestore(session: Session, request: RestoreRequest): Promise<Preview> {
@@ -37,24 +39,32 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   const ambiguous = await readAmbiguousFolders(git, trees);
   const planned = isIgnored === undefined ? plan : withObstructed(record, plan);
   const isWhole = request.scope.includes('sandbox') && request.filesOnly !== true;
-  const moves = isWhole ? await previewMoves(session, content, to) : [];
-  return { record, snapshot, paths: describePlan(planned, ambiguous), moves };
+  const refs = isWhole ? await previewMoves(session, content, to) : NO_MOVES;
+  return {
+    record,
+    snapshot,
+    paths: describePlan(planned, ambiguous),
+    moves: refs.moves,
+    staying: describeLeft(refs),
+  };
 }
+
+const NO_MOVES: RefPlan = { moves: [], left: [] };
 
 async function previewMoves(
   session: Session,
   now: SnapshotMetadata | undefined,
   to: SnapshotMetadata,
-): Promise<readonly RefMove[]> {
+): Promise<RefPlan> {
   if (!isAttached(session.record)) {
-    if (now === undefined || session.place !== 'here') return [];
+    if (now === undefined || session.place !== 'here') return NO_MOVES;
     const present = await refsOf(session, { manifest: now.manifest });
-    return movedRefs(session, present, await refsOf(session, to));
+    return { moves: movedRefs(session, present, await refsOf(session, to)), left: [] };
   }
   const { commit } = to;
   const last = (await session.history())[0]?.commit;
   const others = await othersRefs(session, { from: last, isNew: false }, commit);
-  return (await previewGit(session, { commit, last }, others)).moves;
+  return previewGit(session, { commit, last }, others);
 }
 
 /** `content` describes the disk; its `commit` is the last snapshot. Undefined without a sandbox. */
