@@ -1,12 +1,12 @@
 /**
  * Many sessions at once: `--sessions N` (default 500) in one repository, then `--users N` (default 20) repositories that
- * push `--each N` (default 5) sessions to one remote at the same time. Prints seconds, and CPU milliseconds a session.
+ * push `--each N` (default 5) sessions to one remote at the same time, over `git daemon`. Prints seconds, and CPU milliseconds a session.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { agt, env, git, makeTree, must, pathOf, place } from './harness.ts';
+import { agt, env, git, makeTree, must, pathOf, place, serveGit } from './harness.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -54,16 +54,17 @@ async function oneRemote(users: number, each: number): Promise<void> {
   const start = makeTree(20, 'start');
   must(git, ['clone', '-q', '--bare', start, remote], place);
   must(agt, ['key', 'new'], place);
+  const address = await serveGit();
   const repositories = Array.from({ length: users }, (_, n) => join(place, `user-${n}`));
   for (const repository of repositories) {
-    must(git, ['clone', '-q', remote, repository], place);
+    must(git, ['clone', '-q', `${address}/shared.git`, repository], place);
     for (let n = 0; n < each; n++) must(agt, ['session', 'new', `s${n}`], repository);
   }
   const begin = Date.now();
   const codes = await Promise.all(repositories.map((cwd) => ended(cwd, ['session', 'push', '--all'])));
   const seconds = (Date.now() - begin) / 1000;
   const listed = JSON.parse(
-    must(agt, ['session', 'list', '--remote=origin', '--json'], repositories[0] ?? ''),
+    must(agt, ['session', 'list', '--remote', 'origin', '--json'], repositories[0] ?? ''),
   ) as object[];
   const failed = codes.filter((code) => code !== 0).length;
   console.log(

@@ -1,5 +1,5 @@
 /** The benchmarks share this: a place that goes at the end, the programs, and trees of files. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -64,4 +64,31 @@ export function makeTree(size: number, name = `files-${size}`): string {
 
 export function pathOf(file: number): string {
   return `d${Math.floor(file / 10_000)}/e${Math.floor(file / 100) % 100}/file-${file}.txt`;
+}
+
+/** By `git daemon`: the address of what is in `place`. */
+export async function serveGit(): Promise<string> {
+  const port = 20_000 + (process.pid % 20_000);
+  const words = [
+    'daemon',
+    '--export-all',
+    '--enable=receive-pack',
+    `--base-path=${place}`,
+    '--max-connections=0',
+  ];
+  const daemon = spawn(git, [...words, '--listen=127.0.0.1', `--port=${port}`, place], {
+    env,
+    detached: true,
+    stdio: 'ignore',
+  });
+  daemon.unref();
+  process.on('exit', () => {
+    if (daemon.pid !== undefined) process.kill(-daemon.pid, 'SIGKILL');
+  });
+  const address = `git://127.0.0.1:${port}`;
+  while (daemon.exitCode === null) {
+    const asked = spawnSync(git, ['ls-remote', `${address}/none.git`], { env, encoding: 'utf8' });
+    if (!/unable to connect/.test(asked.stderr)) return address;
+  }
+  throw new Error('git daemon has ended');
 }

@@ -1,5 +1,5 @@
 /**
- * Sessions on a remote: push beside `git push` of the same change, pull beside `git clone` of as much, the list of a
+ * Sessions on a remote: push beside `git push` of as much, to a path and over `git daemon`, pull beside `git clone` of as much, the list of a
  * thousand, and what two hundred small pushes add. Prints medians of `--runs N` (default 9) in milliseconds.
  */
 import { randomBytes } from 'node:crypto';
@@ -10,7 +10,7 @@ import type { SessionId } from '../../src/session/id.ts';
 import type { SessionRecord } from '../../src/session/record.ts';
 import { importKeys, makeKeys } from '../../src/travel/keys.ts';
 import { sealHead } from '../../src/travel/share.ts';
-import { agt, env, git, makeTree, measure, median, must, pathOf, place } from './harness.ts';
+import { agt, env, git, makeTree, measure, median, must, pathOf, place, serveGit } from './harness.ts';
 
 const { values: options } = parseArgs({
   options: { runs: { type: 'string', default: '9' }, pushes: { type: 'string', default: '200' } },
@@ -28,7 +28,10 @@ must(git, ['push', '-q', 'origin', 'main'], repository);
 must(agt, ['session', 'new', 's1'], repository);
 const sandbox = join(`${repository}.agt`, 'sessions', 's1', 'sandbox');
 must(agt, ['session', 'push', 's1'], repository);
-benchPush();
+must(git, ['branch', 'side'], repository);
+benchPush('to a path', remote);
+benchPush('by git daemon', `${await serveGit()}/remote.git`);
+must(git, ['remote', 'set-url', 'origin', remote], repository);
 benchGrowth(Number(options.pushes));
 benchPull(50_000_000);
 await benchList(1000);
@@ -38,26 +41,26 @@ function print(name: string, times: readonly number[], beside?: readonly number[
   console.log(`${name.padEnd(44)}${median(times).toFixed(0).padStart(7)}${ratio}`);
 }
 
-function benchPush(): void {
+/** Both have a commit, or a snapshot, that is to go. The start: agt reads a session, and does nothing. */
+function benchPush(where: string, address: string): void {
   const start: number[] = [];
   const [pushed, byGit]: [number[], number[]] = [[], []];
-  must(git, ['switch', '-q', '-c', 'side'], repository);
+  must(git, ['remote', 'set-url', 'origin', address], repository);
+  must(git, ['switch', '-q', 'side'], repository);
   for (let n = 0; n < runs; n++) {
-    start.push(measure({ program: agt, args: ['--version'], cwd: repository }));
-    writeFileSync(join(sandbox, pathOf(1)), `push ${n}\n`);
-    pushed.push(measure({ program: agt, args: ['session', 'push', 's1'], cwd: repository }));
-    writeFileSync(join(repository, pathOf(1)), `push ${n}\n`);
+    start.push(measure({ program: agt, args: ['session', 'path', 's1'], cwd: repository }));
+    writeFileSync(join(sandbox, pathOf(1)), `${where} ${n}\n`);
+    must(agt, ['autocommit', 's1'], repository);
+    pushed.push(measure({ program: agt, args: ['session', 'push', 's1', 'origin'], cwd: repository }));
+    writeFileSync(join(repository, pathOf(1)), `${where} ${n}\n`);
     must(git, ['commit', '-qam', `push ${n}`], repository);
     byGit.push(measure({ program: git, args: ['push', '-q', 'origin', 'side'], cwd: repository }));
   }
   must(git, ['switch', '-q', 'main'], repository);
   print('start', start);
-  print('git push of one file', byGit);
-  print(
-    'agt session push, without the start',
-    pushed.map((time, n) => time - (start[n] ?? 0)),
-    byGit,
-  );
+  print(`git push of one file, ${where}`, byGit);
+  const without = pushed.map((time, n) => time - (start[n] ?? 0));
+  print('agt session push of it, without the start', without, byGit);
 }
 
 function sizeOfRemote(): number {
@@ -122,7 +125,7 @@ async function benchList(sessions: number): Promise<void> {
   }
   must(git, ['update-ref', '--stdin'], remote, commands.join(''));
   const [first, later]: [number[], number[]] = [[], []];
-  const list = { program: agt, args: ['session', 'list', '--remote=origin'] };
+  const list = { program: agt, args: ['session', 'list', '--remote', 'origin'] };
   for (let n = 0; n < Math.min(runs, 5); n++) {
     const clone = join(place, `list-${n}`);
     must(git, ['clone', '-q', remote, clone], place);
