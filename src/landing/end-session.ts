@@ -29,6 +29,7 @@ export async function endSession(session: LockedSession, landing: Landing, now: 
   const landed = { commit, from, onto, at: now.toISOString(), ...moved, ...own, ...(before && { before }) };
   const record: SessionRecord = { ...landing.record, landed };
   await keepSources(session, landed);
+  failurePoint('landing: source kept');
   session.write(record);
   failurePoint('landing: recorded');
   const lost = await keepOrigins(session.with(record), landing).catch((error: Error) => error.message);

@@ -2,20 +2,23 @@
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
-import { type Git, gitLines, gitText, resolveObject } from '../git/run/git.ts';
+import { plainCommit } from '../git/objects/scratch-index.ts';
+import { type Git, gitAnswer, gitLines, gitText, resolveObject } from '../git/run/git.ts';
 import { snapshotRefs } from '../session/record.ts';
 import { uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
+import { landedSource } from '../survey/merged.ts';
 import type { AcceptRequest, Landable, LandingPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import { conflictError, nothingPicked } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
 import { withTrailer } from './message.ts';
 import { ownChangesOf, treesOfStep } from './snapshot-step.ts';
+import type { LandingTarget } from './target.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
-import { mergeWithBase } from './workbench.ts';
+import { mergeWithBase, type Sides, type Workbench } from './workbench.ts';
 
 export async function pickCommits(
   session: Session,
@@ -28,6 +31,8 @@ export async function pickCommits(
   await refuseSessionFolders(session.git, commits);
   const { steps, untracked, leftOut } = await stepsOf(session, picks, request);
   let tip = target.from;
+  const before = await sourceBefore(session, target);
+  let source = before;
   for (const pick of picks) {
     const { base, theirs } =
       typeof pick === 'string'
@@ -36,17 +41,31 @@ export async function pickCommits(
     const merged = await mergeWithBase(bench, { base, ours: tip, theirs });
     if (merged.conflicts !== undefined)
       throw conflictError(record, target, merged.conflicts, [EARLIER_STEPS]);
+    if (source !== undefined) source = await withPick(bench, { base, ours: source, theirs }, before);
     const isEmpty = (await resolveObject(git, `${tip}^{tree}`)) === merged.tree;
     if (!isEmpty) tip = await copyOf(git, session.id, pick, { tree: merged.tree, parents: [tip] });
   }
   if (tip === target.from) throw nothingPicked(record, target);
   const tree = await gitText(git, ['rev-parse', `${tip}^{tree}`]);
   const changes = await diffTrees(git, target.from, tip);
-  const commit = { tree, parents: [], message: undefined, commit: tip, source: undefined };
+  const commit = { tree, parents: [], message: undefined, commit: tip, source };
   const taken = new Set(changes.map(({ path }) => displayPath(path)));
   const uncommitted = (await uncommittedPaths(session)).filter((path) => !taken.has(path));
   const notTaken = [...new Set([...leftOut, ...uncommitted])];
   return { ...target, ...commit, changes, untracked, leftOut: notTaken, warnings: [] };
+}
+
+/** What the branch has of the sandbox. */
+async function sourceBefore({ git, record, sandboxGit }: Session, target: LandingTarget) {
+  const head = await resolveObject(sandboxGit, 'HEAD^{commit}');
+  if (head === undefined) return undefined;
+  return (await landedSource(git, record, head, target)) ?? gitAnswer(git, ['merge-base', target.from, head]);
+}
+
+/** Undefined where the pick does not fit without the others. No commit of the sandbox is below it: those have not landed. */
+async function withPick(bench: Workbench, sides: Sides, before = '') {
+  const { conflicts, tree } = await mergeWithBase(bench, sides);
+  return conflicts === undefined ? plainCommit(bench.git, tree, [before]) : undefined;
 }
 
 const EARLIER_STEPS = 'take also the earlier steps that changed these files, or all work: without --commits';

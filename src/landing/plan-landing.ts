@@ -49,7 +49,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
       : await withoutFailedCalls(session, bench, content, landable.newer);
   const landed = await landedSource(git, record, content.head, target);
   const common = landed ?? (await mergeBase(git, target.from, content.head));
-  const taken = landed === undefined ? await takenChanges(session) : [];
+  const taken = await takenChanges(session);
   const base = await baseWithTaken(session, bench, common, target, taken);
   const chosen =
     chooseTree === undefined

@@ -20,7 +20,7 @@ import type { Session } from '../session/session.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { readOperation } from '../snapshot/git-dir-files.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
-import { landedSource } from '../survey/merged.ts';
+import { landedAs, landedSource } from '../survey/merged.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { commitFirst } from './message.ts';
@@ -46,6 +46,8 @@ export interface SyncResult {
   readonly branch: string;
   /** Its commits that the sandbox lacked. */
   readonly commits: number;
+  /** Those of them that agt accept has made of the session's own work. */
+  readonly own: number;
   /** HEAD of the sandbox now. */
   readonly head: string;
   /** Paths to solve; none: done. */
@@ -192,7 +194,9 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
   );
   if (tip === undefined) throw new AgtError(`there is no branch "${branch}"`, { hints: ['see: git branch'] });
   if (head === undefined) throw new AgtError(`the sandbox of "${id}" is on a branch without commits`);
-  const commits = (await commitsBetween(git, [head], tip)).length;
+  const missing = await commitsBetween(git, [head], tip);
+  const [commits, landed] = [missing.length, await landedOn(session, branch, tip)];
+  const own = missing.filter((commit) => landed.has(commit)).length;
   const operation = rebase ? 'rebase' : 'merge';
   const other = await otherBranch(git, record);
   if (rebase && commits > 0 && other !== undefined) {
@@ -203,7 +207,18 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
       ],
     });
   }
-  return { record, branch, commits, head, conflicts: [], operation };
+  return { record, branch, commits, own, head, conflicts: [], operation };
+}
+
+/** The commits of acceptances that the branch has. */
+async function landedOn({ git, record }: Session, branch: string, tip: string): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (let one = record.landed; one !== undefined; one = one.before) {
+    const commit = shortBranch(one.onto) === branch ? await landedAs(git, one, tip) : undefined;
+    const all = commit === one.commit ? await commitsBetween(git, [one.from], commit) : [];
+    for (const oid of [...all, ...(commit === undefined ? [] : [commit])]) found.add(oid);
+  }
+  return found;
 }
 
 /** Nothing of the user's stash, and no other branch, may move with it. */

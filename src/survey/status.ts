@@ -42,7 +42,7 @@ export interface SessionStatus {
   readonly behind: number | undefined;
   /** Files that differ from HEAD, untracked ones included; undefined if agt cannot tell. */
   readonly dirty: number | undefined;
-  /** The sandbox as it is against the commit where it left the user branch. */
+  /** The sandbox as it is against the commit where it left the user branch, without what has landed since. */
   readonly diff: DiffStat | undefined;
   /** Whether the user branch could take the sandbox as it is; undefined if there is nothing to take. */
   readonly merge: 'clean' | 'conflict' | undefined;
@@ -139,12 +139,13 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   const isAhead = (comparison?.ahead.length ?? 0) > 0;
   const isBehind = (comparison?.behind.length ?? 0) > 0;
   const homes = isAhead ? compareWithHomes(graph, commit, located.homes) : [];
+  const landed = facts.record.landed?.onto === facts.record.user_branch ? located.landed : undefined;
   const work: Work = {
     head: commit,
     sandbox: isDirty ? { path: facts.record.sandbox, files } : undefined,
-    base: comparison?.mergeBase,
+    base: landed ?? comparison?.mergeBase,
     tip: hasUserBranch && isBehind ? base : undefined,
-    landed: facts.record.landed?.onto === facts.record.user_branch ? located.landed : undefined,
+    landed,
     homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),
   };
   return { ...located, comparison, files, work: isAhead || isDirty ? work : undefined };

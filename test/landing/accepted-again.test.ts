@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git } from '../harness/world.ts';
+import { agt, agtOk, git, REAL_GIT, run } from '../harness/world.ts';
 
 function accepted(...how: string[]) {
   const { repository, sandbox } = makeSession({ a: '1\n' });
@@ -81,3 +81,55 @@ test('a landed commit that is taken back and brought again has landed', () => {
   for (let i = 0; i < 2; i++) git(repository, 'revert', '--no-edit', 'HEAD');
   expect(listed(repository)).toMatchObject({ merge: null, merged: true });
 });
+
+const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
+
+/** Three commits of the agent, and a file that is not committed. */
+function threeCommits() {
+  const { repository, sandbox } = makeSession({ a: '1\n', f: '1\n2\n3\n' });
+  for (const name of ['one', 'two']) {
+    writeFileSync(join(sandbox, name), `${name}\n`);
+    git(sandbox, 'add', '.');
+    git(sandbox, 'commit', '-qm', name);
+  }
+  writeFileSync(join(sandbox, 'f'), '1\ntwo\n3\n');
+  git(sandbox, 'commit', '-qam', 'three');
+  appendFileSync(join(sandbox, 'a'), 'open\n');
+  return { repository, sandbox };
+}
+
+const diffOf = (repository: string) => listed(repository).diff;
+
+test.each([
+  ['commits', ['--commits', 'agt/s1~1', '--commits', 'agt/s1'], { files: 2, insertions: 2, deletions: 0 }],
+  ['paths', ['--include', 'f', '-m', 'Part'], { files: 3, insertions: 3, deletions: 0 }],
+  ['all but some paths', ['--exclude', 'one', '-m', 'Part'], { files: 1, insertions: 1, deletions: 0 }],
+  ['all', ['-m', 'Part'], { files: 0, insertions: 0, deletions: 0 }],
+])(
+  'after a part has landed (%s), DIFF and the next accept have the rest, also after a kill',
+  (_, how, rest) => {
+    const { repository, sandbox } = threeCommits();
+    expect(diffOf(repository)).toEqual({ files: 4, insertions: 4, deletions: 1 });
+    const env = { AGT_TEST_KILL_AT: 'landing: source kept#1', AGT_GIT_PATH: REAL_GIT };
+    const words = ['accept', 's1', '--keep', ...how];
+    expect(run(process.execPath, [KILLABLE, ...words], { cwd: repository, env }).exitCode).not.toBe(0);
+    const tip = git(repository, 'rev-parse', 'main');
+    agtOk(repository, 'doctor', '--fix');
+    expect(git(repository, 'rev-parse', 'main')).toBe(tip);
+    expect(diffOf(repository)).toEqual(rest);
+    const preview = JSON.parse(agtOk(repository, 'sync', 's1', '-n', '--json'));
+    const landed = how[0] === '--commits' ? 2 : 1;
+    expect([preview.commits, preview.own_commits]).toEqual([landed, landed]);
+    // What has landed is the base: a later change of the user there is no conflict.
+    if (how[0] !== '--exclude' && how[0] !== '-m') {
+      writeFileSync(join(repository, 'f'), '1\nTWO\n3\n');
+      git(repository, 'commit', '-qam', 'Mine');
+      expect(listed(repository)).toMatchObject({ merge: 'clean', diff: rest });
+    }
+    if (rest.files === 0) return;
+    const report = JSON.parse(agtOk(repository, 'accept', 's1', '--keep', '-m', 'Rest', '--json'));
+    expect(report.files).toHaveLength(rest.files);
+    expect(diffOf(repository)).toEqual({ files: 0, insertions: 0, deletions: 0 });
+    expect(readFileSync(join(sandbox, 'f'), 'utf8')).toBe('1\ntwo\n3\n');
+  },
+);

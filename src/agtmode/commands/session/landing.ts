@@ -36,13 +36,14 @@ export const sessionSync = defineSessionCommand({
   run: async (args, context, session) => {
     const request = { ...args, now: context.now() };
     const result = await interruptible(context, session, syncSession, request);
-    const { branch, commits, head, conflicts, operation } = result;
+    const { branch, commits, own, head, conflicts, operation } = result;
     const isBlocked = commits > 0 && conflicts.length > 0;
     return {
       json: {
         session_id: session.record.session_id,
         branch,
         commits,
+        own_commits: own,
         head_commit: head,
         operation,
         conflicts,
@@ -55,10 +56,14 @@ export const sessionSync = defineSessionCommand({
   },
 });
 
-function describeSync({ record, branch, commits, head, operation }: SyncResult, dryRun: boolean): string {
+function describeSync(
+  { record, branch, commits, own, head, operation }: SyncResult,
+  dryRun: boolean,
+): string {
   const { session_id: id } = record;
   if (commits === 0) return `${id} has all commits of ${branch}\n`;
-  const count = `${plural(commits, 'commit')} of ${branch}`;
+  const accepted = own === 0 ? '' : ` (${own} accepted from it)`;
+  const count = `${plural(commits, 'commit')} of ${branch}${accepted}`;
   if (dryRun) return `would ${operation} ${count} into ${id}\n`;
   return `${operation}d ${count} into ${id}, which is at ${shortOid(head)}\n`;
 }

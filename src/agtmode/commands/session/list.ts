@@ -47,7 +47,7 @@ export const sessionList = defineCommand({
   description:
     'List the sessions of this repository. NOW says, by the hooks of the agent, since when it works, waits for you, is done or has failed. COMMITS counts commits of HEAD that the user branch does not have, DIRTY the ' +
     'files that differ from HEAD, DIFF the lines of the sandbox as it is against the commit where it left the user ' +
-    'branch, BEHIND commits of the user branch that HEAD does not have. MERGE says whether the user branch could take ' +
+    'branch, without what has landed since, BEHIND commits of the user branch that HEAD does not have. MERGE says whether the user branch could take ' +
     'the sandbox as it is (clean, conflict), or has all of it already (merged: also squashed or rebased; accepted: by ' +
     'agt accept), whether some was accepted before, and whether a remote has the commits (exported). ENDED says when a session ended and as which commit, REASON why it failed or ended. A narrow terminal shows fewer columns.',
   positionals: {
