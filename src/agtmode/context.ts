@@ -10,6 +10,7 @@ import { type GitVersion, isAtLeast, OLDEST_GIT, parseGitVersion } from '../git/
 import { recordsDirectory } from '../layout.ts';
 import { once } from '../once.ts';
 import { isStartedByGuard } from '../process/invocation.ts';
+import { READS_PROGRESS } from '../process/progress.ts';
 import { isTerminal, writer } from '../process/streams.ts';
 import { findRepository, isOutsideRepositories } from '../repository/find-repository.ts';
 import { rememberRepository } from '../repository/known-repositories.ts';
@@ -67,8 +68,10 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
     columns: isTerminal(1) ? process.stdout.columns : undefined,
     /** agt can ask a question and read the answer. */
     interactive: isTerminal(0) && isTerminal(2),
-    /** Standard error is a terminal on which agt may overwrite a line. */
-    showsProgress: isTerminal(2) && env['TERM'] !== 'dumb' && !isStartedByGuard(env),
+    /** Standard error is a terminal on which agt may overwrite a line, or a page that shows the line. */
+    showsProgress:
+      env[READS_PROGRESS] !== undefined ||
+      (isTerminal(2) && env['TERM'] !== 'dumb' && !isStartedByGuard(env)),
     /** Absolute path of the real git, which has not run yet. */
     gitPath,
     /** The real git in the current directory, once agt has checked its version. */

@@ -66,8 +66,9 @@ export class Live {
       });
   }
 
+  /** It only reads, and may be in the middle of its clean-up. */
   stop(): void {
-    this.child?.kill();
+    this.child?.kill('SIGKILL');
   }
 
   close(): void {

@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process';
 import { AgtError, usageError } from '../errors.ts';
 import { ownCommand } from '../process/invocation.ts';
+import { PROGRESS, READS_PROGRESS } from '../process/progress.ts';
 import { isSecret, withoutSecrets } from './secrets.ts';
 
 export interface Answered {
@@ -74,32 +75,37 @@ export async function answerRequest(
   { words, secrets = false }: PageRequest,
   run: Run,
   { cwd, sandbox }: RequestPlace,
+  onProgress?: OnProgress,
 ): Promise<object> {
   const does = checkWords(words);
   const file = words[0] === 'blame' ? words.at(-1) : undefined;
   if (!secrets && file !== undefined && isSecret(file, sandbox)) return { exitCode: 0, hidden: true };
   const known = does === 'reads' ? await run(words, cwd) : undefined;
-  const { exitCode, out, err } = known ?? (await runAgt(words, cwd));
-  const json = words.includes('--json') && out !== '' ? (JSON.parse(out) as unknown) : undefined;
+  const { exitCode, out, err } = known ?? (await runForBytes(words, cwd, onProgress));
+  const text = out.toString();
+  const json = words.includes('--json') && text !== '' ? (JSON.parse(text) as unknown) : undefined;
   return {
     exitCode,
     err,
-    ...(json === undefined ? { text: out } : { json: secrets ? json : withoutSecrets(json, sandbox) }),
+    ...(json === undefined ? { text } : { json: secrets ? json : withoutSecrets(json, sandbox) }),
   };
 }
+
+/** Gets the line that a terminal would show meanwhile. */
+type OnProgress = (line: string) => void;
 
 /** Bytes of one answer. */
 const MOST_BYTES = 64_000_000;
 
 /** In a process group of its own: Ctrl-C of the page is not for a restore. */
-export async function runAgt(words: readonly string[], cwd: string): Promise<Answered> {
-  const { out, ...answered } = await runForBytes(words, cwd);
-  return { ...answered, out: out.toString() };
-}
-
-export async function runForBytes(words: readonly string[], cwd: string) {
+export async function runForBytes(words: readonly string[], cwd: string, onProgress?: OnProgress) {
   const [program = '', ...args] = [...ownCommand(), ...words];
-  const env = { ...process.env, FORCE_COLOR: undefined, NO_COLOR: '1' };
+  const env = {
+    ...process.env,
+    FORCE_COLOR: undefined,
+    NO_COLOR: '1',
+    ...(onProgress && { [READS_PROGRESS]: '1' }),
+  };
   const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   const kept: Buffer[] = [];
   let size = 0;
@@ -109,7 +115,10 @@ export async function runForBytes(words: readonly string[], cwd: string) {
     if (size <= MOST_BYTES) kept.push(bytes);
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    err += text;
+    err = (err + text).replace(PROGRESS, (_, line: string) => {
+      if (line !== '') onProgress?.(line);
+      return '';
+    });
   });
   const exitCode = await new Promise<number | null>((resolve, reject) =>
     child.on('error', reject).on('close', resolve),

@@ -87,7 +87,15 @@ export class Page {
       const asked = JSON.parse(await bodyOf(request)) as PageRequest;
       const place = this.placeOf(asked);
       const isList = asked.words.slice(0, 2).join(' ') === 'session list';
-      const answer = await answerRequest(asked, isList ? this.listAll : this.options.run, place);
+      const answer = await answerRequest(
+        asked,
+        isList ? this.listAll : this.options.run,
+        place,
+        (progress) => {
+          if (!response.headersSent) response.writeHead(200, { 'Content-Type': 'application/json' });
+          response.write(`${JSON.stringify({ progress })}\n`);
+        },
+      );
       if (isList) this.remember(answer);
       return end(response, 200, JSON.stringify(answer), 'application/json');
     }
@@ -170,11 +178,11 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 function end(response: ServerResponse, status: number, body: string | Buffer, type = 'text/plain'): void {
-  response.writeHead(status, { 'Content-Type': type }).end(body);
+  if (!response.headersSent) response.writeHead(status, { 'Content-Type': type });
+  response.end(body);
 }
 
 function fail(response: ServerResponse, error: unknown): void {
-  if (response.headersSent) return void response.end();
   const { message, hints } = isAgtError(error) ? error : { message: String(error), hints: [] };
   end(response, 400, JSON.stringify({ error: message, hints }), 'application/json');
 }

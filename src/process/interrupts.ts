@@ -8,11 +8,17 @@ const OWN_SIGNAL_MS = 500;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Returns a function that ends the listening. */
+/**
+ * Returns a function that ends the listening two rounds of Node's loop later: Node hands over a signal last of all, and would
+ * drop one that has come already. A busy `agt list --watch` lost every seventh.
+ */
 export function onSignals(listen: (signal: NodeJS.Signals) => void): () => void {
   for (const signal of SIGNALS) process.on(signal, listen);
   return () => {
-    for (const signal of SIGNALS) process.off(signal, listen);
+    const end = () => {
+      for (const signal of SIGNALS) process.off(signal, listen);
+    };
+    setImmediate(() => setImmediate(end));
   };
 }
 
@@ -21,7 +27,7 @@ export function catchInterrupts(outcome: string) {
   const controller = new AbortController();
   let caught: NodeJS.Signals | undefined;
   const release = onSignals((signal) => {
-    if (caught !== undefined) endBy(signal, release);
+    if (caught !== undefined) endBy(signal);
     caught = signal;
     controller.abort();
   });
@@ -43,7 +49,7 @@ export async function sayWhenInterrupted<T>(say: () => void, action: () => Promi
     try {
       say();
     } finally {
-      endBy(signal, release);
+      endBy(signal);
     }
   });
   try {
@@ -67,7 +73,7 @@ let caught: NodeJS.Signals | undefined;
  */
 export async function endingAtSteps<T>(say: () => void, action: () => Promise<T>): Promise<T> {
   const release = onSignals((signal) => {
-    if (caught !== undefined) endBy(signal, release);
+    if (caught !== undefined) endBy(signal);
     caught = signal;
   });
   endsAtSteps = true;
@@ -77,7 +83,7 @@ export async function endingAtSteps<T>(say: () => void, action: () => Promise<T>
     endsAtSteps = false;
     if (caught !== undefined) {
       say();
-      endBy(caught, release);
+      endBy(caught);
     }
     release();
   }
@@ -102,9 +108,12 @@ export function throwIfInterrupted(): void {
   if (isInterrupted()) throw new AgtError('interrupted', { exitCode: 130 });
 }
 
-function endBy(signal: NodeJS.Signals, release: () => void): void {
-  release();
-  process.kill(process.pid, signal);
+/** Once all who listen have cleaned up. */
+function endBy(signal: NodeJS.Signals): void {
+  process.nextTick(() => {
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
 }
 
 /** Runs a short step that an interrupt must not cut. The signal takes effect afterwards. */
@@ -125,13 +134,16 @@ export async function hearingAlone<T>(
   action: () => Promise<T>,
 ): Promise<T> {
   const others = names.map((name) => [name, process.listeners(name) as NodeJS.SignalsListener[]] as const);
-  for (const name of names) process.removeAllListeners(name).on(name, listener);
+  for (const [name, listeners] of others) {
+    process.on(name, listener);
+    for (const each of listeners) process.off(name, each);
+  }
   try {
     return await action();
   } finally {
     for (const [name, listeners] of others) {
-      process.off(name, listener);
       for (const each of listeners) process.on(name, each);
+      process.off(name, listener);
     }
   }
 }

@@ -7,6 +7,11 @@ export interface Progress {
   readonly total: number | undefined;
 }
 
+/** The page reads the line from a pipe: it starts agt with this variable. */
+export const READS_PROGRESS = 'AGT_READS_PROGRESS';
+/** What `withProgress` writes; empty: the line is cleared. */
+export const PROGRESS = /\r([^\r\n]*?)\u001b\[K/g;
+
 let sink: ((progress: Progress | undefined) => void) | undefined;
 
 /** Cheap enough for every file. */

@@ -1,7 +1,7 @@
 /** Ctrl-C: a creation is undone, and a restore or a removal says how to go on. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession, type TestSession, tryAutocommit } from '../harness/session.ts';
@@ -145,4 +145,17 @@ test.each([
   );
   agtOk(session.repository, 'session', 'remove', 's1');
   expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/work')).toBe('third');
+});
+
+test('a signal that comes as the last one stops to listen is not lost', () => {
+  const script = `
+    import { onSignals } from ${JSON.stringify(resolve('src/process/interrupts.ts'))};
+    const release = onSignals((signal) => { console.log(signal); process.exit(); });
+    process.kill(process.pid, 'SIGTERM');
+    release();
+    setTimeout(() => console.log('lost'), 1_000);`;
+  const outcome = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    encoding: 'utf8',
+  });
+  expect(outcome.stdout).toBe('SIGTERM\n');
 });

@@ -1,7 +1,7 @@
 /** The server of agt ui: who may ask, what it answers, and how it ends. */
 import { existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { sessionIn } from '../harness/session.ts';
 import { agt, makeRepository, write } from '../harness/world.ts';
 import { until } from '../integrations/hooks.ts';
@@ -107,6 +107,33 @@ test('contents of keys, logins and settings of the agent come only if asked for'
     expect(JSON.parse(blamed.text)).toEqual({ exitCode: 0, hidden: true });
   } finally {
     await page.end();
+  }
+});
+
+test('an act tells how far it is, and its answer comes last', async () => {
+  vi.stubEnv('GIT_PROGRESS_DELAY', '0');
+  const repository = makeRepository();
+  const { sandbox } = sessionIn(repository);
+  agt(repository, 'autocommit', 's1');
+  for (let n = 0; n < 500; n++) write(`${sandbox}/${n}`, `${n}`);
+  agt(repository, 'autocommit', 's1');
+  const page = await serve(repository);
+  try {
+    await run(page, ['session', 'undo', 's1']);
+    const { text } = await run(page, ['session', 'redo', 's1']);
+    const lines = text.split('\n').map((line) => JSON.parse(line));
+    const answer = lines.pop();
+    expect(answer).toMatchObject({
+      exitCode: 0,
+      err: '',
+      text: expect.stringMatching(/^s1: restored 500 paths/),
+    });
+    expect(lines).toContainEqual({ progress: expect.stringMatching(/^[a-z ]+(: \d+% \(\d+\/\d+\))? …$/) });
+    const refused = (await run(page, ['session', 'undo', 'nobody'])).text.split('\n').at(-1) ?? '';
+    expect(JSON.parse(refused)).toMatchObject({ exitCode: 1, err: expect.stringMatching(/^error: /) });
+  } finally {
+    await page.end();
+    vi.unstubAllEnvs();
   }
 });
 

@@ -90,18 +90,24 @@ export function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: 
   const dialog = useRef<HTMLDialogElement>(null);
   const [phase, setPhase] = useState<Phase>({ is: 'preview' });
   const [value, setValue] = useState('');
+  const [progress, setProgress] = useState('');
   const { paths = [], says, asks, back } = act;
   const rest = paths.length === 0 ? [] : ['--', ...paths];
   const preview = useLoaded(async () => {
     if (says !== undefined) return says;
-    const { text = '', err = '', exitCode } = await ask(row, [...act.words, '--dry-run', ...rest]);
+    const {
+      text = '',
+      err = '',
+      exitCode,
+    } = await ask(row, [...act.words, '--dry-run', ...rest], {}, setProgress);
     if (exitCode !== 0 && text === '') throw new Error(reason(err, exitCode));
     return `${text}${err}` || 'Nothing would change.';
   }, []);
   useEffect(() => dialog.current?.showModal(), []);
   const run = async (words: readonly string[]) => {
     setPhase({ is: 'working' });
-    const answer = await ask(row, words).catch((error: Error) => ({
+    setProgress('');
+    const answer = await ask(row, words, {}, setProgress).catch((error: Error) => ({
       exitCode: 1,
       err: error.message,
       text: '',
@@ -120,7 +126,7 @@ export function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: 
             void run([...act.words, ...given, ...rest]);
           }}
         >
-          {preview.isLoading && <p class="loading">Looking at what would change…</p>}
+          {preview.isLoading && <p class="loading">{progress || 'Looking at what would change…'}</p>}
           {preview.error !== undefined && <Problem text={preview.error} />}
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a person scrolls it by keys */}
           {preview.value !== undefined && <pre tabIndex={0}>{preview.value}</pre>}
@@ -129,6 +135,11 @@ export function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: 
               {asks.label}
               <input required value={value} onInput={(event) => setValue(event.currentTarget.value)} />
             </label>
+          )}
+          {phase.is === 'working' && progress !== '' && (
+            <p class="loading" aria-live="polite">
+              {progress}
+            </p>
           )}
           <p class="buttons">
             <button type="button" onClick={() => dialog.current?.close()}>

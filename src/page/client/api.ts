@@ -98,11 +98,15 @@ export interface Asked {
   readonly secrets?: boolean;
 }
 
+/** Gets the line that a terminal would show meanwhile. */
+type OnProgress = (line: string) => void;
+
 /** @throws Error with one line for a person. */
 export async function ask<T>(
   row: Pick<Row, 'session_id' | 'repository'> | undefined,
   words: readonly string[],
   asked: Asked = {},
+  onProgress: OnProgress = () => undefined,
 ): Promise<Answer<T>> {
   if (saved !== undefined) {
     const answer = saved.answers[words.join(' ')];
@@ -114,9 +118,24 @@ export async function ask<T>(
   const response = await fetch('run', { method: 'POST', body }).catch(() => {
     throw new Error('agt ui has ended; start it again');
   });
-  const answer = (await response.json()) as Answer<T> & { error?: string };
+  const answer = JSON.parse(await lastLine(response, onProgress)) as Answer<T> & { error?: string };
   if (answer.error !== undefined) throw new Error(answer.error);
   return answer;
+}
+
+/** Those before it say how far an act is. */
+async function lastLine({ body }: Response, onProgress: OnProgress): Promise<string> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  const parts: string[] = [];
+  for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) {
+    const [first = '', ...lines] = read.value.split('\n');
+    parts.push(first);
+    for (const line of lines) {
+      onProgress((JSON.parse(parts.splice(0).join('')) as { progress: string }).progress);
+      parts.push(line);
+    }
+  }
+  return parts.join('');
 }
 
 function withJson(words: readonly string[]): string[] {
