@@ -3,7 +3,7 @@
  * leaves out what earlier parts and the remote's own branches have. The commits of those branches are parents in the
  * chain, so the remote cannot lose them as long as it has the chain.
  */
-import { PassThrough, Readable, type Writable } from 'node:stream';
+import { PassThrough, Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AgtError, EXIT } from '../errors.ts';
 import { objectName } from '../git/objects/commits.ts';
@@ -57,19 +57,21 @@ export async function addPart({ git, from, seal, before, tips, known }: NewPart)
   const last = before.at(-1);
   const without = [...new Set([...(last?.tips ?? []), ...known])];
   const wanted = rangeOf(tips, without);
-  const edges = await gitText(from, ['rev-list', '--boundary', '--stdin'], { input: wanted });
+  const [edges, { oid, size, objects }] = await Promise.all([
+    gitText(from, ['rev-list', '--boundary', '--stdin'], { input: wanted }),
+    storePart({ git, from, seal, wanted, tips }),
+  ]);
   if (last !== undefined && edges === '' && tips.every((tip) => last.tips.includes(tip))) return undefined;
   const own = new Set(last?.tips);
   const bases = edges.split('\n').filter((line) => line.startsWith('-'));
   const others = bases.map((line) => line.slice(1)).filter((base) => !own.has(base));
-  const { oid, size } = await storePart({ git, from, seal, wanted, tips });
   const tree = { type: 'tree', content: treeOf(oid) } as const;
   const parents = [...(last === undefined ? [] : [last.commit]), ...(await onBranches(from, others, known))];
   const text = commitText(objectName(tree, oid), parents);
   const commit = { type: 'commit', content: Buffer.from(text, 'latin1') } as const;
   const part: Part = { commit: objectName(commit, oid), text, size, tips };
   const parent = last === undefined ? [] : [{ ...commit, content: Buffer.from(last.text, 'latin1') }];
-  return { part, objects: [...parent, tree, commit] };
+  return { part, objects: [...parent, ...objects, tree, commit] };
 }
 
 function treeOf(oid: string): Buffer {
@@ -89,14 +91,42 @@ async function onBranches(git: Git, edges: readonly string[], known: readonly st
   return edges.filter((edge) => !elsewhere.has(edge));
 }
 
+/** Up to this size nobody has to start a git for it: it is stored with its commit. */
+const SMALL = 64_000;
+
 async function storePart({ git, ...part }: PartContent & Pick<NewPart, 'git'>) {
-  const hashing = spawnGit(git, [...AS_IT_IS, ...FSYNC_ARGS, 'hash-object', '-w', '--stdin'], {
-    stdio: 'pipe',
+  const start: Buffer[] = [];
+  let held = 0;
+  let hashing: Hashing | undefined;
+  const into = new Writable({
+    write(chunk: Buffer, _, done) {
+      held += chunk.length;
+      if (held <= SMALL) start.push(chunk);
+      else hashing ??= hashObject(git, start);
+      if (hashing === undefined) done();
+      else hashing.stdin.write(chunk, done);
+    },
+    final(done) {
+      if (hashing === undefined) done();
+      else hashing.stdin.end(done);
+    },
   });
-  const hashed = endOf(hashing);
-  const size = await writePart(part, hashing.stdin as Writable);
-  const { stdout } = requireDone(['hash-object'], await hashed);
-  return { oid: stdout.toString().trim(), size };
+  const size = await writePart(part, into);
+  if (hashing !== undefined) return { oid: await hashing.oid, size, objects: [] };
+  const blob = { type: 'blob', content: Buffer.concat(start) } as const;
+  return { oid: objectName(blob, part.tips[0] ?? ''), size, objects: [blob] };
+}
+
+type Hashing = ReturnType<typeof hashObject>;
+
+function hashObject(git: Git, start: readonly Buffer[]) {
+  const words = [...AS_IT_IS, ...FSYNC_ARGS, 'hash-object', '-w', '--stdin'];
+  const child = spawnGit(git, words, { stdio: 'pipe' });
+  const oid = endOf(child).then((end) => requireDone(['hash-object'], end).stdout.toString().trim());
+  oid.catch(() => undefined);
+  const stdin = child.stdin as Writable;
+  stdin.write(Buffer.concat(start));
+  return { stdin, oid };
 }
 
 type PartContent = Pick<NewPart, 'from' | 'seal' | 'tips'> & { readonly wanted: string };

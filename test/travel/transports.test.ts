@@ -1,5 +1,6 @@
 /** Round trips by each way in which git reaches a remote; a bare agt clone as the remote. */
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -61,7 +62,7 @@ test.each([
   const address = await addressOf(two);
   for (const repository of [here, there]) git(repository, 'remote', 'set-url', 'origin', address);
   const session = workIn(here);
-  write(join(session.sandbox, 'large'), Buffer.alloc(300_000, 'x1y'));
+  write(join(session.sandbox, 'large'), randomBytes(300_000));
   const before = { ...factsOf(session) };
   agtOk(here, 'session', 'push', 's1', '--release');
   agtOk(there, 'session', 'pull', 's1');
