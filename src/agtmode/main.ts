@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { EXIT, isAgtError, usageError } from '../errors.ts';
-import { becomeGit, runAsChild } from '../git/run/become.ts';
+import { becomeGit, damagedArgument, runAsChild } from '../git/run/become.ts';
 import { marked } from '../git/run/environment.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
 import { shellQuote } from '../git/run/trace.ts';
@@ -174,6 +174,12 @@ async function runOwnCommand(given: string[], context: Context): Promise<number>
 }
 
 async function parse(words: string[]) {
+  const damaged = damagedArgument(words);
+  if (damaged !== undefined)
+    throw usageError(
+      `"${damaged}" is not UTF-8, and commands of agt take no such argument`,
+      'name the directory that it is in; git itself takes it: agt git',
+    );
   refuseNoPaths(words);
   const parsed = parseWithoutYargs(COMMANDS, words);
   if (parsed !== undefined) return parsed;

@@ -101,3 +101,16 @@ test('digits are a commit first; a time in the future is no snapshot', () => {
   expect(restored).toMatchObject({ exitCode: 1, stdout: '' });
   expect(restored.stderr).toContain('is in the future');
 });
+
+test('an argument that is not UTF-8 is refused: Node has lost its bytes', () => {
+  const { repository, sandbox, id } = makeSession();
+  const bytes = (text: string) => `$(printf '${text}')`;
+  const lost = Buffer.from('\ufffd').toString('latin1');
+  const inShell = (words: string) => run('sh', ['-c', `"$0" ${words}`, AGT], { cwd: sandbox });
+  expect(inShell(`blame "${bytes('caf\\351')}"`)).toMatchObject({
+    exitCode: 2,
+    stderr: `error: "caf${lost}" is not UTF-8, and commands of agt take no such argument\nhint: name the directory that it is in; git itself takes it: agt git\n`,
+  });
+  expect(inShell(`autocommit ${id} --label "${bytes('\\357\\277\\275')}"`).exitCode).toBe(0);
+  expect(agtOk(repository, 'session', 'log', id)).toContain(lost);
+});

@@ -120,6 +120,12 @@ function rawArguments(args: readonly string[]): string[] | undefined {
   });
 }
 
+/** An argument of which Node's decoding has replaced bytes. */
+export function damagedArgument(args: readonly string[]): string | undefined {
+  const bytes = rawArguments(args);
+  return args.find((arg, i) => bytes !== undefined && bytes[i] !== asBytes(arg));
+}
+
 /** The environment as bytes (latin1), or undefined if Node's decoding replaced none. */
 function rawEnvironment(env: NodeJS.ProcessEnv): string[] | undefined {
   const isReplaced = ([name, value]: [string, string | undefined]) =>
