@@ -88,9 +88,10 @@ export class PageHere {
   private browser: BrowserContext | undefined;
   private readonly problems: string[] = [];
 
-  async open(): Promise<void> {
+  async open(prepare: (scene: Scene) => void): Promise<void> {
     const opening = openBrowser();
     this.scene = sceneHere();
+    prepare(this.scene);
     [this.served, this.browser] = await Promise.all([serve(this.scene.project), opening]);
     this.page = await this.browser.newPage();
     this.page.setDefaultTimeout(20_000);
@@ -133,11 +134,15 @@ export class PageHere {
 }
 
 /** The page may ask nobody else, and throw nothing. */
-export function describePage(name: string, tests: (here: PageHere) => void): void {
+export function describePage(
+  name: string,
+  tests: (here: PageHere) => void,
+  prepare: (scene: Scene) => void = () => undefined,
+): void {
   const title = noBrowser === undefined ? name : `${name}: ${noBrowser}`;
   describe.skipIf(noBrowser !== undefined)(title, () => {
     const here = new PageHere();
-    beforeAll(() => here.open());
+    beforeAll(() => here.open(prepare));
     afterAll(() => here.close());
     tests(here);
   });

@@ -1,11 +1,12 @@
 /** A diff: the tree of its files, and each file's lines as soon as it comes into view. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ACTS, useAct } from './acts.tsx';
 import { askJson, type Change, fileAddress, isSaved, type Row } from './api.ts';
 import { PatchView } from './code.tsx';
 import { isFolder, nameOf, plural } from './format.ts';
 import { readPatch } from './patch.ts';
-import { hrefOf, ofSession, Problem, type Route, Show, useKeys, useLoaded } from './shell.tsx';
+import { hrefOf, Many, ofSession, Problem, type Route, Show, useKeys, useLoaded } from './shell.tsx';
 
 /** The words of the comparison, without paths. */
 export function wordsOf(row: Row, { a, b, turn, other }: Partial<Route>): string[] {
@@ -73,22 +74,47 @@ export function Changes({ row, rows, route }: { row: Row; rows: readonly Row[]; 
           changes.length === 0 ? (
             <p class="empty">Nothing differs.</p>
           ) : (
-            <div class="with-tree">
-              <FileTree row={row} changes={changes} before={route['a']} />
-              <div class="files">
-                {changes.map((change) => (
-                  <FileChange
-                    key={`${words.join(' ')} ${change.path}`}
-                    {...{ row, route, change, words, isSplit }}
-                    isFirst={change === changes[0]}
-                  />
-                ))}
-              </div>
-            </div>
+            <ChangedFiles key={words.join(' ')} {...{ row, route, changes, words, isSplit }} />
           )
         }
       </Show>
     </main>
+  );
+}
+
+function ChangedFiles({
+  changes,
+  ...about
+}: {
+  row: Row;
+  route: Route;
+  changes: readonly Change[];
+  words: readonly string[];
+  isSplit: boolean;
+}) {
+  const [chosen, setChosen] = useState<Change>();
+  const [from, setFrom] = useState(0);
+  const choose = (change: Change) => {
+    if (document.getElementById(anchor(change.path)) === null) setFrom(changes.indexOf(change));
+    setChosen({ ...change });
+  };
+  useEffect(() => document.getElementById(anchor(chosen?.path ?? ''))?.scrollIntoView(), [chosen]);
+  return (
+    <div class="with-tree">
+      <FileTree row={about.row} changes={changes} before={about.route['a']} onChoose={choose} />
+      <div class="files">
+        {from > 0 && (
+          <button type="button" class="more" onClick={() => setFrom(0)}>
+            Show the {from} before
+          </button>
+        )}
+        <Many key={from} all={changes.slice(from)}>
+          {(change) => (
+            <FileChange key={change.path} {...about} change={change} isFirst={change === changes[from]} />
+          )}
+        </Many>
+      </div>
+    </div>
   );
 }
 
@@ -108,48 +134,71 @@ function FileTree({
   row,
   changes,
   before,
+  onChoose,
 }: {
   row: Row;
   changes: readonly Change[];
   before: string | undefined;
+  onChoose: (change: Change) => void;
 }) {
   const { start, canAct, dialog } = useAct(row, () => undefined);
   const folders = Map.groupBy(changes, ({ path }) => path.replace(/[^/]*$/, ''));
   return (
     <nav class="tree" aria-label="Changed files">
       <p class="quiet">{plural(changes.length, 'file')}</p>
-      {[...folders].map(([folder, own]) => (
-        <details key={folder} open>
-          <summary>{folder || '/'}</summary>
-          {canAct && before && (
-            <button
-              type="button"
-              aria-label={`Bring back ${folder || 'all files'}`}
-              onClick={() => start(ACTS.restore(row, before, [folder || './']))}
-            >
-              Bring back…
-            </button>
-          )}
-          <ul>
-            {own.map(({ path, status }) => (
-              <li key={path}>
-                <button
-                  type="button"
-                  class={`file is-${status}`}
-                  onClick={() => document.getElementById(anchor(path))?.scrollIntoView()}
-                >
-                  <span class="sign" title={status}>
-                    {status[0]?.toUpperCase()}
-                  </span>
-                  {path.slice(folder.length)}
-                </button>
-              </li>
-            ))}
-          </ul>
-        </details>
-      ))}
+      <Many all={[...folders]}>
+        {([folder, own]) => (
+          <Folder key={folder} folder={folder} isSmall={changes.length <= MOST_OPEN}>
+            {canAct && before && (
+              <button
+                type="button"
+                aria-label={`Bring back ${folder || 'all files'}`}
+                onClick={() => start(ACTS.restore(row, before, [folder || './']))}
+              >
+                Bring back…
+              </button>
+            )}
+            <ul>
+              <Many all={own} inList>
+                {(change) => (
+                  <li key={change.path}>
+                    <button type="button" class={`file is-${change.status}`} onClick={() => onChoose(change)}>
+                      <span class="sign" title={change.status}>
+                        {change.status[0]?.toUpperCase()}
+                      </span>
+                      {change.path.slice(folder.length)}
+                    </button>
+                  </li>
+                )}
+              </Many>
+            </ul>
+          </Folder>
+        )}
+      </Many>
       {dialog}
     </nav>
+  );
+}
+
+/** Of so many files, all directories are open. */
+const MOST_OPEN = 200;
+
+/** Draws what is in it once it is open. */
+function Folder({
+  folder,
+  isSmall,
+  children,
+}: {
+  folder: string;
+  isSmall: boolean;
+  children: ComponentChildren;
+}) {
+  const [isOpen, setOpen] = useState(isSmall);
+  return (
+    <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{folder || '/'}</summary>
+      {isOpen && children}
+    </details>
   );
 }
 

@@ -4,7 +4,7 @@ import { ACTS, useAct } from './acts.tsx';
 import { askJson, fileAddress, isSaved, type Row, type Step } from './api.ts';
 import { FileView, type Origin } from './code.tsx';
 import { clock, titleOf } from './format.ts';
-import { go, hrefOf, ofSession, type Route, Show, useLoaded } from './shell.tsx';
+import { go, hrefOf, Many, ofSession, type Route, Show, useLoaded } from './shell.tsx';
 
 const ROOT = './';
 /** Steps of a directory. */
@@ -200,11 +200,13 @@ function Names({
           <a href={hrefTo(inside.replace(/[^/]*\/$/, '') || ROOT)}>../</a>
         </li>
       )}
-      {names.map((name) => (
-        <li key={name}>
-          <a href={hrefTo(inside + name)}>{name}</a>
-        </li>
-      ))}
+      <Many all={names} inList>
+        {(name) => (
+          <li key={name}>
+            <a href={hrefTo(inside + name)}>{name}</a>
+          </li>
+        )}
+      </Many>
     </ul>
   );
 }

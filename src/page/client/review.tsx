@@ -5,7 +5,7 @@ import { ask, askJson, isSaved, type Row, reason } from './api.ts';
 import { PatchView } from './code.tsx';
 import { plural } from './format.ts';
 import { readPatch } from './patch.ts';
-import { Problem, Show, useKeys, useLoaded } from './shell.tsx';
+import { Many, Problem, Show, useKeys, useLoaded } from './shell.tsx';
 
 interface Hunk {
   readonly id: string;
@@ -109,46 +109,48 @@ export function Review({ row }: { row: Row }) {
       <Show of={loaded}>
         {() => (
           <div class="files">
-            {[...Map.groupBy(chosen, ({ path }) => path)].map(([path, hunks]) => (
-              <article key={path} class="change" aria-label={path}>
-                <header>
-                  <h2>{path}</h2>
-                  {canAct && hunks.length > 1 && (
-                    <button type="button" onClick={() => see(hunks)}>
-                      File seen
-                    </button>
-                  )}
-                </header>
-                {hunks.map((hunk) => (
-                  <section
-                    key={hunk.id}
-                    id={`hunk-${hunk.id}`}
-                    class={`hunk is-${hunk.state} ${hunk === current ? 'selected' : ''}`}
-                    aria-label={`${hunk.state} hunk of ${path}`}
-                  >
-                    <HunkLines hunk={hunk} />
-                    <p class="buttons">
-                      {canAct && hunk.state === 'new' ? (
-                        <>
-                          <button type="button" onClick={() => see([hunk])}>
-                            Seen
-                          </button>
-                          <button type="button" onClick={() => start(reject(row, hunk))}>
-                            Reject…
-                          </button>
-                        </>
-                      ) : (
-                        <span class={`pill is-${PILLS[hunk.state]}`}>{hunk.state}</span>
-                      )}
-                      {hunk.sentence !== null && <q>{hunk.sentence}</q>}
-                      {hunk.turns !== null && hunk.turns.length > 0 && (
-                        <span class="quiet">turn {hunk.turns.join(', ')}</span>
-                      )}
-                    </p>
-                  </section>
-                ))}
-              </article>
-            ))}
+            <Many all={[...Map.groupBy(chosen, ({ path }) => path)]}>
+              {([path, hunks]) => (
+                <article key={path} class="change" aria-label={path}>
+                  <header>
+                    <h2>{path}</h2>
+                    {canAct && hunks.length > 1 && (
+                      <button type="button" onClick={() => see(hunks)}>
+                        File seen
+                      </button>
+                    )}
+                  </header>
+                  {hunks.map((hunk) => (
+                    <section
+                      key={hunk.id}
+                      id={`hunk-${hunk.id}`}
+                      class={`hunk is-${hunk.state} ${hunk === current ? 'selected' : ''}`}
+                      aria-label={`${hunk.state} hunk of ${path}`}
+                    >
+                      <HunkLines hunk={hunk} />
+                      <p class="buttons">
+                        {canAct && hunk.state === 'new' ? (
+                          <>
+                            <button type="button" onClick={() => see([hunk])}>
+                              Seen
+                            </button>
+                            <button type="button" onClick={() => start(reject(row, hunk))}>
+                              Reject…
+                            </button>
+                          </>
+                        ) : (
+                          <span class={`pill is-${PILLS[hunk.state]}`}>{hunk.state}</span>
+                        )}
+                        {hunk.sentence !== null && <q>{hunk.sentence}</q>}
+                        {hunk.turns !== null && hunk.turns.length > 0 && (
+                          <span class="quiet">turn {hunk.turns.join(', ')}</span>
+                        )}
+                      </p>
+                    </section>
+                  ))}
+                </article>
+              )}
+            </Many>
           </div>
         )}
       </Show>

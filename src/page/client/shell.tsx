@@ -69,6 +69,32 @@ export function Show<T>({ of, children }: { of: Loaded<T>; children: (value: T) 
   return <>{children(of.value)}</>;
 }
 
+const AT_ONCE = 200;
+
+/** The first of many, and a button for more: 50,000 at once would freeze the page. */
+export function Many<T>({
+  all,
+  inList = false,
+  children,
+}: {
+  all: readonly T[];
+  inList?: boolean;
+  children: (one: T) => ComponentChildren;
+}) {
+  const [most, setMost] = useState(AT_ONCE);
+  const more = (
+    <button type="button" class="more" onClick={() => setMost(most * 4)}>
+      Show more of {all.length}
+    </button>
+  );
+  return (
+    <>
+      {all.slice(0, most).map(children)}
+      {all.length > most && (inList ? <li>{more}</li> : more)}
+    </>
+  );
+}
+
 export const Problem = ({ text }: { text: string }) => (
   <p class="problem" role="alert">
     {text}
