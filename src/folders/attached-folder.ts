@@ -36,7 +36,7 @@ function keepGit(
   inside: readonly string[],
 ): string[] {
   try {
-    const own = users === undefined ? [] : keepUsers(agtDir, users);
+    const own = users === undefined ? [] : keepUsers(agtDir, users, folder);
     const left = [...own, ...keepNested({ folder, agtDir }, inside)];
     if (left.length === 0) return [];
     const files = plural(left.length, 'file');
@@ -48,10 +48,10 @@ function keepGit(
   }
 }
 
-function keepUsers(agtDir: string, users: UserRepository): string[] {
+function keepUsers(agtDir: string, users: UserRepository, folder: string): string[] {
   const kept = keptOf(agtDir, users.commonDir);
   const left = keepGitDirectory(users.commonDir, kept.directory, LARGEST_COPY);
-  claim(kept, users);
+  claim(kept, users, folder);
   return left;
 }
 

@@ -22,7 +22,8 @@ export function identityOf(folder: string): Pick<SessionRecord, 'folder_identity
   return { folder_identity: nameOf(stat) };
 }
 
-function birthOf(folder: string): string | undefined {
+/** As above, at any age. */
+export function birthOf(folder: string): string | undefined {
   const stat = lstatSync(folder, { bigint: true, throwIfNoEntry: false });
   return stat && nameOf(stat);
 }

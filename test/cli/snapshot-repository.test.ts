@@ -93,6 +93,34 @@ test('after rm -rf .git and git init, the old repository comes back whole, and t
   expect(readdirSync(folder).filter((name) => name.startsWith('.git'))).toEqual(['.git']);
 });
 
+test.each([false, true])(
+  'no undo replaces the repository of a folder that was made anew (captured: %s)',
+  (seen) => {
+    const folder = makeCheckout();
+    const before = stateOf(folder);
+    agtOk(folder, 'snapshot');
+    rmSync(folder, { recursive: true });
+    git(makeTempDir(), 'init', '-q', folder);
+    write(join(folder, 'n'), 'new\n');
+    sh(folder, 'git add n; git commit -qm new');
+    const after = stateOf(folder);
+    if (seen) agtOk(folder, 'snapshot');
+    for (const args of [['undo', '-n'], ['undo']]) {
+      const { stderr, exitCode } = agt(folder, ...args);
+      expect([stderr, exitCode]).toEqual([expect.stringContaining('made anew with another repository'), 1]);
+      expect(stateOf(folder)).toBe(after);
+    }
+    const [, snapshot = ''] = /agt snapshot restore (\w+)/.exec(agt(folder, 'undo').stderr) ?? [];
+    expect(agt(folder, 'restore', snapshot, '-n').stderr).toContain('another repository is at its place');
+    agtOk(folder, 'restore', snapshot);
+    expect(stateOf(folder)).toBe(before);
+    agtOk(folder, 'undo');
+    expect(stateOf(folder)).toBe(after);
+    agtOk(folder, 'redo');
+    expect(stateOf(folder)).toBe(before);
+  },
+);
+
 test('after more snapshots without the repository, the advice brings it back, and changes no file', () => {
   const folder = makeCheckout();
   const before = stateOf(folder);

@@ -9,6 +9,7 @@ import { readIfThere } from '../../disk/read-file.ts';
 import { discoverRepository, gitDirOf } from '../../git/files/discover-repository.ts';
 import { KEPT_OF } from '../../git/files/mirror-git-directory.ts';
 import { keptGitDirectory, keptNestedDirectory } from '../../layout.ts';
+import { birthOf } from '../moved.ts';
 
 /** In bytes. Where no link can be made, a larger object file is not kept. */
 export const LARGEST_COPY = 1 << 30;
@@ -68,9 +69,15 @@ export function keptNames(agtDir: string): string[] {
   return existsSync(directory) ? readdirSync(directory) : [];
 }
 
-/** From now on it is that of the repository at `commonDir`. */
-export function claim({ directory }: Kept, { gitDir, commonDir }: Places): void {
-  writeFileSync(join(directory, KEPT_OF), `${[identityOf(commonDir), gitDir, commonDir].join('\n')}\n`);
+/** From now on it is that of the repository at `commonDir`, which belongs to the folder that is there now. */
+export function claim({ directory }: Kept, { gitDir, commonDir }: Places, folder: string): void {
+  const lines = [identityOf(commonDir), gitDir, commonDir, birthOf(folder)];
+  writeFileSync(join(directory, KEPT_OF), `${lines.join('\n')}\n`);
+}
+
+/** Whether the folder was the same one when the repository was kept. */
+export function isOfFolder(agtDir: string, name: string, folder: string): boolean {
+  return madeOf(agtDir, name)[3] === birthOf(folder);
 }
 
 /** Bytes on disk that only the store has. */

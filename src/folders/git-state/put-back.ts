@@ -34,8 +34,8 @@ import {
   repositoryOf,
 } from './kept-repositories.ts';
 import { bringNestedBack } from './nested-repositories.ts';
+import { isOtherRepository, isReplaceable } from './other-repository.ts';
 import {
-  type CapturedPlaces,
   capturedLogs,
   capturedPlaces,
   capturedRefs,
@@ -64,7 +64,10 @@ export async function previewGit(
   const folder = record.checkout ?? record.sandbox;
   const then = await capturedRefs(repository.git, commit);
   const state = then && (await readGitState(repository, folder));
-  if (then === undefined || state === undefined) return { moves: [], left: [] };
+  const places = await capturedPlaces(repository.git, commit);
+  if (then === undefined || state === undefined || places === undefined) return { moves: [], left: [] };
+  if (await isOtherRepository(repository, folder, places, then))
+    return { moves: [], left: [], ...(isReplaceable(folder, places) ? { replaced: state.commonDir } : {}) };
   const known = last === undefined || last === commit ? undefined : await capturedRefs(repository.git, last);
   const all = new Set([...others, ...(known === undefined ? [] : differing(known, refsIn(state)))]);
   return withoutBusyBranches(
@@ -97,6 +100,11 @@ export async function putGitBack(
   }
   const kept = keptNamed(repository.agtDir, places.kept);
   const isOther = await isOtherRepository(repository, folder, places, then);
+  if (isOther && !isReplaceable(folder, places))
+    return {
+      ...NOTHING,
+      warnings: [...notes, `another repository is in ${folder}, and stays as it is`],
+    };
   const warnings = [...notes, ...bringUsersRepository(repository, folder, { ...places, ...kept }, isOther)];
   const state = await readGitState(repository, folder);
   if (state === undefined)
@@ -129,19 +137,6 @@ export async function putGitBack(
   return { moves, warnings, isWhole: isAll };
 }
 
-/** Whether somebody has deleted `.git`, and made another one. A copy has commits of the snapshot, and is none. */
-async function isOtherRepository(
-  { git, agtDir }: Repository,
-  folder: string,
-  { gitDir, commonDir, kept }: CapturedPlaces,
-  then: Refs,
-): Promise<boolean> {
-  const isMain = gitDir === join(folder, '.git') && gitDir === commonDir;
-  if (!isMain || !existsSync(join(gitDir, 'HEAD')) || keptOf(agtDir, commonDir).name === kept) return false;
-  const oids = [...then.values()].filter((value) => !value.startsWith(LINK));
-  return (await findObjects(inDirectory(git, folder), oids)).every((found) => found === undefined);
-}
-
 /** If the folder has no repository any more, or another one, its `.git`, and what that leads to. Returns a note. */
 function bringUsersRepository(
   { agtDir }: Repository,
@@ -152,11 +147,11 @@ function bringUsersRepository(
   const { gitDir, commonDir } = kept;
   if (!isWhole(kept) || (repositoryOf(folder) !== undefined && !isOther)) return [];
   const aside = `${commonDir}.agt-replaced`;
-  if (isOther) setAside(agtDir, { gitDir, commonDir }, aside);
+  if (isOther) setAside(agtDir, folder, { gitDir, commonDir }, aside);
   if (!existsSync(join(commonDir, 'HEAD'))) bringGitDirectory(kept.directory, commonDir);
   else if (!existsSync(join(gitDir, 'HEAD')))
     bringGitDirectory(join(kept.directory, gitDir.slice(commonDir.length + 1)), gitDir);
-  claim(kept, kept);
+  claim(kept, kept, folder);
   if (existsSync(aside)) removeTree(aside);
   if (gitDir !== join(folder, '.git')) {
     rmSync(join(folder, '.git'), { recursive: true, force: true });
@@ -167,14 +162,14 @@ function bringUsersRepository(
 }
 
 /** Another repository, made after `rm -rf .git`. A later restore can bring that one back. @throws AgtError */
-function setAside(agtDir: string, places: Places, aside: string): void {
+function setAside(agtDir: string, folder: string, places: Places, aside: string): void {
   const present = keptOf(agtDir, places.commonDir);
   const [large] = keepGitDirectory(places.commonDir, present.directory, LARGEST_COPY);
   if (large !== undefined)
     throw new AgtError(`another repository is at "${places.commonDir}", and agt cannot keep ${large}`, {
       hints: ['move that repository away, and try again'],
     });
-  claim(present, places);
+  claim(present, places, folder);
   renameSync(places.commonDir, aside);
   failurePoint('restore: repository set aside');
 }

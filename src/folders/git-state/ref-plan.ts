@@ -34,6 +34,8 @@ export interface RefPlan {
   readonly left: readonly (RefMove & { readonly reason: string })[];
   /** The branch of HEAD, which goes to its commit alone: another worktree has the branch. */
   readonly detached?: string | undefined;
+  /** Another repository at the place of the one that comes back. */
+  readonly replaced?: string;
 }
 
 /** Refs of these kinds go back where they were. Others are another program's: agt only brings back deleted ones. */
@@ -87,7 +89,9 @@ export function where(value: string | undefined): string {
 }
 
 /** What cannot go back, for warnings. */
-export function describeLeft({ left, detached }: RefPlan): string[] {
+export function describeLeft({ left, detached, replaced }: RefPlan): string[] {
+  if (replaced !== undefined)
+    return [`another repository is at its place, which the old one replaces: ${replaced}`];
   const stays = left.map(({ ref, from, reason }) => `${nameOf(ref)} stays ${where(from)}: ${reason}`);
   return detached === undefined
     ? stays

@@ -13,7 +13,7 @@ import { movedRefs, refsOf } from './git-dir-of-session.ts';
 import { filesOfLast, keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
 import { othersRefs } from './others-changes.ts';
 import { type ChangedPath, describePlan } from './restore-files.ts';
-import { type RestoreRequest, refuseRedo, refuseUsersWork, unfinishedTarget } from './unfinished-restore.ts';
+import { type RestoreRequest, refuseRedo, refuseTarget, unfinishedTarget } from './unfinished-restore.ts';
 
 export interface Preview {
   readonly record: SessionRecord;
@@ -31,7 +31,7 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   refuseRedo(record, request.by);
   const { content, isUncaptured, ...onDisk } = await readCurrent(session);
   const snapshot = (await unfinishedTarget(session, request)) ?? (await request.choose(isUncaptured));
-  refuseUsersWork(record, snapshot, request.by);
+  await refuseTarget(session, snapshot, request);
   const to = await readSnapshotMetadata(git, snapshot.commit);
   const isIgnored = session.place === 'here' ? await listIgnored(session, to.commit) : undefined;
   const plan = keepIgnored(await prepareCheckout(git, content, to, request.scope, onDisk), isIgnored);

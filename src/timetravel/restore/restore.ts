@@ -44,7 +44,7 @@ import {
   killedRedo,
   type RestoreRequest,
   refuseRedo,
-  refuseUsersWork,
+  refuseTarget,
   snapshotIn,
   unfinishedTarget,
 } from './unfinished-restore.ts';
@@ -133,7 +133,7 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
   const before =
     folder === 'files' ? await captureSession(session.with(record), { now, keep, ...marks }) : undefined;
   const snapshot = chosenEarly ?? (await pick());
-  refuseUsersWork(record, snapshot, request.by);
+  await refuseTarget(session.with(record), snapshot, request);
   failurePoint('restore: captured before');
   const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
   const isIgnored =

@@ -3,6 +3,7 @@
  * finished instead of begun anew: an undo would otherwise take what the killed one left for a change of the agent.
  */
 import { AgtError } from '../../errors.ts';
+import { refuseToReplaceRepository } from '../../folders/git-state/other-repository.ts';
 import { shownId } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { readCommits } from '../../git/objects/commits.ts';
@@ -89,11 +90,22 @@ export interface RestoreRequest {
   readonly choose: (hasUncaptured: boolean) => Promise<Snapshot>;
 }
 
+/** @throws AgtError if agt does not go to the snapshot */
+export async function refuseTarget(
+  session: Session,
+  snapshot: Snapshot,
+  { by, scope, filesOnly }: RestoreRequest,
+): Promise<void> {
+  refuseUsersWork(session.record, snapshot, by);
+  const hasGit = scope.includes('sandbox') && filesOnly !== true;
+  if (by !== 'restore' && hasGit) await refuseToReplaceRepository(session, snapshot.commit);
+}
+
 /**
  * A session in place has the user's own work in its first snapshot: its end brings that back, and a restore must not. Later,
  * in a sandbox of its own, that snapshot is no step of the session. @throws AgtError for that snapshot
  */
-export function refuseUsersWork(
+function refuseUsersWork(
   { session_id: id, working_copy }: SessionRecord,
   { commit, label, previous }: Snapshot,
   by: RestoreRequest['by'],
