@@ -45,6 +45,9 @@ export async function serve(cwd: string, ...args: string[]): Promise<Served> {
   return { address, process: child, end };
 }
 
+/** The page shows anything within. */
+const LONGEST_MS = 20_000;
+
 const FLAGS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
   ...['--disable-component-update', '--disable-sync'],
@@ -76,9 +79,18 @@ export async function faultsOf(page: Page): Promise<string[]> {
 export async function goTo(page: Page, address: string): Promise<void> {
   await page.goto('about:blank');
   await page.goto(address);
-  await page.locator('main').waitFor();
-  await page.locator('.loading').first().waitFor({ state: 'hidden' });
+  await soon(page, "document.querySelector('main') && !document.querySelector('.loading')");
 }
+
+/** The browser looks for itself at each frame; a locator would ask it twice a second. */
+const soon = (page: Page, condition: string) =>
+  page.evaluate(`new Promise((done, fail) => {
+    const end = performance.now() + ${LONGEST_MS};
+    const look = () => ${condition} ? done() : performance.now() < end ? requestAnimationFrame(look) : fail(Error('${condition.replaceAll("'", '"')}'));
+    look();
+  })`);
+const shown = (page: Page, selector: string) =>
+  soon(page, `document.querySelector('dialog[open] ${selector}')`);
 
 /** What the tests of an open page have; all but the functions is there only while they run. */
 export class PageHere {
@@ -94,7 +106,7 @@ export class PageHere {
     prepare(this.scene);
     [this.served, this.browser] = await Promise.all([serve(this.scene.project), opening]);
     this.page = await this.browser.newPage();
-    this.page.setDefaultTimeout(20_000);
+    this.page.setDefaultTimeout(LONGEST_MS);
     this.page.on('pageerror', ({ message }) => this.problems.push(message));
     this.page.on('request', (request) => {
       if (!request.url().startsWith(this.served.address) && request.url() !== 'about:blank')
@@ -115,9 +127,11 @@ export class PageHere {
   readonly act = async (button: string, more = async () => {}) => {
     await this.page.getByRole('button', { name: button, exact: true }).first().click();
     const dialog = this.page.getByRole('dialog');
+    await shown(this.page, 'pre');
     const preview = (await dialog.locator('pre').textContent()) ?? '';
     await more();
     await dialog.getByRole('button', { name: 'Do it' }).click();
+    await shown(this.page, '[role=status]');
     const result = (await dialog.getByRole('status').textContent()) ?? '';
     return { preview, result };
   };
@@ -128,7 +142,7 @@ export class PageHere {
 
   readonly takeBack = async () => {
     await this.press('Take it back');
-    await this.page.getByRole('dialog').getByRole('button', { name: 'Take it back' }).waitFor();
+    await shown(this.page, '[role=status]');
     await this.press('Close');
   };
 }
