@@ -5,7 +5,7 @@ import { isReadableHead, readHeadFile } from '../git/files/head-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { branchUser } from '../git/files/worktree-registrations.ts';
 import { findObject } from '../git/objects/object-reader.ts';
-import { type Git, gitAnswer, gitText, inDirectory } from '../git/run/git.ts';
+import { type Git, gitText, inDirectory } from '../git/run/git.ts';
 import type { RecordedHead } from '../snapshot/manifest.ts';
 import type { WorkBranches } from './git-dir-files.ts';
 import { requireGitDir } from './sandbox-git-dir.ts';
@@ -16,46 +16,66 @@ export interface SandboxBranches extends WorkBranches {
 
 const REFLOG_MESSAGE = 'agt: restore';
 
+/** Of what restoreHead does; a preview only shows it. */
+export interface HeadPlan {
+  /** HEAD goes on this branch, or to this commit; it stays without either. */
+  readonly on?: string;
+  readonly detachedAt?: string;
+  /** The work branch goes there; null: it goes away; undefined: it stays. */
+  readonly work?: string | null;
+  /** For a HEAD that git does not understand. */
+  readonly mended?: string;
+  /** HEAD or the work branch cannot be as they were. */
+  readonly warnings: readonly string[];
+}
+
 /** Returns warnings if HEAD or the work branch cannot be as they were. */
 export async function restoreHead(
   git: Git,
   head: RecordedHead,
   branches: SandboxBranches,
-): Promise<string[]> {
-  const warnings = await putHead(git, head, branches);
-  return head.work === undefined
-    ? warnings
-    : [...warnings, ...(await restoreWorkBranch(git, head.work, branches))];
+): Promise<readonly string[]> {
+  const { on, detachedAt, work, mended, warnings } = await planHead(git, head, branches);
+  const sandboxGit = inDirectory(git, branches.sandbox);
+  if (mended !== undefined) await mendHead(sandboxGit, mended);
+  if (work !== undefined) await moveBranch(git, branches.workBranch, work);
+  if (on !== undefined) await attachHead(sandboxGit, on);
+  if (detachedAt !== undefined)
+    await gitText(sandboxGit, ['update-ref', '--no-deref', '-m', REFLOG_MESSAGE, 'HEAD', detachedAt]);
+  return warnings;
 }
 
-async function putHead(
+export async function planHead(git: Git, head: RecordedHead, branches: SandboxBranches): Promise<HeadPlan> {
+  const plan = await planHeadAlone(git, head, branches);
+  if (head.work === undefined) return plan;
+  const work = await planWorkBranch(git, head.work, branches);
+  return { ...plan, ...work, warnings: [...plan.warnings, ...work.warnings] };
+}
+
+async function planHeadAlone(
   git: Git,
   { ref, commit }: RecordedHead,
   { sandbox, workBranch, snapshotWorkBranch }: SandboxBranches,
-): Promise<string[]> {
+): Promise<HeadPlan> {
   const isWorkBranch = ref === snapshotWorkBranch;
   const branch = isWorkBranch ? workBranch : ref;
-  const sandboxGit = inDirectory(git, sandbox);
-  if (commit !== null && branch !== null && (await isAt(git, sandbox, branch, commit))) return [];
+  if (commit !== null && branch !== null && (await isAt(git, sandbox, branch, commit)))
+    return { warnings: [] };
   if (commit !== null && (await isGone(git, commit)))
-    return keepRewrittenHead(git, sandboxGit, { branch, commit });
-  await mendHead(sandboxGit, commit ?? `ref: ${branch}`);
+    return planRewritten(git, inDirectory(git, sandbox), { branch, commit });
+  const mended = commit ?? `ref: ${branch}`;
   const obstacle =
     branch === null ? undefined : await whyBranchIsUnusable(git, branch, { sandbox, commit, isWorkBranch });
-  if (branch !== null && obstacle === undefined) {
-    if (isWorkBranch) await moveBranch(git, workBranch, commit);
-    await attachHead(sandboxGit, branch);
-    return [];
-  }
-  if (commit === null) return [`HEAD was not restored: ${obstacle}`];
-  await gitText(sandboxGit, ['update-ref', '--no-deref', '-m', REFLOG_MESSAGE, 'HEAD', commit]);
-  return obstacle === undefined ? [] : [`HEAD is detached at ${commit.slice(0, 10)}: ${obstacle}`];
+  if (branch !== null && obstacle === undefined)
+    return { mended, on: branch, ...(isWorkBranch ? { work: commit } : {}), warnings: [] };
+  if (commit === null) return { mended, warnings: [`HEAD was not restored: ${obstacle}`] };
+  const warnings = obstacle === undefined ? [] : [`HEAD is detached at ${commit.slice(0, 10)}: ${obstacle}`];
+  return { mended, detachedAt: commit, warnings };
 }
 
 /** Whether HEAD is on the branch, and the branch at the commit. */
 async function isAt(git: Git, sandbox: string, branch: string, commit: string): Promise<boolean> {
-  if (readHeadFile(requireGitDir(sandbox))?.ref !== branch) return false;
-  return (await findObject(git, `${branch}^{commit}`)) === commit;
+  return isOnBranch(sandbox, branch) && (await findObject(git, `${branch}^{commit}`)) === commit;
 }
 
 /** Whether somebody rewrote the history and deleted the commit. */
@@ -63,36 +83,38 @@ async function isGone(git: Git, commit: string): Promise<boolean> {
   return (await findObject(git, `${commit}^{commit}`)) === undefined;
 }
 
-/** Returns a warning. */
-async function keepRewrittenHead(
+/** The commit is gone: HEAD goes to the tip of its branch, if it can. */
+async function planRewritten(
   git: Git,
   sandboxGit: Git,
   { branch, commit }: { branch: string | null; commit: string },
-): Promise<string[]> {
+): Promise<HeadPlan> {
   const tip = branch === null ? undefined : await findObject(git, `${branch}^{commit}`);
-  if (branch !== null && tip !== undefined && (await branchUser(git, branch, sandboxGit.cwd)) === undefined) {
-    await mendHead(sandboxGit, tip);
-    await attachHead(sandboxGit, branch);
-  }
-  const head = await findObject(sandboxGit, 'HEAD');
+  const isFree =
+    branch !== null && tip !== undefined && (await branchUser(git, branch, sandboxGit.cwd)) === undefined;
+  const head = isFree ? tip : await findObject(sandboxGit, 'HEAD');
   const where = head === undefined ? '' : `; HEAD is at ${head.slice(0, 10)}`;
-  return [`HEAD was not restored: its commit ${commit.slice(0, 10)} is gone from the repository${where}`];
+  return {
+    ...(isFree ? { mended: tip, on: branch } : {}),
+    warnings: [
+      `HEAD was not restored: its commit ${commit.slice(0, 10)} is gone from the repository${where}`,
+    ],
+  };
 }
 
 /** While HEAD was elsewhere. `commit`: null if there was no such branch. */
-async function restoreWorkBranch(
+async function planWorkBranch(
   git: Git,
   commit: string | null,
   { sandbox, workBranch }: SandboxBranches,
-): Promise<string[]> {
-  if ((await findObject(git, workBranch)) === (commit ?? undefined)) return [];
+): Promise<Pick<HeadPlan, 'work' | 'warnings'>> {
+  if ((await findObject(git, workBranch)) === (commit ?? undefined)) return { warnings: [] };
   const kept = `${shortBranch(workBranch)} was not restored`;
   if (commit !== null && (await isGone(git, commit)))
-    return [`${kept}: its commit ${commit.slice(0, 10)} is gone from the repository`];
+    return { warnings: [`${kept}: its commit ${commit.slice(0, 10)} is gone from the repository`] };
   const other = await branchUser(git, workBranch, sandbox);
-  if (other !== undefined) return [`${kept}: it is ${other.use} in ${other.worktree}`];
-  await moveBranch(git, workBranch, commit);
-  return [];
+  if (other !== undefined) return { warnings: [`${kept}: it is ${other.use} in ${other.worktree}`] };
+  return { work: commit, warnings: [] };
 }
 
 /** With a HEAD that git does not understand, it takes the sandbox for no worktree. */
@@ -118,12 +140,12 @@ async function moveBranch(git: Git, branch: string, commit: string | null): Prom
 }
 
 async function attachHead(sandboxGit: Git, branch: string): Promise<void> {
-  if (await isOnBranch(sandboxGit, branch)) return;
+  if (isOnBranch(sandboxGit.cwd, branch)) return;
   await gitText(sandboxGit, ['symbolic-ref', '-m', REFLOG_MESSAGE, 'HEAD', branch]);
 }
 
-async function isOnBranch(sandboxGit: Git, branch: string): Promise<boolean> {
-  return (await gitAnswer(sandboxGit, ['symbolic-ref', '--quiet', 'HEAD'])) === branch;
+function isOnBranch(sandbox: string, branch: string): boolean {
+  return readHeadFile(requireGitDir(sandbox))?.ref === branch;
 }
 
 /** Why HEAD cannot be on a branch; undefined if it can. `commit`: null if the branch had none yet. */
@@ -140,7 +162,7 @@ async function whyBranchIsUnusable(
       ? `${branch} was deleted, and agt creates only its own branches`
       : `${branch} has moved since, and agt moves only its own branches`;
   }
-  if (!isWorkBranch && (await isOnBranch(inDirectory(git, sandbox), ref))) return undefined;
+  if (!isWorkBranch && isOnBranch(sandbox, ref)) return undefined;
   const other = await branchUser(git, ref, sandbox);
   return other === undefined ? undefined : `${branch} is ${other.use} in ${other.worktree}`;
 }

@@ -23,6 +23,30 @@ function restoreIsVerified(session: TestSession): void {
   expect(done.stdout).toContain('verified');
 }
 
+/** A dry run tells the same about HEAD and the branches. */
+function restoreAsForetold({ repository }: TestSession) {
+  const restore = (...more: string[]) =>
+    agt(repository, 'session', 'restore', 's1', '--to', 'then', '--json', ...more);
+  const dry = restore('-n');
+  const done = restore();
+  expect(dry.stderr).toMatch(/^warning: /);
+  expect(done.stderr).toContain(dry.stderr);
+  expect(JSON.parse(done.stdout).refs).toEqual(JSON.parse(dry.stdout).refs);
+  return done;
+}
+
+test('a branch that has moved since stays, and HEAD is detached', () => {
+  const session = makeSession({ a: 'a\n' });
+  git(session.sandbox, 'switch', '-q', '-c', 'feature');
+  const then = commit(session, 'one');
+  autocommit(session, '--label', 'then');
+  const moved = commit(session, 'two');
+  expect(restoreAsForetold(session).stderr).toContain(
+    `HEAD is detached at ${then.slice(0, 10)}: branch "feature" has moved since`,
+  );
+  expect(git(session.sandbox, 'rev-parse', 'HEAD', 'feature')).toBe(`${then}\n${moved}`);
+});
+
 describe('a branch without commits', () => {
   const onOrphan = (): TestSession => {
     const session = makeSession({ a: 'a\n' });
@@ -59,7 +83,7 @@ describe('a branch without commits', () => {
   test('that has commits by now keeps them, and HEAD stays', () => {
     const session = onOrphan();
     const later = commit(session, 'later');
-    const done = agt(session.repository, 'session', 'restore', 's1', '--to', 'then');
+    const done = restoreAsForetold(session);
     expect(done.exitCode).toBe(1);
     expect(done.stderr).toMatch(
       /^warning: HEAD was not restored: branch "fresh" had no commit .* has some now/,
@@ -135,7 +159,7 @@ describe('the work branch while HEAD is elsewhere', () => {
     autocommit(session, '--label', 'then');
     git(session.sandbox, 'branch', '-q', '-f', 'agt/s1', 'HEAD');
     git(session.repository, 'switch', '-q', 'agt/s1');
-    const done = agt(session.repository, 'session', 'restore', 's1', '--to', 'then');
+    const done = restoreAsForetold(session);
     expect(done.exitCode).toBe(1);
     expect(done.stderr).toMatch(/warning: agt\/s1 was not restored: .*checked out in /);
     expect(done.stderr).toContain('the work branch');

@@ -43,10 +43,12 @@ describe('after the history was rewritten', () => {
     );
     write(join(session.sandbox, 'work'), 'third');
     expect(tryAutocommit(session).exitCode).toBe(0);
+    const dry = agt(repository, 'session', 'restore', 's1', '--to', 'second', '-n');
     const restore = agt(repository, 'session', 'restore', 's1', '--to', 'second');
-    expect(restore.stderr).toContain(
+    expect(dry.stderr).toContain(
       `HEAD was not restored: its commit ${session.firstHead.slice(0, 10)} is gone from the repository`,
     );
+    expect(restore.stderr).toContain(dry.stderr);
     expect(restore.exitCode).toBe(1);
     expect(workIn(session)).toBe('second');
     expect(git(session.sandbox, 'symbolic-ref', 'HEAD')).toBe('refs/heads/agt/s1');

@@ -1,7 +1,7 @@
 /** Restores what git keeps for the sandbox of a session: HEAD, the work branch, the index and the operation in progress. */
 import { restoreGitDirFiles, type WorkBranches } from '../../checkout/git-dir-files.ts';
 import { requireGitDir, restoreIndex } from '../../checkout/sandbox-git-dir.ts';
-import { restoreHead } from '../../checkout/sandbox-head.ts';
+import { planHead, restoreHead } from '../../checkout/sandbox-head.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { SESSION_STASH } from '../../filter/agent-refs.ts';
 import { differing, type Refs } from '../../folders/git-state/read-state.ts';
@@ -29,6 +29,28 @@ export async function restoreGitDir(
   failurePoint('restore: head moved');
   await restoreIndex(git, wanted, sandbox, statOf);
   return [...warnings, ...(await restoreGitDirFiles(git, requireGitDir(sandbox), wanted, branches))];
+}
+
+/** What restoreGitDir would do to HEAD and the branches; changes nothing. */
+export async function previewHead(
+  session: Session,
+  snapshot: Snapshot,
+  present: SnapshotMetadata,
+  to: SnapshotMetadata,
+): Promise<{ readonly moves: readonly RefMove[]; readonly warnings: readonly string[] }> {
+  const { repository, record } = session;
+  const sandbox = record.checkout ?? record.sandbox;
+  const branches = { sandbox, ...workBranches(session, snapshot) };
+  const { on, detachedAt, work, warnings } = await planHead(repository.git, to.manifest.head, branches);
+  const now = await refsOf(session, { manifest: present.manifest });
+  const wanted = await refsOf(session, to);
+  const known = [
+    ['HEAD', on === undefined ? (detachedAt ?? now.get('HEAD')) : `${LINK}${on}`],
+    [record.work_branch, work === undefined ? now.get(record.work_branch) : work],
+    [SESSION_STASH, wanted.get(SESSION_STASH)],
+  ] as const;
+  const after = new Map(known.filter((one): one is [string, string] => typeof one[1] === 'string'));
+  return { moves: movedRefs(session, now, after), warnings };
 }
 
 export function workBranches(

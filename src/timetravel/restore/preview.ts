@@ -2,14 +2,14 @@
 import { type FolderOnDisk, prepareCheckout } from '../../checkout/plan.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { previewGit } from '../../folders/git-state/put-back.ts';
-import { describeLeft, type RefMove, type RefPlan } from '../../folders/git-state/ref-plan.ts';
+import { describeLeft, type RefMove } from '../../folders/git-state/ref-plan.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { metadataOf, readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { observeSession } from '../../workspace/capture-session.ts';
 import { readAmbiguousFolders } from '../session-paths.ts';
-import { movedRefs, refsOf } from './git-dir-of-session.ts';
+import { previewHead } from './git-dir-of-session.ts';
 import { filesOfLast, keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
 import { othersRefs } from './others-changes.ts';
 import { type ChangedPath, describePlan } from './restore-files.ts';
@@ -39,32 +39,34 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   const ambiguous = await readAmbiguousFolders(git, trees);
   const planned = isIgnored === undefined ? plan : withObstructed(record, plan);
   const isWhole = request.scope.includes('sandbox') && request.filesOnly !== true;
-  const refs = isWhole ? await previewMoves(session, content, to) : NO_MOVES;
+  const { moves, staying } = isWhole ? await previewMoves(session, content, snapshot, to) : NO_MOVES;
   return {
     record,
     snapshot,
     paths: describePlan(planned, ambiguous),
-    moves: refs.moves,
-    staying: describeLeft(refs),
+    moves,
+    staying,
   };
 }
 
-const NO_MOVES: RefPlan = { moves: [], left: [] };
+const NO_MOVES: Pick<Preview, 'moves' | 'staying'> = { moves: [], staying: [] };
 
 async function previewMoves(
   session: Session,
   now: SnapshotMetadata | undefined,
+  snapshot: Snapshot,
   to: SnapshotMetadata,
-): Promise<RefPlan> {
+): Promise<Pick<Preview, 'moves' | 'staying'>> {
   if (!isAttached(session.record)) {
     if (now === undefined || session.place !== 'here') return NO_MOVES;
-    const present = await refsOf(session, { manifest: now.manifest });
-    return { moves: movedRefs(session, present, await refsOf(session, to)), left: [] };
+    const { moves, warnings: staying } = await previewHead(session, snapshot, now, to);
+    return { moves, staying };
   }
   const { commit } = to;
   const last = (await session.history())[0]?.commit;
   const others = await othersRefs(session, { from: last, isNew: false }, commit);
-  return previewGit(session, { commit, last }, others);
+  const plan = await previewGit(session, { commit, last }, others);
+  return { moves: plan.moves, staying: describeLeft(plan) };
 }
 
 /** `content` describes the disk; its `commit` is the last snapshot. Undefined without a sandbox. */
