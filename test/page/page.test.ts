@@ -38,6 +38,22 @@ describePage('the page', (here) => {
     }
   });
 
+  test('the times on the axis stand clear of each other at each width', async () => {
+    const { page } = here;
+    await at('#timeline?session=fix-login');
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.waitForTimeout(100);
+      const boxes = await page.evaluate<
+        { left: number; right: number }[]
+      >(`[...document.querySelectorAll('.grid')]
+        .map((one) => { const words = document.createRange(); words.selectNodeContents(one); return words.getBoundingClientRect().toJSON(); })
+        .sort((a, b) => a.left - b.left)`);
+      expect(boxes.length).toBeGreaterThan(1);
+      expect(boxes.every(({ left }, i) => left >= (boxes[i - 1]?.right ?? 0))).toBe(true);
+    }
+  });
+
   test('says who waits, and changes without a reload', async () => {
     const { page, scene } = here;
     await at('#now');

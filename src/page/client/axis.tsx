@@ -21,6 +21,10 @@ const LANES = ['Agent', 'By hand', 'Forks'] as const;
 /** Distances of lines on the axis, in seconds. */
 const GRID = [1, 5, 15, 60, 300, 900, 3_600, 10_800, 43_200, 86_400, 604_800].map((s) => s * 1000);
 
+const MOST_LINES = 8;
+/** Room for the words of each. */
+const WORDS_PX = 110;
+
 export function Axis({
   turns,
   steps,
@@ -63,7 +67,14 @@ export function Axis({
     element?.addEventListener('wheel', wheel, { passive: false });
     return () => element?.removeEventListener('wheel', wheel);
   });
-  const distance = GRID.find((one) => length / one <= 8) ?? GRID.at(-1) ?? 1;
+  const [width, setWidth] = useState(innerWidth);
+  useEffect(() => {
+    const resize = () => setWidth(innerWidth);
+    addEventListener('resize', resize);
+    return () => removeEventListener('resize', resize);
+  }, []);
+  const most = Math.min(MOST_LINES, width / WORDS_PX);
+  const distance = GRID.find((one) => length / one <= most) ?? GRID.at(-1) ?? 1;
   const first = Math.ceil(span.from / distance) * distance;
   const lines = Array.from(
     { length: Math.max(0, Math.floor((span.to - first) / distance) + 1) },
