@@ -54,7 +54,7 @@ async function oneRemote(users: number, each: number): Promise<void> {
   const start = makeTree(20, 'start');
   must(git, ['clone', '-q', '--bare', start, remote], place);
   must(agt, ['key', 'new'], place);
-  const address = await serveGit();
+  const address = serveGit();
   const repositories = Array.from({ length: users }, (_, n) => join(place, `user-${n}`));
   for (const repository of repositories) {
     must(git, ['clone', '-q', `${address}/shared.git`, repository], place);

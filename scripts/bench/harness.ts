@@ -1,7 +1,7 @@
 /** The benchmarks share this: a place that goes at the end, the programs, and trees of files. */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { findGit } from '../../src/git/run/find-git.ts';
 
@@ -66,9 +66,10 @@ export function pathOf(file: number): string {
   return `d${Math.floor(file / 10_000)}/e${Math.floor(file / 100) % 100}/file-${file}.txt`;
 }
 
+const port = 20_000 + (process.pid % 20_000);
+
 /** By `git daemon`: the address of what is in `place`. */
-export async function serveGit(): Promise<string> {
-  const port = 20_000 + (process.pid % 20_000);
+export function serveGit(): string {
   const words = [
     'daemon',
     '--export-all',
@@ -76,19 +77,49 @@ export async function serveGit(): Promise<string> {
     `--base-path=${place}`,
     '--max-connections=0',
   ];
-  const daemon = spawn(git, [...words, '--listen=127.0.0.1', `--port=${port}`, place], {
-    env,
-    detached: true,
-    stdio: 'ignore',
-  });
-  daemon.unref();
-  process.on('exit', () => {
-    if (daemon.pid !== undefined) process.kill(-daemon.pid, 'SIGKILL');
-  });
+  serve(git, [...words, '--listen=127.0.0.1', `--port=${port}`, place]);
   const address = `git://127.0.0.1:${port}`;
-  while (daemon.exitCode === null) {
-    const asked = spawnSync(git, ['ls-remote', `${address}/none.git`], { env, encoding: 'utf8' });
-    if (!/unable to connect/.test(asked.stderr)) return address;
+  waitFor(address);
+  return address;
+}
+
+/** By Debian's sshd: the same, and the command for `core.sshCommand`; undefined if it is not there. */
+export function serveSsh(): { address: string; command: string } | undefined {
+  if (!existsSync('/usr/sbin/sshd') || !existsSync('/run/sshd')) return undefined;
+  const [host, user] = [join(place, 'host'), join(place, 'user')];
+  for (const file of [host, user]) must('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file], place);
+  const settings = {
+    ListenAddress: '127.0.0.1',
+    Port: port + 1,
+    HostKey: host,
+    AuthorizedKeysFile: `${user}.pub`,
+  };
+  const others = ['PidFile none', 'StrictModes no', 'UsePAM no'];
+  const lines = [...Object.entries(settings).map((pair) => pair.join(' ')), ...others];
+  writeFileSync(join(place, 'sshd'), `${lines.join('\n')}\n`);
+  serve('/usr/sbin/sshd', ['-D', '-f', join(place, 'sshd')]);
+  const known = `-o StrictHostKeyChecking=no -o UserKnownHostsFile=${place}/known -o LogLevel=ERROR`;
+  const command = `ssh -F none -i ${user} -o IdentitiesOnly=yes ${known}`;
+  const address = `ssh://${userInfo().username}@127.0.0.1:${port + 1}${place}`;
+  waitFor(address, { GIT_SSH_COMMAND: command });
+  return { address, command };
+}
+
+/** Until the end of this process. */
+function serve(program: string, words: readonly string[]): void {
+  const server = spawn(program, words, { env, detached: true, stdio: 'ignore' });
+  server.unref();
+  process.on('exit', () => {
+    if (server.pid !== undefined) process.kill(-server.pid, 'SIGKILL');
+  });
+}
+
+function waitFor(address: string, more = {}): void {
+  for (let n = 0; n < 200; n++) {
+    const words = ['ls-remote', `${address}/none.git`];
+    const { stderr } = spawnSync(git, words, { env: { ...env, ...more }, encoding: 'utf8' });
+    if (!/unable to connect|Connection refused/.test(stderr)) return;
+    spawnSync('sleep', ['0.05']);
   }
-  throw new Error('git daemon has ended');
+  throw new Error(`nobody answers at ${address}`);
 }

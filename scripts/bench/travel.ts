@@ -1,5 +1,5 @@
 /**
- * Sessions on a remote: push beside `git push` of as much, to a path and over `git daemon`, pull beside `git clone` of as much, the list of a
+ * Sessions on a remote: push beside `git push` of as much, to a path, over `git daemon` and over ssh, pull beside `git clone` of as much, the list of a
  * thousand, and what two hundred small pushes add. Prints medians of `--runs N` (default 9) in milliseconds.
  */
 import { randomBytes } from 'node:crypto';
@@ -10,7 +10,19 @@ import type { SessionId } from '../../src/session/id.ts';
 import type { SessionRecord } from '../../src/session/record.ts';
 import { importKeys, makeKeys } from '../../src/travel/keys.ts';
 import { sealHead } from '../../src/travel/share.ts';
-import { agt, env, git, makeTree, measure, median, must, pathOf, place, serveGit } from './harness.ts';
+import {
+  agt,
+  env,
+  git,
+  makeTree,
+  measure,
+  median,
+  must,
+  pathOf,
+  place,
+  serveGit,
+  serveSsh,
+} from './harness.ts';
 
 const { values: options } = parseArgs({
   options: { runs: { type: 'string', default: '9' }, pushes: { type: 'string', default: '200' } },
@@ -30,7 +42,12 @@ const sandbox = join(`${repository}.agt`, 'sessions', 's1', 'sandbox');
 must(agt, ['session', 'push', 's1'], repository);
 must(git, ['branch', 'side'], repository);
 benchPush('to a path', remote);
-benchPush('by git daemon', `${await serveGit()}/remote.git`);
+benchPush('by git daemon', `${serveGit()}/remote.git`);
+const ssh = serveSsh();
+if (ssh !== undefined) {
+  must(git, ['config', 'core.sshCommand', ssh.command], repository);
+  benchPush('by ssh', `${ssh.address}/remote.git`);
+}
 must(git, ['remote', 'set-url', 'origin', remote], repository);
 benchGrowth(Number(options.pushes));
 benchPull(50_000_000);
