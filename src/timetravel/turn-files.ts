@@ -19,7 +19,7 @@ export function spansOf({ steps }: TurnSteps): Snapshot[] {
 }
 
 /**
- * After undos of one thing, which an undo by turn would only take back: the newest other turn of which something is left.
+ * After undos of one thing, which an undo by turn would only take back: the newest turn of which something is left.
  * Undefined if the last act was another one; 0 if no such turn is left.
  */
 export async function turnLeft(session: Session, { steps, turns }: AuthoredHistory) {
@@ -29,10 +29,12 @@ export async function turnLeft(session: Session, { steps, turns }: AuthoredHisto
   if (tip === undefined || undone.size === 0) return undefined;
   for (const turn of turns.toReversed()) {
     const spans = spansOf(turn).toReversed();
-    if (spans.every(({ previous }) => undone.has(previous ?? ''))) continue;
-    const request = { spans, paths: undefined, onConflict: 'refuse', name: '' } as const;
+    // An undo of paths or of a step has left the rest. Lines in a conflict stay, as somebody has decided.
+    const isUndone = spans.every(({ previous }) => undone.has(previous ?? ''));
+    const onConflict = isUndone ? 'ours' : 'refuse';
+    const request = { spans, paths: undefined, onConflict, name: '' } as const;
     const { wanted, conflicts } = await planTakeBack(session, tip, request);
-    if (wanted !== undefined || conflicts.length > 0) return turn.number;
+    if (wanted !== undefined || (!isUndone && conflicts.length > 0)) return turn.number;
   }
   return 0;
 }
