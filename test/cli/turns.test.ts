@@ -235,3 +235,35 @@ test('a turn that changed nothing in the end, and one that has been taken back, 
   expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('a\n');
   expect(agt(cwd, 'undo', '--turn').stderr).toBe('error: nothing to undo: every turn is taken back\n');
 });
+
+test('an undo of the last turn takes what an undo of paths, of a step or with a conflict has left', () => {
+  const { sandbox: cwd } = makeSession({ a: 'a\n' });
+  const agent = agentIn(cwd, 'claude-code', 'c-1');
+  const commits: string[] = [];
+  const turn = (...files: (readonly [name: string, text: string])[]) => {
+    agent.says('go on');
+    for (const [name, text] of files) {
+      agent.begins(name);
+      writeFileSync(join(cwd, name), text);
+      agent.ends(name);
+      commits.push(JSON.parse(agtOk(cwd, 'session', 'log', '--json'))[0].commit);
+    }
+  };
+  const there = () => ['p', 'q', 'r'].filter((name) => existsSync(join(cwd, name))).join('');
+  const inA = () => readFileSync(join(cwd, 'a'), 'utf8');
+  turn(['a', 'of turn 1\n']);
+  turn(['a', 'of turn 2\n']);
+  turn(['p', 'p\n'], ['q', 'q\n'], ['r', 'r\n']);
+  agtOk(cwd, 'undo', '--turn', '3', '--', 'q');
+  expect(there()).toBe('pr');
+  agtOk(cwd, 'undo', '--turn');
+  expect([there(), inA()]).toEqual(['', 'of turn 2\n']);
+  agtOk(cwd, 'undo', '2');
+  agtOk(cwd, 'undo', '--step', commits[2] ?? '');
+  expect(there()).toBe('qr');
+  agtOk(cwd, 'undo', '--turn');
+  expect([there(), inA()]).toEqual(['', 'of turn 2\n']);
+  agt(cwd, 'undo', '--turn', '1', '--keep-ours');
+  agtOk(cwd, 'undo', '--turn');
+  expect(inA()).toBe('of turn 1\n');
+});

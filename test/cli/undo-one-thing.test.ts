@@ -38,34 +38,6 @@ function work(cwd: string) {
 const START = { f: LINES.join(''), gone: 'gone\n', b: 'binary\0' };
 const content = (cwd: string) => readFileSync(join(cwd, 'f'), 'utf8').split(/(?<=\n)/);
 
-test('an undo of the last turn takes what an undo of paths, of a step or with a conflict has left', () => {
-  const cwd = makeRepository(START);
-  work(cwd);
-  const one = agentIn(cwd, 'claude-code', 'c-1');
-  one.says('fourth');
-  const commits: string[] = [];
-  for (const name of ['p', 'q', 'r']) {
-    one.begins(name);
-    writeFileSync(join(cwd, name), name);
-    one.ends(name);
-    commits.push(JSON.parse(agtOk(cwd, 'session', 'log', '--json'))[0].commit);
-  }
-  const there = () => ['p', 'q', 'r'].filter((name) => existsSync(join(cwd, name))).join('');
-  agtOk(cwd, 'undo', '--turn', '4', '--', 'q');
-  expect(there()).toBe('pr');
-  agtOk(cwd, 'undo', '--turn');
-  expect([there(), content(cwd)[3]]).toEqual(['', 'again, of turn 3\n']);
-  agtOk(cwd, 'undo', '2');
-  expect(there()).toBe('pqr');
-  agtOk(cwd, 'undo', '--step', commits[0] ?? '');
-  expect(there()).toBe('qr');
-  agtOk(cwd, 'undo', '--turn');
-  expect([there(), content(cwd)[3]]).toEqual(['', 'again, of turn 3\n']);
-  agtOk(cwd, 'undo', '--turn', '1', '--keep-ours');
-  agtOk(cwd, 'undo', '--turn');
-  expect(content(cwd)[3]).toBe('of turn 1\n');
-});
-
 describe.each(['session', 'folder'])('in a %s', (kind) => {
   const make = () => (kind === 'session' ? makeSession(START).sandbox : makeRepository(START));
 
