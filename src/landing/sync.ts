@@ -27,6 +27,7 @@ import { commitFirst } from './message.ts';
 import { refuseInTheWay, refuseOverlap } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
 import { readSandbox } from './sandbox-content.ts';
+import { commitMerge, withoutLanded } from './sync-landed.ts';
 import { refuseOperation, unmergedPaths } from './target.ts';
 import { type Merged, mergeInMemory, mergeWithBase, type Workbench, withWorkbench } from './workbench.ts';
 
@@ -89,10 +90,12 @@ async function sync(session: LockedSession, request: SyncRequest): Promise<SyncR
   failurePoint('sync: git has ended');
   const goesOnInGit = readOperation(gitDirOf(git.cwd) ?? '') !== null;
   if (exitCode !== 0 && !goesOnInGit) return { ...plan, record: begun, isRefused: true };
+  const unmerged = exitCode === 0 ? [] : await unmergedPaths(git);
+  const conflicts = await withoutLanded(session, plan, unmerged, false);
+  const isSolved = unmerged.length > 0 && conflicts.length === 0 && (await commitMerge(git)) === 0;
   const done = complete(session.with(begun), 'sync', now);
   const head = (await resolveObject(git, 'HEAD^{commit}')) ?? '';
-  if (exitCode === 0) return { ...plan, record: done, head };
-  const conflicts = await unmergedPaths(git);
+  if (exitCode === 0 || isSolved) return { ...plan, record: done, head };
   if (conflicts.length === 0) throw notCommitted(session.record, plan);
   return { ...plan, record: done, head, conflicts };
 }
@@ -100,7 +103,8 @@ async function sync(session: LockedSession, request: SyncRequest): Promise<SyncR
 /** In memory. @throws AgtError if something is in the way. */
 async function previewSync(session: Session, plan: SyncResult) {
   const goesOn = await syncLanded(session, plan, true);
-  return { goesOn, conflicts: goesOn ? [] : await conflictsOfSync(session, plan) };
+  const conflicts = goesOn ? [] : await conflictsOfSync(session, plan);
+  return { goesOn, conflicts: await withoutLanded(session, plan, conflicts, true) };
 }
 
 /**

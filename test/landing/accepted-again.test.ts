@@ -133,3 +133,36 @@ test.each([
     expect(readFileSync(join(sandbox, 'f'), 'utf8')).toBe('1\ntwo\n3\n');
   },
 );
+
+test('sync takes what the user made of landed lines without a conflict, and leaves other conflicts', () => {
+  const lines = Array.from({ length: 30 }, (_, i) => `${i}\n`);
+  const { repository, sandbox } = makeSession({ f: lines.join(''), g: 'g\n' });
+  const put = (at: string, i: number, text: string, name = 'f') =>
+    writeFileSync(join(at, name), readFileSync(join(at, name), 'utf8').split('\n').with(i, text).join('\n'));
+  const commit = (at: string, message: string) => git(at, 'commit', '-qam', message);
+  put(sandbox, 3, 'three');
+  commit(sandbox, 'three');
+  put(sandbox, 20, 'twenty');
+  put(sandbox, 0, 'of the agent', 'g');
+  commit(sandbox, 'twenty');
+  agtOk(repository, 'accept', 's1', '--keep', '--commits', git(sandbox, 'rev-parse', 'HEAD~1'));
+  put(repository, 3, 'three, by the user');
+  commit(repository, 'Mine');
+  expect(agt(repository, 'session', 'sync', 's1', '-n')).toMatchObject({ exitCode: 0, stderr: '' });
+  agtOk(repository, 'session', 'sync', 's1');
+  const both = lines.with(3, 'three, by the user\n').with(20, 'twenty\n').join('');
+  expect(readFileSync(join(sandbox, 'f'), 'utf8')).toBe(both);
+  expect(git(sandbox, 'status', '--porcelain')).toBe('');
+  expect(git(sandbox, 'log', '-1', '--format=%P%n%B').trim()).toBe(
+    `${git(sandbox, 'rev-parse', 'HEAD^1')} ${git(repository, 'rev-parse', 'main')}\nMerge branch 'main' into agt/s1`,
+  );
+  agtOk(repository, 'undo', 's1');
+  put(repository, 0, 'of the user', 'g');
+  commit(repository, 'Mine, too');
+  for (const dry of [['-n'], []])
+    expect(JSON.parse(agt(repository, 'session', 'sync', 's1', '--json', ...dry).stdout)).toMatchObject({
+      conflicts: ['g'],
+    });
+  expect(git(sandbox, 'status', '--porcelain')).toBe('M  f\nUU g');
+  expect(readFileSync(join(sandbox, 'f'), 'utf8')).toBe(both);
+});
