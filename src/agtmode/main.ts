@@ -1,11 +1,10 @@
 /** agt mode: runs agt's commands, and leaves others to the real git, guarded as in git mode. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { EXIT, isAgtError, usageError } from '../errors.ts';
+import { EXIT, usageError } from '../errors.ts';
 import { becomeGit, damagedArgument, runAsChild } from '../git/run/become.ts';
 import { marked } from '../git/run/environment.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
-import { shellQuote } from '../git/run/trace.ts';
 import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
 import { guardWords } from '../gitmode/guard/guard.ts';
 import { recordFile } from '../layout.ts';
@@ -24,6 +23,7 @@ import { enterDirectory, hintOutside, placeOutside } from './enter-directory.ts'
 import { answerHook } from './hooks/answer.ts';
 import { errorJson, json, lines } from './output/format.ts';
 import { overview } from './output/help.ts';
+import { adviseOnWords } from './restore-advice.ts';
 import { sessionIfAny } from './session-here.ts';
 import { welcome } from './welcome.ts';
 
@@ -94,8 +94,10 @@ export async function runAgtMode(args: string[]): Promise<number> {
     context.out(lines(found));
     return EXIT.done;
   }
-  if (given[0] === 'restore')
-    return runOwnCommand(rest, context).catch((error: unknown) => adviseGitRestore(error, given, context));
+  if (/^(session|snapshot)$/.test(word) && /^(restore|undo)$/.test(others[0] ?? ''))
+    return runOwnCommand(rest, context).catch((error: unknown) =>
+      adviseOnWords(error, others, given[0] === 'restore', context),
+    );
   if (OWN_WORDS.has(word) && !isBisectOfGit(rest)) return runOwnCommand(rest, context);
   if (word === 'cd') {
     throw usageError(
@@ -117,17 +119,6 @@ export async function runAgtMode(args: string[]): Promise<number> {
 /** Only `agt bisect run` is a command of agt. */
 function isBisectOfGit([word, what = 'run']: readonly string[]): boolean {
   return word === 'bisect' && what !== 'run' && !isHelp(what);
-}
-
-/** For a path in place of a snapshot, as git has it. */
-function adviseGitRestore(error: unknown, words: readonly string[], { cwd }: Context): never {
-  const path = words.slice(1).find((word) => existsSync(resolve(cwd, word)));
-  if (isAgtError(error) && path !== undefined && !words.includes('--'))
-    error.hints.push(
-      `to bring a path back: agt restore SNAPSHOT -- ${shellQuote(path)}`,
-      `git's own command, which overwrites files: agt git ${words.map(shellQuote).join(' ')}`,
-    );
-  throw error;
 }
 
 /** Commands of git that people try on a session, and what does it. */

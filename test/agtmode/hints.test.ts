@@ -100,7 +100,7 @@ test('a folder that has snapshots stands for a session; of any other one agt say
   }
   expect(refused(folder, 'd')).toBe(
     `error: there is no session "d" here; it is a directory of ${folder}, which has snapshots\n` +
-      `hint: to bring it back alone: agt snapshot restore SNAPSHOT -- ${folder}/d\n`,
+      'hint: to bring a path back: agt restore @{1} -- d\nhint: see: agt snapshot list\n',
   );
   expect(refused(folder, above)).toBe(
     `error: there is no session "${above}" here; the folder ${above} has no snapshots\n` +

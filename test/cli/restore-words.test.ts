@@ -1,9 +1,9 @@
 /** The words of agt restore. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, makeTempDir, run, write } from '../harness/world.ts';
 
 test('agt restore [ID] [SNAPSHOT] [-- PATH…] is one grammar, inside of a session and outside', () => {
   const session = makeSession({ a: '0\n', b: '0\n', 'd/c': '0\n' });
@@ -48,4 +48,54 @@ test('agt restore [ID] [SNAPSHOT] [-- PATH…] is one grammar, inside of a sessi
     });
   expect(agt(sandbox, 'restore', '@{1}', 'a').stderr).toMatch(/^error: unknown argument "a"\n/);
   expect(texts()).toBe('222');
+});
+
+const FILES = ['a', 'b', 'd/c'];
+
+/** The folder of a session, and one without git; in each step all files have the same text. */
+function makeTwo() {
+  const { sandbox } = makeSession(Object.fromEntries(FILES.map((name) => [name, '0\n'])));
+  const folder = makeTempDir();
+  for (const n of ['1', '2']) {
+    for (const name of FILES) for (const cwd of [sandbox, folder]) write(join(cwd, name), `${n}\n`);
+    for (const cwd of [sandbox, folder]) agtOk(cwd, 'snapshot', '-m', `step ${n}`);
+  }
+  return { sandbox, folder };
+}
+
+test('a path or a label in the wrong place: the command of the hint brings that back, and nothing else', () => {
+  const { sandbox, folder } = makeTwo();
+  const cases: [words: string[], command: string, result: string, deleted?: string[]][] = [
+    [['restore', '--', 'a'], 'restore ID@{1} -- a', '122'],
+    [['restore', '--path', 'd'], 'restore ID@{1} -- d', '221'],
+    [['restore', 'd/c'], 'restore ID@{1} -- d/c', '221'],
+    [['restore', 'a', 'b'], 'restore ID@{0} -- a b', '222', ['a', 'b']],
+    [['restore', 'step 1', 'a'], "restore ID'step 1' -- a", '122'],
+    [['restore', 'nonsense', 'a'], 'restore ID@{0} -- a', '222', ['a']],
+    [['undo', 'd/c'], 'restore ID@{1} -- d/c', '221'],
+    [['undo', '--', 'd/c'], 'restore ID@{0} -- d/c', '222', ['d/c']],
+    [['undo', 'step 1'], "restore ID'step 1'", '111'],
+    [['restore', 'step', '1', '--', 'b'], "restore ID'step 1' -- b", '212'],
+  ];
+  for (const cwd of [sandbox, folder]) {
+    const texts = () =>
+      FILES.map((name) => existsSync(join(cwd, name)) && readFileSync(join(cwd, name), 'utf8').trim()).join(
+        '',
+      );
+    for (const [words, command, result, deleted = []] of cases) {
+      for (const name of deleted) rmSync(join(cwd, name));
+      const { stderr } = agt(cwd, ...words);
+      const [, hint = ''] =
+        /^hint: to (?:bring a path back|go to that snapshot): agt (.*)$/m.exec(stderr) ?? [];
+      const shown = hint.replace(/@\{[1-9]\d*\}/, '@{1}');
+      expect([words, shown]).toEqual([words, command.replace('ID', cwd === sandbox ? 's1 ' : '')]);
+      expect(stderr.includes('agt git restore')).toBe(
+        cwd === sandbox && words[0] === 'restore' && !words.some((word) => word.startsWith('-')),
+      );
+      expect(run('sh', ['-c', `'${AGT}' ${hint}`], { cwd }).exitCode).toBe(0);
+      expect([words, texts()]).toEqual([words, result]);
+      agtOk(cwd, 'restore', 'step 2');
+    }
+  }
+  expect(agt(folder, 'restore', 'nosuch').stderr).toMatch(/a time\nhint: see: agt snapshot list\n$/);
 });

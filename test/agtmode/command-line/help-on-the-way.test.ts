@@ -119,8 +119,10 @@ test('a branch of the name of a session is what git says', () => {
 });
 
 test('agt restore overwrites no file: git is meant only where somebody says so', () => {
-  const { sandbox } = makeSession({ a: 'a\n' });
+  const session = makeSession({ a: 'a\n' });
+  const { sandbox } = session;
   const file = join(sandbox, 'a');
+  autocommit(session);
   write(file, 'mine\n');
   for (const [words, code] of [
     [['a'], 1],
@@ -128,7 +130,7 @@ test('agt restore overwrites no file: git is meant only where somebody says so',
   ] as const) {
     const { exitCode, stderr } = agt(sandbox, 'restore', ...words);
     expect([exitCode, readFileSync(file, 'utf8')]).toEqual([code, 'mine\n']);
-    expect(stderr).toContain('hint: to bring a path back: agt restore SNAPSHOT -- a\n');
+    expect(stderr).toContain('hint: to bring a path back: agt restore s1 @{0} -- a\n');
     expect(stderr).toContain(`which overwrites files: agt git restore ${words.join(' ')}\n`);
   }
   expect(agt(sandbox, 'git', 'restore', 'a').exitCode).toBe(0);

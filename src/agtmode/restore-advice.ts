@@ -1,0 +1,118 @@
+/** For the words of agt restore and agt undo that they do not take, such as a path in place of a snapshot: what does it. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { attempt, isAgtError } from '../errors.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
+import { shellQuote } from '../git/run/trace.ts';
+import { agtInFolder, commandToList } from '../session/advised-commands.ts';
+import { isAttached, snapshotRefs } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
+import type { Snapshot } from '../snapshot/history.ts';
+import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
+import { encodePath } from '../snapshot/tree-names.ts';
+import { previewRestore } from '../timetravel/restore/preview.ts';
+import { pathInSession, readAmbiguousFolders } from '../timetravel/session-paths.ts';
+import type { Context } from './context.ts';
+import { sessionAndWords, sessionIfAny } from './session-here.ts';
+
+/** `ofGit`: the user may have meant git's own command. */
+export async function adviseOnWords(
+  error: unknown,
+  [command, ...args]: readonly string[],
+  ofGit: boolean,
+  context: Context,
+): Promise<never> {
+  if (isAgtError(error)) {
+    const given = sortWords(args);
+    const { hints, isPath } = await advise(given, command === 'undo', context).catch(() => ({
+      hints: [],
+      isPath: false,
+    }));
+    if (hints.length > 0) error.hints.splice(0, Infinity, ...hints);
+    const isThere = given.words.some((word) => existsSync(resolve(context.cwd, word)));
+    const isNoGit = args.some((word) => word.startsWith('@{')) || given.paths.length > 0;
+    const isOfGit = ofGit && !isNoGit && (isPath || isThere);
+    if (isOfGit && (await context.repositoryIfAny()) !== undefined)
+      error.hints.push(
+        `git's own command, which overwrites files: agt git restore ${args.map(shellQuote).join(' ')}`,
+      );
+  }
+  throw error;
+}
+
+interface Given {
+  readonly words: readonly string[];
+  /** After `--` and `--path`. */
+  readonly paths: readonly string[];
+}
+
+function sortWords(args: readonly string[]): Given {
+  const end = args.indexOf('--');
+  const paths = end < 0 ? [] : args.slice(end + 1);
+  const words: string[] = [];
+  for (const [i, word] of args.slice(0, end < 0 ? undefined : end).entries()) {
+    const value = /^--[\w-]+=(.*)/s.exec(word)?.[1];
+    if (args[i - 1] === '--path' || word.startsWith('--path=')) paths.push(value ?? word);
+    else if (value !== undefined || !word.startsWith('-')) words.push(value ?? word);
+  }
+  return { words, paths };
+}
+
+async function advise({ words, paths }: Given, isUndo: boolean, context: Context) {
+  const found = await sessionAndWords(context, words, undefined, Infinity).catch(() => undefined);
+  const session = found?.session ?? (await sessionIfAny(context));
+  const history = (await session?.history()) ?? [];
+  const nothing = { hints: [], isPath: false };
+  if (session === undefined || history.length === 0) return nothing;
+  const { git, record } = session;
+  const restore = `${agtInFolder(context.cwd)} restore${isAttached(record) ? '' : ` ${session.id}`}`;
+  const list = `see: ${commandToList(record)}`;
+  const rest = found?.words ?? words;
+  const label = rest.join(' ');
+  if ((isUndo || rest.length > 1) && history.some((snapshot) => snapshot.label === label)) {
+    const back = [restore, shellQuote(label), ...(paths.length > 0 ? ['--', ...paths.map(shellQuote)] : [])];
+    return { hints: [`to go to that snapshot: ${back.join(' ')}`, list], isPath: false };
+  }
+  const namesakes = await readAmbiguousFolders(git, [history[0]?.commit ?? '']);
+  const placeOf = (path: string) => attempt(() => pathInSession(record, path, context.cwd, namesakes));
+  const isKnown = async (path: string) => (await newestWith(session, history, [placeOf(path)])) !== undefined;
+  const known = await Promise.all(rest.map(isKnown));
+  const others = rest.filter((_, i) => known[i] === false);
+  const meant = [...rest.filter((_, i) => known[i]), ...paths];
+  // A snapshot with paths after -- is right: the error is about something else.
+  if (meant.length === 0 || (meant.length === paths.length && others.length > 0)) return nothing;
+  const [spec = ''] = others;
+  const named =
+    others.length === 1 &&
+    (await resolveSnapshot(git, snapshotRefs(record), spec, context.now(), history).catch(() => undefined));
+  const snapshot = named ? spec : await newestOther(session, history, meant.map(placeOf), context.now());
+  if (snapshot === undefined) return nothing;
+  const shown = /^@(\{\d+\})?$/.test(snapshot) ? snapshot : shellQuote(snapshot);
+  const path = meant.map(shellQuote).join(' ');
+  return { hints: [`to bring a path back: ${restore} ${shown} -- ${path}`, list], isPath: true };
+}
+
+type Places = readonly (string | undefined)[];
+
+/** The number of the newest one that has all of them, and has not `but`: their content in another one. */
+async function newestWith({ git }: Session, history: readonly Snapshot[], places: Places, but?: string) {
+  const names = history.flatMap(({ commit }) =>
+    places.map((place) => `${commit}:${Buffer.from(encodePath(place ?? '\0'), 'latin1').toString()}`),
+  );
+  const found = await findObjects(git, names);
+  const contents = history.map((_, n) => found.slice(n * places.length, (n + 1) * places.length));
+  const oids = contents.map((objects) => objects.map((object) => object?.oid ?? '').join(' '));
+  const n = contents.findIndex((objects, i) => !objects.includes(undefined) && oids[i] !== but);
+  return n < 0 ? undefined : { n, oids: oids[n] };
+}
+
+/** The newest snapshot in which they are and are not as on disk. */
+async function newestOther(session: Session, history: readonly Snapshot[], places: Places, now: Date) {
+  const newest = await newestWith(session, history, places);
+  const snapshot = history[newest?.n ?? -1];
+  if (newest === undefined || snapshot === undefined) return undefined;
+  const scope = places.flatMap((place) => place ?? []);
+  const preview = await previewRestore(session, { scope, by: 'restore', now, choose: async () => snapshot });
+  const other = preview.paths.length > 0 ? newest : await newestWith(session, history, places, newest.oids);
+  return other && `@{${other.n}}`;
+}
