@@ -5,6 +5,7 @@ import { gitText, resolveObject } from '../git/run/git.ts';
 import { requireReadableSandbox, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { unpushedInSubmodules } from '../session/submodules.ts';
+import { isOwnLabel } from '../snapshot/format.ts';
 import { isAsLanded, isMerged, landedSource } from '../survey/merged.ts';
 
 /** One entry each: files that are not committed, and commits that are neither exported nor merged. */
@@ -25,13 +26,28 @@ export async function unsavedWork(session: Session): Promise<string[]> {
   return unmergedCommits(session, tip, 'work branch');
 }
 
-/** Whether the last snapshot has a sandbox that differs from the commit that was checked out in it. */
+/** Whether the last snapshot has a sandbox that differs from the commit that was checked out in it, and from what has landed. */
 async function hasUncommittedSnapshot(session: Session): Promise<boolean> {
+  const { git, record } = session;
   const [last] = await session.history();
   if (last === undefined) return false;
-  const trees = [`${last.commit}:sandbox`, `${last.head ?? session.record.work_branch}^{tree}`];
-  const [snapshot, committed] = await Promise.all(trees.map((tree) => resolveObject(session.git, tree)));
-  return snapshot !== committed;
+  const head = last.head ?? record.work_branch;
+  const landed = await landedSource(git, record, head);
+  const trees = [
+    `${last.commit}:sandbox`,
+    `${head}^{tree}`,
+    ...(landed === undefined ? [] : [`${landed}^{tree}`]),
+  ];
+  const [snapshot, ...saved] = await Promise.all(trees.map((tree) => resolveObject(git, tree)));
+  return !saved.includes(snapshot);
+}
+
+/** How many a person has labelled, as text; `agt gc` keeps those as well. */
+export async function labelledSnapshots(session: Session): Promise<string[]> {
+  const labelled = (await session.history()).filter(
+    ({ label, agent }) => label !== undefined && agent === undefined && !isOwnLabel(label),
+  );
+  return labelled.length === 0 ? [] : [`${plural(labelled.length, 'labelled snapshot')}`];
 }
 
 /** `name` is what the message calls `commit`. */

@@ -1,6 +1,8 @@
 /** `agt ui --export`: the timeline, the review and the diffs of one session in a single file: the client, with all answers inside. */
 import { createHash } from 'node:crypto';
 import { AgtError } from '../errors.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { isEnded } from '../session/state.ts';
 import { asset, HEAD } from './assets.ts';
 import { answerRequest, type RequestPlace, type Run } from './requests.ts';
 
@@ -14,10 +16,15 @@ interface Listed<T> {
 }
 
 type Step = { readonly commit: string; readonly files: readonly unknown[] };
-type Row = { readonly session_id: string; readonly sandbox: string };
+type Row = Pick<SessionRecord, 'session_id' | 'state' | 'sandbox'>;
 
-/** @throws AgtError if the session is not active: only those have a row. */
-export async function exportPage(run: Run, place: RequestPlace, id: string): Promise<string> {
+/** `cut` takes secrets out of a text. */
+export async function exportPage(
+  run: Run,
+  place: RequestPlace,
+  id: string,
+  cut: (text: string) => string,
+): Promise<string> {
   const answers: Record<string, object> = {};
   const ask = async <T>(words: readonly string[], { cwd, sandbox }: RequestPlace = place) => {
     const answer = (await answerRequest({ words }, run, { cwd, sandbox })) as Listed<T> & { err?: string };
@@ -27,22 +34,29 @@ export async function exportPage(run: Run, place: RequestPlace, id: string): Pro
   };
   const log = ['session', 'log', id, '--number', AT_ONCE];
   const diff = ['session', 'diff', id];
-  const listed = await run(['session', 'list', '--json'], place.cwd);
+  const listed = await run(['session', 'list', '--all', '--json'], place.cwd);
   const row = (JSON.parse(listed?.out ?? '[]') as Row[]).find(({ session_id }) => session_id === id);
-  if (row === undefined) throw new AgtError(`session "${id}" is not active`, { hints: ['see: agt list'] });
+  if (row === undefined) throw new AgtError(`no session "${id}"`, { hints: ['see: agt list --all'] });
   const turns = await ask<{ readonly number: number }>([...log, '--turns', '--json']);
   const steps = await ask<Step>([...log, '--stat', '--json']);
-  await ask(['session', 'review', id, '--json']);
+  if (!isEnded(row)) await ask(['session', 'review', id, '--json']);
   await ask([...diff, '--base', '--patch', '--json']);
   for (const { number } of turns) await ask([...diff, '--turn', `${number}`, '--patch', '--json']);
   for (const [i, { commit }] of steps.slice(0, MOST_STEPS).entries()) {
     const before = steps[i + 1]?.commit;
     if (before !== undefined) await ask([...diff, before, commit, '--patch', '--json']);
   }
-  return htmlOf({ rows: [row], answers });
+  return htmlOf(inTexts({ rows: [row], answers }, cut));
 }
 
-function htmlOf(saved: object): string {
+function inTexts(json: unknown, change: (text: string) => string): unknown {
+  if (typeof json === 'string') return change(json);
+  if (Array.isArray(json)) return json.map((one) => inTexts(one, change));
+  if (typeof json !== 'object' || json === null) return json;
+  return Object.fromEntries(Object.entries(json).map(([name, value]) => [name, inTexts(value, change)]));
+}
+
+function htmlOf(saved: unknown): string {
   const style = asset('page.css');
   const script = asset('page.js').replaceAll('</script', '<\\/script');
   const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;

@@ -35,7 +35,7 @@ import { readKeys, requireKeys } from './keys.ts';
 import { rangeOf, takePack, writePart } from './parts.ts';
 import { requireComplete } from './pull.ts';
 import { isSealed } from './seal.ts';
-import { type Head, idOf, openHead, sealHead } from './share.ts';
+import { type Head, idOf, openHead, readShare, sealHead } from './share.ts';
 
 /** Then a space, the length of the head and a line break. */
 const MAGIC = 'agt session 1';
@@ -65,7 +65,11 @@ export async function bundleSession(session: Session, request: BundleRequest): P
     });
   requireNewFile(request.file, request.force);
   const plain = plainMode(request);
-  const { seal, madeKey } = await sealFor(session, { ...request, dryRun: false, share: undefined }, plain);
+  const { seal, madeKey } = await sealFor(
+    session,
+    { ...request, dryRun: false, share: readShare(session) },
+    plain,
+  );
   const record = await withSessionLock(session, async (held) => {
     if (isActive(held.record)) await captureSession(held, { now: request.now });
     return held.read() ?? held.record;

@@ -6,7 +6,7 @@ import type { Git } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';
 import { checkRecipients, keyFile, makeKeys, readKeys } from './keys.ts';
 import { rangeOf } from './parts.ts';
-import { refuseSecrets, secretsOf } from './refuse-secrets.ts';
+import { cutSecrets, refuseSecrets, secretsOf } from './refuse-secrets.ts';
 import type { Seal } from './seal.ts';
 import { type Part, refNames, type Share } from './share.ts';
 import { readSnapshots, withoutIgnored } from './without-ignored.ts';
@@ -115,4 +115,11 @@ async function usable(git: Git, kept: readonly Part[]): Promise<readonly Part[]>
 export async function areHere(git: Git, commits: readonly string[]): Promise<boolean> {
   const found = await findObjects(git, commits);
   return found.every((one) => one !== undefined);
+}
+
+/** Cuts what looks like a secret out of texts about the session, and what its files of keys and logins hold. */
+export async function secretsCutter(session: Session): Promise<(text: string) => string> {
+  const range = rangeOf(Object.values(await existingRefs(session)), [session.record.from_commit]);
+  const values = await secretsOf(session.git, await readSnapshots(session.git, range));
+  return (text) => cutSecrets(text, values);
 }

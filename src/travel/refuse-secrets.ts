@@ -106,6 +106,13 @@ export async function refuseSecrets({ git, range, record, values, originals }: L
   });
 }
 
+/** `text` with asterisks in place of secrets. */
+export function cutSecrets(text: string, values: SecretValues): string {
+  const bytes = Buffer.from(text).toString('latin1');
+  const cut = withoutSecrets(bytes, values, () => '***');
+  return cut === bytes ? text : Buffer.from(cut, 'latin1').toString();
+}
+
 const AT_ONCE = 1000;
 /** For one secret, and for the message. */
 const PLACES = 3;
@@ -113,9 +120,13 @@ const LISTED = 1000;
 
 /** A name or a path, which may itself be a secret. */
 function masked(text: string, values: SecretValues): string {
+  return withoutSecrets(text, values, mask);
+}
+
+function withoutSecrets(text: string, values: SecretValues, replace: (secret: string) => string): string {
   const secrets = findSecrets(text, values).toSorted((a, b) => b.start - a.start);
   return secrets.reduce(
-    (rest, { start, end }) => rest.slice(0, start) + mask(rest.slice(start, end)) + rest.slice(end),
+    (rest, { start, end }) => rest.slice(0, start) + replace(rest.slice(start, end)) + rest.slice(end),
     text,
   );
 }

@@ -4,7 +4,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
 import { chain, factsOf, makeTwo, withoutKey, workIn } from './two.ts';
 
 const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
@@ -145,9 +145,47 @@ test('--plain needs no key and has neither ignored files nor secrets; --html is 
     agtOk(there, 'session', 'open', file);
   });
   expect(existsSync(join(sessionOf(there, 's1').sandbox, '.env'))).toBe(false);
-  const page = join(here, '../s1.html');
-  agtOk(here, 'session', 'bundle', 's1', page, '--html');
-  expect(readFileSync(page, 'utf8')).toMatch(/^<!doctype html>/i);
+});
+
+test('--html is a page to read, of a session that has ended as well, and no secret stands in it anywhere', () => {
+  const { here } = makeTwo();
+  const { sandbox } = workIn(here);
+  const token = `ghp_${'a1B2'.repeat(9)}`;
+  const value = 'sup3rs3cretvalue99';
+  write(join(sandbox, '.env'), `API_KEY=${value}\n`);
+  write(join(sandbox, 'a.txt'), `token=${token}\nand "${value}" in thé file\n`);
+  agtOk(here, 'autocommit', 's1', '--label', `with ${token}`);
+  const prompt = {
+    hook_event_name: 'UserPromptSubmit',
+    session_id: 'c',
+    cwd: sandbox,
+    prompt: `use ${value}`,
+  };
+  expect(run(AGT, ['hook', 'claude-code'], { cwd: sandbox, input: JSON.stringify(prompt) }).exitCode).toBe(0);
+  write(join(sandbox, 'b.txt'), 'done\n');
+  agtOk(here, 'autocommit', 's1');
+  for (const isOver of [false, true]) {
+    if (isOver) agtOk(here, 'session', 'reject', 's1');
+    const page = join(here, `../${isOver}.html`);
+    agtOk(here, 'session', 'bundle', 's1', page, '--html');
+    const text = readFileSync(page, 'utf8');
+    expect(text).toMatch(/^<!doctype html>/i);
+    expect(text).toContain('and \\"***\\" in thé file');
+    for (const secret of [token, value]) expect(text.includes(secret), secret).toBe(false);
+  }
+});
+
+test('a lost key is not replaced in silence', () => {
+  const { here } = makeTwo();
+  workIn(here);
+  agtOk(here, 'session', 'push', 's1');
+  withoutKey(() => {
+    const lost = agt(here, 'session', 'bundle', 's1', fileIn(here));
+    expect(lost).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^error: your key, with which "origin" has the session, is not in /),
+    });
+  });
 });
 
 test('agt session open means the session if both have the name', () => {

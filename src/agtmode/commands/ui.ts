@@ -5,6 +5,7 @@ import { EXIT, formatError, usageError } from '../../errors.ts';
 import type { Run } from '../../page/requests.ts';
 import type { Text } from '../../process/streams.ts';
 import type { Session } from '../../session/session.ts';
+import { secretsCutter } from '../../travel/content.ts';
 import { defineCommand, option } from '../command-line/command.ts';
 import { parseWithoutYargs } from '../command-line/parse-without-yargs.ts';
 import { runCommand } from '../command-line/run-command.ts';
@@ -75,10 +76,11 @@ async function exportTo(file: string, context: Context, given: string | undefine
 }
 
 /** The page of one session. */
-export async function htmlOf(context: Context, { repository, record }: Session): Promise<string> {
+export async function htmlOf(context: Context, session: Session): Promise<string> {
+  const { repository, record } = session;
   const { exportPage } = await import('../../page/export.ts');
   const place = { cwd: repository.git.cwd, sandbox: record.sandbox };
-  return exportPage(runHere(context), place, record.session_id);
+  return exportPage(runHere(context), place, record.session_id, await secretsCutter(session));
 }
 
 function openInBrowser(address: string): void {

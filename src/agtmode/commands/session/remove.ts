@@ -12,9 +12,9 @@ import {
   requireRemovable,
 } from '../../../lifecycle/remove.ts';
 import { undoCreation } from '../../../lifecycle/undo-creation.ts';
-import { unsavedWork } from '../../../lifecycle/unsaved-work.ts';
+import { labelledSnapshots, unsavedWork } from '../../../lifecycle/unsaved-work.ts';
 import type { Repository } from '../../../repository/repository.ts';
-import { listRecords, readRecord } from '../../../session/record.ts';
+import { listRecords, readRecord, type SessionRecord } from '../../../session/record.ts';
 import { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { surveySessions } from '../../../survey/status.ts';
@@ -69,12 +69,13 @@ export const sessionRemove = defineSessionCommand({
       throw new AgtError(`session "${id}" is already ${record.state}`, { hints: [more] });
     }
     const isMade = record.intent?.operation !== 'create';
-    const unsaved = deleteBranch && isMade ? await unsavedWork(present) : [];
+    const unsaved =
+      deleteBranch && isMade ? [...(await unsavedWork(present)), ...(await labelledSnapshots(present))] : [];
     let deleted: Deleted | undefined;
     const options = { force, deleteBranch, now: context.now() };
+    if (unsaved.length > 0 && !force) await confirm(context, record, unsaved, dryRun);
     if (dryRun) await requireRemovable(present, options);
     else {
-      if (unsaved.length > 0 && !force) await confirm(context, id, unsaved);
       deleted = await interruptible(context, session, () => removeSession(session, options));
     }
     const text = async () => {
@@ -155,15 +156,15 @@ function describeDeleted({ ignored, uncaptured } = NOTHING): string {
 const MOST_LISTED = 10;
 
 /** @throws AgtError unless the user agrees to lose work. */
-async function confirm(context: Context, id: string, unsaved: readonly string[]) {
+async function confirm(context: Context, record: SessionRecord, unsaved: readonly string[], dryRun: boolean) {
+  const { session_id: id } = record;
   const reason = `session "${id}" has ${unsaved.join(' and ')}`;
-  if (!context.interactive) {
+  if (!context.interactive || dryRun) {
+    const ways = isEnded(record)
+      ? [`bring it back: agt undo ${id}`]
+      : ['export or merge the work first', 'or keep the branches: leave out --delete-branch'];
     throw new AgtError(`${reason}; --delete-branch would lose this work`, {
-      hints: [
-        'export or merge the work first',
-        'or keep the branches: leave out --delete-branch',
-        'or lose the work: add --force',
-      ],
+      hints: [...ways, 'or lose the work: add --force'],
     });
   }
   const question = `${reason}. Delete the branches anyway?`;

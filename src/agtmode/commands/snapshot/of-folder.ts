@@ -76,7 +76,7 @@ export const snapshotRestore = defineCommand({
   description:
     'Take a snapshot, then bring the files of the folder back to an earlier one, as agt session restore does. Files that ' +
     'came later are deleted, if the snapshot before the restore holds them. agt undo takes the restore back. ' +
-    'Branches, index and HEAD of git stay as they are.',
+    'In a checkout, git goes back as well, as agt undo has it: branches, HEAD, index and stash; --files-only leaves them.',
   positionals: { snapshot: option.value(`the snapshot: ${SNAPSHOT_FORMS}`) },
   options: { ...options, to: option.value('the snapshot, in place of the argument') },
   examples: [
