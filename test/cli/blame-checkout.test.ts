@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { agt, agtOk, git, makeRepository, run } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
 const LINES = 'one of the lines\ntwo of the lines\nthree of the lines\n';
@@ -76,4 +76,37 @@ test('a commit on a branch that no snapshot saw has the lines of the agent', () 
   agent.says('second');
   agent.stops();
   expect(told()).toEqual(expected);
+});
+
+test('a folder without git: lines come from its snapshots, the first one too', () => {
+  const cwd = makeTempDir('notes');
+  write(join(cwd, 'd/f'), LINES);
+  expect(agt(cwd, 'blame', 'd/f').stderr).toContain('not in a git repository');
+  agtOk(cwd, 'snapshot');
+  const agent = agentIn(cwd, 'claude-code', 'c-1');
+  agent.says('first');
+  agent.begins('1');
+  writeFileSync(join(cwd, 'd/f'), LINES.replace('two', '2'));
+  agent.ends('1');
+  agent.stops();
+  writeFileSync(join(cwd, 'd/f'), `${LINES.replace('two', '2')}mine\n`);
+  for (const [at, file] of [
+    [cwd, 'd/f'],
+    [join(cwd, 'd'), 'f'],
+  ] as const) {
+    expect(agtOk(at, 'blame', file).split('\n')).toEqual([
+      expect.stringContaining('1) one of the lines'),
+      expect.stringMatching(/\(claude notes\S* turn 1 Bash .* 2\) 2 of the lines$/),
+      expect.stringContaining('3) three of the lines'),
+      expect.stringMatching(/\(Not Committed Yet .* 4\) mine$/),
+    ]);
+    expect(agtOk(at, 'why', `${file}:2`)).toMatch(
+      /prompt {2}first\n[\s\S]*-two of the lines\n\+2 of the lines/,
+    );
+    expect(agtOk(at, 'why', `${file}:1`)).toContain('+one of the lines');
+  }
+  expect(agt(cwd, 'blame', 'HEAD', 'd/f').stderr).toMatch(
+    /^error: "HEAD" names a commit, and this folder has no/,
+  );
+  expect(agt(cwd, 'blame', 'gone').stderr).toBe('error: there is no file gone\n');
 });

@@ -152,7 +152,7 @@ export async function editTree(
   edits: Iterable<IndexEdit>,
 ): Promise<string> {
   rmSync(index.env['GIT_INDEX_FILE'] ?? '', { force: true });
-  const into = prefix === '' ? [] : [`--prefix=${prefix}`];
+  const into = prefix === '' ? [] : ['-i', `--prefix=${prefix}`];
   await gitText(index, ['read-tree', ...into, `${tree}^{tree}`]);
   await editIndex(index, edits, tree.length);
   return writeTree(index, ['--missing-ok']);

@@ -96,9 +96,10 @@ async function sinceStart({ git, revision = 'HEAD' }: BlameRequest, { record }: 
 }
 
 /** The file in the version that is asked for, as a worktree has it. */
-async function fileNow({ git, file, revision }: BlameRequest) {
+async function fileNow({ git, file, revision, here }: BlameRequest) {
   const absolute = resolve(git.cwd, file);
-  const top = (await gitAnswer(git, ['rev-parse', '--show-toplevel'])) ?? git.cwd;
+  const top =
+    (await gitAnswer(git, ['rev-parse', '--show-toplevel'])) ?? here.folder?.record.checkout ?? git.cwd;
   const path = Buffer.from(
     relative(realPath(top), join(realPath(resolve(absolute, '..')), basename(absolute))),
   );

@@ -1,6 +1,8 @@
 /** agt blame: who wrote each line. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
-import { usageError } from '../../../errors.ts';
+import { AgtError, usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { gitText, inDirectory } from '../../../git/run/git.ts';
 import { ownVersion } from '../../../process/invocation.ts';
@@ -13,9 +15,9 @@ import { NOT_COMMITTED } from '../../../timetravel/blame/porcelain.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { agentTrace } from '../../output/agent-trace.ts';
-import { json, orNull } from '../../output/format.ts';
+import { json, orNull, showPath } from '../../output/format.ts';
 import { showInPager } from '../../output/pager.ts';
-import { attachedIfUsable, sessionIfAny } from '../../session-here.ts';
+import { attachedIfUsable, repositoryHere, sessionIfAny } from '../../session-here.ts';
 
 const GIT_OPTIONS = {
   w: option.flag('ignore changes of white space'),
@@ -59,6 +61,7 @@ export const blame = defineCommand({
       choice: (args.L ?? []).flatMap((range) => ['-L', range]),
     });
     if (args.export !== undefined) {
+      await context.repository();
       const version = ownVersion();
       const name = await gitText(await context.git(), ['rev-parse', '--verify', revision ?? 'HEAD']);
       context.out(
@@ -91,9 +94,19 @@ interface Wanted {
   readonly choice: readonly string[];
 }
 
+/** A folder without git has no commits. @throws AgtError */
+function requireFileOnDisk(cwd: string, { file, revision }: Wanted): void {
+  if (revision !== undefined)
+    throw new AgtError(`"${revision}" names a commit, and this folder has no git repository`, {
+      hints: ['an older version of a file: agt cat SNAPSHOT:FILE'],
+    });
+  if (!existsSync(resolve(cwd, file))) throw new AgtError(`there is no file ${showPath(file)}`);
+}
+
 /** With the session, or the folder, of an origin, if it is still known. */
 export async function blameHere(context: Context, wanted: Wanted) {
-  const repository = await context.repository();
+  const repository = await repositoryHere(context);
+  if ((await context.repositoryIfAny()) === undefined) requireFileOnDisk(context.cwd, wanted);
   const found = await sessionIfAny(context);
   const session = found !== undefined && !isAttached(found.record) ? found : undefined;
   const folder = session === undefined ? (await attachedIfUsable(context)).attached : undefined;
