@@ -41,18 +41,24 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
     (existsSync(join(sessionsDir, record.session_id, 'sandbox')) ||
       renamedFolder(session, sessionsDir) !== undefined);
   const running = record.owner === undefined ? undefined : !processIsGone(record.owner);
-  const state = readAgentState(repository.agtDir, record.session_id);
+  const state = failedState(record) ?? readAgentState(repository.agtDir, record.session_id);
   const isLeft = running === false && ['works', 'waits'].includes(state?.state ?? '');
+  const isElsewhere = record.away !== undefined;
   return {
     record,
     gitDir,
-    agentState: isEnded(record) || isLeft ? undefined : state,
+    agentState: isEnded(record) || isLeft || isElsewhere ? undefined : state,
     isOutOfSight: outOfSight,
     hasMoved: isBeside || (place === 'broken link' && !outOfSight),
     head: gitDir === undefined ? undefined : readHeadFile(gitDir),
     operation: (gitDir === undefined ? undefined : readOperation(gitDir)) ?? undefined,
     running,
   };
+}
+
+/** Somebody has said so (agt session fail, agt run); no hook knows better. */
+function failedState({ state, state_at: since }: SessionRecord): AgentState | undefined {
+  return state === 'failed' && since !== undefined ? { state: 'failed', since, prompt: null } : undefined;
 }
 
 const OPTIONS = ['--untracked-files=all', '--ignore-submodules=dirty'];

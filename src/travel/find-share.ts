@@ -146,12 +146,13 @@ function localTime(time: string): string {
 export function heldError(
   head: Head,
   { name, repository }: NonNullable<Head['holder']>,
-  { id }: PullRequest,
+  { id, remote }: PullRequest,
 ): AgtError {
+  const given = remote === undefined ? id : `${id} ${remote}`;
   return new AgtError(`session "${id}" goes on at ${name}, in ${repository}`, {
     hints: [
       `give it away there: agt session push ${idOf(head)} --release`,
-      `or take it, with all that was pushed until ${localTime(head.pushed_at)}: agt session pull ${id} --take`,
+      `or take it, with all that was pushed until ${localTime(head.pushed_at)}: agt session pull ${given} --take`,
     ],
   });
 }

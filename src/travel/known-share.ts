@@ -1,9 +1,12 @@
 /** The state of a session on a remote from which agt moves it: what agt remembers, compared with what is there. */
 import { randomBytes } from 'node:crypto';
-import { AgtError, listSome } from '../errors.ts';
+import { AgtError, attempt, listSome } from '../errors.ts';
 import { type Git, gitLines } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import { withSessionLock } from '../session/lock.ts';
+import { listRecords } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import { chooseRemote, isRemote, readRefs } from './remote.ts';
+import { chooseRemote, isRemote, type RemoteShare, readRefs } from './remote.ts';
 import { readShare, type Share } from './share.ts';
 
 export function newShare(remote: string): Share {
@@ -77,4 +80,16 @@ export function moveBetween(from: Share, to: Share) {
     head: { from: from.head, to: to.head ?? '' },
     parts: { from: from.lost ?? from.parts.at(-1)?.commit, to: to.parts.at(-1)?.commit ?? '' },
   };
+}
+
+/** Sessions that are away: who has them now. */
+export async function noteHolders(repository: Repository, remote: string, shares: readonly RemoteShare[]) {
+  for (const { session_id: id, away } of listRecords(repository).records) {
+    const own = away?.remote === remote ? attempt(() => readShare({ repository, id })) : undefined;
+    const holder = shares.find(({ share }) => share === own?.share)?.head?.holder;
+    if (away === undefined || holder === undefined || holder.since === away.holder?.since) continue;
+    await withSessionLock({ repository, id }, async (session) =>
+      session.write({ ...session.record, away: { ...away, holder } }),
+    );
+  }
 }

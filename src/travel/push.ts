@@ -263,7 +263,7 @@ async function lost(session: Session, share: Share, request: Push, locked: Locke
   writeShare(session, share);
   const record = await locked(async (held) => becomeAway(held, away, request.now));
   const unsent = await snapshotsSince(session, share.refs['tip']);
-  const yours = `${plural(unsent, 'snapshot')} here since are not there; a pull keeps them as a fork`;
+  const yours = `${plural(unsent, 'snapshot')} here ${unsent === 1 ? 'is' : 'are'} not there; a pull keeps what is not there as a fork`;
   throw awayError(record, unsent === 0 ? [] : [yours]);
 }
 

@@ -4,7 +4,7 @@ import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { AgtError, attempt, EXIT } from '../errors.ts';
 import { SHARED, sharedHeadRef, sharedPartsRef } from '../filter/agent-refs.ts';
 import { REMOTES } from '../git/files/ref-files.ts';
-import { readObjects } from '../git/objects/object-reader.ts';
+import { findObjects, readObjects } from '../git/objects/object-reader.ts';
 import { type Git, gitLines, runGit } from '../git/run/git.ts';
 import { knownSharesFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -162,10 +162,15 @@ function cannotReach(remote: string, stderr: string): AgtError {
   });
 }
 
-/** Commits that branches of the remote have, as this repository knows them: none for an address. */
+/** Commits here that branches of the remote have. The remote itself is asked if nobody has fetched from it. */
 export async function branchesOf(git: Git, remote: string): Promise<string[]> {
   const words = ['for-each-ref', '--format=%(objectname)', '--', `${REMOTES}${remote}/`];
-  return [...new Set(await gitLines(git, words))];
+  const known = new Set(await gitLines(git, words));
+  if (known.size > 0) return [...known];
+  const there = await askRemote(git, remote, ['ls-remote', '--heads', '--', remote]);
+  const tips = [...new Set(there.map((line) => line.split('\t')[0] as string))];
+  const found = await findObjects(git, tips);
+  return tips.filter((_, i) => found[i]?.type === 'commit');
 }
 
 /** From one state of both refs to another; undefined, or empty, for a ref that is not there. */

@@ -23,9 +23,10 @@ test('a session that goes on elsewhere is not taken by chance; where it was, it 
   const lost = agt(here, 'session', 'push', 's1');
   expect(lost.exitCode).toBe(1);
   expect(lost.stderr).toMatch(
-    /^error: session "s1" is away: it is at \S+, in .*\/there\nhint: 1 snapshot here since are not there; .*\nhint: bring it here: agt session pull s1 --take\n$/,
+    /^error: session "s1" is away: it is at \S+, in .*\/there\nhint: 1 snapshot here is not there; .*\nhint: bring it here: agt session pull s1 --take\n$/,
   );
   expect(agtOk(here, 'session', 'list')).toMatch(/^s1 +away /m);
+  expect(agtOk(here, 'session', 'list')).not.toMatch(/clean|conflict/);
   agtOk(here, 'session', 'log', 's1');
   const before = factsOf(session);
   for (const words of [
@@ -171,6 +172,8 @@ test('a pull waits for the agent that works here, and tells a shell inside that 
   const { sandbox } = workIn(here);
   agtOk(here, 'session', 'push', 's1', '--release');
   agtOk(there, 'session', 'pull', 's1');
+  agtOk(here, 'session', 'list', '--remote');
+  expect(agt(here, 'session', 'push', 's1').stderr).toMatch(/is away: it is at \S+, in \S+\/there\n/);
   agtOk(there, 'session', 'push', 's1', '--release');
   const record = join(here, '.git/agt/sessions/s1.json');
   const known = JSON.parse(readFileSync(record, 'utf8')) as object;

@@ -1,5 +1,6 @@
 /** A session goes to another repository by a remote, goes on there, and comes back: equal at every moment. */
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
@@ -48,6 +49,17 @@ describe('a round trip', () => {
     expect(git(remote, 'for-each-ref', '--format=%(refname)', 'refs/heads', 'refs/tags')).toBe(
       'refs/heads/main',
     );
+  });
+
+  test('to a remote from which nobody has fetched leaves out what its branches have', () => {
+    const { here, remote } = makeTwo();
+    write(join(here, 'large'), randomBytes(100_000));
+    git(here, 'add', 'large');
+    git(here, 'commit', '-q', '-m', 'large');
+    git(here, 'push', '-q', remote, 'main');
+    agtOk(here, 'session', 'new', '--id', 's1');
+    const { bytes } = JSON.parse(agtOk(here, 'session', 'push', 's1', remote, '--json')) as { bytes: number };
+    expect(bytes).toBeLessThan(10_000);
   });
 
   test('sends only what is new, and nothing if nothing is', () => {

@@ -110,7 +110,7 @@ function mergeCell(view: SessionStatus): Cell {
 /** `clean, exported`: whether the user branch could take the work, and where the work is already. */
 function mergeWords(view: SessionStatus): string[] {
   const { merge, merged, exported, headCommit, record } = view;
-  if (record.state === 'accepted' || headCommit === undefined) return [];
+  if (record.state === 'accepted' || record.away !== undefined || headCommit === undefined) return [];
   const isAccepted = record.landed !== undefined;
   if (merged && merge !== 'conflict') return [isAccepted ? 'accepted' : 'merged'];
   const isCurrent = exported || (record.exported !== undefined && record.exported.commit === headCommit);

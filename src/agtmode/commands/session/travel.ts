@@ -8,6 +8,7 @@ import { isEnded } from '../../../session/state.ts';
 import { deleteShare } from '../../../travel/delete-share.ts';
 import type { Pulled } from '../../../travel/find-share.ts';
 import { readKeys } from '../../../travel/keys.ts';
+import { noteHolders } from '../../../travel/known-share.ts';
 import { pullSession } from '../../../travel/pull.ts';
 import { type PushRequest, pushSession } from '../../../travel/push.ts';
 import { pushInBackground } from '../../../travel/push-in-background.ts';
@@ -192,6 +193,7 @@ export async function listRemote(context: Context, given: string | undefined): P
   const remote = await chooseRemote(repository, given || undefined);
   const keys = await readKeys(context.env);
   const shares = await listShares(repository, remote, keys);
+  await noteHolders(repository, remote, shares);
   const known = shares.filter(({ head }) => head !== undefined);
   const damaged = shares.filter(({ problem }) => problem !== undefined);
   const rest = shares.length - known.length - damaged.length;
