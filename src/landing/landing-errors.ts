@@ -49,6 +49,13 @@ export function onlyUntracked({ session_id: id }: SessionRecord, paths: readonly
   });
 }
 
+/** `--committed-only` was given. */
+export function nothingCommitted({ session_id: id }: SessionRecord): AgtError {
+  return new AgtError(`nothing to accept: nothing new is committed in session "${id}"`, {
+    hints: ['take its uncommitted files, too: without --committed-only'],
+  });
+}
+
 /** In place: an accept would take the user's change with that of the agent. */
 export function onlyHidden({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
   const listed = listSome(paths, LISTED);

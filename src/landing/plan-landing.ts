@@ -13,6 +13,7 @@ import type { AcceptRequest, Landable, LandingPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import {
   conflictError,
+  nothingCommitted,
   nothingToAccept,
   onlyFailedCalls,
   onlyHidden,
@@ -66,7 +67,9 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const { isUsers } = await usersOwn(session);
   const left = [
     ...added.filter((change) => unwanted.has(change.path) || isUsers(change)),
-    ...(landed === undefined ? await untrackedByCommits(session, content, request) : []),
+    ...(landed === undefined
+      ? await untrackedByCommits(session, content, request)
+      : await landedUncommitted(git, content, { landed, branch: target.from, added, request })),
   ];
   const { tree, leftOut } = await leaveOut(bench, chosen.tree, left);
   const theirs = await commitToMerge(session, { ...content, tree }, landable);
@@ -83,7 +86,10 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const changes = await diffTrees(git, target.from, merged.tree);
   if (changes.length === 0) {
     if (calls.leftOut.length > 0) throw onlyFailedCalls(record, calls.leftOut);
-    if (leftOut.length === 0) throw nothingToAccept(record, target);
+    const isCommittedOnly = request.committedOnly && !left.some(isUsers);
+    if (isCommittedOnly && (await diffTrees(git, base, content.whole)).length > 0)
+      throw nothingCommitted(record);
+    if (isCommittedOnly || leftOut.length === 0) throw nothingToAccept(record, target);
     throw left.every(isUsers) ? onlyHidden(record, leftOut) : onlyUntracked(record, leftOut);
   }
   if (request.keepCommits) {
@@ -128,6 +134,28 @@ async function untrackedByCommits(
   if (untracked !== 'none' || include.length + exclude.length > 0 || committedOnly) return [];
   const paths = new Set(await untrackedAmong(session, uncommitted));
   return uncommitted.filter(({ path, after }) => after !== undefined && paths.has(path));
+}
+
+/** With `--committed-only`, HEAD lacks what landed without a commit: it would be taken back. */
+async function landedUncommitted(
+  git: Git,
+  { head, uncommitted }: SandboxContent,
+  { landed, branch, added, request }: Before,
+): Promise<DiffEntry[]> {
+  if (!request.committedOnly) return [];
+  const changed = async (from: string, to: string) =>
+    new Set((await diffTrees(git, from, to)).map(({ path }) => path));
+  const committed = await changed((await resolveObject(git, `${landed}^`)) ?? head, head);
+  const onBranch = await changed(await mergeBase(git, branch, head), landed);
+  const open = new Set(uncommitted.map(({ path }) => path));
+  return added.filter(({ path }) => open.has(path) && onBranch.has(path) && !committed.has(path));
+}
+
+interface Before {
+  readonly landed: string;
+  readonly branch: string;
+  readonly added: readonly DiffEntry[];
+  readonly request: AcceptRequest;
 }
 
 function unreadableWarning(paths: readonly string[]): string[] {

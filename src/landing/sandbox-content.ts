@@ -56,7 +56,7 @@ export async function readSandbox(session: Session, bench: Workbench, committedO
   await refuseRepositories(git, whole, uncommitted, bench);
   const tree = committedOnly ? await gitText(git, ['rev-parse', `${head}^{tree}`]) : whole;
   // `uncommitted` are changes, whether they are in the tree or not.
-  return { head, tree, uncommitted, ...left };
+  return { head, tree, whole, uncommitted, ...left };
 }
 
 async function uncommittedWork(session: Session, bench: Workbench, head: string) {

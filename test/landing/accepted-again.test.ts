@@ -82,6 +82,26 @@ test('a landed commit that is taken back and brought again has landed', () => {
   expect(listed(repository)).toMatchObject({ merge: null, merged: true });
 });
 
+test('without a new commit, --committed-only says so, and the way on', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n' });
+  const committedOnly = (...how: string[]) => agt(repository, 'accept', 's1', '--committed-only', ...how);
+  appendFileSync(join(sandbox, 'a'), '2\n');
+  for (const how of [['-n'], []])
+    expect(committedOnly(...how)).toMatchObject({
+      exitCode: 1,
+      stderr:
+        'error: nothing to accept: nothing new is committed in session "s1"\n' +
+        'hint: take its uncommitted files, too: without --committed-only\n',
+    });
+  agtOk(repository, 'accept', 's1', '--keep');
+  expect(committedOnly().stderr).toContain('nothing to accept: "main" has all work of');
+  writeFileSync(join(sandbox, 'b'), 'b\n');
+  git(sandbox, 'add', 'b');
+  git(sandbox, 'commit', '-qm', 'b');
+  expect(committedOnly('--keep', '--json').stdout).toContain('"path": "b"');
+  expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('1\n2\n');
+});
+
 const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
 /** Three commits of the agent, and a file that is not committed. */
