@@ -97,3 +97,26 @@ test('a commit after two acceptances of the same work that were taken back is of
   expect(told(repository, 'f')).toEqual([]);
   expect(agtOk(repository, 'why', 'f:4')).toMatch(/by {6}Ann Author/);
 });
+
+test('a person amends an acceptance, accepts another session on top, and rebases both', () => {
+  const { repository, sandbox, id } = makeSession({ f: LINES.join('') });
+  git(repository, 'branch', 'other');
+  const second = sessionIn(repository, 's2');
+  calls(sandbox, 'one', () => writeFileSync(join(sandbox, 'f'), withLines({ 1: 'of 1' })));
+  calls(second.sandbox, 'two', () => writeFileSync(join(second.sandbox, 'g'), 'of 2\n'));
+  agtOk(repository, 'accept', id);
+  writeFileSync(join(repository, 'f'), withLines({ 1: 'of 1', 9: 'of a person' }));
+  git(repository, 'commit', '-qam', 'amended', '--amend');
+  agtOk(repository, 'accept', second.id, '--untracked=all');
+  const other = run(REAL_GIT, ['worktree', 'add', '-q', '../other', 'other'], { cwd: repository });
+  expect(other.exitCode).toBe(0);
+  const worktree = join(repository, '../other');
+  writeFileSync(join(worktree, 'h'), 'theirs\n');
+  git(worktree, 'add', 'h');
+  git(worktree, 'commit', '-qm', 'of the other branch');
+  for (const rebased of [false, true]) {
+    if (rebased) git(repository, 'rebase', '-q', 'other');
+    expect([rebased, told(repository, 'f')]).toEqual([rebased, ['of 1: s1 claude 1 one-0']]);
+    expect([rebased, told(repository, 'g')]).toEqual([rebased, ['of 2: s2 claude 1 two-0']]);
+  }
+});

@@ -19,7 +19,7 @@ import { type AcceptMap, originAt, readAcceptMaps } from './accept-map.ts';
 import { type FolderWork, readFolderWork } from './folder-work.ts';
 import { type StepsOfLines, withStepsOfLines } from './lines-of-session.ts';
 import { commitWith, treesOf } from './made-commits.ts';
-import { allMaps, mergedMaps, rewrittenMaps } from './maps-by-commit.ts';
+import { allMaps, inOrder, mergedMaps, rewrittenMaps } from './maps-by-commit.ts';
 import { type Origin, originOf } from './origin.ts';
 import { asInWorktree, type BlamedLine, forOwnBlame, gitBlame, NOT_COMMITTED } from './porcelain.ts';
 import { blameUnknown, isUnknown } from './unknown-file.ts';
@@ -183,21 +183,27 @@ async function noteByMaps(
   const others = possible.filter((map) => map !== undefined);
   if (others.length === 0) return;
   await withScratchObjects(repository, async ({ git }) => {
-    const trees = await treesOf(git, [commit, ...others.map((map) => map.landed)]);
+    const trees = await treesOf(git, [commit, ...others.flatMap(({ landed, from }) => [landed, from])]);
     const contents: Buffer[] = [];
     const make = (oid: string, parents: readonly string[]) => {
       contents.push(commitWith(trees.get(oid) ?? '', parents));
       return commitOid(contents.at(-1) as Buffer, commit);
     };
     const made = new Map<string, string>();
-    // One may have landed on another.
-    const madeOf = (oid: string): string => {
-      const map = others.find(({ landed }) => landed === oid);
-      const known = made.get(oid) ?? (map === undefined ? oid : make(oid, [madeOf(map.from)]));
-      if (map !== undefined) made.set(oid, known);
+    const makeFrom = async (from: string): Promise<string> => {
+      const below = others.find(({ landed }) => landed === from);
+      if (below !== undefined) return makeLanded(below);
+      if (await isAncestor(git, from, commit)) return from;
+      // Somebody has rewritten it since, with what the acceptances before had brought.
+      const base = await gitAnswer(git, ['merge-base', from, commit]);
+      return make(from, [...new Set(made.values()), ...(base === undefined ? [] : [base])]);
+    };
+    const makeLanded = async ({ landed, from }: AcceptMap): Promise<string> => {
+      const known = made.get(landed) ?? make(landed, [await makeFrom(from)]);
+      made.set(landed, known);
       return known;
     };
-    for (const { landed } of others) madeOf(landed);
+    for (const map of await inOrder(git, others)) await makeLanded(map);
     const tip = make(commit, [...new Set(made.values())]);
     await storeCommits(git, contents, commit);
     const mapOf = new Map(others.map((map) => [made.get(map.landed), map]));

@@ -38,3 +38,12 @@ export async function mergedMaps(git: Git, maps: readonly AcceptMap[]): Promise<
   }
   return found;
 }
+
+/** The oldest first. Of two in one second, the one that landed on the older commit. */
+export async function inOrder(git: Git, maps: readonly AcceptMap[]): Promise<readonly AcceptMap[]> {
+  const commits = maps.flatMap(({ landed, from }) => [landed, from]);
+  const words = ['log', '--no-walk=unsorted', '--no-show-signature', '--format=%H %ct', ...commits, '--'];
+  const times = new Map((await gitLines(git, words)).map((line) => line.split(' ') as [string, string]));
+  const timeOf = (commit: string) => Number(times.get(commit) ?? 0);
+  return maps.toSorted((a, b) => timeOf(a.landed) - timeOf(b.landed) || timeOf(a.from) - timeOf(b.from));
+}
