@@ -13,7 +13,7 @@ import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { copyIncludedFiles, type Included, type SkippedFile } from '../session/worktree-include.ts';
-import { AS_CHECKED_OUT, BEFORE_THE_SESSION } from '../snapshot/format.ts';
+import { AS_CHECKED_OUT, WITH_CHANGES } from '../snapshot/format.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { type CloneSource, copyStatCache, warmUp } from '../workspace/clone.ts';
 import { findTemplate, renewTemplate } from '../workspace/template.ts';
@@ -102,7 +102,7 @@ export async function newSession(repository: Repository, request: NewRequest): P
   });
   const session = new Session(repository, record);
   if (source !== undefined) await warmUp(session);
-  await captureConverted(session, request.now, changes === undefined ? AS_CHECKED_OUT : BEFORE_THE_SESSION);
+  await captureStart(session, request.now, changes !== undefined);
   const taken = changes?.paths.filter((path) => !left.includes(path)) ?? [];
   return {
     record,
@@ -141,10 +141,12 @@ async function readStart(repository: Repository, request: NewRequest) {
   return { start, changes: Promise.resolve(changes) };
 }
 
-/** Files whose bytes git changed as it checked them out are no work of the agent, and no commit has these bytes. */
-async function captureConverted(session: Session, now: Date, label: string): Promise<void> {
+/** The user's changes, and files whose bytes git changed as it checked them out, are no work of the agent, and in no commit. */
+async function captureStart(session: Session, now: Date, hasChanges: boolean): Promise<void> {
   const known = readStatCache(statCacheFile(session.repository.agtDir, session.id));
-  if (known?.files.hasUnread() === false || !isCapturedByItself(session.record)) return;
+  const isAsCommitted = !hasChanges && known?.files.hasUnread() === false;
+  if (isAsCommitted || !isCapturedByItself(session.record)) return;
+  const label = hasChanges ? WITH_CHANGES : AS_CHECKED_OUT;
   await withSessionLock(session, (locked) => captureSession(locked, { now, label })).catch(() => {}); // the next one says why
 }
 

@@ -66,13 +66,15 @@ export const BEFORE_THE_SESSION = 'before the session';
 export const AFTER_THE_SWITCH = 'after the switch';
 /** A new sandbox: git has changed the bytes of files as it wrote them. */
 export const AS_CHECKED_OUT = 'as checked out';
+/** A new sandbox with the uncommitted work of the user. */
+export const WITH_CHANGES = 'with your changes';
 
 /** Of the snapshot after an undo that looked for a step: one redo takes it back, however many steps it went. */
 export const TO_GREEN = 'undo to the newest step at which it passes: ';
 
 /** What was there before the agent began. */
 export function isBeginning(label: string | undefined): boolean {
-  return label === BEFORE_THE_SESSION || label === AFTER_THE_SWITCH || label === AS_CHECKED_OUT;
+  return [BEFORE_THE_SESSION, AFTER_THE_SWITCH, AS_CHECKED_OUT, WITH_CHANGES].includes(label ?? '');
 }
 
 /** Labels that agt gives. agt assumes that a person gave every other label, and keeps it. */
@@ -81,7 +83,7 @@ export function isOwnLabel(label: string): boolean {
 }
 
 const OWN_LABEL =
-  /^(after the switch|as checked out|before (remove|accept|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*))$/;
+  /^(after the switch|as checked out|with your changes|before (remove|accept|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*))$/;
 
 const PROMPT = 'prompt: ';
 

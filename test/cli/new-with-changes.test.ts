@@ -64,7 +64,7 @@ describe('agt session new and the uncommitted work of the user', () => {
     expect(snapshotFolder(join(repository, '..'), ['project'])).toEqual(before);
     expect(readFileSync(join(repository, '.git/index')).equals(index)).toBe(true);
     const captured = JSON.parse(agtOk(repository, 'autocommit', '--session-id', 's1', '--json'));
-    expect(captured.outcome).toBe('committed');
+    expect(captured.outcome).toBe('unchanged');
     expect(git(repository, 'show', 'agtsessions/s1:sandbox/b.txt')).toBe('changed');
   });
 

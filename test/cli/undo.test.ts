@@ -3,7 +3,7 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } fr
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, run, write } from '../harness/world.ts';
 
 describe('agt session undo and redo', () => {
   test('say which step one has come to', () => {
@@ -164,6 +164,30 @@ describe('agt session undo and redo', () => {
       expect(agtOk(repository, 'undo', 's1')).toMatch(new RegExp(`^now at .* ${step} of 5$`, 'm'));
     expect(lstatSync(join(sandbox, 'a')).mode & 0o777).toBe(0o644);
   });
+});
+
+test('before the first snapshot is the start: the hint goes there', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, 'a'), '1\n');
+  agtOk(repository, 'autocommit', 's1');
+  const { stderr } = agt(repository, 'undo', 's1');
+  const [, command = ''] =
+    /^error: nothing to undo: "s1" is at its first step\nhint: .*: agt (.*)\n/.exec(stderr) ?? [];
+  expect(command).toBe('undo s1 --step @{0}');
+  agtOk(repository, ...command.split(' '));
+  expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('a\n');
+});
+
+test("an undo in a session with the user's changes goes back to these", () => {
+  const repository = makeRepository({ a: 'a\n' });
+  write(join(repository, 'a'), 'mine\n');
+  const { sandbox } = JSON.parse(agtOk(repository, 'new', 's1', '--with-changes', '--json'));
+  write(join(sandbox, 'a'), 'of the agent\n');
+  agtOk(repository, 'autocommit', 's1');
+  agtOk(repository, 'undo', 's1');
+  expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('mine\n');
+  const [start] = JSON.parse(agtOk(repository, 'session', 'log', 's1', '--json')).slice(-1);
+  expect(start).toMatchObject({ label: 'with your changes', author: 'other' });
 });
 
 test('an undo names HEAD, the branches and the stash of the session that went back', () => {

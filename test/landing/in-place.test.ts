@@ -90,7 +90,7 @@ test('work that the session took along is the user’s: unaccept brings it back,
     expect([exitCode, stderr]).toEqual([
       1,
       expect.stringMatching(
-        /^error: that snapshot has your own work from before session "s1"\nhint: have it /,
+        /^error: nothing to undo: "s1" is at its first step\n(?:hint: .*\n)*hint: your own work .*: agt restore s1 \w+\n$/,
       ),
     ]);
   }

@@ -9,13 +9,8 @@ import { AgtError, plural } from '../../errors.ts';
 import { shownId } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import {
-  commandToCompare,
-  commandToList,
-  commandToMove,
-  commandToRestore,
-} from '../../session/advised-commands.ts';
-import { isAttached, snapshotRefs } from '../../session/record.ts';
+import { commandToCompare, commandToList, commandToRestore } from '../../session/advised-commands.ts';
+import { snapshotRefs } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
@@ -23,8 +18,9 @@ import { OWN, promptIn, TO_GREEN } from '../../snapshot/format.ts';
 import { requireHistory, type Snapshot } from '../../snapshot/history.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { changesAnything, hasSameMetadata, lostLeftOut } from './differences.ts';
+import { nothingToUndo } from './nothing-to-undo.ts';
 import { othersSteps } from './others-changes.ts';
-import { isBeforeRedo } from './unfinished-restore.ts';
+import { isBeforeRedo, isUsersWork } from './unfinished-restore.ts';
 
 /** Whether a restore of one would change nothing in the other. */
 type IsSame = (a: Snapshot, b: Snapshot) => Promise<boolean>;
@@ -193,7 +189,10 @@ export async function findUndoTarget(
   const { history, steps, current, begin, isBetween, isSame, hasLost, isOthers } = await readSteps(session);
   const isGone = isEnded(record) || session.place !== 'here';
   const isBack = hasUncaptured || isBetween || isGone || isBeforeRedo(record, history[0]);
-  const earlier = steps.slice(begin, Math.max(0, isBack ? current + 1 : current)).reverse();
+  const earlier = steps
+    .slice(begin, Math.max(0, isBack ? current + 1 : current))
+    .filter(({ first }) => !isUsersWork(first))
+    .reverse();
   const stopping = stops(steps, unit, isOthers);
   let from = isBack ? undefined : steps[current]?.snapshot;
   let done = 0;
@@ -207,29 +206,7 @@ export async function findUndoTarget(
     if (done === count) return snapshot;
   }
   if (done > 0) throw tooFar(session, 'undo', { unit, count }, done);
-  const id = shownId(record);
-  const hints = [`see: ${commandToList(record)}`];
-  if (unit === 'turn' && earlier.length > 0) {
-    throw new AgtError(`nothing to undo: no earlier turn in "${id}" changed anything`, {
-      hints: [...hints, `to go one step back: ${commandToMove(record, 'undo')}`],
-    });
-  }
-  if (begin > 0) {
-    const parent = commandToRestore(record, 'SNAPSHOT');
-    throw new AgtError(
-      `nothing to undo: "${id}" has no step of its own left; those before are of "${record.from}"`,
-      {
-        hints: [...hints, `to go to one of those: ${parent}`],
-      },
-    );
-  }
-  const reason =
-    current < 1
-      ? `"${id}" ${history.length > 1 ? 'is at its first step' : 'has no earlier snapshot'}`
-      : isAttached(record)
-        ? `no earlier snapshot of "${id}" would change anything`
-        : `all earlier snapshots of "${id}" equal the current one`;
-  throw new AgtError(`nothing to undo: ${reason}`, { hints });
+  throw await nothingToUndo(session, { steps, history, current, begin, earlier, unit });
 }
 
 function tooFar({ record }: Session, by: 'undo' | 'redo', { unit, count }: Distance, most: number): AgtError {

@@ -5,7 +5,6 @@
 import { AgtError } from '../../errors.ts';
 import { refuseToReplaceRepository } from '../../folders/git-state/other-repository.ts';
 import { shownId } from '../../folders/store.ts';
-import { shortOid } from '../../git/files/ref-files.ts';
 import { readCommits } from '../../git/objects/commits.ts';
 import type { Git } from '../../git/run/git.ts';
 import { commandToMove } from '../../session/advised-commands.ts';
@@ -96,25 +95,20 @@ export async function refuseTarget(
   snapshot: Snapshot,
   { by, scope, filesOnly }: RestoreRequest,
 ): Promise<void> {
-  refuseUsersWork(session.record, snapshot, by);
+  if (by === 'restore') refuseUsersWork(session.record, snapshot);
   const hasGit = scope.includes('sandbox') && filesOnly !== true;
   if (by !== 'restore' && hasGit) await refuseToReplaceRepository(session, snapshot.commit);
 }
 
-/**
- * A session in place has the user's own work in its first snapshot: its end brings that back, and a restore must not. Later,
- * in a sandbox of its own, that snapshot is no step of the session. @throws AgtError for that snapshot
- */
-function refuseUsersWork(
-  { session_id: id, working_copy }: SessionRecord,
-  { commit, label, previous }: Snapshot,
-  by: RestoreRequest['by'],
-): void {
-  const isInPlace = working_copy === 'in-place';
-  if (previous !== undefined || label !== BEFORE_THE_SESSION || (by === 'restore' && !isInPlace)) return;
-  const end = `end the session, and agt brings it back: agt session reject ${id}`;
-  const get = `have it in the sandbox all the same: agt session restore ${id} ${shortOid(commit)}`;
+/** A session in place has the user's own work in its first snapshot, which is no step of the session. */
+export function isUsersWork({ label, previous }: Snapshot): boolean {
+  return previous === undefined && label === BEFORE_THE_SESSION;
+}
+
+/** The end of the session brings that work back, and a restore must not. @throws AgtError for that snapshot */
+function refuseUsersWork({ session_id: id, working_copy }: SessionRecord, snapshot: Snapshot): void {
+  if (working_copy !== 'in-place' || !isUsersWork(snapshot)) return;
   throw new AgtError(`that snapshot has your own work from before session "${id}"`, {
-    hints: [isInPlace ? end : get],
+    hints: [`end the session, and agt brings it back: agt session reject ${id}`],
   });
 }

@@ -141,14 +141,15 @@ test('undo and redo in place: files, index, HEAD and work branch; never back to 
   expect(readFileSync(join(repository, 'ignored.o'), 'utf8')).toBe('ignored\n');
   agtOk(repository, 'undo');
   expect(shown()).toBe('## agt/s1');
-  for (const command of [['undo'], ['session', 'restore', '--to', 'before the session', '--dry-run']]) {
-    expect(agt(repository, ...command)).toMatchObject({
-      exitCode: 1,
-      stderr:
-        'error: that snapshot has your own work from before session "s1"\n' +
+  for (const [command, stderr] of [
+    [['undo'], 'error: nothing to undo: "s1" is at its first step\nhint: see: agt session log s1\n'],
+    [
+      ['session', 'restore', '--to', 'before the session', '--dry-run'],
+      'error: that snapshot has your own work from before session "s1"\n' +
         'hint: end the session, and agt brings it back: agt session reject s1\n',
-    });
-  }
+    ],
+  ] as const)
+    expect(agt(repository, ...command)).toMatchObject({ exitCode: 1, stderr });
   expect(agtOk(repository, 'redo')).toContain('verified');
   expect(agtOk(repository, 'redo')).toContain('verified');
   expect(shown()).toBe(last);

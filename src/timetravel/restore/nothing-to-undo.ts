@@ -1,0 +1,60 @@
+/** Why an undo goes nowhere, and what leads on. */
+import { AgtError } from '../../errors.ts';
+import { shownId } from '../../folders/store.ts';
+import { shortOid } from '../../git/files/ref-files.ts';
+import { findObjects } from '../../git/objects/object-reader.ts';
+import { commandToList, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
+import { isAttached } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
+import { isUsersWork } from './unfinished-restore.ts';
+
+interface Way {
+  readonly steps: readonly { readonly first: Snapshot }[];
+  readonly history: readonly Snapshot[];
+  readonly current: number;
+  readonly begin: number;
+  /** Steps that an undo could go to. */
+  readonly earlier: readonly unknown[];
+  readonly unit: 'step' | 'turn';
+}
+
+export async function nothingToUndo(session: Session, way: Way): Promise<AgtError> {
+  const { record } = session;
+  const { steps, history, current, begin, earlier, unit } = way;
+  const id = shownId(record);
+  const hints = [`see: ${commandToList(record)}`];
+  if (unit === 'turn' && earlier.length > 0) {
+    return new AgtError(`nothing to undo: no earlier turn in "${id}" changed anything`, {
+      hints: [...hints, `to go one step back: ${commandToMove(record, 'undo')}`],
+    });
+  }
+  if (begin > 0) {
+    const parent = commandToRestore(record, 'SNAPSHOT');
+    const reason = `"${id}" has no step of its own left; those before are of "${record.from}"`;
+    return new AgtError(`nothing to undo: ${reason}`, {
+      hints: [...hints, `to go to one of those: ${parent}`],
+    });
+  }
+  const [oldest] = steps;
+  if (oldest !== undefined && current < 1 && (await startsWithChanges(session, oldest.first)))
+    hints.unshift(`to take back what it changed: agt undo ${id} --step @{${history.length - 1}}`);
+  const usersWork = oldest !== undefined && isUsersWork(oldest.first) ? oldest.first : undefined;
+  if (usersWork !== undefined && record.working_copy !== 'in-place')
+    hints.push(
+      `your own work from before the session: ${commandToRestore(record, shortOid(usersWork.commit))}`,
+    );
+  const reason =
+    earlier.length === 0
+      ? `"${id}" is at its first step`
+      : isAttached(record)
+        ? `no earlier snapshot of "${id}" would change anything`
+        : `all earlier snapshots of "${id}" equal the current one`;
+  return new AgtError(`nothing to undo: ${reason}`, { hints });
+}
+
+/** An undo goes to snapshots, and there is none of the start commit. */
+async function startsWithChanges({ git, record }: Session, { commit, parents }: Snapshot): Promise<boolean> {
+  const [start, first] = await findObjects(git, [`${parents[0]}^{tree}`, `${commit}:sandbox`]);
+  return !isAttached(record) && start !== undefined && start.oid !== first?.oid;
+}
