@@ -8,7 +8,7 @@ const MEANINGS = new Map(
     remove: 'rm delete del kill destroy',
     accept: 'done finish land merge apply',
     reject: 'discard drop abandon',
-    autocommit: 'save capture',
+    snapshot: 'save capture checkpoint',
     undo: 'rollback rewind back',
     log: 'history snapshots',
     path: 'switch checkout enter',
@@ -19,6 +19,7 @@ const MEANINGS = new Map(
 /** Most similar first, at most three. A word of its beginning counts, too: `rem` for `remove`. */
 export function similar(word: string, known: Iterable<string>): string[] {
   const names = new Set(known);
+  if (names.has(word)) return [word];
   const meaning = MEANINGS.get(word);
   if (meaning !== undefined && names.has(meaning)) return [meaning];
   const limit = Math.max(1, Math.floor(word.length / 3));

@@ -1,7 +1,7 @@
 /** agt mode: runs agt's commands, and leaves others to the real git, guarded as in git mode. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { EXIT, usageError } from '../errors.ts';
+import { AgtError, EXIT, usageError } from '../errors.ts';
 import { becomeGit, damagedArgument, runAsChild } from '../git/run/become.ts';
 import { marked } from '../git/run/environment.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
@@ -10,6 +10,7 @@ import { guardWords } from '../gitmode/guard/guard.ts';
 import { recordFile } from '../layout.ts';
 import { isStartedByGuard, printOwnVersion } from '../process/invocation.ts';
 import { isTerminal, writer } from '../process/streams.ts';
+import { isOutsideRepositories } from '../repository/find-repository.ts';
 import { idProblem } from '../session/id.ts';
 import { sessionIds } from '../session/record.ts';
 import { didYouMean, similar } from '../similar.ts';
@@ -107,7 +108,9 @@ export async function runAgtMode(args: string[]): Promise<number> {
   }
   const words = word === 'git' ? others : rest;
   if (word !== 'git') await reported(words, context, () => refuseUnknown(word, context));
-  if (word === 'help' && others.length === 1) refuseUnknown(others[0] ?? '', context, true);
+  if (word === 'help' && others.length === 1 && !/^git/.test(others[0] ?? ''))
+    refuseUnknown(others[0] ?? '', context);
+  if (word !== 'git') await refuseWithoutGit(words, context);
   guardWords(words, context.gitPath(), process.env);
   const advice = word === 'git' ? undefined : await adviceOnSession(words, context);
   if (advice === undefined) return becomeGit(context.gitPath(), words, marked(process.env));
@@ -122,15 +125,32 @@ function isBisectOfGit([word, what = 'run']: readonly string[]): boolean {
 }
 
 /** Commands of git that people try on a session, and what does it. */
-const ON_SESSIONS: Readonly<Record<string, (id: string) => string>> = {
-  diff: (id) => `agt session diff ${id}`,
-  log: (id) => `agt session log ${id}`,
+const ON_SESSIONS: Readonly<Record<string, (id: string, words: readonly string[]) => string>> = {
+  diff: (id, words) => ['agt session diff', id, ...optionsOf('session diff', words)].join(' '),
+  log: (id, words) => ['agt session log', id, ...optionsOf('session log', words)].join(' '),
   show: (id) => `agt session show ${id}`,
   rm: (id) => `agt remove ${id}`,
   merge: (id) => `agt accept ${id}`,
   switch: (id) => `cd "$(agt session path ${id})"`,
   checkout: (id) => `cd "$(agt session path ${id})"`,
 };
+
+/** The flags among them that the command of agt has as well. */
+function optionsOf(name: string, words: readonly string[]): string[] {
+  const { options = {} } = COMMANDS.find((command) => commandName(command) === name) ?? {};
+  return words.filter((word) => word.startsWith('--') && options[word.slice(2)]?.type === 'boolean');
+}
+
+/** git would say that it finds no repository, at length. @throws AgtError in a folder that has snapshots */
+async function refuseWithoutGit([command = '', ...words]: readonly string[], context: Context) {
+  if (!['log', 'diff'].includes(command) || words.includes('--no-index')) return;
+  if (words.filter((word) => existsSync(resolve(context.cwd, word))).length > 1) return;
+  if (!isOutsideRepositories(context.cwd, context.env) || (await sessionIfAny(context)) === undefined) return;
+  throw new AgtError('this folder is in no git repository; agt has its snapshots', {
+    hints: [command === 'log' ? 'see: agt snapshot list' : 'see: agt snapshot diff'],
+    exitCode: EXIT.git,
+  });
+}
 
 /** For a command of git one of whose arguments is a session, or a snapshot of the session here. */
 async function adviceOnSession(
@@ -147,11 +167,11 @@ async function adviceOnSession(
   const repository = await context.repository().catch(() => undefined);
   if (repository === undefined) return undefined;
   const session = names.find((name) => existsSync(recordFile(repository.agtDir, name)));
-  if (session !== undefined) return `"${session}" is a session: ${advice(session)}`;
+  if (session !== undefined) return `"${session}" is a session: ${advice(session, words)}`;
   const here = moment === undefined ? undefined : await sessionIfAny(context);
   if (here !== undefined) return `for a snapshot of "${here.id}": agt session diff ${here.id} ${moment}`;
   const [meant] = others.length === 1 ? similar(names[0] ?? '', sessionIds(repository)) : [];
-  return meant && `did you mean the session "${meant}": ${advice(meant)}`;
+  return meant && `did you mean the session "${meant}": ${advice(meant, words)}`;
 }
 
 async function runOwnCommand(given: string[], context: Context): Promise<number> {
@@ -202,8 +222,8 @@ function refuseNoPaths(words: readonly string[]): void {
 /** Not every git that agt supports has these, and people mean something else by them. */
 const NEW_IN_GIT = ['history'];
 
-/** @throws AgtError for a word that is neither a command of git or agt nor an option of git. `onlyIfMeant`: if it is nearly one. */
-function refuseUnknown(word: string, { gitPath, env }: Context, onlyIfMeant = false): void {
+/** @throws AgtError for a word that is neither a command of git or agt nor an option of git. */
+function refuseUnknown(word: string, { gitPath, env }: Context): void {
   const options = ['--help', '--version'];
   if (word.startsWith('--') && !options.includes(word) && similar(word, options).length > 0)
     throw usageError(`unknown option "${word}"`, ...didYouMean(word, options, 'agt '));
@@ -214,8 +234,8 @@ function refuseUnknown(word: string, { gitPath, env }: Context, onlyIfMeant = fa
   const known = new Map(ofGit.map((name) => [name, name]));
   for (const name of COMMANDS.map(commandName)) known.set(name.split(' ').at(-1) ?? '', name);
   for (const name of [...OWN_WORDS, ...SHORT_FORMS]) known.set(name, name);
+  known.set('snapshots', 'snapshot list');
   const meant = similar(word, known.keys()).map((name) => `agt ${known.get(name)}`);
-  if (onlyIfMeant && meant.length === 0) return;
   throw usageError(
     `"${word}" is not a command of agt or git`,
     ...(meant.length === 0 ? [] : [`did you mean: ${meant.join(', ')}?`]),

@@ -4,7 +4,9 @@ import { resolve } from 'node:path';
 import { attempt, isAgtError } from '../errors.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { shellQuote } from '../git/run/trace.ts';
+import { recordFile } from '../layout.ts';
 import { agtInFolder, commandToList } from '../session/advised-commands.ts';
+import { idProblem } from '../session/id.ts';
 import { isAttached, snapshotRefs } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
@@ -59,6 +61,11 @@ function sortWords(args: readonly string[]): Given {
 }
 
 async function advise({ words, paths }: Given, isUndo: boolean, context: Context) {
+  const [first = '', second = ''] = words;
+  if (words.length === 2 && !(await isSession(context, first)) && (await isSession(context, second))) {
+    const swapped = `agt ${isUndo ? 'undo' : 'restore'} ${second} ${shown(first)}`;
+    return { hints: [`the session comes first: ${swapped}`], isPath: false };
+  }
   const found = await sessionAndWords(context, words, undefined, Infinity).catch(() => undefined);
   const session = found?.session ?? (await sessionIfAny(context));
   const history = (await session?.history()) ?? [];
@@ -87,17 +94,31 @@ async function advise({ words, paths }: Given, isUndo: boolean, context: Context
     (await resolveSnapshot(git, snapshotRefs(record), spec, context.now(), history).catch(() => undefined));
   const snapshot = named ? spec : await newestOther(session, history, meant.map(placeOf), context.now());
   if (snapshot === undefined) return nothing;
-  const shown = /^@(\{\d+\})?$/.test(snapshot) ? snapshot : shellQuote(snapshot);
   const path = meant.map(shellQuote).join(' ');
-  return { hints: [`to bring a path back: ${restore} ${shown} -- ${path}`, list], isPath: true };
+  return { hints: [`to bring a path back: ${restore} ${shown(snapshot)} -- ${path}`, list], isPath: true };
+}
+
+/** No shell needs quotes for `@{1}`. */
+function shown(snapshot: string): string {
+  return /^@(\{\d+\})?$/.test(snapshot) ? snapshot : shellQuote(snapshot);
+}
+
+async function isSession(context: Context, word: string): Promise<boolean> {
+  const repository = await context.repositoryIfAny();
+  return (
+    repository !== undefined &&
+    idProblem(word) === undefined &&
+    existsSync(recordFile(repository.agtDir, word))
+  );
 }
 
 type Places = readonly (string | undefined)[];
 
-/** The number of the newest one that has all of them, and has not `but`: their content in another one. */
+/** The number of the newest one that has all of them, with another content than `but`. */
 async function newestWith({ git }: Session, history: readonly Snapshot[], places: Places, but?: string) {
+  if (places.includes(undefined)) return undefined;
   const names = history.flatMap(({ commit }) =>
-    places.map((place) => `${commit}:${Buffer.from(encodePath(place ?? '\0'), 'latin1').toString()}`),
+    places.map((place) => `${commit}:${Buffer.from(encodePath(place ?? ''), 'latin1').toString()}`),
   );
   const found = await findObjects(git, names);
   const contents = history.map((_, n) => found.slice(n * places.length, (n + 1) * places.length));

@@ -14,11 +14,17 @@ import { isEnded } from './state.ts';
 /** Ids that a hint lists: those that have not ended first, the newest before the others. */
 const LISTED_IDS = 10;
 
-export function findSession(repository: Repository, id: string | undefined, cwd: string): SessionRecord {
-  return id === undefined ? sessionOfFolder(repository, cwd) : namedSession(repository, id);
+/** `more`: a hint for a user who may have meant something else. */
+export function findSession(
+  repository: Repository,
+  id: string | undefined,
+  cwd: string,
+  more?: string,
+): SessionRecord {
+  return id === undefined ? sessionOfFolder(repository, cwd, more) : namedSession(repository, id);
 }
 
-/** `more`: a hint for a user who may have meant something else. */
+/** `more`: as above. */
 export function namedSession(repository: Repository, id: string, more?: string): SessionRecord {
   const record = readRecord(repository, checkId(id));
   if (record !== undefined) return record;
@@ -37,12 +43,15 @@ export function namedSession(repository: Repository, id: string, more?: string):
   });
 }
 
-function sessionOfFolder(repository: Repository, cwd: string): SessionRecord {
+function sessionOfFolder(repository: Repository, cwd: string, more: string | undefined): SessionRecord {
   const record = sessionContaining(repository, cwd);
   if (record !== undefined) return record;
   refuseMoved(repository, cwd);
   throw new AgtError('no session given, and the current directory belongs to none', {
-    hints: ['give a session id (see: agt session list), or change to the folder of a session'],
+    hints: [
+      'give a session id (see: agt session list), or change to the folder of a session',
+      ...(more === undefined ? [] : [more]),
+    ],
   });
 }
 

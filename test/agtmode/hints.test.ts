@@ -228,6 +228,18 @@ test('a word that is nearly a session, a command or a number', () => {
   expect(said('undo', 's2', '-3')).toBe(
     'error: "-3" is no number of steps\nhint: without the sign: agt undo s2 3\n',
   );
+  expect(said('undo', '1', 's2')).toMatch(/\nhint: the session comes first: agt undo s2 1\n$/);
+  expect(said('restore', '@{1}', 's2')).toMatch(/\nhint: the session comes first: agt restore s2 @\{1\}\n$/);
+  expect(said('new', 'x', '--in-place')).toContain('hint: use: --working-copy in-place\n');
+  expect(said('list', 'my')).toContain('hint: with --remote, a name is that of a remote\n');
+  expect(said('autocommit')).toContain('hint: without a session: agt snapshot\n');
+  expect(said('snapshot', 'ls')).toContain('hint: use: agt snapshot list\n');
+  expect(said('snapshot', 'before it')).toMatch(
+    /\nhint: to name the snapshot: agt snapshot --label 'before it'\n$/,
+  );
+  expect(said('help', 'nonsense')).toBe(
+    'error: "nonsense" is not a command of agt or git\nhint: see: agt help, agt help -a\n',
+  );
   writeFileSync(join(repository, 'file'), '');
   expect(said('plugin', 'file')).toMatch(/^error: ".*file" is no directory\nhint: /);
   agtOk(repository, 'new', 'gone');

@@ -61,7 +61,8 @@ export const autocommit = defineCommand({
       const result = await captureSession(new Session(repository, record), options);
       return reportAutocommit(record, result, args.all);
     };
-    if (!args.all) return capture(findSession(repository, given, context.cwd));
+    if (!args.all)
+      return capture(findSession(repository, given, context.cwd, 'without a session: agt snapshot'));
     if (!args.dryRun) await sweepFirst(context, repository);
     const { records, damaged } = listRecords(repository);
     for (const { problem } of damaged) context.err(`error: ${problem}\n`);

@@ -49,7 +49,9 @@ test.each([
   ['delete', 'agt remove'],
   ['done', 'agt accept'],
   ['discard', 'agt reject'],
-  ['save', 'agt autocommit'],
+  ['save', 'agt snapshot'],
+  ['checkpoint', 'agt snapshot'],
+  ['snapshots', 'agt snapshot list'],
   ['rollback', 'agt undo'],
   ['session rm', 'agt session remove'],
   ['session merge', 'agt session accept'],
@@ -86,15 +88,38 @@ test.each([
 test('agt log with options on a session, and agt diff on a snapshot: the command of agt', () => {
   const { repository, sandbox } = makeSession();
   for (const words of [
-    ['s1', '--stat'],
-    ['-n', '2', 's1'],
+    ['s1', '--stat', '--graph'],
+    ['-n', '2', 's1', '--stat'],
   ])
     expect(agt(repository, 'log', ...words).stderr).toMatch(
-      /^fatal: .*\nhint: "s1" is a session: agt session log s1\n$/s,
+      /^fatal: .*\nhint: "s1" is a session: agt session log s1 --stat\n$/s,
     );
+  expect(agt(repository, 'diff', 's1', '--base', '--stat').stderr).toMatch(
+    /: agt session diff s1 --base --stat\n$/,
+  );
   const hint = 'hint: for a snapshot of "s1": agt session diff s1 @{9}\n';
   expect(agt(sandbox, 'diff', '@{9}').stderr).toContain(hint);
   expect(agt(repository, 'diff', '@{9}').stderr).not.toContain('hint: for a snapshot');
+});
+
+test('git finds no repository in a folder that has snapshots: agt names its own command', () => {
+  const above = makeTempDir();
+  const folder = join(above, 'notes');
+  write(join(folder, 'd/a'), '2');
+  agtOk(folder, 'snapshot');
+  for (const [command, advice] of [
+    ['log', 'agt snapshot list'],
+    ['diff', 'agt snapshot diff'],
+  ] as const) {
+    expect(agt(folder, command)).toEqual({
+      exitCode: 128,
+      stdout: '',
+      stderr: `error: this folder is in no git repository; agt has its snapshots\nhint: see: ${advice}\n`,
+    });
+    expect(agt(above, command).stderr).not.toContain('agt');
+  }
+  write(join(folder, 'e'), '2');
+  expect(agt(folder, 'diff', 'd/a', 'e')).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
 test('no example breaks across lines', () => {

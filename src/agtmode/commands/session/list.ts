@@ -82,6 +82,7 @@ export const sessionList = defineCommand({
       throw usageError(
         `unknown argument "${args.name}"`,
         `to see one session: agt session show ${args.name}`,
+        'with --remote, a name is that of a remote',
       );
     if (watch && !isOnce) return watchList(context, args.json, (there) => list(args, there, true));
     if (args.folders) {

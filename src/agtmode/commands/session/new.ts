@@ -25,6 +25,7 @@ import { conversationAt, resume } from './resume.ts';
 
 export const sessionNew = defineCommand({
   usage: 'session new [name]',
+  elsewhere: { '--in-place': '--working-copy in-place' },
   summary: 'create a session: a sandbox, a work branch and a shadow branch',
   description:
     'Create a session folder with three parts: sandbox/ is a git worktree with the work branch agt/<id> checked out, ' +

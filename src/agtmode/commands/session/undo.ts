@@ -34,7 +34,7 @@ const ONE_THING = {
     ),
     valueName: 'n',
   },
-  step: option.value('take back only what this step changed: @{3} in agt log'),
+  step: option.value('take back only what this step changed: @{3} in agt session log'),
   agent: option.value('take back what this agent changed, and nothing else'),
   path: option.many('take back only changes of this file or directory, as after --'),
   'keep-ours': option.flag('where a later change is in the same lines, keep that'),

@@ -9,6 +9,7 @@ import { FolderRefused } from '../../../folders/refuse.ts';
 import { findAttached, forgetFolder, openStore, settingsFile } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { resolveObject } from '../../../git/run/git.ts';
+import { shellQuote } from '../../../git/run/trace.ts';
 import { writeLastEvent } from '../../../integrations/hooks-log.ts';
 import { findIntegration } from '../../../integrations/tools.ts';
 import { folderStore } from '../../../layout.ts';
@@ -28,6 +29,7 @@ const OTHER_COMMANDS = new Map([
   ['undo', 'agt undo'],
   ['redo', 'agt redo'],
   ['log', 'agt snapshot list'],
+  ['ls', 'agt snapshot list'],
 ]);
 
 export const snapshot = defineCommand({
@@ -109,7 +111,13 @@ function requireDirectory({ cwd }: Context, given: string): string {
   const other = stat === undefined ? OTHER_COMMANDS.get(given) : undefined;
   const hint = 'give a folder, or leave it out for the current directory';
   throw new AgtError(`cannot snapshot "${given}": ${problem}`, {
-    hints: other === undefined ? [hint] : [`use: ${other}`, hint],
+    hints: [
+      ...(other === undefined ? [] : [`use: ${other}`]),
+      hint,
+      ...(stat === undefined && other === undefined
+        ? [`to name the snapshot: agt snapshot --label ${shellQuote(given)}`]
+        : []),
+    ],
   });
 }
 
