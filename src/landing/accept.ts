@@ -41,6 +41,7 @@ export async function acceptSession(session: Session, request: AcceptRequest): P
 
 async function accept(locked: LockedSession, request: AcceptRequest): Promise<AcceptResult> {
   const { keep, now } = request;
+  if (locked.record.state === 'accepted' && takesPart(request)) requireAllowed(locked.record, 'accept');
   const earlier = await finishEarlier(locked, now);
   if (earlier.result !== undefined) return earlier.result;
   const session = locked.with(earlier.record);
@@ -50,6 +51,11 @@ async function accept(locked: LockedSession, request: AcceptRequest): Promise<Ac
   const captured = await captureSession(session, { now });
   if (!keep) refuseLoss(session.record, captured, WAY_OUT);
   return endSession(session, await mergeAndLand(session, request), now);
+}
+
+/** Without these words, an acceptance that is called again, as after a kill, changes nothing. */
+function takesPart({ commits, include, exclude, committedOnly, chooseTree }: AcceptRequest): boolean {
+  return commits.length + include.length + exclude.length > 0 || committedOnly || chooseTree !== undefined;
 }
 
 async function requireReady(session: Session): Promise<void> {

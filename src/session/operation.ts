@@ -12,8 +12,11 @@ export function requireActive(record: SessionRecord): void {
     throw new AgtError(`session "${id}" is ${state}, not active`, { hints: wayBack(record) });
 }
 
-function wayBack(record: SessionRecord): string[] {
-  return [isEnded(record) ? `bring it back: agt undo ${record.session_id}` : 'see: agt session list --all'];
+/** Hints. */
+export function wayBack(record: SessionRecord): string[] {
+  const { session_id: id, state } = record;
+  const withWork = state === 'accepted' ? `; to take its work off the branch, too: agt unaccept ${id}` : '';
+  return [isEnded(record) ? `bring it back: agt undo ${id}${withWork}` : 'see: agt session list --all'];
 }
 
 /** @throws AgtError if the session goes on in another repository */

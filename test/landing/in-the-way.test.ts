@@ -161,6 +161,14 @@ test('the same accept again changes nothing and says so, also when somebody has 
   expect(JSON.parse(again.stdout)).toMatchObject({ state: 'accepted', commit: landed });
   expect(again.stderr).toBe('warning: it was accepted before: nothing has changed now\n');
   expect(git(repository, 'rev-parse', 'main')).toBe(later);
+  // More of the same session, or a part of it, needs the session.
+  const back = 'hint: bring it back: agt undo s1; to take its work off the branch, too: agt unaccept s1\n';
+  for (const part of ['--commits=nonsense', '--include=new', '--exclude=new', '--committed-only', '--seen'])
+    expect(agt(repository, 'accept', 's1', part)).toMatchObject({
+      exitCode: 1,
+      stderr: `error: session "s1" is accepted; agt cannot accept it\n${back}`,
+    });
+  expect(agt(repository, 'reject', 's1').stderr).toBe(`error: session "s1" is already accepted\n${back}`);
 });
 
 describe('files that the user has already as accept would write them', () => {

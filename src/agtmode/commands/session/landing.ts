@@ -8,6 +8,7 @@ import { openPullRequest } from '../../../landing/pull-request.ts';
 import { type SyncResult, syncSession } from '../../../landing/sync.ts';
 import { unacceptSession } from '../../../landing/unaccept.ts';
 import { planRemoval, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
+import { wayBack } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
@@ -147,9 +148,7 @@ export const sessionReject = defineSessionCommand({
       return { json: recordJson(record), text, warnings: await stillSetAside(session) };
     }
     if (isEnded(record)) {
-      throw new AgtError(`session "${id}" is already ${record.state}`, {
-        hints: [`bring it back: agt undo ${id}`],
-      });
+      throw new AgtError(`session "${id}" is already ${record.state}`, { hints: wayBack(record) });
     }
     const { reason, running, force, dryRun } = args;
     const request = { reason, running, force, now: context.now(), outcome: 'rejected' } as const;
