@@ -131,7 +131,8 @@ test.each([
     for (const [i, directory] of [project, state].entries()) copy(directory, join(saved, `${i}`));
     const prepare = () => {
       for (const [i, directory] of [project, state].entries()) {
-        rmSync(directory, { recursive: true });
+        // The folder itself stays: another one at its path would not be it.
+        for (const name of readdirSync(directory)) rmSync(join(directory, name), { recursive: true });
         copy(join(saved, `${i}`), directory);
       }
     };
