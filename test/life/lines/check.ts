@@ -14,7 +14,7 @@ interface Blamed {
     readonly by: string;
     readonly session: string;
     readonly agent: string;
-    readonly turn: number;
+    readonly prompt: string;
     readonly call: string | null;
   } | null;
 }
@@ -50,7 +50,9 @@ export class Checks {
     const said = blamed.map(({ content, origin }, i) => {
       const line = lines[i];
       const isAgent = origin?.by === 'agent';
-      const by = isAgent ? `${origin.session} ${origin.agent} ${origin.turn}` : 'person';
+      const by = isAgent
+        ? `${origin.session} ${origin.agent} ${origin.prompt.replace('prompt ', '')}`
+        : 'person';
       const answer: Answer = {
         text: content,
         by: origin?.by === 'unknown' ? 'unknown' : by,

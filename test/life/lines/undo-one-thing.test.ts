@@ -12,6 +12,7 @@ import { agentIn } from '../../integrations/agent.ts';
 import { Random } from '../random.ts';
 import { seedsOfLives } from '../seeds.ts';
 import { Documents, type Edit } from './document.ts';
+import { turnNumber } from './turn-number.ts';
 
 const STEPS = Number(process.env['AGT_TEST_STEPS_OF_LIFE'] ?? 40);
 const LINES = 200;
@@ -101,7 +102,11 @@ class Life {
     );
     if (edits.some(({ undoneAt }) => undoneAt !== undefined)) return undefined;
     const what =
-      choice < 6 ? ['--turn', turn] : choice < 9 ? ['--step', this.stepOf(call)] : ['--agent', agent];
+      choice < 6
+        ? ['--turn', turnNumber(this.folder, turn) ?? `no number of ${turn}`]
+        : choice < 9
+          ? ['--step', this.stepOf(call)]
+          : ['--agent', agent];
     return { words: [...what, ...path], edits };
   }
 

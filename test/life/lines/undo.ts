@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import { agt, agtOk } from '../../harness/world.ts';
 import type { Random } from '../random.ts';
 import { type Place, textOf } from './pen.ts';
+import { turnNumber } from './turn-number.ts';
 
 function onDisk(folder: string): Map<string, string> {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -20,9 +21,10 @@ export function undoOneThing(place: Place, random: Random, turns: number): void 
   const { folder, files } = place;
   const number = 1 + random.below(turns);
   const agent = random.pick(['claude', 'codex']);
-  const isTurn = random.chance(0.7);
+  const turn = turnNumber(folder, number);
+  const isTurn = random.chance(0.7) && turn !== undefined;
   const isUndone = (by: string) => (isTurn ? by.endsWith(` ${number}`) : by.includes(` ${agent} `));
-  const outcome = agt(folder, 'undo', ...(isTurn ? ['--turn', `${number}`] : ['--agent', agent]));
+  const outcome = agt(folder, 'undo', ...(isTurn ? ['--turn', turn] : ['--agent', agent]));
   const now = onDisk(folder);
   if (outcome.exitCode !== 0) {
     expect(outcome.stderr).toMatch(/same lines|no turn is of|changed nothing/);
