@@ -6,6 +6,7 @@ import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import type { Present } from '../session/state.ts';
 import type { MessageRequest } from './message.ts';
+import type { NamedCommit } from './session-commits.ts';
 import type { LandingTarget } from './target.ts';
 import type { Workbench } from './workbench.ts';
 
@@ -78,6 +79,8 @@ export interface LandingChange extends LandingTarget {
   readonly untracked?: readonly string[];
   /** Changed paths that stay out, readable. */
   readonly leftOut: readonly string[];
+  /** With `--commits`: those that stay out. */
+  readonly leftOutCommits?: readonly NamedCommit[];
   /** Before hooks and editor; undefined if the commits keep theirs, or agt was killed since. */
   readonly message: string | undefined;
   readonly warnings: readonly string[];

@@ -15,6 +15,7 @@ import { refuseSessionFolders } from './export.ts';
 import { conflictError, nothingPicked } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
 import { withTrailer } from './message.ts';
+import { commitsTouching } from './session-commits.ts';
 import { ownChangesOf, treesOfStep } from './snapshot-step.ts';
 import type { LandingTarget } from './target.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
@@ -52,7 +53,23 @@ export async function pickCommits(
   const taken = new Set(changes.map(({ path }) => displayPath(path)));
   const uncommitted = (await uncommittedPaths(session)).filter((path) => !taken.has(path));
   const notTaken = [...new Set([...leftOut, ...uncommitted])];
-  return { ...target, ...commit, changes, untracked, leftOut: notTaken, warnings: [] };
+  const leftOutCommits = await commitsLeft(session, git, { tip, source, picks });
+  return { ...target, ...commit, changes, untracked, leftOut: notTaken, leftOutCommits, warnings: [] };
+}
+
+interface Picked {
+  /** Of the branch. */
+  readonly tip: string;
+  /** What it has of the sandbox, if agt can tell. */
+  readonly source: string | undefined;
+  readonly picks: readonly Pick[];
+}
+
+async function commitsLeft({ sandboxGit }: Session, git: Git, { tip, source = tip, picks }: Picked) {
+  const head = await resolveObject(sandboxGit, 'HEAD^{commit}');
+  if (head === undefined) return [];
+  const commits = await commitsTouching(git, { tip, head }, await diffTrees(git, source, head));
+  return commits.filter(({ commit }) => !picks.includes(commit));
 }
 
 /** What the branch has of the sandbox. */

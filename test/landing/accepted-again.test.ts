@@ -118,6 +118,23 @@ function threeCommits() {
   return { repository, sandbox };
 }
 
+test('with --commits, all that stays out is named, the commits as well', () => {
+  const { repository, sandbox } = threeCommits();
+  const accept = (...words: string[]) => agtOk(repository, 'accept', 's1', ...words).split('\n');
+  const name = (spec: string) => git(sandbox, 'log', '-1', '--abbrev=10', '--format=left out %h %s', spec);
+  const [one, two] = [name('HEAD~2'), name('HEAD~1')];
+  expect(accept('--keep', '--commits', 'agt/s1').slice(1, 5)).toEqual(['  M f', 'left out a', one, two]);
+  // A file that landed in another way has landed.
+  accept('--keep', '--include', 'one', '-m', 'One');
+  writeFileSync(join(sandbox, 'g'), 'g\n');
+  git(sandbox, 'add', 'g');
+  git(sandbox, 'commit', '-qm', 'four');
+  expect(accept('--commits', 'agt/s1', '-n').slice(1, 4)).toEqual(['  A g', 'left out a', two]);
+  const { left_out_commits: left } = JSON.parse(accept('--commits', 'agt/s1', '--json').join(''));
+  expect(left).toMatchObject([{ subject: 'two' }]);
+  expect(agtOk(repository, 'log', '--format=%s', 'main').split('\n')).not.toContain('two');
+});
+
 const diffOf = (repository: string) => listed(repository).diff;
 
 test.each([

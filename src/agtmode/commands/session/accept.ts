@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UNTRACKED } from '../../../config/values.ts';
 import { displayPath } from '../../../disk/path-bytes.ts';
-import { AgtError, plural, systemReason, usageError } from '../../../errors.ts';
+import { AgtError, plural, someLines, systemReason, usageError } from '../../../errors.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import type { DiffEntry } from '../../../git/objects/raw-diff.ts';
 import { acceptSession } from '../../../landing/accept.ts';
@@ -184,7 +184,8 @@ function messageText(paragraphs: readonly string[] | undefined, file: string | u
 }
 
 function acceptJson(result: AcceptResult, dryRun: boolean) {
-  const { record, onto, from, commit, message, worktree, changes, leftOut, kept, warnings, after } = result;
+  const { record, onto, from, commit, message, worktree, changes, kept, warnings, after } = result;
+  const { leftOut, leftOutCommits = [] } = result;
   return {
     session_id: record.session_id,
     state: record.state,
@@ -194,6 +195,7 @@ function acceptJson(result: AcceptResult, dryRun: boolean) {
     files: changes.map(fileJson),
     untracked: (result.untracked ?? []).map(displayPath),
     left_out: leftOut,
+    left_out_commits: leftOutCommits,
     worktree: worktree ?? null,
     kept,
     warnings,
@@ -208,7 +210,7 @@ export function fileJson({ path, before, after, insertions, removals }: DiffEntr
 }
 
 function describeAccept(result: AcceptResult): string {
-  const { record, onto, commit, worktree, changes, leftOut, kept, after = [] } = result;
+  const { record, onto, commit, worktree, changes, leftOut, leftOutCommits = [], kept, after = [] } = result;
   const { session_id: id } = record;
   const untracked = new Set(result.untracked);
   const branch = shortBranch(onto);
@@ -225,6 +227,10 @@ function describeAccept(result: AcceptResult): string {
       ),
     changes.length > LISTED && `  … and ${changes.length - LISTED} more`,
     leftOut.length > 0 && `left out ${listPaths(leftOut, LISTED)}`,
+    ...someLines(
+      leftOutCommits.map((one) => `left out ${shortOid(one.commit)} ${showPath(one.subject)}`),
+      LISTED,
+    ),
     `branch   ${branch} ${commit === undefined ? `as it is ${after.length > 0 ? `after ${after.join(' and ')}` : 'now'}` : `is at ${shortOid(commit)}`}`,
     worktree !== undefined && `worktree ${worktree} ${done ? 'follows' : 'would follow'}`,
   ];
