@@ -27,6 +27,7 @@ import { pickCommits } from './pick-commits.ts';
 import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
+import { othersWork } from './taken-back.ts';
 import { looksSecret, untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
 import { mergeInMemory, mergeWithBase } from './workbench.ts';
@@ -120,6 +121,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
       ...unreadableWarning(content.unreadable),
       ...failedWarning(calls.leftOut),
       ...changes.flatMap(submoduleWarning),
+      ...(await othersWork(git, record, commits, target)),
       ...secretWarning(record, changes, new Set(untracked), request),
     ],
   };

@@ -21,6 +21,7 @@ import { carryOut } from './land.ts';
 import { refuseOtherContent } from './overlap.ts';
 import { settleMove } from './recover.ts';
 import { editsOf, takenChanges } from './taken.ts';
+import { holdersOf } from './taken-back.ts';
 import { findTarget } from './target.ts';
 
 export interface UnacceptResult {
@@ -35,6 +36,8 @@ export interface UnacceptResult {
   readonly changes: readonly DiffEntry[];
   /** The sandbox was gone. */
   readonly restored: boolean;
+  /** Other sessions that have the commit. */
+  readonly holders: readonly SessionRecord[];
 }
 
 export async function unacceptSession(
@@ -137,12 +140,13 @@ async function leftAlone(
 
 /** Without a sandbox it comes back. */
 async function resultOf(
-  { git, record }: Session,
+  session: Session,
   { onto, from, to = '', worktree }: BranchMove,
-  restored = !isActive(record),
+  restored = !isActive(session.record),
 ): Promise<UnacceptResult> {
-  const changes = await diffTrees(git, from, to);
-  return { record, onto, commit: from, tip: to, worktree, changes, restored };
+  const { git, record } = session;
+  const [changes, holders] = [await diffTrees(git, from, to), await holdersOf(session, from)];
+  return { record, onto, commit: from, tip: to, worktree, changes, restored, holders };
 }
 
 async function requireTip({ git, id, record }: Session, landed: Landed, tip: string) {

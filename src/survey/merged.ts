@@ -49,7 +49,11 @@ export async function landedSource(
 }
 
 /** The commit of an acceptance, as it is on the branch: the user may have amended or rebased it, which keeps its author and time. */
-export async function landedAs(git: Git, { commit, from }: Landed, tip: string): Promise<string | undefined> {
+export async function landedAs(
+  git: Git,
+  { commit, from }: Pick<Landed, 'commit' | 'from'>,
+  tip: string,
+): Promise<string | undefined> {
   if (await isAncestor(git, commit, tip)) return commit;
   const author = await gitAnswer(git, ['log', '-1', ...AUTHOR, commit, '--']);
   if (author === undefined) return undefined;

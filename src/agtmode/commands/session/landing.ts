@@ -6,6 +6,7 @@ import { resolveObject } from '../../../git/run/git.ts';
 import { exportSession } from '../../../landing/export.ts';
 import { openPullRequest } from '../../../landing/pull-request.ts';
 import { type SyncResult, syncSession } from '../../../landing/sync.ts';
+import { takeOut } from '../../../landing/taken-back.ts';
 import { unacceptSession } from '../../../landing/unaccept.ts';
 import { planRemoval, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
 import { wayBack } from '../../../session/operation.ts';
@@ -93,7 +94,7 @@ export const sessionUnaccept = defineSessionCommand({
   run: async ({ dryRun }, context, session) => {
     const request = { dryRun, now: context.now() };
     const result = await interruptible(context, session, unacceptSession, request);
-    const { record, onto, commit, tip, worktree, changes, restored } = result;
+    const { record, onto, commit, tip, worktree, changes, restored, holders } = result;
     const { session_id: id } = record;
     const [took, is, isBack] = dryRun ? ['would take', 'would go', 'would be'] : ['took', 'is', 'is'];
     return {
@@ -106,6 +107,7 @@ export const sessionUnaccept = defineSessionCommand({
         files: changes.map(fileJson),
         worktree: worktree ?? null,
         sandbox_restored: restored,
+        also_in: holders.map((one) => one.session_id),
         dry_run: dryRun,
       },
       text: lines([
@@ -113,7 +115,13 @@ export const sessionUnaccept = defineSessionCommand({
         `branch   ${shortBranch(onto)} ${is} back at ${shortOid(tip)} (was ${shortOid(commit)})`,
         restored && `session  ${id} ${isBack} back in ${record.sandbox}`,
       ]),
-      warnings: restored ? await stillSetAside(session) : '',
+      warnings: [
+        ...holders.map(
+          (one) =>
+            `warning: ${one.session_id} has it, too; take it out there: ${takeOut(one, onto, commit)}\n`,
+        ),
+        restored ? await stillSetAside(session) : '',
+      ].join(''),
     };
   },
 });
