@@ -9,7 +9,7 @@ import { AgtError } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
-import { diffTrees } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { type Git, gitAnswer, gitLines, gitText, resolveObject, runGit } from '../git/run/git.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
@@ -29,6 +29,7 @@ import { commitsBetween } from './plan-landing.ts';
 import { readSandbox } from './sandbox-content.ts';
 import { commitMerge, withoutLanded } from './sync-landed.ts';
 import { refuseOperation, unmergedPaths } from './target.ts';
+import { untrackedAmong } from './untracked.ts';
 import { type Merged, mergeInMemory, mergeWithBase, type Workbench, withWorkbench } from './workbench.ts';
 
 export interface SyncRequest {
@@ -128,7 +129,12 @@ async function syncLanded(session: Session, { branch, head }: SyncResult, dryRun
     const merged = await mergeWithBase(bench, { base: landed, ours: content, theirs: tip });
     if (merged.conflicts !== undefined) return false;
     refuseInTheWay(sandbox, await diffTrees(bench.git, content, merged.tree));
-    if (!dryRun) await goOnFrom(sandbox, bench, [content, merged.tree], tip);
+    if (dryRun) return true;
+    const since = await diffTrees(bench.git, tip, merged.tree);
+    const untracked = new Set(await untrackedAmong(session, since));
+    const added = since.filter(({ path, before }) => before === undefined && !untracked.has(path));
+    await goOnFrom(sandbox, bench, [content, merged.tree], tip);
+    await keepTracked(sandbox, added);
     return true;
   });
 }
@@ -145,6 +151,14 @@ async function goOnFrom(sandbox: Git, { dir, objects }: Workbench, trees: string
   await gitText(sandbox, ['read-tree', '-m', '-u', ...trees], { env });
   failurePoint('sync: files brought along');
   await gitText(sandbox, ['reset', '--quiet', '--mixed', tip, '--']);
+}
+
+/** A new file that the agent has committed or added is not untracked because the branch lacks it. */
+async function keepTracked(sandbox: Git, added: readonly DiffEntry[]): Promise<void> {
+  if (added.length === 0) return;
+  const input = Buffer.from(added.map(({ path }) => `${path}\0`).join(''), 'latin1');
+  const list = ['--pathspec-from-file=-', '--pathspec-file-nul'];
+  await gitText(sandbox, ['--literal-pathspecs', 'add', '--force', '--sparse', ...list], { input });
 }
 
 /** The branch that HEAD of the sandbox is on, if it is not the work branch. A merge only adds to it. */

@@ -211,6 +211,22 @@ test('sync after accept --keep goes on from the branch, with only the later work
   expect(git(repository, 'diff', '--name-only', 'main~1', 'main')).toBe('later');
 });
 
+test('after a part has landed, sync keeps the other files that the agent has committed or added tracked', () => {
+  for (const name of ['one', ':(top)two', 'ignored.log']) write(join(sandbox, name), 'by the agent\n');
+  write(join(repository, '.git/info/exclude'), '*.log\n');
+  git(sandbox, 'add', '--force', 'one', './:(top)two', 'ignored.log');
+  git(sandbox, 'commit', '-qm', 'By the agent');
+  write(join(sandbox, 'a'), 'part\n');
+  agtOk(repository, 'accept', 's1', '--keep', '--include', 'a');
+  write(join(sandbox, 'one'), 'later\n');
+  agtOk(repository, 'sync', 's1');
+  expect(git(sandbox, 'status', '--porcelain', '-z').split('\0')).toEqual(
+    expect.arrayContaining(['A  :(top)two', 'A  ignored.log', 'A  one', '?? new']),
+  );
+  const { files } = JSON.parse(agtOk(repository, 'accept', 's1', '--untracked=none', '--json'));
+  expect(files.map(({ path }: { path: string }) => path)).toEqual([':(top)two', 'ignored.log', 'one']);
+});
+
 test('sync takes no commit away from another branch that the agent is on', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
   git(repository, 'branch', 'topic');
