@@ -20,14 +20,19 @@ export async function turnsOfHunks(
   const changes = once(() => stepsByPath(session, history.steps));
   const files = once(() => filesOfTurns(session.git, history.turns, false));
   return withStepsOfLines(session, history, async (stepsOfLines) => {
-    const known = new Map<string, Promise<(number | undefined)[]>>();
-    const turnsIn = async (path: string, oid: string) => {
+    type TurnOfLine = (line: number) => number | undefined;
+    const known = new Map<string, Promise<TurnOfLine>>();
+    const turnsIn = async (path: string, oid: string): Promise<TurnOfLine> => {
+      const { stepsOf, moving } = await changes();
+      const chosen = stepsOf(path);
+      const [only, ...others] = chosen;
+      if (only !== undefined && others.length === 0 && !moving.has(only)) return () => only.turn?.number;
       const [blob] = await readObjects(git, [oid]);
-      if (blob?.type !== 'blob') return [];
+      if (blob?.type !== 'blob') return () => undefined;
       // A later step may have changed what was seen.
-      const after = afterAll(history, (await changes()).steps.get(path) ?? []);
+      const after = afterAll(history, chosen);
       const steps = await stepsOfLines({ path, content: blob.content, after });
-      return steps.map((step) => step?.turn?.number);
+      return (line) => steps[line - 1]?.turn?.number;
     };
     const turnsOf = async ({ path, lines, newStart, pieces }: Hunk) => {
       const after = pieces[0]?.piece.file.after;
@@ -39,8 +44,8 @@ export async function turnsOfHunks(
       }
       const key = `${path}\0${after.oid}`;
       if (!known.has(key)) known.set(key, turnsIn(path, after.oid));
-      const turns = await known.get(key);
-      return [...new Set(added.flatMap((line) => turns?.[line - 1] ?? []))].sort((a, b) => a - b);
+      const turnOf = await known.get(key);
+      return [...new Set(added.flatMap((line) => turnOf?.(line) ?? []))].sort((a, b) => a - b);
     };
     return Array.fromAsync(hunks, turnsOf);
   });

@@ -28,7 +28,7 @@ export async function keepOrigins(
   const place = existsSync(record.sandbox) ? inDirectory(git, record.sandbox) : git;
   if ((await readAcceptMaps(git, session.id))[0]?.landed === commit) return; // agt was killed since
   const history = await readAuthors(session);
-  const { steps, moving } = await stepsByPath(session, history.steps);
+  const { stepsOf, moving } = await stepsByPath(session, history.steps);
   const changed = changes.filter(({ after }) => after !== undefined);
   const last = history.steps.at(-1)?.snapshot.commit;
   const oids = await findObjects(
@@ -37,7 +37,7 @@ export async function keepOrigins(
   );
   const files = await withStepsOfLines(session, history, async (stepsOfLines) => {
     const originsOf = async ({ path, after }: DiffEntry, oid: string | undefined) => {
-      const [only, ...others] = steps.get(path) ?? [];
+      const [only, ...others] = stepsOf(path);
       if (only === undefined) return undefined;
       if (others.length === 0 && !moving.has(only)) return originOf(only);
       // git may store other bytes than those on disk, and the branch may have lines of its own. A part of the session
@@ -65,23 +65,39 @@ export function afterAll({ steps }: AuthoredHistory, chosen: readonly AuthoredSt
   return [...chosen.map((step) => steps.indexOf(step)), steps.length - 1].reverse();
 }
 
-/** The steps that changed each file of the sandbox, oldest first; and those that may have renamed one. */
+/**
+ * The steps that changed a file of the sandbox, also under the names that it may have had, oldest first; and those that may
+ * have renamed one.
+ */
 export async function stepsByPath({ git }: Session, steps: readonly AuthoredStep[]) {
   const known = new Map(steps.map((step) => [step.snapshot, step]));
   const timeline = await readTimeline(git, [...known.keys()], { pathspecs: [], countLines: false });
   const found = new Map<string, AuthoredStep[]>();
-  const moving = new Set<AuthoredStep>();
+  const moving = new Map<AuthoredStep, readonly string[]>();
   for (const { snapshot, files } of timeline) {
     const step = known.get(snapshot);
-    const kinds = new Set(files.map(({ kind }) => kind));
-    if (step !== undefined && kinds.has('added') && kinds.has('deleted')) moving.add(step);
-    for (const { path } of files) {
-      if (step === undefined || !path.startsWith(SANDBOX)) continue;
+    if (step === undefined) continue;
+    const own = files.filter(({ path }) => path.startsWith(SANDBOX));
+    const deleted = own
+      .filter(({ kind }) => kind === 'deleted')
+      .map(({ path }) => path.slice(SANDBOX.length));
+    if (deleted.length > 0 && files.some(({ kind }) => kind === 'added')) moving.set(step, deleted);
+    for (const { path } of own) {
       const name = path.slice(SANDBOX.length);
       found.set(name, [...(found.get(name) ?? []), step]);
     }
   }
-  return { steps: found, moving };
+  const stepsOf = (path: string, seen = new Set<string>()): AuthoredStep[] => {
+    const own = found.get(path) ?? [];
+    seen.add(path);
+    const former = new Set(own.flatMap((step) => (moving.get(step) ?? []).slice(0, MOST_NAMES)));
+    const before = [...former].flatMap((name) => (seen.has(name) ? [] : stepsOf(name, seen)));
+    const all = new Set([...own, ...before]);
+    return before.length === 0 ? own : steps.filter((step) => all.has(step));
+  };
+  return { stepsOf, moving };
 }
 
+/** A step that moves more files at once has moved a directory, and its files are as they were. */
+const MOST_NAMES = 50;
 const SANDBOX = 'sandbox/';

@@ -169,7 +169,9 @@ export class Pen {
     mkdirSync(dirname(join(place.folder, to)), { recursive: true });
     renameSync(join(place.folder, name), join(place.folder, to));
     this.names.set(to, this.namesOf(name));
-    this.know(to, place.files.get(name) ?? []);
+    // A part of the work may land in which lines are that have gone since.
+    for (const [key, line] of [...this.known])
+      if (key.startsWith(`${name}\0`)) this.known.set(`${to}\0${line.text}`, line);
     place.files.set(to, place.files.get(name) ?? []);
     place.files.delete(name);
     place.settled?.add(to);
