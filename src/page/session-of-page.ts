@@ -10,6 +10,8 @@ import { Page, type PageOptions } from './serve.ts';
 
 const LONGEST_IDLE_MS = 3_600_000;
 const LOOK_MS = 60_000;
+/** Of a page that is there. One that is gone refuses at once. */
+const LONGEST_ANSWER_MS = 10_000;
 
 /** Has the address with its token, so only its owner may read it. Undefined without a HOME. */
 function addressFile({ cwd, all }: PageOptions, env: NodeJS.ProcessEnv): string | undefined {
@@ -26,7 +28,7 @@ export async function findPage(options: PageOptions, env: NodeJS.ProcessEnv): Pr
   const address = file && attempt(() => readFileSync(file, 'utf8'));
   if (!address) return undefined;
   return new Promise((resolve) => {
-    get(address, { timeout: 2_000 }, (response) => {
+    get(address, { timeout: LONGEST_ANSWER_MS }, (response) => {
       response.resume();
       resolve(response.statusCode === 200 ? address : undefined);
     })

@@ -20,10 +20,10 @@ export function isTerminal(fd: 0 | 1 | 2): boolean {
 export type Text = string | Uint8Array;
 
 /**
- * Writes to a stream. If its reader has gone, as in `agt session log | head`, the command still does its work. Node's own
- * stream only comes in where somebody has made the pipe non-blocking.
+ * Writes to a stream. If its reader has gone, as in `agt session log | head`, the command still does its work, and may
+ * ask: the answer is false then. Node's own stream only comes in where somebody has made the pipe non-blocking.
  */
-export function writer(fd: 1 | 2): (text: Text) => void {
+export function writer(fd: 1 | 2): (text: Text) => unknown {
   let hasReader = true;
   let isFull = false;
   const onError = (error: unknown) => {
@@ -32,15 +32,16 @@ export function writer(fd: 1 | 2): (text: Text) => void {
   };
   const stream = once(() => (fd === 1 ? process.stdout : process.stderr).on('error', onError));
   return (text) => {
-    if (!hasReader) return;
+    if (!hasReader) return false;
     let rest: Uint8Array = typeof text === 'string' ? Buffer.from(text) : text;
     try {
       while (rest.length > 0 && !isFull) rest = rest.subarray(writeSync(fd, rest));
     } catch (error) {
-      if (errorCode(error) !== 'EAGAIN') return onError(error);
-      isFull = true;
+      if (errorCode(error) === 'EAGAIN') isFull = true;
+      else onError(error);
     }
     if (isFull) stream().write(rest);
+    return hasReader;
   };
 }
 

@@ -11,6 +11,7 @@ import { AGT, git, run, write } from '../harness/world.ts';
 test.each([
   ['status', 0],
   ['session list', 0],
+  ['list --watch --json', 0],
   ['session log s1 --stat', 0],
   // This becomes git, which ends as git does.
   ['session diff s1', 141],

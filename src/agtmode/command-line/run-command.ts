@@ -12,9 +12,9 @@ export function runCommand(command: Command, args: Readonly<Record<string, unkno
   const isQuiet = args['quiet'] === true && args['json'] !== true;
   const { out, err } = context;
   const run = async (clear = () => {}) => {
-    const print = (write: (text: Text) => void) => (text: Text) => {
+    const print = (write: (text: Text) => unknown) => (text: Text) => {
       clear();
-      write(text);
+      return write(text);
     };
     const streams = { out: isQuiet ? () => undefined : print(out), err: print(err) };
     const answer = await answerOf(command, args, { ...context, ...streams });
@@ -31,7 +31,7 @@ async function answerOf(command: Command, args: Readonly<Record<string, unknown>
   let isPrinted = false;
   const out = (text: Text) => {
     isPrinted ||= text !== '';
-    context.out(text);
+    return context.out(text);
   };
   try {
     return await command.run(argumentsOf(command, args) as never, { ...context, out });

@@ -148,7 +148,7 @@ async function record(
   const place = begins === true ? ((await placeOf(context, false)) ?? found) : found;
   if (event.kind === 'environment') {
     const directory = place.user === undefined ? undefined : await gitDirectoryFor(context, place);
-    return context.out(directory === undefined ? '' : `${directory}\n`);
+    return void context.out(directory === undefined ? '' : `${directory}\n`);
   }
   if (event.kind === 'session-start') {
     await orLog(async () => renewHooksFront(context));
@@ -160,7 +160,7 @@ async function record(
   const acting = { context, place, integration };
   const isWaiting = event.kind === 'waits';
   const refusal = call.isInBackground || isWaiting ? undefined : await orLog(() => keepFence(acting, event));
-  if (typeof refusal === 'string') return context.out(refuseTool?.(refusal) ?? '');
+  if (typeof refusal === 'string') return void context.out(refuseTool?.(refusal) ?? '');
   const isPrompt = event.kind === 'prompt' && event.prompt !== '' && !call.isInBackground;
   if (isPrompt && addContext !== undefined) {
     const wentBack = await orLog(() => whatWentBack(context, event.conversation));

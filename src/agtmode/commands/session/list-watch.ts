@@ -17,7 +17,7 @@ export async function watchList(
   if (!asJson && context.columns === undefined)
     throw usageError('--watch needs a terminal to draw on', 'for a program: agt list --watch --json');
   const { ppid } = process;
-  // The program that has started it may be killed, and take nothing from it any more.
+  // The program that has started it may be killed, also before this one has begun: then nobody reads.
   for (let shown: string | undefined; process.ppid === ppid; ) {
     const start = performance.now();
     const {
@@ -27,9 +27,10 @@ export async function watchList(
       warnings,
     } = await partOf(await list({ ...context, columns: process.stdout.columns }));
     const next = asJson ? `${JSON.stringify(json)}\n` : `${text}${notes}${warnings}`;
-    if (next !== shown) context.out(asJson ? next : `${CLEAR}${next}`);
+    if (next !== shown && context.out(asJson ? next : `${CLEAR}${next}`) === false) break;
     shown = next;
-    await sleep(Math.max(SHORTEST_MS, REST * (performance.now() - start)));
+    const end = performance.now() + Math.max(SHORTEST_MS, REST * (performance.now() - start));
+    while (process.ppid === ppid && performance.now() < end) await sleep(SHORTEST_MS);
   }
   return EXIT.done;
 }
