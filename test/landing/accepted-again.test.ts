@@ -154,6 +154,8 @@ test.each([
     agtOk(repository, 'doctor', '--fix');
     expect(git(repository, 'rev-parse', 'main')).toBe(tip);
     expect(diffOf(repository)).toEqual(rest);
+    const base = JSON.parse(agtOk(repository, 'session', 'diff', 's1', '--base', '--json'));
+    expect(base).toHaveLength(rest.files);
     const preview = JSON.parse(agtOk(repository, 'sync', 's1', '-n', '--json'));
     const landed = how[0] === '--commits' ? 2 : 1;
     expect([preview.commits, preview.own_commits]).toEqual([landed, landed]);

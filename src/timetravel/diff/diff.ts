@@ -16,6 +16,7 @@ import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 import { decodeName, decodePath, encodePath } from '../../snapshot/tree-names.ts';
+import { landedSource } from '../../survey/merged.ts';
 import {
   type AmbiguousFolders,
   FOLDERS_BESIDE_SANDBOX,
@@ -36,7 +37,7 @@ import {
   treeOfWork,
 } from './compared-tree.ts';
 
-/** `start` and `base`: where the session began, and left the user branch. `work`: what git would commit. */
+/** `start`: where the session began. `base`: the content that the next acceptance compares with. `work`: what git would commit. */
 export type DiffEnd = Snapshot | 'start' | 'base' | 'disk' | 'work';
 
 export interface DiffRequest {
@@ -134,9 +135,19 @@ function compare<T>(
 async function readEnd(session: Session, scratch: ScratchObjects, end: DiffEnd): Promise<ComparedTree> {
   if (end === 'disk') return treeOfDisk(session, scratch);
   if (end === 'work') return treeOfWork(session, scratch);
-  if (end === 'base') return treeOfCommit(scratch, await baseCommit(session));
+  if (end === 'base') return treeOfCommit(scratch, await landingBase(session));
   if (end === 'start') return treeOfStart(scratch, await startCommit(session));
   return treeOfSnapshot(scratch.git, end);
+}
+
+/** What the next acceptance begins from: all that has landed is no difference. */
+async function landingBase(session: Session): Promise<string> {
+  const { git, record } = session;
+  const { user_branch: onto } = record;
+  const { commit: head } = await sandboxHead(session);
+  const target = onto === undefined ? undefined : { onto, from: onto };
+  const landed = target && head && (await landedSource(git, record, head, target));
+  return landed ?? (await baseCommit(session));
 }
 
 /** Where HEAD and the user branch part; without a user branch, where the session started. */

@@ -39,8 +39,8 @@ export const sessionDiff = defineSessionCommand({
   summary: 'compare snapshots, the files on disk, the user branch, two sessions',
   description:
     'Compare snapshot <a> with snapshot <b>. Without <b>, compare <a> with the files on disk; without both, compare the ' +
-    'last snapshot with the files on disk. --base compares the commit where the session left the user branch with the ' +
-    'sandbox as it is: everything that the session would bring home, with uncommitted and untracked files, without ' +
+    'last snapshot with the files on disk. --base compares the commit where the session left the user branch, and ' +
+    'what has landed since, with the sandbox as it is: everything that the session would bring home, with uncommitted and untracked files, without ' +
     'ignored ones. --with compares the sandbox with that of another session, or <a> of this one with <b> of that one. git prints the differences, with your colours, pager and settings; changed ' +
     'permissions and empty directories follow, which git does not track. If a file cannot be read, warn and exit with 1. ' +
     'Paths after -- are relative to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session. The ' +
@@ -50,7 +50,7 @@ export const sessionDiff = defineSessionCommand({
     b: option.value('snapshot to compare with <a>'),
   },
   options: {
-    base: option.flag('compare the sandbox as it is with the commit where it left the user branch'),
+    base: option.flag('show what the session would bring home: the sandbox as it is, without what has landed'),
     with: option.value('compare with this other session'),
     turn: option.value('show what a turn of an agent changed: its number in agt log --turns'),
     patch: option.flag('with --json: also what git prints of each file'),
