@@ -50,7 +50,9 @@ export const sessionDiff = defineSessionCommand({
     b: option.value('snapshot to compare with <a>'),
   },
   options: {
-    base: option.flag('show what the session would bring home: the sandbox as it is, without what has landed'),
+    base: option.flag(
+      'show what the session would bring home: the sandbox as it is, without what has landed',
+    ),
     with: option.value('compare with this other session'),
     turn: option.value('show what a turn of an agent changed: its number in agt log --turns'),
     patch: option.flag('with --json: also what git prints of each file'),
