@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
 import { readArea } from '../config/local-config.ts';
 import { AgtError, attempt, EXIT, errorCode, systemReason } from '../errors.ts';
@@ -31,9 +31,10 @@ export function enterDirectory(directory: string | undefined): string {
   }
 }
 
-/** The shell knows where it was before somebody deleted the directory. */
+/** The shell knows where it was before somebody deleted the directory; Linux does if a shell began there, which empties PWD. */
 function hintsOutside(): string[] {
-  const place = placeOutside(process.env['PWD'] ?? '/');
+  const link = attempt(() => readlinkSync('/proc/self/cwd').replace(/ \(deleted\)$/, ''));
+  const place = placeOutside(process.env['PWD'] || (link ?? ''));
   if (!isAbsolute(place)) return [];
   return [`somebody has deleted it; change to one that is there: cd ${shellQuote(place)}`];
 }

@@ -78,7 +78,7 @@ export async function runAgtMode(args: string[]): Promise<number> {
     return EXIT.done;
   }
   if (word === undefined || (isHelp(word) && others.length === 0)) {
-    context.out(overview(COMMAND_GROUPS));
+    context.out(overview(COMMAND_GROUPS, SHORT_FORMS));
     return word === undefined ? EXIT.usage : EXIT.done;
   }
   if (word === '--version' || word === '-v') return printOwnVersion(context.out);

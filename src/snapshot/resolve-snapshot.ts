@@ -6,6 +6,7 @@
 import { AgtError, listSome } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
 import { type Git, gitText, resolveObject } from '../git/run/git.ts';
+import { localTime } from '../local-time.ts';
 import { oneLine, promptIn } from './format.ts';
 import { requireHistory, type Snapshot, type SnapshotRefs } from './history.ts';
 
@@ -89,6 +90,7 @@ async function findByRevisionOrTime(
   if (named !== undefined) return named;
   const isCommit = commit !== undefined && /^\d+$/.test(text);
   const time = isCommit ? undefined : await parseTime(git, /^@\{(.+)\}$/.exec(text)?.[1] ?? text, now);
+  if (time === undefined && IN_FUTURE.test(text)) return inFuture(text);
   if (time === undefined) {
     return commit === undefined
       ? 'it is not a label or its beginning, a commit or a time'
@@ -96,10 +98,14 @@ async function findByRevisionOrTime(
   }
   // The clock may have gone backwards since.
   const last = Math.max(now.getTime(), ...history.map((snapshot) => snapshot.time.getTime()));
-  if (time.getTime() > last) return `that time, ${time.toISOString()}, is in the future`;
+  if (time.getTime() > last) return inFuture(localTime(time));
   const newest = history.find((snapshot) => snapshot.time.getTime() <= time.getTime());
-  return newest ?? `its first snapshot is from ${history.at(-1)?.time.toISOString()}`;
+  return newest ?? `its first snapshot is from ${localTime(history.at(-1)?.time ?? time)}`;
 }
+
+/** git knows times of the past alone. */
+const IN_FUTURE = /^(tomorrow\b|next \w+$|in (an? |\d+ )\w+$)/i;
+const inFuture = (time: string): Reason => `that time, ${time}, is in the future`;
 
 /**
  * A time in git's date syntax; undefined for another text. git finds a time in any text: it reads "step 4" as the 4th of

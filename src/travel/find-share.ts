@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import { AgtError, attempt, EXIT, listSome } from '../errors.ts';
 import { sharedFile } from '../layout.ts';
+import { localTime } from '../local-time.ts';
 import type { Repository } from '../repository/repository.ts';
 import { idProblem, type SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
@@ -138,11 +139,6 @@ export function ownShare(repository: Repository, id: SessionId, there: RemoteSha
   });
 }
 
-/** As in lists: without seconds' parts, and of the clock here. */
-function localTime(time: string): string {
-  return new Date(time).toLocaleString('sv-SE');
-}
-
 export function heldError(
   head: Head,
   { name, repository }: NonNullable<Head['holder']>,
@@ -152,7 +148,7 @@ export function heldError(
   return new AgtError(`session "${id}" goes on at ${name}, in ${repository}`, {
     hints: [
       `give it away there: agt session push ${idOf(head)} --release`,
-      `or take it, with all that was pushed until ${localTime(head.pushed_at)}: agt session pull ${given} --take`,
+      `or take it, with all that was pushed until ${localTime(new Date(head.pushed_at))}: agt session pull ${given} --take`,
     ],
   });
 }

@@ -63,6 +63,13 @@ function makeTwo() {
   return { sandbox, folder };
 }
 
+test('a restore says in the log which paths it has brought back, and of nothing how to undo it', () => {
+  const { folder } = makeTwo();
+  expect(agtOk(folder, 'restore', 'step 1', '--', 'a', 'd')).toContain('\nto undo: ');
+  expect(agtOk(folder, 'snapshot', 'list')).toMatch(/^@\{0\} .* restore of a, d \(restored \w{10}\)$/m);
+  expect(agtOk(folder, 'restore', '@')).toMatch(/: restored 0 paths, verified$/);
+});
+
 test('a path or a label in the wrong place: the command of the hint brings that back, and nothing else', () => {
   const { sandbox, folder } = makeTwo();
   const cases: [words: string[], command: string, result: string, deleted?: string[]][] = [
@@ -98,4 +105,16 @@ test('a path or a label in the wrong place: the command of the hint brings that 
     }
   }
   expect(agt(folder, 'restore', 'nosuch').stderr).toMatch(/a time\nhint: see: agt snapshot list\n$/);
+});
+
+test('times are those of the clock here; one in the future is named as such', () => {
+  const { folder } = makeTwo();
+  const said = (time: string) =>
+    run(AGT, ['restore', time], { cwd: folder, env: { TZ: 'Asia/Tokyo' } }).stderr;
+  const [{ at }] = JSON.parse(agtOk(folder, 'snapshot', 'list', '--json')).slice(-1);
+  const there = new Date(Date.parse(at) + 9 * 3600_000).toISOString().slice(0, 19).replace('T', ' ');
+  expect(said('2 days ago')).toContain(`: its first snapshot is from ${there}\n`);
+  expect(said('tomorrow')).toContain(': that time, tomorrow, is in the future\n');
+  expect(said('in 2 hours')).toContain(': that time, in 2 hours, is in the future\n');
+  expect(said('2090-01-01 12:00')).toContain(': that time, 2090-01-01 12:00:00, is in the future\n');
 });

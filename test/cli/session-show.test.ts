@@ -17,6 +17,7 @@ test('show names the reason of an end, and in place the last commit; new says th
   expect(agtOk(repository, 'session', 'show', 'here')).toMatch(
     /^state +rejected: wrong file\nended +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(\d+ seconds? ago\)$/m,
   );
+  expect(agtOk(repository, 'session', 'show', 'here')).toMatch(/^created +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m);
   write(join(repository, 'mine'), 'mine\n');
   const second = agtOk(repository, 'session', 'new', 'again', '--working-copy', 'in-place');
   expect(second).toMatch(/^aside /m);

@@ -136,7 +136,7 @@ test('a restore says which files stay, and why: git ignored them before, or some
   const words = ['snapshot', 'restore', 'then'];
   const { exitCode, stderr } = run(AGT, words, { cwd: folder, env: runsAsGit(join(bin, 'git')) });
   expect(stderr).toBe(
-    'warning: 2 files that git ignored before stay, such as x.log\n' +
+    'warning: 2 files that git ignored before the restore stay, such as x.log\n' +
       'warning: a file written during the restore stays: new\n',
   );
   expect(exitCode).toBe(0);
@@ -263,7 +263,7 @@ test.each([
   expect(stays()).toEqual(['2\n', true]);
   agtOk(folder, 'undo');
   const last = agt(folder, 'undo');
-  expect(last.stdout + last.stderr).toMatch(/files? that git ignore[sd] before stays?/);
+  expect(last.stdout + last.stderr).toMatch(/files? that git ignore[sd] before the restore stays?/);
   expect(stays()).toEqual(['0\n', false]);
 });
 

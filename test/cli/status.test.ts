@@ -7,6 +7,7 @@ import { agt, agtOk, git, makeRepository, makeTempDir, write } from '../harness/
 describe('agt status', () => {
   test('shows each session, its changes since the last autocommit, the settings and the problems', () => {
     const { repository, sandbox } = makeSession();
+    expect(agtOk(repository, 'status')).toMatch(/^s1 .* never .* never /m);
     agtOk(repository, 'autocommit', '--session-id', 's1');
     write(join(sandbox, 'new.txt'), 'x\n');
     git(repository, 'update-ref', '-d', 'refs/heads/agtsessions/s1');

@@ -170,7 +170,7 @@ test('an agent that is not installed is named', () => {
   });
   expect(home.agt('install', '--all')).toMatchObject({
     exitCode: 0,
-    stdout: expect.stringMatching(/^Claude Code: not installed$/m),
+    stdout: expect.stringMatching(/^Claude Code: not found$/m),
     stderr: expect.stringMatching(/^note: none of these agents is installed for you; start one once/),
   });
   expect(JSON.parse(home.agt('install', '--all', '--json').stdout)[0]).toEqual({

@@ -113,7 +113,9 @@ test('on a terminal agt lists the files and asks', () => {
   const quit = answer('\n');
   expect(quit.stdout).toMatch(/ 8 +\.env +! looks like a key or a login\r?\n/);
   expect(quit.stdout).toMatch(/ src\/new\.ts *\r?\n/);
-  expect(quit.stdout).toContain('[y/n/Q]');
+  expect(quit.stdout).toContain(
+    'Accept these files, too? y: with them, n: without them, q: accept nothing [y/n/Q]',
+  );
   expect(quit.exitCode).toBe(1);
   expect(landed()).toEqual(['.gitignore', 'a']);
   expect(answer('n\n', '--keep', '--onto', 'main').stdout).toContain('only untracked files are left');

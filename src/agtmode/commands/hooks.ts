@@ -81,7 +81,7 @@ async function install(
   const { name: tool, title, note, isByDocumentation } = integration;
   if (!args.project && !isInstalled(integration, context)) {
     const json = { tool, outcome: 'agent-not-found', file: null, trusted: null };
-    if (args.all) return { json, text: `${title}: not installed\n` };
+    if (args.all) return { json, text: `${title}: not found\n` };
     const missing = new AgtError(
       `${title} is not installed: there is no "${integration.program}" on PATH, and it has no settings yet`,
       { hints: [`start it once, or add hooks to a project: agt hooks install ${tool} --project`] },

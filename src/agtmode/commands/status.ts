@@ -144,7 +144,9 @@ function describeSessions(context: Context, sessions: readonly StatusLine[]): st
   const changes = new Map(sessions.map(({ view, changed }) => [view, changed]));
   const views = sessions.map(({ view }) => view);
   const unsaved = (view: SessionStatus) => (changes.get(view) === 0 ? '' : String(changes.get(view) ?? '?'));
-  const complete = ({ lastComplete }: SessionStatus) => shortAgo(lastComplete, context.now());
+  // A new session is complete from its beginning, without any autocommit.
+  const complete = ({ lastComplete, lastAutocommit }: SessionStatus) =>
+    shortAgo(lastAutocommit && lastComplete, context.now());
   const more = [
     { heading: 'UNSAVED', cell: unsaved, alignRight: true },
     { heading: 'COMPLETE', cell: complete, dispensable: 7 },

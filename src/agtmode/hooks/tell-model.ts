@@ -5,12 +5,13 @@
 import { displayPath } from '../../disk/path-bytes.ts';
 import { someLines } from '../../errors.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
+import { localTime } from '../../local-time.ts';
 import { snapshotRefs } from '../../session/record.ts';
 import { promptIn } from '../../snapshot/format.ts';
 import { readNewest, type Snapshot } from '../../snapshot/history.ts';
 import { diffSnapshots } from '../../snapshot/tree.ts';
 import type { Context } from '../context.ts';
-import { localTime, showPath } from '../output/format.ts';
+import { showPath } from '../output/format.ts';
 import { sessionIfAny } from '../session-here.ts';
 
 /** So many paths stand in the context. */

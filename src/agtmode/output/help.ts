@@ -51,7 +51,7 @@ const EXAMPLES: Pairs = [
 ];
 
 /** `agt --help`: the words of agt, and every command under its heading. */
-export function overview(groups: Groups): string {
+export function overview(groups: Groups, shortForms: Iterable<string>): string {
   const width = widthOf([...Object.values(groups).flat().map(rowOf), ...BUILT_IN, ...EXAMPLES]);
   const section = (heading: string, pairs: Pairs) => `${heading}\n${lines(pairs, width)}\n`;
   return [
@@ -59,6 +59,7 @@ export function overview(groups: Groups): string {
     ...INTRODUCTION.map((line) => `${line}\n`),
     `\nTerms:\n${lines(TERMS, widthOf(TERMS))}\n`,
     ...Object.entries(groups).map(([heading, commands]) => section(`${heading}:`, commands.map(rowOf))),
+    `The word session can be left out: agt ${[...shortForms].join(', ')}.\n\n`,
     section('Help and git:', BUILT_IN),
     section('Options:', GLOBAL_OPTIONS),
     section('Examples:', EXAMPLES),

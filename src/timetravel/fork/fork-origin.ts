@@ -4,6 +4,7 @@ import { AgtError } from '../../errors.ts';
 import { isWorkRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { resolveObject } from '../../git/run/git.ts';
+import { localTime } from '../../local-time.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
 import { snapshotRefs, workBranchOf } from '../../session/record.ts';
@@ -87,7 +88,7 @@ async function findOrigin(session: Session, request: OriginRequest): Promise<For
   const warnings =
     request.snapshot === undefined
       ? [
-          `"${session.id}" has no sandbox; the fork starts from its last snapshot, of ${snapshot.time.toISOString()}`,
+          `"${session.id}" has no sandbox; the fork starts from its last snapshot, of ${localTime(snapshot.time)}`,
         ]
       : [];
   const earlier = history.slice(history.indexOf(snapshot) + 1);

@@ -187,7 +187,7 @@ export async function stayingFiles(
   const paths = [...staying, ...above, ...directories];
   const wasIgnored = (path: string) => isIgnored?.(path) === true;
   const kinds = [
-    { which: 'that git ignored before', files: staying.filter(wasIgnored) },
+    { which: 'that git ignored before the restore', files: staying.filter(wasIgnored) },
     { which: 'written during the restore', files: staying.filter((path) => !wasIgnored(path)) },
   ];
   const warnings = kinds

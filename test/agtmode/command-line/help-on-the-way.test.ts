@@ -164,13 +164,15 @@ test('agt restore overwrites no file: git is meant only where somebody says so',
 
 test('in a directory that is gone, agt says where to go', () => {
   const place = makeTempDir();
-  const script = `mkdir gone && cd gone && rmdir "$PWD" && exec '${AGT}' list`;
-  const { exitCode, stderr } = run('sh', ['-c', script], { cwd: place });
-  expect([exitCode, stderr]).toEqual([
-    128,
-    'error: cannot read the current directory: no such file or directory\n' +
-      `hint: somebody has deleted it; change to one that is there: cd ${place}\n`,
-  ]);
+  for (const start of ['', 'PWD= ']) {
+    const script = `mkdir gone && cd gone && rmdir "$PWD" && ${start}exec '${AGT}' list`;
+    const { exitCode, stderr } = run('sh', ['-c', script], { cwd: place });
+    expect([exitCode, stderr]).toEqual([
+      128,
+      'error: cannot read the current directory: no such file or directory\n' +
+        `hint: somebody has deleted it; change to one that is there: cd ${place}\n`,
+    ]);
+  }
 });
 
 test('completion knows commands, options, sessions, snapshots, settings, remotes and branches', () => {

@@ -66,7 +66,11 @@ export const sessionAccept = defineSessionCommand({
     seen: option.flag(
       'take only what you have marked as seen in agt review, and let the session go on with the rest',
     ),
-    verify: { type: 'boolean', default: true, describe: 'run pre-merge-commit and commit-msg hooks' },
+    verify: {
+      type: 'boolean',
+      default: true,
+      describe: 'run pre-merge-commit and commit-msg hooks (--no-verify: do not)',
+    },
     ...option.shared('wait', 'dry-run', 'json'),
   },
   examples: [
@@ -138,7 +142,9 @@ async function askUntracked(
   context.err(`untracked files of the sandbox:\n${table(rows, '  ')}${more}`);
   const usual = doubtful.length > 0 ? 'q' : 'y';
   const choices = usual === 'q' ? 'y/n/Q' : 'Y/n/q';
-  const answer = (await ask(`Take them? y: yes, n: accept without them, q: quit [${choices}] `)) || usual;
+  const answer =
+    (await ask(`Accept these files, too? y: with them, n: without them, q: accept nothing [${choices}] `)) ||
+    usual;
   if (/^y/i.test(answer)) return 'all';
   if (/^n/i.test(answer)) return 'none';
   throw new AgtError('you accepted nothing, and nothing has changed', {
@@ -231,7 +237,7 @@ function describeAccept(result: AcceptResult): string {
       leftOutCommits.map((one) => `left out ${shortOid(one.commit)} ${showPath(one.subject)}`),
       LISTED,
     ),
-    `branch   ${branch} ${commit === undefined ? `as it is ${after.length > 0 ? `after ${after.join(' and ')}` : 'now'}` : `is at ${shortOid(commit)}`}`,
+    `branch   ${branch}${done ? ` is at ${shortOid(commit)}` : after.length > 0 ? ` as it is after ${after.join(' and ')}` : ''}`,
     worktree !== undefined && `worktree ${worktree} ${done ? 'follows' : 'would follow'}`,
   ];
   if (!done) return lines([...all, ...indented(result.message)]);

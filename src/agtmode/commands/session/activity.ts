@@ -1,6 +1,7 @@
 /** `agt log --all-sessions`: what the agents did, in this repository or everywhere. */
 import { listStores, openListedStore, shownId, shownPath } from '../../../folders/store.ts';
 import { inDirectory } from '../../../git/run/git.ts';
+import { localTime } from '../../../local-time.ts';
 import { knownRepositories, placeOf } from '../../../repository/known-repositories.ts';
 import { openRepository, type Repository } from '../../../repository/repository.ts';
 import type { SessionRecord } from '../../../session/record.ts';
@@ -8,7 +9,7 @@ import { type ActivityRequest, readActivity, type Turn } from '../../../timetrav
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { goneNotes } from '../../everywhere.ts';
-import { localTime, orNull, showPath } from '../../output/format.ts';
+import { orNull, showPath } from '../../output/format.ts';
 import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
 import { showInPager } from '../../output/pager.ts';
 import type { Column } from '../../output/session-table.ts';

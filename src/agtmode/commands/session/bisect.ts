@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import { shownId } from '../../../folders/store.ts';
+import { localTime } from '../../../local-time.ts';
 import { isAttached, snapshotRefs } from '../../../session/record.ts';
 import { type Session, startCommit } from '../../../session/session.ts';
 import { requireHistory, type Snapshot } from '../../../snapshot/history.ts';
@@ -16,7 +17,7 @@ import { readTimeline } from '../../../timetravel/timeline.ts';
 import { lastLines, nameOf, withTests } from '../../bisecting.ts';
 import { defineSessionCommand, option, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { json, lines, localTime, showPath } from '../../output/format.ts';
+import { json, lines, showPath } from '../../output/format.ts';
 import { fileLines, filesJson } from '../../output/history.ts';
 import { commandArgument } from '../../running.ts';
 import { stepJson, workOf } from './search.ts';

@@ -4,6 +4,7 @@ import { isActive } from '../../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { isPartialClone } from '../../../git/objects/object-store.ts';
 import { gitAnswer } from '../../../git/run/git.ts';
+import { localTime } from '../../../local-time.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { countNew } from '../../../review/review.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
@@ -19,7 +20,7 @@ import { defineCommand, defineSessionCommand, option } from '../../command-line/
 import { type Answer, partOf, reportEach } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { everywhere } from '../../everywhere.ts';
-import { age, localTime, table } from '../../output/format.ts';
+import { age, table } from '../../output/format.ts';
 import { leftOutRows, sessionJson, shownState } from '../../output/session.ts';
 import { movedNote, outOfSightNote, sessionTable } from '../../output/session-table.ts';
 import { adviceToSnapshot, attachedHere } from '../../session-here.ts';
@@ -228,7 +229,7 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
       `to ${share.remote}, ${age(new Date(share.pushed_at), now)}`,
     ],
     record.away && ['away', record.away.holder?.name ?? `on ${record.away.remote}, for anybody`],
-    ['created', record.created_at],
+    ['created', localTime(new Date(record.created_at))],
     ['provider', `${record.provider}${record.captures === undefined ? '' : ', snapshots by command only'}`],
     ['working copy', record.working_copy],
     record.agent !== undefined && ['agent', record.agent],

@@ -1,11 +1,12 @@
 /** `agt log --turns`: the turns of a session or a folder. */
 import { usageError } from '../../../errors.ts';
+import { localTime } from '../../../local-time.ts';
 import type { Session } from '../../../session/session.ts';
 import type { FileChange } from '../../../timetravel/timeline.ts';
 import { filesOfTurns } from '../../../timetravel/turn-files.ts';
 import { readAuthors, type TurnSteps } from '../../../timetravel/turns.ts';
 import type { Context } from '../../context.ts';
-import { localTime, orNull, showPath } from '../../output/format.ts';
+import { orNull, showPath } from '../../output/format.ts';
 import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
 import { showInPager } from '../../output/pager.ts';
 import type { Column } from '../../output/session-table.ts';

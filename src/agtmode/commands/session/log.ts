@@ -1,4 +1,5 @@
 import { shortOid } from '../../../git/files/ref-files.ts';
+import { localTime } from '../../../local-time.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { isAttached, snapshotRefs } from '../../../session/record.ts';
 import { requireHistory, type Snapshot } from '../../../snapshot/history.ts';
@@ -13,7 +14,7 @@ import { readTimeline, type SnapshotChanges } from '../../../timetravel/timeline
 import { type AuthoredStep, authorsOf, turnNumbered } from '../../../timetravel/turns.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { fileSize, localTime, orNull, showPath } from '../../output/format.ts';
+import { fileSize, orNull, showPath } from '../../output/format.ts';
 import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
 import { showInPager } from '../../output/pager.ts';
 import type { Column } from '../../output/session-table.ts';

@@ -21,7 +21,7 @@ import { pathInSession, readAmbiguousFolders, requireKnownPaths } from '../../..
 import { defineSessionCommand, option, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
-import { lines, showPath } from '../../output/format.ts';
+import { lines, listPaths, showPath } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import {
   changesJson,
@@ -86,6 +86,7 @@ export const sessionRestore = defineSessionCommand({
       scope: paths.length > 0 ? paths : folders,
       by: 'restore',
       now,
+      ...(given.length > 0 && { label: `restore of ${listPaths(given, MOST_NAMED)}` }),
       filesOnly: args.filesOnly,
       choose: async (hasUncaptured) => {
         const since = args.unchangedSince;
@@ -96,6 +97,9 @@ export const sessionRestore = defineSessionCommand({
     return runRestore(context, session, request, args.dryRun);
   },
 });
+
+/** Paths in a label. */
+const MOST_NAMED = 3;
 
 /** @throws AgtError if there is none, or more than one */
 function givenSnapshot(
@@ -146,8 +150,8 @@ function reportRestore(
   const verified = mismatches.length === 0;
   const undo = before === undefined ? undefined : commandToRestore(record, shortOid(before));
   // An undo after a restore that changed nothing would go to the step before.
-  const promptBack = undo && changed.length + moves.length > 0 ? promptToGoBack(by, distance) : undefined;
-  const back = isPrompt ? promptBack : undo;
+  const isNothing = changed.length + moves.length === 0;
+  const back = isPrompt && undo ? promptToGoBack(by, distance) : undo;
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
   const files = isPrompt ? changed.map(({ kind, path }) => `  ${kind} ${showPath(path)}`) : [];
   const text = [
@@ -157,7 +161,7 @@ function reportRestore(
     ...moves.slice(0, MOST_LISTED).map((move) => `  ${describeMove(move)}`),
     moves.length > MOST_LISTED && `  and ${moves.length - MOST_LISTED} more refs`,
     position && describePosition(position, by, distance, context.now()),
-    back !== undefined && `to undo: ${back}`,
+    back !== undefined && !isNothing && `to undo: ${back}`,
   ];
   return {
     json: {

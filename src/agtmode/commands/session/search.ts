@@ -5,6 +5,7 @@ import { realPath } from '../../../disk/real-path.ts';
 import { usageError } from '../../../errors.ts';
 import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
+import { localTime } from '../../../local-time.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import type { Session } from '../../../session/session.ts';
 import { isUnder, TOP_FOLDERS } from '../../../snapshot/folders.ts';
@@ -14,7 +15,7 @@ import { type SearchSource, search, stepsOf } from '../../../timetravel/search/s
 import { parsePathspec, pathInSession } from '../../../timetravel/session-paths.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { localTime, orNull, paint, showPath } from '../../output/format.ts';
+import { orNull, paint, showPath } from '../../output/format.ts';
 import { parseNumber, parseSince } from '../../output/history.ts';
 import { withPager } from '../../output/pager.ts';
 import { repositoriesHere, sessionHere, sessionIfAny } from '../../session-here.ts';

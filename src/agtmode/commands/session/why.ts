@@ -7,6 +7,7 @@ import { findObjects } from '../../../git/objects/object-reader.ts';
 import { findRenames } from '../../../git/objects/raw-diff.ts';
 import { withoutIndex } from '../../../git/objects/scratch-index.ts';
 import { runGitOnTerminal } from '../../../git/run/git.ts';
+import { localTime } from '../../../local-time.ts';
 import type { Session } from '../../../session/session.ts';
 import { decodePath, encodePath } from '../../../snapshot/tree-names.ts';
 import type { Origin } from '../../../timetravel/blame/origin.ts';
@@ -16,7 +17,7 @@ import { spansOf } from '../../../timetravel/turn-files.ts';
 import { type AuthoredStep, readAuthors } from '../../../timetravel/turns.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { lines as linesOf, localTime, showPath } from '../../output/format.ts';
+import { lines as linesOf, showPath } from '../../output/format.ts';
 import { blameHere, describeOrigin, lineJson } from './blame.ts';
 
 export const why = defineCommand({
