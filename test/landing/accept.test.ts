@@ -207,6 +207,7 @@ describe('agt accept', () => {
       { session_id: 's2', error: reason },
       { session_id: 's3', after: ['s1'], onto_before: tip(), files: [{ path: 'a', insertions: 1 }] },
     ]);
+    expect(agt(repository, 'accept', 's1', '-n').stdout).toContain('\nbranch   main\n');
     expect(agt(repository, 'accept', 's2', 's3', '-n').stdout).toContain('branch   main as it is after s2\n');
     expect(git(repository, 'for-each-ref', 'refs/heads/main', 'refs/heads/agt')).toBe(before);
     const accepted = agt(repository, 'accept', 's1', 's2', 's3', '--json');
