@@ -54,14 +54,29 @@ export async function readActivity(
     const { begun } = authorsOf([...before, ...own], records.some(isAttached));
     return begun.filter(({ snapshots: [...all] }) => all.some((one) => own.includes(one)));
   });
-  const chosen = drafts.toSorted((a, b) => endOf(b).getTime() - endOf(a).getTime()).slice(0, limit);
+  // Of one second, the later one first.
+  const newest = drafts.toReversed().toSorted((a, b) => endOf(b).getTime() - endOf(a).getTime());
+  const chosen = newest.slice(0, limit);
   const files = await filesOfTurns(repository.git, chosen, countLines);
   const agents = agentsOf(records);
-  return chosen.map((turn) => {
-    const { session, prompt, from, snapshots: all } = turn;
+  const isEmpty = (turn: TurnSteps) =>
+    turn.prompt === undefined &&
+    (files.get(turn) ?? []).length === 0 &&
+    turn.snapshots.every(
+      ({ tool, label }) => tool === undefined && (label === undefined || isOwnLabel(label)),
+    );
+  return chosen.flatMap((turn) => {
+    if (isEmpty(turn)) return [];
+    const { session, prompt, from, isPersons, snapshots: all } = turn;
     const labels = all.flatMap(({ label }) => (label === undefined || isOwnLabel(label) ? [] : [label]));
     return {
-      ...{ session, prompt, from, to: endOf(turn), agent: turn.agent ?? agents.get(session) },
+      ...{
+        session,
+        prompt,
+        from,
+        to: endOf(turn),
+        agent: isPersons ? undefined : (turn.agent ?? agents.get(session)),
+      },
       labels: [...new Set(labels)],
       snapshots: all.length,
       failed: all.filter(({ call }) => call?.outcome === 'failed').length,

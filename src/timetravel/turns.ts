@@ -30,6 +30,8 @@ export interface TurnSteps {
   /** Counted from 1 by the first call of an agent, so that a later prompt shifts none; 0 before that. */
   number: number;
   readonly session: string;
+  /** No turn of an agent: what a person or another program has done after one. */
+  readonly isPersons: boolean;
   readonly prompt: string | undefined;
   readonly from: Date;
   agent: string | undefined;
@@ -54,10 +56,12 @@ export function authorsOf(history: readonly Snapshot[], isFolder: boolean): Auth
   const begun: TurnSteps[] = [];
   const current = new Map<string, TurnSteps>();
   let hasEvents = false;
-  const begin = (snapshot: Snapshot, key: string) => {
+  const begin = (snapshot: Snapshot, key: string): TurnSteps => {
     const { session, time: from, agent, conversation } = snapshot;
     const prompt = promptIn(snapshot);
-    const turn = { number: 0, session, prompt, from, agent, conversation, snapshots: [], steps: [] };
+    const isPersons = key === OF_PERSONS;
+    const about = { number: 0, session, isPersons, prompt, from, agent, conversation };
+    const turn = { ...about, snapshots: [], steps: [] };
     current.set(key, turn);
     begun.push(turn);
     return turn;
@@ -75,7 +79,14 @@ export function authorsOf(history: readonly Snapshot[], isFolder: boolean): Auth
     const turn = isOfTurn ? (current.get(key) ?? (isPrompt ? undefined : begin(snapshot, key))) : undefined;
     turn?.steps.push(snapshot);
     const last = agent === undefined ? begun.at(-1) : undefined;
-    const belongsTo = isPrompt ? begin(snapshot, own) : (turn ?? current.get(own) ?? last);
+    const isPersons = author === 'other' && !isPrompt && snapshot.before === undefined && own === '';
+    if (!isPersons) current.delete(OF_PERSONS);
+    const belongsTo = isPersons
+      ? (current.get(OF_PERSONS) ?? begin(snapshot, OF_PERSONS))
+      : isPrompt
+        ? begin(snapshot, own)
+        : (turn ?? current.get(own) ?? last);
+    if (isPersons) belongsTo?.steps.push(snapshot);
     if (belongsTo !== undefined && isEventOf(snapshot)) belongsTo.snapshots.push(snapshot);
     const isWork = tool !== undefined || author === 'agent' || (turn?.prompt !== undefined && !hasEvents);
     if (belongsTo?.number === 0 && isWork) belongsTo.number = turns.push(belongsTo);
@@ -87,6 +98,9 @@ export function authorsOf(history: readonly Snapshot[], isFolder: boolean): Auth
   const known = steps.map((step) => (step.turn?.number === 0 ? { ...step, turn: undefined } : step));
   return { steps: known, turns, begun };
 }
+
+/** What people do after the agents: no conversation has this name. */
+const OF_PERSONS = '\0';
 
 interface Who {
   readonly author: Author;

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { autocommitAt } from '../harness/opened.ts';
 import { agtWithPermissions, permissionsProblem } from '../harness/privileges.ts';
-import { autocommit, newSession, sessionIn, type TestSession } from '../harness/session.ts';
+import { autocommit, newSession, sessionIn, sessionOf, type TestSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 
 interface Entry {
   repository: string;
@@ -55,6 +56,30 @@ describe('agt log --all-sessions', () => {
     expect(agtOk(repository, 'log', '--all-sessions')).toContain('(1 failed) and now?');
     agtOk(repository, 'undo', 'one');
     expect(JSON.parse(agtOk(repository, 'log', '--all-sessions', '--json'))).toEqual(before);
+  });
+
+  test('a snapshot of a person is in a row of its own, whatever the time asked for, and one without a file in none', async () => {
+    const { sandbox, repository } = sessionIn(one.repository, 'three');
+    const agent = agentIn(sandbox, 'claude-code', 'c');
+    agent.says('a task');
+    agent.begins('t1');
+    write(join(sandbox, 'x.txt'), 'x\n');
+    agent.ends('t1');
+    agtOk(repository, 'autocommit', 'three');
+    write(join(sandbox, 'mine.txt'), 'm\n');
+    await autocommitAt(sessionOf(repository, 'three'), new Date(Date.now() + 60_000));
+    sessionIn(repository, 'four');
+    agtOk(repository, 'autocommit', 'four');
+    const rows = (...options: string[]) =>
+      activity(repository, ...options)
+        .filter(({ session_id }) => ['three', 'four'].includes(session_id))
+        .map(({ agent, prompt, files }) => [agent, prompt, files.map(({ path }) => path).join()]);
+    expect(rows()).toEqual([
+      [null, null, 'mine.txt'],
+      ['claude', 'a task', 'x.txt'],
+    ]);
+    const soon = new Date(Date.now() + 30_000).toISOString();
+    expect(rows('--since', soon)).toEqual([[null, null, 'mine.txt']]);
   });
 
   test('--everywhere takes a time in no repository as well, and names folders', () => {
