@@ -6,7 +6,6 @@ import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import type { Present } from '../session/state.ts';
 import type { MessageRequest } from './message.ts';
-import type { NamedCommit } from './session-commits.ts';
 import type { LandingTarget } from './target.ts';
 import type { Workbench } from './workbench.ts';
 
@@ -62,6 +61,11 @@ export interface UntrackedFile {
   readonly size: number;
   /** Why it looks as if it should not land. */
   readonly doubt: string | undefined;
+}
+
+export interface NamedCommit {
+  readonly commit: string;
+  readonly subject: string;
 }
 
 /** A session's work on its way. */

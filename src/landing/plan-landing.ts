@@ -25,6 +25,7 @@ import { commitFirst, draftMessage } from './message.ts';
 import { choosePaths, leaveOut, refuseUnstorable } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
 import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
+import { commitsToTell, landedPaths } from './session-commits.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
 import { othersWork } from './taken-back.ts';
@@ -97,12 +98,15 @@ export async function planLanding(session: Session, landable: Landable): Promise
     await refuseSessionFolders(session.git, commits);
     refuseHidden(added, new Set(added.filter(isUsers).map(({ path }) => path)));
   }
+  const isPart = request.include.length + request.exclude.length > 0;
+  const work = { tip: target.from, head: content.head, landed, commits, changes, isPart };
+  const told = await commitsToTell(git, record, work);
   const notTaken = request.committedOnly ? content.uncommitted.map(({ path }) => displayPath(path)) : [];
   return {
     ...target,
     tree: merged.tree,
     parents: [target.from, ...(request.keepCommits ? [theirs] : [])],
-    message: await draftMessage(session, commits, request, chosen.prompts),
+    message: await draftMessage(session, told, request, chosen.prompts),
     commit: undefined,
     source: request.keepCommits ? undefined : theirs,
     changes,
@@ -145,10 +149,9 @@ async function landedUncommitted(
   { landed, branch, added, request }: Before,
 ): Promise<DiffEntry[]> {
   if (!request.committedOnly) return [];
-  const changed = async (from: string, to: string) =>
-    new Set((await diffTrees(git, from, to)).map(({ path }) => path));
-  const committed = await changed((await resolveObject(git, `${landed}^`)) ?? head, head);
-  const onBranch = await changed(await mergeBase(git, branch, head), landed);
+  const since = await diffTrees(git, (await resolveObject(git, `${landed}^`)) ?? head, head);
+  const committed = new Set(since.map(({ path }) => path));
+  const onBranch = await landedPaths(git, [branch, head], landed);
   const open = new Set(uncommitted.map(({ path }) => path));
   return added.filter(({ path }) => open.has(path) && onBranch.has(path) && !committed.has(path));
 }

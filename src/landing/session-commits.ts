@@ -1,11 +1,9 @@
 /** Which commits of a session some changed files come from. */
-import type { DiffEntry } from '../git/objects/raw-diff.ts';
-import { type Git, gitText } from '../git/run/git.ts';
-
-export interface NamedCommit {
-  readonly commit: string;
-  readonly subject: string;
-}
+import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
+import { type Git, gitAnswer, gitText } from '../git/run/git.ts';
+import type { SessionRecord } from '../session/record.ts';
+import { landedAs } from '../survey/merged.ts';
+import type { NamedCommit } from './accept-request.ts';
 
 /** The commits of `head` that change one of these files, oldest first: none that `tip` has, not even as a copy. */
 export async function commitsTouching(
@@ -25,4 +23,41 @@ export async function commitsTouching(
       commit: line.slice(0, line.indexOf(' ')),
       subject: line.slice(line.indexOf(' ') + 1),
     }));
+}
+
+interface LandingWork {
+  readonly tip: string;
+  readonly head: string;
+  /** The content that the branch has already, if a part has landed. */
+  readonly landed: string | undefined;
+  /** Those of `head` that came since. */
+  readonly commits: readonly string[];
+  /** What lands. */
+  readonly changes: readonly DiffEntry[];
+  /** The patterns of the user leave some files out. */
+  readonly isPart: boolean;
+}
+
+/** The commits whose messages tell what lands: of the agent, not those that landed before. */
+export async function commitsToTell(git: Git, record: SessionRecord, work: LandingWork): Promise<string[]> {
+  const { tip, head, landed, changes, isPart } = work;
+  const own = new Set(work.commits);
+  for (let one = record.landed; one !== undefined && own.size > 0; one = one.before) {
+    const there = await landedAs(git, one, head);
+    if (there !== undefined && (await landedAs(git, one, tip)) !== undefined) own.delete(there);
+  }
+  if (landed === undefined && !isPart) return [...own];
+  const touching = await commitsTouching(git, { tip, head }, changes);
+  if (landed === undefined) return touching.map(({ commit }) => commit).filter((commit) => own.has(commit));
+  const before = await landedPaths(git, [tip, head], landed);
+  const first = changes.filter(({ path }) => !before.has(path));
+  for (const { commit } of await commitsTouching(git, { tip, head }, first)) own.add(commit);
+  return touching.map(({ commit }) => commit).filter((commit) => own.has(commit));
+}
+
+/** The paths of which something has landed. */
+export async function landedPaths(git: Git, tips: readonly string[], landed: string): Promise<Set<string>> {
+  const base = await gitAnswer(git, ['merge-base', ...tips]);
+  const changes = base === undefined ? [] : await diffTrees(git, base, landed);
+  return new Set(changes.map(({ path }) => path));
 }

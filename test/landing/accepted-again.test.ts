@@ -135,6 +135,26 @@ test('with --commits, all that stays out is named, the commits as well', () => {
   expect(agtOk(repository, 'log', '--format=%s', 'main').split('\n')).not.toContain('two');
 });
 
+test('the proposed message has the commits that land, neither those before nor those of the user', () => {
+  const { repository, sandbox } = threeCommits();
+  const subject = (...how: string[]): string =>
+    JSON.parse(agtOk(repository, 'accept', 's1', '--json', ...how)).message?.split('\n')[0];
+  expect(subject('-n')).toBe('one; two; three');
+  expect(subject('--keep', '--include', 'two')).toBe('two');
+  expect(subject('-n')).toBe('one; three');
+  expect(subject('-n', '--exclude', 'f')).toBe('one');
+  agtOk(repository, 'unaccept', 's1');
+  subject('--keep', '--commits', 'agt/s1,agt/s1~2');
+  expect(subject('--keep')).toBe('two');
+  git(repository, 'commit', '-q', '--amend', '-m', 'Words of the user');
+  agtOk(repository, 'sync', 's1');
+  git(repository, 'commit', '-q', '--amend', '-m', 'Newer words of the user');
+  appendFileSync(join(sandbox, 'a'), 'later\n');
+  expect(subject('-n')).toBe('Work of session s1');
+  git(sandbox, 'commit', '-qam', 'four');
+  expect(subject('-n')).toBe('four');
+});
+
 const diffOf = (repository: string) => listed(repository).diff;
 
 test.each([
