@@ -3,7 +3,7 @@ import { gitLines, resolveObject } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';
 import { readShare, refNames, type Share } from './share.ts';
 
-/** What the remote of a session does not have; undefined if it has all, or the session was never pushed. */
+/** What the remote of a session does not have; undefined if it has all, or none is to have the session. */
 export interface Debt {
   readonly remote: string;
   readonly snapshots: number;
@@ -12,10 +12,14 @@ export interface Debt {
 }
 
 export async function debtOf(session: Session, tip: string | undefined): Promise<Debt | undefined> {
-  const share = readShare(session);
-  if (share === undefined || share.refs['tip'] === tip || session.record.away !== undefined) return undefined;
+  const { push } = session.repository.settings;
+  const share: Partial<Share> | undefined =
+    readShare(session) ?? (push === '' ? undefined : { remote: push, refs: {} });
+  if (tip === undefined || share?.refs?.['tip'] === tip || session.record.away !== undefined)
+    return undefined;
+  if (share?.remote === undefined) return undefined;
   const { remote, pushed_at = null, failed = null } = share;
-  const sent = share.refs['tip'];
+  const sent = share.refs?.['tip'];
   const snapshots =
     sent === undefined ? (await session.history()).length : await snapshotsSince(session, sent);
   return { remote, snapshots, pushed_at, failed };

@@ -19,26 +19,29 @@ export function copiesOnRemotes(repository: Repository): Map<string, string> {
   );
 }
 
-/** The tips of ended sessions of which their remote has everything, by id. @throws AgtError if a remote cannot be reached */
-export async function heldByRemotes(repository: Repository): Promise<Map<string, string>> {
+/**
+ * The tips of ended sessions of which their remote has everything, by id, and the ids of those of which it has a part.
+ * @throws AgtError if a remote cannot be reached
+ */
+export async function heldByRemotes(repository: Repository) {
   const refsOf = new Map<string, Map<string, string>>();
   const held = new Map<string, string>();
+  const inPart: string[] = [];
   for (const record of listRecords(repository).records.filter(isEnded)) {
     const session = new Session(repository, record);
     const share = attempt(() => readShare(session));
-    if (
-      share === undefined ||
-      share.plain === 'without ignored' ||
-      !hasAll(share, await existingRefs(session))
-    )
+    if (share?.head === undefined) continue;
+    if (share.plain === 'without ignored' || !hasAll(share, await existingRefs(session))) {
+      inPart.push(session.id);
       continue;
+    }
     const refs = refsOf.get(share.remote) ?? (await listRefs(repository.git, share.remote));
     refsOf.set(share.remote, refs);
     const isThere = refs.get(`${share.share}/head`) === share.head;
     if (isThere && refs.get(`${share.share}/parts`) === share.parts.at(-1)?.commit)
       held.set(session.id, share.refs['tip'] as string);
   }
-  return held;
+  return { held, inPart };
 }
 
 function hasAll({ refs }: Share, here: Readonly<Record<string, string>>): boolean {

@@ -19,6 +19,12 @@ test('pushes each snapshot, together what comes within the period, and says what
   agtOk(here, 'key', 'new');
   agtOk(here, 'config', 'set', 'agt.push', 'origin');
   agtOk(here, 'config', 'set', 'agt.pushEvery', '2 seconds');
+  agtOk(here, 'config', 'set', 'agt.pushEvery', 'never');
+  agtOk(here, 'session', 'new', '--id', 's0');
+  agtOk(here, 'autocommit', 's0');
+  expect(agtOk(here, 'status')).toMatch(/^s0 +1 snapshot not on origin \(never pushed\)$/m);
+  agtOk(here, 'session', 'remove', 's0', '--delete-branch');
+  agtOk(here, 'config', 'set', 'agt.pushEvery', '2 seconds');
   const session = workIn(here);
   const debt = () => JSON.parse(agtOk(here, 'status', '--json')).sessions[0].push;
   await until(() => git(remote, 'for-each-ref', 'refs/agt/shared') !== '' && debt() === null);

@@ -21,6 +21,13 @@ test('gc --pushed deletes ended sessions that the remote has whole, and a pull b
   agtOk(here, 'session', 'push', 'whole');
   agtOk(here, 'session', 'push', 'plain', '--plain');
 
+  expect(agt(here, 'gc', '--pushed', '-n').stderr).toBe(
+    ['late', 'plain']
+      .map(
+        (id) => `note: ${id} stays: its remote lacks the last of it; to send that: agt session push ${id}\n`,
+      )
+      .join(''),
+  );
   const planned = JSON.parse(agtOk(here, 'gc', '--pushed', '--dry-run', '--json')) as {
     sessions: { session_id: string; action: string; remote: string }[];
   };

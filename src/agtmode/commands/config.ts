@@ -5,6 +5,7 @@ import { findKey, SETTING_KEYS, type SettingName } from '../../config/setting-ta
 import { globalConfigPath, showValue, toSettings } from '../../config/settings.ts';
 import { AgtError, EXIT, usageError } from '../../errors.ts';
 import { type Git, gitText, runGit } from '../../git/run/git.ts';
+import { shellQuote } from '../../git/run/trace.ts';
 import { listRecords } from '../../session/record.ts';
 import { didYouMean } from '../../similar.ts';
 import { isRemote } from '../../travel/remote.ts';
@@ -58,7 +59,7 @@ export const configSet = defineCommand({
     if (globalOnly && !global) {
       throw usageError(
         `${name} cannot be set for one repository`,
-        `set it for all: agt config set --global ${name} ${value}`,
+        `set it for all: agt config set --global ${name} ${shellQuote(value)}`,
       );
     }
     if (name === 'agt.push' && !global && value !== '') await requireRemote(await context.git(), value);

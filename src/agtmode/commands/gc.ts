@@ -62,7 +62,7 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   if (args.folders) return gcFolders(context, args);
   const repository = await repositoryHere(context);
   const pruneBefore = await expiryTime(repository.git, args.prune);
-  const held = args.pushed ? await heldByRemotes(repository) : undefined;
+  const { held, inPart = [] } = args.pushed ? await heldByRemotes(repository) : {};
   const request = { thin: args.thin, now: context.now(), held };
   const copies = copiesOnRemotes(repository);
   const { dryRun } = args;
@@ -85,6 +85,11 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
       dryRun ? freed : '',
       disk === null ? '' : describeDisk(disk),
     ].join(''),
+    notes: lines(
+      inPart.map(
+        (id) => `note: ${id} stays: its remote lacks the last of it; to send that: agt session push ${id}`,
+      ),
+    ),
     errors,
     failed: damaged.length > 0,
   };

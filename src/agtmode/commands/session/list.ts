@@ -78,6 +78,8 @@ export const sessionList = defineCommand({
   ],
   run: async function list(args, context, isOnce = false): Promise<Answer> {
     const { watch } = args;
+    if (args.remote && args.everywhere)
+      throw usageError('--remote and --everywhere are given', 'a remote is that of the repository here');
     if (args.remote) return listRemote(context, args.name);
     if (args.name !== undefined)
       throw usageError(

@@ -2,6 +2,7 @@
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { AgtError, usageError } from '../../../errors.ts';
 import { shownId } from '../../../folders/store.ts';
+import { findIntegration } from '../../../integrations/tools.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
 import { snapshotRefs } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
@@ -127,7 +128,8 @@ async function chooseSpans(
     throw usageError('more than one thing is given', 'give a turn, --step or --agent');
   if (step !== undefined) return { spans: [step], name: `step ${args.step}` };
   if (args.agent !== undefined) {
-    const own = authored.turns.filter(({ agent }) => agent === args.agent);
+    const names = [args.agent, findIntegration(args.agent)?.program];
+    const own = authored.turns.filter(({ agent }) => names.includes(agent));
     const known = [...new Set(authored.turns.flatMap(({ agent }) => agent ?? []))];
     if (own.length === 0)
       throw new AgtError(`no turn is of agent "${args.agent}"`, {
