@@ -4,7 +4,7 @@ import { shortBranch } from '../git/files/ref-files.ts';
 import { type Git, gitText } from '../git/run/git.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import type { Session } from '../session/session.ts';
-import { isOwnLabel, promptIn } from '../snapshot/format.ts';
+import { labelByPerson, promptIn } from '../snapshot/format.ts';
 
 /** Columns of the first line of a message. */
 const SUBJECT_LENGTH = 72;
@@ -66,7 +66,7 @@ async function wordsOf(session: Session) {
   const own = (await session.history())
     .filter((snapshot) => snapshot.session === session.id && snapshot.time >= since)
     .toReversed();
-  const labels = own.flatMap(({ label }) => (label === undefined || isOwnLabel(label) ? [] : [label]));
+  const labels = own.flatMap((snapshot) => labelByPerson(snapshot) ?? []);
   const prompts = own.flatMap((snapshot) => promptIn(snapshot) ?? []);
   return { prompts: [...new Set(prompts)], labels: [...new Set(labels)] };
 }

@@ -5,7 +5,7 @@ import { gitText, resolveObject } from '../git/run/git.ts';
 import { requireReadableSandbox, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { unpushedInSubmodules } from '../session/submodules.ts';
-import { isOwnLabel } from '../snapshot/format.ts';
+import { labelByPerson } from '../snapshot/format.ts';
 import { isAsLanded, isMerged, landedSource } from '../survey/merged.ts';
 
 /** One entry each: files that are not committed, and commits that are neither exported nor merged. */
@@ -45,7 +45,7 @@ async function hasUncommittedSnapshot(session: Session): Promise<boolean> {
 /** How many a person has labelled, as text; `agt gc` keeps those as well. */
 export async function labelledSnapshots(session: Session): Promise<string[]> {
   const labelled = (await session.history()).filter(
-    ({ label, agent }) => label !== undefined && agent === undefined && !isOwnLabel(label),
+    (one) => one.agent === undefined && labelByPerson(one) !== undefined,
   );
   return labelled.length === 0 ? [] : [`${plural(labelled.length, 'labelled snapshot')}`];
 }

@@ -77,9 +77,15 @@ export function isBeginning(label: string | undefined): boolean {
   return [BEFORE_THE_SESSION, AFTER_THE_SWITCH, AS_CHECKED_OUT, WITH_CHANGES].includes(label ?? '');
 }
 
-/** Labels that agt gives. agt assumes that a person gave every other label, and keeps it. */
-export function isOwnLabel(label: string): boolean {
-  return OWN_LABEL.test(label) || label.startsWith(PROMPT);
+/** The label, unless agt gave it, as to all snapshots after a restore. agt keeps those of a person. */
+export function labelByPerson({ label, restored }: Named): string | undefined {
+  if (label === undefined || restored !== undefined) return undefined;
+  return OWN_LABEL.test(label) || label.startsWith(PROMPT) ? undefined : label;
+}
+
+interface Named {
+  readonly label: string | undefined;
+  readonly restored: string | undefined;
 }
 
 const OWN_LABEL =

@@ -8,7 +8,7 @@ import { readObjects } from '../git/objects/object-reader.ts';
 import { gitLines, gitText } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, listRecords, type SessionRecord, snapshotRefs } from '../session/record.ts';
-import { isOwnLabel, promptIn, promptLabel } from '../snapshot/format.ts';
+import { labelByPerson, promptIn, promptLabel } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
 import type { FileChange } from './timeline.ts';
 import { filesOfTurns } from './turn-files.ts';
@@ -62,13 +62,11 @@ export async function readActivity(
   const isEmpty = (turn: TurnSteps) =>
     turn.prompt === undefined &&
     (files.get(turn) ?? []).length === 0 &&
-    turn.snapshots.every(
-      ({ tool, label }) => tool === undefined && (label === undefined || isOwnLabel(label)),
-    );
+    turn.snapshots.every((one) => one.tool === undefined && labelByPerson(one) === undefined);
   return chosen.flatMap((turn) => {
     if (isEmpty(turn)) return [];
     const { session, prompt, from, isPersons, snapshots: all } = turn;
-    const labels = all.flatMap(({ label }) => (label === undefined || isOwnLabel(label) ? [] : [label]));
+    const labels = all.flatMap((snapshot) => labelByPerson(snapshot) ?? []);
     return {
       ...{
         session,

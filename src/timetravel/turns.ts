@@ -9,7 +9,7 @@ import { commandToList } from '../session/advised-commands.ts';
 import { conversationIn } from '../session/calls-at-work.ts';
 import { isAttached, snapshotRefs } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import { isBeginning, isOwnLabel, promptIn } from '../snapshot/format.ts';
+import { isBeginning, labelByPerson, promptIn } from '../snapshot/format.ts';
 import { requireHistory, type Snapshot } from '../snapshot/history.ts';
 
 /** `other`: a person, or a program that is no call of an agent. `restore`: a person has brought a snapshot back. */
@@ -132,7 +132,7 @@ function isEventOf(snapshot: Snapshot): boolean {
   const { label, restoredBy } = snapshot;
   return (
     restoredBy === undefined &&
-    (label === undefined || promptIn(snapshot) !== undefined || !isOwnLabel(label))
+    (label === undefined || promptIn(snapshot) !== undefined || labelByPerson(snapshot) !== undefined)
   );
 }
 

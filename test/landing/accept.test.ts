@@ -108,6 +108,9 @@ describe('agt accept', () => {
     };
     write(join(sandbox, 'x'), 'x\n');
     expect(message()).toBe('Work of session s1');
+    agtOk(repository, 'autocommit', 's1');
+    agtOk(repository, 'restore', 's1', '@', '--', 'x');
+    expect(message()).toBe('Work of session s1');
     agtOk(repository, 'autocommit', 's1', '--label', 'x works');
     expect(message()).toBe('x works');
     agtOk(repository, 'autocommit', 's1', '--label', 'prompt: make x work');

@@ -4,7 +4,7 @@
  *
  * Hours and days are in UTC. So a second thinning in another time zone deletes nothing more.
  */
-import { isOwnLabel } from '../../snapshot/format.ts';
+import { labelByPerson } from '../../snapshot/format.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 
 /** In seconds. */
@@ -21,11 +21,7 @@ type Marked = Pick<Snapshot, 'commit' | 'time' | 'label' | 'restored' | 'agent'>
  * those that tell an acceptance what a failed call has changed. `now` in Unix seconds.
  */
 export function keptWhenThinned(snapshots: readonly Marked[], now: number): Set<string> {
-  const kept = new Set([
-    ...labelled(snapshots, () => true),
-    ...neededForUndo(snapshots),
-    ...failures(snapshots),
-  ]);
+  const kept = new Set([...labelled(snapshots), ...neededForUndo(snapshots), ...failures(snapshots)]);
   const filledSlots = new Set<string>();
   for (const { commit, time } of snapshots) {
     const slot = slotOf(commit, time.getTime() / 1000, now);
@@ -45,7 +41,7 @@ function slotOf(commit: string, time: number, now: number): string {
 
 /** For sessions whose `agt.retention` is over: agt keeps the snapshots that a person labelled. */
 export function keptWhenEnded(snapshots: readonly Marked[]): Set<string> {
-  return new Set(labelled(snapshots, (label) => !isOwnLabel(label)));
+  return new Set(snapshots.filter(labelByPerson).map(({ commit }) => commit));
 }
 
 /**
@@ -54,17 +50,15 @@ export function keptWhenEnded(snapshots: readonly Marked[]): Set<string> {
  */
 export function keptOfFolder(snapshots: readonly Marked[], now: number, retention: number): Set<string> {
   const [newest] = snapshots;
-  const byPerson = snapshots.filter(
-    ({ label, agent }) => label !== undefined && agent === undefined && !isOwnLabel(label),
-  );
+  const byPerson = snapshots.filter((one) => one.agent === undefined && labelByPerson(one));
   const young = snapshots.filter(({ time }) => now - time.getTime() / 1000 <= retention);
   return new Set(
     [...(newest === undefined ? [] : [newest]), ...byPerson, ...young].map(({ commit }) => commit),
   );
 }
 
-function labelled(snapshots: readonly Marked[], isWanted: (label: string) => boolean): string[] {
-  return snapshots.filter(({ label }) => label !== undefined && isWanted(label)).map(({ commit }) => commit);
+function labelled(snapshots: readonly Marked[]): string[] {
+  return snapshots.filter(({ label }) => label !== undefined).map(({ commit }) => commit);
 }
 
 /** Each call that failed, with the snapshot before it. */

@@ -103,6 +103,7 @@ describe('agt gc keeps', () => {
   test('only the snapshots that a person labelled, for a session that ended', () => {
     const snapshots = [
       snapshot('a', 1, { label: 'before remove' }),
+      snapshot('restore', 1, { label: 'restore of a', restored: 'a' }),
       snapshot('b', 2, { label: 'before remove of old files' }),
       snapshot('c', 3, { label: 'before fork to s2' }),
       snapshot('guard', 3, { label: 'before git reset --hard' }),
