@@ -27,7 +27,7 @@ export function solveInSandbox(
   { onto }: LandingTarget,
 ): string {
   const from = onto === user_branch ? '' : ` --from ${shortBranch(onto)}`;
-  return `solve them in the sandbox: agt session sync ${id}${from}`;
+  return `solve the conflicts in the sandbox: agt session sync ${id}${from}`;
 }
 
 export function onlyFailedCalls({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {

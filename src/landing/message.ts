@@ -77,7 +77,7 @@ export async function commitFirst(session: Session, paths: readonly string[]): P
   const at = `git -C ${shellQuote(checkout ?? sandbox)}`;
   const files = paths.map((path) => shellQuote(displayPath(path))).join(' ');
   const [title = ''] = (await summarize(session, [])).split('\n');
-  return `commit them in the sandbox first: ${at} add -- ${files} && ${at} commit -m ${shellQuote(title)}`;
+  return `commit what is uncommitted in the sandbox first: ${at} add -- ${files} && ${at} commit -m ${shellQuote(title)}`;
 }
 
 async function messagesOf(git: Git, commits: readonly string[]): Promise<string[]> {

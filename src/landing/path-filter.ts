@@ -79,7 +79,7 @@ export async function leaveOut({ git, index }: Workbench, tree: string, left: re
   const edits = left.map(({ path, before }): IndexEdit => [path, entryOf(before)]);
   return {
     tree: await editTree(withIndex(git, index), { tree }, edits),
-    leftOut: left.map(({ path }) => displayPath(path)),
+    leftOut: [...new Set(left.map(({ path }) => displayPath(path)))],
   };
 }
 

@@ -239,12 +239,15 @@ async function landedOn({ git, record }: Session, branch: string, tip: string): 
   return found;
 }
 
+/** The advice comes from agt. */
+const QUIET = ['skippedCherryPicks', 'mergeConflict'].flatMap((name) => ['-c', `advice.${name}=false`]);
+
 /** Nothing of the user's stash, and no other branch, may move with it. */
 async function runSync(git: Git, { operation, branch }: SyncResult): Promise<number> {
   const words =
     operation === 'merge'
       ? ['merge', '--ff', '--no-edit', '--no-autostash', '--', branch]
-      : ['-c', 'rebase.updateRefs=false', 'rebase', '--no-autostash', branch];
+      : [...QUIET, '-c', 'rebase.updateRefs=false', 'rebase', '--quiet', '--no-autostash', branch];
   const env = { GIT_EDITOR: ':' };
   const run = await runGit(git, words, { env, stdout: 'ignore', stderr: 'inherit' });
   return run.exitCode;

@@ -135,6 +135,14 @@ test('with --commits, all that stays out is named, the commits as well', () => {
   expect(agtOk(repository, 'log', '--format=%s', 'main').split('\n')).not.toContain('two');
 });
 
+test('a rebase passes over what has landed, and git says nothing about it', () => {
+  const { repository, sandbox } = threeCommits();
+  agtOk(repository, 'accept', 's1', '--keep', '--commits', 'agt/s1~2');
+  git(sandbox, 'checkout', 'a');
+  expect(agt(repository, 'sync', 's1', '--rebase')).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(git(sandbox, 'log', '--format=%s', 'main..')).toBe('three\ntwo');
+});
+
 test('the proposed message has the commits that land, neither those before nor those of the user', () => {
   const { repository, sandbox } = threeCommits();
   const subject = (...how: string[]): string =>

@@ -57,9 +57,10 @@ test('without a terminal, sources land, and keys, large files and dependencies a
   agtOk(session.repository, 'sync', 's1');
   expect(git(session.sandbox, 'status', '--porcelain')).toContain('?? dump.sql');
   expect(accept('-n').stderr).not.toContain('.env');
-  expect(accept('--untracked=none').stderr).toMatch(
-    /^error: nothing to accept: only untracked files are left/,
-  );
+  const none = accept('--untracked=none').stderr;
+  expect(none).toMatch(/^error: nothing to accept: only untracked files are left/);
+  const names = /--untracked=all \((.*)\)/.exec(none)?.[1]?.split(', ') ?? [];
+  expect(names).toEqual([...new Set(names)]);
 });
 
 test('what the agent has added or committed is no question, and the setting decides otherwise', () => {
