@@ -16,6 +16,7 @@ import { type SessionRecord, sessionFolder } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
 import { type DiffStat, type Examined, examine, type Work } from './examine.ts';
+import { findLost } from './landed.ts';
 import { compareWithHomes, homePatterns, isAsLanded, landedSource } from './merged.ts';
 import { countSnapshots, type Head, type Refs, readHeads, readRefs } from './refs.ts';
 import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
@@ -50,6 +51,8 @@ export interface SessionStatus {
   readonly merged: boolean;
   /** A remote has the commits of HEAD. */
   readonly exported: boolean;
+  /** It was accepted, and the branch does not have that commit any more. */
+  readonly landedIsLost: boolean;
   /** Undefined unless somebody asked for it. */
   readonly autocommits: number | undefined;
   readonly lastAutocommit: { readonly commit: string; readonly time: Date } | undefined;
@@ -73,7 +76,8 @@ export async function surveySessions(
   const facts = records.map((record) => readSandboxFacts(new Session(repository, record), sessionsDir));
   const reading = readWorkingFiles(repository.git, facts);
   const headRefs = facts.flatMap(({ head }) => head?.ref ?? []);
-  const refs = readRefs(repository, records, headRefs);
+  const landedOn = records.flatMap(({ landed }) => landed?.onto ?? []);
+  const refs = readRefs(repository, records, [...headRefs, ...landedOn]);
   const heads = readHeads(repository, facts, refs);
   const sessions = await Promise.all(facts.map((one, i) => locate(repository, one, heads[i] as Head, refs)));
   const tips = sessions.flatMap(({ head, base, homes }) =>
@@ -87,11 +91,12 @@ export async function surveySessions(
   const examined = await examineAll(repository, compared);
   const landed = await findLanded(repository, compared);
   const exported = findExported(repository, compared);
+  const lost = findLost(repository.git, records, refs);
   const chains = sessions.flatMap((one) => chainOf(one, refs));
   const counted = counts ? countSnapshots(repository, chains) : undefined;
   return compared.map((one, i) => {
     const autocommits = counted && (counted.get(one.facts.record.session_id) ?? 0);
-    return describe(repository, one, { refs, examined: examined[i], landed, exported, autocommits });
+    return describe(repository, one, { refs, examined: examined[i], landed, exported, lost, autocommits });
   });
 }
 
@@ -204,6 +209,8 @@ interface Found {
   /** Those with nothing that an acceptance has not brought home. */
   readonly landed: ReadonlySet<Compared>;
   readonly exported: ReadonlySet<string>;
+  /** Ids of sessions. */
+  readonly lost: ReadonlySet<string>;
   readonly autocommits: number | undefined;
 }
 
@@ -235,6 +242,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     merge: hasLandedAll ? undefined : mergeOf(work, examined, hasUserBranch),
     merged: (hasLandedAll || (hasMergedCommits && (dirty ?? 0) === 0)) && facts.operation === undefined,
     exported: head.commit !== undefined && found.exported.has(head.commit),
+    landedIsLost: found.lost.has(record.session_id),
     autocommits: found.autocommits,
     lastAutocommit: shadow?.commit === record.from_commit ? undefined : shadow,
     lastComplete: readTimestamp(repository.agtDir, record.session_id),

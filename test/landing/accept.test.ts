@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { makeSession, sessionIn, type TestSession } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
 
 const LINES = '1\n2\n3\n4\n5\n6\n';
 
@@ -220,4 +220,20 @@ describe('agt accept', () => {
       undefined,
     ]);
   });
+});
+
+test('list and show say that the branch has lost the commit of an acceptance, but not after an amend', () => {
+  write(join(sandbox, 'a'), 'by the agent\n');
+  const env = { GIT_AUTHOR_DATE: '2026-01-06T12:00:00+0100' };
+  expect(run(AGT, ['accept', 's1', '-m', 'Mine'], { cwd: repository, env }).exitCode).toBe(0);
+  const landed = git(repository, 'log', '-1', '--abbrev=10', '--format=%h');
+  const said = (words: string) => {
+    expect(agtOk(repository, 'list', '--all')).toContain(`as ${landed}${words} on main`);
+    expect(agtOk(repository, 'session', 'show', 's1')).toContain(`${landed}${words} on main`);
+  };
+  said('');
+  git(repository, 'commit', '-q', '--amend', '-m', 'My words');
+  said('');
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  said(', no longer');
 });

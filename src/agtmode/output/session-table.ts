@@ -1,5 +1,6 @@
 /** The table of `agt list`: one line for each session, with everything that tells which of them needs a person. */
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
+import type { Landed } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
 import type { SessionStatus } from '../../survey/status.ts';
 import type { Context } from '../context.ts';
@@ -121,14 +122,19 @@ function mergeWords(view: SessionStatus): string[] {
   ];
 }
 
+/** `9b6a52d7ab on main` */
+export function placeOf({ commit, onto }: Landed, isLost: boolean): string {
+  return `${shortOid(commit)}${isLost ? ', no longer' : ''} on ${shortBranch(onto)}`;
+}
+
 /** `3h ago as 9b6a52d7ab on main`: when, and by which commit. */
 function endedCell(now: Date) {
-  return ({ record }: SessionStatus): string => {
+  return ({ record, landedIsLost }: SessionStatus): string => {
     const { state, state_at: at, landed } = record;
     if (!isEnded(record)) return '';
     const when = at === undefined ? [] : [shortAgo(new Date(at), now)];
     const isLanded = state === 'accepted' && landed !== undefined;
-    const commit = isLanded ? [`as ${shortOid(landed.commit)} on ${shortBranch(landed.onto)}`] : [];
+    const commit = isLanded ? [`as ${placeOf(landed, landedIsLost)}`] : [];
     return [...when, ...commit].join(' ');
   };
 }
