@@ -35,8 +35,10 @@ export async function restoreHead(
   head: RecordedHead,
   branches: SandboxBranches,
 ): Promise<readonly string[]> {
-  const { on, detachedAt, work, mended, warnings } = await planHead(git, head, branches);
   const sandboxGit = inDirectory(git, branches.sandbox);
+  // The plan asks which worktrees have a branch: for that git reads HEAD.
+  if (head.commit !== null && !(await isGone(git, head.commit))) await mendHead(sandboxGit, head.commit);
+  const { on, detachedAt, work, mended, warnings } = await planHead(git, head, branches);
   if (mended !== undefined) await mendHead(sandboxGit, mended);
   if (work !== undefined) await moveBranch(git, branches.workBranch, work);
   if (on !== undefined) await attachHead(sandboxGit, on);
