@@ -13,13 +13,25 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  * drop one that has come already. A busy `agt list --watch` lost every seventh.
  */
 export function onSignals(listen: (signal: NodeJS.Signals) => void): () => void {
-  for (const signal of SIGNALS) process.on(signal, listen);
+  const own: Listener = Object.assign((signal: NodeJS.Signals) => listen(signal), { listen });
+  for (const signal of SIGNALS) process.on(signal, own);
   return () => {
+    released.add(own);
     const end = () => {
-      for (const signal of SIGNALS) process.off(signal, listen);
+      for (const signal of SIGNALS) process.off(signal, own);
     };
     setImmediate(() => setImmediate(end));
   };
+}
+
+type Listener = NodeJS.SignalsListener & { readonly listen?: unknown };
+
+/** Those that end soon: nobody may bring them back. */
+const released = new WeakSet<NodeJS.SignalsListener>();
+
+/** Whether somebody else than `listen` hears the signal, and decides what becomes of it. */
+export function othersHear(signal: NodeJS.Signals, listen: (signal: NodeJS.Signals) => void): boolean {
+  return process.listeners(signal).some((one) => (one as Listener).listen !== listen);
 }
 
 /** Keeps agt alive for its clean-up; `signal` aborts its git. A second interrupt ends agt at once. */
@@ -142,7 +154,7 @@ export async function hearingAlone<T>(
     return await action();
   } finally {
     for (const [name, listeners] of others) {
-      for (const each of listeners) process.on(name, each);
+      for (const each of listeners) if (!released.has(each)) process.on(name, each);
       process.off(name, listener);
     }
   }

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { hearingAlone, onSignals } from '../../src/process/interrupts.ts';
 import { autocommit, makeSession, type TestSession, tryAutocommit } from '../harness/session.ts';
 import {
   AGT,
@@ -158,4 +159,18 @@ test('a signal that comes as the last one stops to listen is not lost', () => {
     encoding: 'utf8',
   });
   expect(outcome.stdout).toBe('SIGTERM\n');
+});
+
+test('who is released while another hears alone stays away', async () => {
+  const before = process.listenerCount('SIGHUP');
+  const release = onSignals(() => undefined);
+  await hearingAlone(
+    ['SIGHUP'],
+    () => undefined,
+    async () => {
+      release();
+      for (let n = 0; n < 3; n++) await new Promise(setImmediate);
+    },
+  );
+  expect(process.listenerCount('SIGHUP')).toBe(before);
 });

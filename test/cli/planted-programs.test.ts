@@ -166,6 +166,7 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
   'session bundle': ['session bundle s1 ../s1.agt --whole --plain'],
   'session open': ['session open ../s1.agt --as opened'],
   'session review': [
+    'session record s3 --tool Bash --failed',
     'session review s3 --turn 1 --json',
     'session review s3 --seen a.txt',
     'session review s3',

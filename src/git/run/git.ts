@@ -12,6 +12,7 @@ import {
   hearingAlone,
   isInterrupted,
   onSignals,
+  othersHear,
   throwIfInterrupted,
 } from '../../process/interrupts.ts';
 import { endProgress } from '../../process/progress.ts';
@@ -148,8 +149,7 @@ function endWithAgt(child: ChildProcess): void {
 
 function endAll(signal: NodeJS.Signals): void {
   if (isInterrupted()) for (const child of running) child.kill();
-  // Another listener decides whether agt ends.
-  if (process.listeners(signal).some((listener) => listener !== endAll)) return;
+  if (othersHear(signal, endAll)) return;
   for (const child of running) child.kill();
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
