@@ -1,20 +1,21 @@
-import { existsSync, readlinkSync, statSync } from 'node:fs';
+import { existsSync, readlinkSync } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
 import { readArea } from '../config/local-config.ts';
 import { AgtError, attempt, EXIT, errorCode, systemReason } from '../errors.ts';
+import { birthOf } from '../folders/moved.ts';
 import { deletedFolder } from '../folders/store.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import { noteUserDirectory, userDirectory } from '../process/invocation.ts';
 import { repositoryAround } from '../repository/find-repository.ts';
 import { bringBack } from '../session/advised-commands.ts';
 
-let inodeOfShell: number | undefined;
+let birthOfOwn: string | undefined;
 
 /** Returns the current directory. `directory`: the one of `-C`, to change to first. */
 export function enterDirectory(directory: string | undefined): string {
   try {
     noteUserDirectory(process.cwd());
-    inodeOfShell = statSync('.').ino;
+    birthOfOwn = birthOf('.');
   } catch (error) {
     if (directory === undefined) throw cannot('read the current directory', error, hintsOutside());
     noteUserDirectory(''); // the shell is in a directory that somebody has deleted
@@ -51,10 +52,10 @@ export function placeOutside(gone: string): string {
 /** A command may have deleted the directory that the user's shell is in, or made it anew. */
 export function hintOutside(): string {
   const directory = userDirectory();
-  const inode = attempt(() => statSync(directory).ino);
-  if (directory === '' || inode === inodeOfShell) return '';
+  const birth = attempt(() => birthOf(directory));
+  if (directory === '' || birth === birthOfOwn) return '';
   const [change, place] =
-    inode === undefined ? ['gone', placeOutside(directory)] : ['another one', directory];
+    birth === undefined ? ['gone', placeOutside(directory)] : ['another one', directory];
   return `hint: the directory that you are in is ${change} now: cd ${shellQuote(place)}\n`;
 }
 

@@ -41,7 +41,10 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
     (existsSync(join(sessionsDir, record.session_id, 'sandbox')) ||
       renamedFolder(session, sessionsDir) !== undefined);
   const running = record.owner === undefined ? undefined : !processIsGone(record.owner);
-  const state = failedState(record) ?? readAgentState(repository.agtDir, record.session_id);
+  const told = readAgentState(repository.agtDir, record.session_id);
+  const state = hasFailed(record, told)
+    ? { state: 'failed' as const, since: record.state_at, prompt: told?.prompt ?? null }
+    : told;
   const isLeft = running === false && ['works', 'waits'].includes(state?.state ?? '');
   const isElsewhere = record.away !== undefined;
   return {
@@ -56,9 +59,12 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
   };
 }
 
-/** Somebody has said so (agt session fail, agt run); no hook knows better. */
-function failedState({ state, state_at: since }: SessionRecord): AgentState | undefined {
-  return state === 'failed' && since !== undefined ? { state: 'failed', since, prompt: null } : undefined;
+/** Somebody has said so (agt session fail, agt run), and no hook. */
+function hasFailed(
+  record: SessionRecord,
+  told: AgentState | undefined,
+): record is SessionRecord & { readonly state_at: string } {
+  return record.state === 'failed' && record.state_at !== undefined && told?.state !== 'failed';
 }
 
 const OPTIONS = ['--untracked-files=all', '--ignore-submodules=dirty'];
