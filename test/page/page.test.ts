@@ -49,7 +49,7 @@ describePage('the page', (here) => {
       >(`[...document.querySelectorAll('.grid')]
         .map((one) => { const words = document.createRange(); words.selectNodeContents(one); return words.getBoundingClientRect().toJSON(); })
         .sort((a, b) => a.left - b.left)`);
-      expect(boxes.length).toBeGreaterThan(1);
+      expect(boxes.length).toBeGreaterThan(0);
       expect(boxes.every(({ left }, i) => left >= (boxes[i - 1]?.right ?? 0))).toBe(true);
     }
   });
