@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { AgtError, attempt, listSome } from '../errors.ts';
 import { type Git, gitLines } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import { withSessionLock } from '../session/lock.ts';
+import { isBusy, type LockedSession, withSessionLock } from '../session/lock.ts';
 import { listRecords } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { chooseRemote, isRemote, type RemoteShare, readRefs } from './remote.ts';
@@ -82,14 +82,19 @@ export function moveBetween(from: Share, to: Share) {
   };
 }
 
-/** Sessions that are away: who has them now. */
+/** Sessions that are away: who has them now. A session that another agt has locked may be on its way back. */
 export async function noteHolders(repository: Repository, remote: string, shares: readonly RemoteShare[]) {
   for (const { session_id: id, away } of listRecords(repository).records) {
     const own = away?.remote === remote ? attempt(() => readShare({ repository, id })) : undefined;
     const holder = shares.find(({ share }) => share === own?.share)?.head?.holder;
-    if (away === undefined || holder === undefined || holder.since === away.holder?.since) continue;
-    await withSessionLock({ repository, id }, async (session) =>
-      session.write({ ...session.record, away: { ...away, holder } }),
-    );
+    if (holder === undefined || holder.since === away?.holder?.since) continue;
+    const note = async (session: LockedSession) => {
+      const record = session.read();
+      if (record?.away?.remote === remote && record.away.holder?.since === away?.holder?.since)
+        session.write({ ...record, away: { ...record.away, holder } });
+    };
+    await withSessionLock({ repository, id }, note, { waitMs: 0, mount: false }).catch((error: unknown) => {
+      if (!isBusy(error)) throw error;
+    });
   }
 }

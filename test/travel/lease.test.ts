@@ -3,7 +3,9 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { withSessionLock } from '../../src/session/lock.ts';
 import { ownerOf } from '../../src/session/owner.ts';
+import { openSession } from '../harness/opened.ts';
 import { sessionOf } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, REAL_GIT, write } from '../harness/world.ts';
 import { chain, factsOf, makeTwo, workIn } from './two.ts';
@@ -167,11 +169,19 @@ test('the copy on a remote goes on demand, but not under another repository', ()
   expect(agtOk(there, 'session', 'list')).toMatch(/^s1 +active /m);
 });
 
-test('a pull waits for the agent that works here, and tells a shell inside that its directory is another one', () => {
+test('a pull waits for the agent that works here, and tells a shell inside that its directory is another one', async () => {
   const { here, there } = makeTwo();
-  const { sandbox } = workIn(here);
+  const session = workIn(here);
+  const { sandbox } = session;
   agtOk(here, 'session', 'push', 's1', '--release');
   agtOk(there, 'session', 'pull', 's1');
+  const { repository, id } = openSession(session);
+  await withSessionLock({ repository, id }, async () => {
+    agtOk(here, 'session', 'list', '--remote');
+    expect(JSON.parse(readFileSync(join(here, '.git/agt/sessions/s1.json'), 'utf8')).away).toEqual({
+      remote: 'origin',
+    });
+  });
   agtOk(here, 'session', 'list', '--remote');
   expect(agt(here, 'session', 'push', 's1').stderr).toMatch(/is away: it is at \S+, in \S+\/there\n/);
   agtOk(there, 'session', 'push', 's1', '--release');
