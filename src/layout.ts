@@ -81,6 +81,9 @@ export const commandsDirectory = (agtDir: string, sessionId: string) => join(agt
 /** The states of its agents: a file for each conversation. */
 export const agentStates = (agtDir: string, sessionId: string) => join(agtDir, 'states', sessionId);
 
+/** The path of the transcript that the session has a copy of. */
+export const transcriptNote = (agtDir: string, sessionId: string) => join(agtDir, 'transcripts', sessionId);
+
 /** Calls of the session's agent that are under way and name another folder: a file each. The directory goes with the last. */
 export const strayCalls = (agtDir: string, sessionId: string) => join(agtDir, 'strays', sessionId);
 
@@ -131,6 +134,7 @@ export function sessionFiles(agtDir: string, sessionId: string): string[] {
     callsDirectory(agtDir, sessionId),
     commandsDirectory(agtDir, sessionId),
     agentStates(agtDir, sessionId),
+    transcriptNote(agtDir, sessionId),
     strayCalls(agtDir, sessionId),
     sharedFile(agtDir, sessionId),
     frontFactsFile(agtDir, sessionId),

@@ -1,16 +1,6 @@
 /** Brings an event of an agent into the history of the place that the agent works in. */
-import {
-  appendFileSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
-import { basename, dirname, isAbsolute, join } from 'node:path';
+import { appendFileSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { dirname, isAbsolute } from 'node:path';
 import { isNamed } from '../config/values.ts';
 import { readIfThere } from '../disk/read-file.ts';
 import { attempt } from '../errors.ts';
@@ -23,8 +13,8 @@ import { endOwnership, takeOwnership } from '../running/marks.ts';
 import { sweep } from '../running/sweep.ts';
 import { conversationName, forgetCalls, noteCall } from '../session/calls-at-work.ts';
 import { ownerOf } from '../session/owner.ts';
-import { sessionFolder } from '../session/record.ts';
 import { Session } from '../session/session.ts';
+import { copyTranscriptInto, noteTranscript } from '../session/transcript-copy.ts';
 import { promptLabel } from '../snapshot/format.ts';
 import type { AutocommitOptions } from '../workspace/capture-session.ts';
 import {
@@ -142,32 +132,13 @@ async function captureTurn(place: Place, request: RecordRequest): Promise<void> 
   }
 }
 
-/**
- * Agents whose logins are beside their conversations cannot write them into the session themselves. A copy in `xdg/` is a
- * part of the next snapshot. Only in a session that has been made for this kind of agent.
- */
-function keepConversation({ user, record }: Place, { event, integration }: RecordRequest): void {
+/** Only in a session that has been made for this kind of agent. */
+function keepConversation({ agtDir, user, record }: Place, { event, integration }: RecordRequest): void {
   const { transcript } = event;
   const { name, copiesTranscript } = integration;
   if (user === undefined || record?.profile !== name || copiesTranscript !== true) return;
-  if (transcript === undefined || !isAbsolute(transcript)) return;
-  const stat = statSync(transcript, { throwIfNoEntry: false });
-  if (stat?.isFile() !== true || stat.size > user.settings.maxFileSize) return;
-  const directory = join(sessionFolder(record), 'xdg', name);
-  if (!makeDirectory(dirname(directory)) || !makeDirectory(directory)) return;
-  const copy = join(directory, basename(transcript));
-  const temporary = `${copy}.agt-new`;
-  rmSync(temporary, { force: true });
-  // Neither call follows a link that the agent may have put there.
-  copyFileSync(transcript, temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-  renameSync(temporary, copy);
-}
-
-/** False if something else is there, such as a link of the agent that leads elsewhere. */
-function makeDirectory(path: string): boolean {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) mkdirSync(path);
-  return stat?.isDirectory() ?? true;
+  if (transcript !== undefined && isAbsolute(transcript)) noteTranscript(agtDir, record, transcript);
+  copyTranscriptInto(user, record);
 }
 
 async function sweepAll(

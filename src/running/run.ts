@@ -1,11 +1,12 @@
 /** `agt session run`: a command in the sandbox of a session, with autocommits while it runs and when it has ended. */
 import { constants } from 'node:os';
-import { isAgtError } from '../errors.ts';
+import { attempt, isAgtError } from '../errors.ts';
 import { isCapturedByItself } from '../filter/session-file.ts';
 import type { Repository } from '../repository/repository.ts';
 import { ownerOf } from '../session/owner.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
+import { copyTranscriptInto } from '../session/transcript-copy.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { type CommandEnd, type CommandLine, passSignals, startCommand } from './command.ts';
 import { endOwnership, markFailed, takeOwnership } from './marks.ts';
@@ -90,11 +91,12 @@ function startRun(repository: Repository, { record, request }: SessionToRun) {
   const capture = async () => {
     const present = readRecord(repository, id);
     if (present === undefined || !isCapturedByItself(present)) return; // accepted, rejected or removed meanwhile
+    attempt(() => copyTranscriptInto(repository, present)); // without it, the files count
     const session = new Session(repository, present);
-    const attempt = () => autocommit(session, { now: now(), waitMs: LONGEST_WAIT_MS });
+    const once = () => autocommit(session, { now: now(), waitMs: LONGEST_WAIT_MS });
     // Ctrl-C of a terminal reaches agt's git too.
-    await attempt().catch((error: unknown) => {
-      if (isAgtError(error) && error.signal !== undefined) return attempt();
+    await once().catch((error: unknown) => {
+      if (isAgtError(error) && error.signal !== undefined) return once();
       throw error;
     });
   };
