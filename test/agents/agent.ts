@@ -1,5 +1,5 @@
 /** Runs a real agent against the stand-in for the model, in a network of its own that has a loopback device alone. */
-import { spawnSync } from 'node:child_process';
+import { type SpawnOptionsWithStdioTuple, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 import { AGT, makeTempDir, type Outcome, REAL_GIT, run } from '../harness/world.ts';
@@ -81,22 +81,44 @@ export class TestAgent {
     return this.start(cwd, [AGT, 'session', 'resume', '--', ...args]);
   }
 
-  private start(cwd: string, words: readonly string[]): AgentRun {
-    const { spec, home } = this;
-    const log = join(makeTempDir(), 'requests');
-    const inNetwork = ['-rn', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];
-    const model = [join(nodeBin, 'node'), join(import.meta.dirname, 'in-network.ts'), `${PORT}`, log];
-    const args = [...inNetwork, ...model, ...words];
-    const result = spawnSync('unshare', args, {
-      cwd,
-      env: { ...this.environment(), ...spec.env(home) },
-      encoding: 'utf8',
-      timeout: TIMEOUT_MS,
-      stdio: ['ignore', 'pipe', 'pipe'],
+  /** While the agent works, the caller goes on. */
+  beside(
+    cwd: string,
+    prompt: string,
+  ): Promise<{ readonly exitCode: number | null; readonly stdout: string }> {
+    const { program, args } = this.spec;
+    const { line } = this.commandFor([programPath(program), ...args(prompt)]);
+    const child = spawn('unshare', line, { ...this.options(cwd), timeout: TIMEOUT_MS });
+    let stdout = '';
+    child.stdout.on('data', (text: Buffer) => {
+      stdout += text;
     });
+    return new Promise((resolve) => child.on('close', (exitCode) => resolve({ exitCode, stdout })));
+  }
+
+  private start(cwd: string, words: readonly string[]): AgentRun {
+    const { line, log } = this.commandFor(words);
+    const options = { ...this.options(cwd), encoding: 'utf8', timeout: TIMEOUT_MS } as const;
+    const result = spawnSync('unshare', line, options);
     const requests = readFileSync(log, 'utf8').split('\n').filter(Boolean);
     const asked = requests.map((line) => JSON.parse(line) as Recorded).filter(isQuestion);
     return { exitCode: result.status, stdout: result.stdout, stderr: result.stderr, asked };
+  }
+
+  private commandFor(words: readonly string[]) {
+    const log = join(makeTempDir(), 'requests');
+    const inNetwork = ['-rn', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];
+    const model = [join(nodeBin, 'node'), join(import.meta.dirname, 'in-network.ts'), `${PORT}`, log];
+    return { line: [...inNetwork, ...model, ...words], log };
+  }
+
+  private options(cwd: string) {
+    const env = { ...this.environment(), ...this.spec.env(this.home) };
+    return { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] } satisfies SpawnOptionsWithStdioTuple<
+      'ignore',
+      'pipe',
+      'pipe'
+    >;
   }
 
   /** agt in the same HOME. */

@@ -5,25 +5,10 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
 import { AGT, git, makeRepository, makeTempDir, write } from '../harness/world.ts';
-import { type AgentSpec, agentDirectory, agentProblem, MODEL, TestAgent } from './agent.ts';
+import { agentDirectory, agentProblem, TestAgent } from './agent.ts';
+import { claude } from './claude.ts';
 import { describeAgent } from './every-agent.ts';
 import { script, script64 } from './model.ts';
-
-const claude: AgentSpec = {
-  name: 'claude-code',
-  program: `claude-code/node_modules/@anthropic-ai/claude-code-linux-${process.arch}/claude`,
-  prepare: () => {},
-  env: () => ({
-    ANTHROPIC_BASE_URL: MODEL,
-    ANTHROPIC_API_KEY: 'none',
-    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  }),
-  args: (prompt) => [
-    ...['-p', prompt, '--model', 'claude-sonnet-4-5', '--permission-mode', 'acceptEdits'],
-    ...['--allowedTools', 'Bash Write Edit Agent'],
-  ],
-  settings: '.claude/settings.json',
-};
 
 const problem = agentProblem(claude);
 beforeEach(({ skip }) => skip(problem !== undefined, problem));
