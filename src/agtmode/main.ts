@@ -15,6 +15,7 @@ import { idProblem } from '../session/id.ts';
 import { sessionIds } from '../session/record.ts';
 import { didYouMean, similar } from '../similar.ts';
 import { serveMount } from '../timetravel/mount/serve.ts';
+import { besideGit, helpBesideGit } from './beside-git.ts';
 import { commandName, isHelp } from './command-line/command.ts';
 import { parseWithoutYargs, withNewNames } from './command-line/parse-without-yargs.ts';
 import { runCommand } from './command-line/run-command.ts';
@@ -44,18 +45,14 @@ const SHORT_FORMS = new Set(
   ),
 );
 
-/** `log` and `diff` are git's own, but for options that only agt has. */
 function withSession(words: string[]): string[] {
   const [first = ''] = words;
-  const has = (option: RegExp) => words.some((word) => option.test(word));
-  if (first === 'log' && has(/^--all-sessions$/)) return ['session', 'activity', ...words.slice(1)];
-  const isOfTurns = (first === 'log' && has(/^--turns?(=|$)/)) || (first === 'diff' && has(/^--turn(=|$)/));
   if (first === 'blame') {
     const end = words.indexOf('--');
     const isRange = (word: string, i: number) => /^-L./.test(word) && (end < 0 || i < end);
     return words.flatMap((word, i) => (isRange(word, i) ? ['-L', word.slice(2)] : [word]));
   }
-  return SHORT_FORMS.has(first) || isOfTurns ? ['session', ...words] : words;
+  return SHORT_FORMS.has(first) ? ['session', ...words] : (besideGit(words) ?? words);
 }
 
 export async function runAgtMode(args: string[]): Promise<number> {
@@ -85,6 +82,11 @@ export async function runAgtMode(args: string[]): Promise<number> {
   if (word === 'help' && SHORT_FORMS.has(others[0] ?? ''))
     return runOwnCommand(['session', ...others, '--help'], context);
   if (word === 'help' && OWN_WORDS.has(others[0] ?? '')) return runOwnCommand([...others, '--help'], context);
+  const besides = helpBesideGit(rest);
+  if (besides !== undefined) {
+    context.out(besides);
+    return EXIT.done;
+  }
   if (word === '--serve-mount') {
     await serveMount(await context.git(), others[0] ?? ''); // the process that `agt session mount` leaves behind
     return EXIT.done;

@@ -14,6 +14,7 @@ const BUILT_IN: Pairs = [
   ['agt help [command]', 'show this help, or the help of one command'],
   ['agt git <args..>', 'run the real git, which hides nothing'],
   ['agt <git command>', 'run any git command that agt does not have, such as agt log --all'],
+  ['agt log --help', 'show the options of log that only agt has; agt diff --help, those of diff'],
 ];
 
 const GLOBAL_OPTIONS: Pairs = [
@@ -74,6 +75,11 @@ function rowOf({ usage, summary }: Command): Pairs[number] {
 
 function lines(pairs: Pairs, width: number): string {
   return pairs.map(([left, right]) => `  ${left.padEnd(width)}${right}\n`).join('');
+}
+
+export function optionLines(options: OptionTable): string {
+  const pairs = Object.entries(options).map(optionPair);
+  return lines(pairs, widthOf(pairs));
 }
 
 /** Width of the left column, with the gap to the right one. */

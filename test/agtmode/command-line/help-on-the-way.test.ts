@@ -247,3 +247,17 @@ test('session open starts the editor of the setting, VISUAL or EDITOR in the san
   agtOk(repository, 'config', 'set', 'agt.editor', `'${editor}' --wait`);
   expect(open({ EDITOR: 'false' })).toMatchObject({ exitCode: 3, stdout: `${sandbox}|${sandbox}\n` });
 });
+
+test.each([
+  ['log', ['--all-sessions', '--turns', '--turn <n>']],
+  ['diff', ['--turn <n>']],
+])('agt %s --help: the options that only agt has, and where those of git are', (command, options) => {
+  const { repository } = makeSession();
+  const help = agtOk(repository, command, '--help');
+  expect(help.match(/--[a-z-]+(?: <n>)?(?= {2})/g)).toEqual(options);
+  expect(help).toContain(`Every other option is git's: git ${command} --help`);
+  expect(agtOk(repository, 'help', command)).toBe(help);
+  expect(agtOk(repository, command, '--help', '--all')).toBe(help);
+  for (const [, other = ''] of help.matchAll(/agt (session \w+) --help/g))
+    expect(agtOk(repository, ...other.split(' '), '--help')).toContain(`agt ${other}`);
+});

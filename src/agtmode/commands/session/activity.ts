@@ -24,7 +24,7 @@ export const sessionActivity = defineCommand({
     'agt knows prompts from the hooks of agents. Sessions that have ended count as long as agt gc has not deleted ' +
     'their snapshots. agt log --all-sessions is the same command.',
   options: {
-    'all-sessions': { ...option.flag('as the command does anyway'), hidden: true },
+    'all-sessions': { ...option.flag('list what the agents of all sessions did'), hidden: true },
     everywhere: option.flag('in all repositories and folders that have snapshots of yours'),
     since: option.value('only turns with a snapshot since this time, such as "1 week ago"'),
     number: option.value('list at most this many turns', 'n'),
