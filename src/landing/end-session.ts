@@ -48,9 +48,9 @@ export async function endSession(session: LockedSession, landing: Landing, now: 
 }
 
 function contentOf(
-  { source, present = [] }: BranchMove,
+  { source, isPart, present = [] }: BranchMove,
   { changes }: Landing,
-): Pick<Landed, 'source' | 'present' | 'taken'> {
+): Pick<Landed, 'source' | 'in_part' | 'present' | 'taken'> {
   const after = new Map(changes.map((change) => [change.path, entryOf(change.after)]));
   const { same = [], other = [] } = Object.groupBy(present, ({ path, entry }) =>
     after.get(path) === entry ? 'same' : 'other',
@@ -58,6 +58,7 @@ function contentOf(
   const pathsOf = (some: readonly Present[]) => some.map(({ path }) => path);
   return {
     ...(source !== undefined && { source }),
+    ...(isPart && { in_part: true as const }),
     ...(same.length > 0 && { present: pathsOf(same) }),
     ...(other.length > 0 && { taken: pathsOf(other) }),
   };

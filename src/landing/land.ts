@@ -46,13 +46,17 @@ export async function land(
   const to = checksFiles && worktree !== undefined ? undefined : await commit();
   // Nothing refuses it now. What has changed since the capture stays for the check at the end.
   await captureSession(session, { now: request.now, label: 'before accept', siblings: [] });
-  const intent = { operation: 'accept', onto, from, to, tree, worktree, keep, source, present } as const;
+  const move = { onto, from, to, tree, worktree, keep, source, present, isPart: isPart(plan) };
+  const intent = { operation: 'accept', ...move } as const;
   const landed = await carryOut(session, intent, async () => {
     await requireHook(git, 'pre-merge-commit', [], { GIT_EDITOR: ':' });
     return commit();
   });
   return { ...plan, ...landed, warnings };
 }
+
+const isPart = ({ leftOut, leftOutCommits = [], hasRest = false }: LandingPlan) =>
+  hasRest || leftOut.length + leftOutCommits.length > 0;
 
 type MoveIntent = BranchMove & { readonly operation: 'accept' | 'unaccept' };
 

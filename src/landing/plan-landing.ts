@@ -109,6 +109,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
     message: await draftMessage(session, told, request, chosen.prompts),
     commit: undefined,
     source: request.keepCommits ? undefined : theirs,
+    hasRest: chooseTree !== undefined && chosen.tree !== content.tree,
     changes,
     untracked,
     leftOut: [

@@ -86,6 +86,8 @@ export interface Landed {
   readonly at: string;
   /** The content of the sandbox then, a commit that `landedRef` keeps; missing if the branch has that commit. */
   readonly source?: string;
+  /** Some of the session's work stayed out. */
+  readonly in_part?: true;
   /** Uncommitted files of the user that were as the acceptance would have made them; one byte per character. */
   readonly present?: readonly string[];
   /** Those that were still as the session took them along, and that it has changed. */

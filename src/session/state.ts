@@ -30,6 +30,8 @@ export interface BranchMove {
   readonly keep: boolean;
   /** A commit of the content of the sandbox. */
   readonly source?: string | undefined;
+  /** Some of the session's work stays out. */
+  readonly isPart?: boolean;
   readonly present?: readonly Present[] | undefined;
   /** If there are some: the tree of `from` with these in it. */
   readonly base?: string;

@@ -7,7 +7,8 @@ import { readCommits } from '../git/objects/commits.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
 import { gitLines, gitText } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import { isAttached, listRecords, type SessionRecord, snapshotRefs } from '../session/record.ts';
+import { isAttached, type Landed, listRecords, type SessionRecord, snapshotRefs } from '../session/record.ts';
+import { isEnded, type SessionState } from '../session/state.ts';
 import { labelByPerson, promptIn, promptLabel } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
 import type { FileChange } from './timeline.ts';
@@ -35,6 +36,39 @@ export interface ActivityRequest {
   readonly since: Date | undefined;
   readonly limit: number;
   readonly countLines: boolean;
+}
+
+/** A part of a session has landed, or the session has ended. */
+export interface Outcome {
+  readonly session: string;
+  readonly agent: string | undefined;
+  readonly at: Date;
+  readonly outcome: SessionState | 'accepted-in-part';
+  readonly landed: Landed | undefined;
+  readonly reason: string | undefined;
+}
+
+export function readOutcomes(repository: Repository, since: Date | undefined): Outcome[] {
+  const { records } = listRecords(repository);
+  const agents = agentsOf(records);
+  return records
+    .flatMap((record): Outcome[] => {
+      const { session_id: session, state, state_at: at, state_reason: reason } = record;
+      const about = { session, agent: agents.get(session), reason: undefined };
+      const landings = landingsOf(record.landed).map((landed): Outcome => {
+        const outcome = landed.in_part ? 'accepted-in-part' : 'accepted';
+        return { ...about, at: new Date(landed.at), outcome, landed };
+      });
+      const hasOwnEnd =
+        isEnded(record) && at !== undefined && (state !== 'accepted' || landings.length === 0);
+      if (!hasOwnEnd) return landings;
+      return [...landings, { ...about, at: new Date(at), outcome: state, landed: undefined, reason }];
+    })
+    .filter((one) => since === undefined || one.at >= since);
+}
+
+function landingsOf(landed: Landed | undefined): Landed[] {
+  return landed === undefined ? [] : [...landingsOf(landed.before), landed];
 }
 
 /** Newest first. */

@@ -14,6 +14,10 @@ interface Entry {
   agent: string | null;
   prompt: string | null;
   labels: string[];
+  outcome: string | null;
+  commit: string | null;
+  onto: string | null;
+  reason: string | null;
   snapshots: number;
   files: { path: string; status: string }[];
 }
@@ -99,9 +103,35 @@ describe('agt log --all-sessions', () => {
     expect(told(activity(one.repository)).toSorted()).toEqual(expected);
     agtOk(one.repository, 'accept', 'one', '--untracked=all');
     agtOk(one.repository, 'remove', 'two');
-    expect(told(activity(one.repository)).toSorted()).toEqual(expected);
+    const turns = () => activity(one.repository).filter(({ outcome }) => outcome === null);
+    expect(told(turns()).toSorted()).toEqual(expected);
     git(one.repository, 'commit', '-q', '--allow-empty', '-m', 'x\n\nAgt-Session: one');
-    expect(told(activity(one.repository)).toSorted()).toEqual(expected);
+    expect(told(turns()).toSorted()).toEqual(expected);
+  });
+
+  test('says what has landed, in part or in whole, and what was rejected', () => {
+    const { repository } = one;
+    const head = () => git(repository, 'rev-parse', 'HEAD');
+    agtOk(repository, 'accept', 'one', '--keep', '--include', 'a.txt');
+    const part = head();
+    agtOk(repository, 'accept', 'one', '--untracked=all');
+    const whole = head();
+    agtOk(repository, 'reject', 'two', '--reason', 'breaks the API');
+    const ends = () => activity(repository).filter(({ outcome }) => outcome !== null);
+    const rows = [
+      ['two', 'rejected', null, null, 'breaks the API'],
+      ['one', 'accepted', whole, 'main', null],
+      ['one', 'accepted-in-part', part, 'main', null],
+    ];
+    const facts = () => ends().map((end) => [end.session_id, end.outcome, end.commit, end.onto, end.reason]);
+    expect(facts()).toEqual(rows);
+    const text = agtOk(repository, 'log', '--all-sessions');
+    expect(text).toMatch(/ two +- +- +rejected: breaks the API\n/);
+    expect(text).toContain(` accepted in part as ${part.slice(0, 10)} on main\n`);
+    expect(activity(repository, '--since', new Date(Date.now() + 60_000).toISOString())).toEqual([]);
+    agtOk(repository, 'undo', 'two');
+    agtOk(repository, 'unaccept', 'one');
+    expect(facts()).toEqual(rows.slice(2));
   });
 
   test('a fork adds only what is its own', () => {

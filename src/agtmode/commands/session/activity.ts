@@ -1,11 +1,18 @@
 /** `agt log --all-sessions`: what the agents did, in this repository or everywhere. */
 import { listStores, openListedStore, shownId, shownPath } from '../../../folders/store.ts';
+import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { inDirectory } from '../../../git/run/git.ts';
 import { localTime } from '../../../local-time.ts';
 import { knownRepositories, placeOf } from '../../../repository/known-repositories.ts';
 import { openRepository, type Repository } from '../../../repository/repository.ts';
 import type { SessionRecord } from '../../../session/record.ts';
-import { type ActivityRequest, readActivity, type Turn } from '../../../timetravel/activity.ts';
+import {
+  type ActivityRequest,
+  type Outcome,
+  readActivity,
+  readOutcomes,
+  type Turn,
+} from '../../../timetravel/activity.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { goneNotes } from '../../everywhere.ts';
@@ -21,13 +28,14 @@ export const sessionActivity = defineCommand({
   description:
     'List the turns of all agents, newest first: when the turn ended, its session and agent, the number of files ' +
     'that it changed, and the first words of the prompt, or the labels. A turn goes from one prompt to the next; ' +
-    'agt knows prompts from the hooks of agents. Sessions that have ended count as long as agt gc has not deleted ' +
+    'agt knows prompts from the hooks of agents. Further rows say what has landed, as which commit, whether only in ' +
+    'part, and which sessions were rejected or removed. Sessions that have ended count as long as agt gc has not deleted ' +
     'their snapshots. agt log --all-sessions is the same command.',
   options: {
     'all-sessions': { ...option.flag('list what the agents of all sessions did'), hidden: true },
     everywhere: option.flag('in all repositories and folders that have snapshots of yours'),
-    since: option.value('only turns with a snapshot since this time, such as "1 week ago"'),
-    number: option.value('list at most this many turns', 'n'),
+    since: option.value('only turns with a snapshot, and ends, since this time, such as "1 week ago"'),
+    number: option.value('list at most this many rows', 'n'),
     stat: option.flag('list the files, with lines added and removed'),
     ...option.shared('json'),
   },
@@ -43,11 +51,8 @@ export const sessionActivity = defineCommand({
     const git = sources[0]?.repository.git ?? (await context.git());
     const since = args.since === undefined ? undefined : await parseSince(git, args.since, context.now());
     const request = { since, limit, countLines: args.stat || args.json };
-    const { turns, errors } = await readAll(sources, request);
-    const entries = turns
-      .toSorted((a, b) => b.turn.to.getTime() - a.turn.to.getTime())
-      .slice(0, limit)
-      .map((one) => ({ place: one.source.place, name: nameOf(one), ...entryOf(one) }));
+    const { rows, errors } = await readAll(sources, request);
+    const entries = rows.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, limit);
     if (!args.json) {
       const { everywhere, stat } = args;
       const text = entries.length === 0 ? nothing(since) : activityText(context, entries, everywhere, stat);
@@ -96,43 +101,51 @@ function sourceOf(repository: Repository): Source {
   return { repository, place: placeOf(repository), record: undefined };
 }
 
-interface Found {
-  readonly source: Source;
-  readonly turn: Turn;
-}
-
 /** One that cannot be read hides no other. */
 async function readAll(sources: readonly Source[], request: ActivityRequest) {
-  const turns: Found[] = [];
+  const rows: Row[] = [];
   const errors: unknown[] = [];
   for (const source of sources) {
+    const { repository, record, place } = source;
+    const named = <T extends { readonly session: string }>(one: T, entry: Entry): Row => ({
+      ...{ place, name: record === undefined ? one.session : shownId(record) },
+      ...entry,
+    });
     try {
-      for (const turn of await readActivity(source.repository, request)) turns.push({ source, turn });
+      const turns = await readActivity(repository, request);
+      // Of one second, an end comes after its turn.
+      for (const one of readOutcomes(repository, request.since))
+        rows.push(named(one, outcomeEntry(source, one)));
+      for (const one of turns) rows.push(named(one, turnEntry(source, one)));
     } catch (error) {
       errors.push(error);
     }
   }
-  return { turns, errors };
+  return { rows, errors };
 }
 
 function nothing(since: Date | undefined): string {
   return since === undefined ? 'no snapshots\n' : `no turns since ${localTime(since)}\n`;
 }
 
-/** The name of the session, or of the folder without one. */
-function nameOf({ source: { record }, turn }: Found): string {
-  return record === undefined ? turn.session : shownId(record);
-}
+type Entry = ReturnType<typeof turnEntry> | ReturnType<typeof outcomeEntry>;
 
-type Entry = ReturnType<typeof entryOf>;
-
-function entryOf({ source: { repository, record }, turn }: Found) {
-  const { session, agent, prompt, labels, from, to, snapshots, failed, commit, files } = turn;
+function placeEntry({ repository, record }: Source, { session, agent }: Turn | Outcome) {
   return {
     repository: record === undefined ? repository.commonDir : null,
     folder: record?.checkout ?? null,
     session_id: record === undefined ? session : null,
-    ...orNull({ agent, prompt }),
+    ...orNull({ agent }),
+  };
+}
+
+function turnEntry(source: Source, turn: Turn) {
+  const { prompt, labels, from, to, snapshots, failed, commit, files } = turn;
+  const { record } = source;
+  return {
+    ...placeEntry(source, turn),
+    ...{ outcome: null, onto: null, reason: null },
+    ...orNull({ prompt }),
     labels,
     began_at: from.toISOString(),
     at: to.toISOString(),
@@ -145,10 +158,19 @@ function entryOf({ source: { repository, record }, turn }: Found) {
   };
 }
 
-interface Row extends Entry {
-  readonly place: string;
-  readonly name: string;
+function outcomeEntry(source: Source, one: Outcome) {
+  const { outcome, at, landed, reason } = one;
+  return {
+    ...placeEntry(source, one),
+    ...{ outcome, onto: landed === undefined ? null : shortBranch(landed.onto) },
+    ...orNull({ reason }),
+    ...{ prompt: null, labels: [], began_at: null, at: at.toISOString(), snapshots: 0, failed_calls: 0 },
+    commit: landed?.commit ?? null,
+    files: [],
+  };
 }
+
+type Row = Entry & { readonly place: string; readonly name: string };
 
 function activityText(context: Context, rows: readonly Row[], everywhere: boolean, stat: boolean): string {
   const cells: readonly (Column<Row> | false)[] = [
@@ -156,7 +178,7 @@ function activityText(context: Context, rows: readonly Row[], everywhere: boolea
     everywhere && { heading: 'WHERE', cell: ({ place }) => showPath(place) },
     { heading: 'SESSION', cell: ({ name }) => name },
     { heading: 'AGENT', cell: ({ agent }) => agent ?? '' },
-    { heading: 'FILES', cell: ({ files }) => String(files.length) },
+    { heading: 'FILES', cell: ({ outcome, files }) => (outcome === null ? String(files.length) : '') },
     { heading: 'WHAT', cell: whatOf, flexible: true },
   ];
   return tableOfChanges(
@@ -167,9 +189,17 @@ function activityText(context: Context, rows: readonly Row[], everywhere: boolea
   );
 }
 
-function whatOf({ failed_calls: failed, prompt, labels }: Row): string {
+function whatOf(row: Row): string {
+  if (row.outcome !== null) return outcomeText(row);
+  const { failed_calls: failed, prompt, labels } = row;
   const words = showPath(prompt ?? labels.join('; '));
   return failed === 0 ? words : `(${failed} failed) ${words}`.trimEnd();
+}
+
+/** `accepted in part as 9b6a52d7ab on main` */
+function outcomeText({ outcome, commit, onto, reason }: ReturnType<typeof outcomeEntry>): string {
+  const landed = commit === null ? '' : ` as ${shortOid(commit)} on ${onto}`;
+  return `${outcome.replaceAll('-', ' ')}${landed}${reason === null ? '' : `: ${showPath(reason)}`}`;
 }
 
 /** Characters of a time up to its minutes. */
