@@ -5,6 +5,7 @@ import { AgtError, EXIT, usageError } from '../errors.ts';
 import { becomeGit, damagedArgument, runAsChild } from '../git/run/become.ts';
 import { marked } from '../git/run/environment.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
 import { guardWords } from '../gitmode/guard/guard.ts';
 import { recordFile } from '../layout.ts';
@@ -17,6 +18,7 @@ import { didYouMean, similar } from '../similar.ts';
 import { serveMount } from '../timetravel/mount/serve.ts';
 import { besideGit, helpBesideGit } from './beside-git.ts';
 import { commandName, isHelp } from './command-line/command.ts';
+import { takeGitOptions } from './command-line/git-options.ts';
 import { parseWithoutYargs, withNewNames } from './command-line/parse-without-yargs.ts';
 import { runCommand } from './command-line/run-command.ts';
 import { COMMAND_GROUPS, COMMANDS } from './commands/index.ts';
@@ -137,10 +139,11 @@ const ON_SESSIONS: Readonly<Record<string, (id: string, words: readonly string[]
   checkout: (id) => `cd "$(agt session path ${id})"`,
 };
 
-/** The flags among them that the command of agt has as well. */
+/** The flags among them that the command of agt has as well, and the options that it hands on. */
 function optionsOf(name: string, words: readonly string[]): string[] {
   const { options = {} } = COMMANDS.find((command) => commandName(command) === name) ?? {};
-  return words.filter((word) => word.startsWith('--') && options[word.slice(2)]?.type === 'boolean');
+  const flags = words.filter((word) => word.startsWith('--') && options[word.slice(2)]?.type === 'boolean');
+  return [...flags, ...takeGitOptions(COMMANDS, [...name.split(' '), ...words]).gitOptions.map(shellQuote)];
 }
 
 /** git would say that it finds no repository, at length. @throws AgtError in a folder that has snapshots */
@@ -194,8 +197,12 @@ async function parse(words: string[]) {
       'name the directory that it is in; git itself takes it: agt git',
     );
   refuseNoPaths(words);
-  const parsed = parseWithoutYargs(COMMANDS, words);
-  if (parsed !== undefined) return parsed;
+  const { words: own, gitOptions } = takeGitOptions(COMMANDS, words);
+  const parsed = parseWithoutYargs(COMMANDS, own) ?? (await withYargs(own));
+  return parsed && { ...parsed, args: { ...parsed.args, gitOptions } };
+}
+
+async function withYargs(words: string[]) {
   const { parseWithYargs } = await import('./command-line/parser.ts');
   return parseWithYargs(COMMANDS, words);
 }

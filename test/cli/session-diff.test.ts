@@ -147,6 +147,31 @@ describe('agt session diff', () => {
     expect(diff(session, '--name-status', '--', 'xdg').stdout).toBe('A\txdg/new/\n');
   });
 
+  test('takes the usual options of git diff, and refuses those that it does not know', () => {
+    const session = makeSession({ 'a.txt': 'one two\n', 'b.txt': lines(9) });
+    const after = { 'a.txt': 'one  three\n', 'b.txt': lines(9, 'changed') };
+    for (const [path, content] of Object.entries(after)) write(join(session.sandbox, path), content);
+    autocommit(session);
+    const before = { 'a.txt': 'one two\n', 'b.txt': lines(9) };
+    for (const options of [
+      ['--shortstat', '--numstat'],
+      ['--word-diff', '-w', '-U1'],
+      ['--stat=40', '--summary'],
+      ['-U0', '-S', 'three'],
+      ['--diff-filter', 'A'],
+      ['-R', '--word-diff=porcelain', '--word-diff-regex=.'],
+    ]) {
+      const outcome = diff(session, '--base', ...options, '--', 'a.txt', 'b.txt');
+      expect(outcome).toEqual({ exitCode: 0, stdout: gitDiff(before, after, ...options), stderr: '' });
+    }
+    expect(diff(session, '--base', '--quiet')).toEqual({ exitCode: 1, stdout: '', stderr: '' });
+    for (const option of ['--cached', '--output=x', '--ext-diff', '--shortsta', '-X'])
+      expect(diff(session, '--base', option).stderr).toContain(`unknown option "${option.split('=')[0]}`);
+    expect(diff(session, '--base', '--json', '-w').stderr).toContain('-w is for what git prints');
+    const advice = agt(session.repository, 'diff', 's1', '--base', '--shortstat').stderr;
+    expect(advice).toContain('agt session diff s1 --base --shortstat\n');
+  });
+
   test('takes paths relative to the sandbox', () => {
     const session = makeSession({ 'src/a.c': 'a\n', 'src/b.h': 'b\n', top: 't\n' });
     autocommit(session);

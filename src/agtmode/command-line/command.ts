@@ -27,6 +27,8 @@ export type Arguments<O> = {
 } & {
   /** The words after `--`: paths, as in git, or a command. */
   readonly rest: readonly string[];
+  /** The options that git handles, as the user gave them. */
+  readonly gitOptions: readonly string[];
 };
 
 type Seconds = { readonly seconds: true };
@@ -48,6 +50,8 @@ export interface CommandDeclaration<O extends OptionTable, P extends PositionalT
   readonly description?: string;
   readonly positionals?: P;
   readonly options?: O;
+  /** Options of git that it takes besides (git-options.ts). */
+  readonly gitOptions?: ReadonlySet<string>;
   /** The next step for a person who gives more arguments than it takes. */
   readonly excess?: string;
   /** Words that people try here, and the command that does this. */

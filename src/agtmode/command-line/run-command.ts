@@ -50,7 +50,7 @@ function argumentsOf(
       ? [`${camelCase(name)}Ms`, milliseconds(name, value)]
       : [camelCase(name), value],
   );
-  return { ...Object.fromEntries(own), rest: (rest as readonly unknown[]).map(String) };
+  return { gitOptions: [], ...Object.fromEntries(own), rest: (rest as readonly unknown[]).map(String) };
 }
 
 /** A longer wait or interval is surely a mistake; also, timers of Node overflow after 24 days. */

@@ -25,13 +25,27 @@ import {
 import type { Context } from '../../context.ts';
 import { changeStatus, fileStatus, showPath } from '../../output/format.ts';
 
-/** Options that git handles. */
+/** Options that git handles, and agt looks at. */
 const GIT_OPTIONS = {
   stat: option.flag('show the number of changed lines of each file'),
   'name-status': option.flag('show only names, and whether a file was added, changed or deleted'),
   'name-only': option.flag('show only names'),
   'exit-code': option.flag('exit with 1 if there are differences'),
 } as const;
+
+/** Those that choose other trees or paths than agt does are not among them, nor those that write files or start programs. */
+const OTHER_GIT_OPTIONS = new Set(
+  `-a -b -p -s -u -w -R -W -B -M -D -G= -I= -S= -U -l= --patch-with-stat --patch-with-raw --no-patch --raw --numstat
+  --shortstat --dirstat --cumulative --dirstat-by-file --check --summary --compact-summary --stat-width= --stat-count=
+  --stat-name-width= --stat-graph-width= --unified --function-context --inter-hunk-context= --binary --full-index
+  --abbrev --no-abbrev --color --no-color --color-moved --no-color-moved --color-moved-ws= --ws-error-highlight=
+  --word-diff --word-diff-regex= --color-words --src-prefix= --dst-prefix= --line-prefix= --no-prefix --default-prefix
+  --break-rewrites --find-renames --find-copies --find-copies-harder --no-renames --irreversible-delete --minimal
+  --patience --histogram --diff-algorithm= --anchored= --indent-heuristic --no-indent-heuristic --ignore-all-space
+  --ignore-space-change --ignore-space-at-eol --ignore-cr-at-eol --ignore-blank-lines --ignore-matching-lines= --text
+  --no-ext-diff --no-textconv --ignore-submodules --submodule --pickaxe-all --pickaxe-regex --find-object=
+  --diff-filter= --quiet --stat`.split(/\s+/),
+);
 
 export const sessionDiff = defineSessionCommand({
   name: 'session diff',
@@ -41,14 +55,16 @@ export const sessionDiff = defineSessionCommand({
     'Compare snapshot <a> with snapshot <b>. Without <b>, compare <a> with the files on disk; without both, compare the ' +
     'last snapshot with the files on disk. --base compares the commit where the session left the user branch, and ' +
     'what has landed since, with the sandbox as it is: everything that the session would bring home, with uncommitted and untracked files, without ' +
-    'ignored ones. --with compares the sandbox with that of another session, or <a> of this one with <b> of that one. git prints the differences, with your colours, pager and settings; changed ' +
-    'permissions and empty directories follow, which git does not track. If a file cannot be read, warn and exit with 1. ' +
-    'Paths after -- are relative to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session. The ' +
+    'ignored ones. --with compares the sandbox with that of another session, or <a> of this one with <b> of that one. ' +
+    'git prints the differences, with your colours, pager and settings, and takes its usual options, such as ' +
+    '--shortstat, --word-diff, -w and --stat=120. Changed permissions and empty directories follow, which git does not ' +
+    'track. If a file cannot be read, warn and exit with 1. Paths after -- are relative to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session. The ' +
     'session stays as it is.',
   more: {
     a: option.value(`snapshot: ${SNAPSHOT_FORMS}`),
     b: option.value('snapshot to compare with <a>'),
   },
+  gitOptions: OTHER_GIT_OPTIONS,
   options: {
     base: option.flag(
       'show what the session would bring home: the sandbox as it is, without what has landed',
@@ -66,6 +82,10 @@ export const sessionDiff = defineSessionCommand({
     ['agt session diff fix-login "tests pass" --stat', 'show changes since the snapshot with this label'],
     ['agt session diff fix-login @{3} @{1} -- src', 'compare src in two snapshots'],
   ],
+  check: ({ json, gitOptions: [option] }) => {
+    if (json && option !== undefined)
+      throw usageError(`${option} is for what git prints, and --json prints a list`, 'give one of them');
+  },
   run: async (args, context, session) => {
     const pathspecs = (ambiguous: AmbiguousFolders) => {
       const inFolder = (path: string) => pathInSession(session.record, path, context.cwd, ambiguous);
@@ -189,7 +209,7 @@ async function printDiff(
   args: Arguments<typeof GIT_OPTIONS>,
 ) {
   const given = Object.entries(GIT_OPTIONS).filter(([name]) => args[camelCase(name) as keyof typeof args]);
-  const options = given.map(([name]) => `--${name}`);
+  const options = [...given.map(([name]) => `--${name}`), ...args.gitOptions];
   const { exitCode, metadata, ambiguous, uncompared } = await showDiff(session, request, options);
   for (const { path, status, before, after } of metadata) {
     const shown = showPath(shownPath(path, ambiguous));
@@ -202,7 +222,7 @@ async function printDiff(
     else context.err(`note: ${change}\n`);
   }
   warnNotCompared(context, uncompared, ambiguous);
-  const differs = args.exitCode && metadata.length > 0;
+  const differs = (args.exitCode || args.gitOptions.includes('--quiet')) && metadata.length > 0;
   return exitCode === EXIT.done && (differs || uncompared.length > 0) ? EXIT.failed : exitCode;
 }
 
