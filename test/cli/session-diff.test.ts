@@ -153,14 +153,9 @@ describe('agt session diff', () => {
     for (const [path, content] of Object.entries(after)) write(join(session.sandbox, path), content);
     autocommit(session);
     const before = { 'a.txt': 'one two\n', 'b.txt': lines(9) };
-    for (const options of [
-      ['--shortstat', '--numstat'],
-      ['--word-diff', '-w', '-U1'],
-      ['--stat=40', '--summary'],
-      ['-U0', '-S', 'three'],
-      ['--diff-filter', 'A'],
-      ['-R', '--word-diff=porcelain', '--word-diff-regex=.'],
-    ]) {
+    const given = ['--shortstat --numstat', '--word-diff -w -U1', '--stat=40 --summary', '-U0 -S three'];
+    for (const words of [...given, '--diff-filter A', '-R --word-diff=porcelain --word-diff-regex=.']) {
+      const options = words.split(' ');
       const outcome = diff(session, '--base', ...options, '--', 'a.txt', 'b.txt');
       expect(outcome).toEqual({ exitCode: 0, stdout: gitDiff(before, after, ...options), stderr: '' });
     }
