@@ -2,9 +2,9 @@
 import { processIsGone } from '../disk/lock-owner.ts';
 import { isActive } from '../filter/session-file.ts';
 import { isBusy, type LockedSession, withSessionLock } from '../session/lock.ts';
-import { inState } from '../session/operation.ts';
+import { failed } from '../session/operation.ts';
 import type { Owner } from '../session/owner.ts';
-import { readRecord, type SessionRecord } from '../session/record.ts';
+import { type Failure, readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 
 type Named = Pick<Session, 'repository' | 'id'>;
@@ -55,22 +55,17 @@ export async function noteAgent({ repository, id }: Named, agent: string): Promi
 export async function markFailed(session: Session, error: unknown, now: Date): Promise<void> {
   if (isBusy(error)) return;
   const reason = error instanceof Error ? error.message : String(error);
-  await writeFailure(session, { now, reason }).catch(() => {}); // the disk is full, or the metadata are damaged
+  await writeFailure(session, { at: now.toISOString(), reason, of_turn: false }).catch(() => {}); // the disk is full, or the metadata are damaged
 }
 
 /** A turn of the agent has failed: the session is active again when the agent goes on. @throws AgtError if agt cannot write that. */
 export async function failAgent(session: Session, reason: string, now: Date): Promise<void> {
-  await writeFailure(session, { now, reason }, { failed_turn: true });
+  await writeFailure(session, { at: now.toISOString(), reason, of_turn: true });
 }
 
-function writeFailure(
-  { repository, id }: Session,
-  failure: { now: Date; reason: string },
-  by: Pick<SessionRecord, 'failed_turn'> = {},
-): Promise<void> {
+function writeFailure({ repository, id }: Session, failure: Failure): Promise<void> {
   return withSessionLock({ repository, id }, async (session) => {
     const record = session.read();
-    if (record !== undefined && isActive(record))
-      session.write({ ...inState(record, 'failed', failure), ...by });
+    if (record !== undefined && isActive(record)) session.write(failed(record, failure));
   });
 }

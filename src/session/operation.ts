@@ -2,7 +2,7 @@
 import { AgtError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import type { LockedSession } from './lock.ts';
-import type { SessionRecord } from './record.ts';
+import type { Failure, SessionRecord } from './record.ts';
 import { GERUND, type Intent, isEnded, type Operation, type SessionState, TRANSITIONS } from './state.ts';
 
 /** @throws AgtError */
@@ -79,24 +79,31 @@ export function complete(session: LockedSession, operation: Operation, now?: Dat
   return done;
 }
 
-/** The record with another state, and with the time and the reason of that. */
+/** The record with another state, and with the time and the reason of that. One that has failed and goes on is failed. */
 export function inState(
-  { state_at: at, state_reason: earlier, failed_turn: failedTurn, ...record }: SessionRecord,
-  state: SessionState,
+  { state_at: at, state_reason: earlier, failure, ...record }: SessionRecord,
+  wanted: SessionState,
   { now, reason }: { readonly now: Date; readonly reason?: string | undefined },
 ): SessionRecord {
-  if (record.state === state && reason === undefined) {
-    return {
-      ...record,
-      ...(at && { state_at: at }),
-      ...(earlier && { state_reason: earlier }),
-      ...(failedTurn && { failed_turn: failedTurn }),
-    };
-  }
+  const isFailed = wanted === 'active' && failure !== undefined;
+  const state = isFailed ? 'failed' : wanted;
+  const known = record.state === state && reason === undefined;
+  const since = isFailed ? failure.at : known ? at : now.toISOString();
+  const why = isFailed ? failure.reason : known ? earlier : reason;
   return {
     ...record,
     state,
-    state_at: now.toISOString(),
-    ...(reason === undefined ? {} : { state_reason: reason }),
+    ...(since && { state_at: since }),
+    ...(why === undefined ? {} : { state_reason: why }),
+    ...(failure && !isEnded({ state }) && { failure }),
   };
+}
+
+export function failed(record: SessionRecord, failure: Failure): SessionRecord {
+  return inState({ ...record, failure }, 'active', { now: new Date(failure.at) });
+}
+
+/** The failure is no more. */
+export function mended({ failure: _, ...record }: SessionRecord, now: Date): SessionRecord {
+  return inState(record, 'active', { now });
 }

@@ -60,8 +60,8 @@ export interface SessionRecord {
   /** When and why the session came into this state, after a command has changed it. */
   readonly state_at?: string;
   readonly state_reason?: string;
-  /** The session has failed because a turn of the agent did, not a capture. */
-  readonly failed_turn?: true;
+  /** It stays with the session through every operation until it is mended, or the session ends. */
+  readonly failure?: Failure;
   /** The last commit that `accept` made of its work. */
   readonly landed?: Landed;
   /** It came from another repository, where the agent worked at this path. */
@@ -75,6 +75,13 @@ export interface SessionRecord {
   readonly exported?: Exported;
   /** An operation that is not complete: another process carries it out, or agt was killed. */
   readonly intent?: Intent;
+}
+
+export interface Failure {
+  readonly at: string;
+  readonly reason: string;
+  /** A turn of the agent has failed, not a capture. */
+  readonly of_turn: boolean;
 }
 
 export interface Landed {

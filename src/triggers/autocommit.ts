@@ -9,7 +9,7 @@ import { enforceBudget } from '../maintenance/retention/budget.ts';
 import { autoRepack } from '../maintenance/retention/repack.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
-import { inState } from '../session/operation.ts';
+import { mended } from '../session/operation.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
 import { followMove } from '../session/relocate.ts';
 import type { Session } from '../session/session.ts';
@@ -38,8 +38,8 @@ async function autocommitLocked(session: LockedSession, options: AutocommitOptio
   const isMended =
     record.state === 'failed' &&
     result.failed.length === 0 &&
-    (record.failed_turn === undefined || options.agentGoesOn === true);
-  const known = { ...(isMended ? inState(record, 'active', options) : record), ...identityNow(record) };
+    (record.failure?.of_turn !== true || options.agentGoesOn === true);
+  const known = { ...(isMended ? mended(record, options.now) : record), ...identityNow(record) };
   // Metadata are flushed, which takes longer than many a capture: agt writes them if they say something new.
   if (isMended || known.folder_identity !== record.folder_identity) session.write(known);
   // The front would not call a session active again.

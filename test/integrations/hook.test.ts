@@ -52,7 +52,7 @@ test('a turn that fails marks the session until the agent goes on', () => {
   expect(JSON.parse(agtOk(session.repository, 'list', '--json'))).toMatchObject([{ state: 'failed' }]);
   say(sandbox, 'go on');
   expect(state()).toEqual(['active', undefined]);
-  expect(metadata(session).failed_turn).toBeUndefined();
+  expect(metadata(session).failure).toBeUndefined();
   expect(hook(makeTempDir(), 'StopFailure')).toEqual(silent);
   expect(failures()).toEqual([]);
 });

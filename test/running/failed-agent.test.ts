@@ -66,6 +66,39 @@ test('agt session fail marks a sandbox, which stays, and needs a reason', () => 
   expect(agt(repository, 'session', 'fail', 's1', '--reason', 'x').stderr).toMatch(/is already removed/);
 });
 
+test('no command of a person mends a failed agent, only its next step and an end', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  const remote = makeTempDir('remote');
+  git(remote, 'init', '-q', '--bare');
+  write(join(sandbox, 'a'), 'b\n');
+  agtOk(repository, 'autocommit', 's1');
+  write(join(sandbox, 'a'), 'c\n');
+  agtOk(repository, 'session', 'fail', 's1', '--reason', 'no answer');
+  const facts = () => {
+    const { state, state_reason: reason, state_at: at } = shown(repository, 's1');
+    return [state, reason, at];
+  };
+  const failed = facts();
+  expect(failed.slice(0, 2)).toEqual(['failed', 'no answer']);
+  const line = [
+    ['undo', 's1'],
+    ['restore', 's1', '@{1}', '--', 'sandbox/a'],
+    ['accept', 's1', '--keep'],
+    ['sync', 's1'],
+    ['session', 'unaccept', 's1'],
+    ['session', 'push', 's1', remote, '--release', '--plain'],
+    ['session', 'pull', 's1', remote],
+  ];
+  for (const words of line) {
+    agtOk(repository, ...words);
+    if (!words.includes('--release')) expect([words, ...facts()]).toEqual([words, ...failed]);
+  }
+  expect(facts()).toEqual(failed);
+  agtOk(repository, 'session', 'reject', 's1');
+  agtOk(repository, 'undo', 's1');
+  expect(shown(repository, 's1').state).toBe('active');
+});
+
 test('outside a repository --if-repo runs the command, unrecorded', () => {
   const cwd = makeTempDir();
   for (const words of [['run'], ['session', 'exec', '--tool', 'Bash']]) {

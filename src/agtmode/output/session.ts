@@ -9,7 +9,7 @@ import type { SessionStatus } from '../../survey/status.ts';
 import { lines, orNull, showPath } from './format.ts';
 
 /** Metadata as docs/guide/json.md has them: there `branch` is nothing, because a session has three. */
-export function recordJson({ branch, landed, ...record }: SessionRecord) {
+export function recordJson({ branch, landed, failure: _, ...record }: SessionRecord) {
   return { ...EMPTY_FIELDS, ...record, shadow_branch: branch, ...(landed && { landed: landedJson(landed) }) };
 }
 
