@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, isSaved, type Row, reason } from './api.ts';
 import { isFolder } from './format.ts';
-import { Problem, useLoaded } from './shell.tsx';
+import { Button, Problem, useLoaded } from './shell.tsx';
 
 export interface Act {
   readonly title: string;
@@ -142,9 +142,7 @@ export function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: 
             </p>
           )}
           <p class="buttons">
-            <button type="button" onClick={() => dialog.current?.close()}>
-              Cancel
-            </button>
+            <Button onClick={() => dialog.current?.close()}>Cancel</Button>
             <button
               type="submit"
               class="main"
@@ -161,14 +159,10 @@ export function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: 
             {phase.text}
           </pre>
           <p class="buttons">
-            {back !== undefined && !phase.failed && (
-              <button type="button" onClick={() => run(back)}>
-                Take it back
-              </button>
-            )}
-            <button type="button" class="main" onClick={() => dialog.current?.close()}>
+            {back !== undefined && !phase.failed && <Button onClick={() => run(back)}>Take it back</Button>}
+            <Button class="main" onClick={() => dialog.current?.close()}>
               Close
-            </button>
+            </Button>
           </p>
         </>
       )}
@@ -177,7 +171,7 @@ export function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: 
 }
 
 /** Shows an act's dialog. A saved page has none. */
-export function useAct(row: Row, onDone: () => void) {
+export function useAct(row: Row, onDone: () => void = () => undefined) {
   const [act, setAct] = useState<Act>();
   const close = () => {
     setAct(undefined);

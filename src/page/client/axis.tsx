@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Row, Step, Turn } from './api.ts';
 import { ago, clock, kindOf, plural, titleOf } from './format.ts';
+import { Button } from './shell.tsx';
 
 export interface Span {
   readonly from: number;
@@ -83,26 +84,26 @@ export function Axis({
   return (
     <div class="axis">
       <div class="zoom" role="toolbar" aria-label="Zoom">
-        <button type="button" aria-pressed={zoom === undefined} onClick={() => setZoom(undefined)}>
+        <Button aria-pressed={zoom === undefined} onClick={() => setZoom(undefined)}>
           All
-        </button>
+        </Button>
         {SPANS.filter(([, ms]) => ms < whole.to - whole.from).map(([words, ms]) => (
           <button key={words} type="button" onClick={() => setZoom({ from: whole.to - ms, to: whole.to })}>
             {words}
           </button>
         ))}
-        <button type="button" aria-label="Zoom in" onClick={() => scale(0.5)}>
+        <Button aria-label="Zoom in" onClick={() => scale(0.5)}>
           +
-        </button>
-        <button type="button" aria-label="Zoom out" disabled={zoom === undefined} onClick={() => scale(2)}>
+        </Button>
+        <Button aria-label="Zoom out" disabled={zoom === undefined} onClick={() => scale(2)}>
           −
-        </button>
-        <button type="button" aria-label="Earlier" disabled={zoom === undefined} onClick={() => move(-0.5)}>
+        </Button>
+        <Button aria-label="Earlier" disabled={zoom === undefined} onClick={() => move(-0.5)}>
           ‹
-        </button>
-        <button type="button" aria-label="Later" disabled={zoom === undefined} onClick={() => move(0.5)}>
+        </Button>
+        <Button aria-label="Later" disabled={zoom === undefined} onClick={() => move(0.5)}>
           ›
-        </button>
+        </Button>
       </div>
       {/* All of it is in the list below, too. */}
       <div class="lanes" ref={place} aria-hidden="true">

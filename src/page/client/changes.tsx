@@ -6,7 +6,18 @@ import { askJson, type Change, fileAddress, isSaved, type Row } from './api.ts';
 import { PatchView } from './code.tsx';
 import { isFolder, nameOf, plural } from './format.ts';
 import { readPatch } from './patch.ts';
-import { hrefOf, Many, ofSession, Problem, type Route, Show, useKeys, useLoaded } from './shell.tsx';
+import {
+  Button,
+  hrefOf,
+  Many,
+  ofSession,
+  Problem,
+  type Route,
+  Secret,
+  Show,
+  useKeys,
+  useLoaded,
+} from './shell.tsx';
 
 /** The words of the comparison, without paths. */
 export function wordsOf(row: Row, { a, b, turn, other }: Partial<Route>): string[] {
@@ -65,9 +76,9 @@ export function Changes({ row, rows, route }: { row: Row; rows: readonly Row[]; 
             </select>
           </label>
         )}
-        <button type="button" aria-pressed={isSplit} onClick={chooseSplit}>
+        <Button aria-pressed={isSplit} onClick={chooseSplit}>
           Side by side
-        </button>
+        </Button>
       </header>
       <Show of={loaded}>
         {(changes) =>
@@ -82,16 +93,14 @@ export function Changes({ row, rows, route }: { row: Row; rows: readonly Row[]; 
   );
 }
 
-function ChangedFiles({
-  changes,
-  ...about
-}: {
-  row: Row;
-  route: Route;
-  changes: readonly Change[];
-  words: readonly string[];
-  isSplit: boolean;
-}) {
+interface Shown {
+  readonly row: Row;
+  readonly route: Route;
+  readonly words: readonly string[];
+  readonly isSplit: boolean;
+}
+
+function ChangedFiles({ changes, ...about }: Shown & { changes: readonly Change[] }) {
   const [chosen, setChosen] = useState<Change>();
   const [from, setFrom] = useState(0);
   const choose = (change: Change) => {
@@ -104,9 +113,9 @@ function ChangedFiles({
       <FileTree row={about.row} changes={changes} before={about.route['a']} onChoose={choose} />
       <div class="files">
         {from > 0 && (
-          <button type="button" class="more" onClick={() => setFrom(0)}>
+          <Button class="more" onClick={() => setFrom(0)}>
             Show the {from} before
-          </button>
+          </Button>
         )}
         <Many key={from} all={changes.slice(from)}>
           {(change) => (
@@ -141,7 +150,7 @@ function FileTree({
   before: string | undefined;
   onChoose: (change: Change) => void;
 }) {
-  const { start, canAct, dialog } = useAct(row, () => undefined);
+  const { start, canAct, dialog } = useAct(row);
   const folders = Map.groupBy(changes, ({ path }) => path.replace(/[^/]*$/, ''));
   return (
     <nav class="tree" aria-label="Changed files">
@@ -150,24 +159,23 @@ function FileTree({
         {([folder, own]) => (
           <Folder key={folder} folder={folder} isSmall={changes.length <= MOST_OPEN}>
             {canAct && before && (
-              <button
-                type="button"
+              <Button
                 aria-label={`Bring back ${folder || 'all files'}`}
                 onClick={() => start(ACTS.restore(row, before, [folder || './']))}
               >
                 Bring back…
-              </button>
+              </Button>
             )}
             <ul>
               <Many all={own} inList>
                 {(change) => (
                   <li key={change.path}>
-                    <button type="button" class={`file is-${change.status}`} onClick={() => onChoose(change)}>
+                    <Button class={`file is-${change.status}`} onClick={() => onChoose(change)}>
                       <span class="sign" title={change.status}>
                         {change.status[0]?.toUpperCase()}
                       </span>
                       {change.path.slice(folder.length)}
-                    </button>
+                    </Button>
                   </li>
                 )}
               </Many>
@@ -204,25 +212,12 @@ function Folder({
 
 const PICTURE = /\.(png|jpe?g|gif|webp|svg|ico|avif)$/i;
 
-function FileChange({
-  row,
-  route,
-  change,
-  words,
-  isSplit,
-  isFirst,
-}: {
-  row: Row;
-  route: Route;
-  change: Change;
-  words: readonly string[];
-  isSplit: boolean;
-  isFirst: boolean;
-}) {
+function FileChange({ change, isFirst, ...about }: Shown & { change: Change; isFirst: boolean }) {
+  const { row, route } = about;
   const { path, status } = change;
   const place = useRef<HTMLElement>(null);
   const [isNear, setNear] = useState(isFirst);
-  const { start, canAct, dialog } = useAct(row, () => undefined);
+  const { start, canAct, dialog } = useAct(row);
   useEffect(() => {
     const observer = new IntersectionObserver(
       (entries) => entries.some(({ isIntersecting }) => isIntersecting) && setNear(true),
@@ -243,30 +238,17 @@ function FileChange({
         </h2>
         <a href={hrefOf(ofSession('file', row, { path, ...(b && { at: b }) }))}>File and history</a>
         {canAct && a && (
-          <button type="button" onClick={() => start(ACTS.restore(row, a, [path]))}>
-            Bring back what was before…
-          </button>
+          <Button onClick={() => start(ACTS.restore(row, a, [path]))}>Bring back what was before…</Button>
         )}
       </header>
-      {isNear ? <Lines {...{ row, change, words, isSplit, at: b }} /> : <p class="later">…</p>}
+      {isNear ? <Lines {...about} change={change} /> : <p class="later">…</p>}
       {dialog}
     </article>
   );
 }
 
-function Lines({
-  row,
-  change: { path, patch: printed, hidden: isHidden },
-  words,
-  isSplit,
-  at,
-}: {
-  row: Row;
-  change: Change;
-  words: readonly string[];
-  isSplit: boolean;
-  at: string | undefined;
-}) {
+function Lines({ row, route, words, isSplit, change }: Shown & { change: Change }) {
+  const { path, patch: printed, hidden: isHidden } = change;
   const [secrets, setSecrets] = useState(false);
   const shown = useLoaded(async () => {
     if (!secrets) return printed;
@@ -274,22 +256,14 @@ function Lines({
     return change?.patch;
   }, [secrets, printed]);
   if (shown.error !== undefined) return <Problem text={shown.error} />;
-  if (isHidden && !secrets)
-    return (
-      <p class="note">
-        This file looks like a key, a login or a setting of the agent.{' '}
-        {!isSaved && (
-          <button type="button" onClick={() => setSecrets(true)}>
-            Show it
-          </button>
-        )}
-      </p>
-    );
+  if (isHidden && !secrets) return <Secret onShow={() => setSecrets(true)} />;
   if (shown.isLoading) return <p class="loading">Loading…</p>;
   if (shown.value === null) return <p class="note">Too long to show: see it in a terminal.</p>;
   const patch = readPatch(shown.value ?? '');
   if (patch.isBinary && PICTURE.test(path) && !isSaved)
-    return <img class="picture" src={fileAddress(row, at ?? '@{0}', path)} alt={`${path} afterwards`} />;
+    return (
+      <img class="picture" src={fileAddress(row, route['b'] ?? '@{0}', path)} alt={`${path} afterwards`} />
+    );
   if (patch.isBinary) return <p class="note">A binary file: git shows no lines of it.</p>;
   if (patch.hunks.length === 0)
     return <p class="note">{patch.notes.join(', ') || 'Only permissions or a folder without files.'}</p>;

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { highlight, type Part } from './highlight.ts';
 import { type Hunk, inPairs, type Patch, type PatchLine } from './patch.ts';
+import { Button } from './shell.tsx';
 
 /** Lines of a file that are shown at once. */
 const MOST_LINES = 1_500;
@@ -43,9 +44,9 @@ export function PatchView({ patch, path, isSplit }: { patch: Patch; path: string
         <HunkView key={`${i}`} hunk={hunk} path={path} isSplit={isSplit} most={most} />
       ))}
       {total > most && (
-        <button type="button" class="more" onClick={() => setMost(most * 4)}>
+        <Button class="more" onClick={() => setMost(most * 4)}>
           Show more of {total} lines
-        </button>
+        </Button>
       )}
     </>
   );
@@ -154,9 +155,9 @@ export function FileView({
         </table>
       </section>
       {lines.length > most && (
-        <button type="button" class="more" onClick={() => setMost(most * 4)}>
+        <Button class="more" onClick={() => setMost(most * 4)}>
           Show more of {lines.length} lines
-        </button>
+        </Button>
       )}
     </>
   );

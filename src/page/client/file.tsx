@@ -4,7 +4,7 @@ import { ACTS, useAct } from './acts.tsx';
 import { askJson, fileAddress, isSaved, type Row, type Step } from './api.ts';
 import { FileView, type Origin } from './code.tsx';
 import { clock, titleOf } from './format.ts';
-import { go, hrefOf, Many, ofSession, type Route, Show, useLoaded } from './shell.tsx';
+import { Button, go, hrefOf, Many, ofSession, type Route, Secret, Show, useLoaded } from './shell.tsx';
 
 const ROOT = './';
 /** Steps of a directory. */
@@ -43,7 +43,7 @@ function FileHistory({ row, path, at }: { row: Row; path: string; at: string | u
     () => askJson<Step[]>(row, ['session', 'log', row.session_id, '--stat', '--number', MOST, '--', path]),
     [path, row.last_autocommit],
   );
-  const { start, canAct, dialog } = useAct(row, () => undefined);
+  const { start, canAct, dialog } = useAct(row);
   return (
     <Show of={history}>
       {(steps) => {
@@ -75,17 +75,12 @@ function FileHistory({ row, path, at }: { row: Row; path: string; at: string | u
                 <h1>{path}</h1>
                 <span class="quiet">{chosen ? clock(chosen.at) : moment.slice(0, 10)}</span>
                 {canAct && (
-                  <button type="button" onClick={() => start(ACTS.restore(row, moment, [path]))}>
+                  <Button onClick={() => start(ACTS.restore(row, moment, [path]))}>
                     Restore this version…
-                  </button>
+                  </Button>
                 )}
               </header>
-              <Content
-                row={row}
-                path={path}
-                moment={moment}
-                isNewest={at === undefined || at === steps[0]?.commit}
-              />
+              <Content {...{ row, path, moment }} isNewest={moment === (steps[0]?.commit ?? '@{0}')} />
               {dialog}
             </article>
           </div>
@@ -106,17 +101,14 @@ interface BlameLine {
   } | null;
 }
 
-function Content({
-  row,
-  path,
-  moment,
-  isNewest,
-}: {
-  row: Row;
-  path: string;
-  moment: string;
-  isNewest: boolean;
-}) {
+interface Version {
+  readonly row: Row;
+  readonly path: string;
+  readonly moment: string;
+}
+
+function Content({ isNewest, ...version }: Version & { isNewest: boolean }) {
+  const { row, path, moment } = version;
   const [secrets, setSecrets] = useState(false);
   const [wantsBlame, setBlame] = useState(false);
   const content = useLoaded(async () => {
@@ -138,26 +130,18 @@ function Content({
       {(found) => {
         if (isSaved) return <p class="note">A saved page has no files.</p>;
         if ('gone' in found) return <p class="note">{found.gone}</p>;
-        if ('names' in found) return <Names {...{ row, path, moment }} names={found.names} />;
+        if ('names' in found) return <Names {...version} names={found.names} />;
         if ('binary' in found) return <p class="note">A binary file.</p>;
         if ('picture' in found)
           return <img class="picture" src={fileAddress(row, moment, path)} alt={`${path} at this moment`} />;
-        if ('hidden' in found)
-          return (
-            <p class="note">
-              This file looks like a key, a login or a setting of the agent.{' '}
-              <button type="button" onClick={() => setSecrets(true)}>
-                Show it
-              </button>
-            </p>
-          );
+        if ('hidden' in found) return <Secret onShow={() => setSecrets(true)} />;
         return (
           <>
             {isNewest && !path.startsWith('../') && (
               <p class="bar">
-                <button type="button" aria-pressed={wantsBlame} onClick={() => setBlame(!wantsBlame)}>
+                <Button aria-pressed={wantsBlame} onClick={() => setBlame(!wantsBlame)}>
                   Who wrote each line
-                </button>
+                </Button>
                 {blame.error !== undefined && <span class="minus">{blame.error}</span>}
               </p>
             )}
@@ -180,17 +164,7 @@ function originOf({ origin }: BlameLine): Origin {
   return { words, title: [prompt ?? '', `${session}${tool === null ? '' : `, ${tool}`}`].join('\n').trim() };
 }
 
-function Names({
-  row,
-  path,
-  moment,
-  names,
-}: {
-  row: Row;
-  path: string;
-  moment: string;
-  names: readonly string[];
-}) {
+function Names({ row, path, moment, names }: Version & { names: readonly string[] }) {
   const inside = path === ROOT ? '' : path;
   const hrefTo = (to: string) => hrefOf(ofSession('file', row, { path: to, at: moment }));
   return (

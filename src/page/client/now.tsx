@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { isSaved, type Row } from './api.ts';
 import { agentOf, ago, isFolder, lastPart, nameOf, plural, stateOf } from './format.ts';
-import { hrefOf, type Loaded, ofSession, Problem } from './shell.tsx';
+import { Button, hrefOf, type Loaded, ofSession, Problem } from './shell.tsx';
 
 const ORDER = ['waits', 'failed', 'works', 'done', 'idle', 'ended'];
 
@@ -38,9 +38,9 @@ export function Now({ rows, ended, onToggle }: NowProps) {
       </h1>
       {!isSaved && (
         <p class="bar">
-          <button type="button" aria-pressed={ended !== undefined} onClick={onToggle}>
+          <Button aria-pressed={ended !== undefined} onClick={onToggle}>
             Ended sessions
-          </button>
+          </Button>
           {ended?.value && <span class="quiet">{plural(ended.value.length, 'session')} ended</span>}
         </p>
       )}

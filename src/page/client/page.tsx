@@ -146,7 +146,7 @@ function View({
 
 function SessionHead({ row }: { row: Row }) {
   const { state, words } = stateOf(row);
-  const { start, canAct, dialog } = useAct(row, () => undefined);
+  const { start, canAct, dialog } = useAct(row);
   const button = (text: string, act: Act, cls = '') => (
     <button type="button" class={cls} onClick={() => start(act)}>
       {text}

@@ -5,7 +5,7 @@ import { ask, askJson, isSaved, type Row, reason } from './api.ts';
 import { PatchView } from './code.tsx';
 import { plural } from './format.ts';
 import { readPatch } from './patch.ts';
-import { Many, Problem, Show, useKeys, useLoaded } from './shell.tsx';
+import { Button, Many, Problem, Show, useKeys, useLoaded } from './shell.tsx';
 
 interface Hunk {
   readonly id: string;
@@ -87,21 +87,17 @@ export function Review({ row }: { row: Row }) {
             ))}
           </select>
         </label>
-        <button
-          type="button"
-          aria-pressed={shows === 'all'}
-          onClick={() => setShows(shows === 'all' ? 'new' : 'all')}
-        >
+        <Button aria-pressed={shows === 'all'} onClick={() => setShows(shows === 'all' ? 'new' : 'all')}>
           Show what I saw
-        </button>
+        </Button>
         {canAct && (
           <>
-            <button type="button" disabled={fresh.length === 0} onClick={() => see(chosen)}>
+            <Button disabled={fresh.length === 0} onClick={() => see(chosen)}>
               All seen
-            </button>
-            <button type="button" class="main" onClick={() => start(ACTS.acceptSeen(row))}>
+            </Button>
+            <Button class="main" onClick={() => start(ACTS.acceptSeen(row))}>
               Accept what I saw…
-            </button>
+            </Button>
           </>
         )}
       </header>
@@ -114,11 +110,7 @@ export function Review({ row }: { row: Row }) {
                 <article key={path} class="change" aria-label={path}>
                   <header>
                     <h2>{path}</h2>
-                    {canAct && hunks.length > 1 && (
-                      <button type="button" onClick={() => see(hunks)}>
-                        File seen
-                      </button>
-                    )}
+                    {canAct && hunks.length > 1 && <Button onClick={() => see(hunks)}>File seen</Button>}
                   </header>
                   {hunks.map((hunk) => (
                     <section
@@ -131,12 +123,8 @@ export function Review({ row }: { row: Row }) {
                       <p class="buttons">
                         {canAct && hunk.state === 'new' ? (
                           <>
-                            <button type="button" onClick={() => see([hunk])}>
-                              Seen
-                            </button>
-                            <button type="button" onClick={() => start(reject(row, hunk))}>
-                              Reject…
-                            </button>
+                            <Button onClick={() => see([hunk])}>Seen</Button>
+                            <Button onClick={() => start(reject(row, hunk))}>Reject…</Button>
                           </>
                         ) : (
                           <span class={`pill is-${PILLS[hunk.state]}`}>{hunk.state}</span>

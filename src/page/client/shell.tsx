@@ -1,7 +1,7 @@
 /** All views share this: the address, loading, keys. */
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
-import type { Row } from './api.ts';
+import { isSaved, type Row } from './api.ts';
 
 /** The address after `#`: a view and what it shows. */
 export interface Route {
@@ -83,9 +83,9 @@ export function Many<T>({
 }) {
   const [most, setMost] = useState(AT_ONCE);
   const more = (
-    <button type="button" class="more" onClick={() => setMost(most * 4)}>
+    <Button class="more" onClick={() => setMost(most * 4)}>
       Show more of {all.length}
-    </button>
+    </Button>
   );
   return (
     <>
@@ -98,6 +98,17 @@ export function Many<T>({
 export const Problem = ({ text }: { text: string }) => (
   <p class="problem" role="alert">
     {text}
+  </p>
+);
+
+/** Submits no form. */
+export const Button = (props: JSX.IntrinsicElements['button']) => <button type="button" {...props} />;
+
+/** In place of a file that nobody has asked for. */
+export const Secret = ({ onShow }: { onShow: () => void }) => (
+  <p class="note">
+    This file looks like a key, a login or a setting of the agent.{' '}
+    {!isSaved && <Button onClick={onShow}>Show it</Button>}
   </p>
 );
 

@@ -5,7 +5,7 @@ import { askJson, type Row, type Step, type Turn } from './api.ts';
 import { Axis } from './axis.tsx';
 import { ago, clock, isFolder, kindOf, nameOf, plural, titleOf } from './format.ts';
 import { Lines } from './now.tsx';
-import { go, hrefOf, ofSession, Show, useKeys, useLoaded } from './shell.tsx';
+import { Button, go, hrefOf, ofSession, Show, useKeys, useLoaded } from './shell.tsx';
 
 /** Steps that come at once; older ones when a person wants them. */
 const AT_ONCE = 300;
@@ -33,9 +33,9 @@ export function Timeline({ row, rows }: { row: Row; rows: readonly Row[] }) {
             <>
               <Steps row={row} turns={turns} steps={steps} forks={forks} />
               {steps.length >= most && (
-                <button type="button" class="more" onClick={() => setMost(most * 8)}>
+                <Button class="more" onClick={() => setMost(most * 8)}>
                   Show earlier steps
-                </button>
+                </Button>
               )}
             </>
           )
@@ -76,7 +76,7 @@ function Steps({
 }) {
   const [selected, setSelected] = useState<string>();
   const [marked, setMarked] = useState<string>();
-  const { start, canAct, dialog } = useAct(row, () => undefined);
+  const { start, canAct, dialog } = useAct(row);
   const groups = useMemo(() => inGroups(turns, steps), [turns, steps]);
   const listed = groups.flatMap((group) => group.steps);
   const at = listed.findIndex(({ commit }) => commit === selected);
@@ -103,9 +103,7 @@ function Steps({
       {marked !== undefined && (
         <p class="hint" role="status">
           One moment is chosen. Choose another to compare with it.{' '}
-          <button type="button" onClick={() => setMarked(undefined)}>
-            Leave it
-          </button>
+          <Button onClick={() => setMarked(undefined)}>Leave it</Button>
         </p>
       )}
       <ol class="turns">
@@ -125,9 +123,7 @@ function Steps({
                   <Lines added={turn.insertions} removed={turn.deletions} />
                 </p>
                 {canAct && turn.files.length > 0 && (
-                  <button type="button" onClick={() => start(ACTS.undoTurn(row, turn.number))}>
-                    Take back…
-                  </button>
+                  <Button onClick={() => start(ACTS.undoTurn(row, turn.number))}>Take back…</Button>
                 )}
               </header>
             )}
@@ -193,13 +189,7 @@ function StepLine({
       id={`step-${step.commit}`}
       class={`step is-${kind} ${isSelected ? 'selected' : ''} ${isMarked ? 'marked' : ''}`}
     >
-      <button
-        type="button"
-        class="what"
-        aria-pressed={isSelected}
-        onClick={onSelect}
-        title={names.slice(0, 20).join('\n')}
-      >
+      <Button class="what" aria-pressed={isSelected} onClick={onSelect} title={names.slice(0, 20).join('\n')}>
         <span class="sign" aria-hidden="true">
           {SIGNS[kind]}
         </span>
@@ -210,25 +200,17 @@ function StepLine({
         <time class="quiet" dateTime={step.at} title={clock(step.at)}>
           {new Date(step.at).toLocaleTimeString()}
         </time>
-      </button>
+      </Button>
       {isSelected && (
         <p class="buttons">
           <a class="button" href={changes}>
             What changed
           </a>
-          <button type="button" aria-pressed={isMarked} onClick={onCompare}>
+          <Button aria-pressed={isMarked} onClick={onCompare}>
             {isMarked ? 'Chosen' : 'Compare'}
-          </button>
-          {onRestore && (
-            <button type="button" onClick={onRestore}>
-              Restore to here…
-            </button>
-          )}
-          {onFork && (
-            <button type="button" onClick={onFork}>
-              Fork from here…
-            </button>
-          )}
+          </Button>
+          {onRestore && <Button onClick={onRestore}>Restore to here…</Button>}
+          {onFork && <Button onClick={onFork}>Fork from here…</Button>}
           <code class="quiet">{step.commit.slice(0, 10)}</code>
         </p>
       )}
