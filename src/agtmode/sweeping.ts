@@ -1,5 +1,6 @@
 /** The sweep of abandoned sessions by `session new` and `autocommit --all`: one line for each, to standard error. */
 import { formatError } from '../errors.ts';
+import { tellFailure } from '../integrations/note-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { failAgent } from '../running/marks.ts';
 import { isHalfEnded, type Swept, sweep } from '../running/sweep.ts';
@@ -14,6 +15,7 @@ export async function sweepFirst(context: Context, repository: Repository): Prom
 export async function reportFailure(context: Context, session: Session, reason: string): Promise<void> {
   const { id } = session;
   await failAgent(session, reason, context.now());
+  tellFailure(session, context.env);
   const [swept] = await sweep(session.repository, context.now(), id);
   context.err(swept === undefined ? `${id}: failed, because ${reason}\n` : sweptLine(swept));
 }

@@ -1,8 +1,9 @@
 /** An event says that the agent works, waits for a person, is done or has failed. agt.notify tells a person. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { type AgentChange, type AgentState, noteAgentState } from '../session/agent-state.ts';
+import { type AgentChange, type AgentState, noteAgentState, readAgentState } from '../session/agent-state.ts';
 import { conversationName } from '../session/calls-at-work.ts';
+import type { Session } from '../session/session.ts';
 import { type FileEvent, firstWords } from './event.ts';
 import type { Place } from './place.ts';
 
@@ -12,7 +13,13 @@ export function noteState(place: Place, agent: string, event: FileEvent, env: No
   const change = changeOf(event);
   if (name === undefined || change === undefined || !existsSync(place.agtDir)) return;
   const next = noteAgentState(place.agtDir, place.id, name, change, now);
-  if (next !== undefined && next.state !== 'works' && place.notify !== '') notify(place, next, env);
+  if (next !== undefined && next.state !== 'works') notify(place, next, env);
+}
+
+/** No event has said so: the system has killed the agent, or a harness gives it up. */
+export function tellFailure({ repository, id }: Session, env: NodeJS.ProcessEnv) {
+  const { prompt = null } = readAgentState(repository.agtDir, id) ?? {};
+  notify({ id, notify: repository.settings.notify }, { state: 'failed', prompt }, env);
 }
 
 /** Its end is no end of the turn. */
@@ -40,7 +47,12 @@ function changeOf(event: FileEvent): AgentChange | undefined {
 const SAYS = { waits: 'waits for you', done: 'is done', failed: 'has failed', works: 'works' } as const;
 
 /** Nobody waits for the program. */
-function notify({ id, notify: command }: Place, { state, prompt }: AgentState, env: NodeJS.ProcessEnv): void {
+function notify(
+  { id, notify: command }: Pick<Place, 'id' | 'notify'>,
+  { state, prompt }: Omit<AgentState, 'since'>,
+  env: NodeJS.ProcessEnv,
+): void {
+  if (command === '') return;
   const title = `agt: ${id} ${SAYS[state]}`;
   const [program, ...args] = command === 'desktop' ? desktop(title, prompt ?? '') : ['sh', '-c', command];
   const own = { AGT_SESSION: id, AGT_STATE: state, AGT_PROMPT: prompt ?? '' };

@@ -65,7 +65,7 @@ test('a call that the front answers ends the wait, without agt', () => {
   expect(now(session)).toEqual(['works', 'look']);
 });
 
-test('agt.notify runs once for each wait and each end', async () => {
+test('agt.notify runs once for each wait and each end, also by a kill', async () => {
   const session = makeSession();
   const { sandbox } = session;
   const told = join(makeTempDir(), 'told');
@@ -79,6 +79,10 @@ test('agt.notify runs once for each wait and each end', async () => {
   for (let i = 0; i < 2; i += 1) hook(sandbox, 'Stop');
   await until(() => texts().includes('done'));
   expect(texts()).toBe(`${session.id}|waits|do it|${session.id}|done|do it|`);
+  agtOk(session.repository, 'session', 'fail', session.id, '--reason', 'no answer');
+  await until(() => texts().endsWith('|failed|do it|'));
+  agt(session.repository, 'run', session.id, '--', 'sh', '-c', 'kill -9 $$');
+  await until(() => texts().endsWith(`|failed|do it|${session.id}|failed|do it|`));
   expect(failures()).toEqual([]);
 });
 
