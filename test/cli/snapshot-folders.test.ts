@@ -285,3 +285,15 @@ it('agt doctor names a command that mends the store of a folder', () => {
   expect(run('sh', ['-c', finding.mend], { cwd: makeTempDir() })).toMatchObject({ exitCode: 0, stderr: '' });
   expect(agtOk(folder, 'doctor')).toContain('nothing is wrong');
 });
+
+it('takes the folder that has snapshots already, if a part of it is named', () => {
+  for (const folder of [makeTempDir('notes'), makeRepository({ 'deep/a': 'one\n' })]) {
+    write(join(folder, 'deep/a'), 'two\n');
+    const [whole, part] = [realpathSync(folder), join(realpathSync(folder), 'deep')];
+    agtOk(folder, 'snapshot');
+    write(join(folder, 'deep/a'), 'three\n');
+    const { stdout, stderr } = agt(part, 'snapshot', '.');
+    expect(stdout).toContain('captured 1 path');
+    expect(stderr).toBe(`note: ${part} is in ${whole}, which agt records as a whole\n`);
+  }
+});

@@ -37,8 +37,9 @@ export const snapshot = defineCommand({
   summary: 'record any folder as a snapshot, with or without git',
   description:
     'Record the files of a folder, so that agt undo, agt redo and agt snapshot restore can bring them back. In a git ' +
-    'checkout agt takes the whole worktree, and the state of git: HEAD, index, refs and stashes. Of the files that git ignores it takes small ones, up to agt.ignoredFiles and ' +
-    'agt.ignoredSize, but no build output, and those that .worktreeinclude names. ' +
+    'checkout agt takes the whole worktree, and the state of git: HEAD, index, refs and stashes. Of the files that git ' +
+    'ignores it takes small ones, up to agt.ignoredFiles and agt.ignoredSize, but no build output, and those that ' +
+    '.worktreeinclude names. Inside of a folder that has snapshots, agt takes the whole of that folder. ' +
     'The snapshots are in a store of their own, in $XDG_STATE_HOME/agt/folders: a snapshot writes nothing into your ' +
     'repository. If nothing changed, do nothing. In the folder of a session, this is agt autocommit. agt takes no ' +
     'snapshots of a home directory, of / and of more than 200,000 files that git neither tracks nor ignores.',
@@ -77,7 +78,7 @@ export const snapshot = defineCommand({
       }
       throw error;
     });
-    if (typeof taken !== 'string') return report(taken, args.json);
+    if (typeof taken !== 'string') return report(taken, args.json, coverNote(context, args.folder, taken));
     return {
       json: { folder: taken, outcome: 'would-commit', commit: null, changes: null },
       text: `would take the first snapshot of ${showPath(taken)}\n`,
@@ -94,12 +95,19 @@ async function take(context: Context, given: string | undefined, options: Autoco
     const session = new Session(user, record);
     return { session, result: await autocommit(session, options), isNew: false };
   }
-  const here = await folderHere(place);
-  const folder = given !== undefined && user === undefined ? place.cwd : here.folder;
+  const { folder } = await folderHere(place);
   const access = place.folderAccess();
   if (options.dryRun === true && findAttached(access, folder, settingsFile(user)) === undefined)
     return folder;
   return captureFolder(access, { folder, user }, options);
+}
+
+/** For a person who names a part of what agt records. */
+function coverNote({ cwd }: Context, given: string | undefined, { session: { record } }: FolderCapture) {
+  const folder = record.checkout ?? record.sandbox;
+  const named = realPath(resolve(cwd, given ?? folder));
+  if (!named.startsWith(`${folder}/`)) return '';
+  return `note: ${showPath(named)} is in ${showPath(folder)}, which agt records as a whole\n`;
 }
 
 /** The real path. */
@@ -121,13 +129,18 @@ function requireDirectory({ cwd }: Context, given: string): string {
   });
 }
 
-async function report({ session, result, isNew }: FolderCapture, asJson: boolean): Promise<Report> {
+async function report(
+  { session, result, isNew }: FolderCapture,
+  asJson: boolean,
+  note: string,
+): Promise<Report> {
   const { repository, record } = session;
   const { commit } = result;
-  const { json: captured, text, ...others } = reportAutocommit(record, result);
+  const { json: captured, text, notes, ...others } = reportAutocommit(record, result);
   const tree = asJson && commit && (await resolveObject(repository.git, `${commit}^{tree}`));
   return {
     ...others,
+    notes: `${note}${notes}`,
     json: { folder: record.checkout ?? record.sandbox, ...captured, tree: tree || null },
     text: isNew ? `${record.session_id}: first snapshot, ${shortOid(commit ?? '')}\n` : text,
   };
