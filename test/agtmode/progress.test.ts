@@ -35,6 +35,9 @@ test('commands that last show progress on a terminal alone', ({ skip }) => {
   expect(onTerminal('gc --thin')).toMatch(
     /\r(shortening histories|cleaning the object store): \d+% \(\d\/\d\) /,
   );
+  const inLog = (...words: string[]) => run(AGT, ['gc', ...words], { cwd: repository, env }).stderr;
+  expect(inLog('--progress')).toMatch(/\rcleaning the object store: \d+% /);
+  expect(inLog()).toBe('');
   expect(onTerminal('remove s1')).toMatch(/\rdeleting files: 1 .*\r\u001b\[Kremoved /s);
   expect(run(AGT, ['list'], { cwd: repository, env }).stderr).not.toContain('\r');
 });

@@ -154,6 +154,24 @@ describe('the object store after agt gc', () => {
     expect(git(repository, 'status', '--porcelain', '--untracked-files=no')).toBe('');
   });
 
+  test('names the temporary files of a killed git, those that go and those that stay', () => {
+    const pack = join(repository, '.git/objects/pack');
+    for (const name of ['tmp_pack_old', 'tmp_idx_old', 'tmp_pack_new'])
+      write(join(pack, name), 'x'.repeat(2000));
+    for (const name of ['tmp_pack_old', 'tmp_idx_old']) utimesSync(join(pack, name), 1e9, 1e9);
+    const { stdout, stderr } = agt(repository, 'gc', '--progress');
+    expect(stdout).toMatch(
+      /^removed what a killed git had left: pack\/tmp_(pack|idx)_old, .* \(3.91 KiB\)$/m,
+    );
+    expect(stdout).toMatch(/^left, because git may be writing it: pack\/tmp_pack_new \(1.95 KiB\); /m);
+    expect(stderr).toBe('');
+    expect(JSON.parse(agtOk(repository, 'gc', '--prune=now', '--json')).disk).toMatchObject({
+      garbage_removed: [{ path: 'pack/tmp_pack_new', bytes: 2000 }],
+      garbage_left: [],
+    });
+    expect(agtOk(repository, 'gc')).not.toContain('killed');
+  });
+
   test('stays as it is if --prune is not a time', () => {
     remove();
     const before = refs(repository);

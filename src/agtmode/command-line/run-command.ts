@@ -22,7 +22,8 @@ export function runCommand(command: Command, args: Readonly<Record<string, unkno
     const report = typeof answer === 'string' ? { text: answer } : answer;
     return printReport(streams, report, args['json'] === true);
   };
-  if (!context.showsProgress || args['quiet'] === true || command.runsLong === true) return run();
+  const showsProgress = args['progress'] === true || context.showsProgress;
+  if (!showsProgress || args['quiet'] === true || command.runsLong === true) return run();
   return withProgress(err, context.env, run);
 }
 

@@ -11,7 +11,12 @@ import {
 } from '../../maintenance/retention/folders.ts';
 import { applyRetention, type SessionOutcome } from '../../maintenance/retention/gc.ts';
 import { planRetention, type SessionPlan } from '../../maintenance/retention/plan.ts';
-import { expiryTime, type PruneResult, pruneAndRepack } from '../../maintenance/retention/prune.ts';
+import {
+  expiryTime,
+  type GarbageFile,
+  type PruneResult,
+  pruneAndRepack,
+} from '../../maintenance/retention/prune.ts';
 import { makeRoom } from '../../maintenance/retention/room.ts';
 import { endingAtSteps } from '../../process/interrupts.ts';
 import { retryAfterChange } from '../../session/lock.ts';
@@ -19,7 +24,7 @@ import { copiesOnRemotes, heldByRemotes } from '../../travel/held.ts';
 import { type Arguments, defineCommand, option } from '../command-line/command.ts';
 import type { Report } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
-import { errorJson, lines, showPath, verb } from '../output/format.ts';
+import { errorJson, lines, listPaths, showPath, verb } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
 
 const OPTIONS = {
@@ -32,6 +37,7 @@ const OPTIONS = {
     'tidy the folders that have snapshots without a session, and no repository (see: agt snapshot)',
   ),
   daily: option.flag('with --folders: do nothing if that was done today'),
+  progress: option.flag('show the progress also where standard error is no terminal'),
   ...option.shared('dry-run', 'quiet', 'json'),
 } as const;
 
@@ -125,15 +131,27 @@ function describeOutcome(
 /** Part of the object store. */
 const WORTH_MENTIONING = 1 / 100;
 
-function describeDisk({ before, after, young, left }: PruneResult): string {
+/** Names in a line. */
+const LISTED = 3;
+
+function describeDisk({ before, after, young, left, garbage_removed, garbage_left }: PruneResult): string {
   const freed = after <= before ? `, ${showSize(before - after)} freed` : '';
   const tooYoung = `${showSize(young)} is unreachable but still too young; to delete it now: agt gc --prune=now`;
   const inPacks = `${showSize(left)} is unreachable, in packs that are not worth rewriting yet`;
+  const gone = `removed what a killed git had left: ${describeGarbage(garbage_removed)}`;
+  const stays = `left, because git may be writing it: ${describeGarbage(garbage_left)}; if none does: agt gc --prune=now`;
   return lines([
+    garbage_removed.length > 0 && gone,
+    garbage_left.length > 0 && stays,
     `object store: ${showSize(after)}${freed}`,
     young > 0 && tooYoung,
     left > after * WORTH_MENTIONING && inPacks,
   ]);
+}
+
+function describeGarbage(files: readonly GarbageFile[]): string {
+  const paths = files.map(({ path }) => path);
+  return `${listPaths(paths, LISTED)} (${showSize(files.reduce((sum, { bytes }) => sum + bytes, 0))})`;
 }
 
 function outcomeJson(

@@ -1,6 +1,6 @@
 /** Deletes unreachable objects, then joins loose objects and small packs. README.md beside it has the limits. */
-import { readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { lstatSync, readdirSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { isLocked, withLock } from '../../disk/lock.ts';
@@ -42,6 +42,15 @@ export interface PruneResult {
   readonly young: number;
   /** Bytes of unreachable objects in packs that agt did not rewrite. */
   readonly left: number;
+  /** Temporary files of a git that was killed, or that still writes them. */
+  readonly garbage_removed: readonly GarbageFile[];
+  readonly garbage_left: readonly GarbageFile[];
+}
+
+export interface GarbageFile {
+  /** Relative to the object store. */
+  readonly path: string;
+  readonly bytes: number;
 }
 
 /** `expire` is a time in git's date syntax, `now` or `never`. */
@@ -63,8 +72,8 @@ async function pruneLocked(repository: Repository, expire: string): Promise<Prun
   const survey = await measureUnreachable(git, objectsDir, await expireSeconds(git, expire));
   const isPartial = await isPartialClone(git);
   const chosen = isPartial ? [] : choosePacks(survey, writeLimit(commonDir, before));
-  const isLeft = abandonedFiles(objectsDir).some((path) => basename(path).startsWith('tmp_'));
-  if (isLeft || chosen.length + survey.loose.count > 0) {
+  const garbage = temporaryFiles(objectsDir);
+  if (garbage.length + chosen.length + survey.loose.count > 0) {
     await withIdleSessions(repository, async () => {
       failurePoint('gc: before prune');
       reportProgress(CLEANING, 1, STEPS);
@@ -76,13 +85,24 @@ async function pruneLocked(repository: Repository, expire: string): Promise<Prun
   }
   reportProgress(CLEANING, 3, STEPS);
   if (!isPartial) await joinPacks(git, objectsDir, writeLimit(commonDir, before));
+  const stays = new Set(temporaryFiles(objectsDir).map(({ path }) => path));
   const left = survey.packs.filter((pack) => !chosen.includes(pack));
   return {
     before,
     after: objectStoreSize(objectsDir),
     young: survey.young,
     left: left.reduce((sum, { expired }) => sum + expired, 0),
+    garbage_removed: garbage.filter(({ path }) => !stays.has(path)),
+    garbage_left: garbage.filter(({ path }) => stays.has(path)),
   };
+}
+
+/** Those that `git prune` deletes once they are old enough. */
+function temporaryFiles(objectsDir: string): GarbageFile[] {
+  return abandonedFiles(objectsDir).flatMap((file) => {
+    const bytes = basename(file).startsWith('tmp_') && lstatSync(file, { throwIfNoEntry: false })?.size;
+    return typeof bytes === 'number' ? { path: relative(objectsDir, file), bytes } : [];
+  });
 }
 
 /** `agt gc` waits at most this long for each lock: a capture of a large folder takes a while. */
