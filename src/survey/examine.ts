@@ -117,7 +117,7 @@ function addWork(
   };
 }
 
-const RAW = ['-r', '--no-renames', '--no-ext-diff', '--no-textconv'];
+const NUMSTAT = ['--numstat', '-z', '-r', '-M', '--no-ext-diff', '--no-textconv'];
 
 /** One for each sandbox: from the base. Then one for each home: from there to HEAD. */
 function diffStats(git: Git, named: readonly Named[], history: ScratchHistory): DiffStat[] {
@@ -128,11 +128,12 @@ function diffStats(git: Git, named: readonly Named[], history: ScratchHistory): 
   const ofHomes = named.flatMap(({ work, homes }) =>
     homes.map(({ home }) => `${work.head} ${home.base ?? work.head}\n`),
   );
-  const args = ['diff-tree', '--stdin', '--always', '--numstat', '-z', ...RAW];
+  const args = ['diff-tree', '--stdin', '--always', ...NUMSTAT];
   const output =
     askGitSync(withoutIndex(git), args, { input: [...pairs, ...ofHomes].join('') })?.toString('latin1') ?? '';
   const stats: { files: number; insertions: number; deletions: number }[] = [];
-  for (const field of output.split('\0')) {
+  const fields = output.split('\0').values();
+  for (const field of fields) {
     const counts = /^(\d+|-)\t(\d+|-)\t/.exec(field);
     const current = stats.at(-1);
     if (counts === null) {
@@ -141,6 +142,9 @@ function diffStats(git: Git, named: readonly Named[], history: ScratchHistory): 
       current.files++;
       current.insertions += Number(counts[1]) || 0;
       current.deletions += Number(counts[2]) || 0;
+      if (counts[0] !== field) continue;
+      fields.next(); // of a rename: the old name is a field of its own, as the new one
+      fields.next();
     }
   }
   return stats;

@@ -31,6 +31,19 @@ function gitsOf(repository: string): number {
 }
 
 describe('agt list', () => {
+  test('a file that has only another name adds no lines, as git diff -M counts', () => {
+    const repository = makeRepository({ 'a.txt': LINES.join(''), 'b.txt': LINES.join('b') });
+    const { sandbox } = sessionIn(repository, 'moved');
+    git(sandbox, 'mv', 'a.txt', 'z.txt');
+    commit(sandbox, 'new.txt', 'n\n', 'moved');
+    rmSync(join(sandbox, 'b.txt'));
+    write(join(sandbox, 'dir/b.txt'), `${LINES.join('b')}more\n`);
+    git(sandbox, 'add', '-N', 'dir/b.txt');
+    expect(git(sandbox, 'diff', '-M', '--shortstat', 'main').trim()).toBe('3 files changed, 2 insertions(+)');
+    const diff = { files: 3, insertions: 2, deletions: 0 };
+    expect(list(repository).get('moved')).toMatchObject({ diff });
+  });
+
   test('says of each session what it has, and whether the user branch could take it or has it', () => {
     const repository = makeRepository({
       'a.txt': LINES.join(''),
