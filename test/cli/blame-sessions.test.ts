@@ -50,6 +50,19 @@ test('a sync brings lines of another session into a sandbox, and people join the
   expect(told(repository, 'f')).toEqual(BOTH);
 });
 
+test('lines of an agent that a person has stashed and got back are still of the agent', () => {
+  const { sandbox } = makeSession({ f: LINES.join('') });
+  calls(sandbox, 'one', () => writeFileSync(join(sandbox, 'f'), withLines({ 1: 'of 1' })));
+  const own = told(sandbox, 'f');
+  expect(own).toEqual(['of 1: s1 claude 1 one-0']);
+  git(sandbox, 'stash', '-q');
+  agtOk(sandbox, 'autocommit');
+  expect(told(sandbox, 'f')).toEqual([]);
+  git(sandbox, 'stash', 'pop', '-q');
+  agtOk(sandbox, 'autocommit');
+  expect(told(sandbox, 'f')).toEqual(own);
+});
+
 test('a part of a session that was accepted has lines which later steps changed, in a file that is gone', () => {
   const { repository, sandbox, id } = makeSession({ f: LINES.join('') });
   const put = (name: string, lines: Record<number, string>) =>

@@ -57,7 +57,10 @@ export async function withStepsOfLines<T>(
   });
 }
 
-/** One for each step. Lines that a restore has brought back are as old as in the snapshot that they come from. */
+/**
+ * One for each step. Lines that a restore has brought back are as old as in the snapshot that they come from; so are those
+ * of files that are as before again without an agent's doing, as after git stash and git stash pop.
+ */
 async function commitsFor(
   { git }: ScratchObjects,
   { steps }: AuthoredHistory,
@@ -70,13 +73,17 @@ async function commitsFor(
   const made = new Map<string, string>();
   const contents: Buffer[] = [];
   let [before, seconds] = [start, 0];
+  const byTree = new Map<string, string>();
   for (const [i, { commit, restored, unfinished, undone, time }] of snapshots.entries()) {
+    const tree = trees[i] ?? empty;
     const from = [restored, unfinished, ...undone].map((one) => one && made.get(one));
+    if (steps[i]?.author !== 'agent') from.push(byTree.get(tree));
     const parents = new Set([before, ...from].filter((one) => one !== undefined));
     seconds = Math.max(seconds, Math.floor(time.getTime() / 1000));
-    const content = commitWith(trees[i] ?? empty, [...parents], seconds, commit);
+    const content = commitWith(tree, [...parents], seconds, commit);
     before = commitOid(content, commit);
     made.set(commit, before);
+    byTree.set(tree, before);
     contents.push(content);
   }
   await storeCommits(git, contents, snapshots[0]?.commit ?? '');
