@@ -57,6 +57,16 @@ export function movedNote(views: readonly SessionStatus[]): string {
     : `note: to connect what has moved again (${ids.join(', ')}): agt doctor --fix\n`;
 }
 
+/** NOW, DIRTY and DIFF as the table has them, for one session. */
+export function rowsOfNow(view: SessionStatus, now: Date): string[][] {
+  const cells = [
+    ['now', view.agentState && nowCell(now)(view).text],
+    ['dirty', view.sandboxPresent ? dirtyCell(view).text : undefined],
+    ['diff', view.headCommit && diffText(view)],
+  ] as const;
+  return cells.flatMap(([name, text]) => (text === undefined ? [] : [[name, text || NOTHING]]));
+}
+
 /** The program that owns the session or did so last, else the profile that it was made with. */
 function agentOf({ record: { owner, agent, profile } }: SessionStatus): string {
   return owner?.command ?? agent ?? profile ?? '';
@@ -159,6 +169,7 @@ export interface Column<T> {
   readonly flexible?: true;
 }
 
+const NOTHING = '-';
 const GAP = 2;
 /** The column that is shortened is never narrower; before it is narrower than the second, other columns go. */
 const NARROWEST = 8;
@@ -175,7 +186,7 @@ export function columns<T>(
 ): string {
   let shown = all.map(({ heading, cell, ...column }) => {
     const own = rows.map(cell).map((each): Cell => (typeof each === 'string' ? { text: each } : each));
-    const filled = own.map((one): Cell => (one.text === '' ? { text: '-', style: 'dim' } : one));
+    const filled = own.map((one): Cell => (one.text === '' ? { text: NOTHING, style: 'dim' } : one));
     const cells: Cell[] = [{ text: heading, style: 'dim' }, ...filled];
     return { ...column, cells, width: Math.max(...cells.map(({ text }) => text.length)) };
   });

@@ -22,7 +22,7 @@ import type { Context } from '../../context.ts';
 import { everywhere } from '../../everywhere.ts';
 import { age, table } from '../../output/format.ts';
 import { leftOutRows, sessionJson, shownState } from '../../output/session.ts';
-import { movedNote, outOfSightNote, placeOf, sessionTable } from '../../output/session-table.ts';
+import { movedNote, outOfSightNote, placeOf, rowsOfNow, sessionTable } from '../../output/session-table.ts';
 import { adviceToSnapshot, attachedHere } from '../../session-here.ts';
 import { listFolders } from './list-folders.ts';
 import { watchList } from './list-watch.ts';
@@ -172,7 +172,7 @@ function comparison(key: string | undefined): (a: SessionStatus, b: SessionStatu
 
 export const sessionShow = defineSessionCommand({
   name: 'session show',
-  summary: 'show one session: paths, branches and last autocommit',
+  summary: 'show one session: its agent, its work, paths and branches',
   options: option.shared('json'),
   examples: [['agt session show fix-login', 'show everything about one session']],
   run: async (_, context, session) => {
@@ -217,6 +217,7 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
         'ended',
         `${localTime(new Date(record.state_at))} (${age(new Date(record.state_at), now)})`,
       ],
+    ...rowsOfNow(view, now),
     ['folder', folder],
     ['sandbox', sandboxPresent ? sandbox : `${sandbox} (${missing})`],
     ['work branch', headCommit ? `${workBranch} at ${shortOid(headCommit)}` : workBranch],
