@@ -13,7 +13,11 @@ test('the checkout returns to its branch, which has the work, and the uncommitte
   agtOk(repository, 'new', 's1', '--working-copy', 'in-place');
   write(join(repository, 'a'), 'by the agent\n');
   write(join(repository, 'new'), 'new\n');
-  agtOk(repository, 'accept', 's1');
+  const back = `back your uncommitted work in ${repository}: b, untracked\n`;
+  for (const end of ['accept', 'reject', 'remove'])
+    expect(agt(repository, end, 's1', '-n').stdout).toContain(`would bring ${back}`);
+  expect(agtOk(repository, 'accept', 's1', '-n', '--keep')).not.toContain('back your uncommitted');
+  expect(agtOk(repository, 'accept', 's1')).toContain(`brought ${back}`);
   expect(status()).toBe(before);
   expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('by the agent\n');
   expect(git(repository, 'log', '--format=%s', 'main')).toBe('Work of session s1\nfirst');

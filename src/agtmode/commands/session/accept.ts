@@ -15,6 +15,7 @@ import type { Session } from '../../../session/session.ts';
 import { ask } from '../../ask.ts';
 import { camelCase, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
+import { broughtBack } from '../../output/brought-back.ts';
 import {
   changeStatus,
   fileSize,
@@ -97,13 +98,14 @@ export const sessionAccept = defineSessionCommand({
     };
     const planned = args.dryRun && !args.seen ? await plannedTakeBack(session, request.now) : [];
     if (!args.seen && !args.dryRun) await takeRejectedBack(session, WAYS, request.now);
+    const back = await broughtBack(session, args.dryRun);
     const accept = args.seen ? acceptSeen : acceptSession;
     const done = await doneOrNotBegun(context, session, accept, request);
     const result = { ...done, warnings: [...planned, ...done.warnings] };
     for (const warning of result.warnings) context.err(`warning: ${warning}\n`);
     return {
       json: acceptJson(result, args.dryRun),
-      text: describeAccept(result),
+      text: describeAccept(result, back),
       trouble: result.trouble,
     };
   },
@@ -215,7 +217,7 @@ export function fileJson({ path, before, after, insertions, removals }: DiffEntr
   return { path: displayPath(path), status, ...orNull({ insertions, deletions: removals }) };
 }
 
-function describeAccept(result: AcceptResult): string {
+function describeAccept(result: AcceptResult, returned: string | undefined): string {
   const { record, onto, commit, worktree, changes, leftOut, leftOutCommits = [], kept, after = [] } = result;
   const { session_id: id } = record;
   const untracked = new Set(result.untracked);
@@ -223,7 +225,7 @@ function describeAccept(result: AcceptResult): string {
   const done = commit !== undefined;
   if (done && result.warnings.includes(BEFORE))
     return lines([`${id} is on ${branch} as ${shortOid(commit)}`, `undo     agt session unaccept ${id}`]);
-  const all = [
+  const all: (string | false | undefined)[] = [
     `${done ? 'accepted' : 'would accept'} ${id}: ${summaryOf(changes)}`,
     ...changes
       .slice(0, LISTED)
@@ -240,6 +242,7 @@ function describeAccept(result: AcceptResult): string {
     `branch   ${branch}${done ? ` is at ${shortOid(commit)}` : after.length > 0 ? ` as it is after ${after.join(' and ')}` : ''}`,
     worktree !== undefined && `worktree ${worktree} ${done ? 'follows' : 'would follow'}`,
   ];
+  if (!kept && result.trouble === undefined) all.push(returned);
   if (!done) return lines([...all, ...indented(result.message)]);
   const back = `agt session unaccept ${id}`;
   all.push(

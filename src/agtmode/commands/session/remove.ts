@@ -21,6 +21,7 @@ import { surveySessions } from '../../../survey/status.ts';
 import { askYesOrNo } from '../../ask.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
+import { broughtBack } from '../../output/brought-back.ts';
 import { lines, listPaths, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { shownState } from '../../output/session.ts';
@@ -71,6 +72,7 @@ export const sessionRemove = defineSessionCommand({
     const isMade = record.intent?.operation !== 'create';
     const unsaved =
       deleteBranch && isMade ? [...(await unsavedWork(present)), ...(await labelledSnapshots(present))] : [];
+    const back = await broughtBack(present, dryRun);
     let deleted: Deleted | undefined;
     const options = { force, deleteBranch, now: context.now() };
     if (unsaved.length > 0 && !force) await confirm(context, record, unsaved, dryRun);
@@ -80,7 +82,10 @@ export const sessionRemove = defineSessionCommand({
     }
     const text = async () => {
       const tip = await findObject(repository.git, tipRef(id));
-      return describePlan(plan, dryRun, !dryRun && tip === record.from_commit) + describeDeleted(deleted);
+      return (
+        describePlan(plan, dryRun, { back, isEmpty: !dryRun && tip === record.from_commit }) +
+        describeDeleted(deleted)
+      );
     };
     return { json: { ...planJson(plan, dryRun), unsaved, ...deleted }, text };
   },
@@ -110,7 +115,7 @@ async function removeHalfMade(context: Context, session: Session, deleteBranch: 
   const kept = await interruptible(context, session, undoCreation);
   if (kept !== undefined && deleteBranch) return undefined;
   const refs = kept === undefined ? plan.refs : [];
-  const text = kept === undefined ? describePlan(plan, false, true) : `${kept}\n`;
+  const text = kept === undefined ? describePlan(plan, false, { isEmpty: true }) : `${kept}\n`;
   return { json: planJson({ ...plan, refs }, false), text };
 }
 
@@ -129,7 +134,11 @@ function planJson({ folder, refs, record }: RemovalPlan, dryRun: boolean) {
 }
 
 /** `isEmpty`: no snapshots stay. */
-function describePlan({ folder, refs, record }: RemovalPlan, dryRun: boolean, isEmpty: boolean): string {
+function describePlan(
+  { folder, refs, record }: RemovalPlan,
+  dryRun: boolean,
+  { isEmpty, back }: { readonly isEmpty: boolean; readonly back?: string | undefined },
+): string {
   const { session_id: id, checkout, user_branch: home = '' } = record;
   const end =
     checkout === undefined
@@ -141,6 +150,7 @@ function describePlan({ folder, refs, record }: RemovalPlan, dryRun: boolean, is
   const deleted = `${verb(dryRun, 'deleted', 'delete')} branch`;
   return lines([
     folder !== undefined && end,
+    back,
     ...branches.map(({ ref, commit }) => `${deleted} ${shortBranch(ref)} (was ${shortOid(commit)})`),
     refs.length === 0 && last,
   ]);
