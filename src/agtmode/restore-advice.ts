@@ -30,7 +30,8 @@ export async function adviseOnWords(
       hints: [],
       isPath: false,
     }));
-    if (hints.length > 0) error.hints.splice(0, Infinity, ...hints);
+    const examples = error.hints.filter((hint) => hint.startsWith('for example'));
+    if (hints.length > 0) error.hints.splice(0, Infinity, ...examples, ...hints);
     const isThere = given.words.some((word) => existsSync(resolve(context.cwd, word)));
     const isNoGit = args.some((word) => word.startsWith('@{')) || given.paths.length > 0;
     const isOfGit = ofGit && !isNoGit && (isPath || isThere);

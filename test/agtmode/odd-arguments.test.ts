@@ -24,7 +24,7 @@ test.each([
     'undo of a path',
     ['undo', '--', 'README.md'],
     2,
-    /^error: paths and conflicts belong to the undo of one thing\nhint: .*; or bring files back: agt restore SNAPSHOT -- PATH\n/,
+    /^error: a path needs one thing to take back: add --turn N, --step @\{N\} or --agent NAME\nhint: for example .*--step @\{0\} -- README.md\n/,
   ],
   [
     'fork far too often',

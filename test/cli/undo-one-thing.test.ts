@@ -103,12 +103,23 @@ describe.each(['session', 'folder'])('in a %s', (kind) => {
     for (const [words, reason] of [
       [['--turn', '9'], /has no turn "9"/],
       [['--agent', 'nobody'], /no turn is of agent "nobody"/],
-      [['--keep-ours'], /belong to the undo of one thing/],
+      [['--keep-ours'], /--keep-ours needs one thing to take back: add --turn N/],
       [['--turn', '1', '--step', '@{1}'], /more than one thing is given/],
     ] as const) {
       const refused = agt(cwd, 'undo', ...words);
       expect(refused.stderr).toMatch(reason);
       expect(refused.exitCode).toBeGreaterThan(0);
+    }
+  });
+
+  test('a path without the one thing: the example that agt gives works', () => {
+    const cwd = make();
+    work(cwd);
+    for (const given of [['--keep-ours'], ['--', 'f'], ['--write-conflicts', '--', 'f']]) {
+      const { stderr } = agt(cwd, 'undo', ...given);
+      const [, example = ''] = /^hint: for example the last one: agt (.*)$/m.exec(stderr) ?? [];
+      expect(example).toContain(['--turn 3', ...given].join(' '));
+      expect(agtOk(cwd, ...example.replace('undo', 'undo -n').split(' '))).toContain('-again, of turn 3');
     }
   });
 

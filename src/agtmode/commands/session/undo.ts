@@ -1,6 +1,7 @@
 /** agt session undo and redo: back to an earlier step, forward again, and the undo of one thing. */
 import { AgtError, usageError } from '../../../errors.ts';
 import { shownId } from '../../../folders/store.ts';
+import { shellQuote } from '../../../git/run/trace.ts';
 import { commandToMove } from '../../../session/advised-commands.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
@@ -8,6 +9,7 @@ import { withPresent } from '../../../timetravel/restore/present.ts';
 import { type Distance, findRedoTarget, findUndoTarget } from '../../../timetravel/restore/steps.ts';
 import type { RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
 import { turnLeft } from '../../../timetravel/turn-files.ts';
+import { readAuthors } from '../../../timetravel/turns.ts';
 import { findGreen } from '../../bisecting.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
@@ -75,12 +77,7 @@ export const sessionUndo = defineSessionCommand({
     if (isOneThing && args.toGreen !== undefined)
       throw usageError('--to-green goes back by steps, and names no one thing', 'leave out one of the two');
     if (isOneThing) return undoOneThing(context, session, args);
-    const only = [...(args.path ?? []), ...args.rest].length > 0 || args.keepOurs || args.writeConflicts;
-    if (only)
-      throw usageError(
-        'paths and conflicts belong to the undo of one thing',
-        'name it: --turn N, --step @{N} or --agent NAME; or bring files back: agt restore SNAPSHOT -- PATH',
-      );
+    await refuseWithoutThing(session, args);
     if (args.turn && args.toGreen === undefined) {
       const look = { now: context.now(), dryRun: args.dryRun };
       const left = session.place === 'here' ? await withPresent(session, look, turnLeft) : undefined;
@@ -105,6 +102,30 @@ export const sessionUndo = defineSessionCommand({
     return { json: { session_id: session.id, snapshot: null, changed: 0 }, text };
   },
 });
+
+/** @throws AgtError for paths and conflicts without the one thing to take back. */
+async function refuseWithoutThing(session: Session, { path = [], rest, ...args }: PartArguments) {
+  const paths = [...path, ...rest];
+  const option = args.keepOurs ? '--keep-ours' : args.writeConflicts ? '--write-conflicts' : undefined;
+  if (paths.length === 0 && option === undefined) return;
+  const { turns = [] } = (await readAuthors(session).catch(() => undefined)) ?? {};
+  const turn = turns.findLast(({ isPersons }) => !isPersons);
+  const thing = turn === undefined ? '--step @{0}' : `--turn ${turn.number}`;
+  const files = paths.length === 0 ? '' : ` -- ${paths.map(shellQuote).join(' ')}`;
+  const conflicts = option === undefined ? '' : ` ${option}`;
+  throw usageError(
+    `${option ?? 'a path'} needs one thing to take back: add --turn N, --step @{N} or --agent NAME`,
+    `for example the last one: ${commandToMove(session.record, 'undo')} ${thing}${conflicts}${files}`,
+    ...(option === undefined ? [`or bring the file back: agt restore SNAPSHOT${files}`] : []),
+  );
+}
+
+interface PartArguments {
+  readonly path: readonly string[] | undefined;
+  readonly rest: readonly string[];
+  readonly keepOurs: boolean;
+  readonly writeConflicts: boolean;
+}
 
 export const sessionRedo = defineSessionCommand({
   ...MOVE,
