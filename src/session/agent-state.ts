@@ -9,7 +9,7 @@ import { attempt } from '../errors.ts';
 import { agentStates, callsDirectory } from '../layout.ts';
 
 /** The first one counts if several conversations are at work. */
-const AGENT_STATES = ['waits', 'works', 'failed', 'done'] as const;
+export const AGENT_STATES = ['waits', 'works', 'failed', 'done'] as const;
 
 export interface AgentState {
   /** `waits`: for a person, who has to allow something or to answer. */

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeSession, type TestSession } from '../harness/session.ts';
+import { makeSession, sessionIn, type TestSession } from '../harness/session.ts';
 import { agt, agtOk, makeTempDir, run, write } from '../harness/world.ts';
 import { frontOf, Home } from './home.ts';
 import { failures, hook, say, silent, toolOf, until } from './hooks.ts';
@@ -48,6 +48,23 @@ test('an agent works from its prompt on, waits for a permission, is done, and ha
   expect(failures()).toEqual([]);
   agtOk(session.repository, 'remove', session.id, '--force', '--delete-branch');
   expect(existsSync(join(session.repository, '.git/agt/states', session.id))).toBe(false);
+});
+
+test('a list by what the agents do: selected, and those that wait first', () => {
+  const { repository, sandbox } = makeSession({}, 'idle');
+  const [asks, works] = ['asks', 'works'].map((id) => sessionIn(repository, id).sandbox);
+  say(works ?? '', 'go on');
+  say(asks ?? '', 'ask me');
+  hook(asks ?? '', 'Notification', permission);
+  const ids = (...words: string[]) =>
+    JSON.parse(agtOk(repository, 'list', '--json', ...words)).map(
+      (one: { session_id: string }) => one.session_id,
+    );
+  expect(ids('--sort=now')).toEqual(['asks', 'works', 'idle']);
+  expect(ids('--state=waits')).toEqual(['asks']);
+  hook(sandbox, 'Stop');
+  expect(ids('--state=works,done', '--sort=-now')).toEqual(['idle', 'works']);
+  expect(agt(repository, 'list', '--state=sleeps').stderr).toContain('waits, works, done');
 });
 
 test('a call that the front answers ends the wait, without agt', () => {

@@ -8,6 +8,7 @@ import { localTime } from '../../../local-time.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { countNew } from '../../../review/review.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
+import { AGENT_STATES } from '../../../session/agent-state.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
@@ -33,6 +34,8 @@ const VALUES: Readonly<Record<string, (view: SessionStatus) => string | number>>
   age: ({ record }) => -Date.parse(record.created_at),
   id: ({ record }) => record.session_id,
   state: shownState,
+  now: ({ agentState }) =>
+    agentState === undefined ? AGENT_STATES.length : AGENT_STATES.indexOf(agentState.state),
   commits: ({ ahead }) => ahead ?? -1,
   dirty: ({ dirty }) => dirty ?? -1,
   behind: ({ behind }) => behind ?? -1,
@@ -40,7 +43,9 @@ const VALUES: Readonly<Record<string, (view: SessionStatus) => string | number>>
 };
 const SORT_KEYS = Object.keys(VALUES).join(', ');
 
-const STATES = [...SESSION_STATES, 'running'] as const;
+/** No metadata say these: `running`, and those of NOW. */
+const STATES_OF_NOW: readonly string[] = ['running', ...AGENT_STATES];
+const STATES: readonly string[] = [...new Set([...SESSION_STATES, ...STATES_OF_NOW])];
 
 export const sessionList = defineCommand({
   usage: 'session list [name]',
@@ -62,7 +67,7 @@ export const sessionList = defineCommand({
       'show the list again whenever it changes, until Ctrl-C; with --json a line each time',
       'w',
     ),
-    state: option.value(`only sessions in these states: ${STATES.join(', ')}`),
+    state: option.value(`only sessions in these states, of STATE or NOW: ${STATES.join(', ')}`),
     remote: option.flag('the sessions on a remote, in place of those here'),
     folders: option.flag(
       'also the folder here if it has snapshots without a session; with --everywhere all of them',
@@ -72,7 +77,8 @@ export const sessionList = defineCommand({
   examples: [
     ['agt list', 'see which session needs you'],
     ['agt list --sort=-commits', 'the most commits first'],
-    ['agt list --state=failed,running', 'only some'],
+    ['agt list --state=failed,waits', 'only those that need you'],
+    ['agt list --sort=now', 'agents that wait for you first'],
     ['agt list --watch', 'see at once which agent waits for you'],
     ['agt list --json | jq -r .[].sandbox', 'print the path of every sandbox'],
   ],
@@ -105,7 +111,8 @@ export const sessionList = defineCommand({
     const candidates = records.filter((record) => mayBeIn(record, states, args.all));
     const surveyed = await surveySessions(repository, candidates, { counts: args.json && !watch });
     const isIn = (view: SessionStatus) =>
-      states === undefined || states.has(view.record.state) || states.has(shownState(view));
+      states === undefined ||
+      [view.record.state, shownState(view), view.agentState?.state ?? ''].some((state) => states.has(state));
     const views = surveyed.filter(isIn).toSorted(compare);
     const shown = views.map(({ record }) => record);
     const fresh = args.json ? await countNew(repository, shown, context.now()) : undefined;
@@ -148,14 +155,14 @@ async function noSessions(context: Context): Promise<string> {
 
 function parseStates(text: string | undefined): ReadonlySet<string> | undefined {
   const words = text?.split(',').map((word) => word.trim());
-  const unknown = words?.find((word) => !(STATES as readonly string[]).includes(word));
+  const unknown = words?.find((word) => !STATES.includes(word));
   if (unknown !== undefined) throw usageError(`unknown state "${unknown}"`, `states: ${STATES.join(', ')}`);
   return words && new Set(words);
 }
 
 function mayBeIn(record: SessionRecord, states: ReadonlySet<string> | undefined, all: boolean): boolean {
   if (states === undefined) return all || !isEnded(record);
-  return states.has(record.state) || (states.has('running') && isActive(record));
+  return states.has(record.state) || (isActive(record) && STATES_OF_NOW.some((state) => states.has(state)));
 }
 
 function comparison(key: string | undefined): (a: SessionStatus, b: SessionStatus) => number {
