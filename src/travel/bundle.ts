@@ -20,6 +20,7 @@ import { tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { REMOTES } from '../git/files/ref-files.ts';
 import { findObject, findObjects } from '../git/objects/object-reader.ts';
+import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { gitLines, gitText } from '../git/run/git.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -30,7 +31,7 @@ import type { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { goOn } from './arrive.ts';
-import { existingRefs, plainMode, sealFor, type Wish, withContent } from './content.ts';
+import { contentOf, existingRefs, plainMode, sealFor, type Wish } from './content.ts';
 import { readKeys, requireKeys } from './keys.ts';
 import { rangeOf, takePack, writePart } from './parts.ts';
 import { requireComplete } from './pull.ts';
@@ -79,7 +80,9 @@ export async function bundleSession(session: Session, request: BundleRequest): P
   const known = request.whole ? [] : await gitLines(git, ['for-each-ref', '--format=%(objectname)', REMOTES]);
   const sending = { refs, plain, allowSecrets: request.allowSecrets ?? false, known, kept: [] };
   const snapshots = (await session.history()).length;
-  return withContent(session, sending, async ({ git: from, refs: sent }) => {
+  return withScratchObjects(session.repository, async (scratch) => {
+    const { git: from } = scratch;
+    const { refs: sent } = await contentOf(session, scratch, sending);
     const tips = [...new Set(Object.values(sent))];
     const wanted = rangeOf(tips, [...new Set(known)]);
     const edges = await gitText(from, ['rev-list', '--boundary', '--stdin'], { input: wanted });

@@ -1,7 +1,7 @@
 /** What of a session is sent: all of it if it is encrypted; in plain text what the user agrees to. */
 import { AgtError, usageError } from '../errors.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
-import { withScratchObjects } from '../git/objects/scratch-objects.ts';
+import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { Git } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';
 import { checkRecipients, keyFile, makeKeys, readKeys } from './keys.ts';
@@ -32,7 +32,7 @@ interface Sealing {
 }
 
 export async function sealFor(
-  { repository }: Session,
+  { repository }: Pick<Session, 'repository'>,
   { env, dryRun, share }: Sealing,
   plain: Share['plain'],
 ): Promise<{ readonly seal: Seal; readonly madeKey: string | undefined }> {
@@ -61,39 +61,34 @@ export interface Sending {
 }
 
 export interface Content {
-  /** Has the objects. */
-  readonly git: Git;
   readonly refs: Sending['refs'];
   /** The parts on which the next one can build. */
   readonly before: readonly Part[];
 }
 
-/** @throws AgtError if a secret would leave in plain text */
-export async function withContent<T>(
-  session: Session,
+/** `scratch` gets what the repository does not have of it. @throws AgtError if a secret would leave in plain text */
+export async function contentOf(
+  { git, repository, record }: Session,
+  scratch: ScratchObjects,
   { refs, plain, allowSecrets, known, kept }: Sending,
-  action: (content: Content) => Promise<T>,
-): Promise<T> {
-  const { git, repository, record } = session;
-  if (plain === undefined) return action({ git, refs, before: await usable(git, kept) });
-  return withScratchObjects(repository, async (scratch) => {
-    const snapshots = await readSnapshots(scratch.git, rangeOf(Object.values(refs), known));
-    const names =
-      plain === 'with ignored'
-        ? new Map<string, string>()
-        : await withoutIgnored(repository, scratch, snapshots);
-    const sent = Object.fromEntries(
-      Object.entries(refs).map(([role, commit]) => [role, names.get(commit) ?? commit]),
-    );
-    const before = await usable(scratch.git, kept);
+): Promise<Content> {
+  if (plain === undefined) return { refs, before: await usable(git, kept) };
+  const snapshots = await readSnapshots(scratch.git, rangeOf(Object.values(refs), known));
+  const names =
+    plain === 'with ignored'
+      ? new Map<string, string>()
+      : await withoutIgnored(repository, scratch, snapshots);
+  const sent = Object.fromEntries(
+    Object.entries(refs).map(([role, commit]) => [role, names.get(commit) ?? commit]),
+  );
+  const before = await usable(scratch.git, kept);
+  if (!allowSecrets) {
     const range = rangeOf(Object.values(sent), [...(before.at(-1)?.tips ?? []), ...known]);
     const originals = new Map([...names].map(([old, name]) => [name, old]));
-    if (!allowSecrets) {
-      const values = await secretsOf(scratch.git, snapshots);
-      await refuseSecrets({ git: scratch.git, range, record, values, originals });
-    }
-    return action({ git: scratch.git, refs: sent, before });
-  });
+    const values = await secretsOf(scratch.git, snapshots);
+    await refuseSecrets({ git: scratch.git, range, record, values, originals });
+  }
+  return { refs: sent, before };
 }
 
 export async function existingRefs(session: Session): Promise<Record<string, string>> {

@@ -1,13 +1,16 @@
 /** The state of a session on a remote from which agt moves it: what agt remembers, compared with what is there. */
 import { randomBytes } from 'node:crypto';
+import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, attempt, listSome } from '../errors.ts';
+import { type ScratchObjects, storeInScratch } from '../git/objects/scratch-objects.ts';
 import { type Git, gitLines } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isBusy, type LockedSession, withSessionLock } from '../session/lock.ts';
-import { listRecords } from '../session/record.ts';
+import { listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import { chooseRemote, isRemote, type RemoteShare, readRefs } from './remote.ts';
-import { readShare, type Share } from './share.ts';
+import { chooseRemote, isRemote, moveRefs, type RemoteShare, readRefs, withoutTracking } from './remote.ts';
+import type { Seal } from './seal.ts';
+import { type Head, readShare, type Share, sealHead, writeShare } from './share.ts';
 
 export function newShare(remote: string): Share {
   return { remote, share: randomBytes(10).toString('hex'), refs: {}, parts: [], number: 0 };
@@ -74,12 +77,49 @@ export function allOf({ others = [], ...share }: Share): readonly Share[] {
   return [share, ...others];
 }
 
-export function moveBetween(from: Share, to: Share) {
+function moveBetween(from: Share, to: Share) {
   return {
     share: to.share,
     head: { from: from.head, to: to.head ?? '' },
     parts: { from: from.lost ?? from.parts.at(-1)?.commit, to: to.parts.at(-1)?.commit ?? '' },
   };
+}
+
+interface Moving {
+  /** For the names of failure points. */
+  readonly step: 'push' | 'pull';
+  /** This repository remembers it until the remote has moved. */
+  readonly known: Share;
+  readonly from: Share;
+  readonly to: Share;
+  readonly head: Head;
+  readonly seal: Seal;
+}
+
+/** Writes down what it does before and after. Undefined: the remote has another state. */
+export async function moveShare(
+  session: Pick<Session, 'repository' | 'id'>,
+  scratch: ScratchObjects,
+  { step, known, from, to, head, seal }: Moving,
+): Promise<Share | undefined> {
+  const content = Buffer.from(await sealHead(seal, head));
+  const next = { ...to, head: storeInScratch(scratch, { type: 'blob', content }, head.record.from_commit) };
+  writeShare(session, { ...known, pushing: next });
+  failurePoint(`${step}: written down`);
+  const moved = await moveRefs(withoutTracking(scratch), to.remote, moveBetween(from, next));
+  failurePoint(`${step}: moved`);
+  if (!moved) return undefined;
+  writeShare(session, next);
+  return next;
+}
+
+export function headOf(
+  record: SessionRecord,
+  { refs, parts, number, holder, plain, pushed_at = '' }: Omit<Share, 'remote' | 'share'>,
+  { snapshots, size }: Pick<Head, 'snapshots' | 'size'>,
+): Head {
+  const last = parts.at(-1)?.commit ?? '';
+  return { version: 1, record, refs, parts: last, number, holder, plain, pushed_at, snapshots, size };
 }
 
 /** Sessions that are away: who has them now. A session that another agt has locked may be on its way back. */

@@ -6,8 +6,8 @@
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AgtError, EXIT } from '../errors.ts';
-import { objectName } from '../git/objects/commits.ts';
 import { readObject } from '../git/objects/object-reader.ts';
+import { type ScratchObjects, storeInScratch } from '../git/objects/scratch-objects.ts';
 import {
   endOf,
   FSYNC_ARGS,
@@ -23,7 +23,14 @@ import { type Bytes, isForOthers, openStream, type Seal, sealStream } from './se
 import type { Part } from './share.ts';
 
 /** Encrypted bytes can neither be compressed, nor are two of them alike. */
-const AS_IT_IS = ['-c', 'core.compression=0', '-c', 'pack.compression=0', '-c', 'core.bigFileThreshold=64k'];
+export const AS_IT_IS = [
+  '-c',
+  'core.compression=0',
+  '-c',
+  'pack.compression=0',
+  '-c',
+  'core.bigFileThreshold=64k',
+];
 
 /** From so many parts on, a push joins the newest ones that together are as large as the one before them. */
 const MOST_PARTS = 24;
@@ -41,9 +48,8 @@ export function partsToKeep(parts: readonly Part[]): readonly Part[] {
 }
 
 export interface NewPart {
-  readonly git: Git;
-  /** Has the objects of the session; the part itself goes into `git`. */
-  readonly from: Git;
+  /** Has the objects of the session, and gets those of the part. */
+  readonly scratch: ScratchObjects;
   readonly seal: Seal;
   /** The chain so far. */
   readonly before: readonly Part[];
@@ -52,26 +58,27 @@ export interface NewPart {
   readonly known: readonly string[];
 }
 
-/** The part, and the objects of its commit, which nobody has stored yet; undefined if the chain is complete. */
-export async function addPart({ git, from, seal, before, tips, known }: NewPart) {
+/** Undefined if the chain is complete. */
+export async function addPart({ scratch, seal, before, tips, known }: NewPart): Promise<Part | undefined> {
+  const { git } = scratch;
   const last = before.at(-1);
   const without = [...new Set([...(last?.tips ?? []), ...known])];
   const wanted = rangeOf(tips, without);
-  const [edges, { oid, size, objects }] = await Promise.all([
-    gitText(from, ['rev-list', '--boundary', '--stdin'], { input: wanted }),
-    storePart({ git, from, seal, wanted, tips }),
+  const [edges, { oid, size }] = await Promise.all([
+    gitText(git, ['rev-list', '--boundary', '--stdin'], { input: wanted }),
+    storePart({ scratch, seal, wanted, tips }),
   ]);
   if (last !== undefined && edges === '' && tips.every((tip) => last.tips.includes(tip))) return undefined;
   const own = new Set(last?.tips);
   const bases = edges.split('\n').filter((line) => line.startsWith('-'));
   const others = bases.map((line) => line.slice(1)).filter((base) => !own.has(base));
-  const tree = { type: 'tree', content: treeOf(oid) } as const;
-  const parents = [...(last === undefined ? [] : [last.commit]), ...(await onBranches(from, others, known))];
-  const text = commitText(objectName(tree, oid), parents);
-  const commit = { type: 'commit', content: Buffer.from(text, 'latin1') } as const;
-  const part: Part = { commit: objectName(commit, oid), text, size, tips };
-  const parent = last === undefined ? [] : [{ ...commit, content: Buffer.from(last.text, 'latin1') }];
-  return { part, objects: [...parent, ...objects, tree, commit] };
+  const tree = storeInScratch(scratch, { type: 'tree', content: treeOf(oid) }, oid);
+  const parents = [...(last === undefined ? [] : [last.commit]), ...(await onBranches(git, others, known))];
+  const store = (text: string) =>
+    storeInScratch(scratch, { type: 'commit', content: Buffer.from(text, 'latin1') }, oid);
+  if (last !== undefined) store(last.text);
+  const text = commitText(tree, parents);
+  return { commit: store(text), text, size, tips };
 }
 
 function treeOf(oid: string): Buffer {
@@ -91,10 +98,11 @@ async function onBranches(git: Git, edges: readonly string[], known: readonly st
   return edges.filter((edge) => !elsewhere.has(edge));
 }
 
-/** Up to this size nobody has to start a git for it: it is stored with its commit. */
+/** Up to this size nobody has to start a git for it. */
 const SMALL = 64_000;
 
-async function storePart({ git, ...part }: PartContent & Pick<NewPart, 'git'>) {
+async function storePart({ scratch, ...part }: Omit<PartContent, 'from'> & Pick<NewPart, 'scratch'>) {
+  const { git } = scratch;
   const start: Buffer[] = [];
   let held = 0;
   let hashing: Hashing | undefined;
@@ -111,16 +119,16 @@ async function storePart({ git, ...part }: PartContent & Pick<NewPart, 'git'>) {
       else hashing.stdin.end(done);
     },
   });
-  const size = await writePart(part, into);
-  if (hashing !== undefined) return { oid: await hashing.oid, size, objects: [] };
+  const size = await writePart({ from: git, ...part }, into);
+  if (hashing !== undefined) return { oid: await hashing.oid, size };
   const blob = { type: 'blob', content: Buffer.concat(start) } as const;
-  return { oid: objectName(blob, part.tips[0] ?? ''), size, objects: [blob] };
+  return { oid: storeInScratch(scratch, blob, part.tips[0] ?? ''), size };
 }
 
 type Hashing = ReturnType<typeof hashObject>;
 
 function hashObject(git: Git, start: readonly Buffer[]) {
-  const words = [...AS_IT_IS, ...FSYNC_ARGS, 'hash-object', '-w', '--stdin'];
+  const words = [...AS_IT_IS, 'hash-object', '-w', '--stdin'];
   const child = spawnGit(git, words, { stdio: 'pipe' });
   const oid = endOf(child).then((end) => requireDone(['hash-object'], end).stdout.toString().trim());
   oid.catch(() => undefined);
@@ -129,7 +137,14 @@ function hashObject(git: Git, start: readonly Buffer[]) {
   return { stdin, oid };
 }
 
-type PartContent = Pick<NewPart, 'from' | 'seal' | 'tips'> & { readonly wanted: string };
+interface PartContent {
+  /** Has the objects. */
+  readonly from: Git;
+  readonly seal: Seal;
+  readonly tips: readonly string[];
+  /** Lines for git rev-list. */
+  readonly wanted: string;
+}
 
 /** The tips, then a pack. Returns how many bytes it has written. */
 export async function writePart({ from, seal, wanted, tips }: PartContent, into: Writable): Promise<number> {

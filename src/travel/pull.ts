@@ -1,8 +1,8 @@
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, EXIT } from '../errors.ts';
 import { sharedPartsRef } from '../filter/agent-refs.ts';
-import { objectName, storeLoose } from '../git/objects/commits.ts';
 import { findObject, findObjects } from '../git/objects/object-reader.ts';
+import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { runGit } from '../git/run/git.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
 import { requireRemovable } from '../lifecycle/remove.ts';
@@ -14,7 +14,7 @@ import { readRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { goOn, leave } from './arrive.ts';
-import { areHere } from './content.ts';
+import { areHere, sealFor } from './content.ts';
 import {
   findThere,
   heldError,
@@ -24,22 +24,11 @@ import {
   refuseTwice,
   takeBack,
 } from './find-share.ts';
-import { type Keys, readKeys, requireKeys } from './keys.ts';
-import { allOf, moveBetween } from './known-share.ts';
+import { type Keys, readKeys } from './keys.ts';
+import { allOf, headOf, moveShare } from './known-share.ts';
 import { chainOf, takePart } from './parts.ts';
-import { headOf } from './push.ts';
-import { fetchRefs, listShares, moveRefs, type RemoteShare } from './remote.ts';
-import type { Seal } from './seal.ts';
-import {
-  type Head,
-  holderHere,
-  idOf,
-  type Part,
-  readShare,
-  type Share,
-  sealHead,
-  writeShare,
-} from './share.ts';
+import { fetchRefs, listShares, type RemoteShare } from './remote.ts';
+import { type Head, holderHere, idOf, type Part, readShare, type Share, writeShare } from './share.ts';
 
 export async function pullSession(repository: Repository, request: PullRequest): Promise<Pulled> {
   const keys = await readKeys(request.env);
@@ -173,21 +162,14 @@ async function takeLease(
     writeShare(session, kept);
     return kept;
   }
-  const keys = there.isPlain ? undefined : await requireKeys(env);
-  const recipients = keys && [...new Set([keys.recipient, ...repository.settings.recipients])];
   const to = { ...from, holder: holderHere(session, now), number: head.number + 1 };
-  const seal: Seal = { recipients };
-  const content = Buffer.from(await sealHead(seal, headOf(head.record, to, head)));
-  const blob = { type: 'blob', content } as const;
-  await storeLoose(repository.git, [blob], there.oid);
-  const next = { ...to, head: objectName(blob, there.oid) };
-  writeShare(session, { ...from, pushing: next });
-  failurePoint('pull: written down');
-  if (await moveRefs(repository.git, remote, moveBetween(from, next))) {
-    writeShare(session, next);
-    return next;
-  }
-  const [winner] = await listShares(repository, remote, keys, there.share);
+  const { seal } = await sealFor(session, { env, dryRun: false, share: undefined }, head.plain);
+  const moving = { known: from, from, to, head: headOf(head.record, to, head), seal };
+  const taken = await withScratchObjects(repository, (scratch) =>
+    moveShare(session, scratch, { ...moving, step: 'pull' }),
+  );
+  if (taken !== undefined) return taken;
+  const [winner] = await listShares(repository, remote, await readKeys(env), there.share);
   throw new AgtError(`${winner?.head?.holder?.name ?? 'somebody'} has taken session "${id}" meanwhile`, {
     exitCode: EXIT.busy,
     hints: [`take it all the same: agt session pull ${id} --take`],

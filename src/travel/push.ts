@@ -6,11 +6,10 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NotCaptured } from '../autocommit/capture.ts';
-import { failurePoint } from '../disk/failure-point.ts';
 import { withLock } from '../disk/lock.ts';
 import { AgtError, plural } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
-import { objectName, storeLoose } from '../git/objects/commits.ts';
+import { type ScratchObjects, withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { pushLocks } from '../layout.ts';
 import { reportProgress } from '../process/progress.ts';
 import { type LockedSession, USUAL_WAIT_MS, withSessionLock } from '../session/lock.ts';
@@ -19,14 +18,14 @@ import { isAttached, readRecord, type SessionRecord } from '../session/record.ts
 import type { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
-import { existingRefs, plainMode, sealFor, type Wish, withContent } from './content.ts';
+import { contentOf, existingRefs, plainMode, sealFor, type Wish } from './content.ts';
 import { snapshotsSince } from './debt.ts';
 import { readKeys } from './keys.ts';
-import { allOf, moveBetween, newShare, remoteOf, startOf } from './known-share.ts';
+import { allOf, headOf, moveShare, newShare, remoteOf, startOf } from './known-share.ts';
 import { addPart, partsToKeep } from './parts.ts';
-import { branchesOf, listShares, moveRefs, readRefs } from './remote.ts';
+import { branchesOf, listShares, readRefs } from './remote.ts';
 import type { Seal } from './seal.ts';
-import { type Head, holderHere, readShare, type Share, sealHead, writeShare } from './share.ts';
+import { holderHere, readShare, type Share, writeShare } from './share.ts';
 
 export interface PushRequest extends Wish {
   readonly remote: string | undefined;
@@ -112,29 +111,34 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
       hints: [`go on with: agt session pull ${session.id}`],
     });
   const state = request.asItIs ? await readState(session) : await locked((held) => capture(held, request));
-  const { record, left } = state;
-  const [share, { length: snapshots }, known] = await Promise.all([
+  const { record, left, refs } = state;
+  const [share, { length: snapshots }] = await Promise.all([
     startOf(session, found, request),
     session.history(),
-    branchesOf(session.git, remote),
   ]);
-  const next = await prepare(session, share, { ...request, ...state, snapshots, known });
-  if (next === undefined && !dryRun) {
+  const done = { record, remote, snapshots, left, size: undefined };
+  const said = digestOf(record, refs, request);
+  if (said === share.said) {
+    if (dryRun) return done;
     const there = await readRefs(session.git, remote, share.share);
     if (there.head !== share.head) return lost(session, share, request, locked);
-    if (there.parts !== share.parts.at(-1)?.commit)
-      return pushWith(session, { ...request, again: true }, locked);
+    if (there.parts === share.parts.at(-1)?.commit) return done;
+    return pushWith(session, { ...request, again: true }, locked);
   }
-  if (next === undefined || dryRun) return { record, remote, snapshots, left, size: next?.size };
-  writeShare(session, { ...(found ?? share), pushing: next.share });
-  failurePoint('push: written down');
-  reportProgress('pushing');
-  const moved = await moveRefs(session.git, remote, moveBetween(share, next.share));
-  failurePoint('push: pushed');
-  if (!moved) return lost(session, share, request, locked);
-  writeShare(session, next.share);
-  const after = release ? await locked(async (held) => becomeAway(held, { remote }, now)) : record;
-  return { record: after, remote, snapshots, left, size: next.size };
+  reportProgress('packing');
+  const size = await withScratchObjects(session.repository, async (scratch) => {
+    const { part, to, sent } = await prepare(session, share, { ...request, ...state, scratch });
+    const total = to.parts.reduce((sum, one) => sum + one.size, 0);
+    const head = headOf(record, { ...to, refs: sent }, { snapshots, size: total });
+    const moving = { known: found ?? share, from: share, to: { ...to, said }, head, seal: request.seal };
+    if (!dryRun) reportProgress('pushing');
+    const isDone = dryRun || (await moveShare(session, scratch, { ...moving, step: 'push' }));
+    return isDone ? (part?.size ?? 0) : undefined;
+  });
+  if (size === undefined) return lost(session, share, request, locked);
+  const goes = release && !dryRun;
+  const after = goes ? await locked(async (held) => becomeAway(held, { remote }, now)) : record;
+  return { ...done, record: after, size };
 }
 
 interface Captured {
@@ -159,86 +163,40 @@ async function capture(session: LockedSession, request: Push): Promise<Captured>
   return { record, refs: await existingRefs(session), left };
 }
 
-/** Undefined: the remote has everything. */
+type Preparing = Push & Captured & { readonly scratch: ScratchObjects };
+
 async function prepare(
   session: Session,
   share: Share,
-  {
-    seal,
-    release,
-    now,
-    dryRun,
-    snapshots,
-    record,
-    refs,
-    mode: plain,
-    allowSecrets = false,
-    known,
-  }: Push & Captured & { readonly snapshots: number; readonly known: readonly string[] },
-): Promise<{ readonly share: Share; readonly size: number } | undefined> {
-  const { git } = session;
-  const said = digestOf(record, refs, seal, release, plain);
-  if (said === share.said) return undefined;
-  reportProgress('packing');
+  { seal, release, now, dryRun, refs, mode: plain, allowSecrets = false, remote, scratch }: Preparing,
+) {
   // Somebody who is new among them could not open the parts that are there.
   const isSealed = seal.recipients?.every((one) => share.sealedFor?.includes(one)) ?? true;
   const kept = isSealed ? partsToKeep(share.parts) : [];
+  const known = await branchesOf(session.git, remote);
   const sending = { refs, plain, allowSecrets, known, kept };
-  const { added, before, sent } = await withContent(
-    session,
-    sending,
-    async ({ git: from, refs: sent, before }) => {
-      const tips = [...new Set(Object.values(sent))];
-      return {
-        sent,
-        before,
-        added: dryRun ? undefined : await addPart({ git, from, seal, before, tips, known }),
-      };
-    },
-  );
-  const parts = added === undefined ? share.parts : [...before, added.part];
-  const holder = release ? undefined : (share.holder ?? holderHere(session, now));
-  const next = {
+  const { before, refs: sent } = await contentOf(session, scratch, sending);
+  const tips = [...new Set(Object.values(sent))];
+  const part = dryRun ? undefined : await addPart({ scratch, seal, before, tips, known });
+  const to = {
     ...share,
     refs,
-    parts,
-    holder,
-    said,
+    parts: part === undefined ? share.parts : [...before, part],
+    holder: release ? undefined : (share.holder ?? holderHere(session, now)),
     number: share.number + 1,
     pushed_at: now.toISOString(),
     failed: undefined,
     lost: undefined,
     sealedFor: seal.recipients,
   };
-  const size = parts.reduce((sum, one) => sum + one.size, 0);
-  const content = Buffer.from(
-    await sealHead(seal, headOf(record, { ...next, refs: sent }, { snapshots, size })),
-  );
-  const head = { type: 'blob', content } as const;
-  await storeLoose(git, [...(added?.objects ?? []), head], record.from_commit);
-  return { share: { ...next, head: objectName(head, record.from_commit) }, size: added?.part.size ?? 0 };
-}
-
-export function headOf(
-  record: SessionRecord,
-  { refs, parts, number, holder, plain, pushed_at = '' }: Omit<Share, 'remote' | 'share'>,
-  { snapshots, size }: Pick<Head, 'snapshots' | 'size'>,
-): Head {
-  const last = parts.at(-1)?.commit ?? '';
-  return { version: 1, record, refs, parts: last, number, holder, plain, pushed_at, snapshots, size };
+  return { part, to, sent };
 }
 
 /** Without the times that a look at the session changes. */
-function digestOf(
-  record: SessionRecord,
-  refs: object,
-  { recipients }: Seal,
-  release: boolean,
-  plain: Share['plain'],
-): string {
+function digestOf(record: SessionRecord, refs: object, { seal, release, mode }: Push): string {
   const { last_activity_at: _, owner: __, ...rest } = record;
   return createHash('sha256')
-    .update(JSON.stringify([rest, refs, recipients ?? plain, release]))
+    .update(JSON.stringify([rest, refs, seal.recipients ?? mode, release]))
     .digest('hex');
 }
 

@@ -1,14 +1,18 @@
 /** The refs of sessions on a remote: read, fetched, and moved only if nobody else has moved them. */
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { AgtError, attempt, EXIT } from '../errors.ts';
 import { SHARED, sharedHeadRef, sharedPartsRef } from '../filter/agent-refs.ts';
 import { REMOTES } from '../git/files/ref-files.ts';
 import { findObjects, readObjects } from '../git/objects/object-reader.ts';
+import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
+import { withSettings } from '../git/run/environment.ts';
 import { type Git, gitLines, runGit } from '../git/run/git.ts';
 import { knownSharesFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { Keys } from './keys.ts';
+import { AS_IT_IS } from './parts.ts';
 import { isSealed } from './seal.ts';
 import { type Head, openHead } from './share.ts';
 
@@ -180,6 +184,17 @@ export interface Move {
   readonly parts: { readonly from: string | undefined; readonly to: string };
 }
 
+/** By the hook of `withoutTracking`, after the remote has moved the refs. */
+const NOT_TRACKED = 'ref updates aborted by hook';
+
+/** Where a user fetches every ref, git would note here what was pushed, but its objects are only in the scratch. */
+export function withoutTracking({ git, dir }: ScratchObjects): Git {
+  const hooks = join(dir, 'hooks');
+  mkdirSync(hooks, { recursive: true });
+  writeFileSync(join(hooks, 'reference-transaction'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  return withSettings(git, { 'core.hooksPath': hooks });
+}
+
 /** Both refs or none. Returns false if the remote has another state than `from`. @throws AgtError if it refuses. */
 export async function moveRefs(git: Git, remote: string, move: Move): Promise<boolean> {
   const moves = [
@@ -192,19 +207,8 @@ export async function moveRefs(git: Git, remote: string, move: Move): Promise<bo
     );
   const leases = moves.map(({ ref, from }) => `--force-with-lease=${ref}:${from ?? ''}`);
   const specs = moves.map(({ ref, to }) => `${to}:${ref}`);
-  const args = [
-    '-c',
-    'pack.compression=0',
-    '-c',
-    'core.bigFileThreshold=64k',
-    ...words,
-    ...leases,
-    '--',
-    remote,
-    ...specs,
-  ];
-  const run = await runGit(git, args);
-  if (run.exitCode === 0) return true;
+  const run = await runGit(git, [...AS_IT_IS, ...words, ...leases, '--', remote, ...specs]);
+  if (run.exitCode === 0 || run.stderr.includes(NOT_TRACKED)) return true;
   const said = run.stdout.toString();
   if (/^!.*\((stale info|fetch first|already exists|needs force)\)/m.test(said)) return false;
   if (/cannot lock ref|failed to update ref|incorrect old value/i.test(`${said}${run.stderr}`)) return false;

@@ -79,6 +79,21 @@ describe('a round trip', () => {
     expect(added.reduce((sum, oid) => sum + size(oid), 0)).toBeLessThan(3072);
   });
 
+  test('leaves no object here, also where every ref of the remote is fetched', () => {
+    const { here } = makeTwo();
+    workIn(here);
+    git(here, 'config', 'remote.origin.fetch', '+refs/*:refs/remotes/all/*');
+    const state = () => git(here, 'count-objects', '-v') + git(here, 'for-each-ref');
+    agtOk(here, 'autocommit', 's1');
+    const before = state();
+    agtOk(here, 'session', 'push', 's1');
+    expect(state()).toBe(before);
+    git(here, 'fetch', '-q');
+    write(join(sessionOf(here, 's1').sandbox, 'a.txt'), 'more\n');
+    agtOk(here, 'session', 'push', 's1');
+    expect(git(here, 'fsck', '--strict', '--no-dangling')).toBe('');
+  });
+
   test('of an ended session keeps it ended, and an undo brings it back there', () => {
     const { here, there } = makeTwo();
     const session = workIn(here);

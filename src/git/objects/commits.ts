@@ -20,8 +20,13 @@ export interface NewObject {
 }
 
 /** `like` is any other object name of the repository. */
-export function objectName({ type, content }: NewObject, like: string): string {
-  return createHash(hashNameOf(like)).update(`${type} ${content.length}\0`).update(content).digest('hex');
+export function objectName(object: NewObject, like: string): string {
+  return createHash(hashNameOf(like)).update(wholeObject(object)).digest('hex');
+}
+
+/** As git hashes it, and compresses it into a file of its own. */
+export function wholeObject({ type, content }: NewObject): Buffer {
+  return Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content]);
 }
 
 /** The object name of a commit with this content. */
@@ -43,11 +48,6 @@ export async function storeObjects(git: Git, all: readonly NewObject[], like: st
   if (all.length === 0) return;
   const input = packOf(all, like);
   await gitText(git, [...FSYNC_ARGS, 'index-pack', '--stdin', '--strict'], { input, isPrivate: true });
-}
-
-/** A few objects, each in a file of its own. git checks none that they name. */
-export async function storeLoose(git: Git, all: readonly NewObject[], like: string): Promise<void> {
-  await gitText(git, [...FSYNC_ARGS, 'unpack-objects', '-q'], { input: packOf(all, like), isPrivate: true });
 }
 
 function packOf(all: readonly NewObject[], like: string): Buffer {

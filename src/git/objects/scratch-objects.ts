@@ -4,13 +4,15 @@
  */
 import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deflateSync } from 'node:zlib';
 import { abandonedDirectories, makeOwnedDirectory } from '../../disk/lock-owner.ts';
 import { makeDirectories } from '../../disk/make-directories.ts';
-import { attempt } from '../../errors.ts';
+import { attempt, errorCode } from '../../errors.ts';
 import { scratchDirectory } from '../../layout.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { pause } from '../../process/wait.ts';
 import type { Git } from '../run/git.ts';
+import { type NewObject, objectName, wholeObject } from './commits.ts';
 
 export interface ScratchObjects {
   /** Writes new objects into `dir`. */
@@ -31,7 +33,6 @@ export async function withScratchObjects<T>(
   action: (scratch: ScratchObjects) => Promise<T>,
 ): Promise<T> {
   const parent = scratchDirectory(agtDir);
-  makeDirectories(parent);
   for (const path of abandonedDirectories(parent)) rmSync(path, { recursive: true, force: true });
   let dir: string | undefined;
   const cleanUp = () => {
@@ -40,7 +41,7 @@ export async function withScratchObjects<T>(
   };
   return sayWhenInterrupted(cleanUp, async () => {
     try {
-      dir = makeOwnedDirectory(join(parent, 'objects-'));
+      dir = makeIn(parent);
       initialize(dir, [join(commonDir, 'objects'), git.env['GIT_OBJECT_DIRECTORY']]);
       const env = { ...git.env, GIT_OBJECT_DIRECTORY: join(dir, 'objects') };
       return await action({ git: { ...git, env }, dir });
@@ -51,12 +52,32 @@ export async function withScratchObjects<T>(
   });
 }
 
+/** Another agt, which has nothing in `parent` any more, may delete it at any moment. */
+function makeIn(parent: string, attempts = MAX_ATTEMPTS): string {
+  makeDirectories(parent);
+  try {
+    return makeOwnedDirectory(join(parent, 'objects-'));
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT' || attempts === 1) throw error;
+    return makeIn(parent, attempts - 1);
+  }
+}
+
 /** `others`: the repository's objects, and those of scratch objects around these. */
 function initialize(dir: string, others: readonly (string | undefined)[]): void {
   mkdirSync(join(dir, 'objects/info'), { recursive: true });
   mkdirSync(join(dir, 'objects/pack'));
   const lines = others.flatMap((path) => (path === undefined ? [] : `${path}\n`));
   writeFileSync(join(dir, 'objects/info/alternates'), lines.join(''));
+}
+
+/** Without a git, and without a flush: nobody reads it later. Returns its name; `like` is any other one. */
+export function storeInScratch({ dir }: ScratchObjects, object: NewObject, like: string): string {
+  const oid = objectName(object, like);
+  const folder = join(dir, 'objects', oid.slice(0, 2));
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, oid.slice(2)), deflateSync(wholeObject(object)));
+  return oid;
 }
 
 /** Time between two attempts to delete a directory, and how many attempts agt makes at most: two seconds. */
