@@ -5,6 +5,7 @@ import { type Git, gitText } from '../git/run/git.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import type { Session } from '../session/session.ts';
 import { labelByPerson, promptIn } from '../snapshot/format.ts';
+import type { OthersCommit } from './taken-back.ts';
 
 /** Columns of the first line of a message. */
 const SUBJECT_LENGTH = 72;
@@ -16,23 +17,30 @@ export interface MessageRequest {
   readonly summary: string | undefined;
 }
 
-/** `commits`: those of the session, oldest first. `prompts`: if only their work lands. */
+/** `commits`: those of the session, oldest first. `prompts`: if only their work lands. `along`: of other sessions. */
 export async function draftMessage(
   session: Session,
   commits: readonly string[],
   { text, summary }: MessageRequest,
-  prompts?: readonly string[],
+  {
+    prompts,
+    along = [],
+  }: { readonly prompts?: readonly string[]; readonly along?: readonly OthersCommit[] } = {},
 ): Promise<string> {
   const { id, git, record } = session;
   if (text !== undefined) return withTrailer(git, text, id);
   const values: Readonly<Record<string, string>> = {
-    summary: summary ?? (await summarize(session, commits, prompts)),
+    summary: summary ?? [await summarize(session, commits, prompts), ...along.map(alongLine)].join('\n\n'),
     session: id,
     branch: shortBranch(record.work_branch),
   };
   const { commitTemplate } = session.repository.settings;
   const filled = commitTemplate.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
   return withTrailer(git, filled, id);
+}
+
+function alongLine({ session, subject }: OthersCommit): string {
+  return `With work of session ${session}: ${subject}`;
 }
 
 /** The messages of its commits; without any the prompts, then the labels. */

@@ -25,10 +25,10 @@ import { commitFirst, draftMessage } from './message.ts';
 import { choosePaths, leaveOut, refuseUnstorable } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
 import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
-import { commitsToTell, landedPaths } from './session-commits.ts';
+import { commitsToTell, commitsTouching, landedPaths } from './session-commits.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
-import { othersWork } from './taken-back.ts';
+import { type OthersCommit, othersCommits, othersWarning } from './taken-back.ts';
 import { looksSecret, untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
 import { mergeInMemory, mergeWithBase } from './workbench.ts';
@@ -63,8 +63,8 @@ export async function planLanding(session: Session, landable: Landable): Promise
       : { ...(await chooseTree(bench, content.head, base)), leftOut: [] };
   const added = await diffTrees(git, base, chosen.tree);
   const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);
-  const others = [target.from, ...(landed === undefined ? [] : [landed])];
-  const commits = await commitsBetween(git, others, content.head);
+  const before = [target.from, ...(landed === undefined ? [] : [landed])];
+  const commits = await commitsBetween(git, before, content.head);
   const unwanted = await untrackedToLeaveOut(session, untracked, commits.length > 0, request);
   const { isUsers } = await usersOwn(session);
   const left = [
@@ -100,13 +100,15 @@ export async function planLanding(session: Session, landable: Landable): Promise
   }
   const isPart = request.include.length + request.exclude.length > 0;
   const work = { tip: target.from, head: content.head, landed, commits, changes, isPart };
-  const told = await commitsToTell(git, record, work);
+  const others = await othersCommits(git, record, commits, target.from);
+  const told = (await commitsToTell(git, record, work)).filter(isNoneOf(others));
+  const along = others.length === 0 ? [] : await landingAlong(git, work, others);
   const notTaken = request.committedOnly ? content.uncommitted.map(({ path }) => displayPath(path)) : [];
   return {
     ...target,
     tree: merged.tree,
     parents: [target.from, ...(request.keepCommits ? [theirs] : [])],
-    message: await draftMessage(session, told, request, chosen.prompts),
+    message: await draftMessage(session, told, request, { prompts: chosen.prompts, along }),
     commit: undefined,
     source: request.keepCommits ? undefined : theirs,
     hasRest: chooseTree !== undefined && chosen.tree !== content.tree,
@@ -126,10 +128,25 @@ export async function planLanding(session: Session, landable: Landable): Promise
       ...unreadableWarning(content.unreadable),
       ...failedWarning(calls.leftOut),
       ...changes.flatMap(submoduleWarning),
-      ...(await othersWork(git, record, commits, target)),
+      ...along.map((one) => othersWarning(one, target.onto)),
       ...secretWarning(record, changes, new Set(untracked), request),
     ],
   };
+}
+
+function isNoneOf(others: readonly OthersCommit[]): (commit: string) => boolean {
+  const known = new Set(others.map(({ commit }) => commit));
+  return (commit) => !known.has(commit);
+}
+
+/** Those that the branch gets with the work of the session. */
+async function landingAlong(
+  git: Git,
+  { changes, ...tips }: Parameters<typeof commitsTouching>[1] & { readonly changes: readonly DiffEntry[] },
+  others: readonly OthersCommit[],
+): Promise<OthersCommit[]> {
+  const touching = new Set((await commitsTouching(git, tips, changes)).map(({ commit }) => commit));
+  return others.filter(({ commit, isThere }) => !isThere && touching.has(commit));
 }
 
 /** Without untracked files, a file that the agent has only taken out of the index is deleted on the branch. */

@@ -6,7 +6,6 @@ import { shellQuote } from '../git/run/trace.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { landedAs } from '../survey/merged.ts';
-import type { LandingTarget } from './target.ts';
 
 /** The other sessions whose work branch has the commit. */
 export async function holdersOf({ git, id, repository }: Session, commit: string): Promise<SessionRecord[]> {
@@ -24,28 +23,39 @@ export function takeOut({ sandbox, checkout }: SessionRecord, onto: string, comm
   return `${at} rebase --autostash --onto ${shortBranch(onto)} ${shortOid(commit)}`;
 }
 
-/** Warnings about commits that were made by the acceptance of another session, and that the branch does not have. */
-export async function othersWork(
+/** A commit that the acceptance of another session has made. */
+export interface OthersCommit {
+  readonly commit: string;
+  readonly session: string;
+  readonly subject: string;
+  /** The branch has it, if in another form. */
+  readonly isThere: boolean;
+}
+
+/** Those among the commits. */
+export async function othersCommits(
   git: Git,
   { session_id: id }: SessionRecord,
   commits: readonly string[],
-  { onto, from }: LandingTarget,
-): Promise<string[]> {
+  tip: string,
+): Promise<OthersCommit[]> {
   if (commits.length === 0) return [];
   const trailer = '%(trailers:key=Agt-Session,valueonly,separator=%x2C)';
   const args = ['log', '--no-walk=unsorted', '--stdin', '--no-show-signature', '-z'];
   const output = await gitText(git, [...args, `--format=%H%n${trailer}%n%s`], {
     input: commits.map((commit) => `${commit}\n`).join(''),
   });
-  const warnings: string[] = [];
+  const found: OthersCommit[] = [];
   for (const entry of output.split('\0')) {
-    const [commit = '', session = '', subject] = entry.split('\n');
+    const [commit = '', session = '', subject = ''] = entry.split('\n');
     if (session === '' || session.split(',').includes(id)) continue;
-    if ((await landedAs(git, { commit, from: `${commit}^` }, from)) !== undefined) continue;
-    warnings.push(
-      `this is work of session "${session}", which "${shortBranch(onto)}" does not have any more: ` +
-        `${shortOid(commit)} ${subject}`,
-    );
+    const isThere = (await landedAs(git, { commit, from: `${commit}^` }, tip)) !== undefined;
+    found.push({ commit, session, subject, isThere });
   }
-  return warnings;
+  return found;
+}
+
+export function othersWarning({ commit, session, subject }: OthersCommit, onto: string): string {
+  const work = `this is work of session "${session}", which "${shortBranch(onto)}" does not have any more`;
+  return `${work}: ${shortOid(commit)} ${subject}`;
 }
