@@ -7,7 +7,7 @@ import { withScratchObjects } from '../../../src/git/objects/scratch-objects.ts'
 import { openGit } from '../../../src/git/run/git.ts';
 import { makeTempDir, REAL_GIT } from '../../harness/world.ts';
 
-test('another agt that deletes the empty directory meanwhile is in nobody's way', async () => {
+test('another agt may delete the empty directory at any moment', async () => {
   const agtDir = makeTempDir();
   mkdirSync(join(agtDir, 'scratch'));
   const loop =
