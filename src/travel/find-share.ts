@@ -66,9 +66,8 @@ export async function findThere(
     const ids = all.flatMap(({ head }) => (head === undefined ? [] : [idOf(head)]));
     throw new AgtError(`there is no session "${id}" on ${remote}`, {
       hints: [
-        ids.length > 0
-          ? `sessions there: ${listSome(ids, LISTED)}`
-          : `push one: agt session push ID ${remote}`,
+        ...(ids.length > 0 ? [`sessions there: ${listSome(ids, LISTED)}`] : []),
+        ...(all.length > 0 ? [] : [`push it, in the repository that has it: agt session push ${id}`]),
         ...(others > 0 ? [`${others} more there are encrypted for other keys; ${TO_OPEN}`] : []),
       ],
     });

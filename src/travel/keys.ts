@@ -39,12 +39,26 @@ export async function readKeys(env: NodeJS.ProcessEnv): Promise<Keys | undefined
   return { identities, recipient: await recipientOf(own) };
 }
 
-/** @throws AgtError without one */
+/** To open a session of a remote. @throws AgtError without one */
 export async function requireKeys(env: NodeJS.ProcessEnv): Promise<Keys> {
   const keys = await readKeys(env);
   if (keys !== undefined) return keys;
   throw new AgtError('you have no key here that opens sessions of a remote', {
-    hints: ['on the machine where you pushed: agt key export | ssh THIS-MACHINE agt key import -'],
+    hints: [
+      `on the machine where you pushed: ${TAKE_HERE}`,
+      'if somebody else did: make one, and give them what it prints: agt key new',
+    ],
+  });
+}
+
+const TAKE_HERE = 'agt key export | ssh THIS-MACHINE agt key import -';
+
+/** To show or to take elsewhere. @throws AgtError without one */
+export async function requireOwnKey(env: NodeJS.ProcessEnv): Promise<Keys> {
+  const keys = await readKeys(env);
+  if (keys !== undefined) return keys;
+  throw new AgtError('you have no key yet', {
+    hints: ['make one: agt key new', `or bring that of another machine; there: ${TAKE_HERE}`],
   });
 }
 

@@ -196,12 +196,20 @@ describe('keys', () => {
         exitCode: 1,
         stderr:
           'error: you have no key here that opens sessions of a remote\n' +
-          'hint: on the machine where you pushed: agt key export | ssh THIS-MACHINE agt key import -\n',
+          'hint: on the machine where you pushed: agt key export | ssh THIS-MACHINE agt key import -\n' +
+          'hint: if somebody else did: make one, and give them what it prints: agt key new\n',
       });
+      for (const command of ['show', 'export'])
+        expect(agt(there, 'key', command).stderr).toMatch(
+          /^error: you have no key yet\nhint: make one: agt key new\nhint: or bring that of another machine; there: agt key export .*\n$/,
+        );
+      expect(agt(there, 'list', '--remote').stderr).toMatch(
+        /1 session there is encrypted, and you have no key/,
+      );
       const own = agtOk(there, 'key', 'new');
       expect(agtOk(there, 'key', 'show')).toBe(own);
       expect(agt(there, 'session', 'pull', 's1').stderr).toMatch(
-        /^error: there is no session "s1" on origin\nhint: push one: .*\nhint: 1 more there are encrypted for other keys; import the key .*: agt key import FILE; .*: agt key show\n$/,
+        /^error: there is no session "s1" on origin\nhint: 1 more there are encrypted for other keys; import the key .*: agt key import FILE; .*: agt key show\n$/,
       );
       const file = join(makeTempDir(), 'key');
       write(file, secret);
