@@ -19,6 +19,17 @@ test('a session that goes on elsewhere is not taken by chance; where it was, it 
   expect(refused.stderr).toMatch(
     /^error: session "s1" goes on at \S+@\S+, in .*\/here\nhint: give it away there: agt session push s1 --release\nhint: or take it, .*: agt session pull s1 --take\n$/,
   );
+  for (const words of [
+    ['accept', 's1'],
+    ['session', 'show', 's1'],
+    ['du', 's1'],
+    ['autocommit', 's1'],
+  ])
+    expect(agt(there, ...words).stderr).toBe(
+      `error: no session "s1" in ${there}/.git\n` +
+        'hint: a remote has it; to go on with it here: agt session pull s1\n',
+    );
+  expect(agt(there, 'accept', 's2').stderr).not.toContain('pull');
   agtOk(there, 'session', 'pull', 's1', '--take');
   // It does not know yet, and goes on.
   write(join(session.sandbox, 'a.txt'), 'work that only this side has\n');
