@@ -98,6 +98,29 @@ test('every field is documented; commits, times and branches have their forms', 
   expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
 });
 
+test('all sessions have the same fields, in each command that prints them', () => {
+  const session = makeSession({ 'a.txt': 'a\n' });
+  const { repository, sandbox } = session;
+  write(join(sandbox, 'a.txt'), 'b\n');
+  autocommit(session);
+  git(repository, 'checkout', '-q', '--detach');
+  agtOk(repository, 'new', 's2');
+  agtOk(repository, 'new', 's3');
+  agtOk(repository, 'reject', 's3', '--reason', 'x');
+  agtOk(repository, 'accept', 's1');
+  const ask = (...words: string[]) => [JSON.parse(agtOk(repository, ...words, '--json'))].flat() as object[];
+  const listed = ask('list', '--all');
+  const fields = new Set(listed.flatMap(Object.keys));
+  const lacking = (entries: readonly object[], names: ReadonlySet<string>) =>
+    entries.map((entry) => [...names].filter((name) => !(name in entry)));
+  expect(lacking(listed, fields)).toEqual([[], [], []]);
+  expect([...fields]).toEqual(expect.arrayContaining(['user_branch', 'landed', 'state_reason', 'owner']));
+  const others = [...ask('session', 'show', 's2'), ...ask('status').flatMap((all) => Object(all).sessions)];
+  expect(lacking(others, fields)).toEqual([['new_hunks'], ['new_hunks']]);
+  const turns = ask('log', '--all-sessions');
+  expect(lacking(turns, new Set(turns.flatMap(Object.keys))).flat()).toEqual([]);
+});
+
 test('a failure has the next step, as on standard error', () => {
   const home = makeTempDir('home');
   write(join(home, 'a'), 'a\n');

@@ -71,7 +71,7 @@ describe('agt session new', () => {
     const created = JSON.parse(
       agtOk(join(dir, 'copy'), 'session', 'new', '--id', 's1', '--from', 'topic', '--json'),
     );
-    expect(created).not.toHaveProperty('user_branch');
+    expect(created).toMatchObject({ user_branch: null });
     expect(git(join(dir, 'copy'), 'branch', '--list', 'topic')).toBe('');
     git(created.sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
     expect(JSON.parse(agtOk(join(dir, 'copy'), 'session', 'list', '--json'))[0].ahead).toBe(1);
@@ -81,7 +81,7 @@ describe('agt session new', () => {
     const repository = makeRepository();
     git(repository, 'checkout', '-q', '--detach');
     const { stdout, stderr } = agt(repository, 'session', 'new', '--json');
-    expect(JSON.parse(stdout)).not.toHaveProperty('user_branch');
+    expect(JSON.parse(stdout)).toMatchObject({ user_branch: null });
     expect(stderr).toBe(
       'note: the session starts from a detached HEAD, so agt accept will need --onto BRANCH\n',
     );

@@ -96,7 +96,7 @@ describe('agt accept', () => {
     expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe(
       '## agt/s1\n M dir/b\n D gone\n?? link\n?? "new file"',
     );
-    expect(state().landed).toBeUndefined();
+    expect(state().landed).toBeNull();
     agtOk(sandbox, 'accept');
     expect(git(repository, 'diff', '--stat', report.commit, 'main')).toBe('');
   });

@@ -165,9 +165,9 @@ function outcomeJson(
     snapshots: plan.chain.snapshots.length,
     going: plan.going,
     bytes: bytes.get(plan.record.session_id) ?? 0,
-    work_branch_kept: workBranch && shortBranch(workBranch),
+    work_branch_kept: workBranch === undefined ? null : shortBranch(workBranch),
     remote: copies.get(plan.record.session_id) ?? null,
-    refused: plan.refused,
+    refused: plan.refused ?? null,
   };
 }
 

@@ -128,7 +128,7 @@ function statusJson({ view, changed, failed, skipped, problem, debt }: StatusLin
     changed_since: changed ?? null,
     skipped,
     failed,
-    problem,
+    problem: problem ?? null,
     push: debt ?? null,
   };
 }

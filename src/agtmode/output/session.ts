@@ -10,15 +10,35 @@ import { lines, orNull, showPath } from './format.ts';
 
 /** Metadata as docs/guide/json.md has them: there `branch` is nothing, because a session has three. */
 export function recordJson({ branch, landed, failure: _, ...record }: SessionRecord) {
-  return { ...EMPTY_FIELDS, ...record, shadow_branch: branch, ...(landed && { landed: landedJson(landed) }) };
+  return {
+    ...ABSENT,
+    ...record,
+    shadow_branch: branch,
+    landed: landed === undefined ? null : landedJson(landed),
+  };
 }
 
-function landedJson({ from, onto, before, ...landed }: Landed): object {
+const ABSENT = {
+  ...EMPTY_FIELDS,
+  ...{ state_at: null, state_reason: null, user_branch: null, checkout: null, folder_identity: null },
+  ...{ stands_at: null, token: null, captures: null, intent: null, owner: null, agent: null },
+  ...{ exported: null, moved: null, away: null },
+} as const satisfies { [K in OptionalField]: null };
+
+/** `landed` and `failure` have other forms in JSON. */
+type OptionalField = Exclude<
+  { [K in keyof SessionRecord]-?: undefined extends SessionRecord[K] ? K : never }[keyof SessionRecord],
+  'landed' | 'failure'
+>;
+
+function landedJson({ from, onto, before, source, in_part: inPart, ...landed }: Landed): object {
   return {
     ...landed,
     onto: shortBranch(onto),
     onto_before: from,
-    ...(before && { before: landedJson(before) }),
+    ...orNull({ source }),
+    in_part: inPart === true,
+    before: before === undefined ? null : landedJson(before),
   };
 }
 

@@ -11,8 +11,8 @@ export interface Row {
     since: string;
     prompt: string | null;
   } | null;
-  readonly agent?: string;
-  readonly owner?: { command: string };
+  readonly agent?: string | null;
+  readonly owner?: { command: string } | null;
   readonly profile?: string | null;
   readonly running: boolean | null;
   readonly operation: string | null;
@@ -25,10 +25,10 @@ export interface Row {
   readonly created_at: string;
   readonly last_autocommit: string | null;
   readonly last_autocommit_at: string | null;
-  readonly user_branch?: string;
+  readonly user_branch?: string | null;
   readonly from?: string | null;
   readonly from_commit: string;
-  readonly checkout?: string;
+  readonly checkout?: string | null;
   readonly pulse?: readonly number[];
   /** Null until somebody has marked something. */
   readonly new_hunks: number | null;
