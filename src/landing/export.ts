@@ -8,6 +8,7 @@ import { shadowNamespaces } from '../filter/agent-refs.ts';
 import { HEADS, REMOTES, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { type Git, gitAnswer, gitLines, gitText, runGit } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
+import { hideAgentRefs } from '../repository/hide-refs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
 import type { SessionRecord } from '../session/record.ts';
@@ -225,6 +226,7 @@ const ABBREVIATED = 12;
 
 /** `ref` is the branch here. */
 async function push({ repository, id }: Session, { remote, branch }: Exported, ref: string, dryRun: boolean) {
+  if (!dryRun) await hideAgentRefs(repository);
   const options = dryRun ? ['--dry-run'] : ['--set-upstream'];
   const args = ['push', ...options, '--', remote, `${ref}:refs/heads/${branch}`];
   // On standard output git only says which branch it tracks now; that of agt is the result.

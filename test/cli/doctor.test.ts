@@ -36,6 +36,24 @@ describe('agt doctor', () => {
     );
   });
 
+  test('a new remote is no problem; an export hides what git notes of it, and a fetch of such a branch is named', () => {
+    const { repository, sandbox } = makeSession();
+    const bare = makeTempDir();
+    git(bare, 'init', '-q', '--bare');
+    for (const name of ['other', 'third']) git(repository, 'remote', 'add', name, bare);
+    expect(examine(repository).findings).toEqual([]);
+    git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
+    agtOk(repository, 'session', 'export', 's1', '--remote', 'other');
+    expect(git(repository, 'for-each-ref', '--format=%(refname)', 'refs/remotes')).toBe(
+      'refs/remotes/other/agt/s1',
+    );
+    expect(examine(repository).findings).toEqual([]);
+    git(repository, 'config', '--unset', 'uploadpack.hideRefs', '^refs/remotes/other/agt$');
+    expect(examine(repository).findings).toMatchObject([
+      { problem: 'a fetch from this repository would receive refs/remotes/other/agt', fixable: true },
+    ]);
+  });
+
   test('works outside a repository', () => {
     const outcome = agt(makeTempDir(), 'doctor');
     expect(outcome).toEqual({ exitCode: 0, stdout: 'nothing is wrong\n', stderr: '' });

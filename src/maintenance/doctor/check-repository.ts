@@ -9,7 +9,7 @@ import { statOrUndefined } from '../../disk/read-file.ts';
 import { removeTree } from '../../disk/remove-tree.ts';
 import { shadowRef } from '../../filter/agent-refs.ts';
 import { worktreeGitDir } from '../../git/files/discover-repository.ts';
-import { shortBranch } from '../../git/files/ref-files.ts';
+import { REMOTES, shortBranch } from '../../git/files/ref-files.ts';
 import {
   blockedWorktrees,
   brokenRegistrations,
@@ -277,7 +277,13 @@ function checkPrefixes({ agtDir, settings }: Repository): Finding[] {
 }
 
 async function checkHideRefs(repository: Repository): Promise<Finding[]> {
-  const missing = await missingHideRefs(repository.git, repository.prefixes);
+  const { git, prefixes } = repository;
+  const unnamed = await missingHideRefs(git, prefixes);
+  // A remote that nobody has exported to has none yet; an export hides them first.
+  const isEmpty = async (name: string) =>
+    name.startsWith(REMOTES) && (await gitText(git, ['for-each-ref', '--count=1', `${name}/`])) === '';
+  const empty = await Promise.all(unnamed.map(isEmpty));
+  const missing = unnamed.filter((_, i) => !empty[i]);
   if (missing.length === 0) return [];
   const shown = missing.filter((name) => !name.startsWith('!'));
   const problem =
