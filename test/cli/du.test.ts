@@ -20,6 +20,23 @@ function use(repository: string, ...args: string[]): Use {
   return JSON.parse(agtOk(repository, 'du', '--json', ...args)) as Use;
 }
 
+test('agt du, list, show and log count the same snapshots of a fork', () => {
+  const session = makeSession({ a: 'a\n' });
+  const { repository, sandbox } = session;
+  for (const text of ['b', 'c']) {
+    write(join(sandbox, 'a'), text);
+    autocommit(session);
+  }
+  agtOk(repository, 'fork', 's1', '--id', 'f1');
+  write(join(agtOk(repository, 'session', 'path', 'f1'), 'a'), 'd');
+  agtOk(repository, 'autocommit', 'f1');
+  const ask = (...words: string[]) => JSON.parse(agtOk(repository, ...words, '--json'));
+  const logged = ask('session', 'log', 'f1').length;
+  expect(logged).toBeGreaterThan(2);
+  expect(ask('session', 'show', 'f1').autocommits).toBe(logged);
+  expect(use(repository, 'f1').sessions).toMatchObject([{ session_id: 'f1', snapshots: logged }]);
+});
+
 test('agt du counts objects of one session, objects that sessions share, and no objects of the user', () => {
   const session = makeSession({ 'big.bin': noise(200_000) });
   const { repository, sandbox } = session;
