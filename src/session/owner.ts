@@ -32,11 +32,16 @@ export function noteCommand({ agtDir }: Place, id: string, owner: Owner): () => 
   };
 }
 
-/** Those whose agt was killed count while they run. */
+/** Those whose agt was killed count while they run; then their notes go. */
 function commandsIn({ agtDir }: Place, id: string): Owner[] {
   const directory = commandsDirectory(agtDir, id);
   const files = (attempt(() => readdirSync(directory)) ?? []).map((name) => join(directory, name));
-  return files.flatMap((file) => attempt(() => JSON.parse(readFileSync(file, 'utf8')) as Owner) ?? []);
+  return files.flatMap((file) => {
+    const owner = attempt(() => JSON.parse(readFileSync(file, 'utf8')) as Owner);
+    if (owner === undefined || !processIsGone(owner)) return owner ?? [];
+    attempt(() => rmSync(file, { force: true }));
+    return [];
+  });
 }
 
 interface Place {

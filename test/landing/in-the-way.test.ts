@@ -1,6 +1,6 @@
 /** A filter, a hook, a running command or another worktree is in the way: nothing is lost, and the hints lead on. */
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession, sessionIn } from '../harness/session.ts';
@@ -87,6 +87,7 @@ test.each([
     }
     while (agt(repository, 'reject', 's1', '-n').exitCode !== 0)
       await new Promise((resolve) => setTimeout(resolve, 20));
+    if (how === 'exec') expect(readdirSync(join(repository, '.git/agt/commands/s1'))).toEqual([]);
     agtOk(repository, 'reject', 's1');
     expect(existsSync(folder)).toBe(false);
   },
