@@ -62,7 +62,7 @@ describe('agt session export', () => {
     expect(refused.stderr).toMatch(
       /"main" is the default branch of "origin"\nhint: .*\nhint: .*--force-default/,
     );
-    expect(agt(sandbox, 'session', 'show', 's1', '--json').stdout).not.toContain('"exported"');
+    expect(agt(sandbox, 'session', 'show', 's1', '--json').stdout).toContain('"exported": null');
     agtOk(sandbox, 'session', 'export', '--as', 'fix');
     expect(git(sandbox, 'rev-parse', '--abbrev-ref', '@{upstream}')).toBe('origin/fix');
     const { exported } = JSON.parse(agtOk(sandbox, 'session', 'show', 's1', '--json'));
