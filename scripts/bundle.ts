@@ -42,23 +42,26 @@ const stringWidthWhenNeeded: Plugin = {
 
 /**
  * age also knows recipients of other curves, whose tables take 25 ms to compute. agt's keys are of the first kind, but a
- * recipient of a user may be another one.
+ * recipient of a user may be another one. Node itself computes the
+ * first kind; age only takes the base point from there.
  */
 const curvesWhenNeeded: Plugin = {
   name: 'curves when needed',
   setup({ onResolve, onLoad }) {
     onResolve(
-      { filter: /^@noble\/(post-quantum\/hybrid|curves\/nist)\.js$/ },
+      { filter: /^@noble\/(post-quantum\/hybrid|curves\/(nist|ed25519))\.js$/ },
       ({ path, importer, resolveDir }) =>
-        /age-encryption\/dist\/recipients\.js$/.test(importer)
+        /age-encryption\/dist\/(recipients|x25519)\.js$/.test(importer)
           ? { path, namespace: 'curves', pluginData: resolveDir }
           : undefined,
     );
     onLoad({ filter: /.*/, namespace: 'curves' }, ({ path, pluginData }) => ({
-      contents: ['MLKEM768P256', 'MLKEM768X25519', 'p256']
+      contents: ['MLKEM768P256', 'MLKEM768X25519', 'p256', 'x25519']
         .map(
           (name) =>
-            `export const ${name} = new Proxy({}, { get: (_, key) => require('${path}').${name}[key] });`,
+            `export const ${name} = new Proxy({ GuBytes: Uint8Array.of(9, ...Array(31).fill(0)) }, {
+              get: (known, key) => known[key] ?? require('${path}').${name}[key],
+            });`,
         )
         .join('\n'),
       resolveDir: pluginData,

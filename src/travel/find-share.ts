@@ -10,7 +10,7 @@ import { inState } from '../session/operation.ts';
 import { listRecords, readRecord, recordNamed, type SessionRecord } from '../session/record.ts';
 import { isEnded } from '../session/state.ts';
 import { type Keys, requireKeys } from './keys.ts';
-import { allOf, remoteOf } from './known-share.ts';
+import { allOf, remoteOf, requireRemote } from './known-share.ts';
 import { chooseRemote, listShares, type RemoteShare } from './remote.ts';
 import { type Head, idOf, readShare, type Share } from './share.ts';
 
@@ -51,6 +51,8 @@ export async function findThere(
     local === undefined
       ? (given ?? (await chooseRemote(repository, undefined)))
       : await remoteOf({ repository, id: local }, given);
+  if (given === undefined && own !== undefined)
+    await requireRemote({ repository, id: local as SessionId }, remote);
   const known = own && allOf(own).find((share) => share.remote === remote);
   const all = await listShares(repository, remote, keys, known?.share);
   const found = all.filter(

@@ -16,14 +16,16 @@ export function newShare(remote: string): Share {
   return { remote, share: randomBytes(10).toString('hex'), refs: {}, parts: [], number: 0 };
 }
 
-/** The remote that the user names, or that has the session, or the usual one. @throws AgtError if it is gone. */
-export async function remoteOf(
-  { repository, id }: Pick<Session, 'repository' | 'id'>,
-  given: string | undefined,
-): Promise<string> {
-  const known = given ?? readShare({ repository, id })?.remote;
-  if (known === undefined) return chooseRemote(repository, undefined);
-  if (given !== undefined || (await isRemote(repository.git, known))) return known;
+/** The remote that the user names, or that has the session, or the usual one. */
+export async function remoteOf(session: Held, given: string | undefined): Promise<string> {
+  return given ?? readShare(session)?.remote ?? chooseRemote(session.repository, undefined);
+}
+
+type Held = Pick<Session, 'repository' | 'id'>;
+
+/** @throws AgtError if the remote that has the session is gone */
+export async function requireRemote({ repository, id }: Held, known: string): Promise<void> {
+  if (await isRemote(repository.git, known)) return;
   const remotes = await gitLines(repository.git, ['remote']);
   throw new AgtError(`this repository has no remote "${known}" any more, which has session "${id}"`, {
     hints: [
@@ -98,7 +100,7 @@ interface Moving {
 
 /** Writes down what it does before and after. Undefined: the remote has another state. */
 export async function moveShare(
-  session: Pick<Session, 'repository' | 'id'>,
+  session: Held,
   scratch: ScratchObjects,
   { step, known, from, to, head, seal }: Moving,
 ): Promise<Share | undefined> {
@@ -109,7 +111,7 @@ export async function moveShare(
   const moved = await moveRefs(withoutTracking(scratch), to.remote, moveBetween(from, next));
   failurePoint(`${step}: moved`);
   if (!moved) return undefined;
-  writeShare(session, next);
+  writeShare(session, next, { durable: false }); // after a power cut the next push asks the remote
   return next;
 }
 

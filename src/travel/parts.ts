@@ -69,7 +69,8 @@ export async function addPart({ scratch, seal, before, tips, known }: NewPart): 
     storePart({ scratch, seal, wanted, tips }),
   ]);
   if (last !== undefined && edges === '' && tips.every((tip) => last.tips.includes(tip))) return undefined;
-  const own = new Set(last?.tips);
+  const held = before.flatMap(({ text }) => text.match(/(?<=^parent ).*$/gm) ?? []);
+  const own = new Set([...(last?.tips ?? []), ...held]);
   const bases = edges.split('\n').filter((line) => line.startsWith('-'));
   const others = bases.map((line) => line.slice(1)).filter((base) => !own.has(base));
   const tree = storeInScratch(scratch, { type: 'tree', content: treeOf(oid) }, oid);
@@ -92,7 +93,8 @@ export function rangeOf(commits: readonly string[], without: readonly string[]):
 
 /** Those of the edges that branches have. All others are in earlier parts. */
 async function onBranches(git: Git, edges: readonly string[], known: readonly string[]): Promise<string[]> {
-  if (edges.length === 0 || known.length === 0) return [];
+  if (known.length === 0) return [];
+  if (edges.every((edge) => known.includes(edge))) return [...edges];
   const words = ['rev-list', '--no-walk=unsorted', '--stdin'];
   const elsewhere = new Set((await gitText(git, words, { input: rangeOf(edges, known) })).split('\n'));
   return edges.filter((edge) => !elsewhere.has(edge));

@@ -21,7 +21,7 @@ import { captureSession } from '../workspace/capture-session.ts';
 import { contentOf, existingRefs, plainMode, sealFor, type Wish } from './content.ts';
 import { snapshotsSince } from './debt.ts';
 import { readKeys } from './keys.ts';
-import { allOf, headOf, moveShare, newShare, remoteOf, startOf } from './known-share.ts';
+import { allOf, headOf, moveShare, newShare, remoteOf, requireRemote, startOf } from './known-share.ts';
 import { addPart, partsToKeep } from './parts.ts';
 import { branchesOf, listShares, readRefs } from './remote.ts';
 import type { Seal } from './seal.ts';
@@ -87,7 +87,10 @@ export async function pushSession(session: Session, request: PushRequest): Promi
     `the push of session "${session.id}"`,
     () => push(session, given),
     USUAL_WAIT_MS,
-  );
+  ).catch(async (error: unknown) => {
+    if (request.remote === undefined) await requireRemote(session, remote);
+    throw error;
+  });
   return { ...pushed, madeKey, plain };
 }
 
@@ -112,33 +115,34 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
     });
   const state = request.asItIs ? await readState(session) : await locked((held) => capture(held, request));
   const { record, left, refs } = state;
-  const [share, { length: snapshots }] = await Promise.all([
-    startOf(session, found, request),
-    session.history(),
-  ]);
-  const done = { record, remote, snapshots, left, size: undefined };
+  const share = await startOf(session, found, request);
+  const counting = async () => (await session.history()).length;
   const said = digestOf(record, refs, request);
   if (said === share.said) {
-    if (dryRun) return done;
+    const done = async () => ({ record, remote, snapshots: await counting(), left, size: undefined });
+    if (dryRun) return done();
     const there = await readRefs(session.git, remote, share.share);
     if (there.head !== share.head) return lost(session, share, request, locked);
-    if (there.parts === share.parts.at(-1)?.commit) return done;
+    if (there.parts === share.parts.at(-1)?.commit) return done();
     return pushWith(session, { ...request, again: true }, locked);
   }
   reportProgress('packing');
-  const size = await withScratchObjects(session.repository, async (scratch) => {
-    const { part, to, sent } = await prepare(session, share, { ...request, ...state, scratch });
+  const pushed = await withScratchObjects(session.repository, async (scratch) => {
+    const [{ part, to, sent }, snapshots] = await Promise.all([
+      prepare(session, share, { ...request, ...state, scratch }),
+      counting(),
+    ]);
     const total = to.parts.reduce((sum, one) => sum + one.size, 0);
     const head = headOf(record, { ...to, refs: sent }, { snapshots, size: total });
     const moving = { known: found ?? share, from: share, to: { ...to, said }, head, seal: request.seal };
     if (!dryRun) reportProgress('pushing');
     const isDone = dryRun || (await moveShare(session, scratch, { ...moving, step: 'push' }));
-    return isDone ? (part?.size ?? 0) : undefined;
+    return isDone ? { snapshots, size: part?.size ?? 0 } : undefined;
   });
-  if (size === undefined) return lost(session, share, request, locked);
+  if (pushed === undefined) return lost(session, share, request, locked);
   const goes = release && !dryRun;
   const after = goes ? await locked(async (held) => becomeAway(held, { remote }, now)) : record;
-  return { ...done, record: after, size };
+  return { ...pushed, record: after, remote, left };
 }
 
 interface Captured {
@@ -173,7 +177,7 @@ async function prepare(
   // Somebody who is new among them could not open the parts that are there.
   const isSealed = seal.recipients?.every((one) => share.sealedFor?.includes(one)) ?? true;
   const kept = isSealed ? partsToKeep(share.parts) : [];
-  const known = await branchesOf(session.git, remote);
+  const known = await branchesOf(session.repository, remote);
   const sending = { refs, plain, allowSecrets, known, kept };
   const { before, refs: sent } = await contentOf(session, scratch, sending);
   const tips = [...new Set(Object.values(sent))];

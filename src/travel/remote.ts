@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { AgtError, attempt, EXIT } from '../errors.ts';
 import { SHARED, sharedHeadRef, sharedPartsRef } from '../filter/agent-refs.ts';
-import { REMOTES } from '../git/files/ref-files.ts';
+import {
+  looseRefNames,
+  packedRefNames,
+  REMOTES,
+  readPackedRefs,
+  readRefValues,
+} from '../git/files/ref-files.ts';
 import { findObjects, readObjects } from '../git/objects/object-reader.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import { withSettings } from '../git/run/environment.ts';
@@ -167,9 +173,15 @@ function cannotReach(remote: string, stderr: string): AgtError {
 }
 
 /** Commits here that branches of the remote have. The remote itself is asked if nobody has fetched from it. */
-export async function branchesOf(git: Git, remote: string): Promise<string[]> {
-  const words = ['for-each-ref', '--format=%(objectname)', '--', `${REMOTES}${remote}/`];
-  const known = new Set(await gitLines(git, words));
+export async function branchesOf({ git, commonDir }: Repository, remote: string): Promise<string[]> {
+  const place = `${REMOTES}${remote}/`;
+  // An address such as `../..` leads to other directories.
+  const loose = remote.includes('..') ? [] : looseRefNames(commonDir, place);
+  const all = [...loose, ...packedRefNames(readPackedRefs(commonDir), place)];
+  const branches = all.filter((name) => name !== `${place}HEAD`);
+  const words = ['for-each-ref', '--format=%(objectname)', '--', place];
+  const values = readRefValues(commonDir, branches, git.env)?.values() ?? (await gitLines(git, words));
+  const known = new Set([...values].filter((oid) => oid !== undefined));
   if (known.size > 0) return [...known];
   const there = await askRemote(git, remote, ['ls-remote', '--heads', '--', remote]);
   const tips = [...new Set(there.map((line) => line.split('\t')[0] as string))];

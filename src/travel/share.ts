@@ -93,8 +93,12 @@ export function readShare({ repository, id }: Pick<Session, 'repository' | 'id'>
   });
 }
 
-export function writeShare({ repository, id }: Pick<Session, 'repository' | 'id'>, share: Share): void {
-  writeFileAtomic(sharedFile(repository.agtDir, id), `${JSON.stringify(share)}\n`, { durable: true });
+export function writeShare(
+  { repository, id }: Pick<Session, 'repository' | 'id'>,
+  share: Share,
+  { durable = true } = {},
+): void {
+  writeFileAtomic(sharedFile(repository.agtDir, id), `${JSON.stringify(share)}\n`, { durable });
 }
 
 export function holderHere({ repository }: Pick<Session, 'repository'>, now: Date): Holder {
