@@ -6,6 +6,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { AgtError, unlessMissing, usageError } from '../errors.ts';
+import { forOwnerAlone } from '../git/run/environment.ts';
 import { shellQuote } from '../git/run/trace.ts';
 
 export interface Keys {
@@ -87,12 +88,7 @@ async function writeKeys(env: NodeJS.ProcessEnv, identities: readonly string[]):
   const blocks = await Promise.all(
     identities.map(async (secret) => `# public key: ${await recipientOf(secret)}\n${secret}\n`),
   );
-  const mask = process.umask(0o077);
-  try {
-    writeFileAtomic(keyFile(env), blocks.join(''), { durable: true });
-  } finally {
-    process.umask(mask);
-  }
+  forOwnerAlone(() => writeFileAtomic(keyFile(env), blocks.join(''), { durable: true }));
 }
 
 function secretsIn(text: string): string[] {

@@ -13,7 +13,7 @@ import {
 } from '../git/files/ref-files.ts';
 import { findObjects, readObjects } from '../git/objects/object-reader.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
-import { withSettings } from '../git/run/environment.ts';
+import { forOwnerAlone, withSettings } from '../git/run/environment.ts';
 import { type Git, gitLines, runGit } from '../git/run/git.ts';
 import { knownSharesFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -114,14 +114,8 @@ function writeKnown({ agtDir }: Repository, keys: Keys | undefined, all: readonl
   const heads = all
     .filter(({ head }) => head !== undefined)
     .map(({ oid, head, isPlain }) => [oid, { head, isPlain }]);
-  const mask = process.umask(0o077);
-  try {
-    writeFileAtomic(knownSharesFile(agtDir), JSON.stringify({ recipient: keys?.recipient, heads }), {
-      cache: true,
-    });
-  } finally {
-    process.umask(mask);
-  }
+  const text = JSON.stringify({ recipient: keys?.recipient, heads });
+  forOwnerAlone(() => writeFileAtomic(knownSharesFile(agtDir), text, { cache: true }));
 }
 
 /** No ref here moves. `isApart`: nothing here leads to the objects or from them, so git need not compare histories. */
