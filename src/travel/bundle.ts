@@ -26,7 +26,7 @@ import { requireFreeId } from '../lifecycle/create.ts';
 import type { Repository } from '../repository/repository.ts';
 import { checkId, type SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
-import { isAttached, readRecord, type SessionRecord } from '../session/record.ts';
+import { readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
@@ -60,12 +60,8 @@ export interface Bundled {
 }
 
 export async function bundleSession(session: Session, request: BundleRequest): Promise<Bundled> {
-  if (isAttached(session.record))
-    throw new AgtError('a folder without a session cannot be sent as a session', {
-      hints: ['make its snapshot a session: agt session fork'],
-    });
+  const plain = plainMode(session.record, request);
   requireNewFile(request.file, request.force);
-  const plain = plainMode(request);
   const { seal, madeKey } = await sealFor(
     session,
     { ...request, dryRun: false, share: readShare(session) },

@@ -3,6 +3,7 @@ import { AgtError, usageError } from '../errors.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { Git } from '../git/run/git.ts';
+import { isAttached, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { checkRecipients, keyFile, makeKeys, readKeys } from './keys.ts';
 import { rangeOf } from './parts.ts';
@@ -18,7 +19,12 @@ export interface Wish {
   readonly allowSecrets?: boolean;
 }
 
-export function plainMode({ plain, withIgnored }: Wish): Share['plain'] {
+/** @throws AgtError for what cannot be sent */
+export function plainMode(record: SessionRecord, { plain, withIgnored }: Wish): Share['plain'] {
+  if (isAttached(record))
+    throw new AgtError('a folder without a session cannot be sent as a session', {
+      hints: ['make its snapshot a session: agt session fork'],
+    });
   if (!plain && withIgnored)
     throw usageError('--with-ignored is for --plain', 'encrypted, a session has its ignored files');
   return plain ? (withIgnored ? 'with ignored' : 'without ignored') : undefined;

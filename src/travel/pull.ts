@@ -149,13 +149,8 @@ async function takeLease(
   const before = readShare(session);
   const others = before && allOf(before).filter(({ share }) => share !== there.share);
   const from: Share = {
-    ...{ others },
-    ...{ remote, share: there.share, head: there.oid, refs: head.refs, parts, number: head.number },
-    ...{
-      pulling: true,
-      plain: head.plain,
-      pushed_at: head.pushed_at,
-    },
+    ...{ others, remote, share: there.share, head: there.oid, refs: head.refs, parts, number: head.number },
+    ...{ pulling: true, plain: head.plain, pushed_at: head.pushed_at },
   };
   if (holds) {
     const kept = { ...from, holder: head.holder };

@@ -14,7 +14,7 @@ import { pushLocks } from '../layout.ts';
 import { reportProgress } from '../process/progress.ts';
 import { type LockedSession, USUAL_WAIT_MS, withSessionLock } from '../session/lock.ts';
 import { awayError, inState, refuseAway, unfinishedError } from '../session/operation.ts';
-import { isAttached, readRecord, type SessionRecord } from '../session/record.ts';
+import { readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
@@ -70,18 +70,14 @@ const REFS_PAUSE_MS = 100;
 const MOST_PAUSES = 10;
 
 export async function pushSession(session: Session, request: PushRequest): Promise<Pushed> {
-  const { record, repository } = session;
-  if (isAttached(record))
-    throw new AgtError('a folder without a session cannot be pushed', {
-      hints: ['make its snapshot a session: agt session fork'],
-    });
+  const mode = plainMode(session.record, request);
   const remembered = readShare(session);
   const remote = await remoteOf(session, request.remote);
   const there = remembered && allOf(remembered).find((share) => share.remote === remote);
-  const plain = plainMode(request) ?? there?.plain;
+  const plain = mode ?? there?.plain;
   const { seal, madeKey } = await sealFor(session, { ...request, share: there }, plain);
   const given = { ...request, remote, seal, mode: plain };
-  const lock = pushLocks(repository.agtDir, session.id).running;
+  const lock = pushLocks(session.repository.agtDir, session.id).running;
   const pushed = await withLock(
     lock,
     `the push of session "${session.id}"`,
