@@ -26,7 +26,7 @@ export function acceptSeen(session: Session, request: AcceptRequest): Promise<Ac
     // Work of the user that the session took along may be in the base of the merge.
     const base = source === undefined ? await treeOf(bench, mergeBase) : starts.base;
     const known = await readState(session);
-    const state = known && (await moveTo(bench, known, base, source));
+    const state = known && (await moveTo(bench, known, { ...starts, base }));
     if (state !== undefined && state.seen !== (source ?? base)) {
       const { turns } = await readAuthors(session);
       const own = await turnsBetween(session, bench, source ?? base, state.seen);

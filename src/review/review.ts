@@ -24,7 +24,7 @@ import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
-import { landedSource } from '../survey/merged.ts';
+import { landedSource, mergedSource } from '../survey/merged.ts';
 import { baseCommit } from '../timetravel/diff/diff.ts';
 import {
   type Hunk,
@@ -41,6 +41,7 @@ import {
   type Rejection,
   type ReviewState,
   readState,
+  type Starts,
   type Way,
   writeState,
 } from './state.ts';
@@ -78,9 +79,10 @@ export function withReview<T>(
   const { repository, record, sandboxGit } = session;
   const place = { ref: record.user_branch ?? record.work_branch, dryRun: !writes };
   return withWorkbench(repository, place, async (bench) => {
-    const { work, base, source } = await readWork(session, bench, now);
-    const known = (await readState(session)) ?? { base, seen: base, rejected: [] };
-    const moved = await moveTo(bench, known, base, source);
+    const { work, starts } = await readWork(session, bench, now);
+    const { base, merged } = starts;
+    const known = (await readState(session)) ?? { base, seen: base, merged, rejected: [] };
+    const moved = await moveTo(bench, known, starts);
     const git = { ...sandboxGit, env: { ...sandboxGit.env, ...bench.objects } };
     const hunks = await readHunks(git, moved.seen, work);
     const present = new Set(piecesOf(hunks).map(({ id }) => id));
@@ -114,15 +116,17 @@ async function readWork(session: Session, bench: Workbench, now: Date) {
   const isLeft = session.repository.settings.untracked === 'none';
   const untracked = new Set(isLeft ? await untrackedAmong(session, changes) : []);
   const left = changes.filter((change) => isUsers(change) || untracked.has(change.path));
-  return { work: (await leaveOut(bench, tree, left)).tree, ...starts };
+  return { work: (await leaveOut(bench, tree, left)).tree, starts };
 }
 
-/** Trees: where the session left the user branch, and what has landed while it goes on. */
-export async function readStarts(session: Session, bench: Workbench, head: string) {
-  const landed = await landedSource(bench.git, session.record, head);
+export async function readStarts(session: Session, bench: Workbench, head: string): Promise<Starts> {
+  const { git } = bench;
+  const { record } = session;
+  const treeIf = (commit: string | undefined) => commit && treeOf(bench, commit);
   return {
     base: await treeOf(bench, await baseCommit(session)),
-    source: landed === undefined ? undefined : await treeOf(bench, landed),
+    source: await treeIf(await landedSource(git, record, head)),
+    merged: await treeIf(await mergedSource(git, record, head)),
   };
 }
 

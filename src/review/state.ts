@@ -39,6 +39,8 @@ export interface ReviewState {
   readonly seen: string;
   /** The acceptance whose content is among what was seen: its source. */
   readonly landed?: string | undefined;
+  /** The acceptance that the base has by a sync: its source. */
+  readonly merged?: string | undefined;
   readonly rejected: readonly Rejection[];
 }
 
@@ -48,7 +50,9 @@ export async function readState({ git, id }: Session): Promise<ReviewState | und
   if (commit === undefined) return undefined;
   const [base, seen] = await findObjects(git, [`${commit}:base`, `${commit}:seen`]);
   const text = (await readObject(git, `${commit}:marks`))?.content.toString();
-  const marks: Pick<ReviewState, 'landed' | 'rejected'> | undefined = attempt(() => JSON.parse(text ?? ''));
+  const marks: Pick<ReviewState, 'landed' | 'merged' | 'rejected'> | undefined = attempt(() =>
+    JSON.parse(text ?? ''),
+  );
   if (base !== undefined && seen !== undefined && marks !== undefined)
     return { base: base.oid, seen: seen.oid, ...marks };
   throw new AgtError(`the marks of agt review in session "${id}" are damaged`, {
@@ -73,21 +77,31 @@ export async function forgetState({ git, id }: LockedSession): Promise<void> {
   await updateRefs(git, [`delete ${reviewRef(id)}`]);
 }
 
-/**
- * The marks as they are for a session whose HEAD left the user branch at `base`: a sync moves that. `source`: what has
- * landed while the session goes on counts as seen. All are trees.
- */
-export async function moveTo(
-  bench: Workbench,
-  state: ReviewState,
-  base: string,
-  source: string | undefined,
-): Promise<ReviewState> {
-  const { base: before } = state;
-  const seen =
-    before === base ? state.seen : await join3(bench, { base: before, ours: base, theirs: state.seen });
-  if (source === undefined || source === state.landed) return { ...state, base, seen };
-  return { ...state, base, seen: await join3(bench, { base, ours: source, theirs: seen }), landed: source };
+/** Trees: where the session left the user branch, and the content of the last acceptance. */
+export interface Starts {
+  readonly base: string;
+  /** The branch has it, and the session has not taken it from there yet. */
+  readonly source?: string | undefined;
+  /** The session has taken it from the branch by a sync. */
+  readonly merged?: string | undefined;
+}
+
+/** The marks as they are where a session starts now: a sync moves that. All that has landed counts as seen. */
+export async function moveTo(bench: Workbench, state: ReviewState, starts: Starts): Promise<ReviewState> {
+  const { base, source, merged = state.merged } = starts;
+  let { base: before, seen, landed } = state;
+  const take = async (content: string, from: string) => {
+    seen = await join3(bench, { base: from, ours: content, theirs: seen });
+    landed = content;
+  };
+  // What the branch has since changed of it was seen as well: from there the branch has come to the new base.
+  if (before !== base && merged !== undefined && merged !== state.merged) {
+    if (merged !== landed) await take(merged, before);
+    before = merged;
+  }
+  if (before !== base) seen = await join3(bench, { base: before, ours: base, theirs: seen });
+  if (source !== undefined && source !== landed) await take(source, base);
+  return { ...state, base, seen, landed, merged };
 }
 
 /** Where both sides differ, ours counts. */

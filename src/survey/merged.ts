@@ -48,6 +48,18 @@ export async function landedSource(
   return (await isTakenBack(git, commit, tip)) ? undefined : source;
 }
 
+/** The content of an acceptance whose commit `head` has by a sync. */
+export async function mergedSource(
+  git: Git,
+  { landed }: SessionRecord,
+  head: string,
+): Promise<string | undefined> {
+  if (landed?.source === undefined) return undefined;
+  const commit = await landedAs(git, landed, head);
+  if (commit === undefined || (await isTakenBack(git, commit, head))) return undefined;
+  return (await resolveObject(git, `${landed.source}^{commit}`)) && landed.source;
+}
+
 /** The commit of an acceptance, as it is on the branch: the user may have amended or rebased it, which keeps its author and time. */
 export async function landedAs(
   git: Git,
