@@ -190,9 +190,6 @@ export interface Move {
   readonly parts: { readonly from: string | undefined; readonly to: string };
 }
 
-/** By the hook of `withoutTracking`, after the remote has moved the refs. */
-const NOT_TRACKED = 'ref updates aborted by hook';
-
 /** Where a user fetches every ref, git would note here what was pushed, but its objects are only in the scratch. */
 export function withoutTracking({ git, dir }: ScratchObjects): Git {
   const hooks = join(dir, 'hooks');
@@ -208,14 +205,14 @@ export async function moveRefs(git: Git, remote: string, move: Move): Promise<bo
     { ref: sharedHeadRef(move.share), ...move.head },
   ].filter(({ from, to }) => (from ?? '') !== to);
   const words =
-    'push --atomic --porcelain --no-verify --no-follow-tags --no-signed --recurse-submodules=no --quiet'.split(
-      ' ',
-    );
+    'push --atomic --porcelain --no-verify --no-follow-tags --no-signed --recurse-submodules=no'.split(' ');
   const leases = moves.map(({ ref, from }) => `--force-with-lease=${ref}:${from ?? ''}`);
   const specs = moves.map(({ ref, to }) => `${to}:${ref}`);
   const run = await runGit(git, [...AS_IT_IS, ...words, ...leases, '--', remote, ...specs]);
-  if (run.exitCode === 0 || run.stderr.includes(NOT_TRACKED)) return true;
   const said = run.stdout.toString();
+  // The hook of `withoutTracking` may have ended git after that.
+  const moved = said.match(/^[ +*=-]\t/gm) ?? [];
+  if (run.exitCode === 0 || moved.length === moves.length) return true;
   if (/^!.*\((stale info|fetch first|already exists|needs force)\)/m.test(said)) return false;
   if (/cannot lock ref|failed to update ref|incorrect old value/i.test(`${said}${run.stderr}`)) return false;
   const refused = /^!.*\[remote rejected\] \((.*)\)$/m.exec(said)?.[1];
