@@ -9,10 +9,18 @@ import type { MessageRequest } from './message.ts';
 import type { LandingTarget } from './target.ts';
 import type { Workbench } from './workbench.ts';
 
+/** Of the sandbox. */
+export interface Content {
+  readonly head: string;
+  readonly tree: string;
+}
+
 export interface ChosenTree {
   readonly tree: string;
   /** Those that it comes from. */
   readonly prompts: readonly string[];
+  /** They asked for more. */
+  readonly isPart: boolean;
 }
 
 export interface AcceptRequest extends MessageRequest {
@@ -37,8 +45,8 @@ export interface AcceptRequest extends MessageRequest {
   readonly withFailed: boolean;
   /** The session goes on. */
   readonly keep: boolean;
-  /** Finds what is to land in place of the whole content. `head` is that of the sandbox, `base` that of the merge. */
-  readonly chooseTree?: (bench: Workbench, head: string, base: string) => Promise<ChosenTree>;
+  /** Finds what is to land in place of the whole content. `base`: that of the merge. */
+  readonly chooseTree?: (bench: Workbench, content: Content, base: string) => Promise<ChosenTree>;
   /** Run the hooks that can refuse. */
   readonly verify: boolean;
   /** Milliseconds to wait for another process that works on the session. */

@@ -1,9 +1,33 @@
 /** Why the work of a session does not land. */
 import { AgtError, listSome, plural, someLines } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import type { SessionRecord } from '../session/record.ts';
+import type { AcceptRequest } from './accept-request.ts';
 import type { LandingTarget } from './target.ts';
 import type { Conflict } from './workbench.ts';
+
+/** The same command once more: a hint adds an option. */
+export function acceptAgain(id: string, request: AcceptRequest): string {
+  const { chooseTree, keep, onto, keepCommits, committedOnly, withFailed, verify } = request;
+  const { untracked, exclude, include, commits, text, summary } = request;
+  const paragraphs = text?.trim().split(/\n\n+/) ?? [];
+  const options = [
+    chooseTree !== undefined ? '--seen' : keep && '--keep',
+    ...(onto === undefined ? [] : ['--onto', shellQuote(onto)]),
+    keepCommits && '--keep-commits',
+    committedOnly && '--committed-only',
+    withFailed && '--with-failed',
+    !verify && '--no-verify',
+    untracked === 'all' && '--untracked=all',
+    ...commits.flatMap((name) => ['--commits', shellQuote(name)]),
+    ...include.flatMap((pattern) => ['--include', shellQuote(pattern)]),
+    ...exclude.flatMap((pattern) => ['--exclude', shellQuote(pattern)]),
+    ...paragraphs.flatMap((paragraph) => ['-m', shellQuote(paragraph)]),
+    ...(summary === undefined ? [] : ['--summary', shellQuote(summary)]),
+  ];
+  return ['agt accept', id, ...options.filter(Boolean)].join(' ');
+}
 
 /** Conflicts that a message lists. */
 const LISTED = 20;

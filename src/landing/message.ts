@@ -17,20 +17,28 @@ export interface MessageRequest {
   readonly summary: string | undefined;
 }
 
-/** `commits`: those of the session, oldest first. `prompts`: if only their work lands. `along`: of other sessions. */
+interface Along {
+  /** If only their work lands. */
+  readonly prompts?: readonly string[];
+  /** Of other sessions. */
+  readonly along?: readonly OthersCommit[];
+  /** The prompts asked for more. */
+  readonly isPart?: boolean;
+}
+
+/** `commits`: those of the session, oldest first. */
 export async function draftMessage(
   session: Session,
   commits: readonly string[],
   { text, summary }: MessageRequest,
-  {
-    prompts,
-    along = [],
-  }: { readonly prompts?: readonly string[]; readonly along?: readonly OthersCommit[] } = {},
+  { prompts, along = [], isPart = false }: Along = {},
 ): Promise<string> {
   const { id, git, record } = session;
   if (text !== undefined) return withTrailer(git, text, id);
+  const told = await summarize(session, commits, prompts);
+  const own = isPart ? `Part of session ${id}\n\n${told}` : told;
   const values: Readonly<Record<string, string>> = {
-    summary: summary ?? [await summarize(session, commits, prompts), ...along.map(alongLine)].join('\n\n'),
+    summary: summary ?? [own, ...along.map(alongLine)].join('\n\n'),
     session: id,
     branch: shortBranch(record.work_branch),
   };

@@ -5,6 +5,7 @@ import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import type { AcceptRequest } from './accept-request.ts';
+import { acceptAgain } from './landing-errors.ts';
 import type { Workbench } from './workbench.ts';
 
 interface Patterns {
@@ -49,20 +50,16 @@ export async function choosePaths(
 export async function refuseUnstorable(
   id: string,
   paths: readonly string[],
-  {
-    include,
-    exclude,
-    untracked,
-    committedOnly,
-  }: Patterns & Pick<AcceptRequest, 'untracked' | 'committedOnly'>,
+  request: AcceptRequest,
 ): Promise<void> {
+  const { include, exclude, untracked, committedOnly } = request;
   if (committedOnly || untracked === 'none') return;
   const wanted = await matcher({ include, exclude });
   const taken = paths.filter(wanted);
   if (taken.length === 0) return;
   const excluded = taken.map((path) => ` --exclude ${shellQuote(path)}`).join('');
   throw new AgtError(`git cannot store ${listSome(taken, LISTED)}, and nothing has changed`, {
-    hints: [`leave that out: agt accept ${id}${excluded}`, 'or rename it in the sandbox'],
+    hints: [`leave that out: ${acceptAgain(id, request)}${excluded}`, 'or rename it in the sandbox'],
   });
 }
 

@@ -12,6 +12,7 @@ import { landedSource } from '../survey/merged.ts';
 import type { AcceptRequest, Landable, LandingPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import {
+  acceptAgain,
   conflictError,
   nothingCommitted,
   nothingToAccept,
@@ -54,13 +55,9 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const common = landed ?? (await mergeBase(git, target.from, content.head));
   const taken = await takenChanges(session);
   const base = await baseWithTaken(session, bench, common, target, taken);
-  const chosen =
-    chooseTree === undefined
-      ? {
-          ...(await choosePaths(bench, { ...content, base, tree: calls.tree }, request)),
-          prompts: [],
-        }
-      : { ...(await chooseTree(bench, content.head, base)), leftOut: [] };
+  const whole = { tree: calls.tree, prompts: [], isPart: false };
+  const { tree: wanted, ...told } = (await chooseTree?.(bench, content, base)) ?? whole;
+  const chosen = await choosePaths(bench, { ...content, base, tree: wanted }, request);
   const added = await diffTrees(git, base, chosen.tree);
   const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);
   const before = [target.from, ...(landed === undefined ? [] : [landed])];
@@ -101,14 +98,14 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const isPart = request.include.length + request.exclude.length > 0;
   const work = { tip: target.from, head: content.head, landed, commits, changes, isPart };
   const others = await othersCommits(git, record, commits, target.from);
-  const told = (await commitsToTell(git, record, work)).filter(isNoneOf(others));
+  const messages = (await commitsToTell(git, record, work)).filter(isNoneOf(others));
   const along = others.length === 0 ? [] : await landingAlong(git, work, others);
   const notTaken = request.committedOnly ? content.uncommitted.map(({ path }) => displayPath(path)) : [];
   return {
     ...target,
     tree: merged.tree,
     parents: [target.from, ...(request.keepCommits ? [theirs] : [])],
-    message: await draftMessage(session, told, request, { prompts: chosen.prompts, along }),
+    message: await draftMessage(session, messages, request, { ...told, along }),
     commit: undefined,
     source: request.keepCommits ? undefined : theirs,
     hasRest: chooseTree !== undefined && chosen.tree !== content.tree,
@@ -195,8 +192,9 @@ function secretWarning(
   { session_id: id }: SessionRecord,
   changes: readonly DiffEntry[],
   untracked: ReadonlySet<string>,
-  { dryRun, include }: AcceptRequest,
+  request: AcceptRequest,
 ): string[] {
+  const { dryRun, include } = request;
   if (include.length > 0) return [];
   const names = changes
     .filter(({ path, before, after }) => before === undefined && after !== undefined && looksSecret(path))
@@ -206,7 +204,7 @@ function secretWarning(
   const back = dryRun ? '' : `agt unaccept ${id}, then `;
   return [
     `${listSome(names, SECRETS)}: tracked in the sandbox, and looks like a key or a login; if it is one: ` +
-      `${back}agt accept ${id}${excluded}`,
+      `${back}${acceptAgain(id, request)}${excluded}`,
   ];
 }
 

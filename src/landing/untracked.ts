@@ -15,6 +15,7 @@ import type { Session } from '../session/session.ts';
 import { DEPENDENCIES, MAYBE_DEPENDENCIES } from '../snapshot/build-output.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 import type { AcceptRequest, UntrackedFile } from './accept-request.ts';
+import { acceptAgain } from './landing-errors.ts';
 
 /** The new files that the index of the sandbox lacks; paths hold one byte per character. */
 export async function untrackedAmong(session: Session, changes: readonly DiffEntry[]): Promise<string[]> {
@@ -30,8 +31,9 @@ export async function untrackedToLeaveOut(
   { repository, record }: Session,
   paths: readonly string[],
   hasCommits: boolean,
-  { untracked = repository.settings.untracked, include, askUntracked }: AcceptRequest,
+  request: AcceptRequest,
 ): Promise<ReadonlySet<string>> {
+  const { untracked = repository.settings.untracked, include, askUntracked } = request;
   // The patterns name the files.
   if (untracked === 'all' || include.length > 0 || paths.length === 0) return new Set();
   if (untracked === 'none') return new Set(paths);
@@ -39,7 +41,7 @@ export async function untrackedToLeaveOut(
   if (askUntracked !== undefined)
     return (await askUntracked(files, hasCommits)) === 'all' ? new Set() : new Set(paths);
   const doubtful = files.filter(({ doubt }) => doubt !== undefined);
-  if (doubtful.length > 0) throw refusal(record, doubtful, hasCommits);
+  if (doubtful.length > 0) throw refusal(record, doubtful, hasCommits, request);
   return new Set();
 }
 
@@ -104,6 +106,7 @@ function refusal(
   { session_id: id }: SessionRecord,
   files: readonly UntrackedFile[],
   hasCommits: boolean,
+  request: AcceptRequest,
 ): AgtError {
   const found = new Map(
     files.map(({ path, doubt = '' }): [string, string] => {
@@ -117,9 +120,9 @@ function refusal(
   return new AgtError(`${count} of session "${id}" may not be meant to land, and nothing has changed`, {
     hints: [
       ...someLines(lines, LISTED),
-      `leave them out: agt accept ${id}${found.size > LISTED ? ' --untracked=none' : excluded}`,
+      `leave them out: ${acceptAgain(id, request)}${found.size > LISTED ? ' --untracked=none' : excluded}`,
       'or take them all: --untracked=all; or name those to take: --include PATTERN',
-      ...(hasCommits ? [COMMITS_ALONE] : []),
+      ...(hasCommits && request.chooseTree === undefined ? [COMMITS_ALONE] : []),
     ],
   });
 }

@@ -38,14 +38,14 @@ const READING = [
   'blame',
 ];
 const REVIEW = 'session review';
-const MARKS = /^--(all|reject|seen)\b/;
+const MARKS = /^--(all|reject|seen|new)\b/;
 const ACTING = 'restore undo redo fork accept unaccept reject sync remove'
   .split(' ')
   .map((word) => `session ${word}`);
 const LABELS = ['autocommit', 'snapshot --label'];
 
 const OPTIONS = new Set(
-  'json stat turns turn number base with patch to dry-run at id keep label message session prompt all hunk reject seen'
+  'json stat turns turn number base with patch to dry-run at id keep label message session prompt all hunk reject seen new exclude untracked'
     .split(' ')
     .map((name) => `--${name}`),
 );

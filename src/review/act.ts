@@ -1,11 +1,12 @@
 /** Acts on marks: what was seen lands; rejected hunks go back in the sandbox by the merge of `agt undo --step`, or are told. */
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, listSome } from '../errors.ts';
 import { LINK, SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { gitBytes, gitText } from '../git/run/git.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import { acceptSession } from '../landing/accept.ts';
-import type { AcceptRequest, AcceptResult } from '../landing/accept-request.ts';
+import type { AcceptRequest, AcceptResult, Content } from '../landing/accept-request.ts';
 import type { Workbench } from '../landing/workbench.ts';
 import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
@@ -20,18 +21,20 @@ import { turnsOfHunks } from './turns-of-hunks.ts';
 
 /** The session goes on with the rest. @throws AgtError if nothing was seen that has not landed yet. */
 export function acceptSeen(session: Session, request: AcceptRequest): Promise<AcceptResult> {
-  const chooseTree = async (bench: Workbench, head: string, mergeBase: string) => {
-    const starts = await readStarts(session, bench, head);
+  const chooseTree = async (bench: Workbench, content: Content, mergeBase: string) => {
+    const starts = await readStarts(session, bench, content.head);
     const { source } = starts;
     // Work of the user that the session took along may be in the base of the merge.
     const base = source === undefined ? await treeOf(bench, mergeBase) : starts.base;
     const known = await readState(session);
     const state = known && (await moveTo(bench, known, { ...starts, base }));
     if (state !== undefined && state.seen !== (source ?? base)) {
+      await refuseGone(session, bench, { from: source ?? base, seen: state.seen, now: content.tree });
       const { turns } = await readAuthors(session);
       const own = await turnsBetween(session, bench, source ?? base, state.seen);
+      const open = await turnsBetween(session, bench, state.seen, content.tree);
       const prompts = turns.flatMap(({ number, prompt }) => (own.has(number) ? (prompt ?? []) : []));
-      return { tree: state.seen, prompts: [...new Set(prompts)] };
+      return { tree: state.seen, prompts: [...new Set(prompts)], isPart: !own.isDisjointFrom(open) };
     }
     throw new AgtError(`nothing of session "${session.id}" was seen that could land`, {
       hints: [`look at it first: agt review ${session.id}`],
@@ -39,6 +42,25 @@ export function acceptSeen(session: Session, request: AcceptRequest): Promise<Ac
   };
   return acceptSession(session, { ...request, keep: true, chooseTree });
 }
+
+/** New files that were seen, and that the agent has deleted since: nobody has said whether they are still wanted. */
+async function refuseGone(
+  { id }: Session,
+  { git }: Workbench,
+  { from, seen, now }: Record<'from' | 'seen' | 'now', string>,
+) {
+  const changes = (to: string, begin: string) => diffTrees(git, begin, to, { countLines: false });
+  const added = new Set((await changes(seen, from)).flatMap(({ path, before }) => (before ? [] : path)));
+  const gone = (await changes(now, seen)).filter(({ path, after }) => added.has(path) && !after);
+  if (gone.length === 0) return;
+  const paths = gone.map(({ path }) => displayPath(path));
+  throw new AgtError(`deleted in session "${id}" since it was seen: ${listSome(paths, MOST_PATHS)}`, {
+    hints: [`look at that first: agt review ${id} -- ${paths.map(shellQuote).join(' ')}`],
+  });
+}
+
+/** Names in a message. */
+const MOST_PATHS = 10;
 
 async function turnsBetween(session: Session, bench: Workbench, from: string, to: string) {
   const git = { ...session.sandboxGit, env: { ...session.sandboxGit.env, ...bench.objects } };

@@ -47,6 +47,18 @@ test('at once: only these lines go; undo brings them back, and they are new with
   expect(read(session, 'f')).toBe(edited({ 3: 'three', 30: 'thirty' }));
 });
 
+test('marks and rejections are taken back, by file or by line', () => {
+  const session = work();
+  review(session, '--seen', 'f');
+  review(session, '--reject', 'new', '-m', 'not this');
+  expect(JSON.parse(review(session, '--new', 'f:6', 'new', '--json')).hunks).toMatchObject([
+    { path: 'f', state: 'new', lines: expect.arrayContaining(['+five']) },
+    { path: 'new', state: 'new' },
+  ]);
+  expect(states(session).toSorted()).toEqual(['new f', 'new new', 'seen f', 'seen f']);
+  expect(agt(session.repository, 'review', 's1', '--new', 'new').stderr).toMatch(/nothing marked in new/);
+});
+
 test('at the end of the turn, and not at that of a subagent; what the agent has changed since is new', () => {
   const session = work();
   const { sandbox } = session;

@@ -1,5 +1,5 @@
 /** agt review of the work of several turns: whose a hunk is, and what is told of what lands. */
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -55,6 +55,34 @@ test('agt accept --seen names only the turns whose work lands', () => {
   review('--seen', 'f');
   agtOk(repository, 'accept', 's1', '--seen');
   expect(git(repository, 'log', '-1', '--format=%s')).toBe('the first');
+});
+
+test('agt accept --seen says so if a turn has done more than what lands', () => {
+  const { repository, turn, review } = begin();
+  turn('both', { f: edited({ 3: 'three', 30: 'thirty' }) });
+  review('--seen', 'f:4');
+  agtOk(repository, 'accept', 's1', '--seen');
+  expect(git(repository, 'log', '-1', '--format=%s %b')).toContain('Part of session s1 both');
+});
+
+test('a key that was seen lands if somebody says so; deleted since, it is to be looked at again', () => {
+  const { repository, sandbox, turn, review } = begin();
+  const accept = (...words: string[]) => agt(repository, 'accept', 's1', '--seen', ...words);
+  turn('work', { f: edited({ 3: 'three' }), '.env': 'KEY=1\n' });
+  review('--all');
+  const way = /^hint: leave them out: agt accept s1 (.*)$/m.exec(accept('-m', 'it is').stderr)?.[1];
+  expect(way).toBe("--seen -m 'it is' --exclude .env");
+  expect(JSON.parse(accept('-n', '--json', '--exclude', '.env').stdout)).toMatchObject({
+    left_out: ['.env'],
+    files: [{ path: 'f' }],
+  });
+  expect(accept('-n', '--untracked=all').stdout).toContain('A .env');
+  rmSync(join(sandbox, '.env'));
+  expect(accept('--untracked=all').stderr).toBe(
+    'error: deleted in session "s1" since it was seen: .env\nhint: look at that first: agt review s1 -- .env\n',
+  );
+  review('--seen', '.env');
+  expect(accept('-n').stdout).toContain('1 file changed');
 });
 
 test('one hunk is marked by its line; a colon may be in a name', () => {

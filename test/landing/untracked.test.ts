@@ -30,7 +30,10 @@ test('without a terminal, sources land, and keys, large files and dependencies a
   addDoubtful();
   for (let i = 0; i < 100; i++) put(`target/${i}`, `${i}\n`);
   const before = git(session.repository, 'rev-parse', 'main');
-  for (const option of ['--dry-run', '--keep']) {
+  for (const [option, again] of [
+    ['--dry-run', ''],
+    ['--keep', ' --keep'],
+  ] as const) {
     const refused = accept(option);
     expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
     expect(refused.stderr).toBe(
@@ -40,7 +43,7 @@ test('without a terminal, sources land, and keys, large files and dependencies a
         'hint: dump.sql: has 3.0 MiB\n' +
         'hint: target/: looks like dependencies\n' +
         'hint: web/node_modules/: looks like dependencies\n' +
-        'hint: leave them out: agt accept s1 --exclude .env --exclude deploy/id_rsa --exclude dump.sql --exclude target/ --exclude web/node_modules/\n' +
+        `hint: leave them out: agt accept s1${again} --exclude .env --exclude deploy/id_rsa --exclude dump.sql --exclude target/ --exclude web/node_modules/\n` +
         'hint: or take them all: --untracked=all; or name those to take: --include PATTERN\n',
     );
   }

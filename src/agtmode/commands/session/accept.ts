@@ -168,9 +168,7 @@ const CONTRADICTIONS: readonly (readonly [string, string])[] = [
   ...['message', 'file', 'summary', 'edit', 'keep-commits', 'include', 'exclude', 'committed-only'].map(
     (name) => ['commits', name] as const,
   ),
-  ...['commits', 'keep-commits', 'include', 'exclude', 'committed-only'].map(
-    (name) => ['seen', name] as const,
-  ),
+  ...['commits', 'keep-commits', 'committed-only'].map((name) => ['seen', name] as const),
   ['keep-commits', 'include'],
   ['keep-commits', 'exclude'],
 ];

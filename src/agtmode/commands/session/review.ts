@@ -5,6 +5,7 @@ import { takeRejectedBack, whatWasRejected } from '../../../review/act.ts';
 import {
   listHunks,
   type Marked,
+  markNew,
   markRejected,
   markSeen,
   type ReviewHunk,
@@ -29,6 +30,7 @@ const OPTIONS = {
   ),
   all: option.flag('mark every hunk as seen, without a question'),
   reject: option.many('reject the hunks of a file, or with :<line> the one at that line'),
+  new: option.many('take back marks and rejections of these files, or with :<line> the one at that line'),
   message: option.value('why you reject them', 'm'),
   now: option.flag('take rejected hunks back at once, not at the next end of a turn'),
   tell: option.flag('leave rejected hunks, and tell the agent with its next prompt'),
@@ -56,9 +58,15 @@ export const sessionReview = defineSessionCommand({
     ['agt review --json | jq -r .[].path', 'list all hunks, those that were seen too'],
   ],
   check: (args) => {
-    const acts = [args.seen !== undefined, args.all, args.reject !== undefined, args.reset].filter(Boolean);
+    const acts = [
+      args.seen !== undefined,
+      args.all,
+      args.reject !== undefined,
+      args.new !== undefined,
+      args.reset,
+    ].filter(Boolean);
     if (acts.length > 1)
-      throw usageError('--seen, --all, --reject and --reset exclude each other', 'give one');
+      throw usageError('--seen, --all, --reject, --new and --reset exclude each other', 'give one');
     if (args.reject !== undefined && !args.message?.trim())
       throw usageError('--reject needs a reason', 'for example: -m "keep the old name"');
     if (args.now && args.tell) throw usageError('--now and --tell exclude each other', 'give one');
@@ -68,6 +76,7 @@ export const sessionReview = defineSessionCommand({
     if (args.settle !== undefined) return settle(context, session, args.settle);
     if (args.reset) return reset(context, session, dryRun);
     const chosen = await chooseHunks(context, session, args);
+    if (args.new !== undefined) return reportMarks(session, chosen.filter(isMarked), args, 'new');
     const open = chosen.filter(({ state }) => state === 'new');
     if (args.seen !== undefined || args.all) return reportMarks(session, open, args, 'seen');
     if (args.reject !== undefined) return reportMarks(session, open, args, 'rejected');
@@ -80,11 +89,13 @@ export const sessionReview = defineSessionCommand({
 
 type ReviewArguments = Arguments<typeof OPTIONS>;
 
+const isMarked = ({ state }: ReviewHunk) => state !== 'new';
+
 const idsOf = (hunks: readonly ReviewHunk[]) => hunks.map(({ id }) => id);
 
 async function chooseHunks(context: Context, session: Session, args: ReviewArguments) {
-  const { seen = [], reject = [], rest } = args;
-  const places = [...seen, ...reject].map((given) => {
+  const { seen = [], reject = [], new: marked = [], rest } = args;
+  const places = [...seen, ...reject, ...marked].map((given) => {
     const [, path = given, line] = /^(.*):(\d+)$/s.exec(given) ?? [];
     return {
       whole: inSandbox(context, session, given),
@@ -95,18 +106,22 @@ async function chooseHunks(context: Context, session: Session, args: ReviewArgum
   });
   const turn =
     args.turn === undefined ? undefined : turnNumbered(session, await readAuthors(session), args.turn).number;
-  const isPlain = seen.length + reject.length === 0 && !args.all;
+  const isPlain = places.length === 0 && !args.all;
   const hunks = await listHunks(session, {
     now: context.now(),
-    withSeen: args.json && isPlain,
+    withSeen: (args.json && isPlain) || marked.length > 0,
     withTurns: args.json || turn !== undefined,
     isSplit: turn !== undefined || places.some(({ line }) => line !== undefined),
   });
   const isAt = ({ whole, path, line }: (typeof places)[number], hunk: ReviewHunk) =>
     isUnder(hunk.path, [whole]) || (line !== undefined && hunk.path === path && hasLine(hunk, line));
-  const none = places.find((place) => !hunks.some((hunk) => hunk.state === 'new' && isAt(place, hunk)));
+  const isWanted = (hunk: ReviewHunk) => isMarked(hunk) === marked.length > 0;
+  const none = places.find((place) => !hunks.some((hunk) => isWanted(hunk) && isAt(place, hunk)));
   if (none !== undefined)
-    throw usageError(`nothing new in ${showPath(none.given)}`, `see: agt review ${session.id} --json`);
+    throw usageError(
+      `nothing ${marked.length > 0 ? 'marked' : 'new'} in ${showPath(none.given)}`,
+      `see: agt review ${session.id} --json`,
+    );
   const under = rest.map((path) => inSandbox(context, session, path));
   return hunks
     .filter((hunk) => places.length === 0 || places.some((place) => isAt(place, hunk)))
@@ -147,7 +162,7 @@ async function reportMarks(
   session: Session,
   hunks: readonly ReviewHunk[],
   args: ReviewArguments & { readonly json: boolean },
-  as: 'seen' | 'rejected',
+  as: ReviewHunk['state'],
 ): Promise<Report> {
   const now = new Date();
   const { dryRun, message = '' } = args;
@@ -169,6 +184,7 @@ async function reportMarks(
   };
 
   function mark(): Promise<Marked> {
+    if (as === 'new') return markNew(session, idsOf(hunks), now);
     if (as === 'seen') return markSeen(session, idsOf(hunks), now);
     return markRejected(session, idsOf(hunks), { sentence: message, way: wayOf(args) }, now);
   }
@@ -178,10 +194,10 @@ function wayOf({ now, tell }: { readonly now: boolean; readonly tell: boolean })
   return now ? 'now' : tell ? 'tell' : 'end';
 }
 
-function describeMarks({ marked }: Marked, as: 'seen' | 'rejected', dryRun: boolean): string {
+function describeMarks({ marked }: Marked, as: ReviewHunk['state'], dryRun: boolean): string {
   const files = new Set(marked.map(({ path }) => path)).size;
-  const word = as === 'seen' ? verb(dryRun, 'marked', 'mark') : verb(dryRun, 'rejected', 'reject');
-  return `${word} ${plural(marked.length, 'hunk')} in ${plural(files, 'file')}${as === 'seen' ? ' as seen' : ''}`;
+  const word = as === 'rejected' ? verb(dryRun, 'rejected', 'reject') : verb(dryRun, 'marked', 'mark');
+  return `${word} ${plural(marked.length, 'hunk')} in ${plural(files, 'file')}${as === 'rejected' ? '' : ` as ${as}`}`;
 }
 
 function warningsOf({ missing, waiting }: Pick<Marked, 'missing' | 'waiting'>): string {
