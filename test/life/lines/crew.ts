@@ -1,7 +1,7 @@
 /** Two agents and a person in one sandbox: their turns and calls, one after the other and at the same time. */
 import { agtOk, git } from '../../harness/world.ts';
 import { agentIn } from '../../integrations/agent.ts';
-import { type Author, type Files, PERSON, type Pen, type Place } from './pen.ts';
+import { type Author, type Files, PERSON, type Pen, type Place, textOf } from './pen.ts';
 
 interface Agent {
   readonly name: string;
@@ -73,9 +73,15 @@ export class Crew {
 
   private call(agent: Agent, work: (author: Author) => void): void {
     const call = this.begin(agent);
+    const before = this.content();
     work(this.author(agent, call));
     agent.does.ends(call);
-    this.calls.push(call);
+    // A call that has changed nothing has no snapshot, so nobody can accept it.
+    if (this.content() !== before) this.calls.push(call);
+  }
+
+  private content(): string {
+    return [...this.place.files].map(([name, lines]) => `${name}\0${textOf(lines)}`).join('');
   }
 
   private work(author: Author): void {
