@@ -133,3 +133,25 @@ test('a person amends an acceptance, accepts another session on top, and rebases
     expect([rebased, told(repository, 'g')]).toEqual([rebased, ['of 2: s2 claude 1 two-0']]);
   }
 });
+
+test('a person commits between two acceptances in one second, and picks all onto another branch', () => {
+  const { repository, sandbox, id } = makeSession({ f: LINES.join('') });
+  const start = git(repository, 'rev-parse', 'HEAD');
+  const commit = (name: string, content: string) => {
+    writeFileSync(join(repository, name), content);
+    git(repository, 'add', '-A');
+    git(repository, 'commit', '-qm', 'of a person');
+  };
+  calls(sandbox, 'one', () => writeFileSync(join(sandbox, 'f'), withLines({ 1: 'of 1' })));
+  agtOk(repository, 'accept', id, '--keep');
+  commit('g', 'later\n');
+  agtOk(repository, 'sync', id);
+  calls(sandbox, 'two', () => writeFileSync(join(sandbox, 'f'), withLines({ 1: 'of 1', 9: 'of 2' })));
+  agtOk(repository, 'accept', id);
+  const written = ['of 1: s1 claude 1 one-0', 'of 2: s1 claude 2 two-0'];
+  expect(told(repository, 'f')).toEqual(written);
+  git(repository, 'checkout', '-qb', 'elsewhere', start);
+  commit('f', withLines({ 5: 'elsewhere' }));
+  git(repository, 'cherry-pick', `${start}..main`);
+  expect(told(repository, 'f')).toEqual(written);
+});

@@ -203,15 +203,15 @@ async function noteByMaps(
       made.set(landed, known);
       return known;
     };
-    for (const map of await inOrder(git, others)) await makeLanded(map);
+    const older = await gitAnswer(git, ['merge-base', '--octopus', ...others.map((map) => map.from)]);
+    const newer = older === undefined ? [] : [`^${older}`];
+    for (const map of await inOrder(git, others, newer)) await makeLanded(map);
     const tip = make(commit, [...new Set(made.values())]);
     await storeCommits(git, contents, commit);
     const mapOf = new Map(others.map((map) => [made.get(map.landed), map]));
-    const older = await gitAnswer(git, ['merge-base', '--octopus', ...others.map((map) => map.from)]);
-    const range = [tip, ...(older === undefined ? [] : [`^${older}`])];
     for (const [path, ofFile] of Map.groupBy(lines, (line) => line.path)) {
       const name = Buffer.from(path, 'latin1').toString();
-      const blamed = await gitBlame(forOwnBlame(git), [...options, ...range, '--', name]);
+      const blamed = await gitBlame(forOwnBlame(git), [...options, tip, ...newer, '--', name]);
       note(origins, ofFile, ({ original }) => {
         const found = blamed[original - 1];
         const map = mapOf.get(found?.commit);

@@ -39,11 +39,21 @@ export async function mergedMaps(git: Git, maps: readonly AcceptMap[]): Promise<
   return found;
 }
 
-/** The oldest first. Of two in one second, the one that landed on the older commit. */
-export async function inOrder(git: Git, maps: readonly AcceptMap[]): Promise<readonly AcceptMap[]> {
-  const commits = maps.flatMap(({ landed, from }) => [landed, from]);
-  const words = ['log', '--no-walk=unsorted', '--no-show-signature', '--format=%H %ct', ...commits, '--'];
-  const times = new Map((await gitLines(git, words)).map((line) => line.split(' ') as [string, string]));
-  const timeOf = (commit: string) => Number(times.get(commit) ?? 0);
-  return maps.toSorted((a, b) => timeOf(a.landed) - timeOf(b.landed) || timeOf(a.from) - timeOf(b.from));
+/**
+ * The oldest first. Of two in one second, the one above fewer commits: no other one can have it. `range` bounds the
+ * histories that git compares.
+ */
+export async function inOrder(git: Git, maps: readonly AcceptMap[], range: readonly string[]) {
+  const words = ['log', '--topo-order', '--reverse', '--no-show-signature', '--format=%H %ct %P'];
+  const landed = maps.map((map) => map.landed);
+  const times = new Map<string, number>();
+  const heights = new Map<string, number>();
+  for (const line of await gitLines(git, [...words, ...landed, ...range, '--'])) {
+    const [commit = '', seconds, ...parents] = line.split(' ');
+    times.set(commit, Number(seconds));
+    heights.set(commit, 1 + Math.max(0, ...parents.map((parent) => heights.get(parent) ?? 0)));
+  }
+  const difference = (of: Map<string, number>, a: AcceptMap, b: AcceptMap) =>
+    (of.get(a.landed) ?? 0) - (of.get(b.landed) ?? 0);
+  return maps.toSorted((a, b) => difference(times, a, b) || difference(heights, a, b));
 }
