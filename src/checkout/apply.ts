@@ -5,7 +5,7 @@
 import { failurePoint } from '../disk/failure-point.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, errorCode, failureReason, nameFile } from '../errors.ts';
-import { readBlobs } from '../git/objects/object-reader.ts';
+import { readContents } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
 import { reportProgress } from '../process/progress.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
@@ -32,7 +32,7 @@ export async function applyPlan(git: Git, plan: CheckoutPlan, folder: TargetFold
     failurePoint('checkout: files removed');
     for (const path of plan.emptiedDirectories) steps.take(path, 'deleted', () => writer.removeIfEmpty(path));
     for (const path of plan.directories.keys()) steps.take(path, 'made', () => writer.makeDirectory(path));
-    await readBlobs(
+    await readContents(
       git,
       plan.writes.map(({ oid }) => oid),
       async (index, chunks) => {

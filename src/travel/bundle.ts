@@ -2,16 +2,7 @@
  * A session as one file: a line, the head, and one part, as on a remote. By default it leaves out what every clone of the
  * same remote has; the head names the commits that a repository must have to open it.
  */
-import {
-  createReadStream,
-  createWriteStream,
-  lstatSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { createReadStream, lstatSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { flush } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
@@ -89,11 +80,9 @@ export async function bundleSession(session: Session, request: BundleRequest): P
     };
     const sealed = await sealHead(seal, head);
     const size = await writeFile(request, async (path) => {
-      const fd = openSync(path, 'wx');
-      writeSync(fd, `${MAGIC} ${sealed.length}\n`);
-      writeSync(fd, sealed);
-      const into = createWriteStream(path, { fd });
-      return sealed.length + (await writePart({ from, seal, wanted, tips }, into));
+      const start = Buffer.concat([Buffer.from(`${MAGIC} ${sealed.length}\n`), sealed]);
+      writeFileSync(path, start, { flag: 'wx' });
+      return sealed.length + (await writePart({ from, seal, wanted, tips }, path));
     });
     return { snapshots, size, requires, madeKey };
   });

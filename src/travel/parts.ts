@@ -3,21 +3,14 @@
  * leaves out what earlier parts and the remote's own branches have. The commits of those branches are parents in the
  * chain, so the remote cannot lose them as long as it has the chain.
  */
-import { PassThrough, Readable, Writable } from 'node:stream';
+import { createWriteStream, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough, Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AgtError, EXIT } from '../errors.ts';
-import { readObject } from '../git/objects/object-reader.ts';
+import { findObjects, readContents, readObject } from '../git/objects/object-reader.ts';
 import { type ScratchObjects, storeInScratch } from '../git/objects/scratch-objects.ts';
-import {
-  endOf,
-  FSYNC_ARGS,
-  type Git,
-  type GitEnd,
-  gitBytes,
-  gitFailed,
-  gitText,
-  spawnGit,
-} from '../git/run/git.ts';
+import { endOf, FSYNC_ARGS, type Git, type GitEnd, gitFailed, gitText, spawnGit } from '../git/run/git.ts';
 import type { Keys } from './keys.ts';
 import { type Bytes, isForOthers, openStream, type Seal, sealStream } from './seal.ts';
 import type { Part } from './share.ts';
@@ -103,40 +96,14 @@ async function onBranches(git: Git, edges: readonly string[], known: readonly st
 /** Up to this size nobody has to start a git for it. */
 const SMALL = 64_000;
 
+/** By a file: git would hold in memory what comes through a pipe. */
 async function storePart({ scratch, ...part }: Omit<PartContent, 'from'> & Pick<NewPart, 'scratch'>) {
-  const { git } = scratch;
-  const start: Buffer[] = [];
-  let held = 0;
-  let hashing: Hashing | undefined;
-  const into = new Writable({
-    write(chunk: Buffer, _, done) {
-      held += chunk.length;
-      if (held <= SMALL) start.push(chunk);
-      else hashing ??= hashObject(git, start);
-      if (hashing === undefined) done();
-      else hashing.stdin.write(chunk, done);
-    },
-    final(done) {
-      if (hashing === undefined) done();
-      else hashing.stdin.end(done);
-    },
-  });
-  const size = await writePart({ from: git, ...part }, into);
-  if (hashing !== undefined) return { oid: await hashing.oid, size };
-  const blob = { type: 'blob', content: Buffer.concat(start) } as const;
+  const file = join(scratch.dir, 'part');
+  const size = await writePart({ from: scratch.git, ...part }, file);
+  const words = [...AS_IT_IS, 'hash-object', '-w', '--no-filters', '--', file];
+  if (size > SMALL) return { oid: await gitText(scratch.git, words), size };
+  const blob = { type: 'blob', content: readFileSync(file) } as const;
   return { oid: storeInScratch(scratch, blob, part.tips[0] ?? ''), size };
-}
-
-type Hashing = ReturnType<typeof hashObject>;
-
-function hashObject(git: Git, start: readonly Buffer[]) {
-  const words = [...AS_IT_IS, 'hash-object', '-w', '--stdin'];
-  const child = spawnGit(git, words, { stdio: 'pipe' });
-  const oid = endOf(child).then((end) => requireDone(['hash-object'], end).stdout.toString().trim());
-  oid.catch(() => undefined);
-  const stdin = child.stdin as Writable;
-  stdin.write(Buffer.concat(start));
-  return { stdin, oid };
 }
 
 interface PartContent {
@@ -148,8 +115,8 @@ interface PartContent {
   readonly wanted: string;
 }
 
-/** The tips, then a pack. Returns how many bytes it has written. */
-export async function writePart({ from, seal, wanted, tips }: PartContent, into: Writable): Promise<number> {
+/** The tips, then a pack, at the end of a file. Returns how many bytes it has written. */
+export async function writePart({ from, seal, wanted, tips }: PartContent, file: string): Promise<number> {
   const words = ['pack-objects', '--revs', '--stdout', '--thin', '--delta-base-offset', '--quiet'];
   const packing = spawnGit(from, [...words, '--no-use-bitmap-index'], { stdio: 'pipe' });
   const packed = endOf(packing, wanted, () => undefined);
@@ -157,21 +124,14 @@ export async function writePart({ from, seal, wanted, tips }: PartContent, into:
   plain.write(`${JSON.stringify({ tips })}\n`);
   (packing.stdout as Readable).pipe(plain);
   const sealed = await sealStream(seal, Readable.toWeb(plain) as Bytes);
-  let size = 0;
-  const counted = async function* (source: AsyncIterable<Uint8Array>) {
-    for await (const chunk of source) {
-      size += chunk.length;
-      yield chunk;
-    }
-  };
-  await pipeline(Readable.fromWeb(sealed as never), counted, into);
+  const into = createWriteStream(file, { flags: 'a' });
+  await pipeline(Readable.fromWeb(sealed as never), into);
   requireDone(words, await packed);
-  return size;
+  return into.bytesWritten;
 }
 
-function requireDone(words: readonly string[], end: GitEnd): GitEnd {
+function requireDone(words: readonly string[], end: GitEnd): void {
   if (end.exitCode !== 0) throw gitFailed(words, { ...end, exitCode: end.exitCode ?? EXIT.git });
-  return end;
 }
 
 /** The same for everybody, so that it says nothing of its author. */
@@ -191,11 +151,10 @@ function commitText(tree: string, parents: readonly string[]): string {
 export async function chainOf(git: Git, last: string): Promise<{ commit: string; text: string }[]> {
   const chain: { commit: string; text: string }[] = [];
   for (let next: string | undefined = last; next !== undefined; ) {
-    const text: string = (await gitBytes(git, ['cat-file', 'commit', next])).toString('latin1');
+    const text: string | undefined = (await readObject(git, next))?.content.toString('latin1');
+    if (text?.includes(`\nauthor ${NOBODY}\n`) !== true) break;
     chain.unshift({ commit: next, text });
-    const parent = /^parent (.*)$/m.exec(text)?.[1];
-    const before = parent === undefined ? undefined : await readObject(git, parent);
-    next = before?.content.includes(`\nauthor ${NOBODY}\n`) ? parent : undefined;
+    next = /^parent (.*)$/m.exec(text)?.[1];
   }
   return chain;
 }
@@ -207,12 +166,12 @@ export async function takePart(
   { commit, text }: { commit: string; text: string },
 ): Promise<Part> {
   const name = `${commit}:part`;
-  const size = Number(await gitText(git, ['cat-file', '-s', name]));
-  const reading = spawnGit(git, ['cat-file', 'blob', name], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const read = endOf(reading, undefined, () => undefined);
+  let tips: string[] = [];
   try {
-    const tips = await takePack(git, keys, reading.stdout as Readable);
-    requireDone(['cat-file'], await read);
+    const size = (await findObjects(git, [name]))[0]?.size ?? 0;
+    await readContents(git, [name], async (_, chunks) => {
+      tips = await takePack(git, keys, Readable.from(chunks));
+    });
     return { commit, text, size, tips };
   } catch (cause) {
     if (isForOthers(cause))
@@ -230,30 +189,22 @@ export async function takePart(
 export async function takePack(git: Git, keys: Keys | undefined, source: Readable): Promise<string[]> {
   const sealed = Readable.toWeb(source) as Bytes;
   const plain = keys === undefined ? sealed : await openStream(keys, sealed);
-  const indexing = spawnGit(git, [...FSYNC_ARGS, 'index-pack', '--stdin', '--fix-thin'], { stdio: 'pipe' });
+  const words = [...FSYNC_ARGS, 'index-pack', '--stdin', '--fix-thin'];
+  const indexing = spawnGit(git, words, { stdio: 'pipe' });
   const indexed = endOf(indexing);
   let line = Buffer.alloc(0);
-  let isHead = true;
   const pack = async function* (bytes: AsyncIterable<Uint8Array>) {
     for await (const chunk of bytes) {
-      if (!isHead) {
-        yield chunk;
-        continue;
+      if (line.includes('\n')) yield chunk;
+      else {
+        line = Buffer.concat([line, chunk]);
+        if (line.includes('\n')) yield line.subarray(line.indexOf('\n') + 1);
       }
-      line = Buffer.concat([line, chunk]);
-      const end = line.indexOf('\n');
-      if (end < 0) continue;
-      isHead = false;
-      yield line.subarray(end + 1);
-      line = line.subarray(0, end);
     }
   };
-  try {
-    await pipeline(Readable.fromWeb(plain as never), pack, indexing.stdin as Writable);
-    requireDone(['index-pack'], await indexed);
-    return (JSON.parse(line.toString()) as { tips: string[] }).tips;
-  } catch (error) {
-    indexing.kill();
-    throw error;
-  }
+  // git ends with the last byte of the pack, maybe before the end of the source has come.
+  const fed = pipeline(Readable.fromWeb(plain as never), pack, indexing.stdin as Writable).catch(() => {});
+  requireDone(words, await indexed);
+  await fed;
+  return (JSON.parse(line.subarray(0, line.indexOf('\n')).toString()) as { tips: string[] }).tips;
 }

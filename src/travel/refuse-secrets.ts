@@ -2,7 +2,7 @@
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, listSome, plural, someLines } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
-import { findObjects, readBlobs, readObjects } from '../git/objects/object-reader.ts';
+import { findObjects, readContents, readObjects } from '../git/objects/object-reader.ts';
 import { type Git, gitBytes } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
@@ -29,13 +29,9 @@ export async function secretsOf(git: Git, { commits, trees }: Snapshots): Promis
   for (const { tree } of commits) if (tree !== undefined) walk(tree, '');
   const values = new SecretValues();
   const sizes = await findObjects(git, [...files.keys()]);
-  const small = [...files].filter((_, i) => (sizes[i]?.size ?? 0) <= LARGEST);
-  const contents = await readObjects(
-    git,
-    small.map(([oid]) => oid),
-  );
-  for (const [i, [, path]] of small.entries())
-    values.add(shown(path), contents[i]?.content ?? Buffer.alloc(0));
+  const small = [...files.keys()].filter((_, i) => (sizes[i]?.size ?? 0) <= LARGEST);
+  for (const one of await readObjects(git, small))
+    if (one !== undefined) values.add(shown(files.get(one.oid) ?? ''), one.content);
   return values;
 }
 
@@ -72,23 +68,8 @@ export async function refuseSecrets({ git, range, record, values, originals }: L
     if (line === oids[i]) commit = shortOid(originals.get(line) ?? line);
     return line === oids[i] ? `the message of ${commit}` : `${shown(path)} in ${commit}`;
   });
-  const found = await findObjects(git, oids);
-  const numbers = (isBlob: boolean) =>
-    oids.flatMap((_, i) => ((found[i]?.type === 'blob') === isBlob ? [i] : []));
-  const others = numbers(false);
-  for (let from = 0; from < others.length; from += AT_ONCE) {
-    const some = others.slice(from, from + AT_ONCE);
-    const objects = await readObjects(
-      git,
-      some.map((i) => oids[i] as string),
-    );
-    for (const [n, i] of some.entries())
-      search(objects[n]?.content.toString('latin1') ?? '', `${placeOf[i]}`);
-  }
-  const blobs = numbers(true);
-  const read = blobs.map((i) => oids[i] as string);
-  await readBlobs(git, read, async (n, chunks) => {
-    for await (const text of windows(chunks)) search(text, placeOf[blobs[n] as number] as string);
+  await readContents(git, oids, async (i, chunks) => {
+    for await (const text of windows(chunks)) search(text, placeOf[i] as string);
   });
   if (secrets.size === 0) return;
   const id = record.session_id;
@@ -113,7 +94,6 @@ export function cutSecrets(text: string, values: SecretValues): string {
   return cut === bytes ? text : Buffer.from(cut, 'latin1').toString();
 }
 
-const AT_ONCE = 1000;
 /** For one secret, and for the message. */
 const PLACES = 3;
 const LISTED = 1000;

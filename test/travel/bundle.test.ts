@@ -2,9 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { openGit } from '../../src/git/run/git.ts';
+import { takePack } from '../../src/travel/parts.ts';
 import { sessionOf } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 import { chain, factsOf, makeTwo, withoutKey, workIn } from './two.ts';
 
 const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
@@ -103,6 +107,22 @@ test('a file that is damaged, of another format or for others: one line, and not
   expect(agtOk(there, 'session', 'list', '--all')).not.toContain('s1');
   expect(git(there, 'for-each-ref', 'refs/agt')).toBe('');
   agtOk(there, 'session', 'open', file);
+});
+
+test('a pack is complete with its last byte, although the end of the file comes later', async () => {
+  const { here, there } = makeTwo();
+  workIn(here);
+  const file = fileIn(here);
+  agtOk(here, 'session', 'bundle', 's1', file, '--plain');
+  const content = readFileSync(file);
+  const [start = '', size] = /^agt session 1 (\d+)\n/.exec(content.toString('latin1')) ?? [];
+  const slowly = async function* () {
+    yield content.subarray(start.length + Number(size));
+    await sleep(2000);
+  };
+  const tips = await takePack(openGit(REAL_GIT, there, process.env), undefined, Readable.from(slowly()));
+  expect(tips.map((tip) => git(there, 'cat-file', '-t', tip))).toEqual(tips.map(() => 'commit'));
+  expect(tips.length).toBeGreaterThan(0);
 });
 
 test('it replaces no file without --force, and follows no link', () => {

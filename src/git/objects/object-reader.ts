@@ -76,10 +76,10 @@ async function oidOf(git: Git, name: string): Promise<string> {
 const MISSING = '0'.repeat(40);
 
 /**
- * Reads blobs without holding a large one in memory. `visit` must read all chunks before it returns, and must ask
+ * Reads objects without holding a large one in memory. `visit` must read all chunks before it returns, and must ask
  * nothing else here. Without `onMissing`, an object that is missing is an error. @throws AgtError
  */
-export async function readBlobs(
+export async function readContents(
   git: Git,
   oids: readonly string[],
   visit: (index: number, chunks: AsyncGenerator<Buffer>) => Promise<void>,
@@ -90,7 +90,7 @@ export async function readBlobs(
   await runningProcess(git).ask(questions, async (reader) => {
     for (const [index, oid] of oids.entries()) {
       const header = await reader.readLine();
-      const size = /^[0-9a-f]+ blob (\d+)$/.exec(header ?? '')?.[1];
+      const size = /^[0-9a-f]+ \w+ (\d+)$/.exec(header ?? '')?.[1];
       if (onMissing !== undefined && header?.endsWith(' missing') === true) {
         onMissing(index);
         continue;

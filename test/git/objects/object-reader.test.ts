@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import {
   findObject,
   findObjects,
-  readBlobs,
+  readContents,
   readObject,
   readObjects,
 } from '../../../src/git/objects/object-reader.ts';
@@ -102,19 +102,19 @@ test('many blobs, among them a missing one; the next question is answered althou
     for await (const chunk of chunks) size += chunk.length;
     read.push([index, size]);
   };
-  await readBlobs(opened, [a, large, nothing, b], visit, (index) => read.push([index, -1]));
+  await readContents(opened, [a, large, nothing, b], visit, (index) => read.push([index, -1]));
   expect(read).toEqual([
     [0, 2],
     [1, 300_000],
     [2, -1],
     [3, 2],
   ]);
-  await expect(readBlobs(opened, [nothing], visit)).rejects.toThrow(`cannot read object ${nothing}`);
+  await expect(readContents(opened, [nothing], visit)).rejects.toThrow(`cannot read object ${nothing}`);
   const stop = async () => {
     throw new Error('the disk is full');
   };
   const [stopped, after] = await Promise.allSettled([
-    readBlobs(opened, [large, a], stop),
+    readContents(opened, [large, a], stop),
     findObject(opened, 'HEAD:b'),
   ]);
   expect(stopped).toMatchObject({ status: 'rejected', reason: { message: 'the disk is full' } });
