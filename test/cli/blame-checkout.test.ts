@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
@@ -76,6 +77,22 @@ test('a commit on a branch that no snapshot saw has the lines of the agent', () 
   agent.says('second');
   agent.stops();
   expect(told()).toEqual(expected);
+});
+
+test('a person drops an acceptance: commits that come later are still of the agent in the checkout', () => {
+  const { repository, sandbox, id } = makeSession({ f: LINES });
+  write(join(sandbox, 'landed'), 'landed\n');
+  agtOk(repository, 'accept', id, '--untracked=all');
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  const agent = agentIn(repository, 'claude-code', 'c-1');
+  agent.says('first');
+  agent.begins('1');
+  write(join(repository, 'f'), `${LINES}of the agent\n`);
+  agent.ends('1');
+  agent.stops();
+  const env = { GIT_AUTHOR_DATE: '', GIT_COMMITTER_DATE: '' };
+  expect(run('git', ['commit', '-qam', 'mine'], { cwd: repository, env }).exitCode).toBe(0);
+  expect(agtOk(repository, 'blame', 'f')).toMatch(/\(claude \S+ turn 1 Bash .*\) of the agent$/m);
 });
 
 test('a folder without git: lines come from its snapshots, the first one too', () => {

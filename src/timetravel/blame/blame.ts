@@ -133,10 +133,13 @@ async function noteCommits(request: BlameRequest, lines: readonly BlamedLine[], 
       const merges = isExact ? [] : ((await merged()).get(commit) ?? []);
       const others = isExact || merges.length > 0 ? [] : ((await rewritten()).get(commit) ?? []);
       const candidates = unique([...maps, ...others]);
+      const left = () => lines.filter((line) => !origins.has(line));
       if (merges.length > 0) await noteByMerges(request, commit, lines, merges, origins);
       else if (candidates.length > 0) await noteByMaps(request, commit, lines, candidates, origins);
       else if (sessions.length > 0) await noteBySessions(request, lines, sessions, origins);
-      else if (work && stepsOfLines) await noteByFolder(request, work, stepsOfLines, lines, origins);
+      // The user may have dropped an acceptance, and written this commit since.
+      if (work && stepsOfLines && sessions.length === 0)
+        await noteByFolder(request, work, stepsOfLines, left(), origins);
     }
   };
   await (work === undefined ? noteEach() : withStepsOfLines(work.session, work.history, noteEach));
