@@ -1,5 +1,5 @@
 /** agt blame and agt why of files that had other names. */
-import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -49,4 +49,27 @@ test('kept commits between which a file was renamed have the lines of its last n
   }[];
   expect(lines).toHaveLength(44);
   for (const { content, origin } of lines) expect(content).toContain(`step ${origin?.call},`);
+});
+
+test('a copy is of the one who copied it, a renamed file of its writer: on the branch, and without a snapshot', () => {
+  const { repository, sandbox, id } = makeSession({ f: 'f\n' });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  agent.says('prompt');
+  agent.begins('one');
+  writeFileSync(join(sandbox, 'of-agent'), Array.from({ length: 12 }, (_, i) => `line ${i}\n`).join(''));
+  agent.ends('one');
+  const authorsOf = (name: string) => {
+    const lines = JSON.parse(agtOk(sandbox, 'blame', '--json', name)) as { origin: { by: string } | null }[];
+    return [...new Set(lines.map(({ origin }) => origin?.by ?? 'nobody'))];
+  };
+  agtOk(repository, 'accept', id, '--keep', '--untracked=all');
+  copyFileSync(join(repository, 'of-agent'), join(repository, 'on-branch'));
+  git(repository, 'add', '-A');
+  git(repository, 'commit', '-qm', 'a copy');
+  agtOk(repository, 'sync', id);
+  expect(authorsOf('on-branch')).toEqual(['nobody']);
+  copyFileSync(join(sandbox, 'of-agent'), join(sandbox, 'new-copy'));
+  expect(authorsOf('new-copy')).toEqual(['nobody']);
+  renameSync(join(sandbox, 'of-agent'), join(sandbox, 'renamed'));
+  expect(authorsOf('renamed')).toEqual(['agent']);
 });

@@ -3,7 +3,7 @@
  * from. The message of a commit names the session that it came from; a commit that was rewritten since is compared with
  * the one that agt made.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { realPath } from '../../disk/real-path.ts';
 import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
@@ -18,7 +18,7 @@ import { type AuthoredHistory, readAuthors } from '../turns.ts';
 import { type AcceptMap, originAt, readAcceptMaps } from './accept-map.ts';
 import { type FolderWork, readFolderWork } from './folder-work.ts';
 import { type StepsOfLines, withStepsOfLines } from './lines-of-session.ts';
-import { commitWith, treesOf } from './made-commits.ts';
+import { commitWith, filesBeside, type IsBeside, treesOf } from './made-commits.ts';
 import { allMaps, inOrder, mergedMaps, rewrittenMaps } from './maps-by-commit.ts';
 import { type Origin, originOf } from './origin.ts';
 import { asInWorktree, type BlamedLine, forOwnBlame, gitBlame, NOT_COMMITTED } from './porcelain.ts';
@@ -59,8 +59,7 @@ export async function blameFile(request: BlameRequest): Promise<AuthoredLine[]> 
     (line) => !origins.has(line) && (NOT_COMMITTED.test(line.commit) || since?.all.has(line.commit) === true),
   );
   if (own !== undefined && ofHere.length > 0) {
-    const { path, content } = await fileNow(request);
-    const file = { path, content, options };
+    const file = { ...(await fileNow(request)), options };
     const steps = await withStepsOfLines(own, await readAuthors(own), (stepsOfLines) => stepsOfLines(file));
     note(origins, ofHere, ({ number }) => originOf(steps[number - 1]));
   }
@@ -104,11 +103,14 @@ async function fileNow({ git, file, revision, here }: BlameRequest) {
     relative(realPath(top), join(realPath(resolve(absolute, '..')), basename(absolute))),
   );
   const name = path.toString('latin1');
+  const folder = Buffer.from(top).toString('latin1');
   const content =
     revision === undefined
       ? readFileSync(absolute)
       : await asInWorktree(git, `${revision}:${path.toString()}`, name);
-  return { path: name, content };
+  const inFolder: IsBeside = (one) => existsSync(Buffer.from(`${folder}/${one}`, 'latin1'));
+  const beside = async () => (revision === undefined ? inFolder : filesBeside(git, revision));
+  return { path: name, content, beside };
 }
 
 /** Lines of commits of the user: those that came from sessions, and those that were written in a folder with snapshots. */
@@ -260,11 +262,12 @@ async function noteByHistory(
   lines: readonly BlamedLine[],
   origins: Note,
 ) {
-  const commit = lines[0]?.commit;
+  const commit = lines[0]?.commit ?? '';
+  const beside = once(() => filesBeside(git, commit));
   for (const [path, ofFile] of Map.groupBy(lines, (line) => line.path)) {
     const name = Buffer.from(path, 'latin1').toString();
     const content = await asInWorktree(git, `${commit}:${name}`, path);
-    const found = await stepsOfLines({ path, content, after, options });
+    const found = await stepsOfLines({ path, content, after, options, beside });
     note(origins, ofFile, ({ original }) => originOf(found[original - 1]));
   }
 }

@@ -12,7 +12,7 @@ import type { Session } from '../../session/session.ts';
 import { emptyTree } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import type { AuthoredHistory, AuthoredStep } from '../turns.ts';
-import { commitOnTop, commitWith } from './made-commits.ts';
+import { commitOnTop, commitWith, type IsBeside } from './made-commits.ts';
 import { forOwnBlame, gitBlame } from './porcelain.ts';
 
 /** Options of `git blame` that change where a line comes from: -w, -M, -C. */
@@ -26,6 +26,8 @@ export interface FileOfSession {
   /** The steps, counted from 0, that the content may have lines of; without it the last one, which has all before. */
   readonly after?: readonly number[];
   readonly options?: BlameOptions;
+  /** Of the files that are there with the content. */
+  readonly beside?: () => Promise<IsBeside>;
 }
 
 /** By line, counted from 0. */
@@ -42,12 +44,13 @@ export async function withStepsOfLines<T>(
   const start = isAttached(session.record) ? undefined : first.snapshot.parents[0];
   return withScratchObjects(session.repository, async (scratch) => {
     const commits = once(() => commitsFor(scratch, history, start));
-    return action(async ({ path, content, after = [history.steps.length - 1], options = [] }) => {
+    return action(async ({ path, content, after = [history.steps.length - 1], options = [], beside }) => {
       const made = await commits();
       const stepOf = new Map(made.map((commit, i) => [commit, history.steps[i]]));
       const name = encodePath(path);
       const parents = after.flatMap((step) => made[step] ?? []);
-      const tip = content === undefined ? made.at(-1) : await commitOnTop(scratch, parents, name, content);
+      const tip =
+        content === undefined ? made.at(-1) : await commitOnTop(scratch, parents, name, content, beside);
       if (tip === undefined) return [];
       const range = [tip, ...(start === undefined ? [] : [`^${start}`])];
       const words = [...options, ...range, '--', Buffer.from(name, 'latin1').toString()];

@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import type { DiffEntry } from '../../git/objects/raw-diff.ts';
 import { inDirectory } from '../../git/run/git.ts';
+import { once } from '../../once.ts';
 import { reportProgress } from '../../process/progress.ts';
 import type { Session } from '../../session/session.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
@@ -12,6 +13,7 @@ import { readTimeline } from '../timeline.ts';
 import { type AuthoredHistory, type AuthoredStep, readAuthors } from '../turns.ts';
 import { type FileOrigins, readAcceptMaps, writeAcceptMap } from './accept-map.ts';
 import { withStepsOfLines } from './lines-of-session.ts';
+import { filesBeside } from './made-commits.ts';
 import { type Origin, originOf } from './origin.ts';
 import { asInWorktree } from './porcelain.ts';
 
@@ -35,6 +37,7 @@ export async function keepOrigins(
     git,
     changed.map(({ path }) => `${last}:${encodePath(`sandbox/${path}`)}`),
   );
+  const beside = once(() => filesBeside(git, commit));
   const files = await withStepsOfLines(session, history, async (stepsOfLines) => {
     const originsOf = async ({ path, after }: DiffEntry, oid: string | undefined) => {
       const [only, ...others] = stepsOf(path);
@@ -43,7 +46,12 @@ export async function keepOrigins(
       // git may store other bytes than those on disk, and the branch may have lines of its own. A part of the session
       // may have lines that a later step changed, in a file that is gone.
       const content = oid === after?.oid ? undefined : await asInWorktree(place, after?.oid ?? '', path);
-      const found = await stepsOfLines({ path, content, after: afterAll(history, [only, ...others]) });
+      const found = await stepsOfLines({
+        path,
+        content,
+        after: afterAll(history, [only, ...others]),
+        beside,
+      });
       const lines = found.map((step, n) => [n + 1, originOf(step)] as const);
       return new Map(lines.filter((line): line is [number, Origin] => line[1] !== undefined));
     };
