@@ -58,7 +58,10 @@ export interface TurnEvent extends AnyEvent<'turn'> {
 
 /** The agent wants a worktree of this name, and reads its path from standard output. */
 /** The agent waits for a person, who has to allow something or to answer. */
-export type WaitEvent = AnyEvent<'waits'>;
+export interface WaitEvent extends AnyEvent<'waits'> {
+  /** What it says that it needs. */
+  readonly about?: string | undefined;
+}
 
 interface WorktreeCreate extends ProcessEvent<'worktree-create'> {
   readonly worktree: string;
@@ -105,7 +108,11 @@ export function eventReader(
 }
 
 export const readTurn = () => ({ kind: 'turn' }) as const;
-export const readWait = () => ({ kind: 'waits' }) as const;
+export function readWait(json: EventJson) {
+  const tool = textOf(json, 'tool_name');
+  const about = textOf(json, 'message') ?? (tool && `wants to use ${tool}`);
+  return { kind: 'waits', about: about && firstWords(about) } as const;
+}
 
 /** An agent that says no type says it in words. */
 const WAITS = /permission|elicitation|approv/i;
@@ -113,7 +120,7 @@ const WAITS = /permission|elicitation|approv/i;
 /** Other notifications are about the end of a turn, which has an event of its own. */
 export function readNotification(json: EventJson) {
   const about = textOf(json, 'notification_type') ?? textOf(json, 'message') ?? '';
-  return WAITS.test(about) ? readWait() : ({ kind: 'other' } as const);
+  return WAITS.test(about) ? readWait(json) : ({ kind: 'other' } as const);
 }
 
 export function readPrompt(json: EventJson) {

@@ -35,10 +35,10 @@ function changeOf(event: FileEvent): AgentChange | undefined {
     case 'tool':
       return { state: 'works' };
     case 'waits':
-      return { state: 'waits' };
+      return { state: 'waits', for: event.about };
     case 'turn':
       if (isOfSubagent(event)) return undefined;
-      return { state: event.failure === undefined ? 'done' : 'failed' };
+      return { state: event.failure === undefined ? 'done' : 'failed', for: event.failure };
     case 'session-end':
       return { state: 'done' };
   }
@@ -49,7 +49,7 @@ const SAYS = { waits: 'waits for you', done: 'is done', failed: 'has failed', wo
 /** Nobody waits for the program. */
 function notify(
   { id, notify: command }: Pick<Place, 'id' | 'notify'>,
-  { state, prompt }: Omit<AgentState, 'since'>,
+  { state, prompt }: Pick<AgentState, 'state' | 'prompt'>,
   env: NodeJS.ProcessEnv,
 ): void {
   if (command === '') return;

@@ -17,22 +17,34 @@ export interface AgentState {
   readonly since: string;
   /** The first words of the prompt; null if no hook has told agt. */
   readonly prompt: string | null;
+  /** The words of the agent: why it waits, or has failed. */
+  readonly for: string | null;
 }
 
-export type AgentChange = Pick<AgentState, 'state'> & { readonly prompt?: string };
+export type AgentChange = Pick<AgentState, 'state'> & {
+  readonly prompt?: string;
+  readonly for?: string | undefined;
+};
 
 /** Returns the new state of the conversation, or undefined if it is as before. */
 export function noteAgentState(
   agtDir: string,
   id: string,
   conversation: string,
-  { state, prompt: words }: AgentChange,
+  { state, prompt: words, for: reason }: AgentChange,
   now: Date,
 ): AgentState | undefined {
   const directory = agentStates(agtDir, id);
   const before = read(agtDir, id, conversation);
-  if (before?.state === state && (words === undefined || words === before.prompt)) return undefined;
-  const next = { state, since: now.toISOString(), prompt: words ?? before?.prompt ?? null };
+  const isSame = words === undefined || words === before?.prompt;
+  const isKnown = reason === undefined || before?.for !== null;
+  if (before?.state === state && isSame && isKnown) return undefined;
+  const next = {
+    state,
+    since: now.toISOString(),
+    prompt: words ?? before?.prompt ?? null,
+    for: reason ?? null,
+  };
   for (const other of conversations(agtDir, id)) {
     const isOver = !['waits', 'works'].includes(read(agtDir, id, other)?.state ?? '');
     if (other !== conversation && isOver) rmSync(join(directory, other), { force: true });
@@ -52,10 +64,10 @@ const conversations = (agtDir: string, id: string) =>
 
 function read(agtDir: string, id: string, conversation: string): AgentState | undefined {
   const file = join(agentStates(agtDir, id), conversation);
-  const noted = attempt(() => JSON.parse(readFileSync(file, 'utf8')) as AgentState);
+  const noted = attempt((): AgentState => ({ for: null, ...JSON.parse(readFileSync(file, 'utf8')) }));
   if (noted === undefined || noted.state === 'works') return noted;
   const called = attempt(() => statSync(join(callsDirectory(agtDir, id), conversation)).mtime);
   return called !== undefined && called > new Date(noted.since)
-    ? { ...noted, state: 'works', since: called.toISOString() }
+    ? { ...noted, state: 'works', for: null, since: called.toISOString() }
     : noted;
 }

@@ -43,7 +43,10 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
   const running = record.owner === undefined ? undefined : !processIsGone(record.owner);
   const told = readAgentState(repository.agtDir, record.session_id);
   const state = hasFailed(record, told)
-    ? { state: 'failed' as const, since: record.state_at, prompt: told?.prompt ?? null }
+    ? {
+        ...{ state: 'failed' as const, since: record.state_at, prompt: told?.prompt ?? null },
+        for: record.state_reason ?? null,
+      }
     : told;
   const isLeft = running === false && ['works', 'waits'].includes(state?.state ?? '');
   const isElsewhere = record.away !== undefined;

@@ -13,6 +13,9 @@ function now({ repository }: TestSession) {
   return [state, prompt];
 }
 
+const why = ({ repository }: TestSession) =>
+  JSON.parse(agtOk(repository, 'list', '--json'))[0].agent_state.for;
+
 const permission = { notification_type: 'permission_prompt', message: 'Claude needs your permission' };
 
 test('an agent works from its prompt on, waits for a permission, is done, and has failed', () => {
@@ -25,19 +28,23 @@ test('an agent works from its prompt on, waits for a permission, is done, and ha
   expect(now(session)).toEqual(['works', 'fix the login']);
   expect(hook(sandbox, 'Notification', permission)).toEqual(silent);
   expect(now(session)).toEqual(['waits', 'fix the login']);
+  expect(why(session)).toBe('Claude needs your permission');
   expect(agtOk(session.repository, 'list')).toMatch(/ NOW .*\n.* waits \d/);
   write(join(sandbox, 'new.txt'), 'a\nb\n');
   const shown = agtOk(session.repository, 'session', 'show', session.id);
   expect(shown).toMatch(/^now +waits \d+s\ndirty +1\ndiff +\+2 -0$/m);
   toolOf(sandbox, 'Bash', { command: 'ls' });
   expect(now(session)).toEqual(['works', 'fix the login']);
+  expect(why(session)).toBe(null);
   hook(sandbox, 'Stop');
   hook(sandbox, 'Notification', { notification_type: 'idle_prompt' });
   expect(now(session)).toEqual(['done', 'fix the login']);
   hook(sandbox, 'StopFailure', { error: 'overloaded' });
   expect(now(session)).toEqual(['failed', 'fix the login']);
+  expect(why(session)).toBe('overloaded');
   say(sandbox, 'again');
-  hook(sandbox, 'PermissionRequest');
+  hook(sandbox, 'PermissionRequest', { tool_name: 'Bash' });
+  expect(why(session)).toBe('wants to use Bash');
   const other = { session_id: 'c2', prompt: 'another' };
   hook(sandbox, 'UserPromptSubmit', other);
   expect(now(session)).toEqual(['waits', 'again']);

@@ -9,6 +9,7 @@ import { emptyTree } from '../../snapshot/tree.ts';
 import { decodePath } from '../../snapshot/tree-names.ts';
 import { type Pathspec, readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { completePathspecs, inTrees } from '../timeline.ts';
+import type { Author } from '../turns.ts';
 import { type Line, matchesIn, type Pattern } from './matches.ts';
 
 /** A snapshot with what it does not tell itself. */
@@ -17,6 +18,7 @@ export interface Step {
   /** That of a folder without a session. */
   readonly folder: SessionRecord | undefined;
   readonly agent: string | undefined;
+  readonly author: Author;
   /** The last one before it in its session. */
   readonly prompt: string | undefined;
 }

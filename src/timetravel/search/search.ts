@@ -36,10 +36,10 @@ export async function stepsOf(
   const authored = histories.flatMap((own) => authorsOf(own, folder !== undefined).steps);
   const authors = new Map(authored.map((step) => [step.snapshot, step]));
   const steps = snapshots.map((snapshot): Step => {
-    const { turn, among = [] } = authors.get(snapshot) ?? {};
+    const { turn, among = [], author = 'unknown' } = authors.get(snapshot) ?? {};
     const known = snapshot.agent ?? turn?.agent ?? agents.get(snapshot.session);
-    const agent = among.length > 1 ? undefined : known; // any of them
-    return { snapshot, folder, agent, prompt: promptIn(snapshot) ?? turn?.prompt };
+    const agent = among.length > 1 || author === 'restore' ? undefined : known; // any of them, or a person
+    return { snapshot, folder, agent, author, prompt: promptIn(snapshot) ?? turn?.prompt };
   });
   const isWanted = ({ snapshot }: Step) =>
     (since === undefined || snapshot.time >= since) &&

@@ -133,13 +133,14 @@ function entryOf({ path, change, line, ...step }: Occurrence) {
   };
 }
 
-export function stepJson({ snapshot, folder, agent, prompt }: Step) {
+export function stepJson({ snapshot, folder, agent, author, prompt }: Step) {
   const { session, bySession, commit, time, conversation, label, tool, before, call } = snapshot;
   return {
     session_id: folder === undefined ? session : null,
     folder: folder?.checkout ?? null,
     commit,
     at: time.toISOString(),
+    author,
     ...orNull({
       agent,
       conversation,
