@@ -88,7 +88,7 @@ async function withPlan<T>(
   return withWorkbench(session.repository, { ref, dryRun: request.dryRun }, async (bench) => {
     const from = await tipAfter(bench, target, request);
     const plan = await planLanding(session, { target: { ...target, from }, bench, request, newer });
-    await refuseUsersIgnored(session, plan.changes);
+    await refuseUsersIgnored(session, plan.changes, request);
     if (worktree === undefined) return action(plan, bench);
     const [git, wayOut] = [inDirectory(session.git, worktree), wayOutInPlace(session, worktree)];
     if (wayOut !== undefined) {

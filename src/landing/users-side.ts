@@ -5,13 +5,20 @@ import { readSmallFile } from '../disk/read-file.ts';
 import { AgtError } from '../errors.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import { readUsersSide, type UsersSide } from '../lifecycle/in-place/users-side.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
+import type { AcceptRequest } from './accept-request.ts';
+import { acceptAgain } from './landing-errors.ts';
 
 /** @throws AgtError that names the files. */
-export async function refuseUsersIgnored({ git, record }: Session, changes: readonly DiffEntry[]) {
+export async function refuseUsersIgnored(
+  { git, record }: Session,
+  changes: readonly DiffEntry[],
+  request: AcceptRequest,
+) {
   const side = record.checkout === undefined ? undefined : await readUsersSide(git, record);
   if (side === undefined) return;
   refuseHidden(changes, new Set(side.hidden));
@@ -23,8 +30,10 @@ export async function refuseUsersIgnored({ git, record }: Session, changes: read
     directories.has(path) || [path, ...parentDirectories(path)].some((one) => ignored.has(one));
   const found = added.map(({ path }) => path).filter(isIgnored);
   if (found.length === 0) return;
-  throw new AgtError(`ignored files of yours would be replaced (${found.map(displayPath).join(', ')})`, {
-    hints: [`leave them out: agt accept ${record.session_id} --exclude FILE`],
+  const names = found.map(displayPath);
+  const excluded = names.map((name) => ` --exclude ${shellQuote(name)}`).join('');
+  throw new AgtError(`ignored files of yours would be replaced (${names.join(', ')})`, {
+    hints: [`leave them out: ${acceptAgain(record.session_id, request)}${excluded}`],
   });
 }
 
