@@ -117,7 +117,10 @@ export function makeScene(program: string, project: string, env: NodeJS.ProcessE
   login.edit('src/login.ts', LIMITED);
   login.edit('src/old.ts', undefined);
   login.edit('.env', 'KEY=secret-of-the-shop\n');
-  login.event('Notification', { notification_type: 'permission_prompt' });
+  login.event('Notification', {
+    notification_type: 'permission_prompt',
+    message: 'Claude needs your permission to use Bash',
+  });
   const api = agent('new-api');
   api.prompt('Add an endpoint for orders, with tests');
   api.edit('src/orders.ts', 'export const orders: string[] = [];\n');

@@ -28,20 +28,11 @@ export interface PageRequest {
   readonly secrets?: boolean;
 }
 
-const READING = [
-  'session list',
-  'session log',
-  'session diff',
-  'session show',
-  'snapshot status',
-  'search',
-  'blame',
-];
+const ofSession = (words: string) => words.split(' ').map((word) => `session ${word}`);
+const READING = [...ofSession('list log diff show'), 'snapshot status', 'search', 'blame'];
 const REVIEW = 'session review';
 const MARKS = /^--(all|reject|seen|new)\b/;
-const ACTING = 'restore undo redo fork accept unaccept reject sync remove'
-  .split(' ')
-  .map((word) => `session ${word}`);
+const ACTING = ofSession('restore undo redo fork accept unaccept reject sync remove');
 const LABELS = ['autocommit', 'snapshot --label'];
 
 const OPTIONS = new Set(

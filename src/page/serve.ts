@@ -147,12 +147,8 @@ export class Page {
     const { cwd, sandbox } = this.placeOf({ words: [], session, ...(repository && { repository }) });
     if (asked.get('secrets') === null && isSecret(path, sandbox))
       return end(response, 403, 'a secret file\n');
-    const words = [
-      'session',
-      'cat',
-      ...(session === '' ? [] : [`--session=${session}`]),
-      `${snapshot}:${path}`,
-    ];
+    const about = session === '' ? [] : [`--session=${session}`];
+    const words = ['session', 'cat', ...about, `${snapshot}:${path}`];
     const { exitCode, out, err } = await runForBytes(words, cwd);
     if (exitCode !== 0) return end(response, 404, err);
     response.setHeader('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; sandbox");

@@ -85,6 +85,17 @@ test('a key that was seen lands if somebody says so; deleted since, it is to be 
   expect(accept('-n').stdout).toContain('1 file changed');
 });
 
+test('a search does not name the agent for a rejection', () => {
+  const { repository, turn, review } = begin();
+  turn('work', { new: 'needle\n' });
+  review('--reject', 'new', '-m', 'no', '--now');
+  const found = JSON.parse(agtOk(repository, 'search', 'needle', '--json'));
+  expect(found).toMatchObject([
+    { change: 'went', author: 'restore', agent: null },
+    { change: 'came', author: 'agent', agent: 'claude' },
+  ]);
+});
+
 test('one hunk is marked by its line; a colon may be in a name', () => {
   const { turn, review, told } = begin();
   turn('first', { f: edited({ 3: 'three', 5: 'five' }), 'f:4': 'other\n' });

@@ -1,5 +1,5 @@
 /** Each act of the page on a real repository, in a real browser. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { describePage, faultsOf } from './open-page.ts';
@@ -64,9 +64,13 @@ describePage('acts on the page', (here) => {
     await at('#changes?session=new-api');
     expect((await act('Sync…')).result).toMatch(/has all commits/);
     await press('Close');
-    const { preview } = await act('Accept…');
+    const { preview } = await act('Accept all…', () =>
+      page.getByLabel('Message of the commit').fill('Orders\n\nby hand'),
+    );
     expect(preview).toMatch(/src\/orders\.ts/);
     expect(existsSync(join(scene.project, 'src/orders.ts'))).toBe(true);
+    const head = readFileSync(join(scene.project, '.git/refs/heads/main'), 'utf8').trim();
+    expect(scene.agt(scene.project, 'session', 'show', 'new-api', '--json')).toContain(head);
     await takeBack();
     expect(existsSync(join(scene.project, 'src/orders.ts'))).toBe(false);
     await at('#timeline?session=another-way');
@@ -83,7 +87,7 @@ describePage('acts on the page', (here) => {
     // Other questions of the page may be under way.
     await page.unrouteAll({ behavior: 'wait' });
     await at('#timeline?session=cleanup');
-    await act('Reject…');
+    await act('Reject session…');
     await press('Close');
     await at('#now');
     await page
@@ -102,7 +106,7 @@ describePage('acts on the page', (here) => {
     await row.getByRole('link').click();
     await page.getByRole('button', { name: /Bash rm src\/old\.ts/ }).click();
     await page.getByRole('link', { name: 'What changed' }).click();
-    await page.getByRole('heading', { name: /src\/old\.ts/ }).waitFor();
+    await page.getByRole('heading', { name: 'Before and after “Bash rm src/old.ts”' }).waitFor();
     expect(await page.getByRole('link', { name: 'Review', exact: true }).count()).toBe(0);
     expect((await act('Undo')).result).toMatch(/cleanup/);
     await press('Close');
@@ -121,12 +125,32 @@ describePage('acts on the page', (here) => {
     await page.getByRole('dialog').getByRole('textbox').fill('test it with a limit');
     await press('Do it');
     await press('Close');
-    await file('src/login.test.ts').waitFor({ state: 'hidden' });
-    await act('Accept what I saw…');
+    await file('src/login.test.ts').getByText('test it with a limit').waitFor();
+    await page.getByRole('status').getByText('1 rejected').waitFor();
+    await file('src/login.test.ts').getByRole('button', { name: 'Take it back' }).click();
+    await file('src/login.test.ts').getByRole('button', { name: 'Reject…' }).click();
+    await page.getByRole('dialog').getByRole('textbox').fill('test it with a limit');
+    await press('Do it');
+    await press('Close');
+    // A key that was seen is no dead end.
+    await file('.env').getByRole('button', { name: 'Seen' }).click();
+    await file('.env').waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Accept what I saw…' }).click();
+    await press('Leave these files out');
+    const message = page.getByLabel('Message of the commit');
+    await message.waitFor();
+    expect(await message.inputValue()).toMatch(/Agt-Session: fix-login$/);
+    await message.fill('Safe passwords');
+    await press('Do it');
+    await page.getByRole('dialog').getByRole('status').waitFor();
     await press('Close');
     expect(readFileSync(join(scene.project, 'README.md'), 'utf8')).toContain('safe passwords');
     expect(readFileSync(join(scene.project, 'src/login.ts'), 'utf8')).not.toContain('hashOf');
+    expect(existsSync(join(scene.project, '.env'))).toBe(false);
     expect(existsSync(inSandbox('src/login.test.ts'))).toBe(true);
+    // An edit that no snapshot has yet.
+    writeFileSync(inSandbox('docs/api.md'), '# Another API\n');
+    await file('docs/api.md').waitFor();
     scene.agent('fix-login').event('Stop');
     expect(existsSync(inSandbox('src/login.test.ts'))).toBe(false);
   });

@@ -58,7 +58,7 @@ describePage('the page', (here) => {
     const { page, scene } = here;
     await at('#now');
     expect(await page.locator('.row').first().textContent()).toMatch(
-      /waits for you.*fix-login.*Refuse a login/,
+      /waits for you.*fix-login.*needs your permission to use Bash.*Refuse a login/,
     );
     const row = page.locator('.row', { hasText: 'old-docs' });
     scene.agent('old-docs').prompt('one thing more');
@@ -66,6 +66,7 @@ describePage('the page', (here) => {
     expect(await row.textContent()).toMatch(/works/);
     scene.agent('old-docs').event('StopFailure', { error: 'overloaded' });
     await row.getByText(/^failed/).waitFor();
+    await row.getByText('overloaded').waitFor();
   });
 
   test('keys choose two moments and compare them', async () => {
@@ -77,7 +78,7 @@ describePage('the page', (here) => {
       await page.locator('.step.selected').waitFor();
     }
     await page.keyboard.press('m');
-    await page.getByRole('heading', { name: /^From \w{10} to \w{10}$/ }).waitFor();
+    await page.getByRole('heading', { name: /^Before and after “.*”$/ }).waitFor();
     await page.keyboard.press('?');
     expect(await page.getByRole('dialog').textContent()).toMatch(/next and previous step/);
     await page.keyboard.press('Escape');
@@ -90,6 +91,7 @@ describePage('the page', (here) => {
     await at('#file?session=fix-login&path=src/login.ts');
     await page.getByRole('button', { name: 'Who wrote each line' }).click();
     await page.locator('.origin', { hasText: 'claude turn 1' }).first().waitFor();
+    expect(await page.locator('.origin').first().textContent()).toMatch(/^.+ \w{8}$/);
     await at('#file?session=fix-login&path=.env');
     expect(await page.locator('main').textContent()).not.toContain('secret-of-the-shop');
     await page.getByRole('button', { name: 'Show it' }).click();

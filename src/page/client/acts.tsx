@@ -14,11 +14,19 @@ export interface Act {
   readonly says?: string;
   /** Takes it back. */
   readonly back?: readonly string[];
-  /** A text that the person gives, as the value of an option. */
-  readonly asks?: { readonly label: string; readonly option: string };
+  /** A text that the person gives, as the value of an option. The end of the preview may propose it. */
+  readonly asks?: { readonly label: string; readonly option: string; readonly isProposed?: true };
 }
 
 const id = (row: Row) => (row.session_id === undefined ? [] : [row.session_id]);
+
+const plain =
+  (word: string, title: string, back = 'undo') =>
+  (row: Row): Act => ({
+    title,
+    words: ['session', word, ...id(row)],
+    back: ['session', back, ...id(row)],
+  });
 
 export const ACTS = {
   restore: (row: Row, commit: string, paths: readonly string[] = []): Act => ({
@@ -27,16 +35,8 @@ export const ACTS = {
     paths,
     back: ['session', 'undo', ...id(row)],
   }),
-  undo: (row: Row): Act => ({
-    title: 'Undo the last step',
-    words: ['session', 'undo', ...id(row)],
-    back: ['session', 'redo', ...id(row)],
-  }),
-  redo: (row: Row): Act => ({
-    title: 'Redo',
-    words: ['session', 'redo', ...id(row)],
-    back: ['session', 'undo', ...id(row)],
-  }),
+  undo: plain('undo', 'Undo the last step', 'redo'),
+  redo: plain('redo', 'Redo'),
   undoTurn: (row: Row, turn: number): Act => ({
     title: `Take back turn ${turn}, and nothing else`,
     words: ['session', 'undo', ...id(row), `${turn}`, '--turn'],
@@ -48,31 +48,15 @@ export const ACTS = {
     says: 'A new session begins with these files. This one stays as it is.',
     asks: { label: 'Name of the new session', option: '--id' },
   }),
-  accept: (row: Row): Act => ({
-    title: 'Accept: bring the work home',
-    words: ['session', 'accept', ...id(row), '--keep'],
+  accept: (row: Row, seen = false): Act => ({
+    title: seen ? 'Accept what was seen; the rest stays in the session' : 'Accept: bring the work home',
+    words: ['session', 'accept', ...id(row), seen ? '--seen' : '--keep'],
     back: ['session', 'unaccept', ...id(row)],
+    asks: { label: 'Message of the commit', option: '--message', isProposed: true },
   }),
-  acceptSeen: (row: Row): Act => ({
-    title: 'Accept what was seen; the rest stays in the session',
-    words: ['session', 'accept', ...id(row), '--seen'],
-    back: ['session', 'unaccept', ...id(row)],
-  }),
-  sync: (row: Row): Act => ({
-    title: 'Sync: bring your branch into the sandbox',
-    words: ['session', 'sync', ...id(row)],
-    back: ['session', 'undo', ...id(row)],
-  }),
-  reject: (row: Row): Act => ({
-    title: 'Reject: end the session without its work',
-    words: ['session', 'reject', ...id(row)],
-    back: ['session', 'undo', ...id(row)],
-  }),
-  remove: (row: Row): Act => ({
-    title: 'Remove the sandbox; the snapshots stay',
-    words: ['session', 'remove', ...id(row)],
-    back: ['session', 'undo', ...id(row)],
-  }),
+  sync: plain('sync', 'Sync: bring your branch into the sandbox'),
+  reject: plain('reject', 'Reject: end the session without its work'),
+  remove: plain('remove', 'Remove the sandbox; the snapshots stay'),
   label: (row: Row): Act => ({
     title: 'Label this moment',
     words: isFolder(row) ? ['snapshot'] : ['autocommit', ...id(row)],
@@ -93,29 +77,30 @@ export function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: 
   const [progress, setProgress] = useState('');
   const { paths = [], says, asks, back } = act;
   const rest = paths.length === 0 ? [] : ['--', ...paths];
+  const [more, setMore] = useState<readonly string[]>([]);
   const preview = useLoaded(async () => {
     if (says !== undefined) return says;
-    const {
-      text = '',
-      err = '',
-      exitCode,
-    } = await ask(row, [...act.words, '--dry-run', ...rest], {}, setProgress);
+    const answer = await ask(row, [...act.words, ...more, '--dry-run', ...rest], {}, setProgress);
+    const { text = '', err = '', exitCode } = answer;
     if (exitCode !== 0 && text === '') throw new Error(reason(err, exitCode));
-    return `${text}${err}` || 'Nothing would change.';
-  }, []);
+    const [shown, ...message] = asks?.isProposed ? text.split('\n\n    ') : [text];
+    setValue(message.join('\n\n').replaceAll('\n    ', '\n').trim());
+    return `${err}${shown}` || 'Nothing would change.';
+  }, [more]);
   useEffect(() => dialog.current?.showModal(), []);
   const run = async (words: readonly string[]) => {
     setPhase({ is: 'working' });
     setProgress('');
-    const answer = await ask(row, words, {}, setProgress).catch((error: Error) => ({
-      exitCode: 1,
-      err: error.message,
-      text: '',
-    }));
+    const failed = ({ message: err }: Error) => ({ exitCode: 1, err, text: '' });
+    const answer = await ask(row, words, {}, setProgress).catch(failed);
     const { text = '', err = '', exitCode } = answer;
     setPhase({ is: 'done', text: `${text}${err}`.trim() || 'Done.', failed: exitCode !== 0 });
   };
   const given = asks === undefined ? [] : [`${asks.option}=${value.trim()}`];
+  const Field = asks?.isProposed ? 'textarea' : 'input';
+  const ways = waysOut(preview.error ?? '').filter(
+    ([, words]) => !words.every((word) => more.includes(word)),
+  );
   return (
     <dialog ref={dialog} onClose={onClose} aria-labelledby="act-title" class="act">
       <h2 id="act-title">{act.title}</h2>
@@ -123,18 +108,28 @@ export function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: 
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            void run([...act.words, ...given, ...rest]);
+            void run([...act.words, ...more, ...given, ...rest]);
           }}
         >
           {preview.isLoading && <p class="loading">{progress || 'Looking at what would change…'}</p>}
           {preview.error !== undefined && <Problem text={preview.error} />}
+          {ways.map(([text, words]) => (
+            <Button key={text} onClick={() => setMore(words)}>
+              {text}
+            </Button>
+          ))}
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a person scrolls it by keys */}
           {preview.value !== undefined && <pre tabIndex={0}>{preview.value}</pre>}
-          {asks !== undefined && (
-            <label>
-              {asks.label}
-              <input required value={value} onInput={(event) => setValue(event.currentTarget.value)} />
-            </label>
+          {asks !== undefined && preview.value !== undefined && (
+            <p class="field">
+              <label for="act-value">{asks.label}</label>
+              <Field
+                id="act-value"
+                required
+                value={value}
+                onInput={(event) => setValue(event.currentTarget.value)}
+              />
+            </p>
           )}
           {phase.is === 'working' && progress !== '' && (
             <p class="loading" aria-live="polite">
@@ -168,6 +163,21 @@ export function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: 
       )}
     </dialog>
   );
+}
+
+type WayOut = readonly [text: string, words: readonly string[]];
+
+/** The options that the hints of a refusal offer. */
+function waysOut(refusal: string): readonly WayOut[] {
+  const options = /^hint: leave (?:them|that) out: agt accept \S+ (.*)$/m.exec(refusal)?.[1] ?? '';
+  const words = [...options.matchAll(/(?:'[^']*'|\\.|[^\s'\\])+/g)]
+    .map(([word]) => word.replace(/'([^']*)'|\\(.)/g, '$1$2'))
+    .filter((word, i, all) => /^--(exclude|untracked)/.test(word) || all[i - 1] === '--exclude');
+  const all: readonly WayOut[] = [
+    ['Leave these files out', words],
+    ['Take these files, too', refusal.includes('--untracked=all') ? ['--untracked=all'] : []],
+  ];
+  return all.filter(([, words]) => words.length > 0);
 }
 
 /** Shows an act's dialog. A saved page has none. */

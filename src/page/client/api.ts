@@ -10,6 +10,8 @@ export interface Row {
     state: 'works' | 'waits' | 'done' | 'failed';
     since: string;
     prompt: string | null;
+    /** Why it waits, or has failed. */
+    for: string | null;
   } | null;
   readonly agent?: string | null;
   readonly owner?: { command: string } | null;

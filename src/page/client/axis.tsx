@@ -26,29 +26,29 @@ const MOST_LINES = 8;
 /** Room for the words of each. */
 const WORDS_PX = 110;
 
-export function Axis({
-  turns,
-  steps,
-  forks,
-  selected,
-  onSelect,
-}: {
-  turns: readonly Turn[];
-  steps: readonly Step[];
-  forks: readonly Row[];
-  selected: string | undefined;
-  onSelect: (step: Step) => void;
-}) {
+export interface Life {
+  readonly turns: readonly Turn[];
+  readonly steps: readonly Step[];
+  readonly forks: readonly Row[];
+}
+
+interface AxisProps extends Life {
+  readonly selected: string | undefined;
+  readonly onSelect: (step: Step) => void;
+}
+
+export function Axis({ turns, steps, forks, selected, onSelect }: AxisProps) {
   const times = steps.map(({ at }) => Date.parse(at));
-  const whole: Span = {
-    from: Math.min(...times, ...turns.map(({ began_at }) => Date.parse(began_at))) - SHORTEST / 4,
-    to: Math.max(...times) + SHORTEST / 4,
-  };
+  const begin = Math.min(...times, ...turns.map(({ began_at }) => Date.parse(began_at)));
+  const end = Math.max(...times, ...forks.map(({ created_at }) => Date.parse(created_at)));
+  const edge = Math.max(SHORTEST / 4, (end - begin) / 50);
+  const whole: Span = { from: begin - edge, to: end + edge };
   const [zoom, setZoom] = useState<Span>();
   const span = zoom ?? whole;
   const length = span.to - span.from;
   const place = useRef<HTMLDivElement>(null);
   const at = (time: string | number) => `${(100 * (new Date(time).getTime() - span.from)) / length}%`;
+  const isLate = (time: string) => Date.parse(time) > span.from + length / 2;
   const isSeen = (from: string, to = from) => Date.parse(to) >= span.from && Date.parse(from) <= span.to;
   const scale = (factor: number, middle = span.from + length / 2) => {
     const next = Math.max(SHORTEST, length * factor);
@@ -145,8 +145,12 @@ export function Axis({
               forks
                 .filter(({ created_at }) => isSeen(created_at))
                 .map((fork) => (
-                  <span key={fork.session_id} class="fork" style={{ left: at(fork.created_at) }}>
-                    ⑂ {fork.session_id}
+                  <span
+                    key={fork.session_id}
+                    class="fork"
+                    style={{ left: at(fork.created_at), translate: isLate(fork.created_at) ? '-100%' : '0' }}
+                  >
+                    {isLate(fork.created_at) ? `${fork.session_id} ▸` : `▸ ${fork.session_id}`}
                   </span>
                 ))}
           </div>
@@ -156,7 +160,10 @@ export function Axis({
   );
 }
 
-const laneOf = (step: Step) => (kindOf(step) === 'hand' ? 'By hand' : 'Agent');
+const laneOf = (step: Step) =>
+  kindOf(step) === 'hand' || (step.author !== 'agent' && ['restore', 'label'].includes(kindOf(step)))
+    ? 'By hand'
+    : 'Agent';
 
 function gridWords(time: number, distance: number): string {
   const date = new Date(time);

@@ -2,9 +2,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ACTS, useAct } from './acts.tsx';
-import { askJson, type Change, fileAddress, isSaved, type Row } from './api.ts';
+import { askJson, type Change, fileAddress, isSaved, type Row, type Step } from './api.ts';
 import { PatchView } from './code.tsx';
-import { isFolder, nameOf, plural } from './format.ts';
+import { filesOf, isFolder, nameOf, plural, titleOf as titleOfStep } from './format.ts';
 import { readPatch } from './patch.ts';
 import {
   Button,
@@ -18,6 +18,7 @@ import {
   useKeys,
   useLoaded,
 } from './shell.tsx';
+import { AT_ONCE } from './timeline.tsx';
 
 /** The words of the comparison, without paths. */
 export function wordsOf(row: Row, { a, b, turn, other }: Partial<Route>): string[] {
@@ -29,11 +30,17 @@ export function wordsOf(row: Row, { a, b, turn, other }: Partial<Route>): string
   return [...session, '--base'];
 }
 
-function titleOf({ a, b, turn, other }: Route, row: Row): string {
+function titleOf({ a, b, turn, other }: Route, row: Row, steps: readonly Step[]): string {
+  const name = (commit: string) => {
+    const step = steps.find((one) => one.commit === commit);
+    return step === undefined ? commit.slice(0, 10) : `“${titleOfStep(step)}”`;
+  };
+  const isNext = (one: Step, i: number) => one.commit === b && steps[i + 1]?.commit === a;
   if (turn) return `Turn ${turn}`;
   if (other) return `Compared with ${other}`;
-  if (a && b) return `From ${a.slice(0, 10)} to ${b.slice(0, 10)}`;
-  if (b) return `Since ${b.slice(0, 10)}`;
+  if (a && b && steps.some(isNext)) return `Before and after ${name(b)}`;
+  if (a && b) return `From ${name(a)} to ${name(b)}`;
+  if (b) return `Since ${name(b)}`;
   return isFolder(row)
     ? `All since the first snapshot of ${nameOf(row)}`
     : `All that ${row.session_id} would bring home`;
@@ -44,7 +51,13 @@ export function Changes({ row, rows, route }: { row: Row; rows: readonly Row[]; 
   const [isSplit, setSplit] = useState(localStorage.getItem('split') === 'yes');
   const loaded = useLoaded(
     () => askJson<Change[]>(row, [...words, '--patch']).then(together),
-    [words.join(' '), row.last_autocommit],
+    [words.join(' '), filesOf(row)],
+  );
+  const hasMoments = (route['a'] ?? route['b']) !== undefined;
+  const log = ['session', 'log', row.session_id, '--number', `${AT_ONCE}`, '--stat'];
+  const { value: steps = [] } = useLoaded(
+    async () => (hasMoments ? askJson<Step[]>(row, log) : []),
+    [row.session_id, hasMoments],
   );
   const chooseSplit = () => {
     localStorage.setItem('split', isSplit ? 'no' : 'yes');
@@ -56,7 +69,7 @@ export function Changes({ row, rows, route }: { row: Row; rows: readonly Row[]; 
   return (
     <main class="changes">
       <header class="bar">
-        <h1>{titleOf(route, row)}</h1>
+        <h1>{titleOf(route, row, steps)}</h1>
         {!isSaved && !isFolder(row) && (
           <label>
             Against
@@ -238,7 +251,9 @@ function FileChange({ change, isFirst, ...about }: Shown & { change: Change; isF
         </h2>
         <a href={hrefOf(ofSession('file', row, { path, ...(b && { at: b }) }))}>File and history</a>
         {canAct && a && (
-          <Button onClick={() => start(ACTS.restore(row, a, [path]))}>Bring back what was before…</Button>
+          <Button onClick={() => start(ACTS.restore(row, a, [path]))}>
+            {status === 'added' ? 'Remove again…' : 'Bring back what was before…'}
+          </Button>
         )}
       </header>
       {isNear ? <Lines {...about} change={change} /> : <p class="later">…</p>}

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { ACTS, useAct } from './acts.tsx';
 import { askJson, fileAddress, isSaved, type Row, type Step } from './api.ts';
 import { FileView, type Origin } from './code.tsx';
-import { clock, titleOf } from './format.ts';
+import { clock, nameOfAuthor, titleOf } from './format.ts';
 import { Button, go, hrefOf, Many, ofSession, type Route, Secret, Show, useLoaded } from './shell.tsx';
 
 const ROOT = './';
@@ -92,7 +92,11 @@ function FileHistory({ row, path, at }: { row: Row; path: string; at: string | u
 
 interface BlameLine {
   readonly line: number;
+  readonly commit: string | null;
+  readonly author: string;
+  readonly summary: string;
   readonly origin: {
+    readonly by: Step['author'];
     readonly agent: string | null;
     readonly turn: number | null;
     readonly tool: string | null;
@@ -137,6 +141,9 @@ function Content({ isNewest, ...version }: Version & { isNewest: boolean }) {
         if ('hidden' in found) return <Secret onShow={() => setSecrets(true)} />;
         return (
           <>
+            {!isNewest && !path.startsWith('../') && (
+              <p class="note">Who wrote each line stands beside the newest version.</p>
+            )}
             {isNewest && !path.startsWith('../') && (
               <p class="bar">
                 <Button aria-pressed={wantsBlame} onClick={() => setBlame(!wantsBlame)}>
@@ -157,10 +164,10 @@ function Content({ isNewest, ...version }: Version & { isNewest: boolean }) {
   );
 }
 
-function originOf({ origin }: BlameLine): Origin {
-  if (origin === null) return { words: 'git', title: 'agt knows no more than git' };
-  const { agent, turn, tool, prompt, session } = origin;
-  const words = [agent ?? 'by hand', turn !== null && `turn ${turn}`].filter(Boolean).join(' ');
+function originOf({ origin, commit, author, summary }: BlameLine): Origin {
+  if (origin === null) return { words: `${author} ${commit?.slice(0, 8) ?? ''}`.trim(), title: summary };
+  const { by, agent, turn, tool, prompt, session } = origin;
+  const words = [nameOfAuthor(by, agent), turn !== null && `turn ${turn}`].filter(Boolean).join(' ');
   return { words, title: [prompt ?? '', `${session}${tool === null ? '' : `, ${tool}`}`].join('\n').trim() };
 }
 

@@ -44,6 +44,10 @@ export const agentOf = (row: Row) =>
 
 export const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`;
 
+/** Changes whenever the files of the session do, also before there is a snapshot of them. */
+export const filesOf = ({ last_autocommit, dirty, diff, new_hunks, ahead }: Row) =>
+  JSON.stringify([last_autocommit, dirty, diff, new_hunks, ahead]);
+
 /** The kind of a step: a prompt, a call of a tool, a label, a restore, an edit of a person. */
 export function titleOf(step: Step): string {
   if (step.restored !== null) return step.label ?? `restored ${step.restored.slice(0, 10)}`;
@@ -52,6 +56,9 @@ export function titleOf(step: Step): string {
   if (step.label !== null) return step.label;
   return 'snapshot';
 }
+
+export const nameOfAuthor = (author: Step['author'], agent: string | null) =>
+  author === 'restore' ? 'a restore' : author === 'other' ? 'by hand' : (agent ?? 'an agent');
 
 export type StepKind = 'prompt' | 'restore' | 'label' | 'failed' | 'hand' | 'tool';
 

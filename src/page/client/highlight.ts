@@ -29,38 +29,8 @@ const LANGUAGES = {
 };
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 
-/** By the end of a name, where it is not the name of the language. */
-const ENDS: Readonly<Record<string, keyof typeof LANGUAGES>> = {
-  ...{
-    sh: 'bash',
-    zsh: 'bash',
-    h: 'c',
-    cc: 'cpp',
-    hpp: 'cpp',
-    cs: 'csharp',
-    scss: 'css',
-    toml: 'ini',
-    cfg: 'ini',
-  },
-  ...{
-    js: 'javascript',
-    jsx: 'javascript',
-    mjs: 'javascript',
-    cjs: 'javascript',
-    kt: 'kotlin',
-    md: 'markdown',
-  },
-  ...{
-    py: 'python',
-    rb: 'ruby',
-    rs: 'rust',
-    ts: 'typescript',
-    tsx: 'typescript',
-    mts: 'typescript',
-    html: 'xml',
-  },
-  ...{ svg: 'xml', vue: 'xml', yml: 'yaml' },
-};
+/** By the end of a name, where the highlighter does not know it. */
+const ENDS: Readonly<Record<string, keyof typeof LANGUAGES>> = { scss: 'css', cfg: 'ini', vue: 'xml' };
 
 export interface Part {
   readonly text: string;

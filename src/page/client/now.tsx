@@ -6,7 +6,7 @@ import { Button, hrefOf, type Loaded, ofSession, Problem } from './shell.tsx';
 
 const ORDER = ['waits', 'failed', 'works', 'done', 'idle', 'ended'];
 
-interface NowProps {
+export interface NowProps {
   readonly rows: readonly Row[];
   /** Those that have ended; undefined if nobody wants to see them. */
   readonly ended: Loaded<readonly Row[] | undefined> | undefined;
@@ -77,7 +77,10 @@ function SessionRow({ row }: { row: Row }) {
           {agentOf(row)}
           {row.repository && ` · ${lastPart(row.repository)}`}
         </span>
-        <span class="prompt">{row.agent_state?.prompt ?? <i class="quiet">no prompt yet</i>}</span>
+        <span class="prompt">
+          {row.agent_state?.for && <em>{row.agent_state.for} · </em>}
+          {row.agent_state?.prompt ?? <i class="quiet">no prompt yet</i>}
+        </span>
         <Pulse values={row.pulse ?? []} />
         <span class="numbers">
           {ahead !== null && ahead > 0 && <span>{plural(ahead, 'commit')}</span>}

@@ -6,10 +6,20 @@ import { askJson, isSaved, type Row, watchRows } from './api.ts';
 import { Changes } from './changes.tsx';
 import { FilePage } from './file.tsx';
 import { isEnded, isFolder, lastPart, nameOf, stateOf } from './format.ts';
-import { Now } from './now.tsx';
+import { Now, type NowProps } from './now.tsx';
 import { Review } from './review.tsx';
 import { Search } from './search.tsx';
-import { go, hrefOf, type Loaded, ofSession, Problem, useKeys, useLoaded, useRoute } from './shell.tsx';
+import {
+  go,
+  hrefOf,
+  type Loaded,
+  ofSession,
+  Problem,
+  type Route,
+  useKeys,
+  useLoaded,
+  useRoute,
+} from './shell.tsx';
 import './page.css';
 import { Timeline } from './timeline.tsx';
 
@@ -113,19 +123,12 @@ function useEnded(
   return isWanted ? loaded : undefined;
 }
 
-function View({
-  rows,
-  row,
-  route,
-  ended,
-  onToggle,
-}: {
-  ended: Loaded<readonly Row[] | undefined> | undefined;
-  onToggle: () => void;
-  rows: readonly Row[];
-  row: Row | undefined;
-  route: ReturnType<typeof useRoute>;
-}) {
+interface ViewProps extends NowProps {
+  readonly row: Row | undefined;
+  readonly route: Route;
+}
+
+function View({ rows, row, route, ended, onToggle }: ViewProps) {
   const { view, session } = route;
   if (view === 'now' && isSaved && rows[0] !== undefined) return <Timeline row={rows[0]} rows={rows} />;
   if (view === 'search') return <Search key={hrefOf(route)} route={route} row={row} />;
@@ -158,6 +161,7 @@ function SessionHead({ row }: { row: Row }) {
         <strong>{nameOf(row)}</strong>
         {row.repository && <span class="quiet">{lastPart(row.repository)}</span>}
         <span class={`pill is-${state}`}>{words}</span>
+        {row.agent_state?.for && <em>{row.agent_state.for}</em>}
         {row.agent_state?.prompt && <span class="prompt">{row.agent_state.prompt}</span>}
       </p>
       {canAct && (
@@ -169,8 +173,8 @@ function SessionHead({ row }: { row: Row }) {
           {!isEnded(row) && !isFolder(row) && (
             <>
               {button('Sync…', ACTS.sync(row))}
-              {button('Accept…', ACTS.accept(row), 'main')}
-              {button('Reject…', ACTS.reject(row))}
+              {button('Accept all…', ACTS.accept(row), 'main')}
+              {button('Reject session…', ACTS.reject(row))}
               {button('Remove…', ACTS.remove(row))}
             </>
           )}

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { ACTS, type Act, useAct } from './acts.tsx';
 import { ask, askJson, isSaved, type Row, reason } from './api.ts';
 import { PatchView } from './code.tsx';
-import { plural } from './format.ts';
+import { filesOf, plural } from './format.ts';
 import { readPatch } from './patch.ts';
 import { Button, Many, Problem, Show, useKeys, useLoaded } from './shell.tsx';
 
@@ -28,6 +28,7 @@ const reject = (row: Row, { path, id }: Hunk): Act => ({
   words: review(row, `--reject=${path}`, `--hunk=${id}`),
   says: 'The lines are taken back in the sandbox when the agent ends its turn.',
   asks: { label: 'Why? The agent can read it', option: '--message' },
+  back: review(row, `--new=${path}`, `--hunk=${id}`),
 });
 
 export function Review({ row }: { row: Row }) {
@@ -38,24 +39,22 @@ export function Review({ row }: { row: Row }) {
   const [at, setAt] = useState(0);
   const reload = () => setMarks((n) => n + 1);
   const { start, canAct, dialog } = useAct(row, reload);
-  const loaded = useLoaded(
-    () => askJson<Hunk[]>(row, review(row)),
-    [row.session_id, row.last_autocommit, marks],
-  );
+  const loaded = useLoaded(() => askJson<Hunk[]>(row, review(row)), [row.session_id, filesOf(row), marks]);
   const all = loaded.value ?? [];
   const chosen = all.filter(
     ({ state, turns }) =>
-      (shows === 'all' || state === 'new') && (turn === '' || turns?.includes(Number(turn))),
+      (shows === 'all' || state !== 'seen') && (turn === '' || turns?.includes(Number(turn))),
   );
   const turns = [...new Set(all.flatMap(({ turns }) => turns ?? []))].sort((a, b) => a - b);
-  const see = async (hunks: readonly Hunk[]) => {
-    const ids = hunks.filter(({ state }) => state === 'new').map(({ id }) => `--hunk=${id}`);
-    const answer = await ask(row, review(row, '--all', ...ids, '--json')).catch((error: Error) => ({
+  const mark = async (...words: string[]) => {
+    const answer = await ask(row, review(row, ...words, '--json')).catch((error: Error) => ({
       ...{ exitCode: 1, err: error.message },
     }));
     setProblem(answer.exitCode === 0 ? undefined : reason(answer.err, answer.exitCode));
     reload();
   };
+  const see = (hunks: readonly Hunk[]) =>
+    mark('--all', ...hunks.filter(({ state }) => state === 'new').map(({ id }) => `--hunk=${id}`));
   const current = chosen[Math.min(at, chosen.length - 1)];
   const move = (by: number) => {
     const next = Math.max(0, Math.min(chosen.length - 1, at + by));
@@ -69,13 +68,15 @@ export function Review({ row }: { row: Row }) {
     r: () => canAct && current?.state === 'new' && start(reject(row, current)),
   });
   const fresh = all.filter(({ state }) => state === 'new');
+  const rejected = all.filter(({ state }) => state === 'rejected').length;
   return (
     <main>
       <header class="bar">
         <h1>
           Review
           <span class="quiet" role="status">
-            {fresh.length === 0 ? 'nothing new since you last looked' : `${plural(fresh.length, 'new hunk')}`}
+            {fresh.length === 0 ? 'nothing new since you last looked' : plural(fresh.length, 'new hunk')}
+            {rejected > 0 && `, ${rejected} rejected`}
           </span>
         </h1>
         <label>
@@ -95,7 +96,7 @@ export function Review({ row }: { row: Row }) {
             <Button disabled={fresh.length === 0} onClick={() => see(chosen)}>
               All seen
             </Button>
-            <Button class="main" onClick={() => start(ACTS.acceptSeen(row))}>
+            <Button class="main" onClick={() => start(ACTS.accept(row, true))}>
               Accept what I saw…
             </Button>
           </>
@@ -129,6 +130,11 @@ export function Review({ row }: { row: Row }) {
                         ) : (
                           <span class={`pill is-${PILLS[hunk.state]}`}>{hunk.state}</span>
                         )}
+                        {canAct && hunk.state !== 'new' && (
+                          <Button onClick={() => mark(`--new=${hunk.path}`, `--hunk=${hunk.id}`)}>
+                            Take it back
+                          </Button>
+                        )}
                         {hunk.sentence !== null && <q>{hunk.sentence}</q>}
                         {hunk.turns !== null && hunk.turns.length > 0 && (
                           <span class="quiet">turn {hunk.turns.join(', ')}</span>
@@ -148,8 +154,9 @@ export function Review({ row }: { row: Row }) {
 }
 
 function HunkLines({ hunk: { lines, path, old_start, new_start, status } }: { hunk: Hunk }) {
-  if (lines === null) return <p class="note">This file looks like a key or a login: see it in Changes.</p>;
-  if (lines.length === 0) return <p class="note">The file as a whole: {status}.</p>;
+  if (lines === null)
+    return <p class="note">The file is {status}, and looks like a key or a login: see it in Changes.</p>;
+  if (lines.length === 0) return <p class="note">The file as a whole is {status}.</p>;
   const patch = readPatch([`@@ -${old_start} +${new_start} @@`, ...lines].join('\n'));
   return <PatchView patch={patch} path={path} isSplit={false} />;
 }

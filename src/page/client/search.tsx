@@ -1,13 +1,14 @@
 /** Finds the steps in which a text came or went, and prompts. */
 import { useState } from 'preact/hooks';
-import { ask, type Row, reason } from './api.ts';
-import { clock, nameOf } from './format.ts';
+import { ask, type Row, reason, type Step } from './api.ts';
+import { clock, nameOf, nameOfAuthor } from './format.ts';
 import { go, hrefOf, type Route, Show, useLoaded } from './shell.tsx';
 
 interface Found {
   readonly session_id: string | null;
   readonly commit: string;
   readonly at: string;
+  readonly author: Step['author'];
   readonly agent: string | null;
   readonly tool: string | null;
   readonly change: 'came' | 'went';
@@ -75,7 +76,9 @@ export function Search({ route, row }: { route: Route; row: Row | undefined }) {
                     </span>
                     <strong>{one.path ?? one.label}</strong>
                     <span class="quiet">
-                      {one.session_id} · {one.agent ?? 'by hand'} · {clock(one.at)}
+                      {one.session_id} ·{' '}
+                      {one.path === null ? (one.agent ?? 'an agent') : nameOfAuthor(one.author, one.agent)} ·{' '}
+                      {clock(one.at)}
                     </span>
                     {one.text !== null && <code>{one.text.slice(0, 300)}</code>}
                   </a>

@@ -2,13 +2,13 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ACTS, useAct } from './acts.tsx';
 import { askJson, type Row, type Step, type Turn } from './api.ts';
-import { Axis } from './axis.tsx';
+import { Axis, type Life } from './axis.tsx';
 import { ago, clock, isFolder, kindOf, nameOf, plural, titleOf } from './format.ts';
 import { Lines } from './now.tsx';
 import { Button, go, hrefOf, ofSession, Show, useKeys, useLoaded } from './shell.tsx';
 
 /** Steps that come at once; older ones when a person wants them. */
-const AT_ONCE = 300;
+export const AT_ONCE = 300;
 
 export function Timeline({ row, rows }: { row: Row; rows: readonly Row[] }) {
   const [most, setMost] = useState(AT_ONCE);
@@ -31,7 +31,7 @@ export function Timeline({ row, rows }: { row: Row; rows: readonly Row[] }) {
             <p class="empty">There are no snapshots yet: agt makes one at each step of the agent.</p>
           ) : (
             <>
-              <Steps row={row} turns={turns} steps={steps} forks={forks} />
+              <Steps {...{ row, turns, steps, forks }} />
               {steps.length >= most && (
                 <Button class="more" onClick={() => setMost(most * 8)}>
                   Show earlier steps
@@ -63,17 +63,7 @@ function inGroups(turns: readonly Turn[], steps: readonly Step[]): Group[] {
   return groups;
 }
 
-function Steps({
-  row,
-  turns,
-  steps,
-  forks,
-}: {
-  row: Row;
-  turns: readonly Turn[];
-  steps: readonly Step[];
-  forks: readonly Row[];
-}) {
+function Steps({ row, turns, steps, forks }: Life & { row: Row }) {
   const [selected, setSelected] = useState<string>();
   const [marked, setMarked] = useState<string>();
   const { start, canAct, dialog } = useAct(row);
@@ -81,6 +71,7 @@ function Steps({
   const listed = groups.flatMap((group) => group.steps);
   const at = listed.findIndex(({ commit }) => commit === selected);
   const select = (step: Step | undefined) => step && setSelected(step.commit);
+  const markedStep = steps.find(({ commit }) => commit === marked);
   const compare = (step: Step) => {
     if (marked === undefined || marked === step.commit)
       return setMarked(marked === undefined ? step.commit : undefined);
@@ -99,10 +90,11 @@ function Steps({
   }, [selected]);
   return (
     <>
-      <Axis turns={turns} steps={steps} forks={forks} selected={selected} onSelect={select} />
+      <Axis {...{ turns, steps, forks, selected }} onSelect={select} />
       {marked !== undefined && (
         <p class="hint" role="status">
-          One moment is chosen. Choose another to compare with it.{' '}
+          {markedStep === undefined ? 'A step' : `“${titleOf(markedStep)}”`} is chosen. Open another step and
+          press Compare, or go to it with j and k and press m.{' '}
           <Button onClick={() => setMarked(undefined)}>Leave it</Button>
         </p>
       )}
@@ -132,7 +124,6 @@ function Steps({
                 <StepLine
                   key={step.commit}
                   step={step}
-                  row={row}
                   changes={hrefOf(changesOf(row, steps, steps.indexOf(step)))}
                   isSelected={step.commit === selected}
                   isMarked={step.commit === marked}
@@ -173,7 +164,6 @@ function StepLine({
   onFork,
 }: {
   step: Step;
-  row: Row;
   changes: string;
   isSelected: boolean;
   isMarked: boolean;
@@ -193,7 +183,9 @@ function StepLine({
         <span class="sign" aria-hidden="true">
           {SIGNS[kind]}
         </span>
-        <span class="title">{titleOf(step)}</span>
+        <span class="title">
+          {isMarked && <span class="pill is-waits">chosen</span>} {titleOf(step)}
+        </span>
         <span class="quiet">
           {names.length === 0 ? '' : names.length === 1 ? names[0] : plural(names.length, 'file')}
         </span>
