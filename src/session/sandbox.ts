@@ -8,7 +8,7 @@ import { registrationOf } from '../git/files/worktree-registrations.ts';
 import { parseStatus, STATUS } from '../git/objects/status.ts';
 import { gitAnswer, gitBytes, resolveObject } from '../git/run/git.ts';
 import { folderOfNamespace } from '../repository/repository.ts';
-import { bringBack } from './advised-commands.ts';
+import { bringBack, commandToRestore } from './advised-commands.ts';
 import { requireActive } from './operation.ts';
 import { isAttached, type SessionRecord } from './record.ts';
 import { isOutOfSight, mountProblem, type SandboxPlace } from './sandbox-place.ts';
@@ -60,7 +60,7 @@ export function requireSandbox(session: Session): void {
   throw new AgtError(
     `the sandbox of "${record.session_id}" ${PROBLEMS[place] ?? 'is gone'}: ${record.sandbox}`,
     {
-      hints: ['its snapshots are kept on its shadow branch; see: agt doctor'],
+      hints: [`bring it back: ${commandToRestore(record, '@')}`],
     },
   );
 }

@@ -115,3 +115,32 @@ test('after a restore, @ is its result: a hash means the same snapshot again', (
   restore(commit ?? '', 'b');
   expect(text('b')).toBe('b\n');
 });
+
+test.each([['--', 'b'], ['--path', 'b'], ['--only', 'config'], ['--files-only']])(
+  'a part does not stand for a session without its sandbox: %s %s',
+  (...part) => {
+    const session = makeSession({ a: 'a\n', b: 'b\n' });
+    const { repository } = session;
+    autocommit(session);
+    write(join(session.sandbox, 'b'), 'changed\n');
+    autocommit(session);
+    const refused = (error: string) => {
+      for (const options of [[], ['-n']])
+        expect(agt(repository, 'restore', 's1', '@{1}', ...options, ...part)).toEqual({
+          exitCode: 1,
+          stdout: '',
+          stderr: error,
+        });
+    };
+    rmSync(session.sandbox, { recursive: true });
+    refused(
+      `error: the sandbox of "s1" is gone: ${session.sandbox}\nhint: first bring all of it back: agt restore s1 @\n`,
+    );
+    agtOk(repository, 'restore', 's1', '@');
+    agtOk(repository, 'reject', 's1');
+    refused('error: session "s1" is rejected, not active\nhint: bring it back: agt undo s1\n');
+    agtOk(repository, 'undo', 's1');
+    agtOk(repository, 'restore', 's1', '@{1}', ...part);
+    expect(readFileSync(join(session.sandbox, 'a'), 'utf8')).toBe('a\n');
+  },
+);

@@ -13,7 +13,13 @@ import { previewHead } from './git-dir-of-session.ts';
 import { filesOfLast, keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
 import { othersRefs } from './others-changes.ts';
 import { type ChangedPath, describePlan } from './restore-files.ts';
-import { type RestoreRequest, refuseRedo, refuseTarget, unfinishedTarget } from './unfinished-restore.ts';
+import {
+  type RestoreRequest,
+  refusePart,
+  refuseRedo,
+  refuseTarget,
+  unfinishedTarget,
+} from './unfinished-restore.ts';
 
 export interface Preview {
   readonly record: SessionRecord;
@@ -29,6 +35,7 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   const { repository, record } = session;
   const { git } = repository;
   refuseRedo(record, request.by);
+  refusePart(session, request);
   const { content, isUncaptured, ...onDisk } = await readCurrent(session);
   const snapshot = (await unfinishedTarget(session, request)) ?? (await request.choose(isUncaptured));
   await refuseTarget(session, snapshot, request);

@@ -43,6 +43,7 @@ import {
 import {
   killedRedo,
   type RestoreRequest,
+  refusePart,
   refuseRedo,
   refuseTarget,
   snapshotIn,
@@ -109,6 +110,7 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
   const record = inState(rest, 'active', { now });
 
   refuseToReplace(session.with(record));
+  refusePart(session.with(found), request);
   await refuseLostHistory(repository.git, snapshotRefs(record));
   const resumed = await unfinishedTarget(session.with(found), request);
   const pick = async () => resumed ?? (await choose(false));

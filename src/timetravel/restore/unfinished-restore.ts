@@ -2,15 +2,18 @@
  * The request of a restore, and what agt refuses. Finds the restore that the same command was killed in, so that it is
  * finished instead of begun anew: an undo would otherwise take what the killed one left for a change of the agent.
  */
+import { holdsFiles } from '../../disk/folder-entries.ts';
 import { AgtError } from '../../errors.ts';
 import { refuseToReplaceRepository } from '../../folders/git-state/other-repository.ts';
 import { shownId } from '../../folders/store.ts';
 import { readCommits } from '../../git/objects/commits.ts';
 import type { Git } from '../../git/run/git.ts';
-import { commandToMove } from '../../session/advised-commands.ts';
-import type { SessionRecord } from '../../session/record.ts';
+import { commandToMove, commandToRestore } from '../../session/advised-commands.ts';
+import { requireActive } from '../../session/operation.ts';
+import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
-import type { Intent } from '../../session/state.ts';
+import { type Intent, isEnded } from '../../session/state.ts';
+import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { BEFORE_THE_SESSION } from '../../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../../snapshot/history.ts';
 
@@ -22,6 +25,21 @@ export function refuseRedo(record: SessionRecord, by: RestoreRequest['by']): voi
   if (by !== 'redo' || intent?.operation !== 'restore' || intent.by !== 'undo') return;
   throw new AgtError(`an undo of "${shownId(record)}" is not finished`, {
     hints: [`finish it: ${commandToMove(record, 'undo')}`, 'then a redo takes it back'],
+  });
+}
+
+/**
+ * The part would stand for the whole: an accept would delete the other files. `found`: the session before it is active.
+ * @throws AgtError for a part of a session without a sandbox
+ */
+export function refusePart(found: Session, { scope, filesOnly }: RestoreRequest): void {
+  const { record, place, id } = found;
+  const isWhole = filesOnly !== true && TOP_FOLDERS.every((top) => scope.includes(top));
+  if (isWhole || isAttached(record)) return;
+  if (isEnded(record)) requireActive(record);
+  if (place === 'here' || holdsFiles(record.sandbox)) return;
+  throw new AgtError(`the sandbox of "${id}" is gone: ${record.sandbox}`, {
+    hints: [`first bring all of it back: ${commandToRestore(record, '@')}`],
   });
 }
 

@@ -50,7 +50,7 @@ export const sessionRestore = defineSessionCommand({
     'first, so that agt undo can take the restore back. Write only files that differ, then check the result against the ' +
     'snapshot. Files that agt never captured stay as they are. With paths after --, restore only these files and ' +
     'directories; they are relative to the sandbox, or to the current directory if that is in the session. A removed ' +
-    "session, or one without its folder, can be restored as well. git's own command is agt git restore.",
+    "session, or one without its folder, can only be restored whole. git's own command is agt git restore.",
   more: { snapshot: option.value(`the snapshot: ${SNAPSHOT_FORMS}`) },
   options: {
     to: option.value('the snapshot, in place of the argument'),
