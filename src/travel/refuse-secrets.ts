@@ -26,7 +26,7 @@ export async function secretsOf(git: Git, { commits, trees }: Snapshots): Promis
       else if (entry.mode.startsWith('100') && holdsSecrets(path)) files.set(entry.oid, path);
     }
   };
-  for (const { tree } of commits) if (tree !== undefined) walk(tree, '');
+  for (const { tree, manifest } of commits) if (manifest !== undefined) walk(tree, '');
   const values = new SecretValues();
   const sizes = await findObjects(git, [...files.keys()]);
   const small = [...files.keys()].filter((_, i) => (sizes[i]?.size ?? 0) <= LARGEST);

@@ -7,12 +7,13 @@ import { dirname, join } from 'node:path';
 import { pathFromJson } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
-import { commitOid, readCommits, storeObjects } from '../git/objects/commits.ts';
+import { readCommits, storeObjects } from '../git/objects/commits.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import { fieldsOf, type Git, gitFailed, gitText, runGit } from '../git/run/git.ts';
 import { withParents } from '../maintenance/retention/rewrite.ts';
 import type { Repository } from '../repository/repository.ts';
+import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { OWN } from '../snapshot/format.ts';
 import { parseSnapshot } from '../snapshot/history.ts';
 import { type SnapshotManifest, serializeManifest } from '../snapshot/manifest.ts';
@@ -23,28 +24,27 @@ import { type Entry, isDirectory, Trees } from './trees.ts';
 export async function withoutIgnored(
   repository: Repository,
   scratch: ScratchObjects,
-  snapshots: Snapshots,
+  { commits, trees }: Snapshots,
 ): Promise<ReadonlyMap<string, string>> {
   const { git } = scratch;
-  const { commits, trees } = snapshots;
-  const manifests = await manifestsOf(git, trees, commits);
-  const ruleOf = await rulesOf(scratch, repository, snapshots, manifests);
+  const blobs = await readObjects(
+    git,
+    commits.flatMap(({ manifest }) => manifest ?? []),
+  );
+  const manifests: Manifests = new Map(
+    blobs.map((blob) => [blob?.oid, JSON.parse(String(blob?.content)) as SnapshotManifest]),
+  );
+  const ruleOf = await rulesOf(scratch, repository, { commits, trees }, manifests);
   const names = new Map<string, string>();
-  for (const { commit, raw, tree, parents } of commits) {
-    if (tree === undefined) {
+  for (const { commit, raw, tree, parents, manifest } of commits) {
+    const known = manifests.get(manifest);
+    if (known === undefined) {
       if (parents.some((parent) => names.has(parent))) throw standsOnSnapshot(commit);
       continue;
     }
-    const smaller = smallerTree(trees, tree, manifests.get(commit) as SnapshotManifest, ruleOf(commit));
-    const text = raw.replace(/^tree \w+/, `tree ${smaller}`);
-    const content = withParents(
-      text,
-      parents.map((parent) => names.get(parent) ?? parent),
-      names,
-    );
-    const name = commitOid(content, commit);
-    names.set(commit, name);
-    trees.made.set(name, { type: 'commit', content });
+    const text = raw.replace(/^tree \w+/, `tree ${smallerTree(trees, tree, known, ruleOf(tree))}`);
+    const renamed = parents.map((parent) => names.get(parent) ?? parent);
+    names.set(commit, trees.add({ type: 'commit', content: withParents(text, renamed, names) }, commit));
   }
   await storeObjects(git, [...trees.made.values()], commits[0]?.commit ?? '');
   return names;
@@ -61,26 +61,28 @@ interface Listed {
   /** One byte per character. */
   readonly raw: string;
   readonly parents: readonly string[];
-  /** Undefined: it is no snapshot. */
-  readonly tree: string | undefined;
+  readonly tree: string;
+  /** The blob; undefined: it is no snapshot. */
+  readonly manifest: string | undefined;
 }
+
+type Manifests = ReadonlyMap<string | undefined, SnapshotManifest>;
 
 /** All commits that `tips` lead to and `known` do not, with the trees of snapshots. */
 export async function readSnapshots(git: Git, range: string): Promise<Snapshots> {
   const listed = await gitText(git, ['rev-list', '--topo-order', '--reverse', '--stdin'], { input: range });
-  const oids = listed.split('\n').filter((oid) => oid !== '');
-  const contents = await readCommits(git, oids);
+  const contents = await readCommits(
+    git,
+    listed.split('\n').filter((oid) => oid !== ''),
+  );
+  const parsed = [...contents].map(([commit, raw]) => ({ ...parseSnapshot(commit, raw), commit, raw }));
   const trees = new Trees(git);
-  const parsed = oids.map((commit) => {
-    const raw = contents.get(commit) ?? '';
-    const { isSnapshot, tree, parents } = parseSnapshot(commit, raw);
-    return { commit, raw, parents, tree: isSnapshot ? tree : undefined };
-  });
-  await trees.load(parsed.flatMap(({ tree }) => tree ?? []));
-  const commits = parsed.map(({ tree, ...commit }) => {
-    const isSnapshot = tree !== undefined && trees.find(tree, OWN.manifest) !== undefined;
-    return { ...commit, tree: isSnapshot ? tree : undefined };
-  });
+  await trees.load(parsed.flatMap(({ isSnapshot, tree }) => (isSnapshot ? tree : [])));
+  const manifestIn = (tree: string) => trees.find(tree, OWN.manifest)?.oid;
+  const commits = parsed.map((one) => ({
+    ...one,
+    manifest: one.isSnapshot ? manifestIn(one.tree) : undefined,
+  }));
   return { commits, trees };
 }
 
@@ -90,23 +92,9 @@ function standsOnSnapshot(commit: string): AgtError {
   });
 }
 
-async function manifestsOf(git: Git, trees: Trees, commits: Snapshots['commits']) {
-  const snapshots = commits.filter(({ tree }) => tree !== undefined);
-  const oids = snapshots.map(({ tree = '' }) => trees.find(tree, OWN.manifest)?.oid ?? '');
-  const found = await readObjects(git, oids);
-  return new Map(
-    snapshots.map(({ commit }, i) => [
-      commit,
-      JSON.parse(found[i]?.content.toString() ?? '') as SnapshotManifest,
-    ]),
-  );
-}
-
-/** Of a path in the tree of a snapshot; that of a directory ends with a slash. */
-type IsLeftOut = (path: string) => boolean;
-
 interface Rule {
-  readonly isLeftOut: IsLeftOut;
+  /** Of a path in the tree of a snapshot; that of a directory ends with a slash. */
+  readonly isLeftOut: (path: string) => boolean;
   /** What became of trees by it. */
   readonly made: Map<string, string | undefined>;
 }
@@ -116,53 +104,54 @@ async function rulesOf(
   scratch: ScratchObjects,
   { commonDir }: Repository,
   { commits, trees }: Snapshots,
-  manifests: ReadonlyMap<string, SnapshotManifest>,
-): Promise<(commit: string) => Rule> {
+  manifests: Manifests,
+): Promise<(root: string) => Rule> {
+  const oidOf = (tree: string, path: string) => trees.find(tree, path)?.oid ?? '';
   const filesBelow = memo((tree: string): string[] =>
     trees.entries(tree).flatMap((entry) => {
       if (isDirectory(entry)) return filesBelow(entry.oid).map((path) => `${entry.name}/${path}`);
       return entry.name === '.gitignore' && entry.mode.startsWith('100') ? [`.gitignore\0${entry.oid}`] : [];
     }),
   );
-  const groups = new Map<string, { files: string[]; roots: Set<string>; others: Set<string> }>();
-  const ofCommit = new Map<string, readonly [group: string, staged: string]>();
-  for (const { commit, tree } of commits) {
-    if (tree === undefined) continue;
-    const oidOf = (path: string) => trees.find(tree, path)?.oid ?? '';
-    const files = filesBelow(oidOf('sandbox'));
-    const key = files.join('\n');
-    const group = groups.get(key) ?? { files, roots: new Set(), others: new Set() };
-    groups.set(key, group);
-    group.roots.add(oidOf('sandbox'));
-    const { empty_directories = [], skipped = [] } = manifests.get(commit) ?? {};
-    for (const path of [...empty_directories, ...skipped.map((one) => one.path)].map(inTree))
-      if (path.startsWith('sandbox/'))
-        group.others.add(path.slice('sandbox/'.length)).add(`${path.slice('sandbox/'.length)}/`);
-    ofCommit.set(commit, [key, `${oidOf(OWN.staged)} ${oidOf(OWN.stages)}`]);
+  const filesOf = (root: string) => filesBelow(oidOf(root, 'sandbox')).join('\0');
+  const groups = new Map<string, { sandboxes: Set<string>; others: Set<string> }>();
+  for (const { tree, manifest } of commits) {
+    if (manifest === undefined) continue;
+    const group = groups.get(filesOf(tree)) ?? { sandboxes: new Set(), others: new Set() };
+    groups.set(filesOf(tree), group);
+    group.sandboxes.add(oidOf(tree, 'sandbox'));
+    const { empty_directories = [], skipped = [] } = manifests.get(manifest) ?? {};
+    for (const path of [...empty_directories, ...skipped.map((one) => one.path)].map(inTree)) {
+      const below = inSandbox(path);
+      if (below !== undefined) group.others.add(below).add(`${below}/`);
+    }
   }
   const ignored = new Map<string, ReadonlySet<string>>();
-  for (const [key, { files, roots, others }] of groups)
-    ignored.set(key, await askGit(scratch, commonDir, files, [...pathsBelow(trees, roots), ...others]));
-  const trackedIn = memo((oids: string) => trackedPaths(trees, oids.split(' ')));
+  for (const [files, { sandboxes, others }] of groups)
+    ignored.set(files, await askGit(scratch, commonDir, files, [...pathsBelow(trees, sandboxes), ...others]));
+  const trackedIn = memo((oids: string) => pathsBelow(trees, new Set(oids.split(' '))));
   const rules = memo((key: string): Rule => {
     const end = key.lastIndexOf('\n');
     const [names, tracked] = [ignored.get(key.slice(0, end)), trackedIn(key.slice(end + 1))];
     const isLeftOut = (path: string) => {
-      if (!path.startsWith('sandbox/')) return true;
-      const below = path.slice('sandbox/'.length);
-      return names?.has(below) === true && !tracked.has(decodePath(below));
+      const below = inSandbox(path);
+      return below === undefined || (names?.has(below) === true && !tracked.has(decodePath(below)));
     };
     return { isLeftOut, made: new Map() };
   });
-  return (commit) => rules((ofCommit.get(commit) ?? []).join('\n'));
+  return (root) => {
+    const stages = trees.entries(oidOf(root, OWN.stages)).map(({ oid }) => oid);
+    return rules(`${filesOf(root)}\n${[oidOf(root, OWN.staged), ...stages].join(' ')}`);
+  };
 }
 
-function trackedPaths(trees: Trees, [staged = '', stages = '']: readonly string[]): ReadonlySet<string> {
-  return new Set(pathsBelow(trees, new Set([staged, ...trees.entries(stages).map(({ oid }) => oid)])));
+/** Undefined beside it. */
+function inSandbox(path: string): string | undefined {
+  return /^sandbox\/(.*)$/s.exec(path)?.[1];
 }
 
 /** Every file, and every directory with a slash at its end. */
-function pathsBelow(trees: Trees, roots: ReadonlySet<string>): string[] {
+function pathsBelow(trees: Trees, roots: ReadonlySet<string>): ReadonlySet<string> {
   const seen = new Set<string>();
   const found = new Set<string>();
   const walk = (tree: string, prefix: string) => {
@@ -176,24 +165,24 @@ function pathsBelow(trees: Trees, roots: ReadonlySet<string>): string[] {
     }
   };
   for (const root of roots) walk(root, '');
-  return [...found];
+  return found;
 }
 
 /** Which of the paths git ignores, in a worktree that has nothing but the files with the rules. */
 async function askGit(
   { git, dir }: ScratchObjects,
   commonDir: string,
-  files: readonly string[],
+  files: string,
   paths: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const worktree = join(dir, 'rules');
-  const rules = files.map((file) => file.split('\0') as [path: string, oid: string]);
+  const rules = [...files.matchAll(/([^\0]+)\0(\w+)/g)].map(([, path = '', oid = '']) => ({ path, oid }));
   const contents = await readObjects(
     git,
-    rules.map(([, oid]) => oid),
+    rules.map(({ oid }) => oid),
   );
   rmSync(worktree, { recursive: true, force: true });
-  for (const [i, [path]] of rules.entries()) {
+  for (const [i, { path }] of rules.entries()) {
     const onDisk = (below: string) =>
       Buffer.concat([Buffer.from(`${worktree}/`), Buffer.from(below, 'latin1')]);
     mkdirSync(onDisk(dirname(path)), { recursive: true });
@@ -218,12 +207,8 @@ function memo<T>(make: (key: string) => T): (key: string) => T {
   };
 }
 
-function smallerTree(
-  trees: Trees,
-  root: string,
-  manifest: SnapshotManifest,
-  { isLeftOut, made }: Rule,
-): string {
+function smallerTree(trees: Trees, root: string, manifest: SnapshotManifest, rule: Rule): string {
+  const { isLeftOut, made } = rule;
   const without = (tree: string, prefix: string): string | undefined => {
     const key = `${tree} ${prefix}`;
     if (made.has(key)) return made.get(key);
@@ -241,7 +226,7 @@ function smallerTree(
   };
   const oidOf = (path: string) => trees.find(root, path)?.oid ?? '';
   const sandbox = without(oidOf('sandbox'), 'sandbox/');
-  const text = serializeManifest(smallerManifest(trees, { sandbox, root, manifest, isLeftOut }));
+  const text = serializeManifest(smallerManifest(trees, root, sandbox, manifest, rule));
   const blob = trees.add({ type: 'blob', content: Buffer.from(text) }, root);
   const isManifest = ({ name }: Entry) => `_/${name}` === OWN.manifest;
   const own = trees.entries(oidOf('_')).map((entry) => (isManifest(entry) ? { ...entry, oid: blob } : entry));
@@ -252,31 +237,25 @@ function smallerTree(
   return trees.make(entries, root) as string;
 }
 
-interface Smaller {
-  readonly sandbox: string | undefined;
-  readonly root: string;
-  readonly manifest: SnapshotManifest;
-  readonly isLeftOut: IsLeftOut;
-}
-
 /** Without the names of what is left out. The folders beside the sandbox stay, empty. */
-function smallerManifest(trees: Trees, { sandbox, root, manifest, isLeftOut }: Smaller): SnapshotManifest {
+function smallerManifest(
+  trees: Trees,
+  root: string,
+  sandbox: string | undefined,
+  manifest: SnapshotManifest,
+  { isLeftOut }: Rule,
+): SnapshotManifest {
   const { modes, owners, empty_directories, encoded, skipped } = manifest;
-  const tops = ['config', 'xdg', ...(sandbox === undefined ? ['sandbox'] : [])];
-  const isThere = (path: string) =>
-    trees.find(root, path) !== undefined ||
-    empty_directories.some((one) => one === path || one.startsWith(`${path}/`));
+  const tops = TOP_FOLDERS.filter((path) => path !== 'sandbox' || sandbox === undefined);
+  const isIn = (all: readonly string[], path: string) =>
+    all.some((one) => one === path || one.startsWith(`${path}/`));
   const empty = [
-    ...tops.filter(isThere),
+    ...tops.filter((path) => trees.find(root, path) !== undefined || isIn(empty_directories, path)),
     ...empty_directories.filter((path) => !tops.includes(path) && !isLeftOut(`${inTree(path)}/`)),
   ].sort();
   const stays = (path: string) => {
-    const [, below = ''] = /^sandbox\/(.*)$/s.exec(inTree(path)) ?? [];
-    return (
-      ['config', 'xdg', 'sandbox'].includes(path) ||
-      (below !== '' && sandbox !== undefined && trees.find(sandbox, below) !== undefined) ||
-      empty.some((one) => one === path || one.startsWith(`${path}/`))
-    );
+    const below = TOP_FOLDERS.includes(path) ? '' : inSandbox(inTree(path));
+    return (below !== undefined && trees.find(sandbox ?? '', below) !== undefined) || isIn(empty, path);
   };
   const staying = (all: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(all).filter(([path]) => stays(path)));
