@@ -80,17 +80,13 @@ async function keepAsFork(session: Session, now: Date): Promise<SessionId> {
   }
 }
 
-interface Arrival {
-  readonly id: SessionId;
-  readonly head: Head;
-  /** Undefined: it comes from a file. */
-  readonly share?: Share;
-}
-
+/** Without a share it comes from a file. */
 export async function goOn(
   repository: Repository,
-  { id, head, share }: Arrival,
+  id: SessionId,
+  head: Head,
   now: Date,
+  share?: Share,
 ): Promise<SessionRecord> {
   const { git, agtDir, settings } = repository;
   const folder = join(await repository.sessionsDir(), id);

@@ -53,11 +53,7 @@ export interface Bundled {
 export async function bundleSession(session: Session, request: BundleRequest): Promise<Bundled> {
   const plain = plainMode(session.record, request);
   requireNewFile(request.file, request.force);
-  const { seal, madeKey } = await sealFor(
-    session,
-    { ...request, dryRun: false, share: readShare(session) },
-    plain,
-  );
+  const { seal, madeKey } = await sealFor(session.repository, request.env, plain, readShare(session));
   const record = await withSessionLock(session, async (held) => {
     if (isActive(held.record)) await captureSession(held, { now: request.now });
     return held.read() ?? held.record;
@@ -160,7 +156,7 @@ export async function openBundle(repository: Repository, request: OpenRequest): 
     throw damaged(file, cause);
   });
   await requireComplete(repository, head, damaged(file, undefined));
-  return { record: await goOn(repository, { id, head }, now), snapshots };
+  return { record: await goOn(repository, id, head, now), snapshots };
 }
 
 /** A longer head than any: its labels are in the snapshots. */

@@ -3,6 +3,7 @@ import { AgtError, usageError } from '../errors.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { Git } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { checkRecipients, keyFile, makeKeys, readKeys } from './keys.ts';
@@ -30,20 +31,16 @@ export function plainMode(record: SessionRecord, { plain, withIgnored }: Wish): 
   return plain ? (withIgnored ? 'with ignored' : 'without ignored') : undefined;
 }
 
-interface Sealing {
-  readonly env: NodeJS.ProcessEnv;
-  readonly dryRun: boolean;
-  /** What the remote has already. */
-  readonly share: Share | undefined;
-}
-
+/** `share`: what the remote has already. */
 export async function sealFor(
-  { repository }: Pick<Session, 'repository'>,
-  { env, dryRun, share }: Sealing,
+  { settings }: Repository,
+  env: NodeJS.ProcessEnv,
   plain: Share['plain'],
+  share?: Share,
+  dryRun = false,
 ): Promise<{ readonly seal: Seal; readonly madeKey: string | undefined }> {
   if (plain !== undefined) return { seal: { recipients: undefined }, madeKey: undefined };
-  const others = checkRecipients(repository.settings.recipients);
+  const others = checkRecipients(settings.recipients);
   const known = await readKeys(env);
   if (known === undefined && (share?.sealedFor ?? []).length > 0)
     throw new AgtError(`your key, with which "${share?.remote}" has the session, is not in ${keyFile(env)}`, {
@@ -92,7 +89,7 @@ export async function contentOf(
     const range = rangeOf(Object.values(sent), [...(before.at(-1)?.tips ?? []), ...known]);
     const originals = new Map([...names].map(([old, name]) => [name, old]));
     const values = await secretsOf(scratch.git, snapshots);
-    await refuseSecrets({ git: scratch.git, range, record, values, originals });
+    await refuseSecrets(scratch.git, range, record, values, originals);
   }
   return { refs: sent, before };
 }

@@ -62,7 +62,7 @@ export async function pullSession(repository: Repository, request: PullRequest):
     throw heldError(head, head.holder, request);
   if (local === undefined && own === undefined) await requireFreeId(repository, id);
   if (request.dryRun) return { record: local ?? head.record, remote, head, wasHere: false, fork: undefined };
-  const parts = await takeParts(repository, there, { keys, remote, known: own?.parts ?? [] });
+  const parts = await takeParts(repository, there, keys, remote, own?.parts ?? []);
   await requireComplete(repository, head, lostParts(remote));
   if (local !== undefined && !isEnded(local)) {
     refuseRunning({ repository, record: local });
@@ -76,22 +76,18 @@ export async function pullSession(repository: Repository, request: PullRequest):
   failurePoint('pull: taken');
   const fork =
     local === undefined || isEnded(local) ? undefined : await leave(repository, local, head, request.now);
-  const record = await goOn(repository, { id, head, share }, request.now);
+  const record = await goOn(repository, id, head, request.now, share);
   const checkout = local !== undefined && !isEnded(local) ? local.checkout : undefined;
   return { record, remote, head, wasHere: false, fork, checkout };
-}
-
-interface Source {
-  readonly keys: Keys | undefined;
-  readonly remote: string;
-  readonly known: readonly Part[];
 }
 
 /** Takes the objects of all parts that are not here yet. */
 async function takeParts(
   { git }: Repository,
   { share, head, isPlain }: RemoteShare,
-  { keys, remote, known }: Source,
+  keys: Keys | undefined,
+  remote: string,
+  known: readonly Part[],
 ): Promise<Part[]> {
   const last = head?.parts ?? '';
   const had: Part[] = [];
@@ -158,7 +154,7 @@ async function takeLease(
     return kept;
   }
   const to = { ...from, holder: holderHere(session, now), number: head.number + 1 };
-  const { seal } = await sealFor(session, { env, dryRun: false, share: undefined }, head.plain);
+  const { seal } = await sealFor(repository, env, head.plain);
   const moving = { known: from, from, to, head: headOf(head.record, to, head), seal };
   const taken = await withScratchObjects(repository, (scratch) =>
     moveShare(session, scratch, { ...moving, step: 'pull' }),

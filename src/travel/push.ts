@@ -75,7 +75,7 @@ export async function pushSession(session: Session, request: PushRequest): Promi
   const remote = await remoteOf(session, request.remote);
   const there = remembered && allOf(remembered).find((share) => share.remote === remote);
   const plain = mode ?? there?.plain;
-  const { seal, madeKey } = await sealFor(session, { ...request, share: there }, plain);
+  const { seal, madeKey } = await sealFor(session.repository, request.env, plain, there, request.dryRun);
   const given = { ...request, remote, seal, mode: plain };
   const lock = pushLocks(session.repository.agtDir, session.id).running;
   const pushed = await withLock(

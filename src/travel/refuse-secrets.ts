@@ -35,19 +35,17 @@ export async function secretsOf(git: Git, { commits, trees }: Snapshots): Promis
   return values;
 }
 
-export interface Leaving {
-  /** Has all objects. */
-  readonly git: Git;
-  /** Lines for git rev-list: what the part has. */
-  readonly range: string;
-  readonly record: SessionRecord;
-  readonly values: SecretValues;
-  /** The snapshots here, by the names that they have on the remote. */
-  readonly originals: ReadonlyMap<string, string>;
-}
-
-/** @throws AgtError that names every place */
-export async function refuseSecrets({ git, range, record, values, originals }: Leaving): Promise<void> {
+/**
+ * In what `range` has, which is lines for git rev-list. `originals`: the snapshots here, by the names that they have on the
+ * remote. @throws AgtError that names every place
+ */
+export async function refuseSecrets(
+  git: Git,
+  range: string,
+  record: SessionRecord,
+  values: SecretValues,
+  originals: ReadonlyMap<string, string>,
+): Promise<void> {
   const secrets = new Map<string, { kind: string; places: Set<string> }>();
   const search = (text: string, place: string) => {
     for (const { kind, start, end } of findSecrets(text, values)) {

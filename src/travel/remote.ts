@@ -152,18 +152,13 @@ const LOCAL_TROUBLE = /^(?!remote: ).*(No space left|Read-only file system|Disk 
 function cannotReach(remote: string, stderr: string): AgtError {
   const said = stderr.split('\n').map((line) => line.replace(/^(fatal|error|remote): */, '').trim());
   const reason = said.find((line) => line !== '') ?? 'git says no reason';
-  const isOwnDisk = LOCAL_TROUBLE.test(stderr);
-  if (isOwnDisk)
-    throw new AgtError(`git cannot store here what "${remote}" has: ${reason}`, {
-      exitCode: EXIT.git,
-      hints: ['free some disk space, or make the repository writable, then run the command again'],
-      cause: stderr,
-    });
-  return new AgtError(`git cannot reach "${remote}": ${reason}`, {
-    exitCode: EXIT.git,
-    hints: [`try it: git ls-remote ${remote}`],
-    cause: stderr,
-  });
+  const [what, hint] = LOCAL_TROUBLE.test(stderr)
+    ? [
+        `store here what "${remote}" has`,
+        'free some disk space, or make the repository writable, then try again',
+      ]
+    : [`reach "${remote}"`, `try it: git ls-remote ${remote}`];
+  return new AgtError(`git cannot ${what}: ${reason}`, { exitCode: EXIT.git, hints: [hint], cause: stderr });
 }
 
 /** Commits here that branches of the remote have. The remote itself is asked if nobody has fetched from it. */
