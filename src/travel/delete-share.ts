@@ -23,13 +23,9 @@ export async function deleteShare(
   const isOurs = [share, share.pushing].some((one) => one !== undefined && one.head === there.head);
   if (there.head !== undefined && !isOurs) throw otherState(session, share);
   if (dryRun) return share.remote;
-  const move = {
-    share: share.share,
-    head: { from: there.head, to: '' },
-    parts: { from: there.parts, to: '' },
-  };
   const isGone = there.head === undefined && there.parts === undefined;
-  if (!isGone && !(await moveRefs(git, share.remote, move))) throw otherState(session, share);
+  if (!isGone && !(await moveRefs(git, share.remote, share.share, there, {})))
+    throw otherState(session, share);
   rmSync(sharedFile(repository.agtDir, id), { force: true });
   return share.remote;
 }

@@ -79,14 +79,6 @@ export function allOf({ others = [], ...share }: Share): readonly Share[] {
   return [share, ...others];
 }
 
-function moveBetween(from: Share, to: Share) {
-  return {
-    share: to.share,
-    head: { from: from.head, to: to.head ?? '' },
-    parts: { from: from.lost ?? from.parts.at(-1)?.commit, to: to.parts.at(-1)?.commit ?? '' },
-  };
-}
-
 interface Moving {
   /** For the names of failure points. */
   readonly step: 'push' | 'pull';
@@ -108,7 +100,8 @@ export async function moveShare(
   const next = { ...to, head: storeInScratch(scratch, { type: 'blob', content }, head.record.from_commit) };
   writeShare(session, { ...known, pushing: next });
   failurePoint(`${step}: written down`);
-  const moved = await moveRefs(withoutTracking(scratch), to.remote, moveBetween(from, next));
+  const last = ({ head, lost, parts }: Share) => ({ head, parts: lost ?? parts.at(-1)?.commit });
+  const moved = await moveRefs(withoutTracking(scratch), to.remote, to.share, last(from), last(next));
   failurePoint(`${step}: moved`);
   if (!moved) return undefined;
   writeShare(session, next, { durable: false }); // after a power cut the next push asks the remote

@@ -84,8 +84,13 @@ export async function listRefs(
   );
 }
 
-/** The two refs of one session. */
-export async function readRefs(git: Git, remote: string, share: string) {
+/** What the two refs of one session name; undefined, or empty, for a ref that is not there. */
+export interface Refs {
+  readonly head?: string | undefined;
+  readonly parts?: string | undefined;
+}
+
+export async function readRefs(git: Git, remote: string, share: string): Promise<Refs> {
   const refs = await listRefs(git, remote, sharedHeadRef(share), sharedPartsRef(share));
   return { head: refs.get(`${share}/head`), parts: refs.get(`${share}/parts`) };
 }
@@ -178,13 +183,6 @@ export async function branchesOf({ git, commonDir }: Repository, remote: string)
   return tips.filter((_, i) => found[i]?.type === 'commit');
 }
 
-/** From one state of both refs to another; undefined, or empty, for a ref that is not there. */
-export interface Move {
-  readonly share: string;
-  readonly head: { readonly from: string | undefined; readonly to: string };
-  readonly parts: { readonly from: string | undefined; readonly to: string };
-}
-
 /** Where a user fetches every ref, git would note here what was pushed, but its objects are only in the scratch. */
 export function withoutTracking({ git, dir }: ScratchObjects): Git {
   const hooks = join(dir, 'hooks');
@@ -194,14 +192,20 @@ export function withoutTracking({ git, dir }: ScratchObjects): Git {
 }
 
 /** Both refs or none. Returns false if the remote has another state than `from`. @throws AgtError if it refuses. */
-export async function moveRefs(git: Git, remote: string, move: Move): Promise<boolean> {
+export async function moveRefs(
+  git: Git,
+  remote: string,
+  share: string,
+  there: Refs,
+  next: Refs,
+): Promise<boolean> {
   const moves = [
-    { ref: sharedPartsRef(move.share), ...move.parts },
-    { ref: sharedHeadRef(move.share), ...move.head },
-  ].filter(({ from, to }) => (from ?? '') !== to);
+    { ref: sharedPartsRef(share), from: there.parts ?? '', to: next.parts ?? '' },
+    { ref: sharedHeadRef(share), from: there.head ?? '', to: next.head ?? '' },
+  ].filter(({ from, to }) => from !== to);
   const words =
     'push --atomic --porcelain --no-verify --no-follow-tags --no-signed --recurse-submodules=no'.split(' ');
-  const leases = moves.map(({ ref, from }) => `--force-with-lease=${ref}:${from ?? ''}`);
+  const leases = moves.map(({ ref, from }) => `--force-with-lease=${ref}:${from}`);
   const specs = moves.map(({ ref, to }) => `${to}:${ref}`);
   const run = await runGit(git, [...AS_IT_IS, ...words, ...leases, '--', remote, ...specs]);
   const said = run.stdout.toString();
