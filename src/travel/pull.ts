@@ -40,6 +40,7 @@ export async function pullSession(repository: Repository, request: PullRequest):
   refuseTwice(repository, id, there, remote);
   const own = ownShare(repository, id, there);
   const local = readRecord(repository, id);
+  const living = local === undefined || isEnded(local) ? undefined : local;
   // Not a state that agt has only seen: it wrote that down before it took the session.
   const holds = [own, own?.pushing].some((one) => one?.head === there.oid && one.holder !== undefined);
   if (holds && local !== undefined && local.away === undefined && !own?.pulling)
@@ -64,21 +65,16 @@ export async function pullSession(repository: Repository, request: PullRequest):
   if (request.dryRun) return { record: local ?? head.record, remote, head, wasHere: false, fork: undefined };
   const parts = await takeParts(repository, there, keys, remote, own?.parts ?? []);
   await requireComplete(repository, head, lostParts(remote));
-  if (local !== undefined && !isEnded(local)) {
-    refuseRunning({ repository, record: local });
-    await requireRemovable(new Session(repository, local), {
-      now: request.now,
-      force: false,
-      deleteBranch: false,
-    });
+  if (living !== undefined) {
+    refuseRunning({ repository, record: living });
+    const { now } = request;
+    await requireRemovable(new Session(repository, living), { now, force: false, deleteBranch: false });
   }
   const share = await takeLease(repository, { there, head, remote, parts, holds }, { ...request, id });
   failurePoint('pull: taken');
-  const fork =
-    local === undefined || isEnded(local) ? undefined : await leave(repository, local, head, request.now);
+  const fork = living && (await leave(repository, living, head, request.now));
   const record = await goOn(repository, id, head, request.now, share);
-  const checkout = local !== undefined && !isEnded(local) ? local.checkout : undefined;
-  return { record, remote, head, wasHere: false, fork, checkout };
+  return { record, remote, head, wasHere: false, fork, checkout: living?.checkout };
 }
 
 /** Takes the objects of all parts that are not here yet. */

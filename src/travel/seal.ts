@@ -10,21 +10,7 @@ export interface Seal {
 }
 
 export async function sealStream({ recipients }: Seal, plain: Bytes): Promise<Bytes> {
-  return recipients === undefined ? plain : (await encrypterFor(recipients)).encrypt(plain);
-}
-
-export async function sealBytes(seal: Seal, plain: Uint8Array): Promise<Uint8Array> {
-  return seal.recipients === undefined
-    ? plain
-    : bytesOf(await sealStream(seal, ReadableStream.from([plain])));
-}
-
-/** age itself would load Node's HTTP client for it. */
-async function bytesOf(stream: Bytes): Promise<Uint8Array> {
-  return Buffer.concat(await Array.fromAsync(stream));
-}
-
-async function encrypterFor(recipients: readonly string[]) {
+  if (recipients === undefined) return plain;
   const { Encrypter } = await import('age-encryption');
   const encrypter = new Encrypter();
   for (const recipient of recipients)
@@ -33,7 +19,16 @@ async function encrypterFor(recipients: readonly string[]) {
     } catch {
       throw usageError(`"${recipient}" in agt.recipients is no public key of age`, 'agt key show prints one');
     }
-  return encrypter;
+  return encrypter.encrypt(plain);
+}
+
+export async function sealBytes(seal: Seal, plain: Uint8Array): Promise<Uint8Array> {
+  return bytesOf(await sealStream(seal, ReadableStream.from([plain])));
+}
+
+/** age itself would load Node's HTTP client for it. */
+async function bytesOf(stream: Bytes): Promise<Uint8Array> {
+  return Buffer.concat(await Array.fromAsync(stream));
 }
 
 const AGE = Buffer.from('age-encryption.org/v1\n');
@@ -54,15 +49,11 @@ export async function openBytes(keys: Keys | undefined, sealed: Uint8Array): Pro
   }
 }
 
-export async function openStream(keys: Keys, sealed: Bytes): Promise<Bytes> {
-  return (await decrypterFor(keys)).decrypt(sealed);
-}
-
-async function decrypterFor({ identities }: Keys) {
+export async function openStream({ identities }: Keys, sealed: Bytes): Promise<Bytes> {
   const { Decrypter } = await import('age-encryption');
   const decrypter = new Decrypter();
   for (const identity of identities) decrypter.addIdentity(await nativeKey(identity));
-  return decrypter;
+  return decrypter.decrypt(sealed);
 }
 
 /** PKCS #8 of an X25519 key (RFC 8410), before its 32 bytes. */
