@@ -7,7 +7,6 @@ import { type Git, gitBytes } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
 import { findSecrets, holdsSecrets, SecretValues } from './secret-values.ts';
-import { isDirectory } from './trees.ts';
 import type { Snapshots } from './without-ignored.ts';
 
 /** Bytes of a file of keys or a login. */
@@ -16,22 +15,14 @@ const LARGEST = 2 ** 20;
 /** Values in files of keys and logins of all snapshots, also of files that are left out. */
 export async function secretsOf(git: Git, { commits, trees }: Snapshots): Promise<SecretValues> {
   const files = new Map<string, string>();
-  const seen = new Set<string>();
-  const walk = (tree: string, prefix: string) => {
-    if (seen.has(tree)) return;
-    seen.add(tree);
-    for (const entry of trees.entries(tree)) {
-      const path = prefix + decodePath(entry.name);
-      if (isDirectory(entry)) walk(entry.oid, `${path}/`);
-      else if (entry.mode.startsWith('100') && holdsSecrets(path)) files.set(entry.oid, path);
-    }
-  };
-  for (const { tree, manifest } of commits) if (manifest !== undefined) walk(tree, '');
+  const roots = commits.flatMap(({ tree, manifest }) => (manifest === undefined ? [] : tree));
+  for (const [path, { oid, mode }] of trees.below(roots))
+    if (mode.startsWith('100') && holdsSecrets(decodePath(path))) files.set(oid, shown(path));
   const values = new SecretValues();
   const sizes = await findObjects(git, [...files.keys()]);
   const small = [...files.keys()].filter((_, i) => (sizes[i]?.size ?? 0) <= LARGEST);
   for (const one of await readObjects(git, small))
-    if (one !== undefined) values.add(shown(files.get(one.oid) ?? ''), one.content);
+    if (one !== undefined) values.add(files.get(one.oid) ?? '', one.content);
   return values;
 }
 

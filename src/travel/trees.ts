@@ -53,6 +53,23 @@ export class Trees {
     return found;
   }
 
+  /** All that is in trees and below, each tree once in each place. */
+  *below(
+    roots: Iterable<string>,
+    prefix = '',
+    seen = new Set<string>(),
+  ): Generator<readonly [path: string, entry: Entry]> {
+    for (const root of roots) {
+      if (seen.has(`${root} ${prefix}`)) continue;
+      seen.add(`${root} ${prefix}`);
+      for (const entry of this.entries(root)) {
+        const path = prefix + entry.name;
+        yield [path, entry];
+        if (isDirectory(entry)) yield* this.below([entry.oid], `${path}/`, seen);
+      }
+    }
+  }
+
   /** Undefined without entries, which no tree of git has. */
   make(entries: readonly Entry[], like: string): string | undefined {
     if (entries.length === 0) return undefined;

@@ -129,7 +129,7 @@ async function rulesOf(
   const ignored = new Map<string, ReadonlySet<string>>();
   for (const [files, { sandboxes, others }] of groups)
     ignored.set(files, await askGit(scratch, commonDir, files, [...pathsBelow(trees, sandboxes), ...others]));
-  const trackedIn = memo((oids: string) => pathsBelow(trees, new Set(oids.split(' '))));
+  const trackedIn = memo((oids: string) => pathsBelow(trees, oids.split(' ')));
   const rules = memo((key: string): Rule => {
     const end = key.lastIndexOf('\n');
     const [names, tracked] = [ignored.get(key.slice(0, end)), trackedIn(key.slice(end + 1))];
@@ -151,20 +151,9 @@ function inSandbox(path: string): string | undefined {
 }
 
 /** Every file, and every directory with a slash at its end. */
-function pathsBelow(trees: Trees, roots: ReadonlySet<string>): ReadonlySet<string> {
-  const seen = new Set<string>();
+function pathsBelow(trees: Trees, roots: Iterable<string>): ReadonlySet<string> {
   const found = new Set<string>();
-  const walk = (tree: string, prefix: string) => {
-    const visit = `${tree} ${prefix}`;
-    if (seen.has(visit)) return;
-    seen.add(visit);
-    for (const entry of trees.entries(tree)) {
-      const path = prefix + entry.name;
-      found.add(isDirectory(entry) ? `${path}/` : path);
-      if (isDirectory(entry)) walk(entry.oid, `${path}/`);
-    }
-  };
-  for (const root of roots) walk(root, '');
+  for (const [path, entry] of trees.below(roots)) found.add(isDirectory(entry) ? `${path}/` : path);
   return found;
 }
 
