@@ -1,9 +1,14 @@
 /** A sync by git's own merge, after a part of the session has landed and the user has changed lines of it. */
+import { displayPath } from '../disk/path-bytes.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
+import { diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitText, runGit } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';
 import { landedSource } from '../survey/merged.ts';
-import { mergeWithBase, withWorkbench } from './workbench.ts';
+import { commitFirst } from './message.ts';
+import { refuseOverlap } from './overlap.ts';
+import { mergeInMemory, mergeWithBase, type Workbench, withWorkbench } from './workbench.ts';
 
 interface MergedBranch {
   readonly operation: 'merge' | 'rebase';
@@ -14,14 +19,18 @@ interface MergedBranch {
 
 /**
  * Of the paths that a merge of git leaves in conflict, those that conflict as well if what landed is the base, as it is for
- * the next acceptance. The others are solved: the branch has changed lines that came from here.
+ * the next acceptance. The others are solved: the branch has changed lines that came from here. With that base git may
+ * find other renames, so all files are as in that merge.
+ *
+ * @throws AgtError if uncommitted files of the sandbox would be in the way
  */
 export async function withoutLanded(
-  { repository, git, sandboxGit, record }: Session,
+  session: Session,
   { operation, branch, head }: MergedBranch,
   conflicts: readonly string[],
   dryRun: boolean,
 ): Promise<readonly string[]> {
+  const { repository, git, sandboxGit, record } = session;
   const { user_branch: ref } = record;
   if (conflicts.length === 0 || operation !== 'merge' || ref === undefined || shortBranch(ref) !== branch)
     return conflicts;
@@ -31,14 +40,34 @@ export async function withoutLanded(
   return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
     const merged = await mergeWithBase(bench, { base: landed, ours: head, theirs: tip });
     const left = new Set(merged.conflicts?.map(({ path }) => path));
-    const solved = conflicts.filter((path) => !left.has(path)).map((path) => `:(top,literal)${path}`);
-    if (!dryRun && solved.length > 0) {
-      const source = `--source=${merged.tree}`;
-      await gitText(sandboxGit, ['restore', source, '--worktree', '--', ...solved], { env: bench.objects });
-      await gitText(sandboxGit, ['add', '--all', '--', ...solved]);
-    }
+    const isSolved = (path: string) => !left.has(path);
+    if (!conflicts.some(isSolved)) return conflicts;
+    const { tree } = await mergeInMemory(bench, head, tip);
+    const others = (await diffTrees(bench.git, tree, merged.tree)).map(({ path }) => displayPath(path));
+    const solved = [...new Set([...conflicts, ...others])].filter(isSolved);
+    if (dryRun) {
+      const changes = await diffTrees(bench.git, head, merged.tree);
+      const own = changes.filter(({ path }) => solved.includes(displayPath(path)));
+      await refuseOverlap(sandboxGit, own, (paths) => commitFirst(session, paths));
+    } else await takeFiles(sandboxGit, bench, merged.tree, solved);
     return conflicts.filter((path) => left.has(path));
   });
+}
+
+/** Into the worktree and the index. `paths`: of files that the tree has or lacks, also unmerged ones. */
+async function takeFiles(sandbox: Git, { objects }: Workbench, tree: string, paths: readonly string[]) {
+  const there = await findObjects(
+    { ...sandbox, env: { ...sandbox.env, ...objects } },
+    paths.map((path) => `${tree}:${Buffer.from(path).toString('latin1')}`),
+  );
+  const words = (isThere: boolean) =>
+    paths.filter((_, i) => (there[i] !== undefined) === isThere).map((path) => `:(top,literal)${path}`);
+  const [kept, gone] = [words(true), words(false)];
+  if (gone.length > 0)
+    await gitText(sandbox, ['rm', '--force', '--quiet', '--ignore-unmatch', '--', ...gone]);
+  if (kept.length === 0) return;
+  await gitText(sandbox, ['restore', `--source=${tree}`, '--worktree', '--', ...kept], { env: objects });
+  await gitText(sandbox, ['add', '--all', '--', ...kept]);
 }
 
 /** As `git merge --continue` does. Returns the exit code. */

@@ -1,5 +1,5 @@
 /** A session that was accepted and goes on: kept, or brought back by undo. */
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -233,3 +233,28 @@ test('sync takes what the user made of landed lines without a conflict, and leav
   expect(git(sandbox, 'status', '--porcelain')).toBe('M  f\nUU g');
   expect(readFileSync(join(sandbox, 'f'), 'utf8')).toBe(both);
 });
+
+test.each([1, 14])(
+  'a renamed file landed, and the user renames it again: a sync brings %i later lines there',
+  (count) => {
+    const lines = Array.from({ length: 20 }, (_, i) => `${i}\n`);
+    const { repository, sandbox, id } = makeSession({ a: lines.join('') });
+    const file = join(sandbox, 'b');
+    git(sandbox, 'mv', 'a', 'b');
+    git(sandbox, 'commit', '-qm', 'renamed');
+    agtOk(repository, 'accept', id, '--keep');
+    const later = lines.map((line, i) => (i < count ? `later ${line}` : line)).join('');
+    writeFileSync(file, later);
+    git(sandbox, 'commit', '-qam', 'later');
+    mkdirSync(join(repository, 'd'));
+    git(repository, 'mv', 'b', 'd/c');
+    git(repository, 'commit', '-qm', 'renamed again');
+    appendFileSync(file, 'uncommitted\n');
+    const refused = agt(repository, 'sync', id);
+    expect([refused.exitCode, git(sandbox, 'ls-files', '--unmerged')]).toEqual([1, '']);
+    git(sandbox, 'checkout', '-q', '--', 'b');
+    agtOk(repository, 'sync', id);
+    expect([git(sandbox, 'status', '--porcelain'), existsSync(file)]).toEqual(['', false]);
+    expect(readFileSync(join(sandbox, 'd/c'), 'utf8')).toBe(later);
+  },
+);
