@@ -40,11 +40,26 @@ export class Crew {
     else if (choice === 12) this.twoCalls(agent);
     else if (choice < 15) this.bothAtWork(agent, agents[agent === agents[0] ? 1 : 0]);
     else if (random.chance(0.6)) pen.edit(place, PERSON);
+    else if (random.chance(0.2)) this.stashAndPop();
     else {
       // As a step of its own: git sees a rename best by itself.
       agtOk(place.folder, 'autocommit', '--quiet');
       pen.act(place, PERSON);
       agtOk(place.folder, 'autocommit', '--quiet');
+    }
+  }
+
+  /** A person; all is as in a snapshot again. Without one before, nobody can know the lines of the stash. */
+  private stashAndPop(): void {
+    const { folder } = this.place;
+    if (git(folder, 'status', '--porcelain') === '') return;
+    agtOk(folder, 'autocommit', '--quiet');
+    for (const words of [
+      ['-q', '-u'],
+      ['pop', '-q'],
+    ]) {
+      git(folder, 'stash', ...words);
+      agtOk(folder, 'autocommit', '--quiet');
     }
   }
 
