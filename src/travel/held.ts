@@ -1,11 +1,12 @@
 /** What remotes have of sessions here, for `agt gc`. */
 import { attempt } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
-import { listRecords } from '../session/record.ts';
+import { listRecords, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { existingRefs } from './content.ts';
-import { listRefs } from './remote.ts';
+import type { Keys } from './keys.ts';
+import { listRefs, listShares } from './remote.ts';
 import { readShare, type Share } from './share.ts';
 
 /** By session id: the remote of its copy, as this repository knows it. */
@@ -19,31 +20,56 @@ export function copiesOnRemotes(repository: Repository): Map<string, string> {
   );
 }
 
-/**
- * The tips of ended sessions of which their remote has everything, by id, and the ids of those of which it has a part.
- * @throws AgtError if a remote cannot be reached
- */
-export async function heldByRemotes(repository: Repository) {
-  const refsOf = new Map<string, Map<string, string>>();
+export interface Held {
+  /** The tips of ended sessions that a pull brings back from their remote as they are here, by id. */
+  readonly held: ReadonlyMap<string, string>;
+  /** By id: why others that were pushed are needed here. */
+  readonly stays: ReadonlyMap<string, string>;
+}
+
+/** @throws AgtError if a remote cannot be reached */
+export async function heldByRemotes(repository: Repository, keys: Keys | undefined): Promise<Held> {
+  const remotes = new Map<string, Copies>();
   const held = new Map<string, string>();
-  const inPart: string[] = [];
+  const stays = new Map<string, string>();
   for (const record of listRecords(repository).records.filter(isEnded)) {
     const session = new Session(repository, record);
     const share = attempt(() => readShare(session));
     if (share?.head === undefined) continue;
-    if (share.plain === 'without ignored' || !hasAll(share, await existingRefs(session))) {
-      inPart.push(session.id);
-      continue;
-    }
-    const refs = refsOf.get(share.remote) ?? (await listRefs(repository.git, share.remote));
-    refsOf.set(share.remote, refs);
-    const isThere = refs.get(`${share.share}/head`) === share.head;
-    if (isThere && refs.get(`${share.share}/parts`) === share.parts.at(-1)?.commit)
-      held.set(session.id, share.refs['tip'] as string);
+    const copies = remotes.get(share.remote) ?? (await copiesOn(repository, share.remote, keys));
+    remotes.set(share.remote, copies);
+    const reason = lack(record, share, await existingRefs(session)) ?? copies.problemOf(share);
+    if (reason === undefined) held.set(session.id, share.refs['tip'] as string);
+    else stays.set(session.id, reason);
   }
-  return { held, inPart };
+  return { held, stays };
 }
 
-function hasAll({ refs }: Share, here: Readonly<Record<string, string>>): boolean {
-  return here['tip'] !== undefined && Object.entries(here).every(([role, oid]) => refs[role] === oid);
+function lack(
+  { session_id: id, away }: SessionRecord,
+  { remote, plain, refs }: Share,
+  here: Readonly<Record<string, string>>,
+): string | undefined {
+  const isWhole =
+    here['tip'] !== undefined && Object.entries(here).every(([role, oid]) => refs[role] === oid);
+  if (!isWhole && away !== undefined) return `it is away, and ${remote} lacks the last of it`;
+  if (!isWhole) return `${remote} lacks the last of it; to send that: agt session push ${id}`;
+  return plain === 'without ignored' ? `its copy on ${remote} has no ignored files` : undefined;
+}
+
+interface Copies {
+  readonly problemOf: (share: Share) => string | undefined;
+}
+
+async function copiesOn(repository: Repository, remote: string, keys: Keys | undefined): Promise<Copies> {
+  const refs = await listRefs(repository.git, remote);
+  const shares = new Map((await listShares(repository, remote, keys)).map((one) => [one.oid, one]));
+  return {
+    problemOf({ share, head = '', parts }) {
+      const isThere =
+        refs.get(`${share}/head`) === head && refs.get(`${share}/parts`) === parts.at(-1)?.commit;
+      if (!isThere) return `${remote} no longer has what was pushed`;
+      return shares.get(head)?.head === undefined ? `no key here opens the copy on ${remote}` : undefined;
+    },
+  };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
 import { agt, agtOk, git, write } from '../harness/world.ts';
-import { factsOf, makeTwo } from './two.ts';
+import { factsOf, makeTwo, withoutKey } from './two.ts';
 
 const tipOf = (repository: string, id: string) =>
   git(repository, 'for-each-ref', '--format=%(objectname)', `refs/agt/tip/${id}`);
@@ -22,11 +22,8 @@ test('gc --pushed deletes ended sessions that the remote has whole, and a pull b
   agtOk(here, 'session', 'push', 'plain', '--plain');
 
   expect(agt(here, 'gc', '--pushed', '-n').stderr).toBe(
-    ['late', 'plain']
-      .map(
-        (id) => `note: ${id} stays: its remote lacks the last of it; to send that: agt session push ${id}\n`,
-      )
-      .join(''),
+    'note: late stays: origin lacks the last of it; to send that: agt session push late\n' +
+      'note: plain stays: its copy on origin has no ignored files\n',
   );
   const planned = JSON.parse(agtOk(here, 'gc', '--pushed', '--dry-run', '--json')) as {
     sessions: { session_id: string; action: string; remote: string }[];
@@ -61,4 +58,27 @@ test('gc --pushed deletes nothing that the remote has lost, or if it cannot be a
     expect.stringMatching(/^error: git cannot reach "origin": .*\nhint: try it: git ls-remote origin\n$/),
   ]);
   expect(tipOf(here, 's1')).not.toBe('');
+});
+
+test('gc --pushed deletes nothing that no key here opens, and has no hint that is refused', () => {
+  const { here, there } = makeTwo();
+  for (const id of ['s1', 's2']) {
+    agtOk(here, 'session', 'new', '--id', id);
+    agtOk(here, 'session', 'push', id);
+  }
+  write(join(sessionOf(here, 's2').sandbox, 'a.txt'), 'work that the remote does not have\n');
+  for (const id of ['s1', 's2']) agtOk(here, 'session', 'remove', id);
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's2', '--take');
+  expect(agt(here, 'session', 'push', 's2').stderr).toContain('is away');
+  const away = 'note: s2 stays: it is away, and origin lacks the last of it\n';
+  withoutKey(() => {
+    const kept = `note: s1 stays: no key here opens the copy on origin\n${away}`;
+    expect(agt(here, 'gc', '--pushed').stderr).toBe(kept);
+    agtOk(here, 'key', 'new');
+    expect(agt(here, 'gc', '--pushed').stderr).toBe(kept);
+  });
+  expect(tipOf(here, 's1')).not.toBe('');
+  expect(agt(here, 'gc', '--pushed').stderr).toBe(away);
+  expect([tipOf(here, 's1'), tipOf(here, 's2')]).toEqual(['', expect.stringMatching(/./)]);
 });

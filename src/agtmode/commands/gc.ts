@@ -21,6 +21,7 @@ import { makeRoom } from '../../maintenance/retention/room.ts';
 import { endingAtSteps } from '../../process/interrupts.ts';
 import { retryAfterChange } from '../../session/lock.ts';
 import { copiesOnRemotes, heldByRemotes } from '../../travel/held.ts';
+import { readKeys } from '../../travel/keys.ts';
 import { type Arguments, defineCommand, option } from '../command-line/command.ts';
 import type { Report } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
@@ -68,7 +69,9 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   if (args.folders) return gcFolders(context, args);
   const repository = await repositoryHere(context);
   const pruneBefore = await expiryTime(repository.git, args.prune);
-  const { held, inPart = [] } = args.pushed ? await heldByRemotes(repository) : {};
+  const { held, stays = new Map<string, string>() } = args.pushed
+    ? await heldByRemotes(repository, await readKeys(context.env))
+    : {};
   const request = { thin: args.thin, now: context.now(), held };
   const copies = copiesOnRemotes(repository);
   const { dryRun } = args;
@@ -91,11 +94,7 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
       dryRun ? freed : '',
       disk === null ? '' : describeDisk(disk),
     ].join(''),
-    notes: lines(
-      inPart.map(
-        (id) => `note: ${id} stays: its remote lacks the last of it; to send that: agt session push ${id}`,
-      ),
-    ),
+    notes: lines([...stays].map(([id, reason]) => `note: ${id} stays: ${reason}`)),
     errors,
     failed: damaged.length > 0,
   };
