@@ -16,21 +16,21 @@ import { conflictError, nothingPicked } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
 import { withTrailer } from './message.ts';
 import { commitsTouching } from './session-commits.ts';
-import { ownChangesOf, treesOfStep } from './snapshot-step.ts';
+import { changesSince, ownChangesOf, treesOfStep } from './snapshot-step.ts';
 import type { LandingTarget } from './target.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { mergeWithBase, type Sides, type Workbench } from './workbench.ts';
 
 export async function pickCommits(
   session: Session,
-  { target, bench, request }: Landable,
+  { target, bench, request, newer }: Landable,
 ): Promise<LandingPlan> {
   const { record } = session;
   const { git } = bench;
   const picks = await resolvePicks(session, request.commits, request.now);
   const commits = picks.filter((pick) => typeof pick === 'string');
   await refuseSessionFolders(session.git, commits);
-  const { steps, untracked, leftOut } = await stepsOf(session, picks, request);
+  const { steps, untracked, leftOut, whole } = await stepsOf(session, picks, request);
   let tip = target.from;
   const before = await sourceBefore(session, target);
   let source = before;
@@ -50,8 +50,7 @@ export async function pickCommits(
   const tree = await gitText(git, ['rev-parse', `${tip}^{tree}`]);
   const changes = await diffTrees(git, target.from, tip);
   const commit = { tree, parents: [], message: undefined, commit: tip, source };
-  const taken = new Set(changes.map(({ path }) => displayPath(path)));
-  const uncommitted = (await uncommittedPaths(session)).filter((path) => !taken.has(path));
+  const uncommitted = (await uncommittedPaths(session)).filter((path) => newer.has(path) || !whole.has(path));
   const notTaken = [...new Set([...leftOut, ...uncommitted])];
   const leftOutCommits = await commitsLeft(session, git, { tip, source, picks });
   return { ...target, ...commit, changes, untracked, leftOut: notTaken, leftOutCommits, warnings: [] };
@@ -87,7 +86,7 @@ async function withPick(bench: Workbench, sides: Sides, before = '') {
 
 const EARLIER_STEPS = 'take also the earlier steps that changed these files, or all work: without --commits';
 
-/** The changes of each step that is a snapshot. */
+/** The changes of each step that is a snapshot. `whole`: readable paths that no snapshot after the step has changed. */
 async function stepsOf(session: Session, picks: readonly Pick[], request: AcceptRequest) {
   const snapshots = picks.filter((pick) => typeof pick !== 'string');
   const found = await Promise.all(
@@ -99,7 +98,12 @@ async function stepsOf(session: Session, picks: readonly Pick[], request: Accept
   const steps = found.map(
     ([step, changes]) => [step, changes.filter(({ path }) => !unwanted.has(path))] as const,
   );
-  return { steps: new Map(steps), untracked, leftOut: [...unwanted].map(displayPath) };
+  const whole = new Set<string>();
+  for (const [step, changes] of steps) {
+    const later = new Set((await changesSince(session, step)).map(({ path }) => path));
+    for (const { path } of changes) if (!later.has(path)) whole.add(displayPath(path));
+  }
+  return { steps: new Map(steps), untracked, leftOut: [...unwanted].map(displayPath), whole };
 }
 
 /** A commit of the agent, or a snapshot. */

@@ -23,6 +23,12 @@ async function changesOf({ git, record }: Session, { previous, commit }: Snapsho
   return diffTrees(withoutIndex(git), from, to, { countLines: false, decodePath });
 }
 
+/** What the newest snapshot has in another form. */
+export async function changesSince(session: Session, { commit }: Snapshot): Promise<DiffEntry[]> {
+  const [newest] = await session.history();
+  return newest === undefined ? [] : changesOf(session, { ...newest, previous: commit });
+}
+
 type Version = DiffEntry['before'];
 
 /** A tree with other versions of some files: as git stores them; a snapshot has their bytes on disk. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UNTRACKED } from '../../../config/values.ts';
 import { displayPath } from '../../../disk/path-bytes.ts';
-import { AgtError, plural, someLines, systemReason, usageError } from '../../../errors.ts';
+import { AgtError, listSome, plural, someLines, systemReason, usageError } from '../../../errors.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import type { DiffEntry } from '../../../git/objects/raw-diff.ts';
 import { acceptSession } from '../../../landing/accept.ts';
@@ -219,6 +219,8 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
   const { record, onto, commit, worktree, changes, leftOut, leftOutCommits = [], kept, after = [] } = result;
   const { session_id: id } = record;
   const untracked = new Set(result.untracked);
+  const landing = new Set(changes.map(({ path }) => displayPath(path)));
+  const left = leftOut.map((path) => `${showPath(path)}${landing.has(path) ? ' (uncommitted changes)' : ''}`);
   const branch = shortBranch(onto);
   const done = commit !== undefined;
   if (done && result.warnings.includes(BEFORE))
@@ -232,7 +234,7 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
           `  ${LETTERS[changeStatus(change)]} ${showPath(displayPath(change.path))}${untracked.has(change.path) ? '  (untracked)' : ''}`,
       ),
     changes.length > LISTED && `  … and ${changes.length - LISTED} more`,
-    leftOut.length > 0 && `left out ${listPaths(leftOut, LISTED)}`,
+    left.length > 0 && `left out ${listSome(left, LISTED)}`,
     ...someLines(
       leftOutCommits.map((one) => `left out ${shortOid(one.commit)} ${showPath(one.subject)}`),
       LISTED,
