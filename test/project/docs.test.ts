@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { SETTING_KEYS } from '../../src/config/setting-table.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -41,6 +42,15 @@ describe.each(PAGES)('%s', (page) => {
 
 test('README has at most 150 lines', () => {
   expect(read('README.md').split('\n').length - 1).toBeLessThanOrEqual(150);
+});
+
+test('docs/guide/configuration.md has a row for each setting, with its default', () => {
+  const page = read('docs/guide/configuration.md');
+  const wrong = SETTING_KEYS.filter(
+    ({ name, defaultValue }) =>
+      !page.includes(`\n| \`${name}\` | ${defaultValue === '' ? '' : `\`${defaultValue}\` |`}`),
+  );
+  expect(wrong.map(({ name }) => name)).toEqual([]);
 });
 
 describe('docs/architecture.md', () => {

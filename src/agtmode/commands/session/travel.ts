@@ -209,7 +209,8 @@ export async function listRemote(context: Context, given: string | undefined): P
       shares.length === 0 && `note: no sessions on ${remote}; send one: agt session push ID`,
       ...damaged.map(({ share, problem }) => `note: ${share} there cannot be read: ${problem}`),
       rest > 0 &&
-        `note: ${plural(rest, 'session')} there ${rest === 1 ? 'is' : 'are'} encrypted${keys === undefined ? ', and you have no key yet; see: agt key show' : ' for other keys'}`,
+        `note: ${plural(rest, 'session')} there ${rest === 1 ? 'is' : 'are'} encrypted${keys === undefined ? ', and you have no key yet' : ' for other keys'}`,
+      rest > 0 && keys === undefined && 'hint: make one: agt key new; or bring yours: agt key import FILE',
     ]),
   };
 }
