@@ -55,7 +55,12 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const common = landed ?? (await mergeBase(git, target.from, content.head));
   const taken = await takenChanges(session);
   const base = await baseWithTaken(session, bench, common, target, taken);
-  const whole = { tree: calls.tree, prompts: [], isPart: false };
+  const work = { ...content, tree: calls.tree };
+  const whole = {
+    tree: (await request.withoutRejected?.(session, bench, work)) ?? work.tree,
+    prompts: [],
+    isPart: false,
+  };
   const { tree: wanted, ...told } = (await chooseTree?.(bench, content, base)) ?? whole;
   const chosen = await choosePaths(bench, { ...content, base, tree: wanted }, request);
   const added = await diffTrees(git, base, chosen.tree);
@@ -96,10 +101,10 @@ export async function planLanding(session: Session, landable: Landable): Promise
     refuseHidden(added, new Set(added.filter(isUsers).map(({ path }) => path)));
   }
   const isPart = request.include.length + request.exclude.length > 0;
-  const work = { tip: target.from, head: content.head, landed, commits, changes, isPart };
+  const way = { tip: target.from, head: content.head, landed, commits, changes, isPart };
   const others = await othersCommits(git, record, commits, target.from);
-  const messages = (await commitsToTell(git, record, work)).filter(isNoneOf(others));
-  const along = others.length === 0 ? [] : await landingAlong(git, work, others);
+  const messages = (await commitsToTell(git, record, way)).filter(isNoneOf(others));
+  const along = others.length === 0 ? [] : await landingAlong(git, way, others);
   const notTaken = request.committedOnly ? content.uncommitted.map(({ path }) => displayPath(path)) : [];
   return {
     ...target,

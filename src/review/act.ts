@@ -1,9 +1,11 @@
 /** Acts on marks: what was seen lands; rejected hunks go back in the sandbox by the merge of `agt undo --step`, or are told. */
+import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, listSome } from '../errors.ts';
 import { LINK, SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
-import { gitBytes, gitText } from '../git/run/git.ts';
+import { withIndex } from '../git/objects/scratch-index.ts';
+import { type Git, gitBytes, gitText } from '../git/run/git.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import { acceptSession } from '../landing/accept.ts';
 import type { AcceptRequest, AcceptResult, Content } from '../landing/accept-request.ts';
@@ -14,7 +16,7 @@ import { type RestoreResult, restoreSession } from '../timetravel/restore/restor
 import { planTakeBack, snapshotWith } from '../timetravel/restore/take-back.ts';
 import { readAuthors } from '../timetravel/turns.ts';
 import { autocommit } from '../triggers/autocommit.ts';
-import { piecesOf, readHunks, treeWith, withoutObstructed } from './hunks.ts';
+import { type Piece, piecesOf, readHunks, treeWith, withoutObstructed } from './hunks.ts';
 import { change, type Review, readStarts, treeOf, withReview } from './review.ts';
 import { moveTo, type ReviewState, readState, type Way } from './state.ts';
 import { turnsOfHunks } from './turns-of-hunks.ts';
@@ -70,12 +72,46 @@ async function turnsBetween(session: Session, bench: Workbench, from: string, to
 const pendingOf = ({ rejected }: ReviewState, ways: readonly Way[]) =>
   rejected.filter(({ state, way }) => state === 'pending' && ways.includes(way));
 
-/** Paths of hunks that `takeRejectedBack` would take back; one for each. */
-export async function rejectedPaths(session: Session, ways: readonly Way[], now: Date): Promise<string[]> {
+/** The rejected hunks go back in the sandbox first, once nothing else refuses the acceptance. */
+export async function acceptUnrejected(session: Session, request: AcceptRequest): Promise<AcceptResult> {
+  const { dryRun, now } = request;
+  const paths = await rejectedPaths(session, now);
+  if (paths.length === 0 && !dryRun) return acceptSession(session, request);
+  const planning = dryRun ? request : { ...request, dryRun: true, planned: [] };
+  const planned = await acceptSession(session, { ...planning, withoutRejected });
+  if (!dryRun) await takeRejectedBack(session, BEFORE_LANDING, now);
+  const done = dryRun ? planned : await acceptSession(session, request);
+  if (paths.length === 0) return done;
+  const files = listSome([...new Set(paths)].map(displayPath), MOST_PATHS);
+  const stay = paths.length === 1 ? 'hunk stays' : 'hunks stay';
+  return { ...done, warnings: [`${paths.length} rejected ${stay} out: ${files}`, ...done.warnings] };
+}
+
+const BEFORE_LANDING: readonly Way[] = ['now', 'end'];
+
+async function withoutRejected(session: Session, bench: Workbench, { head, tree }: Content): Promise<string> {
   const known = await readState(session);
-  if (known === undefined || pendingOf(known, ways).length === 0) return [];
+  const ids = new Set(known && pendingOf(known, BEFORE_LANDING).map(({ id }) => id));
+  if (known === undefined || ids.size === 0) return tree;
+  const { seen } = await moveTo(bench, known, await readStarts(session, bench, head));
+  const { sandboxGit } = session;
+  const git = { ...sandboxGit, env: { ...sandboxGit.env, ...bench.objects } };
+  const all = piecesOf(await readHunks(git, seen, tree));
+  return treeWithout(withIndex(bench.git, join(bench.dir, 'review-index')), tree, ids, all);
+}
+
+/** The tree as it is before these pieces. */
+function treeWithout(index: Git, tree: string, ids: ReadonlySet<string>, all: readonly Piece[]) {
+  const chosen = all.filter(({ id }) => ids.has(id));
+  return treeWith(index, tree, withoutObstructed(chosen, all, true), all, true);
+}
+
+/** Paths of hunks that go before the work lands; one for each. */
+async function rejectedPaths(session: Session, now: Date): Promise<string[]> {
+  const known = await readState(session);
+  if (known === undefined || pendingOf(known, BEFORE_LANDING).length === 0) return [];
   return withReview(session, { writes: false, now }, async ({ state }) =>
-    pendingOf(state, ways).map(({ path }) => path),
+    pendingOf(state, BEFORE_LANDING).map(({ path }) => path),
   );
 }
 
@@ -124,11 +160,8 @@ export async function takeRejectedBack(
 async function spanOf(session: Session, review: Review, tip: Snapshot, ways: readonly Way[]) {
   const { state, work, open, index, bench } = review;
   const ids = new Set(pendingOf(state, ways).map(({ id }) => id));
-  const all = piecesOf(open);
-  const rejected = all.filter(({ id }) => ids.has(id));
-  const pieces = withoutObstructed(rejected, all, true);
-  if (pieces.length === 0) return undefined;
-  const changes = await diffTrees(bench.git, work, await treeWith(index, work, pieces, all, true));
+  const changes = await diffTrees(bench.git, work, await treeWithout(index, work, ids, piecesOf(open)));
+  if (changes.length === 0) return undefined;
   const side = async (when: 'before' | 'after') => {
     const files = await Array.fromAsync(changes, async (file): Promise<[string, DiffEntry['before']]> => {
       return [`sandbox/${file.path}`, await onDisk(review, file, file[when])];

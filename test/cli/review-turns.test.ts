@@ -1,5 +1,5 @@
 /** agt review of the work of several turns: whose a hunk is, and what is told of what lands. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -105,13 +105,19 @@ test('one hunk is marked by its line; a colon may be in a name', () => {
   expect(told()).toContain('seen 1: +other');
 });
 
-test('agt accept -n names the files in which rejected hunks go first', () => {
-  const { repository, turn, review } = begin();
-  turn('first', { f: edited({ 3: 'three', 30: 'thirty' }) });
+test('rejected hunks go once nothing else refuses the acceptance, which names their files, as with -n', () => {
+  const { repository, sandbox, turn, review } = begin();
+  turn('first', { f: edited({ 3: 'three', 30: 'thirty' }), new: 'new\n' });
   review('--reject', 'f:31', '-m', 'no');
-  const { warnings } = JSON.parse(agtOk(repository, 'accept', 's1', '-n', '--json'));
-  expect(warnings).toEqual(['before that agt takes back 1 rejected hunk in f']);
-  agtOk(repository, 'accept', 's1');
+  writeFileSync(join(repository, 'new'), 'mine\n');
+  expect(agt(repository, 'accept', 's1')).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(readFileSync(join(sandbox, 'f'), 'utf8')).toContain('thirty');
+  rmSync(join(repository, 'new'));
+  const accept = (...words: string[]) => JSON.parse(agtOk(repository, 'accept', 's1', '--json', ...words));
+  const told = { warnings: ['1 rejected hunk stays out: f'], files: [{ path: 'f', insertions: 1 }, {}] };
+  expect(accept('-n')).toMatchObject(told);
+  expect(accept()).toMatchObject(told);
+  expect(git(repository, 'show', 'main:f')).toContain('three');
   expect(git(repository, 'show', 'main:f')).not.toContain('thirty');
 });
 

@@ -5,13 +5,11 @@ import { displayPath } from '../../../disk/path-bytes.ts';
 import { AgtError, listSome, plural, someLines, systemReason, usageError } from '../../../errors.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import type { DiffEntry } from '../../../git/objects/raw-diff.ts';
-import { acceptSession } from '../../../landing/accept.ts';
 import type { AcceptResult, UntrackedFile } from '../../../landing/accept-request.ts';
 import { BEFORE } from '../../../landing/end-session.ts';
 import { COMMITS_ALONE } from '../../../landing/untracked.ts';
-import { acceptSeen, rejectedPaths, takeRejectedBack } from '../../../review/act.ts';
+import { acceptSeen, acceptUnrejected } from '../../../review/act.ts';
 import { sessionFolder } from '../../../session/record.ts';
-import type { Session } from '../../../session/session.ts';
 import { ask } from '../../ask.ts';
 import { camelCase, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
@@ -96,12 +94,9 @@ export const sessionAccept = defineSessionCommand({
       askUntracked: context.interactive && !args.json && !args.dryRun ? askOnce(context) : undefined,
       now: context.now(),
     };
-    const planned = args.dryRun && !args.seen ? await plannedTakeBack(session, request.now) : [];
-    if (!args.seen && !args.dryRun) await takeRejectedBack(session, WAYS, request.now);
     const back = await broughtBack(session, args.dryRun);
-    const accept = args.seen ? acceptSeen : acceptSession;
-    const done = await doneOrNotBegun(context, session, accept, request);
-    const result = { ...done, warnings: [...planned, ...done.warnings] };
+    const accept = args.seen ? acceptSeen : acceptUnrejected;
+    const result = await doneOrNotBegun(context, session, accept, request);
     for (const warning of result.warnings) context.err(`warning: ${warning}\n`);
     return {
       json: acceptJson(result, args.dryRun),
@@ -110,17 +105,6 @@ export const sessionAccept = defineSessionCommand({
     };
   },
 });
-
-const WAYS = ['now', 'end'] as const;
-
-async function plannedTakeBack(session: Session, now: Date): Promise<string[]> {
-  const paths = await rejectedPaths(session, WAYS, now);
-  const files = [...new Set(paths)].map(displayPath);
-  if (files.length === 0) return [];
-  return [
-    `before that agt takes back ${plural(paths.length, 'rejected hunk')} in ${listPaths(files, LISTED)}`,
-  ];
-}
 
 /** agt plans once more if the branch has moved meanwhile. */
 function askOnce(context: Context) {
