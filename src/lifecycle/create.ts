@@ -231,8 +231,8 @@ function workingCopyOf({ checkout, standsAt }: NewSession) {
   return { working_copy: 'worktree' } as const;
 }
 
-/** @throws AgtError if a session, a folder or a ref with this id exists. */
-export async function requireFreeId(repository: Repository, id: SessionId): Promise<void> {
+/** `kept`: a work branch with this commit may be there. @throws AgtError if a session, a folder or a ref with this id exists. */
+export async function requireFreeId(repository: Repository, id: SessionId, kept?: string): Promise<void> {
   const existing = readRecord(repository, id);
   if (existing !== undefined && isEnded(existing)) {
     throw new AgtError(`session "${id}" was ${existing.state}, and its snapshots are kept`, {
@@ -242,7 +242,9 @@ export async function requireFreeId(repository: Repository, id: SessionId): Prom
   if (existing !== undefined) throw alreadyExists('session', id);
   const folder = join(await repository.sessionsDir(), id);
   if (existsSync(folder)) throw alreadyExists('folder', folder, ', or move that folder away');
-  const refs = [shadowRef(repository.settings, id), workRef(repository.settings, id), tipRef(id)];
+  const work = workRef(repository.settings, id);
+  const isKept = kept !== undefined && (await resolveObject(repository.git, work)) === kept;
+  const refs = [shadowRef(repository.settings, id), ...(isKept ? [] : [work]), tipRef(id)];
   const found = await firstExisting(repository, refs);
   if (found !== undefined) throw alreadyExists('branch', shortBranch(found), ', or rename that branch');
 }

@@ -61,7 +61,7 @@ export async function pullSession(repository: Repository, request: PullRequest):
     );
   if (head.holder !== undefined && !isEnded(head.record) && !request.take && !holds)
     throw heldError(head, head.holder, request);
-  if (local === undefined && own === undefined) await requireFreeId(repository, id);
+  if (local === undefined && own === undefined) await requireFreeId(repository, id, head.refs['work']);
   if (request.dryRun) return { record: local ?? head.record, remote, head, wasHere: false, fork: undefined };
   const parts = await takeParts(repository, there, keys, remote, own?.parts ?? []);
   await requireComplete(repository, head, lostParts(remote));

@@ -82,3 +82,20 @@ test('gc --pushed deletes nothing that no key here opens, and has no hint that i
   expect(agt(here, 'gc', '--pushed').stderr).toBe(away);
   expect([tipOf(here, 's1'), tipOf(here, 's2')]).toEqual(['', expect.stringMatching(/./)]);
 });
+
+test('a pull after gc --pushed takes up the work branch that gc has kept, but no other one of this name', () => {
+  const { here } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  git(sessionOf(here, 's1').sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
+  const before = factsOf(sessionOf(here, 's1'));
+  agtOk(here, 'session', 'remove', 's1');
+  agtOk(here, 'session', 'push', 's1');
+  expect(agtOk(here, 'gc', '--pushed')).toContain('s1: kept agt/s1, which has commits');
+  const kept = git(here, 'rev-parse', 'agt/s1');
+  git(here, 'branch', '--force', 'agt/s1', 'main');
+  expect(agt(here, 'session', 'pull', 's1', 'origin', '--take').stderr).toContain('"agt/s1" already exists');
+  git(here, 'branch', '--force', 'agt/s1', kept);
+  agtOk(here, 'session', 'pull', 's1', 'origin', '--take');
+  agtOk(here, 'undo', 's1');
+  expect(factsOf(sessionOf(here, 's1'))).toEqual(before);
+});
