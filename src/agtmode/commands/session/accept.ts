@@ -19,7 +19,6 @@ import {
   fileSize,
   LETTERS,
   lines,
-  listPaths,
   orNull,
   showPath,
   table,
