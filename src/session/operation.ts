@@ -15,7 +15,9 @@ export function requireActive(record: SessionRecord): void {
 /** Hints. */
 export function wayBack(record: SessionRecord): string[] {
   const { session_id: id, state } = record;
-  const withWork = state === 'accepted' ? `; to take its work off the branch, too: agt unaccept ${id}` : '';
+  const unaccept = `agt unaccept ${id}`;
+  const landed = record.landed === undefined ? '' : `; then take its work off the branch: ${unaccept}`;
+  const withWork = state === 'accepted' ? `; to take its work off the branch, too: ${unaccept}` : landed;
   return [isEnded(record) ? `bring it back: agt undo ${id}${withWork}` : 'see: agt session list --all'];
 }
 

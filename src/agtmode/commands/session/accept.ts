@@ -14,15 +14,7 @@ import { ask } from '../../ask.ts';
 import { camelCase, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { broughtBack } from '../../output/brought-back.ts';
-import {
-  changeStatus,
-  fileSize,
-  LETTERS,
-  lines,
-  orNull,
-  showPath,
-  table,
-} from '../../output/format.ts';
+import { changeStatus, fileSize, LETTERS, lines, orNull, showPath, table } from '../../output/format.ts';
 import { doneOrNotBegun } from '../../output/interrupted.ts';
 
 /** May be given more than once, one value each. */

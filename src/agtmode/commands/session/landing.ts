@@ -185,6 +185,8 @@ export const sessionReject = defineSessionCommand({
         back,
         `${verb(dryRun, 'deleted', 'delete')}  branch ${shortBranch(work_branch)}`,
         `${verb(dryRun, 'kept', 'keep')}     its snapshots on ${shortBranch(branch)} until agt gc; agt undo ${id} brings it back`,
+        record.landed &&
+          `stays    on ${shortBranch(record.landed.onto)}, accepted before; to take it off: agt undo ${id}; agt unaccept ${id}`,
         ignored.length > 0 && `no snapshot has ${listPaths(ignored, LISTED)}, because of .agtignore`,
       ]),
     };
