@@ -10,8 +10,7 @@ import { gitDirOf } from '../git/files/discover-repository.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
-import { plainCommit } from '../git/objects/scratch-index.ts';
-import { type Git, gitAnswer, gitLines, gitText, resolveObject, runGit } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitText, resolveObject, runGit } from '../git/run/git.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
@@ -26,11 +25,12 @@ import { captureSession } from '../workspace/capture-session.ts';
 import { commitFirst } from './message.ts';
 import { refuseInTheWay, refuseOverlap } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
+import { rebaseInMemory, refuseUncommitted } from './rebase.ts';
 import { readSandbox } from './sandbox-content.ts';
 import { commitMerge, withoutLanded } from './sync-landed.ts';
 import { refuseOperation, unmergedPaths } from './target.ts';
 import { untrackedAmong } from './untracked.ts';
-import { type Merged, mergeInMemory, mergeWithBase, type Workbench, withWorkbench } from './workbench.ts';
+import { mergeInMemory, mergeWithBase, type Workbench, withWorkbench } from './workbench.ts';
 
 export interface SyncRequest {
   readonly rebase: boolean;
@@ -50,6 +50,8 @@ export interface SyncResult {
   readonly commits: number;
   /** Those of them that agt accept has made of the session's own work. */
   readonly own: number;
+  /** The commits of the sandbox that the branch lacks. */
+  readonly ahead: number;
   /** HEAD of the sandbox now. */
   readonly head: string;
   /** Paths to solve; none: done. */
@@ -176,21 +178,9 @@ async function conflictsOfSync(session: Session, { operation, branch, head }: Sy
     // git looks for files in the way before it shows a conflict.
     const changes = await diffTrees(bench.git, head, merged.tree);
     await refuseOverlap(sandboxGit, changes, (paths) => commitFirst(session, paths));
+    if (operation === 'rebase') await refuseUncommitted(session, branch);
     return (merged.conflicts ?? []).map(({ path }) => path);
   });
-}
-
-/** Copies the commits of `head` that `onto` lacks, as `git rebase` does: no merges, and none that `onto` has as a copy. */
-async function rebaseInMemory(bench: Workbench, head: string, onto: string): Promise<Merged> {
-  const { git } = bench;
-  const args = ['rev-list', '--reverse', '--topo-order', '--no-merges', '--right-only', '--cherry-pick'];
-  let tip = onto;
-  for (const commit of await gitLines(git, [...args, `${onto}...${head}`, '--'])) {
-    const merged = await mergeWithBase(bench, { base: `${commit}^`, ours: tip, theirs: commit });
-    if (merged.conflicts !== undefined) return merged;
-    tip = await plainCommit(git, merged.tree, [tip]);
-  }
-  return { tree: await gitText(git, ['rev-parse', '--verify', `${tip}^{tree}`]) };
 }
 
 /** @throws AgtError if the sandbox is not ready. */
@@ -225,7 +215,8 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
       ],
     });
   }
-  return { record, branch, commits, own, head, conflicts: [], operation };
+  const ahead = (await commitsBetween(git, [tip], head)).length;
+  return { record, branch, commits, own, ahead, head, conflicts: [], operation };
 }
 
 /** The commits of acceptances that the branch has. */

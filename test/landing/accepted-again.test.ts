@@ -161,6 +161,19 @@ test('a rebase passes over what has landed, and git says nothing about it', () =
   expect(git(sandbox, 'log', '--format=%s', 'main..')).toBe('three\ntwo');
 });
 
+test('-n predicts that git rebases no sandbox with uncommitted changes, and says what it would rebase', () => {
+  const { repository, sandbox } = threeCommits();
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'Mine');
+  const rebase = (...how: string[]) => agt(repository, 'sync', 's1', '--rebase', ...how);
+  for (const how of [['-n'], []])
+    expect(rebase(...how).stderr).toMatch(
+      /^error: git does not rebase the sandbox of "s1" with uncommitted changes; .*\nhint: commit .* add -- a && /,
+    );
+  git(sandbox, 'checkout', 'a');
+  expect(rebase('-n').stdout).toBe('would rebase 3 commits of s1 onto main, with 1 commit of main\n');
+  expect(rebase().exitCode).toBe(0);
+});
+
 test('the proposed message has the commits that land, neither those before nor those of the user', () => {
   const { repository, sandbox } = threeCommits();
   const subject = (...how: string[]): string =>

@@ -60,14 +60,16 @@ export const sessionSync = defineSessionCommand({
 });
 
 function describeSync(
-  { record, branch, commits, own, head, operation }: SyncResult,
+  { record, branch, commits, own, ahead, head, operation }: SyncResult,
   dryRun: boolean,
 ): string {
   const { session_id: id } = record;
   if (commits === 0) return `${id} has all commits of ${branch}\n`;
   const accepted = own === 0 ? '' : ` (${own} accepted from it)`;
   const count = `${plural(commits, 'commit')} of ${branch}${accepted}`;
-  if (dryRun) return `would ${operation} ${count} into ${id}\n`;
+  if (dryRun && operation === 'rebase')
+    return `would rebase ${plural(ahead, 'commit')} of ${id} onto ${branch}, with ${count}\n`;
+  if (dryRun) return `would merge ${count} into ${id}\n`;
   return `${operation}d ${count} into ${id}, which is at ${shortOid(head)}\n`;
 }
 
