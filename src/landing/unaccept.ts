@@ -6,7 +6,7 @@ import { shortBranch } from '../git/files/ref-files.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editIndex, editTree, readIndex, withIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { type Git, gitText, inDirectory } from '../git/run/git.ts';
+import { type Git, gitLines, gitText, inDirectory, isAncestor } from '../git/run/git.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, unfinishedError } from '../session/operation.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
@@ -14,7 +14,6 @@ import type { Session } from '../session/session.ts';
 import type { BranchMove, Present } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
-import { landedAs } from '../survey/merged.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { keepSources } from './end-session.ts';
 import { carryOut } from './land.ts';
@@ -156,7 +155,8 @@ async function requireTip({ git, id, record }: Session, landed: Landed, tip: str
   const remote = await gitText(git, listing);
   const [first, last] = [from, commit].map((oid) => oid.slice(0, ABBREVIATED));
   const isMerge = (await gitText(git, ['rev-list', '--parents', '-1', commit])).split(' ').length > 2;
-  const plain = `git revert --no-commit ${first}..${last} && git commit`;
+  const isOne = (await gitText(git, ['rev-list', '--count', `${from}..${commit}`])) === '1';
+  const plain = isOne ? `git revert ${last}` : `git revert --no-commit ${first}..${last} && git commit`;
   const revert = isMerge ? `git revert -m 1 ${last}` : plain;
   const hints = [
     `undo it by a new commit, on "${branch}": ${revert}`,
@@ -164,15 +164,37 @@ async function requireTip({ git, id, record }: Session, landed: Landed, tip: str
   ];
   if (tip === commit && remote === '') return;
   if (tip === commit) throw new AgtError(`${remote.split('\n')[0]} has the commit already`, { hints });
-  const there = await landedAs(git, landed, tip);
-  if (there !== undefined && there !== commit) {
-    const [now, others] = [there.slice(0, ABBREVIATED), hints.slice(1)];
-    throw new AgtError(`"${branch}" has the commit ${last} in another form, as ${now}`, {
-      hints: [`undo it by a new commit, on "${branch}": git revert ${now}`, ...others],
-    });
-  }
-  const reason = there === undefined ? 'does not have the commit any more' : 'has newer commits';
-  throw new AgtError(`"${branch}" ${reason}`, { hints: there === undefined ? hints.slice(1) : hints });
+  if (tip !== commit && (await isAncestor(git, commit, tip)))
+    throw new AgtError(`"${branch}" has newer commits`, { hints });
+  const { found, count } = await otherForms(git, landed, tip);
+  if (found.length === 0)
+    throw new AgtError(`"${branch}" does not have the commit any more`, { hints: hints.slice(1) });
+  const names = found.map((oid) => oid.slice(0, ABBREVIATED)).join(' ');
+  const part = found.length < count ? ` (agt knows only ${found.length} of ${count} commits)` : '';
+  throw new AgtError(`"${branch}" has the commit ${last} in another form, as ${names}${part}`, {
+    hints: [`undo it by a new commit, on "${branch}": git revert ${names}`, ...hints.slice(1)],
+  });
+}
+
+/** The commits of an acceptance as the user has rewritten them, newest first, and how many it made. */
+async function otherForms(git: Git, { commit, from }: Landed, tip: string) {
+  const list = async (head: string) => {
+    const words = [
+      'log',
+      '--topo-order',
+      '--no-merges',
+      '--no-show-signature',
+      '--format=%H%x00%at %ae %an%x00%s',
+    ];
+    const rows = (await gitLines(git, [...words, head, '--not', from, '--'])).map((row) => row.split('\0'));
+    return rows.map(([oid = '', author = '', subject = '']) => ({ oid, author, subject }));
+  };
+  const [own, there] = [await list(commit), await list(tip)];
+  const same = there.filter(({ author }) => own.some((one) => one.author === author));
+  const named = same.filter((one) =>
+    own.some((it) => it.author === one.author && it.subject === one.subject),
+  );
+  return { found: (same.length > own.length ? named : same).map(({ oid }) => oid), count: own.length };
 }
 
 /** Hexadecimal digits of a commit in a hint. */

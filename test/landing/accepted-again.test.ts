@@ -161,6 +161,17 @@ test('a rebase passes over what has landed, and git says nothing about it', () =
   expect(git(sandbox, 'log', '--format=%s', 'main..')).toBe('three\ntwo');
 });
 
+test('after a rebase that flattens it, unaccept names all commits of an acceptance', () => {
+  const { repository } = threeCommits();
+  agtOk(repository, 'accept', 's1', '--keep-commits');
+  git(repository, 'rebase', '-q', '--root', '--force-rebase');
+  const hint = agt(repository, 'unaccept', 's1').stderr;
+  const revert = /: git revert (.*)\n/.exec(hint)?.[1] ?? '';
+  expect(revert.split(' ')).toHaveLength(4);
+  git(repository, 'revert', '--no-edit', ...revert.split(' '));
+  expect(git(repository, 'show', 'main:f')).toBe('1\n2\n3');
+});
+
 test('-n predicts that git rebases no sandbox with uncommitted changes, and says what it would rebase', () => {
   const { repository, sandbox } = threeCommits();
   git(repository, 'commit', '-q', '--allow-empty', '-m', 'Mine');

@@ -34,9 +34,7 @@ test('unaccept changes nothing if the branch has moved on, a remote has the comm
   write(join(repository, 'new'), 'changed since\n');
   refused(/1 file in .* would be overwritten, and nothing has changed\nhint: new: not committed/);
   git(repository, 'commit', '-q', '-a', '-m', 'on top');
-  refused(
-    /"main" has newer commits\nhint: undo it by a new commit, on "main": git revert --no-commit \w+\.\.\w+ && git commit/,
-  );
+  refused(/"main" has newer commits\nhint: undo it by a new commit, on "main": git revert \w+\n/);
   git(repository, 'reset', '-q', '--hard', landed);
   git(makeTempDir(), 'init', '-q', '--bare', join(repository, '../origin.git'));
   git(repository, 'remote', 'add', 'origin', join(repository, '../origin.git'));
