@@ -135,24 +135,6 @@ test('with --commits, all that stays out is named, the commits as well', () => {
   expect(agtOk(repository, 'log', '--format=%s', 'main').split('\n')).not.toContain('two');
 });
 
-test('a file that lands as committed, and has uncommitted changes, is named as left out', () => {
-  const { repository, sandbox } = makeSession({ a: '1\n' });
-  appendFileSync(join(sandbox, 'a'), '2\n');
-  git(sandbox, 'commit', '-qam', 'two');
-  agtOk(repository, 'autocommit', 's1');
-  appendFileSync(join(sandbox, 'a'), 'open\n');
-  for (const words of [['--commits', 'main..agt/s1'], ['--committed-only']]) {
-    const accept = (...more: string[]) => agtOk(repository, 'accept', 's1', ...words, '--keep', ...more);
-    expect(accept('-n')).toContain('  M a\nleft out a (uncommitted changes)\n');
-    expect(JSON.parse(accept('-n', '--json')).left_out).toEqual(['a']);
-  }
-  agtOk(repository, 'autocommit', 's1', '--label', 'open');
-  expect(agtOk(repository, 'accept', 's1', '-n', '--commits', 'agt/s1,open')).not.toContain('left out');
-  appendFileSync(join(sandbox, 'a'), 'more\n');
-  expect(agtOk(repository, 'accept', 's1', '--commits', 'agt/s1,open')).toContain('left out a (uncommitted');
-  expect(git(repository, 'show', 'main:a')).toBe('1\n2\nopen');
-});
-
 test('a rebase passes over what has landed, and git says nothing about it', () => {
   const { repository, sandbox } = threeCommits();
   agtOk(repository, 'accept', 's1', '--keep', '--commits', 'agt/s1~2');

@@ -1,4 +1,5 @@
 /** `accept --commits` with recorded steps: each becomes a commit of its own, without the steps around it. */
+import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -75,4 +76,22 @@ test('takes single tool calls and snapshots, as git would store the files', () =
   expect(git(repository, 'status', '--porcelain')).toBe('');
   expect(agt(repository, 'accept', 's1', '--keep', '--commits', 'c1,c3').exitCode).toBe(0);
   expect(git(repository, 'cat-file', 'blob', 'main:a')).toBe('1\n2\nfour');
+});
+
+test('a file that lands as committed, and has uncommitted changes, is named as left out', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n' });
+  appendFileSync(join(sandbox, 'a'), '2\n');
+  git(sandbox, 'commit', '-qam', 'two');
+  agtOk(repository, 'autocommit', 's1');
+  appendFileSync(join(sandbox, 'a'), 'open\n');
+  for (const words of [['--commits', 'main..agt/s1'], ['--committed-only']]) {
+    const accept = (...more: string[]) => agtOk(repository, 'accept', 's1', ...words, '--keep', ...more);
+    expect(accept('-n')).toContain('  M a\nleft out a (uncommitted changes)\n');
+    expect(JSON.parse(accept('-n', '--json')).left_out).toEqual(['a']);
+  }
+  agtOk(repository, 'autocommit', 's1', '--label', 'open');
+  expect(agtOk(repository, 'accept', 's1', '-n', '--commits', 'agt/s1,open')).not.toContain('left out');
+  appendFileSync(join(sandbox, 'a'), 'more\n');
+  expect(agtOk(repository, 'accept', 's1', '--commits', 'agt/s1,open')).toContain('left out a (uncommitted');
+  expect(git(repository, 'show', 'main:a')).toBe('1\n2\nopen');
 });
