@@ -27,7 +27,18 @@ export function refuseAway(record: SessionRecord): void {
 }
 
 export function awayError({ session_id: id, away }: SessionRecord, hints: readonly string[] = []): AgtError {
-  const { holder, remote } = away ?? {};
+  const { holder, remote, sealed } = away ?? {};
+  if (sealed)
+    return new AgtError(
+      `session "${id}" is away: somebody else has it on ${remote}, encrypted for other keys`,
+      {
+        hints: [
+          ...hints,
+          `to take it: give them your public key (agt key show), and after their next push: agt session pull ${id} --take`,
+          `or go on with what is here as another session: agt session fork ${id}`,
+        ],
+      },
+    );
   const place = holder === undefined ? `on ${remote}` : `at ${holder.name}, in ${holder.repository}`;
   const pull = `bring it here: agt session pull ${id}${holder === undefined ? '' : ' --take'}`;
   return new AgtError(`session "${id}" is away: it is ${place}`, { hints: [...hints, pull] });

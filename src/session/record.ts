@@ -70,6 +70,8 @@ export interface SessionRecord {
   readonly away?: {
     readonly remote: string;
     readonly holder?: { readonly name: string; readonly repository: string; readonly since: string };
+    /** Somebody has it whose name no key here opens. */
+    readonly sealed?: true;
   };
   /** The last push by `export`. */
   readonly exported?: Exported;

@@ -53,7 +53,9 @@ export interface Bundled {
 export async function bundleSession(session: Session, request: BundleRequest): Promise<Bundled> {
   const plain = plainMode(session.record, request);
   requireNewFile(request.file, request.force);
-  const { seal, madeKey } = await sealFor(session.repository, request.env, plain, readShare(session));
+  const { seal, madeKey } = await sealFor(session.repository, request.env, plain, {
+    share: readShare(session),
+  });
   const record = await withSessionLock(session, async (held) => {
     if (isActive(held.record)) await captureSession(held, { now: request.now });
     return held.read() ?? held.record;

@@ -31,13 +31,19 @@ export function plainMode(record: SessionRecord, { plain, withIgnored }: Wish): 
   return plain ? (withIgnored ? 'with ignored' : 'without ignored') : undefined;
 }
 
-/** `share`: what the remote has already. */
+interface Sealing {
+  /** What the remote has already. */
+  readonly share?: Share | undefined;
+  /** Keys for which it was encrypted, and stays so. */
+  readonly kept?: Share['sealedFor'];
+  readonly dryRun?: boolean;
+}
+
 export async function sealFor(
   { settings }: Repository,
   env: NodeJS.ProcessEnv,
   plain: Share['plain'],
-  share?: Share,
-  dryRun = false,
+  { share, kept = [], dryRun = false }: Sealing,
 ): Promise<{ readonly seal: Seal; readonly madeKey: string | undefined }> {
   if (plain !== undefined) return { seal: { recipients: undefined }, madeKey: undefined };
   const others = checkRecipients(settings.recipients);
@@ -47,8 +53,8 @@ export async function sealFor(
       hints: ['bring it back: agt key import FILE', 'or go on with a new one: agt key new'],
     });
   const keys = known ?? (dryRun ? undefined : await makeKeys(env));
-  const seal: Seal = { recipients: keys === undefined ? [] : [...new Set([keys.recipient, ...others])] };
-  return { seal, madeKey: known === undefined ? keyFile(env) : undefined };
+  const recipients = keys === undefined ? [] : [...new Set([keys.recipient, ...others, ...kept])];
+  return { seal: { recipients }, madeKey: known === undefined ? keyFile(env) : undefined };
 }
 
 export interface Sending {

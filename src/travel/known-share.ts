@@ -110,11 +110,12 @@ export async function moveShare(
 
 export function headOf(
   record: SessionRecord,
-  { refs, parts, number, holder, plain, pushed_at = '' }: Omit<Share, 'remote' | 'share'>,
+  { refs, parts, number, holder, plain, sealedFor, pushed_at = '' }: Omit<Share, 'remote' | 'share'>,
   { snapshots, size }: Pick<Head, 'snapshots' | 'size'>,
 ): Head {
   const last = parts.at(-1)?.commit ?? '';
-  return { version: 1, record, refs, parts: last, number, holder, plain, pushed_at, snapshots, size };
+  const lease = { number, holder, plain, sealedFor, pushed_at };
+  return { version: 1, record, refs, parts: last, ...lease, snapshots, size };
 }
 
 /** Sessions that are away: who has them now. A session that another agt has locked may be on its way back. */
@@ -126,7 +127,7 @@ export async function noteHolders(repository: Repository, remote: string, shares
     const note = async (session: LockedSession) => {
       const record = session.read();
       if (record?.away?.remote === remote && record.away.holder?.since === away?.holder?.since)
-        session.write({ ...record, away: { ...record.away, holder } });
+        session.write({ ...record, away: { remote, holder } });
     };
     await withSessionLock({ repository, id }, note, { waitMs: 0, mount: false }).catch((error: unknown) => {
       if (!isBusy(error)) throw error;

@@ -142,7 +142,7 @@ async function takeLease(
   const others = before && allOf(before).filter(({ share }) => share !== there.share);
   const from: Share = {
     ...{ others, remote, share: there.share, head: there.oid, refs: head.refs, parts, number: head.number },
-    ...{ pulling: true, plain: head.plain, pushed_at: head.pushed_at },
+    ...{ pulling: true, plain: head.plain, pushed_at: head.pushed_at, sealedFor: head.sealedFor },
   };
   if (holds) {
     const kept = { ...from, holder: head.holder };
@@ -150,7 +150,7 @@ async function takeLease(
     return kept;
   }
   const to = { ...from, holder: holderHere(session, now), number: head.number + 1 };
-  const { seal } = await sealFor(repository, env, head.plain);
+  const { seal } = await sealFor(repository, env, head.plain, { kept: head.sealedFor });
   const moving = { known: from, from, to, head: headOf(head.record, to, head), seal };
   const taken = await withScratchObjects(repository, (scratch) =>
     moveShare(session, scratch, { ...moving, step: 'pull' }),

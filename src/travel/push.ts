@@ -75,7 +75,9 @@ export async function pushSession(session: Session, request: PushRequest): Promi
   const remote = await remoteOf(session, request.remote);
   const there = remembered && allOf(remembered).find((share) => share.remote === remote);
   const plain = mode ?? there?.plain;
-  const { seal, madeKey } = await sealFor(session.repository, request.env, plain, there, request.dryRun);
+  const { env, dryRun, again } = request;
+  const sealing = { share: there, kept: again ? [] : there?.sealedFor, dryRun };
+  const { seal, madeKey } = await sealFor(session.repository, env, plain, sealing);
   const given = { ...request, remote, seal, mode: plain };
   const lock = pushLocks(session.repository.agtDir, session.id).running;
   const pushed = await withLock(
@@ -149,7 +151,7 @@ interface Captured {
 
 /** Nobody has taken it since: what the remote has lost, the last one that had it sends again. */
 function isFree({ away }: SessionRecord, { again }: Push): boolean {
-  return again && away !== undefined && away.holder === undefined;
+  return again && away !== undefined && away.holder === undefined && !away.sealed;
 }
 
 async function capture(session: LockedSession, request: Push): Promise<Captured> {
@@ -208,16 +210,17 @@ async function lost(session: Session, share: Share, request: Push, locked: Locke
     writeShare(session, { ...newShare(share.remote), others: share.others });
     return pushWith(session, { ...request, again: true }, locked);
   }
-  if (there?.head === undefined)
+  if (there === undefined || there.problem !== undefined)
     throw new AgtError(`"${share.remote}" has another state of session "${session.id}" than agt has pushed`, {
       hints: [`see: agt session list --remote ${share.remote}`],
     });
-  const { holder } = there.head;
+  const holder = there.head?.holder;
   if (holder !== undefined && holder.since === share.holder?.since && holder.name === share.holder.name)
     throw new AgtError(`"${share.remote}" has other parts of session "${session.id}" than agt has pushed`, {
       hints: [`send all of it again: agt session push ${session.id} --again`],
     });
-  const away = { remote: share.remote, ...(there.head.holder && { holder: there.head.holder }) };
+  const sealed = there.head === undefined && { sealed: true as const };
+  const away = { remote: share.remote, ...(sealed || (holder && { holder })) };
   writeShare(session, share);
   const record = await locked(async (held) => becomeAway(held, away, request.now));
   const unsent = await snapshotsSince(session, share.refs['tip']);

@@ -34,6 +34,8 @@ export interface Head {
   readonly holder?: Holder | undefined;
   /** Not encrypted; missing if it is. */
   readonly plain?: Share['plain'];
+  /** The public keys for which the parts are encrypted. */
+  readonly sealedFor?: Share['sealedFor'];
   /** Of a file: the commits without which nobody can open it. */
   readonly requires?: readonly string[];
   readonly pushed_at: string;

@@ -238,7 +238,11 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
       'pushed',
       `to ${share.remote}, ${age(new Date(share.pushed_at), now)}`,
     ],
-    record.away && ['away', record.away.holder?.name ?? `on ${record.away.remote}, for anybody`],
+    record.away && [
+      'away',
+      record.away.holder?.name ??
+        `on ${record.away.remote}, for ${record.away.sealed ? 'other keys' : 'anybody'}`,
+    ],
     ['created', localTime(new Date(record.created_at))],
     ['provider', `${record.provider}${record.captures === undefined ? '' : ', snapshots by command only'}`],
     ['working copy', record.working_copy],

@@ -45,7 +45,9 @@ export const sessionPush = defineCommand({
     all: option.flag('all sessions that have not ended', 'a'),
     release: option.flag('give the session away: it is away here, and goes on where somebody pulls it'),
     ...PLAIN,
-    again: option.flag('send everything once more: the remote has lost a part'),
+    again: option.flag(
+      'send everything once more, for your agt.recipients alone: the remote has lost a part, or somebody is no longer to read it',
+    ),
     delete: option.flag('delete the copy of the session on the remote that it was pushed to'),
     later: { ...option.flag('for agt.push: in the background, when it is time'), hidden: true },
     ...option.shared('dry-run', 'quiet', 'json'),
@@ -162,6 +164,8 @@ export const sessionPull = defineCommand({
     const { record, head, fork, wasHere, remote: from, checkout } = pulled;
     const { session_id: here, sandbox, state } = record;
     const isOver = isEnded(record) && !dryRun;
+    const mine = [(await readKeys(context.env))?.recipient, ...repository.settings.recipients];
+    const others = wasHere || dryRun ? [] : (head?.sealedFor ?? []).filter((key) => !mine.includes(key));
     return {
       json: { ...recordJson(record), remote: from, fork: fork ?? null, was_here: wasHere, dry_run: dryRun },
       text: lines([
@@ -172,7 +176,12 @@ export const sessionPull = defineCommand({
         checkout !== undefined &&
           `checkout ${checkout} is back on your branch; the session is in a worktree now`,
       ]),
-      notes: lines([head?.plain !== undefined && plainNote(here, from, head.plain)]),
+      notes: lines([
+        head?.plain !== undefined && plainNote(here, from, head.plain),
+        ...others.map((key) => `note: ${here} stays encrypted for ${key}, too`),
+        others.length > 0 &&
+          `note: to encrypt it for you and your agt.recipients alone: agt session push ${here} --again`,
+      ]),
     };
   },
 });

@@ -1,0 +1,56 @@
+/** Two people, each with a key and with settings of their own. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sessionOf } from '../harness/session.ts';
+import { agt, agtOk, write } from '../harness/world.ts';
+import { factsOf, makeTwo, withoutKey, workIn } from './two.ts';
+
+test('a session that somebody takes stays encrypted for its owner, who learns who has it', () => {
+  const { here, there } = makeTwo();
+  workIn(here);
+  const ann = agtOk(here, 'key', 'new');
+  const { env } = process;
+  withoutKey(() => {
+    const bob = env['XDG_CONFIG_HOME'];
+    const settings = join(env['HOME'] ?? '', '.agtconfig');
+    write(settings, `[agt]\n\trecipients = ${agtOk(there, 'key', 'new')}\n`);
+    const asAnn = <T>(action: () => T): T => {
+      delete env['XDG_CONFIG_HOME'];
+      try {
+        return action();
+      } finally {
+        env['XDG_CONFIG_HOME'] = bob;
+      }
+    };
+    asAnn(() => agtOk(here, 'session', 'push', 's1'));
+    rmSync(settings);
+    expect(agt(there, 'session', 'pull', 's1', '--take').stderr).toBe(
+      `note: s1 stays encrypted for ${ann}, too\n` +
+        'note: to encrypt it for you and your agt.recipients alone: agt session push s1 --again\n',
+    );
+    write(join(sessionOf(there, 's1').sandbox, 'c.txt'), 'work of bob\n');
+    agtOk(there, 'session', 'push', 's1');
+    const theirs = factsOf(sessionOf(there, 's1'));
+    asAnn(() => {
+      expect(agt(here, 'session', 'push', 's1').stderr).toMatch(/"s1" is away: it is at \S+, in .*\/there\n/);
+      agtOk(here, 'session', 'pull', 's1', '--take');
+      expect(factsOf(sessionOf(here, 's1'))).toEqual(theirs);
+    });
+    agtOk(there, 'session', 'pull', 's1', '--take');
+    expect(agtOk(there, 'session', 'push', 's1', '--again')).toMatch(/^pushed/);
+    asAnn(() => {
+      const away = agt(here, 'session', 'push', 's1').stderr;
+      expect(away).toMatch(
+        /^error: session "s1" is away: somebody else has it on origin, encrypted for other keys\n(?:hint: 1 snapshot here .*\n)?hint: to take it: .*\nhint: or go on .*: agt session fork s1\n$/,
+      );
+      expect(agt(here, 'session', 'push', 's1', '--again').stderr).toContain('encrypted for other keys');
+      expect(agt(here, 'session', 'pull', 's1', '--take').stderr).toContain('encrypted for other keys');
+      agtOk(here, 'session', 'fork', 's1');
+    });
+    write(settings, `[agt]\n\trecipients = ${ann}\n`);
+    agtOk(there, 'session', 'push', 's1');
+    rmSync(settings);
+    asAnn(() => agtOk(here, 'session', 'pull', 's1', '--take'));
+  });
+});
