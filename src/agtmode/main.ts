@@ -32,7 +32,7 @@ import { sessionIfAny } from './session-here.ts';
 import { welcome } from './welcome.ts';
 
 /** Commands by which settings are mended: like the guard, they go on with defaults in place of what agt cannot use. */
-const MENDING = ['doctor', 'config set', 'config unset'];
+const MENDING = ['doctor', 'config set', 'config add', 'config unset'];
 
 /** First words of commands that agt runs itself. */
 const OWN_WORDS = new Set(COMMANDS.map((command) => commandName(command).split(' ')[0] ?? ''));

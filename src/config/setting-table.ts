@@ -197,6 +197,7 @@ export const SETTING_KEYS = [
     name: 'agt.readOnlyTools',
     defaultValue: '',
     emptyMeans: 'none',
+    isList: true,
     summary:
       'tools that change no files, such as "Read Grep mcp__*": agt session record and exec make no snapshot for them',
     check: () => undefined,

@@ -46,7 +46,7 @@ export async function sealFor(
   { share, kept = [], dryRun = false }: Sealing,
 ): Promise<{ readonly seal: Seal; readonly madeKey: string | undefined }> {
   if (plain !== undefined) return { seal: { recipients: undefined }, madeKey: undefined };
-  const others = checkRecipients(settings.recipients);
+  const others = settings.recipients.length === 0 ? [] : await checkRecipients(settings.recipients);
   const known = await readKeys(env);
   if (known === undefined && (share?.sealedFor ?? []).length > 0)
     throw new AgtError(`your key, with which "${share?.remote}" has the session, is not in ${keyFile(env)}`, {

@@ -5,7 +5,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
-import { AgtError, unlessMissing, usageError } from '../errors.ts';
+import { AgtError, succeeds, unlessMissing, usageError } from '../errors.ts';
 import { forOwnerAlone } from '../git/run/environment.ts';
 import { shellQuote } from '../git/run/trace.ts';
 
@@ -17,7 +17,6 @@ export interface Keys {
 }
 
 const SECRET = /^AGE-SECRET-KEY-1[0-9A-Z]+$/;
-const RECIPIENT = /^age1[0-9a-z]+$/;
 
 export function keyFile(env: NodeJS.ProcessEnv): string {
   const named = env['XDG_CONFIG_HOME'];
@@ -109,8 +108,10 @@ async function recipientOf(secret: string): Promise<string> {
 }
 
 /** @throws AgtError for a word of agt.recipients that is no public key */
-export function checkRecipients(recipients: readonly string[]): readonly string[] {
-  const wrong = recipients.find((recipient) => !RECIPIENT.test(recipient));
+export async function checkRecipients(recipients: readonly string[]): Promise<readonly string[]> {
+  const { Encrypter } = await import('age-encryption');
+  const encrypter = new Encrypter();
+  const wrong = recipients.find((recipient) => !succeeds(() => encrypter.addRecipient(recipient)));
   if (wrong === undefined) return recipients;
   throw usageError(
     `"${wrong}" in agt.recipients is no public key of age`,

@@ -1,5 +1,4 @@
 /** Encrypts for the keys of age, and opens: whole texts, and streams of any length. */
-import { usageError } from '../errors.ts';
 import type { Keys } from './keys.ts';
 
 export type Bytes = ReadableStream<Uint8Array>;
@@ -13,12 +12,7 @@ export async function sealStream({ recipients }: Seal, plain: Bytes): Promise<By
   if (recipients === undefined) return plain;
   const { Encrypter } = await import('age-encryption');
   const encrypter = new Encrypter();
-  for (const recipient of recipients)
-    try {
-      encrypter.addRecipient(recipient);
-    } catch {
-      throw usageError(`"${recipient}" in agt.recipients is no public key of age`, 'agt key show prints one');
-    }
+  for (const recipient of recipients) encrypter.addRecipient(recipient);
   return encrypter.encrypt(plain);
 }
 

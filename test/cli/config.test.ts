@@ -171,3 +171,64 @@ test('config set refuses prefixes that overlap, and changes nothing', () => {
   expect(refused.stderr).toMatch(/^error: agt\.branchPrefix "agt\/" and agt\.workPrefix "agt\/" overlap\n/);
   agtOk(repository, 'session', 'list');
 });
+
+describe('a setting that is a list', () => {
+  const [mine, theirs] = [
+    'age1lggyhqrw2nlhcxprm67z43rta597azn8gknawjehu9d9dl0jq3yqqvfafg',
+    'age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj',
+  ];
+  const key = 'agt.recipients';
+
+  test('grows by agt config add, and a set says what it replaces', () => {
+    const repository = makeRepository();
+    const env = { HOME: makeTempDir('home') };
+    const config = (...words: string[]) => run(AGT, ['config', ...words], { cwd: repository, env });
+    const done = { exitCode: 0, stdout: '', stderr: '' };
+    expect(config('set', '--global', key, mine)).toEqual(done);
+    expect(config('add', '--global', key, theirs)).toEqual(done);
+    expect(config('add', '--global', key, mine)).toEqual(done);
+    expect(values(repository, env)[key]?.value).toBe(`${mine} ${theirs}`);
+    expect(config('set', '--global', key, theirs)).toEqual({
+      ...done,
+      stderr: `note: it replaces ${mine} ${theirs}\nhint: to have both: agt config add --global ${key} '${mine} ${theirs}'\n`,
+    });
+    expect(config('add', '--global', key, `${mine} ${theirs}`)).toEqual(done);
+    expect(values(repository, env)[key]?.value).toBe(`${theirs} ${mine}`);
+    expect(config('add', 'agt.maxFileSize', '2g')).toMatchObject({ exitCode: 2 });
+    expect(config('add', '--global', 'agt.refuse', 'pull')).toMatchObject({ exitCode: 2 });
+    expect(config('add', 'agt.readOnlyTools', 'Read')).toEqual(done);
+    expect(config('add', 'agt.readOnlyTools', 'Grep')).toEqual(done);
+    expect(values(repository, env)['agt.readOnlyTools']?.value).toBe('Read Grep');
+  });
+
+  test.each(['set', 'add'])('takes only keys by agt config %s', (verb) => {
+    const repository = makeRepository();
+    const env = { HOME: makeTempDir('home') };
+    for (const wrong of ['age1qqqq', `${mine} ${theirs.slice(0, -1)}x`]) {
+      const { exitCode, stderr } = run(AGT, ['config', verb, '--global', key, wrong], {
+        cwd: repository,
+        env,
+      });
+      expect(stderr).toMatch(/^error: "age1\w+" in agt\.recipients is no public key of age\n/);
+      expect(exitCode).toBe(2);
+    }
+    expect(values(repository, env)[key]?.origin).toBe('default');
+  });
+});
+
+test('config unset of what the file does not have names where it is set', () => {
+  const repository = makeRepository();
+  const home = makeTempDir('home');
+  const unset = () =>
+    run(AGT, ['config', 'unset', 'agt.maxFileSize'], { cwd: repository, env: { HOME: home } });
+  expect(unset()).toMatchObject({ exitCode: 1, stderr: 'error: agt.maxFileSize is not set\n' });
+  const file = join(home, '.agtconfig');
+  writeFileSync(file, '[agt]\n\tmaxFileSize = 1m\n');
+  expect(unset()).toMatchObject({
+    exitCode: 1,
+    stderr:
+      `error: agt.maxFileSize is not set in ${repository}/.git/agt/config, but in ${file}\n` +
+      'hint: agt config unset --global agt.maxFileSize\n',
+  });
+  expect(readFileSync(file, 'utf8')).toContain('1m');
+});

@@ -222,6 +222,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'config list': 'reads settings',
   'config get': 'reads settings',
   'config set': 'writes settings',
+  'config add': 'writes settings',
   'config unset': 'writes settings',
   'cron install': 'writes a crontab',
   'cron remove': 'writes a crontab',

@@ -1,13 +1,16 @@
 /** agt config: list, read and change settings. */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { findKey, SETTING_KEYS, type SettingName } from '../../config/setting-table.ts';
-import { globalConfigPath, showValue, toSettings } from '../../config/settings.ts';
+import { globalConfigPath, readConfigFile, showValue, toSettings } from '../../config/settings.ts';
+import { parseWords } from '../../config/values.ts';
 import { AgtError, EXIT, usageError } from '../../errors.ts';
+import { joinedValues } from '../../git/files/config-file.ts';
 import { type Git, gitText, runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../git/run/trace.ts';
 import { listRecords } from '../../session/record.ts';
 import { didYouMean } from '../../similar.ts';
+import { checkRecipients } from '../../travel/keys.ts';
 import { isRemote } from '../../travel/remote.ts';
 import { defineCommand, option } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
@@ -53,22 +56,16 @@ export const configSet = defineCommand({
     ['agt config set --global agt.gitPath /usr/bin/git', 'set the real git for all repositories'],
   ],
   run: async ({ key, value, global }, context) => {
-    const { name, check, globalOnly } = requireKey(key);
-    const problem = check(value);
-    if (problem !== undefined) throw usageError(`invalid value "${value}" for ${name}: ${problem}`);
-    if (globalOnly && !global) {
-      throw usageError(
-        `${name} cannot be set for one repository`,
-        `set it for all: agt config set --global ${name} ${shellQuote(value)}`,
-      );
-    }
-    if (name === 'agt.push' && !global && value !== '') await requireRemote(await context.git(), value);
+    const { name, isList } = await requireValid('set', key, value, global, context);
     const others = (await context.settingValues()).filter((setting) => setting.name !== name);
     toSettings([...others, { name: name as SettingName, value, origin: 'the command line' }]); // throws if the prefixes overlap
     const file = await settingsFile(context, name, global);
-    mkdirSync(dirname(file), { recursive: true });
-    // git locks the file and keeps its comments.
-    await gitText(await context.git(), ['config', '--file', file, '--replace-all', name, value]);
+    const before = isList ? joinedValues(readConfigFile(file), name) : undefined;
+    await write(context, file, '--replace-all', name, value);
+    if (before && before !== value) {
+      const add = `agt config add ${global ? '--global ' : ''}${name}`;
+      context.err(`note: it replaces ${before}\nhint: to have both: ${add} ${shellQuote(before)}\n`);
+    }
     const counts = (await context.settingValues()).find((setting) => setting.name === name);
     const isHidden = global && counts !== undefined && counts.origin !== file && counts.value !== value;
     const here = isHidden ? `note: here counts ${counts.value}, from ${counts.origin}\n` : '';
@@ -79,6 +76,50 @@ export const configSet = defineCommand({
   },
 });
 
+export const configAdd = defineCommand({
+  usage: 'config add <key> <value>',
+  summary: 'add to a setting that is a list, such as agt.recipients',
+  positionals: {
+    key: option.required('name of the setting, such as agt.recipients'),
+    value: option.required('what to add'),
+  },
+  options: { global: option.flag('write to ~/.agtconfig, for all repositories') },
+  examples: [['agt config add --global agt.refuse push:main', 'refuse one more command line to agents']],
+  run: async ({ key, value, global }, context) => {
+    const { name, isList } = await requireValid('add', key, value, global, context);
+    if (!isList)
+      throw usageError(`${name} has one value`, `change it: agt config set ${name} ${shellQuote(value)}`);
+    const file = await settingsFile(context, name, global);
+    const known = parseWords(joinedValues(readConfigFile(file), name) ?? '');
+    const added = parseWords(value).filter((word) => !known.includes(word));
+    if (added.length > 0) await write(context, file, '--add', name, added.join(' '));
+    return EXIT.done;
+  },
+});
+
+/** @throws AgtError if agt would not act on the value in that file */
+async function requireValid(verb: string, key: string, value: string, global: boolean, context: Context) {
+  const setting = requireKey(key);
+  const { name, check, globalOnly } = setting;
+  const problem = check(value);
+  if (problem !== undefined) throw usageError(`invalid value "${value}" for ${name}: ${problem}`);
+  if (globalOnly && !global) {
+    throw usageError(
+      `${name} cannot be set for one repository`,
+      `set it for all: agt config ${verb} --global ${name} ${shellQuote(value)}`,
+    );
+  }
+  if (name === 'agt.push' && !global && value !== '') await requireRemote(await context.git(), value);
+  if (name === 'agt.recipients') await checkRecipients(parseWords(value));
+  return setting;
+}
+
+/** git locks the file and keeps its comments. */
+async function write(context: Context, file: string, way: '--add' | '--replace-all', ...words: string[]) {
+  mkdirSync(dirname(file), { recursive: true });
+  await gitText(await context.git(), ['config', '--file', file, way, ...words]);
+}
+
 async function requireRemote(git: Git, remote: string): Promise<void> {
   if (await isRemote(git, remote)) return;
   throw new AgtError(`there is no remote "${remote}" here`, {
@@ -86,7 +127,7 @@ async function requireRemote(git: Git, remote: string): Promise<void> {
   });
 }
 
-/** git-config's exit code for a name that the file does not have: that is no error. */
+/** git-config's exit code for a name that the file does not have. */
 const NOT_FOUND = 5;
 
 export const configUnset = defineCommand({
@@ -103,7 +144,15 @@ export const configUnset = defineCommand({
     const file = await settingsFile(context, name, args.global);
     const words = ['config', '--file', file, '--unset-all', name];
     const { exitCode, stderr } = await runGit(await context.git(), words);
-    if (exitCode !== EXIT.done && exitCode !== NOT_FOUND)
+    if (exitCode === NOT_FOUND || !existsSync(file)) {
+      const all = await context.settingValues();
+      const origin = all.find((setting) => setting.name === name)?.origin ?? 'default';
+      throw new AgtError(
+        origin === 'default' ? `${name} is not set` : `${name} is not set in ${file}, but in ${origin}`,
+        { hints: origin === globalConfigPath(context.env) ? [`agt config unset --global ${name}`] : [] },
+      );
+    }
+    if (exitCode !== EXIT.done)
       throw new AgtError(`cannot change ${file}: ${stderr.trim()}`, { hints: ['correct the file by hand'] });
     return EXIT.done;
   },

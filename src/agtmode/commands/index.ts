@@ -2,7 +2,7 @@
 import type { Command } from '../command-line/command.ts';
 import { autocommit } from './autocommit.ts';
 import { clone } from './clone.ts';
-import { configGet, configList, configSet, configUnset } from './config.ts';
+import { configAdd, configGet, configList, configSet, configUnset } from './config.ts';
 import { cronInstall, cronRemove, cronShow } from './cron.ts';
 import { doctor } from './doctor.ts';
 import { du } from './du.ts';
@@ -100,6 +100,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
     configList,
     configGet,
     configSet,
+    configAdd,
     configUnset,
     cronInstall,
     cronRemove,
