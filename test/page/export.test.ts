@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { agt, write } from '../harness/world.ts';
+import { agt, agtOk, makeRepository, write } from '../harness/world.ts';
 import { faultsOf, noBrowser, openBrowser, sceneHere } from './open-page.ts';
 
 test.skipIf(noBrowser !== undefined)(
@@ -52,3 +52,20 @@ test.skipIf(noBrowser !== undefined)(
     }
   },
 );
+
+test.each([
+  ['ui', '--session', 's1', '--export', 'out.html'],
+  ['session', 'bundle', 's1', 'out.html', '--html'],
+])('agt %s replaces a file only with --force', (...words) => {
+  const repository = makeRepository();
+  agtOk(repository, 'session', 'new', '--id', 's1');
+  const file = join(repository, 'out.html');
+  write(file, 'mine\n');
+  expect(agt(repository, ...words)).toMatchObject({
+    exitCode: 2,
+    stderr: `error: ${file} exists already\nhint: to replace it: --force\n`,
+  });
+  expect(readFileSync(file, 'utf8')).toBe('mine\n');
+  agtOk(repository, ...words, '--force');
+  expect(readFileSync(file, 'utf8')).toContain('<html');
+});

@@ -5,6 +5,7 @@ import { EXIT, formatError, usageError } from '../../errors.ts';
 import type { Run } from '../../page/requests.ts';
 import type { Text } from '../../process/streams.ts';
 import type { Session } from '../../session/session.ts';
+import { writeFile } from '../../travel/bundle.ts';
 import { secretsCutter } from '../../travel/content.ts';
 import { defineCommand, option } from '../command-line/command.ts';
 import { parseWithoutYargs } from '../command-line/parse-without-yargs.ts';
@@ -34,6 +35,7 @@ export const ui = defineCommand({
     open: option.flag('open the page in the browser'),
     all: option.flag('every repository that agt knows'),
     export: option.value('write this file in place of a page, for the session here or that of --session'),
+    force: option.flag('replace a file that is there', 'f'),
     ...option.shared('session'),
   },
   runsLong: true,
@@ -46,7 +48,7 @@ export const ui = defineCommand({
     const port = Number(args.port ?? 0);
     if (!Number.isInteger(port) || port < 0 || port > 65_535)
       throw usageError(`"${args.port}" is no port`, 'for example: agt ui --port 4000');
-    if (args.export !== undefined) return exportTo(args.export, context, args.session);
+    if (args.export !== undefined) return exportTo(args.export, args.force, context, args.session);
     const cwd = repository?.worktree ?? repository?.commonDir ?? context.cwd;
     const { findPage, servePage } = await import('../../page/session-of-page.ts');
     const options = { cwd, port, all: args.all, run: runHere(context) };
@@ -68,10 +70,12 @@ export const ui = defineCommand({
   },
 });
 
-async function exportTo(file: string, context: Context, given: string | undefined) {
+async function exportTo(file: string, force: boolean, context: Context, given: string | undefined) {
   const session = await sessionHere(context, given);
   const { record } = session;
-  writeFileSync(resolve(context.cwd, file), await htmlOf(context, session));
+  const html = await htmlOf(context, session);
+  const to = { file: resolve(context.cwd, file), force };
+  await writeFile(to, async (path) => writeFileSync(path, html, { flag: 'wx' }));
   return `${showPath(file)} has the timeline, the review and the diffs of ${record.session_id}\n`;
 }
 
