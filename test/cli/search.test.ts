@@ -3,7 +3,7 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommitAt } from '../harness/opened.ts';
-import { autocommit, makeSession, sessionIn, type TestSession } from '../harness/session.ts';
+import { autocommit, makeSession, sessionIn, sessionOf, type TestSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 
 interface Found {
@@ -229,4 +229,14 @@ describe('agt search', () => {
     ).toHaveLength(2);
     expect(see('true').exitCode).toBe(0);
   });
+});
+
+test('--session searches all snapshots of a fork, also those that it shares', () => {
+  const repository = makeRepository();
+  agtOk(repository, 'session', 'new', '--id', 's1');
+  write(join(sessionOf(repository, 's1').sandbox, 'new.txt'), 'needle\n');
+  agtOk(repository, 'autocommit', 's1');
+  agtOk(repository, 'session', 'fork', 's1', '--id', 's2');
+  for (const id of ['s1', 's2'])
+    expect(agtOk(repository, 'search', '--session', id, 'needle')).toContain('new.txt:1: needle');
 });

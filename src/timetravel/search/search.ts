@@ -3,8 +3,9 @@ import { usageError } from '../../errors.ts';
 import { withScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { type Git, gitText, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { isAttached, listRecords } from '../../session/record.ts';
+import { isAttached, listRecords, snapshotRefs } from '../../session/record.ts';
 import { oneLine, promptIn } from '../../snapshot/format.ts';
+import { readHistory } from '../../snapshot/history.ts';
 import { agentsOf, snapshotsOfAll } from '../activity.ts';
 import type { Pathspec } from '../session-paths.ts';
 import { authorsOf } from '../turns.ts';
@@ -23,7 +24,7 @@ export interface SearchSource {
   readonly steps: readonly Step[];
 }
 
-/** Newest first. `session`: of this one alone. */
+/** Newest first. `session`: all of its line, with what it has from the one that it was forked from. */
 export async function stepsOf(
   repository: Repository,
   { since, session }: { readonly since: Date | undefined; readonly session: string | undefined },
@@ -41,9 +42,11 @@ export async function stepsOf(
     const agent = among.length > 1 || author === 'restore' ? undefined : known; // any of them, or a person
     return { snapshot, folder, agent, author, prompt: promptIn(snapshot) ?? turn?.prompt };
   });
+  const record = records.find(({ session_id: id }) => id === session);
+  const line = record && (await readHistory(repository.git, snapshotRefs(record)));
+  const inLine = line && new Set(line.map(({ commit }) => commit));
   const isWanted = ({ snapshot }: Step) =>
-    (since === undefined || snapshot.time >= since) &&
-    (session === undefined || snapshot.session === session);
+    (since === undefined || snapshot.time >= since) && (inLine?.has(snapshot.commit) ?? true);
   return steps.filter(isWanted).reverse();
 }
 
