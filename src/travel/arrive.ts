@@ -7,6 +7,7 @@ import { shadowRef, TIPS, workRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import { type Git, gitLines, isAncestor, resolveObject, runGit, updateRefs } from '../git/run/git.ts';
+import { keepSources } from '../landing/end-session.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
 import { removeSession } from '../lifecycle/remove.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
@@ -15,7 +16,7 @@ import { requireWritable } from '../repository/sessions-place.ts';
 import type { SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { chooseWorkspace } from '../session/provider.ts';
-import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
+import { type Landed, readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
@@ -91,7 +92,8 @@ export async function goOn(
   const { git, agtDir, settings } = repository;
   const folder = join(await repository.sessionsDir(), id);
   requireWritable(join(folder, '..'));
-  const record = arrived(repository, id, head.record, folder, now);
+  const landed = bothLanded(readRecord(repository, id)?.landed, head.record.landed);
+  const record = { ...arrived(repository, id, head.record, folder, now), ...(landed && { landed }) };
   await withSessionLock({ repository, id }, async (locked) => {
     const names = refNames(record);
     const moves = Object.entries(names).flatMap(([role, ref]) => {
@@ -101,6 +103,7 @@ export async function goOn(
     recordPrefixes(agtDir, settings);
     await hideAgentRefs(repository);
     await updateRefs(git, moves, 'agt: pull');
+    if (landed !== head.record.landed) await keepSources(new Session(repository, record), landed);
     failurePoint('pull: refs moved');
     locked.write(record);
   });
@@ -117,6 +120,17 @@ export async function goOn(
     writeShare(session, done);
   }
   return readRecord(repository, id) ?? record;
+}
+
+/** The branches here have what was accepted here, also if the other repository does not know. */
+function bothLanded(ours: Landed | undefined, theirs: Landed | undefined): Landed | undefined {
+  if (ours === undefined || has(theirs, ours)) return theirs;
+  if (theirs === undefined || has(ours, theirs)) return ours;
+  return { ...ours, before: bothLanded(ours.before, theirs) as Landed };
+}
+
+function has(landed: Landed | undefined, one: Landed): boolean {
+  return landed !== undefined && (landed.commit === one.commit || has(landed.before, one));
 }
 
 /** The metadata here: the folder is an ordinary one, and the session has ended until a restore brings it back. */

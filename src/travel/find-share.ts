@@ -7,7 +7,7 @@ import type { Repository } from '../repository/repository.ts';
 import { idProblem, type SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
-import { listRecords, readRecord, recordNamed, type SessionRecord } from '../session/record.ts';
+import { type Landed, listRecords, readRecord, recordNamed, type SessionRecord } from '../session/record.ts';
 import { isEnded } from '../session/state.ts';
 import { type Keys, requireKeys } from './keys.ts';
 import { allOf, remoteOf, requireRemote } from './known-share.ts';
@@ -35,6 +35,8 @@ export interface Pulled {
   readonly wasHere: boolean;
   /** A session with what only this repository had. */
   readonly fork: SessionId | undefined;
+  /** It had ended here, and goes on now. */
+  readonly landed?: Landed | undefined;
   /** The user's own checkout, in which the session was. */
   readonly checkout?: string | undefined;
 }

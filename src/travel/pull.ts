@@ -74,7 +74,8 @@ export async function pullSession(repository: Repository, request: PullRequest):
   failurePoint('pull: taken');
   const fork = living && (await leave(repository, living, head, request.now));
   const record = await goOn(repository, id, head, request.now, share);
-  return { record, remote, head, wasHere: false, fork, checkout: living?.checkout };
+  const landed = local?.state === 'accepted' && !isEnded(record) ? local.landed : undefined;
+  return { record, remote, head, wasHere: false, fork, landed, checkout: living?.checkout };
 }
 
 /** Takes the objects of all parts that are not here yet. */

@@ -1,15 +1,38 @@
-/** Two people, each with a key and with settings of their own. */
-import { rmSync } from 'node:fs';
+/** Two people, each with a repository, a key and settings of their own. */
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
-import { agt, agtOk, write } from '../harness/world.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
 import { factsOf, makeTwo, withoutKey, workIn } from './two.ts';
+
+test('a session that was accepted here, and comes back with work of somebody else, has its acceptance', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  write(join(sessionOf(here, 's1').sandbox, 'a.txt'), 'one, by the agent\n');
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  write(join(sessionOf(there, 's1').sandbox, 'a.txt'), 'one, by the agent, and bob\n');
+  agtOk(there, 'session', 'push', 's1');
+  agtOk(here, 'accept', 's1');
+  const main = git(here, 'rev-parse', '--short=10', 'main');
+  expect(agtOk(here, 'session', 'pull', 's1', '--take')).toContain(
+    `accepted as ${main} on main here; it is active again`,
+  );
+  expect(agtOk(here, 'log', '--all-sessions')).toMatch(/accepted as .* on main/);
+  expect(agtOk(here, 'list')).not.toContain('conflict');
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  agtOk(here, 'session', 'pull', 's1', '--take');
+  agtOk(here, 'accept', 's1');
+  expect(readFileSync(join(here, 'a.txt'), 'utf8')).toBe('one, by the agent, and bob\n');
+});
 
 test('a session that somebody takes stays encrypted for its owner, who learns who has it', () => {
   const { here, there } = makeTwo();
   workIn(here);
-  const ann = agtOk(here, 'key', 'new');
+  agt(here, 'key', 'new');
+  const ann = agtOk(here, 'key', 'show');
   const { env } = process;
   withoutKey(() => {
     const bob = env['XDG_CONFIG_HOME'];

@@ -1,6 +1,7 @@
 /** agt session push and pull, and the sessions of a remote. */
 import { plural, usageError } from '../../../errors.ts';
 import { SHARED } from '../../../filter/agent-refs.ts';
+import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { listRecords, recordNamed, type SessionRecord } from '../../../session/record.ts';
 import { connectAgain } from '../../../session/relocate.ts';
 import { Session } from '../../../session/session.ts';
@@ -161,7 +162,7 @@ export const sessionPull = defineCommand({
     const repository = await context.repository();
     const request = { id, remote, as, take, dryRun, env: context.env, now: context.now() };
     const pulled = await pullSession(repository, request);
-    const { record, head, fork, wasHere, remote: from, checkout } = pulled;
+    const { record, head, fork, wasHere, remote: from, landed, checkout } = pulled;
     const { session_id: here, sandbox, state } = record;
     const isOver = isEnded(record) && !dryRun;
     const mine = [(await readKeys(context.env))?.recipient, ...repository.settings.recipients];
@@ -173,6 +174,8 @@ export const sessionPull = defineCommand({
         !wasHere && !dryRun && !isOver && `sandbox  ${sandbox}`,
         isOver && `ended    it is ${state}; bring it back: agt undo ${here}`,
         fork !== undefined && `fork     ${fork} has what only this repository had`,
+        landed !== undefined &&
+          `accepted as ${shortOid(landed.commit)} on ${shortBranch(landed.onto)} here; it is active again`,
         checkout !== undefined &&
           `checkout ${checkout} is back on your branch; the session is in a worktree now`,
       ]),
