@@ -215,6 +215,10 @@ export async function moveRefs(
   if (/^!.*\((stale info|fetch first|already exists|needs force)\)/m.test(said)) return false;
   if (/cannot lock ref|failed to update ref|incorrect old value/i.test(`${said}${run.stderr}`)) return false;
   const refused = /^!.*\[remote rejected\] \((.*)\)$/m.exec(said)?.[1];
+  if (/does not support --atomic/.test(run.stderr))
+    throw new AgtError(`"${remote}" cannot move two refs at once, as a push of a session does (--atomic)`, {
+      hints: [BUNDLE],
+    });
   if (refused === undefined) throw cannotReach(remote, run.stderr);
   if (/unpacker error|unpack|No space left|Read-only/.test(refused))
     throw new AgtError(
@@ -230,10 +234,12 @@ export async function moveRefs(
         .split('\n')
         .filter((line) => line.startsWith('remote: '))
         .slice(0, 3),
-      `it must allow pushes to ${SHARED}*; or write the session into a file: agt session bundle ID FILE`,
+      `it must allow pushes to ${SHARED}*; or ${BUNDLE}`,
     ],
   });
 }
+
+const BUNDLE = 'write the session into a file: agt session bundle ID FILE';
 
 /** Whether git has a remote of this name, or it is an address. */
 export async function isRemote(git: Git, remote: string): Promise<boolean> {

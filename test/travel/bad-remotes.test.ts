@@ -179,3 +179,11 @@ test('a remote that got another name is the same one; a nested repository is nam
   expect(JSON.parse(agtOk(two.there, 'session', 'list', '--remote', '--json'))).toHaveLength(1);
   expect(agtOk(two.here, 'session', 'show', 's1')).toMatch(/^pushed +to up, .*\naway +on up, for anybody$/m);
 });
+
+test('that cannot move two refs at once', () => {
+  git(two.remote, 'config', 'receive.advertiseAtomic', 'false');
+  expect(agt(two.here, 'session', 'push', 's1').stderr).toBe(
+    'error: "origin" cannot move two refs at once, as a push of a session does (--atomic)\n' +
+      'hint: write the session into a file: agt session bundle ID FILE\n',
+  );
+});
