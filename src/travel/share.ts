@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { deflate, inflate } from 'node:zlib';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { AgtError, attempt, unlessMissing } from '../errors.ts';
-import { attributionRef, landedRef, takenRef, tipRef } from '../filter/agent-refs.ts';
+import { attributionRef, landedRef, reviewRef, takenRef, tipRef } from '../filter/agent-refs.ts';
 import { sharedFile } from '../layout.ts';
 import type { SessionId } from '../session/id.ts';
 import type { SessionRecord } from '../session/record.ts';
@@ -125,6 +125,7 @@ export function refNames({
     taken: takenRef(id),
     landed: landedRef(id),
     lines: attributionRef(id),
+    review: reviewRef(id),
   };
 }
 

@@ -77,3 +77,22 @@ test('a session that somebody takes stays encrypted for its owner, who learns wh
     asAnn(() => agtOk(here, 'session', 'pull', 's1', '--take'));
   });
 });
+
+test('what was seen and rejected in agt review goes along, both ways', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  for (const name of ['seen', 'no', 'open']) write(join(sessionOf(here, 's1').sandbox, name), `${name}\n`);
+  const marks = (cwd: string) => JSON.parse(agtOk(cwd, 'review', 's1', '--json')) as object;
+  agtOk(here, 'review', 's1', '--seen', 'seen');
+  agtOk(here, 'review', 's1', '--reject', 'no', '-m', 'not this one');
+  const before = marks(here);
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  expect(marks(there)).toEqual(before);
+  agtOk(there, 'review', 's1', '--seen', 'open');
+  const after = marks(there);
+  expect(after).not.toEqual(before);
+  agtOk(there, 'session', 'push', 's1', '--release');
+  agtOk(here, 'session', 'pull', 's1');
+  expect(marks(here)).toEqual(after);
+});
