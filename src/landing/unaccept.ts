@@ -137,11 +137,11 @@ async function leftAlone(
     .map(({ path, after }) => ({ path, entry: entryOf(after), was: indexed.get(path) }));
 }
 
-/** Without a sandbox it comes back. */
+/** Without a sandbox it comes back, unless another repository has it. */
 async function resultOf(
   session: Session,
   { onto, from, to = '', worktree }: BranchMove,
-  restored = !isActive(session.record),
+  restored = !isActive(session.record) && session.record.away === undefined,
 ): Promise<UnacceptResult> {
   const { git, record } = session;
   const [changes, holders] = [await diffTrees(git, from, to), await holdersOf(session, from)];
@@ -160,7 +160,9 @@ async function requireTip({ git, id, record }: Session, landed: Landed, tip: str
   const revert = isMerge ? `git revert -m 1 ${last}` : plain;
   const hints = [
     `undo it by a new commit, on "${branch}": ${revert}`,
-    ...(isActive(record) ? [] : [`bring only the session back: agt session undo ${id}`]),
+    ...(isActive(record) || record.away !== undefined
+      ? []
+      : [`bring only the session back: agt session undo ${id}`]),
   ];
   if (tip === commit && remote === '') return;
   if (tip === commit) throw new AgtError(`${remote.split('\n')[0]} has the commit already`, { hints });

@@ -16,6 +16,13 @@ export function requireActive(record: SessionRecord): void {
 export function wayBack(record: SessionRecord): string[] {
   const { session_id: id, state } = record;
   const unaccept = `agt unaccept ${id}`;
+  if (record.away !== undefined) {
+    const isOn = state === 'accepted';
+    return [
+      ...awayError(record).hints,
+      ...(isOn ? [`or take its work off the branch here: ${unaccept}`] : []),
+    ];
+  }
   const landed = record.landed === undefined ? '' : `; then take its work off the branch: ${unaccept}`;
   const withWork = state === 'accepted' ? `; to take its work off the branch, too: ${unaccept}` : landed;
   return [isEnded(record) ? `bring it back: agt undo ${id}${withWork}` : 'see: agt session list --all'];
@@ -44,9 +51,12 @@ export function awayError({ session_id: id, away }: SessionRecord, hints: readon
   return new AgtError(`session "${id}" is away: it is ${place}`, { hints: [...hints, pull] });
 }
 
+/** They change nothing that another repository goes on with. */
+const HERE: readonly Operation[] = ['remove', 'drop', 'unaccept'];
+
 /** @throws AgtError if the state of the session does not allow the operation. */
 export function requireAllowed(record: SessionRecord, operation: Operation): void {
-  if (operation !== 'remove' && operation !== 'drop') refuseAway(record);
+  if (!HERE.includes(operation)) refuseAway(record);
   if (TRANSITIONS[operation].from.includes(record.state)) return;
   const unfinished = record.intent?.operation;
   if (unfinished === undefined) {
@@ -87,7 +97,8 @@ export function complete(session: LockedSession, operation: Operation, now?: Dat
     ...(now === undefined ? {} : { last_activity_at: now.toISOString() }),
     ...(owner === undefined || operation === 'remove' ? {} : { owner }),
   };
-  const done = inState(active, ending?.outcome ?? after, { now: now ?? new Date(), reason: ending?.reason });
+  const next = after === 'active' && record.away !== undefined ? record.state : after;
+  const done = inState(active, ending?.outcome ?? next, { now: now ?? new Date(), reason: ending?.reason });
   session.write(done);
   return done;
 }

@@ -102,7 +102,7 @@ export const TRANSITIONS: Readonly<Record<Operation, Transition>> = {
   restore: { from: ['active', 'failed', ...OUTCOMES], during: 'active', after: 'active' },
   remove: { from: ['active', 'failed', 'away'], during: 'removing', after: 'removed' },
   accept: { from: ['active', 'failed'], during: 'same', after: 'active' },
-  unaccept: { from: ['active', 'failed', 'accepted'], during: 'same', after: 'active' },
+  unaccept: { from: ['active', 'failed', 'away', 'accepted'], during: 'same', after: 'active' },
   sync: { from: ['active', 'failed'], during: 'same', after: 'active' },
   drop: { from: OUTCOMES, during: 'same', after: 'forgotten' },
 };

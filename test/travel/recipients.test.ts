@@ -96,3 +96,29 @@ test('what was seen and rejected in agt review goes along, both ways', () => {
   agtOk(here, 'session', 'pull', 's1');
   expect(marks(here)).toEqual(after);
 });
+
+test.each([[[]], [['--keep']]])(
+  'the work of a session that is away goes off the branch again (%s)',
+  (keep) => {
+    const { here, there } = makeTwo();
+    agtOk(here, 'session', 'new', '--id', 's1');
+    write(join(sessionOf(here, 's1').sandbox, 'a.txt'), 'one, by the agent\n');
+    agtOk(here, 'session', 'push', 's1');
+    const before = git(here, 'rev-parse', 'main');
+    agtOk(here, 'accept', 's1', ...keep);
+    agtOk(there, 'session', 'pull', 's1', '--take');
+    expect(agt(here, 'session', 'push', 's1').stderr).toContain('"s1" is away');
+    const record = join(here, '.git/agt/sessions/s1.json');
+    const state = () => (JSON.parse(readFileSync(record, 'utf8')) as { state: string }).state;
+    const known = state();
+    const refused = agt(here, 'reject', 's1').stderr;
+    expect(refused).toContain('hint: bring it here: agt session pull s1 --take\n');
+    expect(refused).not.toContain('agt undo');
+    expect(agtOk(here, 'unaccept', 's1')).toContain('s1 stays away');
+    expect([git(here, 'rev-parse', 'main'), git(here, 'status', '--porcelain')]).toEqual([before, '']);
+    expect(state()).toBe(known);
+    agtOk(here, 'session', 'pull', 's1', '--take');
+    agtOk(here, 'accept', 's1');
+    expect(agtOk(here, 'doctor')).toContain('nothing is wrong');
+  },
+);

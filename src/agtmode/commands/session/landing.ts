@@ -89,7 +89,8 @@ export const sessionUnaccept = defineSessionCommand({
   name: 'session unaccept',
   summary: 'take back agt session accept',
   description:
-    'Move the branch back to the commit before the acceptance, let the worktree follow, and bring the session back. If ' +
+    'Move the branch back to the commit before the acceptance, let the worktree follow, and bring the session back, ' +
+    'unless another repository goes on with it. If ' +
     'the branch has newer commits, or a remote has the commit already, change nothing and print the git command that ' +
     'undoes it by a new commit.',
   options: option.shared('dry-run', 'json'),
@@ -117,6 +118,7 @@ export const sessionUnaccept = defineSessionCommand({
         `${took} back the acceptance of ${id}: ${summaryOf(changes)}`,
         `branch   ${shortBranch(onto)} ${is} back at ${shortOid(tip)} (was ${shortOid(commit)})`,
         restored && `session  ${id} ${isBack} back in ${record.sandbox}`,
+        record.away && `session  ${id} stays away`,
       ]),
       warnings: [
         ...holders.map(
