@@ -105,7 +105,7 @@ export async function takeBack(
   { remote, take }: { readonly remote: string; readonly take: boolean },
 ): Promise<Pulled> {
   if (!take)
-    throw new AgtError(`"${remote}" has lost its copy of session "${id}"`, {
+    throw new AgtError(reasonOfLoss(readRecord(repository, id), remote), {
       hints: [`go on with it as it is here: agt session pull ${id} --take`],
     });
   const record = await withSessionLock({ repository, id }, async (locked) => {
@@ -115,6 +115,13 @@ export async function takeBack(
     return locked.read() ?? rest;
   });
   return { record, remote, head: undefined, wasHere: false, fork: undefined };
+}
+
+function reasonOfLoss(record: SessionRecord | undefined, remote: string): string {
+  const { session_id: id, away } = record ?? {};
+  if (away?.holder === undefined && !away?.sealed) return `"${remote}" has lost its copy of session "${id}"`;
+  const { name, repository } = away.holder ?? { name: 'somebody else', repository: 'another repository' };
+  return `${name} has session "${id}", in ${repository}, and its copy on "${remote}" is deleted`;
 }
 
 /** @throws AgtError if the session is here under another id */

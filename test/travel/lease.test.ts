@@ -175,7 +175,14 @@ test('the copy on a remote goes on demand, but not under another repository', ()
   expect(agt(here, 'session', 'push', 's1', '--delete').stderr).toContain(
     'another repository has pushed session "s1"',
   );
-  expect(agtOk(there, 'session', 'push', 's1', '--delete')).toBe('deleted the copy of s1 on origin');
+  agt(here, 'session', 'push', 's1');
+  expect(agt(there, 'session', 'push', 's1', '--delete')).toMatchObject({
+    stdout: 'deleted the copy of s1 on origin\n',
+    stderr: `warning: s1 came from ${sessionOf(here, 's1').sandbox}: nobody can pull it back there without a copy\n`,
+  });
+  expect(agt(here, 'session', 'pull', 's1').stderr).toMatch(
+    /^error: \S+@\S+ has session "s1", in .*\/there, and its copy on "origin" is deleted\nhint: go on with it as it is here: /,
+  );
   expect(git(remote, 'for-each-ref', 'refs/agt')).toBe('');
   expect(agtOk(there, 'session', 'list')).toMatch(/^s1 +active /m);
 });

@@ -92,7 +92,12 @@ async function deleteCopy(session: Session, dryRun: boolean): Promise<Report> {
   const remote = await deleteShare(session, { dryRun });
   const done = verb(dryRun, 'deleted', 'delete');
   const text = `${done} the copy of ${session.id} on ${remote}\n`;
-  return { json: { session_id: session.id, remote, deleted: !dryRun, dry_run: dryRun }, text };
+  const { id, record } = session;
+  const from = record.moved?.from;
+  const warnings = lines([
+    from !== undefined && `warning: ${id} came from ${from}: nobody can pull it back there without a copy`,
+  ]);
+  return { json: { session_id: session.id, remote, deleted: !dryRun, dry_run: dryRun }, text, warnings };
 }
 
 type PushWords = Omit<PushRequest, 'env' | 'now'> & { readonly quiet: boolean };
