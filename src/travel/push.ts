@@ -17,7 +17,7 @@ import { awayError, inState, refuseAway, unfinishedError } from '../session/oper
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
-import { captureSession } from '../workspace/capture-session.ts';
+import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { contentOf, existingRefs, plainMode, sealFor, type Wish } from './content.ts';
 import { snapshotsSince } from './debt.ts';
 import { readKeys } from './keys.ts';
@@ -48,6 +48,8 @@ export interface Pushed {
   readonly size: number | undefined;
   /** Files that no snapshot has, and why: they stay here. */
   readonly left: readonly NotCaptured[];
+  /** Of a dry run: changed files that no snapshot has yet, so that nobody has looked at them. */
+  readonly unseen: number;
   /** The file of a key that agt has just made. */
   readonly madeKey: string | undefined;
   readonly plain: Share['plain'];
@@ -60,7 +62,8 @@ async function readState(session: Session): Promise<Captured> {
   for (let pauses = 0; ; pauses++) {
     const refs = await existingRefs(session);
     // Somebody may have moved the branch for good.
-    if (refs['tip'] === refs['shadow'] || pauses === MOST_PAUSES) return { record, refs, left: [] };
+    if (refs['tip'] === refs['shadow'] || pauses === MOST_PAUSES)
+      return { record, refs, left: [], unseen: 0 };
     await sleep(REFS_PAUSE_MS);
   }
 }
@@ -112,12 +115,12 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
       hints: [`go on with: agt session pull ${session.id}`],
     });
   const state = request.asItIs ? await readState(session) : await locked((held) => capture(held, request));
-  const { record, left, refs } = state;
+  const { record, left, unseen, refs } = state;
   const share = await startOf(session, found, request);
   const counting = async () => (await session.history()).length;
   const said = digestOf(record, refs, request);
   if (said === share.said) {
-    const done = async () => ({ record, remote, snapshots: await counting(), left, size: undefined });
+    const done = async () => ({ record, remote, snapshots: await counting(), left, unseen, size: undefined });
     if (dryRun) return done();
     const there = await readRefs(session.git, remote, share.share);
     if (there.head !== share.head) return lost(session, share, request, locked);
@@ -140,12 +143,13 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
   if (pushed === undefined) return lost(session, share, request, locked);
   const goes = release && !dryRun;
   const after = goes ? await locked(async (held) => becomeAway(held, { remote }, now)) : record;
-  return { ...pushed, record: after, remote, left };
+  return { ...pushed, record: after, remote, left, unseen };
 }
 
 interface Captured {
   readonly record: SessionRecord;
   readonly left: Pushed['left'];
+  readonly unseen: number;
   readonly refs: Readonly<Record<string, string>>;
 }
 
@@ -159,10 +163,16 @@ async function capture(session: LockedSession, request: Push): Promise<Captured>
   if (!isFree(session.record, request)) refuseAway(session.record);
   const { intent } = session.record;
   if (intent !== undefined) throw unfinishedError(session.id, intent.operation);
-  const captured = isActive(session.record) && !dryRun ? await captureSession(session, { now }) : undefined;
+  const look = dryRun ? previewCapture : captureSession;
+  const captured = isActive(session.record) ? await look(session, { now }) : undefined;
   const left = [...(captured?.failed ?? []), ...(captured?.skipped ?? [])];
   const record = session.read() ?? session.record;
-  return { record, refs: await existingRefs(session), left };
+  return {
+    record,
+    refs: await existingRefs(session),
+    left,
+    unseen: dryRun ? (captured?.changes.length ?? 0) : 0,
+  };
 }
 
 type Preparing = Push & Captured & { readonly scratch: ScratchObjects };

@@ -152,7 +152,13 @@ test('a dry run says what it would do, and changes nothing on either side', () =
   const session = workIn(here);
   write(join(session.sandbox, 'a.txt'), 'not captured\n');
   const moments = chain(session);
-  expect(agtOk(here, 'session', 'push', 's1', '-n')).toBe('would push s1 to origin');
+  expect(agt(here, 'session', 'push', 's1', '-n')).toMatchObject({
+    stdout: 'would push s1 to origin\n',
+    stderr: 'note: 1 changed file has no snapshot yet; a push captures them first\n',
+  });
+  expect(agt(here, 'session', 'push', 's1', '--plain', '-n').stderr).toContain(
+    'note: 1 changed file has no snapshot yet; a push captures them first, and refuses if they have secrets\n',
+  );
   expect(chain(session)).toEqual(moments);
   expect(git(remote, 'for-each-ref', 'refs/agt')).toBe('');
   agtOk(here, 'session', 'push', 's1', '--release');
