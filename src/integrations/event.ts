@@ -56,13 +56,13 @@ export interface TurnEvent extends AnyEvent<'turn'> {
   readonly failure?: string | undefined;
 }
 
-/** The agent wants a worktree of this name, and reads its path from standard output. */
 /** The agent waits for a person, who has to allow something or to answer. */
 export interface WaitEvent extends AnyEvent<'waits'> {
   /** What it says that it needs. */
   readonly about?: string | undefined;
 }
 
+/** The agent wants a worktree of this name, and reads its path from standard output. */
 interface WorktreeCreate extends ProcessEvent<'worktree-create'> {
   readonly worktree: string;
 }

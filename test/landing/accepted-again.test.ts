@@ -163,7 +163,7 @@ test('-n predicts that git rebases no sandbox with uncommitted changes, and says
       /^error: git does not rebase the sandbox of "s1" with uncommitted changes; .*\nhint: commit .* add -- a && /,
     );
   git(sandbox, 'checkout', 'a');
-  expect(rebase('-n').stdout).toBe('would rebase 3 commits of s1 onto main, with 1 commit of main\n');
+  expect(rebase('-n').stdout).toBe('would rebase 3 commits of s1 onto main, which has 1 commit more\n');
   expect(rebase().exitCode).toBe(0);
 });
 

@@ -5,8 +5,9 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { findObjects } from '../../src/git/objects/object-reader.ts';
 import { openGit } from '../../src/git/run/git.ts';
-import { takePack } from '../../src/travel/parts.ts';
+import { takePack, takePart } from '../../src/travel/parts.ts';
 import { sessionOf } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 import { chain, factsOf, makeTwo, withoutKey, workIn } from './two.ts';
@@ -123,6 +124,29 @@ test('a pack is complete with its last byte, although the end of the file comes 
   const tips = await takePack(openGit(REAL_GIT, there, process.env), undefined, Readable.from(slowly()));
   expect(tips.map((tip) => git(there, 'cat-file', '-t', tip))).toEqual(tips.map(() => 'commit'));
   expect(tips.length).toBeGreaterThan(0);
+});
+
+test('what comes after the pack of a part is not taken for the next answer of git', async () => {
+  const { here, there } = makeTwo();
+  workIn(here);
+  const file = fileIn(here);
+  agtOk(here, 'session', 'bundle', 's1', file, '--plain');
+  const content = readFileSync(file);
+  const [start = '', size] = /^agt session 1 (\d+)\n/.exec(content.toString('latin1')) ?? [];
+  const input = Buffer.concat([
+    content.subarray(start.length + Number(size)),
+    Buffer.alloc(5_000_000, 'x\n'),
+  ]);
+  const from = (words: string[], text: string | Buffer) =>
+    run(REAL_GIT, words, { cwd: there, input: text }).stdout.trim();
+  const blob = from(['hash-object', '-w', '--stdin'], input);
+  const tree = from(['mktree'], `100644 blob ${blob}\tpart\n`);
+  const commit = git(there, 'commit-tree', '-m', 'part', tree);
+  const own = openGit(REAL_GIT, there, process.env);
+  await takePart(own, undefined, { commit, text: '' }).catch(() => undefined);
+  expect((await findObjects(own, ['HEAD'])).map((object) => object?.oid)).toEqual([
+    git(there, 'rev-parse', 'HEAD'),
+  ]);
 });
 
 test('it replaces no file without --force, and follows no link', () => {

@@ -76,8 +76,8 @@ async function oidOf(git: Git, name: string): Promise<string> {
 const MISSING = '0'.repeat(40);
 
 /**
- * Reads objects without holding a large one in memory. `visit` must read all chunks before it returns, and must ask
- * nothing else here. Without `onMissing`, an object that is missing is an error. @throws AgtError
+ * Reads objects without holding a large one in memory. `visit` may leave chunks, and must ask nothing else here. Without
+ * `onMissing`, an object that is missing is an error. @throws AgtError
  */
 export async function readContents(
   git: Git,
@@ -96,10 +96,17 @@ export async function readContents(
         continue;
       }
       if (size === undefined) throw unreadable(oid, header);
-      await visit(index, reader.take(Number(size)));
+      const chunks = reader.take(Number(size));
+      await visit(index, nextOf(chunks));
+      for await (const _ of chunks); // the next answer comes after them
       await reader.readLine();
     }
   });
+}
+
+/** Who stops in the middle of it does not end the other one. */
+async function* nextOf(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
 }
 
 function unreadable(oid: string, header: string | undefined): AgtError {

@@ -66,9 +66,9 @@ function describeSync(
   const { session_id: id } = record;
   if (commits === 0) return `${id} has all commits of ${branch}\n`;
   const accepted = own === 0 ? '' : ` (${own} accepted from it)`;
-  const count = `${plural(commits, 'commit')} of ${branch}${accepted}`;
   if (dryRun && operation === 'rebase')
-    return `would rebase ${plural(ahead, 'commit')} of ${id} onto ${branch}, with ${count}\n`;
+    return `would rebase ${plural(ahead, 'commit')} of ${id} onto ${branch}, which has ${plural(commits, 'commit')} more${accepted}\n`;
+  const count = `${plural(commits, 'commit')} of ${branch}${accepted}`;
   if (dryRun) return `would merge ${count} into ${id}\n`;
   return `${operation}d ${count} into ${id}, which is at ${shortOid(head)}\n`;
 }
