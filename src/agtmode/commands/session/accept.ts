@@ -194,7 +194,7 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
   const { record, onto, commit, worktree, changes, leftOut, leftOutCommits = [], kept, after = [] } = result;
   const { session_id: id } = record;
   const untracked = new Set(result.untracked);
-  const landing = new Set(changes.map(({ path }) => displayPath(path)));
+  const landing = new Set(changes.flatMap(({ path, after }) => (after ? displayPath(path) : [])));
   const left = leftOut.map((path) => `${showPath(path)}${landing.has(path) ? ' (uncommitted changes)' : ''}`);
   const branch = shortBranch(onto);
   const done = commit !== undefined;
