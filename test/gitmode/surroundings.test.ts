@@ -159,6 +159,7 @@ describe('settings that agt cannot use', () => {
       stderr: '',
     });
     expect(call('doctor').exitCode).toBe(0);
-    expect(call('config', 'unset', '--global', `agt.${key}`).exitCode).toBe(0);
+    const again = call('config', 'unset', '--global', `agt.${key}`);
+    expect([again.exitCode, again.stderr]).toEqual([1, `error: agt.${key} is not set\n`]);
   });
 });

@@ -10,7 +10,7 @@ const NAMES: Readonly<Record<string, string>> = Object.fromEntries(
     seconds: 'debounce idle every interval wait',
     text: 'label message summary reason text template',
     name: 'agent tool profile conversation',
-    path: 'path seen reject dir',
+    path: 'path seen reject new dir',
     branch: 'branch onto',
     glob: 'include exclude',
     command: 'to-green',
