@@ -44,7 +44,8 @@ export interface NewPart {
   /** Has the objects of the session, and gets those of the part. */
   readonly scratch: ScratchObjects;
   readonly seal: Seal;
-  /** The chain so far. */
+  /** The chain on the remote, and its beginning, on which the part builds. */
+  readonly chain: readonly Part[];
   readonly before: readonly Part[];
   readonly tips: readonly string[];
   /** Commits of branches of the remote. */
@@ -52,7 +53,14 @@ export interface NewPart {
 }
 
 /** Undefined if the chain is complete. */
-export async function addPart({ scratch, seal, before, tips, known }: NewPart): Promise<Part | undefined> {
+export async function addPart({
+  scratch,
+  seal,
+  chain,
+  before,
+  tips,
+  known,
+}: NewPart): Promise<Part | undefined> {
   const { git } = scratch;
   const last = before.at(-1);
   const without = [...new Set([...(last?.tips ?? []), ...known])];
@@ -70,7 +78,8 @@ export async function addPart({ scratch, seal, before, tips, known }: NewPart): 
   const parents = [...(last === undefined ? [] : [last.commit]), ...(await onBranches(git, others, known))];
   const store = (text: string) =>
     storeInScratch(scratch, { type: 'commit', content: Buffer.from(text, 'latin1') }, oid);
-  if (last !== undefined) store(last.text);
+  // By these git sees that the remote has what the part builds on, also if it takes the place of some.
+  if (last !== undefined) for (const { text } of chain.slice(before.length - 1)) store(text);
   const text = commitText(tree, parents);
   return { commit: store(text), text, size, tips };
 }

@@ -189,7 +189,7 @@ async function prepare(
   const sending = { refs, plain, allowSecrets, known, kept };
   const { before, refs: sent } = await contentOf(session, scratch, sending);
   const tips = [...new Set(Object.values(sent))];
-  const part = dryRun ? undefined : await addPart({ scratch, seal, before, tips, known });
+  const part = dryRun ? undefined : await addPart({ scratch, seal, chain: share.parts, before, tips, known });
   const to = {
     ...share,
     refs,

@@ -122,9 +122,10 @@ describe('a round trip', () => {
     expect(agtOk(there, 'session', 'list', '--remote', 'origin')).toMatch(/^s9 +free /m);
   });
 
-  test('of many pushes joins parts, and each pull has all', () => {
+  test.each([0, 100_000])('of many pushes joins parts, and each pull has all (after %i bytes)', (size) => {
     const { here, there, remote } = makeTwo();
     const session = workIn(here);
+    write(join(session.sandbox, 'first'), randomBytes(size));
     for (let n = 0; n < 30; n++) {
       write(join(session.sandbox, 'dir/c.txt'), `${n}\n`);
       agtOk(here, 'session', 'push', 's1');
