@@ -16,15 +16,14 @@ export function requireActive(record: SessionRecord): void {
 export function wayBack(record: SessionRecord): string[] {
   const { session_id: id, state } = record;
   const unaccept = `agt unaccept ${id}`;
+  const isOn = state === 'accepted' || record.landed !== undefined;
   if (record.away !== undefined) {
-    const isOn = state === 'accepted';
     return [
       ...awayError(record).hints,
       ...(isOn ? [`or take its work off the branch here: ${unaccept}`] : []),
     ];
   }
-  const landed = record.landed === undefined ? '' : `; then take its work off the branch: ${unaccept}`;
-  const withWork = state === 'accepted' ? `; to take its work off the branch, too: ${unaccept}` : landed;
+  const withWork = isOn ? `; to take its work off the branch, too: ${unaccept}` : '';
   return [isEnded(record) ? `bring it back: agt undo ${id}${withWork}` : 'see: agt session list --all'];
 }
 
