@@ -57,7 +57,11 @@ export function makeParser(commands: readonly Command[], run: RunCommand, words:
     const problem = message ?? error.message;
     const reason = rephrase(problem, command, words);
     const excess = reason.startsWith('unknown argument') ? (command?.excess ?? []) : [];
-    const hints = [...suggestions(problem, commands, command, words), ...[excess].flat(), helpHint(command)];
+    const hints = [
+      ...suggestions(problem, commands, command, words),
+      ...[excess].flat(),
+      helpHint(command, words),
+    ];
     throw usageError(reason, ...hints);
   });
 }
@@ -154,12 +158,13 @@ function refuseRest(command: Command, { '--': rest }: Record<string, unknown>): 
     throw usageError(
       `unexpected argument "${word}" after --`,
       ...(command.elsewhere?.['--path'] === undefined ? [] : [`use: ${command.elsewhere['--path']}`]),
-      helpHint(command),
+      helpHint(command, []),
     );
 }
 
-function helpHint(command: Command | undefined): string {
-  return command === undefined ? 'see: agt help' : `see: agt ${commandName(command)} --help`;
+/** Without a command, the words begin with the name of a family. */
+function helpHint(command: Command | undefined, [family]: readonly string[]): string {
+  return command === undefined ? `see: agt help ${family}` : `see: agt ${commandName(command)} --help`;
 }
 
 /** yargs takes `--n` for `-n`. */
@@ -167,7 +172,7 @@ function refuseLongLetters(commands: readonly Command[], words: readonly string[
   const end = words.indexOf('--');
   const letter = words.slice(0, end < 0 ? words.length : end).find((word) => /^--[a-z](=|$)/.test(word));
   if (letter !== undefined)
-    throw usageError(`unknown option "${letter}"`, helpHint(findCommand(commands, words)));
+    throw usageError(`unknown option "${letter}"`, helpHint(findCommand(commands, words), words));
 }
 
 /** yargs takes any value but `true` for `false`. */
@@ -184,7 +189,7 @@ function refuseValuesOfFlags(commands: readonly Command[], words: readonly strin
     throw usageError(
       `option "--${name}" takes no value, and "${value}" is given`,
       ...(valueName === undefined ? [] : [`give it as a word of its own: --${name} ${value}`]),
-      helpHint(command),
+      helpHint(command, words),
     );
   }
 }

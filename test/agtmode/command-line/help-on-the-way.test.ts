@@ -33,7 +33,7 @@ test('unknown words: agt says which command of agt or git, option or setting is 
     'error: "qqqqqq" is not a command of agt or git\nhint: see: agt help, agt help -a\n',
   );
   expect(hintsFor('session', 'udno')).toBe(
-    'error: unknown command "session udno"\nhint: did you mean: agt session undo?\nhint: see: agt help\n',
+    'error: unknown command "session udno"\nhint: did you mean: agt session undo?\nhint: see: agt help session\n',
   );
   expect(hintsFor('session', 'new', '--idd', 'x')).toBe(
     'error: unknown option "--idd"\nhint: did you mean: --id?\nhint: see: agt session new --help\n',

@@ -73,7 +73,7 @@ test.each([
   [['session', 'show', 'a', 'b'], 'unknown argument "b"', 'agt session show --help'],
   [['clone'], '<url> is missing', 'agt clone --help'],
   [['config', 'set', 'agt.guard'], '<value> is missing', 'agt config set --help'],
-  [['session', 'nosuch'], 'unknown command "session nosuch"', 'agt help'],
+  [['session', 'nosuch'], 'unknown command "session nosuch"', 'agt help session'],
 ])('agt %s names the word and the help of the command', (words, message, help) => {
   expect(agt(makeSession().repository, ...words)).toEqual({
     exitCode: 2,
