@@ -9,8 +9,14 @@ const BESIDE_GIT: Readonly<Record<string, readonly (readonly [option: string, co
     ['all-sessions', 'session activity'],
     ['turns', 'session log'],
     ['turn', 'session log'],
+    ['json', 'session log'],
   ],
-  diff: [['turn', 'session diff']],
+  diff: [
+    ['turn', 'session diff'],
+    ['base', 'session diff'],
+    ['with', 'session diff'],
+    ['json', 'session diff'],
+  ],
 };
 
 /** The words that call the command of agt, if one of its options is among them. */

@@ -94,12 +94,26 @@ test('agt log with options on a session, and agt diff on a snapshot: the command
     expect(agt(repository, 'log', ...words).stderr).toMatch(
       /^fatal: .*\nhint: "s1" is a session: agt session log s1 --stat\n$/s,
     );
-  expect(agt(repository, 'diff', 's1', '--base', '--stat').stderr).toMatch(
-    /: agt session diff s1 --base --stat\n$/,
+  expect(agt(repository, 'diff', 's1', '--name-only', '--stat').stderr).toMatch(
+    /: agt session diff s1 --name-only --stat\n$/,
   );
   const hint = 'hint: for a snapshot of "s1": agt session diff s1 @{9}\n';
   expect(agt(sandbox, 'diff', '@{9}').stderr).toContain(hint);
   expect(agt(repository, 'diff', '@{9}').stderr).not.toContain('hint: for a snapshot');
+});
+
+test.each([
+  [['log', 's1', '--json'], 'log'],
+  [['diff', 's1', '--base', '--stat'], 'diff'],
+  [['diff', 's1', '--with', 's1', '--json'], 'diff'],
+])('agt %j is the command of agt, since git has no such option', (words, name) => {
+  const session = makeSession();
+  write(join(session.sandbox, 'made'), '1');
+  autocommit(session);
+  const [, ...others] = words;
+  const own = agtOk(session.repository, 'session', name, ...others);
+  expect(own).not.toBe('');
+  expect(agtOk(session.repository, ...words)).toBe(own);
 });
 
 test('git finds no repository in a folder that has snapshots: agt names its own command', () => {
@@ -249,12 +263,12 @@ test('session open starts the editor of the setting, VISUAL or EDITOR in the san
 });
 
 test.each([
-  ['log', ['--all-sessions', '--turns', '--turn <n>']],
-  ['diff', ['--turn <n>']],
+  ['log', ['--all-sessions', '--turns', '--turn <n>', '--json']],
+  ['diff', ['--turn <n>', '--base', '--with <id>', '--json']],
 ])('agt %s --help: the options that only agt has, and where those of git are', (command, options) => {
   const { repository } = makeSession();
   const help = agtOk(repository, command, '--help');
-  expect(help.match(/--[a-z-]+(?: <n>)?(?= {2})/g)).toEqual(options);
+  expect(help.match(/--[a-z-]+(?: <\w+>)?(?= {2})/g)).toEqual(options);
   expect(help).toContain(`Every other option is git's: git ${command} --help`);
   expect(agtOk(repository, 'help', command)).toBe(help);
   expect(agtOk(repository, command, '--help', '--all')).toBe(help);
