@@ -102,7 +102,7 @@ function wantsColour(git: string, cwd: string, env: NodeJS.ProcessEnv): boolean 
 
 function notInRepository(): never {
   const hints = [
-    'change to one, or create one: agt clone <url>',
+    'change to one, or make one: git init, or agt clone <url>',
     'without one, agt snapshot records a folder, and agt undo and agt restore go back',
   ];
   throw new AgtError('not in a git repository or an agt clone', { hints });

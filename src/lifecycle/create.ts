@@ -20,7 +20,7 @@ import { type Repository, refuseHomeAndRoot } from '../repository/repository.ts'
 import { requireWritable } from '../repository/sessions-place.ts';
 import type { SessionId } from '../session/id.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
-import { complete } from '../session/operation.ts';
+import { complete, wayBack } from '../session/operation.ts';
 import {
   chooseWorkspace,
   keepRegistered,
@@ -236,7 +236,10 @@ export async function requireFreeId(repository: Repository, id: SessionId, kept?
   const existing = readRecord(repository, id);
   if (existing !== undefined && isEnded(existing)) {
     throw new AgtError(`session "${id}" was ${existing.state}, and its snapshots are kept`, {
-      hints: [`choose another id, or delete the snapshots: agt session remove ${id} --delete-branch`],
+      hints: [
+        ...wayBack(existing),
+        `or choose another id, or delete the snapshots: agt session remove ${id} --delete-branch`,
+      ],
     });
   }
   if (existing !== undefined) throw alreadyExists('session', id);

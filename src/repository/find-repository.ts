@@ -40,11 +40,12 @@ export function repositoryAround(path: string): string | undefined {
   return cloneAbove(path) ?? repositoryBeside(path);
 }
 
-/** The repository of the session folder that `path` is in: `<repository>.agt/sessions/<id>`. */
+/** The repository whose session folders `path` is among, or in one of them: `<repository>.agt/sessions/<id>`. */
 function repositoryBeside(path: string): string | undefined {
   for (const dir of ancestors(path)) {
-    if (basename(dirname(dir)) !== 'sessions' || !dirname(dirname(dir)).endsWith('.agt')) continue;
-    const found = discoverRepository(dirname(dirname(dir)).slice(0, -'.agt'.length), {});
+    const beside = basename(dir) === 'sessions' ? dirname(dir) : dir === path ? dir : '';
+    if (!beside.endsWith('.agt')) continue;
+    const found = discoverRepository(beside.slice(0, -'.agt'.length), {});
     if (found !== undefined && existsSync(agtDirectory(found.commonDir)))
       return realpathSync(found.commonDir);
   }

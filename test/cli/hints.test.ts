@@ -77,3 +77,33 @@ test('a setting for all repositories: agt says that the own one of this reposito
   expect(agt(repository, 'config', 'set', '--global', 'agt.maxFileSize', '10m').stderr).toBe('');
   agtOk(repository, 'config', 'unset', '--global', 'agt.maxFileSize');
 });
+
+test('agt list with a name: which session, or which remote, it may be', () => {
+  const { repository } = makeSession();
+  git(repository, 'remote', 'add', 'backup', '.');
+  expect(agt(repository, 'list', 's1').stderr).toBe(
+    'error: a list has every session, not "s1" alone\nhint: see: agt session show s1\n',
+  );
+  expect(agt(repository, 'list', 's2').stderr).toMatch(
+    /^error: no session "s2" in .*\nhint: did you mean: s1\?\n/,
+  );
+  expect(agt(repository, 'list', 'backup').stderr).toMatch(/: agt session list --remote backup\n$/);
+});
+
+test('the id of a session that has ended: agt new says how to go on with it', () => {
+  const { repository } = makeSession();
+  agtOk(repository, 'remove', 's1');
+  const { stderr } = agt(repository, 'new', 's1');
+  expect(stderr).toContain('hint: bring it back: agt undo s1\n');
+  agtOk(repository, 'undo', 's1');
+  expect(agtOk(repository, 'list')).toMatch(/^s1 +active/m);
+});
+
+test('among the session folders, agt means the repository that they are of', () => {
+  const { repository } = makeSession();
+  for (const folder of [`${repository}.agt`, `${repository}.agt/sessions`])
+    expect(agtOk(folder, 'list')).toMatch(/^s1 +active/m);
+  const other = join(repository, '../other.agt');
+  write(join(other, 'sessions/file'), 'x');
+  expect(agt(other, 'new').stderr).toContain('hint: change to one, or make one: git init');
+});

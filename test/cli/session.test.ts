@@ -220,7 +220,7 @@ describe('agt session new', () => {
     const outcome = agt(makeTempDir(), 'session', 'path', 's1');
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toBe(
-      'error: not in a git repository or an agt clone\nhint: change to one, or create one: agt clone <url>\n' +
+      'error: not in a git repository or an agt clone\nhint: change to one, or make one: git init, or agt clone <url>\n' +
         'hint: without one, agt snapshot records a folder, and agt undo and agt restore go back\n',
     );
   });

@@ -9,12 +9,14 @@ import type { Repository } from '../../../repository/repository.ts';
 import { countNew } from '../../../review/review.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
 import { AGENT_STATES } from '../../../session/agent-state.ts';
+import { namedSession } from '../../../session/find-session.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
 import { readSnapshotMetadata } from '../../../snapshot/manifest.ts';
 import { readPulse } from '../../../survey/pulse.ts';
 import { readSessionStatus, type SessionStatus, surveySessions } from '../../../survey/status.ts';
+import { isRemote } from '../../../travel/remote.ts';
 import { readShare } from '../../../travel/share.ts';
 import { isThere, listMoments, type Moment } from '../../../workspace/moments.ts';
 import { defineCommand, defineSessionCommand, option } from '../../command-line/command.ts';
@@ -87,12 +89,7 @@ export const sessionList = defineCommand({
     if (args.remote && args.everywhere)
       throw usageError('--remote and --everywhere are given', 'a remote is that of the repository here');
     if (args.remote) return listRemote(context, args.name);
-    if (args.name !== undefined)
-      throw usageError(
-        `unknown argument "${args.name}"`,
-        `to see one session: agt session show ${args.name}`,
-        'with --remote, a name is that of a remote',
-      );
+    if (args.name !== undefined) await refuseName(await context.repository(), args.name);
     if (watch && !isOnce) return watchList(context, args.json, (there) => list(args, there, true));
     if (args.folders) {
       const parts = [
@@ -130,6 +127,14 @@ export const sessionList = defineCommand({
     };
   },
 });
+
+/** @throws AgtError */
+async function refuseName(repository: Repository, name: string): Promise<never> {
+  if (await isRemote(repository.git, name))
+    throw usageError(`"${name}" is a remote`, `its sessions: agt session list --remote ${name}`);
+  namedSession(repository, name);
+  throw usageError(`a list has every session, not "${name}" alone`, `see: agt session show ${name}`);
+}
 
 function nothingNote(ended: number): string {
   const begin = 'begin one: agt new ID, or agt run --new -- COMMAND';
