@@ -231,7 +231,7 @@ test('a word that is nearly a session, a command or a number', () => {
   expect(said('undo', '1', 's2')).toMatch(/\nhint: the session comes first: agt undo s2 1\n$/);
   expect(said('restore', '@{1}', 's2')).toMatch(/\nhint: the session comes first: agt restore s2 @\{1\}\n$/);
   expect(said('new', 'x', '--in-place')).toContain('hint: use: --working-copy in-place\n');
-  expect(said('list', 'my')).toContain('hint: with --remote, a name is that of a remote\n');
+  expect(said('list', 'my')).toContain('error: no session "my" in ');
   expect(said('autocommit')).toContain('hint: without a session: agt snapshot\n');
   expect(said('snapshot', 'ls')).toContain('hint: use: agt snapshot list\n');
   expect(said('snapshot', 'before it')).toMatch(
