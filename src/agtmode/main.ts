@@ -61,7 +61,7 @@ export async function runAgtMode(args: string[]): Promise<number> {
   // Before anything can fail: to an agent, exit codes of hooks are orders.
   if (args[0] === 'hook' && args[1] !== undefined && !isHelp(args[1])) return answerHook(args.slice(1));
   if (args[0] === '--place-outside') {
-    writer(1)(`${placeOutside(process.env['PWD'] ?? '/')}\n`); // asked by the function of `agt shell-init`
+    writer(1)(`${placeOutside(args[1] ?? '/')}\n`); // asked by the function of `agt shell-init`
     return EXIT.done;
   }
   const { directory, rest: given } = takeDirectories(args);

@@ -86,7 +86,7 @@ agt() {
   else
     command agt "$@"
     agt_status=$?
-    [ -d "$PWD" ] || cd -- "$(command agt --place-outside)"
+    [ -d "$PWD" ] || cd -- "$(command agt --place-outside "$PWD" 2>/dev/null)"
     return $agt_status
   fi
 }
@@ -100,7 +100,7 @@ function agt
     else
         command agt $argv
         set -l agt_status $status
-        test -d "$PWD"; or cd -- (command agt --place-outside)
+        test -d "$PWD"; or cd -- (command agt --place-outside "$PWD" 2>/dev/null)
         return $agt_status
     end
 end

@@ -219,10 +219,10 @@ test('shell-init: agt cd goes to a sandbox, and completion works in bash', () =>
   const session = makeSession();
   const { repository, sandbox } = session;
   autocommit(session, '--label', 'npm installed');
-  const inBash = (script: string) =>
+  const inBash = (script: string, program = AGT) =>
     run('bash', ['--norc', '-c', `eval "$(agt shell-init bash)"\n${script}`], {
       cwd: repository,
-      env: { PATH: `${join(AGT, '..')}:${process.env['PATH']}` },
+      env: { PATH: `${join(program, '..')}:${process.env['PATH']}` },
     });
   expect(inBash('agt cd s1 && pwd')).toEqual({ exitCode: 0, stdout: `${sandbox}\n`, stderr: '' });
   expect(inBash('agt cd nosuch; echo $?; pwd').stdout).toBe(`1\n${repository}\n`);
@@ -234,9 +234,13 @@ test('shell-init: agt cd goes to a sandbox, and completion works in bash', () =>
   expect(completed(['agt', 'session', 'und'])).toBe('undo\n');
   expect(completed(['agt', 'session', 'restore', 's1', '--to', 'npm'])).toBe('npm\\ installed\n');
   expect(completed(['agt', 'list', '--state', '=', 'fai'])).toBe('failed\n');
-  const gone = 'agt cd s1; mkdir d; cd d; agt reject >/dev/null; echo $?; pwd';
+  const gone = 'agt cd s1; mkdir -p d; cd d; agt reject >/dev/null; echo $?; pwd';
   const hint = `hint: the directory that you are in is gone now: cd ${repository}\n`;
   expect(inBash(gone)).toEqual({ exitCode: 0, stdout: `0\n${repository}\n`, stderr: hint });
+  agtOk(repository, 'undo', 's1');
+  const script = join(makeTempDir(), 'agt'); // as the one beside the shim: sh loses the PWD of a directory that is gone
+  write(script, `#!/bin/sh\nexec '${AGT}' "$@"\n`, 0o755);
+  expect(inBash(gone, script)).toEqual({ exitCode: 0, stdout: `0\n${repository}\n`, stderr: hint });
   agtOk(repository, 'undo', 's1');
   expect(run(AGT, ['remove', 's1', '--json'], { cwd: sandbox }).stderr).toBe(hint);
   expect(run(AGT, ['remove', 's1', '--json'], { cwd: repository }).stderr).toBe('');
