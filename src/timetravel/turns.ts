@@ -145,7 +145,7 @@ export async function readAuthors(session: Session): Promise<AuthoredHistory> {
 export function turnNumbered({ record }: Session, { turns }: AuthoredHistory, number: string): TurnSteps {
   const turn = /^[1-9]\d*$/.test(number) ? turns[Number(number) - 1] : undefined;
   if (turn !== undefined) return turn;
-  const known = turns.length === 0 ? 'it has none' : `it has turns 1 to ${turns.length}`;
+  const known = ['it has none', 'it has turn 1'][turns.length] ?? `it has turns 1 to ${turns.length}`;
   throw new AgtError(`"${shownId(record)}" has no turn "${number}": ${known}`, {
     hints: [`see: ${commandToList(record)} --turns`],
   });

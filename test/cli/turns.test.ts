@@ -106,6 +106,7 @@ test('calls of one agent at the same time are of its turn, and an agent that die
     ['agent', 1, 'y'],
     ['agent', 1, 'z'],
   ]);
+  expect(agt(cwd, 'log', '--turn', '3').stderr).toContain('has no turn "3": it has turn 1\n');
   agentIn(cwd, 'codex', 'dead').begins('9');
   run('touch', ['-d', '2 hours ago', join(repository, '.git/agt/calls', id, 'codex.dead')], { cwd });
   put('later');
