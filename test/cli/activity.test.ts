@@ -116,7 +116,7 @@ describe('agt log --all-sessions', () => {
     const part = head();
     agtOk(repository, 'accept', 'one', '--untracked=all');
     const whole = head();
-    agtOk(repository, 'reject', 'two', '--reason', 'breaks the API');
+    agtOk(repository, 'reject', 'two', '-m', 'breaks the API');
     const ends = () => activity(repository).filter(({ outcome }) => outcome !== null);
     const rows = [
       ['two', 'rejected', null, null, 'breaks the API'],

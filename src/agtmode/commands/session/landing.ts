@@ -145,7 +145,7 @@ export const sessionReject = defineSessionCommand({
     'Autocommit the session, then delete its sandbox and its work branch. No branch of yours changes. The snapshots ' +
     'stay until agt gc deletes them after agt.retention, and agt undo brings the session back.',
   options: {
-    reason: option.value('why; agt session show prints it'),
+    reason: option.value('why; agt session show prints it', 'm'),
     running: option.flag('also while a command of agt run or exec works there'),
     force: option.flag('as --running, and also with files that agt could not capture', 'f'),
     ...option.shared('dry-run', 'json'),
