@@ -32,7 +32,7 @@ export async function turnsOfHunks(
       // A later step may have changed what was seen.
       const after = afterAll(history, chosen);
       const steps = await stepsOfLines({ path, content: blob.content, after });
-      return (line) => steps[line - 1]?.turn?.number;
+      return (line) => steps[line - 1]?.step?.turn?.number;
     };
     const turnsOf = async ({ path, lines, newStart, pieces }: Hunk) => {
       const after = pieces[0]?.piece.file.after;

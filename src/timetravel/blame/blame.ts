@@ -6,22 +6,22 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { realPath } from '../../disk/real-path.ts';
-import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
-import { withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, gitAnswer, isAncestor } from '../../git/run/git.ts';
+import { readCommits } from '../../git/objects/commits.ts';
+import { type Git, gitAnswer } from '../../git/run/git.ts';
 import { once } from '../../once.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../../session/id.ts';
 import { readRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { type AuthoredHistory, readAuthors } from '../turns.ts';
-import { type AcceptMap, originAt, readAcceptMaps } from './accept-map.ts';
+import { type AcceptMap, readAcceptMaps } from './accept-map.ts';
 import { type FolderWork, readFolderWork } from './folder-work.ts';
-import { type StepsOfLines, withStepsOfLines } from './lines-of-session.ts';
-import { commitWith, filesBeside, type IsBeside, treesOf } from './made-commits.ts';
-import { allMaps, inOrder, mergedMaps, rewrittenMaps } from './maps-by-commit.ts';
+import { type Note, note, noteByMaps, noteByMerges } from './lines-of-maps.ts';
+import { type LineOfSession, type Place, type StepsOfLines, withStepsOfLines } from './lines-of-session.ts';
+import { filesBeside, type IsBeside } from './made-commits.ts';
+import { allMaps, mergedMaps, rewrittenMaps } from './maps-by-commit.ts';
 import { type Origin, originOf } from './origin.ts';
-import { asInWorktree, type BlamedLine, forOwnBlame, gitBlame, NOT_COMMITTED } from './porcelain.ts';
+import { asInWorktree, type BlamedLine, gitBlame, NOT_COMMITTED } from './porcelain.ts';
 import { blameUnknown, isUnknown } from './unknown-file.ts';
 
 export interface AuthoredLine extends BlamedLine {
@@ -60,8 +60,10 @@ export async function blameFile(request: BlameRequest): Promise<AuthoredLine[]> 
   );
   if (own !== undefined && ofHere.length > 0) {
     const file = { ...(await fileNow(request)), options };
-    const steps = await withStepsOfLines(own, await readAuthors(own), (stepsOfLines) => stepsOfLines(file));
-    note(origins, ofHere, ({ number }) => originOf(steps[number - 1]));
+    const history = await readAuthors(own);
+    const place = here.session && (await placeOf(request, here.session));
+    const found = await withStepsOfLines(own, history, (stepsOfLines) => stepsOfLines(file), place);
+    await noteFound(request, ofHere, ({ number }) => found[number - 1], origins);
   }
   const known = new Set([...landed, ...ofHere]);
   const others = lines.filter((line) => !known.has(line));
@@ -69,17 +71,22 @@ export async function blameFile(request: BlameRequest): Promise<AuthoredLine[]> 
   return lines.map((line) => ({ ...line, origin: origins.get(line) }));
 }
 
-type Note = Map<BlamedLine, Origin>;
-
-function note(
-  origins: Note,
+/** Lines by the steps that they come from, or by commits of the branch. */
+async function noteFound(
+  request: BlameRequest,
   lines: readonly BlamedLine[],
-  originOfLine: (line: BlamedLine) => Origin | undefined,
+  foundFor: (line: BlamedLine) => LineOfSession | undefined,
+  origins: Note,
 ) {
-  for (const line of lines) {
-    const origin = originOfLine(line);
-    if (origin !== undefined) origins.set(line, origin);
-  }
+  note(origins, lines, (line) => originOf(foundFor(line)?.step));
+  const landed = new Map(lines.map((line) => [line, foundFor(line)?.landed]));
+  const ofLanded: Note = new Map();
+  await noteCommits(
+    request,
+    [...landed.values()].filter((line) => line !== undefined),
+    ofLanded,
+  );
+  note(origins, lines, (line) => ofLanded.get(landed.get(line) as BlamedLine));
 }
 
 /** The commits of a sandbox since its session began; `landed`: those that a sync may have brought from the branch. */
@@ -92,6 +99,12 @@ async function sinceStart({ git, revision = 'HEAD' }: BlameRequest, { record }: 
   const all = await list(from_commit);
   const own = user_branch === undefined || all.size === 0 ? all : await list(from_commit, user_branch);
   return { all, landed: all.difference(own) };
+}
+
+async function placeOf({ git, revision = 'HEAD' }: BlameRequest, { record }: Session): Promise<Place> {
+  const { user_branch } = record;
+  const commit = async (name: string) => gitAnswer(git, ['rev-parse', '--verify', '--quiet', name]);
+  return { head: await commit(revision), branch: user_branch && (await commit(user_branch)) };
 }
 
 /** The file in the version that is asked for, as a worktree has it. */
@@ -151,81 +164,6 @@ function unique(maps: readonly AcceptMap[]): AcceptMap[] {
   return [...new Map(maps.map((map) => [map.landed, map])).values()];
 }
 
-/** A commit of an agent that these have merged: git follows its lines, and names of files, up to the merge. */
-async function noteByMerges(
-  { repository, options }: BlameRequest,
-  commit: string,
-  lines: readonly BlamedLine[],
-  merges: readonly AcceptMap[],
-  origins: Note,
-) {
-  for (const { landed, files } of merges)
-    for (const [path, ofFile] of Map.groupBy(lines, (line) => line.path)) {
-      const name = Buffer.from(path, 'latin1').toString();
-      const words = [...options, '--reverse', `${commit}..${landed}`, '--', name];
-      const blamed = await gitBlame(forOwnBlame(repository.git), words);
-      note(origins, ofFile, ({ original }) => {
-        const found = blamed[original - 1];
-        return found?.commit === landed ? originAt(files, found.path, found.original) : undefined;
-      });
-    }
-}
-
-/** The commit that an acceptance made, or one that somebody has made of it since: git compares the two. */
-async function noteByMaps(
-  { repository, options }: BlameRequest,
-  commit: string,
-  lines: readonly BlamedLine[],
-  maps: readonly AcceptMap[],
-  origins: Note,
-) {
-  const same = maps.find(({ landed }) => landed === commit);
-  if (same !== undefined)
-    return note(origins, lines, ({ path, original }) => originAt(same.files, path, original));
-  // It came before this acceptance.
-  const isEarlier = async ({ from }: AcceptMap) => isAncestor(repository.git, commit, from);
-  const possible = await Array.fromAsync(maps, async (map) => ((await isEarlier(map)) ? undefined : map));
-  const others = possible.filter((map) => map !== undefined);
-  if (others.length === 0) return;
-  await withScratchObjects(repository, async ({ git }) => {
-    const trees = await treesOf(git, [commit, ...others.flatMap(({ landed, from }) => [landed, from])]);
-    const contents: Buffer[] = [];
-    const make = (oid: string, parents: readonly string[]) => {
-      contents.push(commitWith(trees.get(oid) ?? '', parents));
-      return commitOid(contents.at(-1) as Buffer, commit);
-    };
-    const made = new Map<string, string>();
-    const makeFrom = async (from: string): Promise<string> => {
-      const below = others.find(({ landed }) => landed === from);
-      if (below !== undefined) return makeLanded(below);
-      if (await isAncestor(git, from, commit)) return from;
-      // Somebody has rewritten it since, with what the acceptances before had brought.
-      const base = await gitAnswer(git, ['merge-base', from, commit]);
-      return make(from, [...new Set(made.values()), ...(base === undefined ? [] : [base])]);
-    };
-    const makeLanded = async ({ landed, from }: AcceptMap): Promise<string> => {
-      const known = made.get(landed) ?? make(landed, [await makeFrom(from)]);
-      made.set(landed, known);
-      return known;
-    };
-    const older = await gitAnswer(git, ['merge-base', '--octopus', ...others.map((map) => map.from)]);
-    const newer = older === undefined ? [] : [`^${older}`];
-    for (const map of await inOrder(git, others, newer)) await makeLanded(map);
-    const tip = make(commit, [...new Set(made.values())]);
-    await storeCommits(git, contents, commit);
-    const mapOf = new Map(others.map((map) => [made.get(map.landed), map]));
-    for (const [path, ofFile] of Map.groupBy(lines, (line) => line.path)) {
-      const name = Buffer.from(path, 'latin1').toString();
-      const blamed = await gitBlame(forOwnBlame(git), [...options, tip, ...newer, '--', name]);
-      note(origins, ofFile, ({ original }) => {
-        const found = blamed[original - 1];
-        const map = mapOf.get(found?.commit);
-        return found && map && originAt(map.files, found.path, found.original);
-      });
-    }
-  });
-}
-
 /** Sessions that were accepted before agt made maps, as long as their snapshots are there. */
 async function noteBySessions(
   request: BlameRequest,
@@ -268,7 +206,7 @@ async function noteByHistory(
     const name = Buffer.from(path, 'latin1').toString();
     const content = await asInWorktree(git, `${commit}:${name}`, path);
     const found = await stepsOfLines({ path, content, after, options, beside });
-    note(origins, ofFile, ({ original }) => originOf(found[original - 1]));
+    note(origins, ofFile, ({ original }) => originOf(found[original - 1]?.step));
   }
 }
 

@@ -12,8 +12,9 @@ import type { Session } from '../../session/session.ts';
 import { emptyTree } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import type { AuthoredHistory, AuthoredStep } from '../turns.ts';
+import { type DroppedBy, droppedHeads } from './dropped-heads.ts';
 import { commitOnTop, commitWith, type IsBeside } from './made-commits.ts';
-import { forOwnBlame, gitBlame } from './porcelain.ts';
+import { type BlamedLine, forOwnBlame, gitBlame } from './porcelain.ts';
 
 /** Options of `git blame` that change where a line comes from: -w, -M, -C. */
 export type BlameOptions = readonly string[];
@@ -30,44 +31,70 @@ export interface FileOfSession {
   readonly beside?: () => Promise<IsBeside>;
 }
 
+export interface LineOfSession {
+  readonly step: AuthoredStep | undefined;
+  /** In a commit of the branch that came into the session; undefined for a line of a step, or from before all of them. */
+  readonly landed: BlamedLine | undefined;
+}
+
+/** The commits of HEAD and of the branch that a sync takes from. No snapshot may know them yet. */
+export interface Place {
+  readonly head: string | undefined;
+  readonly branch: string | undefined;
+}
+
 /** By line, counted from 0. */
-export type StepsOfLines = (file: FileOfSession) => Promise<(AuthoredStep | undefined)[]>;
+export type StepsOfLines = (file: FileOfSession) => Promise<LineOfSession[]>;
 
 /** `action` may ask for many files: the history is made once, with the first of them. */
 export async function withStepsOfLines<T>(
   session: Session,
   history: AuthoredHistory,
   action: (stepsOfLines: StepsOfLines) => Promise<T>,
+  now?: Place,
 ): Promise<T> {
   const [first] = history.steps;
   if (first === undefined) return action(async () => []);
   const start = isAttached(session.record) ? undefined : first.snapshot.parents[0];
   return withScratchObjects(session.repository, async (scratch) => {
-    const commits = once(() => commitsFor(scratch, history, start));
+    const commits = once(async () => {
+      const { git } = scratch;
+      const none = () => [];
+      const droppedBy =
+        start === undefined ? none : await droppedHeads(git, history, { head: now?.head, start });
+      return { made: await commitsFor(scratch, history, start, droppedBy), dropped: droppedBy(now?.head) };
+    });
     return action(async ({ path, content, after = [history.steps.length - 1], options = [], beside }) => {
-      const made = await commits();
+      const { made, dropped } = await commits();
       const stepOf = new Map(made.map((commit, i) => [commit, history.steps[i]]));
       const name = encodePath(path);
-      const parents = after.flatMap((step) => made[step] ?? []);
+      const parents = [...after, ...dropped].flatMap((step) => made[step] ?? []);
+      if (now?.branch !== undefined) parents.push(now.branch);
       const tip =
         content === undefined ? made.at(-1) : await commitOnTop(scratch, parents, name, content, beside);
       if (tip === undefined) return [];
       const range = [tip, ...(start === undefined ? [] : [`^${start}`])];
       const words = [...options, ...range, '--', Buffer.from(name, 'latin1').toString()];
       const blamed = await gitBlame(forOwnBlame(scratch.git), words);
-      return blamed.map(({ commit }) => stepOf.get(commit));
+      return blamed.map((line) => {
+        const step = stepOf.get(line.commit);
+        const isOlder = step !== undefined || line.commit === tip || line.details.has('boundary');
+        return { step, landed: isOlder ? undefined : line };
+      });
     });
   });
 }
 
 /**
  * One for each step. Lines that a restore has brought back are as old as in the snapshot that they come from; so are those
- * of files that are as before again without an agent's doing, as after git stash and git stash pop.
+ * of files that are as before again without an agent's doing, as after git stash and git stash pop; those of commits that a
+ * rebase has dropped; and those of the branch that came with a sync.
  */
 async function commitsFor(
   { git }: ScratchObjects,
   { steps }: AuthoredHistory,
   start: string | undefined,
+  droppedBy: DroppedBy,
 ): Promise<string[]> {
   const snapshots = steps.map(({ snapshot }) => snapshot);
   const names = snapshots.map(({ commit }) => `${commit}:sandbox`);
@@ -77,10 +104,23 @@ async function commitsFor(
   const contents: Buffer[] = [];
   let [before, seconds] = [start, 0];
   const byTree = new Map<string, string>();
-  for (const [i, { commit, restored, unfinished, undone, time }] of snapshots.entries()) {
+  for (const [i, snapshot] of snapshots.entries()) {
+    const {
+      commit,
+      restored,
+      unfinished,
+      undone,
+      time,
+      head,
+      parents: [, branch],
+    } = snapshot;
     const tree = trees[i] ?? empty;
     const from = [restored, unfinished, ...undone].map((one) => one && made.get(one));
-    if (steps[i]?.author !== 'agent') from.push(byTree.get(tree));
+    if (steps[i]?.author !== 'agent') {
+      const dropped = head === snapshots[i - 1]?.head ? [] : droppedBy(head);
+      from.push(byTree.get(tree), ...dropped.map((step) => made.get(snapshots[step]?.commit ?? '')));
+      if (start !== undefined) from.push(branch);
+    }
     const parents = new Set([before, ...from].filter((one) => one !== undefined));
     seconds = Math.max(seconds, Math.floor(time.getTime() / 1000));
     const content = commitWith(tree, [...parents], seconds, commit);

@@ -52,7 +52,7 @@ export async function keepOrigins(
         after: afterAll(history, [only, ...others]),
         beside,
       });
-      const lines = found.map((step, n) => [n + 1, originOf(step)] as const);
+      const lines = found.map(({ step }, n) => [n + 1, originOf(step)] as const);
       return new Map(lines.filter((line): line is [number, Origin] => line[1] !== undefined));
     };
     const found = new Map<string, FileOrigins>();

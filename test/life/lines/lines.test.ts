@@ -62,7 +62,12 @@ function live(pen: Pen, checks: Checks) {
   for (let step = 0; step < 3; step++) {
     const what = rewrite(pen, main);
     const names = [...main.files.keys()];
-    checks.check(repository, main.files, `rewritten: ${what}`, step < 2 ? random.some(names, 2) : names);
+    checks.check(
+      repository,
+      main.files,
+      `rewritten: ${what}`,
+      step < 2 && names.length > 0 ? random.some(names, 2) : names,
+    );
   }
 }
 
