@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession, sessionIn } from '../harness/session.ts';
-import { agtOk, git, REAL_GIT, run } from '../harness/world.ts';
+import { agt, agtOk, git, REAL_GIT, run } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
 const LINES = Array.from({ length: 12 }, (_, i) => `line ${i}\n`);
@@ -48,6 +48,38 @@ test('a sync brings lines of another session into a sandbox, and people join the
   expect(run(REAL_GIT, ['rebase', '-q', '-i', 'HEAD~2'], { cwd: repository, env }).exitCode).toBe(0);
   expect(git(repository, 'rev-list', '--count', 'HEAD')).toBe('2');
   expect(told(repository, 'f')).toEqual(BOTH);
+});
+
+test.each([
+  ['takes the side of the branch', [], ['git', 'commit', '-qa', '--no-edit']],
+  [
+    'brings back what a commit deleted',
+    ['--rebase'],
+    ['git', '-c', 'core.editor=true', 'rebase', '--continue'],
+  ],
+])('a person solves a conflict of a sync, and %s', (_, how, [, ...go]) => {
+  const { repository, sandbox, id } = makeSession({ f: LINES.join('') });
+  const put = (cwd: string, lines: Record<number, string>) => writeFileSync(join(cwd, 'f'), withLines(lines));
+  const commit = () => git(sandbox, 'commit', '-qam', 'work');
+  const second = sessionIn(repository, 's2');
+  calls(second.sandbox, 'two', () => put(second.sandbox, { 5: 'of 2' }));
+  agtOk(repository, 'accept', second.id);
+  calls(sandbox, 'one', () => put(sandbox, { 5: 'of 1', 9: 'deleted' }));
+  commit();
+  calls(sandbox, 'later', () => put(sandbox, { 5: 'later' }));
+  commit();
+  expect(agt(repository, 'sync', id, ...how).exitCode).toBe(1);
+  const isRebase = how.length > 0;
+  const mine = isRebase ? { 9: 'deleted' } : {};
+  while (git(sandbox, 'ls-files', '--unmerged') !== '') {
+    put(sandbox, { 5: 'of 2', ...mine });
+    git(sandbox, 'add', 'f');
+    run(REAL_GIT, go, { cwd: sandbox });
+  }
+  const expected = ['of 2: s2 claude 1 two-0', ...(isRebase ? ['deleted: s1 claude 1 one-0'] : [])];
+  expect(told(sandbox, 'f')).toEqual(expected);
+  agtOk(sandbox, 'autocommit');
+  expect(told(sandbox, 'f')).toEqual(expected);
 });
 
 test('lines of an agent that a person has stashed and got back are still of the agent', () => {
