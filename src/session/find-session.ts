@@ -1,12 +1,12 @@
 /** Finds the session of a command: the one that the user names, or the one that `cwd` is in. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, dirname, sep } from 'node:path';
 import { isSameDirectory, realPath } from '../disk/real-path.ts';
-import { AgtError, attempt, listSome } from '../errors.ts';
-import { knownSharesFile } from '../layout.ts';
+import { AgtError, listSome } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { didYouMean } from '../similar.ts';
 import { checkId } from './id.ts';
+import { isOnRemote } from './known-shares.ts';
 import { listRecords, readRecord, recordNamed, type SessionRecord, sessionFolder } from './record.ts';
 import { renamedFolder } from './relocate.ts';
 import { Session } from './session.ts';
@@ -35,7 +35,9 @@ export function namedSession(repository: Repository, id: string, more?: string):
   const [going, ended] = [idsOf(false), idsOf(true)];
   const hints = [
     ...(more === undefined ? [] : [more]),
-    ...(isOnRemote(repository, id) ? [`a remote has it; to go on with it here: agt session pull ${id}`] : []),
+    ...(isOnRemote(repository.agtDir, id)
+      ? [`a remote has it; to go on with it here: agt session pull ${id}`]
+      : []),
     ...didYouMean(id, [...going, ...ended]),
     ...(going.length === 0 ? [] : [`sessions here: ${listSome(going, LISTED_IDS)}`]),
     ...(ended.length === 0 ? [] : ['sessions that have ended: agt list --all']),
@@ -43,20 +45,6 @@ export function namedSession(repository: Repository, id: string, more?: string):
   throw new AgtError(`no session "${id}" in ${repository.commonDir}`, {
     hints: hints.length === 0 ? ['create one: agt session new'] : hints,
   });
-}
-
-/** As far as the remotes have said when agt asked them last (travel/remote.ts). */
-function isOnRemote({ agtDir }: Repository, id: string): boolean {
-  const text = attempt(() => readFileSync(knownSharesFile(agtDir), 'utf8'));
-  const known = attempt(() => JSON.parse(text ?? '') as KnownShares);
-  return known?.heads?.some(([, { head }]) => head?.record.session_id === id) === true;
-}
-
-interface KnownShares {
-  readonly heads?: readonly [
-    oid: string,
-    { readonly head?: { readonly record: Pick<SessionRecord, 'session_id'> } },
-  ][];
 }
 
 function sessionOfFolder(repository: Repository, cwd: string, more: string | undefined): SessionRecord {

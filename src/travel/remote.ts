@@ -1,8 +1,7 @@
 /** The refs of sessions on a remote: read, fetched, and moved only if nobody else has moved them. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeFileAtomic } from '../disk/atomic-file.ts';
-import { AgtError, attempt, EXIT } from '../errors.ts';
+import { AgtError, EXIT, listSome } from '../errors.ts';
 import { SHARED, sharedHeadRef, sharedPartsRef } from '../filter/agent-refs.ts';
 import {
   looseRefNames,
@@ -13,10 +12,11 @@ import {
 } from '../git/files/ref-files.ts';
 import { findObjects, readObjects } from '../git/objects/object-reader.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
-import { forOwnerAlone, withSettings } from '../git/run/environment.ts';
+import { withSettings } from '../git/run/environment.ts';
 import { type Git, gitLines, runGit } from '../git/run/git.ts';
-import { knownSharesFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
+import { readKnownShares, writeKnownShares } from '../session/known-shares.ts';
+import { didYouMean } from '../similar.ts';
 import type { Keys } from './keys.ts';
 import { AS_IT_IS } from './parts.ts';
 import { isSealed } from './seal.ts';
@@ -110,17 +110,15 @@ async function opened(keys: Keys | undefined, sealed: Buffer | undefined): Promi
 
 /** What was opened with the keys of then: each takes a millisecond. */
 async function readKnown({ agtDir }: Repository, keys: Keys | undefined): Promise<Map<string, Opened>> {
-  const text = attempt(() => readFileSync(knownSharesFile(agtDir), 'utf8'));
-  const known = attempt(() => JSON.parse(text ?? '') as { recipient?: string; heads: [string, Opened][] });
+  const known = readKnownShares<Opened>(agtDir);
   return new Map(known?.recipient === keys?.recipient ? known?.heads : []);
 }
 
 function writeKnown({ agtDir }: Repository, keys: Keys | undefined, all: readonly RemoteShare[]): void {
   const heads = all
     .filter(({ head }) => head !== undefined)
-    .map(({ oid, head, isPlain }) => [oid, { head, isPlain }]);
-  const text = JSON.stringify({ recipient: keys?.recipient, heads });
-  forOwnerAlone(() => writeFileAtomic(knownSharesFile(agtDir), text, { cache: true }));
+    .map(({ oid, head, isPlain }) => [oid, { head, isPlain, problem: undefined }] as const);
+  writeKnownShares(agtDir, { recipient: keys?.recipient, heads });
 }
 
 /** No ref here moves. `isApart`: nothing here leads to the objects or from them, so git need not compare histories. */
@@ -148,7 +146,16 @@ async function askRemote(git: Git, remote: string, words: readonly string[], inp
       .toString()
       .split('\n')
       .filter((line) => line !== '');
-  throw cannotReach(remote, run.stderr);
+  throw (await isRemote(git, remote)) ? cannotReach(remote, run.stderr) : await unknownRemote(git, remote);
+}
+
+async function unknownRemote(git: Git, remote: string): Promise<AgtError> {
+  const remotes = await gitLines(git, ['remote']);
+  const names =
+    remotes.length > 0 ? `remotes here: ${listSome(remotes, 5)}` : 'add one: git remote add NAME URL';
+  return new AgtError(`this repository has no remote "${remote}"`, {
+    hints: [...didYouMean(remote, remotes), `${names}; or give its address`],
+  });
 }
 
 /** The disk of this repository. */
@@ -162,8 +169,15 @@ function cannotReach(remote: string, stderr: string): AgtError {
         `store here what "${remote}" has`,
         'free some disk space, or make the repository writable, then try again',
       ]
-    : [`reach "${remote}"`, `try it: git ls-remote ${remote}`];
+    : [`reach "${remote}"`, wayTo(remote, reason)];
   return new AgtError(`git cannot ${what}: ${reason}`, { exitCode: EXIT.git, hints: [hint], cause: stderr });
+}
+
+function wayTo(remote: string, reason: string): string {
+  if (!reason.includes('does not appear to be a git repository')) return `try it: git ls-remote ${remote}`;
+  return /[/:]/.test(remote)
+    ? 'correct the address'
+    : `correct its address: git remote set-url ${remote} URL`;
 }
 
 /** Commits here that branches of the remote have. The remote itself is asked if nobody has fetched from it. */

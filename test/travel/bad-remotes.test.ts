@@ -151,6 +151,20 @@ test('a remote that refuses the refs, and one that is not there', () => {
   expect(agtOk(two.here, 'session', 'push', 's1', 'origin')).toBe('origin has all of s1');
 });
 
+test('a remote that is unknown, is no repository, or cannot be reached: the list says which, and the next step', () => {
+  git(two.here, 'remote', 'add', 'empty', join(two.here, 'dir'));
+  git(two.here, 'remote', 'add', 'down', 'https://127.0.0.1:9/x');
+  const said = (remote: string) => agt(two.here, 'session', 'list', '--remote', remote).stderr;
+  expect(said('orgin')).toBe(
+    'error: this repository has no remote "orgin"\n' +
+      'hint: did you mean: origin?\nhint: remotes here: down, empty, origin; or give its address\n',
+  );
+  expect(said('empty')).toMatch(
+    /^error: git cannot reach "empty": .*dir' does not appear to be a git repository\nhint: correct its address: git remote set-url empty URL\n$/,
+  );
+  expect(said('down')).toMatch(/^error: git cannot reach "down": .*\nhint: try it: git ls-remote down\n$/);
+});
+
 test('a head that is no head hides no other session', () => {
   agtOk(two.here, 'session', 'push', 's1', '--release');
   const input = 'age-encryption.org/v1\nnothing\n';
