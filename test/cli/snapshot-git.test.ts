@@ -139,6 +139,31 @@ test('a dry run names refs, and changes none', () => {
   expect(git(folder, 'branch', '--list', 'topic')).toBe('');
 });
 
+test('a dry run takes a commit since the last snapshot for somebody else’s only after work of an agent', () => {
+  const folder = makeCheckout();
+  const commit = (file: string) =>
+    sh(folder, `echo 1 > ${file} && git add ${file} && git commit -qm ${file}`);
+  const moves = (...args: string[]) => {
+    const { stdout, stderr } = agt(folder, 'undo', '2', '--json', ...args);
+    return [JSON.parse(stdout).refs, stderr.match(/^warning: branch .*/m)?.[0]];
+  };
+  agtOk(folder, 'snapshot');
+  commit('one');
+  agtOk(folder, 'snapshot');
+  commit('two');
+  const byPerson = moves('-n');
+  expect(byPerson[0]).toHaveLength(1);
+  expect(moves()).toEqual(byPerson);
+  agtOk(folder, 'redo', '2');
+  write(join(folder, 'a'), 'agent\n');
+  const stop = { session_id: 'c', cwd: folder, hook_event_name: 'Stop' };
+  run(AGT, ['hook', 'claude-code'], { cwd: folder, input: JSON.stringify(stop) });
+  commit('three');
+  const afterAgent = moves('-n');
+  expect(afterAgent[1]).toContain('branch main stays at');
+  expect(moves()).toEqual(afterAgent);
+});
+
 test('a branch that another worktree has checked out stays', () => {
   const main = makeCheckout();
   agtOk(main, 'snapshot');

@@ -55,7 +55,7 @@ export interface PutBack {
 
 const NOTHING: PutBack = { moves: [], warnings: [], isWhole: false };
 
-/** Nothing where the snapshot or the folder has no repository. `last`: the last snapshot; somebody else has done what came since. */
+/** Nothing where the snapshot or the folder has no repository. `last`: somebody else has done what came since that snapshot. */
 export async function previewGit(
   { repository, record }: Session,
   { commit, last }: { readonly commit: string; readonly last: string | undefined },

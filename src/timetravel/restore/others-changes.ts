@@ -43,23 +43,31 @@ export async function othersChanges(
   return found;
 }
 
-/** The refs of an attached folder's repository that somebody else has moved between the snapshots. */
-export async function othersRefs(session: Session, latest: Latest, to: string): Promise<ReadonlySet<string>> {
+export interface OthersRefs {
+  /** Refs of an attached folder's repository that somebody else has moved between the snapshots. */
+  readonly moved: ReadonlySet<string>;
+  /** Somebody else has moved what nobody has captured, too. */
+  readonly hasUncaptured: boolean;
+}
+
+export async function othersRefs(session: Session, latest: Latest, to: string): Promise<OthersRefs> {
   const moved = new Set<string>();
-  for (const { commit, parents } of (await othersSnapshots(session, latest, to)).theirs) {
+  const { theirs, hasUncaptured } = await othersSnapshots(session, latest, to);
+  for (const { commit, parents } of theirs) {
     if (parents[0] === undefined) continue;
     const before = await capturedRefs(session.git, parents[0]);
     const after = await capturedRefs(session.git, commit);
     if (before !== undefined && after !== undefined)
       for (const ref of differing(before, after)) moved.add(ref);
   }
-  return moved;
+  return { moved, hasUncaptured };
 }
 
-/** The snapshot from which an undo goes back. `isNew`: it has just been made, and holds what nobody had captured. */
+/** The snapshot from which an undo goes back. */
 export interface Latest {
   readonly from: string | undefined;
-  readonly isNew: boolean;
+  /** It has just been made, and holds what nobody had captured. In a preview, such a snapshot is to come. */
+  readonly isNew: boolean | 'to come';
 }
 
 /**
@@ -70,11 +78,11 @@ async function othersSnapshots(
   { git, record }: Session,
   { from, isNew }: Latest,
   to: string,
-): Promise<{ readonly theirs: Snapshot[]; readonly sinceRestore: ReadonlySet<string> }> {
+): Promise<Pick<OthersRefs, 'hasUncaptured'> & { theirs: Snapshot[]; sinceRestore: ReadonlySet<string> }> {
   const newest = await readNewest(git, snapshotRefs(record), MOST_SNAPSHOTS);
   const start = newest.findIndex(({ commit }) => commit === from);
   const end = newest.findIndex(({ commit }) => commit === to);
-  if (start < 0) return { theirs: [], sinceRestore: new Set() };
+  if (start < 0) return { theirs: [], sinceRestore: new Set(), hasUncaptured: false };
   const going = newest.slice(start, end);
   const isBeforeAgent = (one: Snapshot) => one.before !== undefined || promptIn(one) !== undefined;
   const hasAgent = going.some(
@@ -83,11 +91,12 @@ async function othersSnapshots(
   const isNobodys = ({ agent, tool, label, restoredBy, during }: Snapshot) =>
     (agent ?? tool ?? label ?? restoredBy) === undefined && during.length === 0;
   const isAfterAgent = (one: Snapshot, i: number) =>
-    i === 0 && (isNew || isNobodys(one)) && hasAgent && going.length > 1;
+    i === 0 && isNew !== 'to come' && (isNew || isNobodys(one)) && hasAgent && going.length > 1;
   const restored = going.findIndex(({ restoredBy }) => restoredBy !== undefined);
   const fresh = going.slice(0, restored < 0 ? undefined : restored);
   const theirs = going.filter((one, i) => isBeforeAgent(one) || isAfterAgent(one, i));
-  return { theirs, sinceRestore: new Set(fresh.map(({ commit }) => commit)) };
+  const sinceRestore = new Set(fresh.map(({ commit }) => commit));
+  return { theirs, sinceRestore, hasUncaptured: isNew === 'to come' && hasAgent };
 }
 
 /** Whether a change is of a person or of another program. Only events of calls tell that of those of an agent. */

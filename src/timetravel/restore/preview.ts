@@ -46,7 +46,9 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   const ambiguous = await readAmbiguousFolders(git, trees);
   const planned = isIgnored === undefined ? plan : withObstructed(record, plan);
   const isWhole = request.scope.includes('sandbox') && request.filesOnly !== true;
-  const { moves, staying } = isWhole ? await previewMoves(session, content, snapshot, to) : NO_MOVES;
+  const { moves, staying } = isWhole
+    ? await previewMoves(session, { content, isUncaptured }, snapshot, to)
+    : NO_MOVES;
   return {
     record,
     snapshot,
@@ -60,7 +62,7 @@ const NO_MOVES: Pick<Preview, 'moves' | 'staying'> = { moves: [], staying: [] };
 
 async function previewMoves(
   session: Session,
-  now: SnapshotMetadata | undefined,
+  { content: now, isUncaptured }: Pick<Current, 'content' | 'isUncaptured'>,
   snapshot: Snapshot,
   to: SnapshotMetadata,
 ): Promise<Pick<Preview, 'moves' | 'staying'>> {
@@ -71,17 +73,19 @@ async function previewMoves(
   }
   const { commit } = to;
   const last = (await session.history())[0]?.commit;
-  const others = await othersRefs(session, { from: last, isNew: false }, commit);
-  const plan = await previewGit(session, { commit, last }, others);
+  const latest = { from: last, isNew: isUncaptured ? ('to come' as const) : false };
+  const { moved, hasUncaptured } = await othersRefs(session, latest, commit);
+  const plan = await previewGit(session, { commit, last: hasUncaptured ? last : undefined }, moved);
   return { moves: plan.moves, staying: describeLeft(plan) };
 }
 
-/** `content` describes the disk; its `commit` is the last snapshot. Undefined without a sandbox. */
-async function readCurrent(
-  session: Session,
-): Promise<
-  FolderOnDisk & { readonly content: SnapshotMetadata | undefined; readonly isUncaptured: boolean }
-> {
+interface Current extends FolderOnDisk {
+  /** Describes the disk; its `commit` is the last snapshot. Undefined without a sandbox. */
+  readonly content: SnapshotMetadata | undefined;
+  readonly isUncaptured: boolean;
+}
+
+async function readCurrent(session: Session): Promise<Current> {
   const isHere = session.place === 'here';
   if (!isHere && (isAttached(session.record) || !holdsFiles(session.folder)))
     return { content: undefined, isUncaptured: false, directories: new Set(), changes: [] };

@@ -86,7 +86,7 @@ async function restore(session: LockedSession, request: RestoreRequest): Promise
     record: complete(session.with(start.begun), 'restore', request.now),
     snapshot: start.snapshot,
     before: before?.commit,
-    isBeforeNew: latestOf(before).isNew,
+    isBeforeNew: before?.outcome === 'committed',
     commit: verified.commit,
     changed,
     moves: git?.moves ?? verified.moves,
@@ -216,7 +216,7 @@ async function bringBack(
   if (!request.scope.includes('sandbox') || request.filesOnly === true) return { changed, warnings };
   if (isAttached(record)) {
     const there = session.with(record);
-    const others = await othersRefs(there, latestOf(before), snapshot.commit);
+    const { moved: others } = await othersRefs(there, latestOf(before), snapshot.commit);
     const git = await putGitBack(there, wanted, others, request.by === 'restore');
     return { changed, warnings: [...warnings, ...git.warnings], git };
   } else {
