@@ -1,7 +1,7 @@
 /** The words that the parts of an acceptance share. */
 import type { Settings } from '../config/settings.ts';
 import type { AgtError } from '../errors.ts';
-import type { DiffEntry } from '../git/objects/raw-diff.ts';
+import type { DiffEntry, ShownChange } from '../git/objects/raw-diff.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import type { Present } from '../session/state.ts';
@@ -89,6 +89,8 @@ export interface Landable {
 
 export interface LandingChange extends LandingTarget {
   readonly changes: readonly DiffEntry[];
+  /** The same for a person. */
+  readonly shown: readonly ShownChange[];
   /** New files that the sandbox does not track, one byte per character; undefined if agt was killed since. */
   readonly untracked?: readonly string[];
   /** Changed paths that stay out, readable. */
@@ -113,6 +115,9 @@ export interface LandingPlan extends LandingChange {
   /** A commit of the content of the sandbox; undefined if the branch gets that commit, or only some of its work. */
   readonly source: string | undefined;
 }
+
+/** Before anybody sees it. */
+export type NewPlan = Omit<LandingPlan, 'shown'>;
 
 /** The branch has moved. */
 export interface Landing extends LandingChange {

@@ -5,6 +5,7 @@
 import { isSameDirectory } from '../disk/real-path.ts';
 import { AgtError, isAgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
+import { withRenames } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { inDirectory } from '../git/run/git.ts';
 import { shellQuote } from '../git/run/trace.ts';
@@ -87,8 +88,10 @@ async function withPlan<T>(
   const { onto: ref, worktree } = target;
   return withWorkbench(session.repository, { ref, dryRun: request.dryRun }, async (bench) => {
     const from = await tipAfter(bench, target, request);
-    const plan = await planLanding(session, { target: { ...target, from }, bench, request, newer });
-    await refuseUsersIgnored(session, plan.changes, request);
+    const planned = await planLanding(session, { target: { ...target, from }, bench, request, newer });
+    await refuseUsersIgnored(session, planned.changes, request);
+    const shown = await withRenames(bench.git, from, planned.tree, planned.changes);
+    const plan = { ...planned, shown };
     if (worktree === undefined) return action(plan, bench);
     const [git, wayOut] = [inDirectory(session.git, worktree), wayOutInPlace(session, worktree)];
     if (wayOut !== undefined) {

@@ -2,7 +2,7 @@
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, isAgtError } from '../errors.ts';
 import { landedRef } from '../filter/agent-refs.ts';
-import { diffTrees, entryOf } from '../git/objects/raw-diff.ts';
+import { diffTrees, entryOf, withRenames } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { FSYNC_ARGS, type Git, gitText, inDirectory, resolveObject, runGit } from '../git/run/git.ts';
 import { removeLocked } from '../lifecycle/remove.ts';
@@ -132,8 +132,9 @@ async function changeOf(
   warning: string,
 ) {
   const changes = await diffTrees(git, from, to);
+  const shown = await withRenames(git, from, to, changes);
   const unknown = { leftOut: [], message: undefined };
-  return { ...unknown, onto, from, worktree, changes, commit: to, warnings: [warning] };
+  return { ...unknown, onto, from, worktree, changes, shown, commit: to, warnings: [warning] };
 }
 
 /** For an acceptance of which only the removal was left, or nothing. */

@@ -10,7 +10,7 @@ import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { landedSource } from '../survey/merged.ts';
-import type { AcceptRequest, Landable, LandingPlan } from './accept-request.ts';
+import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import { conflictError, nothingPicked } from './landing-errors.ts';
 import { commitTree } from './make-commit.ts';
@@ -24,7 +24,7 @@ import { mergeWithBase, type Sides, type Workbench } from './workbench.ts';
 export async function pickCommits(
   session: Session,
   { target, bench, request, newer }: Landable,
-): Promise<LandingPlan> {
+): Promise<NewPlan> {
   const { record } = session;
   const { git } = bench;
   const picks = await resolvePicks(session, request.commits, request.now);

@@ -9,7 +9,7 @@ import { shellQuote } from '../git/run/trace.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { landedSource } from '../survey/merged.ts';
-import type { AcceptRequest, Landable, LandingPlan } from './accept-request.ts';
+import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import {
   acceptAgain,
@@ -35,7 +35,7 @@ import { refuseHidden, usersOwn } from './users-side.ts';
 import { mergeInMemory, mergeWithBase } from './workbench.ts';
 
 /** @throws AgtError that names the conflicts, or if there is nothing to accept. */
-export async function planLanding(session: Session, landable: Landable): Promise<LandingPlan> {
+export async function planLanding(session: Session, landable: Landable): Promise<NewPlan> {
   const { record } = session;
   const { target, bench, request } = landable;
   const { git } = bench;

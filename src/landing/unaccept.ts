@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
+import {
+  type DiffEntry,
+  diffTrees,
+  entryOf,
+  type ShownChange,
+  withRenames,
+} from '../git/objects/raw-diff.ts';
 import { editIndex, editTree, readIndex, withIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { type Git, gitLines, gitText, inDirectory, isAncestor } from '../git/run/git.ts';
@@ -33,6 +39,8 @@ export interface UnacceptResult {
   readonly tip: string;
   readonly worktree: string | undefined;
   readonly changes: readonly DiffEntry[];
+  /** The same for a person. */
+  readonly shown: readonly ShownChange[];
   /** The sandbox was gone. */
   readonly restored: boolean;
   /** Other sessions that have the commit. */
@@ -145,7 +153,8 @@ async function resultOf(
 ): Promise<UnacceptResult> {
   const { git, record } = session;
   const [changes, holders] = [await diffTrees(git, from, to), await holdersOf(session, from)];
-  return { record, onto, commit: from, tip: to, worktree, changes, restored, holders };
+  const shown = await withRenames(git, from, to, changes);
+  return { record, onto, commit: from, tip: to, worktree, changes, shown, restored, holders };
 }
 
 async function requireTip({ git, id, record }: Session, landed: Landed, tip: string) {

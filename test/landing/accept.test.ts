@@ -31,6 +31,16 @@ const tip = () => git(repository, 'rev-parse', 'main');
 const state = () => JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json'));
 
 describe('agt accept', () => {
+  test('a renamed file is one change, as in git', () => {
+    git(sandbox, 'mv', 'a', 'moved');
+    write(join(sandbox, 'moved'), `${LINES}7\n`);
+    rmSync(join(sandbox, 'gone'));
+    const summary = ['s1: 2 files changed, +1 -1', '  D gone', '  R a -> moved'];
+    expect(agtOk(repository, 'accept', 's1', '-n')).toContain(summary.join('\n'));
+    expect(agtOk(repository, 'accept', 's1')).toContain(summary.join('\n'));
+    expect(agtOk(repository, 'unaccept', 's1', '-n')).toContain(summary[0]);
+  });
+
   test('makes one commit by the user of everything in the sandbox, and ends the session', () => {
     workOfTheAgent();
     write(join(repository, 'a'), LINES.replace('1', 'one'));

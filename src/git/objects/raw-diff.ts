@@ -45,16 +45,53 @@ export async function diffTrees(
   return parseRawDiff(output.toString('latin1'), decodePath).get('') ?? [];
 }
 
-/** Old and new name of each file that git takes for a renamed one, as they are in the trees. */
+/** A file that git takes for a renamed one. */
+interface Rename extends Pick<DiffEntry, 'insertions' | 'removals'> {
+  /** The old and the new name are as they are in the trees. */
+  readonly old: string;
+  readonly name: string;
+}
+
 export async function findRenames(
   git: Git,
   from: string,
   to: string,
-  paths: readonly string[],
-): Promise<(readonly [old: string, name: string])[]> {
-  const words = ['diff-tree', '-r', '-z', '-M', '--diff-filter=R', '--name-status', from, to, '--', ...paths];
+  paths: readonly string[] = [],
+): Promise<Rename[]> {
+  const words = ['diff-tree', '-r', '-z', '-M', '--diff-filter=R', '--numstat', from, to, '--', ...paths];
   const fields = (await gitBytes(git, words)).toString('latin1').split('\0');
-  return fields.flatMap((field, i) => (i % 3 === 1 ? [[field, fields[i + 1] ?? ''] as const] : []));
+  const count = (text: string | undefined) => (/^\d+$/.test(text ?? '') ? Number(text) : undefined);
+  return fields.flatMap((field, i) => {
+    const [insertions, removals] = field.split('\t').map(count);
+    const [old, name] = fields.slice(i + 1);
+    return i % 3 > 0 || old === undefined || name === undefined ? [] : [{ old, name, insertions, removals }];
+  });
+}
+
+/** Whether git could find any. */
+export function mayHaveRenames(changes: readonly DiffEntry[]): boolean {
+  return changes.some(({ before }) => !before) && changes.some(({ after }) => !after);
+}
+
+export interface ShownChange extends DiffEntry {
+  /** The old name of a renamed file. */
+  readonly old?: string;
+}
+
+/** The changes between two trees as git shows them: a renamed file is one. */
+export async function withRenames(
+  git: Git,
+  from: string,
+  to: string,
+  changes: readonly DiffEntry[],
+): Promise<ShownChange[]> {
+  if (!mayHaveRenames(changes)) return [...changes];
+  const renames = await findRenames(git, from, to);
+  const gone = new Set(renames.map(({ old }) => old));
+  const byName = new Map(renames.map((rename) => [rename.name, rename]));
+  return changes.flatMap((change) =>
+    gone.has(change.path) ? [] : { ...change, ...byName.get(change.path) },
+  );
 }
 
 /** What is staged, against a commit. */

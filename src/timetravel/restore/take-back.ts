@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { LINK } from '../../git/modes.ts';
 import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
 import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
-import { type DiffEntry, diffTrees, findRenames } from '../../git/objects/raw-diff.ts';
+import { type DiffEntry, diffTrees, findRenames, mayHaveRenames } from '../../git/objects/raw-diff.ts';
 import { editTree, withIndex, withoutIndex } from '../../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { FSYNC_ARGS, type Git, gitText, runGit } from '../../git/run/git.ts';
@@ -137,9 +137,8 @@ async function changesBetween(git: Git, from: string, to: string, under = ''): P
   const paths = under === '' ? TOP_FOLDERS : [];
   const found = await diffTrees(withoutIndex(git), from, to, { paths, countLines: false, decodePath });
   const entries = new Map(found.map((entry) => [under + entry.path, { ...entry, path: under + entry.path }]));
-  const isPossible = found.some(({ before }) => !before) && found.some(({ after }) => !after);
-  const renames = isPossible ? await findRenames(withoutIndex(git), from, to, paths) : [];
-  const names = renames.map(([old, name]) => [under + decodePath(old), under + decodePath(name)] as const);
+  const renames = mayHaveRenames(found) ? await findRenames(withoutIndex(git), from, to, paths) : [];
+  const names = renames.map(({ old, name }) => [under + decodePath(old), under + decodePath(name)] as const);
   return { entries, newNames: new Map(names), oldNames: new Map(names.map(([old, name]) => [name, old])) };
 }
 

@@ -4,7 +4,7 @@ import { UNTRACKED } from '../../../config/values.ts';
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { AgtError, listSome, plural, someLines, systemReason, usageError } from '../../../errors.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
-import type { DiffEntry } from '../../../git/objects/raw-diff.ts';
+import type { DiffEntry, ShownChange } from '../../../git/objects/raw-diff.ts';
 import type { AcceptResult, UntrackedFile } from '../../../landing/accept-request.ts';
 import { BEFORE } from '../../../landing/end-session.ts';
 import { COMMITS_ALONE } from '../../../landing/untracked.ts';
@@ -191,7 +191,8 @@ export function fileJson({ path, before, after, insertions, removals }: DiffEntr
 }
 
 function describeAccept(result: AcceptResult, returned: string | undefined): string {
-  const { record, onto, commit, worktree, changes, leftOut, leftOutCommits = [], kept, after = [] } = result;
+  const { record, onto, commit, worktree, changes, shown, leftOut, leftOutCommits = [] } = result;
+  const { kept, after = [] } = result;
   const { session_id: id } = record;
   const untracked = new Set(result.untracked);
   const landing = new Set(changes.flatMap(({ path, after }) => (after ? displayPath(path) : [])));
@@ -201,14 +202,11 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
   if (done && result.warnings.includes(BEFORE))
     return lines([`${id} is on ${branch} as ${shortOid(commit)}`, `undo     agt session unaccept ${id}`]);
   const all: (string | false | undefined)[] = [
-    `${done ? 'accepted' : 'would accept'} ${id}: ${summaryOf(changes)}`,
-    ...changes
+    `${done ? 'accepted' : 'would accept'} ${id}: ${summaryOf(shown)}`,
+    ...shown
       .slice(0, LISTED)
-      .map(
-        (change) =>
-          `  ${LETTERS[changeStatus(change)]} ${showPath(displayPath(change.path))}${untracked.has(change.path) ? '  (untracked)' : ''}`,
-      ),
-    changes.length > LISTED && `  … and ${changes.length - LISTED} more`,
+      .map((change) => `  ${fate(change)}${untracked.has(change.path) ? '  (untracked)' : ''}`),
+    shown.length > LISTED && `  … and ${shown.length - LISTED} more`,
     left.length > 0 && `left out ${listSome(left, LISTED)}`,
     ...someLines(
       leftOutCommits.map((one) => `left out ${shortOid(one.commit)} ${showPath(one.subject)}`),
@@ -225,6 +223,11 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
     kept ? `undo     ${back}` : `undo     ${back}, or for the session alone: agt undo ${id}`,
   );
   return lines(all);
+}
+
+function fate(change: ShownChange): string {
+  const [path, old] = [change.path, change.old].map((name) => name && showPath(displayPath(name)));
+  return old === undefined ? `${LETTERS[changeStatus(change)]} ${path}` : `R ${old} -> ${path}`;
 }
 
 /** As `git log` shows a message. */

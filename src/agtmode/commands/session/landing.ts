@@ -98,7 +98,7 @@ export const sessionUnaccept = defineSessionCommand({
   run: async ({ dryRun }, context, session) => {
     const request = { dryRun, now: context.now() };
     const result = await interruptible(context, session, unacceptSession, request);
-    const { record, onto, commit, tip, worktree, changes, restored, holders } = result;
+    const { record, onto, commit, tip, worktree, changes, shown, restored, holders } = result;
     const { session_id: id } = record;
     const [took, is, isBack] = dryRun ? ['would take', 'would go', 'would be'] : ['took', 'is', 'is'];
     return {
@@ -115,7 +115,7 @@ export const sessionUnaccept = defineSessionCommand({
         dry_run: dryRun,
       },
       text: lines([
-        `${took} back the acceptance of ${id}: ${summaryOf(changes)}`,
+        `${took} back the acceptance of ${id}: ${summaryOf(shown)}`,
         `branch   ${shortBranch(onto)} ${is} back at ${shortOid(tip)} (was ${shortOid(commit)})`,
         restored && `session  ${id} ${isBack} back in ${record.sandbox}`,
         record.away && `session  ${id} stays away`,

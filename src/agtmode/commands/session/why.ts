@@ -124,5 +124,5 @@ async function nameAtFirst({ git }: Session, steps: readonly AuthoredStep[], pat
   const [first, there] = [commits[0], commits[found.findIndex((object) => object !== undefined)]];
   if (first === undefined || there === undefined || there === first) return path;
   const renames = await findRenames(withoutIndex(git), first, there, ['sandbox']);
-  return decodePath(renames.find(([, now]) => now === name)?.[0] ?? name);
+  return decodePath(renames.find((rename) => rename.name === name)?.old ?? name);
 }
