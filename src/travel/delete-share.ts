@@ -2,36 +2,85 @@
 import { rmSync } from 'node:fs';
 import { AgtError } from '../errors.ts';
 import { sharedFile } from '../layout.ts';
+import type { Repository } from '../repository/repository.ts';
 import { refuseAway } from '../session/operation.ts';
 import type { Session } from '../session/session.ts';
-import { moveRefs, readRefs } from './remote.ts';
-import { readShare, type Share } from './share.ts';
+import { noShare, shareNamed } from './find-share.ts';
+import type { Keys } from './keys.ts';
+import { allOf } from './known-share.ts';
+import { chooseRemote, listShares, moveRefs, readRefs } from './remote.ts';
+import { type Head, readShare, type Share, writeShare } from './share.ts';
+
+interface Deletion {
+  readonly remote: string | undefined;
+  /** Also what another repository has. */
+  readonly force: boolean;
+  readonly dryRun: boolean;
+}
 
 /** Returns the remote. @throws AgtError if there is no copy, or another repository has the session. */
-export async function deleteShare(
-  session: Session,
-  { dryRun }: { readonly dryRun: boolean },
-): Promise<string> {
+export async function deleteShare(session: Session, { remote, force, dryRun }: Deletion): Promise<string> {
   const { repository, git, id, record } = session;
-  refuseAway(record);
-  const share = readShare(session);
+  if (!force) refuseAway(record);
+  const known = readShare(session);
+  const all = known === undefined ? [] : allOf(known);
+  const share = remote === undefined ? all[0] : all.find((one) => one.remote === remote);
   if (share === undefined)
-    throw new AgtError(`session "${id}" was never pushed`, {
-      hints: ['see: agt session list --remote REMOTE'],
+    throw new AgtError(`session "${id}" was never pushed${remote === undefined ? '' : ` to ${remote}`}`, {
+      hints: [`see: agt session list --remote ${remote ?? 'REMOTE'}`],
     });
   const there = await readRefs(git, share.remote, share.share);
   const isOurs = [share, share.pushing].some((one) => one !== undefined && one.head === there.head);
-  if (there.head !== undefined && !isOurs) throw otherState(session, share);
+  if (there.head !== undefined && !isOurs && !force) throw otherState(session, share);
   if (dryRun) return share.remote;
   const isGone = there.head === undefined && there.parts === undefined;
   if (!isGone && !(await moveRefs(git, share.remote, share.share, there, {})))
     throw otherState(session, share);
-  rmSync(sharedFile(repository.agtDir, id), { force: true });
+  const [next, ...others] = all.filter((one) => one !== share);
+  if (next === undefined) rmSync(sharedFile(repository.agtDir, id), { force: true });
+  else writeShare(session, { ...next, others });
   return share.remote;
 }
 
 function otherState({ id }: Session, { remote }: Share): AgtError {
   return new AgtError(`another repository has pushed session "${id}" to ${remote} since`, {
     hints: [`see: agt session list --remote ${remote}`, `take it first: agt session pull ${id} --take`],
+  });
+}
+
+/** Of a session that is not here. `name`: its id, or its share. @throws AgtError unless forced */
+export async function deleteForeignShare(
+  repository: Repository,
+  name: string,
+  keys: Keys | undefined,
+  { remote: given, force, dryRun }: Deletion,
+): Promise<{ readonly remote: string; readonly head: Head | undefined }> {
+  const remote = await chooseRemote(repository, given);
+  const all = await listShares(repository, remote, keys);
+  const found = shareNamed(
+    all,
+    name,
+    remote,
+    (share) => `agt session push ${share} ${remote} --delete --force`,
+  );
+  if (found === undefined) throw noShare(all, name, remote);
+  const { share, head } = found;
+  if (!force) throw notOurs(name, remote, head);
+  const there = await readRefs(repository.git, remote, share);
+  if (!dryRun && !(await moveRefs(repository.git, remote, share, there, {})))
+    throw new AgtError(`another repository has just pushed session "${name}" to ${remote}`, {
+      hints: [`see: agt session list --remote ${remote}`],
+    });
+  return { remote, head };
+}
+
+function notOurs(name: string, remote: string, head: Head | undefined): AgtError {
+  const { holder } = head ?? {};
+  const where = holder === undefined ? '' : `: it goes on at ${holder.name}, in ${holder.repository}`;
+  return new AgtError(`session "${name}" on ${remote} is not of this repository${where}`, {
+    hints: [
+      ...(head === undefined ? [] : [`take it first: agt session pull ${name} ${remote} --take`]),
+      'or delete the copy, although somebody may need it: --force',
+    ],
   });
 }

@@ -57,32 +57,14 @@ export async function findThere(
     await requireRemote({ repository, id: local as SessionId }, remote);
   const known = own && allOf(own).find((share) => share.remote === remote);
   const all = await listShares(repository, remote, keys, known?.share);
-  const found = all.filter(
-    (one) => one.share === known?.share || one.share === id || (one.head && idOf(one.head) === id),
-  );
   const here = known === undefined ? undefined : local;
-  const [there] = found;
+  const there = shareNamed(all, known?.share ?? id, remote, (share) => `agt session pull ${share} --as ID`);
   if (there === undefined) {
     const record = here && readRecord(repository, here);
     if (record?.away !== undefined) return { known, remote, there, here };
     if (keys === undefined && all.length > 0) await requireKeys(env);
-    const others = all.filter(({ head }) => head === undefined).length;
-    const ids = all.flatMap(({ head }) => (head === undefined ? [] : [idOf(head)]));
-    throw new AgtError(`there is no session "${id}" on ${remote}`, {
-      hints: [
-        ...(ids.length > 0 ? [`sessions there: ${listSome(ids, LISTED)}`] : []),
-        ...(all.length > 0 ? [] : [`push it, in the repository that has it: agt session push ${id}`]),
-        ...(others > 0 ? [`${others} more there are encrypted for other keys; ${TO_OPEN}`] : []),
-      ],
-    });
+    throw noShare(all, id, remote);
   }
-  if (found.length > 1)
-    throw new AgtError(`${found.length} sessions on ${remote} are named "${id}"`, {
-      exitCode: EXIT.usage,
-      hints: found.map(
-        (one) => `of ${one.head?.holder?.name ?? 'nobody now'}: agt session pull ${one.share} --as ID`,
-      ),
-    });
   if (there.head !== undefined) return { known, remote, there, here };
   if (there.problem === undefined) await requireKeys(env);
   throw new AgtError(
@@ -91,6 +73,44 @@ export async function findThere(
       hints: [TO_OPEN],
     },
   );
+}
+
+/** So many characters of a share's name are in a list. */
+export const SHOWN = 8;
+
+/** `name`: a session's id, or a share's name or the beginning of it. @throws AgtError if there are several */
+export function shareNamed(
+  all: readonly RemoteShare[],
+  name: string,
+  remote: string,
+  advice: (share: string) => string,
+): RemoteShare | undefined {
+  const isMeant = ({ share, head }: RemoteShare) =>
+    share === name || (name.length >= SHOWN && share.startsWith(name)) || (head && idOf(head) === name);
+  const found = all.filter(isMeant);
+  if (found.length < 2) return found[0];
+  throw new AgtError(`${found.length} sessions on ${remote} are named "${name}"`, {
+    exitCode: EXIT.usage,
+    hints: found.map(({ share, head }) => `${ownerOf(head)} ${advice(share)}`),
+  });
+}
+
+/** For a hint. */
+function ownerOf(head: Head | undefined): string {
+  if (head?.holder === undefined) return 'nobody has it now:';
+  return `of ${head.holder.name}, in ${head.holder.repository}:`;
+}
+
+export function noShare(all: readonly RemoteShare[], id: string, remote: string): AgtError {
+  const others = all.filter(({ head }) => head === undefined).length;
+  const ids = all.flatMap(({ head }) => (head === undefined ? [] : [idOf(head)]));
+  return new AgtError(`there is no session "${id}" on ${remote}`, {
+    hints: [
+      ...(ids.length > 0 ? [`sessions there: ${listSome(ids, LISTED)}`] : []),
+      ...(all.length > 0 ? [] : [`push it, in the repository that has it: agt session push ${id}`]),
+      ...(others > 0 ? [`${others} more there are encrypted for other keys; ${TO_OPEN}`] : []),
+    ],
+  });
 }
 
 const LISTED = 10;

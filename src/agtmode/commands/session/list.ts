@@ -28,8 +28,8 @@ import { leftOutRows, sessionJson, shownState } from '../../output/session.ts';
 import { movedNote, outOfSightNote, placeOf, rowsOfNow, sessionTable } from '../../output/session-table.ts';
 import { adviceToSnapshot, attachedHere } from '../../session-here.ts';
 import { listFolders } from './list-folders.ts';
+import { listRemote } from './list-remote.ts';
 import { watchList } from './list-watch.ts';
-import { listRemote } from './travel.ts';
 
 /** By what a person can sort. */
 const VALUES: Readonly<Record<string, (view: SessionStatus) => string | number>> = {

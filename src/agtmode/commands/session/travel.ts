@@ -1,4 +1,4 @@
-/** agt session push and pull, and the sessions of a remote. */
+/** agt session push and pull. */
 import { plural, usageError } from '../../../errors.ts';
 import { SHARED } from '../../../filter/agent-refs.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
@@ -6,21 +6,19 @@ import { listRecords, recordNamed, type SessionRecord } from '../../../session/r
 import { connectAgain } from '../../../session/relocate.ts';
 import { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
-import { deleteShare } from '../../../travel/delete-share.ts';
+import { deleteForeignShare, deleteShare } from '../../../travel/delete-share.ts';
 import type { Pulled } from '../../../travel/find-share.ts';
 import { readKeys } from '../../../travel/keys.ts';
-import { noteHolders } from '../../../travel/known-share.ts';
 import { pullSession } from '../../../travel/pull.ts';
 import { type PushRequest, pushSession } from '../../../travel/push.ts';
 import { pushInBackground } from '../../../travel/push-in-background.ts';
-import { chooseRemote, listShares, type RemoteShare } from '../../../travel/remote.ts';
 import { defineCommand, option, SESSION_ARGUMENT } from '../../command-line/command.ts';
-import { type Answer, partOf, type Report, reportEach } from '../../command-line/report.ts';
+import { partOf, type Report, reportEach } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
-import { age, fileSize, lines, showPath, table, verb } from '../../output/format.ts';
+import { fileSize, lines, showPath, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { recordJson } from '../../output/session.ts';
-import { sessionAndWords } from '../../session-here.ts';
+import { sessionAndWords, sessionIfAny } from '../../session-here.ts';
 
 const REMOTE = 'a remote, or its address (default: agt.push, else the only remote, else origin)';
 
@@ -50,6 +48,10 @@ export const sessionPush = defineCommand({
       'send everything once more, for your agt.recipients alone: the remote has lost a part, or somebody is no longer to read it',
     ),
     delete: option.flag('delete the copy of the session on the remote that it was pushed to'),
+    force: option.flag(
+      'with --delete: also if another repository has the session, which may be named by its SHARE in a list',
+      'f',
+    ),
     later: { ...option.flag('for agt.push: in the background, when it is time'), hidden: true },
     ...option.shared('dry-run', 'quiet', 'json'),
   },
@@ -60,9 +62,11 @@ export const sessionPush = defineCommand({
   ],
   run: async ({ id, remote, all, later, ...args }, context) => {
     const given = [id, remote].filter((word) => word !== undefined);
+    if (args.delete && all) throw usageError('--all and --delete are given', 'delete one copy at a time');
+    if (args.force && !args.delete) throw usageError('--force is for --delete', 'leave it out');
+    if (args.delete) return deleteCopy(context, given, { ...args, remote });
     if (!all) {
       const { session, words } = await sessionAndWords(context, given, undefined, 1);
-      if (args.delete) return deleteCopy(session, args.dryRun);
       if (!later) return push(context, await connectAgain(session), { ...args, remote: words[0] });
       await pushInBackground(session, { env: context.env, remote: words[0] ?? '', now: context.now });
       return 0;
@@ -88,16 +92,42 @@ export const sessionPush = defineCommand({
   },
 });
 
-async function deleteCopy(session: Session, dryRun: boolean): Promise<Report> {
-  const remote = await deleteShare(session, { dryRun });
-  const done = verb(dryRun, 'deleted', 'delete');
-  const text = `${done} the copy of ${session.id} on ${remote}\n`;
+type Deletion = Parameters<typeof deleteShare>[1];
+
+async function deleteCopy(context: Context, given: readonly string[], options: Deletion): Promise<Report> {
+  const { dryRun } = options;
+  const [name = '', at] = given;
+  const repository = await context.repository();
+  const isHere = recordNamed(repository, name) !== undefined;
+  // In the folder of a session, the only word is a remote.
+  const isElsewhere = name !== '' && !isHere && (at !== undefined || !(await sessionIfAny(context)));
+  if (isElsewhere) {
+    const keys = await readKeys(context.env);
+    const { remote, head } = await deleteForeignShare(repository, name, keys, { ...options, remote: at });
+    return deleted({ id: head?.record.session_id, name, remote, dryRun });
+  }
+  const { session, words } = await sessionAndWords(context, given, undefined, 1);
   const { id, record } = session;
+  const remote = await deleteShare(session, { ...options, remote: words[0] });
   const from = record.moved?.from;
   const warnings = lines([
     from !== undefined && `warning: ${id} came from ${from}: nobody can pull it back there without a copy`,
   ]);
-  return { json: { session_id: session.id, remote, deleted: !dryRun, dry_run: dryRun }, text, warnings };
+  return { ...deleted({ id, name: id, remote, dryRun }), warnings };
+}
+
+interface Deleted {
+  readonly id: string | undefined;
+  readonly name: string;
+  readonly remote: string;
+  readonly dryRun: boolean;
+}
+
+function deleted({ id, name, remote, dryRun }: Deleted): Report {
+  return {
+    json: { session_id: id ?? null, remote, deleted: !dryRun, dry_run: dryRun },
+    text: `${verb(dryRun, 'deleted', 'delete')} the copy of ${name} on ${remote}\n`,
+  };
 }
 
 type PushWords = Omit<PushRequest, 'env' | 'now'> & { readonly quiet: boolean };
@@ -151,7 +181,7 @@ export const sessionPull = defineCommand({
   positionals: {
     id: {
       type: 'string',
-      describe: 'the session, as agt session list --remote names it',
+      describe: 'the session, by its id or by its SHARE in agt session list --remote',
       demandOption: true,
     },
     remote: option.value(REMOTE),
@@ -204,63 +234,4 @@ function describePulled({ record, head, wasHere, remote }: Pulled, dryRun: boole
   const { holder } = head;
   const before = holder === undefined ? '' : `; it was at ${holder.name}, in ${holder.repository}`;
   return `${verb(dryRun, 'pulled', 'pull')} ${id} from ${remote} (${amount})${before}`;
-}
-
-/** For agt session list --remote. */
-export async function listRemote(context: Context, given: string | undefined): Promise<Answer> {
-  const repository = await context.repository();
-  const remote = await chooseRemote(repository, given || undefined);
-  const keys = await readKeys(context.env);
-  const shares = await listShares(repository, remote, keys);
-  await noteHolders(repository, remote, shares);
-  const known = shares.filter(({ head }) => head !== undefined);
-  const damaged = shares.filter(({ problem }) => problem !== undefined);
-  const rest = shares.length - known.length - damaged.length;
-  const now = context.now();
-  const rows = known.map(({ head, share }) => remoteRow({ head, share }, now));
-  return {
-    json: shares.map(remoteJson),
-    text:
-      rows.length > 0
-        ? table([['SESSION', 'STATE', 'AT', 'PUSHED', 'SNAPSHOTS', 'SIZE', 'SHARE'], ...rows])
-        : '',
-    notes: lines([
-      shares.length === 0 && `note: no sessions on ${remote}; send one: agt session push ID`,
-      ...damaged.map(({ share, problem }) => `note: ${share} there cannot be read: ${problem}`),
-      rest > 0 &&
-        `note: ${plural(rest, 'session')} there ${rest === 1 ? 'is' : 'are'} encrypted${keys === undefined ? ', and you have no key yet' : ' for other keys'}`,
-      rest > 0 && keys === undefined && 'hint: make one: agt key new; or bring yours: agt key import FILE',
-    ]),
-  };
-}
-
-function remoteRow({ head, share }: Pick<RemoteShare, 'head' | 'share'>, now: Date): string[] {
-  if (head === undefined) return [];
-  const { record, holder, pushed_at, snapshots, size } = head;
-  const state = holder === undefined && !isEnded(record) ? 'free' : record.state;
-  const when = `${age(new Date(pushed_at), now)}`;
-  return [
-    record.session_id,
-    state,
-    holder?.name ?? '-',
-    when,
-    String(snapshots),
-    fileSize(size),
-    share.slice(0, 8),
-  ];
-}
-
-function remoteJson({ head, share, isPlain, problem }: RemoteShare) {
-  return {
-    share,
-    session_id: head?.record.session_id ?? null,
-    state: head?.record.state ?? null,
-    holder: head?.holder?.name ?? null,
-    repository: head?.holder?.repository ?? null,
-    pushed_at: head?.pushed_at ?? null,
-    snapshots: head?.snapshots ?? null,
-    bytes: head?.size ?? null,
-    encrypted: !isPlain,
-    problem: head === undefined ? (problem ?? 'encrypted for other keys') : null,
-  };
 }

@@ -1,0 +1,73 @@
+/** agt session list --remote: the sessions of a remote. */
+import { plural } from '../../../errors.ts';
+import { isEnded } from '../../../session/state.ts';
+import { SHOWN } from '../../../travel/find-share.ts';
+import { readKeys } from '../../../travel/keys.ts';
+import { noteHolders } from '../../../travel/known-share.ts';
+import { chooseRemote, listShares, type RemoteShare } from '../../../travel/remote.ts';
+import type { Answer } from '../../command-line/report.ts';
+import type { Context } from '../../context.ts';
+import { age, fileSize, lines, table } from '../../output/format.ts';
+
+export async function listRemote(context: Context, given: string | undefined): Promise<Answer> {
+  const repository = await context.repository();
+  const remote = await chooseRemote(repository, given || undefined);
+  const keys = await readKeys(context.env);
+  const shares = await listShares(repository, remote, keys);
+  await noteHolders(repository, remote, shares);
+  const known = shares.filter(({ head }) => head !== undefined);
+  const damaged = shares.filter(({ problem }) => problem !== undefined);
+  const rest = shares.length - known.length - damaged.length;
+  const now = context.now();
+  const repositories = new Set(known.flatMap(({ head }) => head?.holder?.repository ?? []));
+  const hasMany = repositories.size > 1;
+  const heading = ['SESSION', 'STATE', 'AT', ...(hasMany ? ['REPOSITORY'] : [])];
+  const rows = known.map(({ head, share }) => remoteRow({ head, share }, now, hasMany));
+  return {
+    json: shares.map(remoteJson),
+    text: rows.length > 0 ? table([[...heading, 'PUSHED', 'SNAPSHOTS', 'SIZE', 'SHARE'], ...rows]) : '',
+    notes: lines([
+      shares.length === 0 && `note: no sessions on ${remote}; send one: agt session push ID`,
+      ...damaged.map(({ share, problem }) => `note: ${share} there cannot be read: ${problem}`),
+      rest > 0 &&
+        `note: ${plural(rest, 'session')} there ${rest === 1 ? 'is' : 'are'} encrypted${keys === undefined ? ', and you have no key yet' : ' for other keys'}`,
+      rest > 0 && keys === undefined && 'hint: make one: agt key new; or bring yours: agt key import FILE',
+    ]),
+  };
+}
+
+function remoteRow(
+  { head, share }: Pick<RemoteShare, 'head' | 'share'>,
+  now: Date,
+  hasMany: boolean,
+): string[] {
+  if (head === undefined) return [];
+  const { record, holder, pushed_at, snapshots, size } = head;
+  const state = holder === undefined && !isEnded(record) ? 'free' : record.state;
+  const when = `${age(new Date(pushed_at), now)}`;
+  return [
+    record.session_id,
+    state,
+    holder?.name ?? '-',
+    ...(hasMany ? [holder?.repository ?? '-'] : []),
+    when,
+    String(snapshots),
+    fileSize(size),
+    share.slice(0, SHOWN),
+  ];
+}
+
+function remoteJson({ head, share, isPlain, problem }: RemoteShare) {
+  return {
+    share,
+    session_id: head?.record.session_id ?? null,
+    state: head?.record.state ?? null,
+    holder: head?.holder?.name ?? null,
+    repository: head?.holder?.repository ?? null,
+    pushed_at: head?.pushed_at ?? null,
+    snapshots: head?.snapshots ?? null,
+    bytes: head?.size ?? null,
+    encrypted: !isPlain,
+    problem: head === undefined ? (problem ?? 'encrypted for other keys') : null,
+  };
+}

@@ -1,0 +1,78 @@
+/** A copy on a remote by its share: two repositories have a session of one id there. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sessionOf } from '../harness/session.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+import { factsOf, makeTwo, type Two, workIn } from './two.ts';
+
+function sharesOf({ there }: Two): string[] {
+  const listed = JSON.parse(agtOk(there, 'list', '--remote', '--json')) as { share: string }[];
+  return listed.map(({ share }) => share.slice(0, 8));
+}
+
+test('where repositories share a remote, the list names them, and the share of the list names one copy', () => {
+  const two = makeTwo();
+  const { here, there } = two;
+  const session = workIn(here);
+  agtOk(here, 'session', 'push', 's1');
+  const [share = ''] = sharesOf(two);
+  expect(agtOk(here, 'list', '--remote')).not.toContain('REPOSITORY');
+  const other = join(here, '../other');
+  git(here, 'clone', '-q', two.remote, other);
+  workIn(other);
+  agtOk(other, 'session', 'push', 's1');
+  const listed = agtOk(there, 'list', '--remote');
+  expect(listed).toMatch(/^SESSION +STATE +AT +REPOSITORY +PUSHED/);
+  for (const repository of [here, other]) expect(listed).toContain(` ${repository} `);
+  const several = agt(there, 'session', 'pull', 's1', '--take');
+  expect(several.exitCode).toBe(2);
+  expect(several.stderr).toContain(`, in ${here}: agt session pull ${share}`);
+  expect(agt(there, 'session', 'pull', share.slice(0, 7), '--take').stderr).toContain('there is no session');
+  agtOk(there, 'session', 'pull', share, '--take');
+  expect(factsOf(sessionOf(there, 's1'))).toEqual(factsOf(session));
+});
+
+test('a copy of another repository goes only by force, also where nobody has pulled it', () => {
+  const two = makeTwo();
+  const { here, there, remote } = two;
+  workIn(here);
+  agtOk(here, 'session', 'push', 's1');
+  const [share = ''] = sharesOf(two);
+  const refs = git(remote, 'for-each-ref');
+  for (const name of ['s1', share]) {
+    const refused = agt(there, 'session', 'push', name, '--delete');
+    expect(refused.exitCode).toBe(1);
+    expect(refused.stderr).toMatch(
+      /^error: session "\w+" on origin is not of this repository: it goes on at \S+, in .*\/here\nhint: take it first: .* --take\nhint: .*--force\n$/,
+    );
+  }
+  agtOk(there, 'session', 'push', share, '--delete', '--force', '-n');
+  expect(git(remote, 'for-each-ref')).toBe(refs);
+  expect(agtOk(there, 'session', 'push', share, '--delete', '--force')).toBe(
+    `deleted the copy of ${share} on origin`,
+  );
+  expect(git(remote, 'for-each-ref', 'refs/agt')).toBe('');
+  expect(agt(there, 'session', 'push', share, '--delete').stderr).toContain('there is no session');
+  expect(agt(here, 'session', 'push', 's1', '--force').exitCode).toBe(2);
+  expect(agt(here, 'session', 'push', '--all', '--delete').exitCode).toBe(2);
+});
+
+test('of copies on two remotes, the one that is named goes, and the other is still known', () => {
+  const { here, remote } = makeTwo();
+  const { sandbox } = workIn(here);
+  const backup = join(here, '../backup.git');
+  git(here, 'clone', '-q', '--bare', remote, backup);
+  git(here, 'remote', 'add', 'backup', backup);
+  agtOk(here, 'session', 'push', 's1', 'backup');
+  agtOk(here, 'session', 'push', 's1', 'origin');
+  expect(agt(here, 'session', 'push', 's1', 'elsewhere', '--delete').stderr).toMatch(
+    /^error: .* never pushed to/,
+  );
+  agtOk(here, 'session', 'push', 's1', 'backup', '--delete');
+  expect(git(backup, 'for-each-ref', 'refs/agt')).toBe('');
+  expect(git(remote, 'for-each-ref', 'refs/agt')).not.toBe('');
+  agtOk(here, 'session', 'push', 's1', 'backup');
+  agtOk(here, 'session', 'push', 's1', 'backup', '--delete');
+  write(join(sandbox, 'a.txt'), 'more\n');
+  expect(agtOk(here, 'session', 'push', 's1')).toContain('pushed s1 to origin');
+});
