@@ -43,7 +43,20 @@ export interface BlameRequest {
   readonly choice: readonly string[];
 }
 
-export async function blameFile(request: BlameRequest): Promise<AuthoredLine[]> {
+type Maps = ReturnType<typeof readMaps>;
+
+/** They need no line, so git reads them while it looks for the lines. */
+function readMaps({ git, repository, revision = 'HEAD' }: BlameRequest) {
+  const all = allMaps(repository.git);
+  const rewritten = all.then((maps) => rewrittenMaps(git, revision, maps));
+  const merged = all.then((maps) => mergedMaps(repository.git, maps));
+  // If git refuses the file, nobody waits for them.
+  Promise.allSettled([rewritten, merged]);
+  return { rewritten, merged };
+}
+
+export async function blameFile(asked: BlameRequest): Promise<AuthoredLine[]> {
+  const request = { ...asked, maps: readMaps(asked) };
   const { git, here, file, revision, options, choice } = request;
   const words = [...options, ...choice, ...(revision === undefined ? [] : [revision]), '--', file];
   const own = here.session ?? here.folder;
@@ -73,7 +86,7 @@ export async function blameFile(request: BlameRequest): Promise<AuthoredLine[]> 
 
 /** Lines by the steps that they come from, or by commits of the branch. */
 async function noteFound(
-  request: BlameRequest,
+  request: BlameRequest & { readonly maps: Maps },
   lines: readonly BlamedLine[],
   foundFor: (line: BlamedLine) => LineOfSession | undefined,
   origins: Note,
@@ -127,15 +140,15 @@ async function fileNow({ git, file, revision, here }: BlameRequest) {
 }
 
 /** Lines of commits of the user: those that came from sessions, and those that were written in a folder with snapshots. */
-async function noteCommits(request: BlameRequest, lines: readonly BlamedLine[], origins: Note) {
-  const { repository } = request;
+async function noteCommits(
+  request: BlameRequest & { readonly maps: Maps },
+  lines: readonly BlamedLine[],
+  origins: Note,
+) {
+  const { repository, maps } = request;
   const commits = Map.groupBy(lines, ({ commit }) => commit);
   if (commits.size === 0) return;
   const messages = await readCommits(repository.git, [...commits.keys()]);
-  // Few commits need these: they take several gits.
-  const all = once(() => allMaps(repository.git));
-  const rewritten = once(async () => rewrittenMaps(request.git, request.revision ?? 'HEAD', await all()));
-  const merged = once(async () => mergedMaps(repository.git, await all()));
   const { folder } = request.here;
   const work = folder && (await readFolderWork(request.git, folder));
   const noteEach = async (stepsOfLines?: StepsOfLines) => {
@@ -143,11 +156,11 @@ async function noteCommits(request: BlameRequest, lines: readonly BlamedLine[], 
       const message = messages.get(commit) ?? '';
       const named = [...message.matchAll(/^\s*Agt-Session: (\S+)$/gm)].map(([, id = '']) => id);
       const sessions = [...new Set(named)].filter((id) => idProblem(id) === undefined) as SessionId[];
-      const maps = (await Promise.all(sessions.map((id) => readAcceptMaps(repository.git, id)))).flat();
-      const isExact = maps.some((map) => map.landed === commit);
-      const merges = isExact ? [] : ((await merged()).get(commit) ?? []);
-      const others = isExact || merges.length > 0 ? [] : ((await rewritten()).get(commit) ?? []);
-      const candidates = unique([...maps, ...others]);
+      const ofSessions = (await Promise.all(sessions.map((id) => readAcceptMaps(repository.git, id)))).flat();
+      const isExact = ofSessions.some((map) => map.landed === commit);
+      const merges = isExact ? [] : ((await maps.merged).get(commit) ?? []);
+      const others = isExact || merges.length > 0 ? [] : ((await maps.rewritten).get(commit) ?? []);
+      const candidates = unique([...ofSessions, ...others]);
       const left = () => lines.filter((line) => !origins.has(line));
       if (merges.length > 0) await noteByMerges(request, commit, lines, merges, origins);
       else if (candidates.length > 0) await noteByMaps(request, commit, lines, candidates, origins);

@@ -16,8 +16,9 @@ export async function allMaps(git: Git): Promise<AcceptMap[]> {
  */
 export async function rewrittenMaps(git: Git, revision: string, maps: readonly AcceptMap[]) {
   const found = new Map<string, AcceptMap[]>();
+  if (maps.length === 0) return found;
   const tip = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', `${revision}^{commit}`]);
-  if (maps.length === 0 || tip === undefined) return found;
+  if (tip === undefined) return found;
   const missing = await gitLines(git, ['rev-list', ...maps.map((map) => map.landed), `^${tip}`, '--']);
   for (const map of maps.filter(({ landed }) => missing.includes(landed)))
     for (const commit of await gitLines(git, ['rev-list', tip, `^${map.landed}`, '--']))
