@@ -4,12 +4,18 @@ import { shadowNamespaces } from '../filter/agent-refs.ts';
 import { gitText, resolveObject } from '../git/run/git.ts';
 import { requireReadableSandbox, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
+import { stashEntries } from '../session/stash.ts';
 import { unpushedInSubmodules } from '../session/submodules.ts';
 import { labelByPerson } from '../snapshot/format.ts';
 import { isAsLanded, isMerged, landedSource } from '../survey/merged.ts';
 
-/** One entry each: files that are not committed, and commits that are neither exported nor merged. */
+/** One entry each: files that are not committed, commits that are neither exported nor merged, and the stash. */
 export async function unsavedWork(session: Session): Promise<string[]> {
+  const { length: stashed } = await stashEntries(session);
+  return [...(await unmergedWork(session)), ...(stashed === 0 ? [] : [plural(stashed, 'stashed change')])];
+}
+
+async function unmergedWork(session: Session): Promise<string[]> {
   const { repository, record } = session;
   const unsaved = await unpushedInSubmodules(repository, record);
   if (session.place === 'here') {

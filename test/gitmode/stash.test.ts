@@ -3,7 +3,17 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
-import { agtOk, GIT_MODE, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import {
+  agt,
+  agtOk,
+  GIT_MODE,
+  git,
+  makeRepository,
+  makeTempDir,
+  REAL_GIT,
+  run,
+  write,
+} from '../harness/world.ts';
 
 const env = { PATH: `${dirname(REAL_GIT)}:${process.env['PATH']}` };
 
@@ -153,4 +163,32 @@ test('where refs are no files, the agent cannot change the stash of the user', (
     'error: session "s1" cannot have a stash of its own here: its refs are no files\nhint: ',
   );
   expect(git(dir, 'stash', 'list')).toContain('stash@{0}');
+});
+
+test('a stash keeps its session from remove --merged, and each end of the session says how it comes back', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  const stash = (text: string) => {
+    writeFileSync(join(sandbox, 'a'), `${text}\n`);
+    mode(sandbox, 'stash', 'push', '-q', '-m', text);
+  };
+  const line = (count: string) => `stash    ${count} in its snapshots; agt undo s1 brings it back\n`;
+  const shown = () => JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json')).stash;
+  expect(shown()).toEqual([]);
+  stash('one');
+  stash('two');
+  expect(agtOk(repository, 'session', 'show', 's1')).toMatch(/^stash +On agt\/s1: two\n +On agt\/s1: one$/m);
+  expect(agtOk(repository, 'reject', 's1')).toContain(line('2 stashed changes'));
+  expect(shown()).toEqual(['On agt/s1: two', 'On agt/s1: one']);
+  expect(agt(repository, 'remove', 's1', '--delete-branch').stderr).toContain('has 2 stashed changes;');
+  git(repository, 'gc', '-q', '--prune=now');
+  agtOk(repository, 'undo', 's1');
+  mode(sandbox, 'stash', 'pop', '-q');
+  git(sandbox, 'commit', '-qam', 'two');
+  expect(agtOk(repository, 'accept', 's1', '-n')).toContain(line('1 stashed change'));
+  const kept = agtOk(repository, 'accept', 's1', '--keep');
+  expect(kept).not.toContain('stash');
+  expect(agt(repository, 'remove', '--merged').stderr).toContain('note: s1 stays: 1 stashed change\n');
+  expect(agtOk(repository, 'remove', 's1')).toContain(line('1 stashed change'));
+  agtOk(repository, 'undo', 's1');
+  expect(mode(sandbox, 'stash', 'list')).toBe('stash@{0}: On agt/s1: one\n');
 });

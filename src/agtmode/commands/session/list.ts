@@ -12,6 +12,7 @@ import { AGENT_STATES } from '../../../session/agent-state.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
+import { stashEntries } from '../../../session/stash.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
 import { readSnapshotMetadata } from '../../../snapshot/manifest.ts';
 import { readPulse } from '../../../survey/pulse.ts';
@@ -23,7 +24,7 @@ import { defineCommand, defineSessionCommand, option } from '../../command-line/
 import { type Answer, partOf, reportEach } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { everywhere } from '../../everywhere.ts';
-import { age, table } from '../../output/format.ts';
+import { age, showPath, table } from '../../output/format.ts';
 import { leftOutRows, sessionJson, shownState } from '../../output/session.ts';
 import { movedNote, outOfSightNote, placeOf, rowsOfNow, sessionTable } from '../../output/session-table.ts';
 import { adviceToSnapshot, attachedHere } from '../../session-here.ts';
@@ -192,12 +193,14 @@ export const sessionShow = defineSessionCommand({
     const moment = listMoments(session.repository.agtDir, view.record).findLast(isThere);
     const last = view.lastAutocommit && (await readSnapshotMetadata(session.git, view.lastAutocommit.commit));
     const skipped = last?.manifest.skipped ?? [];
+    const stash = await stashEntries(session);
     const text = async () => {
       const rows = await describe(session, view, moment, context.now());
-      return table([...rows, ...leftOutRows(view.record, skipped)]);
+      const stashed = stash.map((line, i) => [i === 0 ? 'stash' : '', showPath(line)]);
+      return table([...rows, ...stashed, ...leftOutRows(view.record, skipped)]);
     };
     const frozen = moment && { folder: moment.token.path, commit: moment.commit, at: moment.made };
-    return { json: { ...sessionJson(view), skipped, last_frozen: frozen ?? null }, text };
+    return { json: { ...sessionJson(view), skipped, stash, last_frozen: frozen ?? null }, text };
   },
 });
 
