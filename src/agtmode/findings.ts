@@ -1,6 +1,8 @@
 /** Checks of `agt doctor` and `agt status` beside those of the repository, and how both show findings. */
+import { chmodSync } from 'node:fs';
 import { hooksDirectory, stateDirectory, stateHome } from '../disk/state-home.ts';
-import type { AgtError } from '../errors.ts';
+import { type AgtError, isAgtError, systemFailure } from '../errors.ts';
+import { shellQuote } from '../git/run/trace.ts';
 import { finishAccept } from '../landing/end-session.ts';
 import { finishSync } from '../landing/sync.ts';
 import { finishUnaccept } from '../landing/unaccept.ts';
@@ -8,6 +10,7 @@ import { foldersDirectory, leasesDirectory } from '../layout.ts';
 import { checkStateDirectories } from '../maintenance/doctor/check-access.ts';
 import type { Finding, Finishers } from '../maintenance/doctor/finding.ts';
 import { finishRestore } from '../timetravel/restore/restore.ts';
+import { keyFile, othersCanRead, readKeys } from '../travel/keys.ts';
 import type { Context } from './context.ts';
 import { paint } from './output/format.ts';
 
@@ -30,6 +33,21 @@ export function checkState({ env, cwd }: Context, problem: AgtError | undefined)
   const found = checkStateDirectories(directories);
   if (found.length > 0 || problem === undefined) return found;
   return [{ level: 'error', about: cwd, problem: problem.message, mend: problem.hints.join('; ') }];
+}
+
+/** The key with which sessions travel. */
+export async function checkKey({ env }: Context): Promise<Finding[]> {
+  const about = keyFile(env);
+  try {
+    await readKeys(env);
+    return [];
+  } catch (error) {
+    const problem = isAgtError(error) ? error.message : systemFailure(error);
+    if (problem === undefined) throw error;
+    const mend = isAgtError(error) ? error.hints.join('; ') : `see: ls -l ${shellQuote(about)}`;
+    const finding = { level: 'error', about, problem, mend } as const;
+    return [othersCanRead(about) ? { ...finding, fix: () => chmodSync(about, 0o600) } : finding];
+  }
 }
 
 const STYLES = { error: 'red', warning: 'yellow', note: 'dim' } as const;

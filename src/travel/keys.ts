@@ -28,7 +28,7 @@ export async function readKeys(env: NodeJS.ProcessEnv): Promise<Keys | undefined
   const path = keyFile(env);
   const text = unlessMissing(() => readFileSync(path, 'utf8'));
   if (text === undefined) return undefined;
-  if ((statSync(path).mode & 0o077) !== 0)
+  if (othersCanRead(path))
     throw new AgtError(`others can read your key, ${path}`, { hints: [`chmod 600 ${shellQuote(path)}`] });
   const identities = secretsIn(text);
   const [own] = identities;
@@ -37,6 +37,10 @@ export async function readKeys(env: NodeJS.ProcessEnv): Promise<Keys | undefined
       hints: ['move it away, and bring your key back: agt key import FILE'],
     });
   return { identities, recipient: await recipientOf(own) };
+}
+
+export function othersCanRead(path: string): boolean {
+  return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0;
 }
 
 /** To open a session of a remote. @throws AgtError without one */

@@ -1,10 +1,11 @@
 /** "nothing is wrong" means that agt has looked: what agt doctor names, and whether --fix mends it. */
-import { chmodSync, rmSync, utimesSync } from 'node:fs';
+import { chmodSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { agtWithPermissions, permissionsProblem } from '../harness/privileges.ts';
 import { makeSession, type TestSession, tryAutocommit } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
+import { withoutKey } from '../travel/two.ts';
 
 interface Finding {
   level: string;
@@ -171,4 +172,19 @@ test('a file system of the kernel that is mounted in a sandbox is named, not cap
   expect(git(session.repository, 'ls-tree', '-r', '--name-only', 'agtsessions/s1')).not.toContain(
     'sandbox/proc',
   );
+});
+
+test('a key that others can read, which --fix closes, and one that is damaged', () => {
+  const session = makeSession();
+  const { repository } = session;
+  withoutKey(() => {
+    agtOk(repository, 'key', 'new');
+    const { file } = JSON.parse(agtOk(repository, 'key', 'show', '--json')) as { file: string };
+    chmodSync(file, 0o644);
+    expect(onlyFinding(session)).toMatchObject({ level: 'error', about: file, mend: `chmod 600 ${file}` });
+    expectMended(session);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    write(file, 'no key\n');
+    expect(onlyFinding(session)).toMatchObject({ about: file, problem: `${file} has no key of age` });
+  });
 });

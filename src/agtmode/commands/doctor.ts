@@ -20,7 +20,7 @@ import { defineCommand, option } from '../command-line/command.ts';
 import type { Answer } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
 import { everywhere } from '../everywhere.ts';
-import { checkState, describeFindings, finishers } from '../findings.ts';
+import { checkKey, checkState, describeFindings, finishers } from '../findings.ts';
 import { findOutdatedHooks } from '../hooks/status.ts';
 import { table } from '../output/format.ts';
 import { attachedIfUsable } from '../session-here.ts';
@@ -99,6 +99,7 @@ async function examine(context: Context, fixes: boolean) {
   const checkOutside = async () => [
     ...(state.length > 0 ? [] : await checkLeases(context.env)),
     ...(await checkForeignMounts()),
+    ...(await checkKey(context)),
   ];
   const outside = await checkOutside();
   if (fixes)
