@@ -113,7 +113,7 @@ async function exportableBranch(session: Session, allowDirty: boolean) {
 }
 
 /** A branch of the user has an older reflog, or none. */
-async function isMadeSince(git: Git, ref: string, time: string): Promise<boolean> {
+export async function isMadeSince(git: Git, ref: string, time: string): Promise<boolean> {
   const args = ['log', '--walk-reflogs', '--date=unix', '--format=%gd', ref, '--'];
   const oldest = (await gitAnswer(git, args))?.split('\n').at(-1);
   const seconds = Number(/@\{(\d+)\}$/.exec(oldest ?? '')?.[1]);

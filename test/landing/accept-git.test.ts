@@ -172,3 +172,15 @@ test('five sessions that are accepted at once all land', async () => {
   for (const id of ids) expect(readFileSync(join(repository, `of-${id}`), 'utf8')).toBe(id);
   expect(git(repository, 'status', '--porcelain')).toBe('');
 });
+
+test('the branch that the agent has made stays, and each end of the session names it', () => {
+  const stays = 'stays    branch feature, which the agent has made; delete it: git branch -D feature\n';
+  const env = { GIT_COMMITTER_DATE: undefined }; // the reflog tells when the branch was made
+  expect(run(REAL_GIT, ['switch', '-q', '-c', 'feature'], { cwd: sandbox, env }).exitCode).toBe(0);
+  git(sandbox, 'commit', '-q', '-a', '-m', 'on a branch');
+  for (const words of [['remove'], ['reject'], ['accept', '-n'], ['accept', '--untracked=all']]) {
+    expect(agtOk(repository, ...words, 's1')).toContain(stays);
+    if (words.length === 1) agtOk(repository, 'undo', 's1');
+  }
+  expect(git(repository, 'branch', '--list', 'feature', 'agt/s1').trim()).toBe('feature');
+});

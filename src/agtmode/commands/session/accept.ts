@@ -13,7 +13,7 @@ import { sessionFolder } from '../../../session/record.ts';
 import { ask } from '../../ask.ts';
 import { camelCase, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { besideTheEnd } from '../../output/brought-back.ts';
+import { besideTheEnd } from '../../output/beside-the-end.ts';
 import { changeStatus, fileSize, LETTERS, lines, orNull, showPath, table } from '../../output/format.ts';
 import { doneOrNotBegun } from '../../output/interrupted.ts';
 
@@ -85,7 +85,7 @@ export const sessionAccept = defineSessionCommand({
       askUntracked: context.interactive && !args.json && !args.dryRun ? askOnce(context) : undefined,
       now: context.now(),
     };
-    const back = await besideTheEnd(session, args.dryRun);
+    const back = await besideTheEnd(session, args);
     const accept = args.seen ? acceptSeen : acceptUnrejected;
     const result = await doneOrNotBegun(context, session, accept, request);
     for (const warning of result.warnings) context.err(`warning: ${warning}\n`);

@@ -13,7 +13,7 @@ import { wayBack } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
-import { besideTheEnd } from '../../output/brought-back.ts';
+import { besideTheEnd } from '../../output/beside-the-end.ts';
 import { lines, listPaths, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { recordJson } from '../../output/session.ts';
@@ -166,7 +166,7 @@ export const sessionReject = defineSessionCommand({
     const { reason, running, force, dryRun } = args;
     const request = { reason, running, force, now: context.now(), outcome: 'rejected' } as const;
     const { folder } = await planRemoval(session, false);
-    const back = await besideTheEnd(session, dryRun);
+    const back = await besideTheEnd(session, args);
     const ignored = await interruptible(context, session, async () => {
       if (!dryRun) return (await removeSession(session, request)).ignored;
       await requireRemovable(session, request);

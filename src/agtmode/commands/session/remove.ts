@@ -21,7 +21,7 @@ import { surveySessions } from '../../../survey/status.ts';
 import { askYesOrNo } from '../../ask.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { besideTheEnd, broughtBack } from '../../output/brought-back.ts';
+import { besideTheEnd } from '../../output/beside-the-end.ts';
 import { lines, listPaths, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { shownState } from '../../output/session.ts';
@@ -72,7 +72,7 @@ export const sessionRemove = defineSessionCommand({
     const isMade = record.intent?.operation !== 'create';
     const unsaved =
       deleteBranch && isMade ? [...(await unsavedWork(present)), ...(await labelledSnapshots(present))] : [];
-    const back = await (deleteBranch ? broughtBack : besideTheEnd)(present, dryRun);
+    const back = await besideTheEnd(present, args);
     let deleted: Deleted | undefined;
     const options = { force, deleteBranch, now: context.now() };
     if (unsaved.length > 0 && !force) await confirm(context, record, unsaved, dryRun);

@@ -1,0 +1,48 @@
+/** The end of a session: the user's work that comes back, the stash that is kept, the branch that stays. */
+import { displayPath } from '../../disk/path-bytes.ts';
+import { plural } from '../../errors.ts';
+import { gitDirOf } from '../../git/files/discover-repository.ts';
+import { readHeadFile } from '../../git/files/head-file.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
+import { shellQuote } from '../../git/run/trace.ts';
+import { isMadeSince } from '../../landing/export.ts';
+import { readUsersSide } from '../../lifecycle/in-place/users-side.ts';
+import type { Session } from '../../session/session.ts';
+import { stashEntries } from '../../session/stash.ts';
+import { listPaths, verb } from './format.ts';
+
+/** To read before the end, and to print after it. */
+export async function besideTheEnd(
+  session: Session,
+  { dryRun, deleteBranch = false }: { readonly dryRun: boolean; readonly deleteBranch?: boolean },
+): Promise<string | undefined> {
+  const { length: stashed } = deleteBranch ? [] : await stashEntries(session);
+  const made = await branchOfAgent(session);
+  const found = [
+    await broughtBack(session, dryRun),
+    stashed > 0 &&
+      `stash    ${plural(stashed, 'stashed change')} in its snapshots; agt undo ${session.id} brings it back`,
+    made && `stays    branch ${made}, which the agent has made; delete it: git branch -D ${shellQuote(made)}`,
+  ];
+  return found.filter(Boolean).join('\n') || undefined;
+}
+
+/** The one that its HEAD names. Nobody knows whose another one is. */
+async function branchOfAgent({ git, place, record }: Session): Promise<string | undefined> {
+  const gitDir = place === 'here' ? gitDirOf(record.sandbox) : undefined;
+  const ref = gitDir && readHeadFile(gitDir)?.ref;
+  if (ref === undefined || [record.work_branch, record.user_branch].includes(ref)) return undefined;
+  return (await isMadeSince(git, ref, record.created_at)) ? shortBranch(ref) : undefined;
+}
+
+/** Undefined if nothing was set aside. */
+async function broughtBack({ git, record }: Session, dryRun: boolean): Promise<string | undefined> {
+  const side = record.checkout === undefined ? undefined : await readUsersSide(git, record);
+  if (side === undefined || side.isGiven) return undefined;
+  const paths = [...side.changed, ...side.untracked].map(displayPath).sort();
+  if (paths.length === 0) return undefined;
+  const brought = verb(dryRun, 'brought', 'bring');
+  return `${brought} back your uncommitted work in ${record.checkout}: ${listPaths(paths, MOST_LISTED)}`;
+}
+
+const MOST_LISTED = 5;
