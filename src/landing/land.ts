@@ -20,6 +20,7 @@ import type { LockedSession } from '../session/lock.ts';
 import { begin } from '../session/operation.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { BranchMove, Present } from '../session/state.ts';
+import { BEFORE_ACCEPT } from '../snapshot/format.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import type { AcceptRequest, Landing, LandingPlan } from './accept-request.ts';
 import { hasHook, makeCommit, requireHook } from './make-commit.ts';
@@ -45,7 +46,7 @@ export async function land(
     plan.commit ?? makeCommit(git, bench, { tree, parents, message, source: kind, edit, verify });
   const to = checksFiles && worktree !== undefined ? undefined : await commit();
   // Nothing refuses it now. What has changed since the capture stays for the check at the end.
-  await captureSession(session, { now: request.now, label: 'before accept', siblings: [] });
+  await captureSession(session, { now: request.now, label: BEFORE_ACCEPT, siblings: [] });
   const move = { onto, from, to, tree, worktree, keep, source, present, isPart: isPart(plan) };
   const intent = { operation: 'accept', ...move } as const;
   const landed = await carryOut(session, intent, async () => {

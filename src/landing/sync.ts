@@ -17,6 +17,7 @@ import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.
 import { requireReadableSandbox } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { BEFORE_SYNC } from '../snapshot/format.ts';
 import { readOperation } from '../snapshot/git-dir-files.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { landedAs, landedSource } from '../survey/merged.ts';
@@ -85,7 +86,7 @@ async function sync(session: LockedSession, request: SyncRequest): Promise<SyncR
   const { now } = request;
   // Either way may be refused, so agt tries it first. git would replace a repository in the sandbox.
   const { goesOn } = await previewSync(session, plan);
-  const captured = await captureSession(session, { now, label: 'before sync' });
+  const captured = await captureSession(session, { now, label: BEFORE_SYNC });
   const begun = begin(session, { operation: 'sync', snapshot: captured.commit ?? '' });
   const git = session.sandboxGit;
   const isDone = goesOn && (await syncLanded(session, plan, false));

@@ -69,6 +69,10 @@ export const AS_CHECKED_OUT = 'as checked out';
 /** A new sandbox with the uncommitted work of the user. */
 export const WITH_CHANGES = 'with your changes';
 
+/** Of the snapshot that an accept takes, or a sync, when nothing refuses it. */
+export const BEFORE_ACCEPT = 'before accept';
+export const BEFORE_SYNC = 'before sync';
+
 /** Of the snapshot after an undo that looked for a step: one redo takes it back, however many steps it went. */
 export const TO_GREEN = 'undo to the newest step at which it passes: ';
 

@@ -55,6 +55,29 @@ describe('agt session undo and redo', () => {
     expect(step('redo')).toBe('5');
   });
 
+  test.each(['accept', 'sync'])('no redo goes over %s', (how) => {
+    const { repository, sandbox } = makeSession({ a: '0\n' });
+    for (const name of ['one', 'two', 'three']) {
+      write(join(sandbox, name), name);
+      agtOk(repository, 'autocommit', 's1');
+    }
+    agtOk(repository, 'undo', 's1', '2');
+    git(repository, 'commit', '-q', '--allow-empty', '-m', 'other work');
+    agtOk(repository, ...(how === 'accept' ? ['accept', '--keep', 's1'] : ['sync', 's1']));
+    for (const dryRun of [['-n'], []])
+      expect(agt(repository, 'redo', 's1', ...dryRun)).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringMatching(
+          new RegExp(
+            `^error: nothing to redo: "s1" was ${how}ed since the undo\nhint: .* (agt restore s1 \\w{10})\n$`,
+          ),
+        ),
+      });
+    const { stderr } = agt(repository, 'redo', 's1');
+    agtOk(repository, ...(stderr.match(/agt (restore .*)/)?.[1] ?? '').split(' '));
+    expect(readdirSync(sandbox)).toContain('three');
+  });
+
   test('take a number of steps, and say if there are fewer', () => {
     const session = makeSession({ a: '0\n' });
     const { repository, sandbox } = session;

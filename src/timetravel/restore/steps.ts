@@ -14,7 +14,7 @@ import { snapshotRefs } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
-import { OWN, promptIn, TO_GREEN } from '../../snapshot/format.ts';
+import { BEFORE_ACCEPT, BEFORE_SYNC, OWN, promptIn, TO_GREEN } from '../../snapshot/format.ts';
 import { requireHistory, type Snapshot } from '../../snapshot/history.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { changesAnything, hasSameMetadata, lostLeftOut } from './differences.ts';
@@ -73,12 +73,14 @@ interface Step {
  * The steps, oldest first, and the index of the current one; -1 if there is none. A snapshot that changed nothing, such as
  * one with a label alone, is no step. It takes no redo away, and names the step. `begin`: the step that a snapshot led to, at
  * which a fork began: those before it are the parent's. `leapt`: the step from which an undo to green has come to this one.
+ * `cut`: what has ended the redo since the undo, and the last step that the undo had taken back.
  */
 export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSame, from?: string) {
   const steps: Step[] = [];
   let current = -1;
   let begin = 0;
   let leapt: number | undefined;
+  let cut: { readonly act: string; readonly last: Snapshot } | undefined;
   const oldestFirst = history.toReversed();
   for (const [i, snapshot] of oldestFirst.entries()) {
     if (snapshot.unfinished !== undefined) continue;
@@ -90,6 +92,7 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
     if (target >= 0) {
       leapt = snapshot.label?.startsWith(TO_GREEN) === true ? current : undefined;
       current = target;
+      cut = undefined;
     } else if (step !== undefined && isComparable && (await isNoStep(before, snapshot))) {
       step.commits.push(snapshot.commit);
       if (snapshot.label !== undefined) step.snapshot = snapshot;
@@ -101,10 +104,19 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
       const commits = [snapshot.commit];
       current = steps.push({ snapshot, first: snapshot, commits, prompt: promptIn(snapshot), isRestore }) - 1;
     }
+    const act = ENDS_REDO.get(snapshot.label ?? '');
+    const last = steps.splice(act === undefined ? steps.length : current + 1).at(-1)?.snapshot;
+    if (act !== undefined && last !== undefined) cut = { act, last };
     if (snapshot.commit === from) begin = current;
   }
-  return { steps, current, begin, leapt };
+  return { steps, current, begin, leapt, cut };
 }
+
+/** What was undone is not in the result: a redo would part the session from what has landed. By the label of its snapshot. */
+const ENDS_REDO: ReadonlyMap<string, string> = new Map([
+  [BEFORE_ACCEPT, 'accepted'],
+  [BEFORE_SYNC, 'synced'],
+]);
 
 /** How far an undo or a redo goes. Without any prompt in the history, a turn is one step. */
 export interface Distance {
@@ -226,7 +238,16 @@ export async function findRedoTarget(
   hasUncaptured: boolean,
   { unit, count, isDefault = false }: Distance,
 ): Promise<Snapshot> {
-  const { history, steps, current, leapt = -1, isBetween, isNoStep, isOthers } = await readSteps(session);
+  const {
+    history,
+    steps,
+    current,
+    cut,
+    leapt = -1,
+    isBetween,
+    isNoStep,
+    isOthers,
+  } = await readSteps(session);
   const stopping = stops(steps, unit, isOthers);
   const ahead = hasUncaptured || isBetween ? [] : steps.slice(current + 1);
   const origin = isDefault && unit === 'step' ? ahead[leapt - current - 1] : undefined;
@@ -247,6 +268,10 @@ export async function findRedoTarget(
   if (target !== undefined && done === count) return target;
   if (done > 0) throw tooFar(session, 'redo', { unit, count }, done);
   const id = shownId(session.record);
+  if (cut !== undefined)
+    throw new AgtError(`nothing to redo: "${id}" was ${cut.act} since the undo`, {
+      hints: [`to go all the same: ${commandToRestore(session.record, shortOid(cut.last.commit))}`],
+    });
   const isLast = !hasUncaptured && history[0]?.restoredBy === 'redo';
   const reason = isLast
     ? `"${id}" is at its last step`

@@ -4,15 +4,22 @@ import { replayHistory } from '../../../src/timetravel/restore/steps.ts';
 
 /**
  * `a` is an autocommit; `b<undo a` is the snapshot b that an undo to a made; `c=` has the same files as the one before;
- * `d!` was made in the middle of a restore.
+ * `d!` was made in the middle of a restore; `e=accept` by an accept.
  */
 function snapshot(text: string): Snapshot {
-  const [, commit = '', mark, by, restored] = /^(\w+)([=!])?(?:<(\w+) (\w+))?$/.exec(text) ?? [];
+  const [, commit = '', mark, accept, by, restored] =
+    /^(\w+)([=!])?(accept)?(?:<(\w+) (\w+))?$/.exec(text) ?? [];
   const unfinished = mark === '!' ? 'a' : undefined;
-  return { commit, restored, restoredBy: by, unfinished, label: mark } as unknown as Snapshot;
+  return {
+    commit,
+    restored,
+    restoredBy: by,
+    unfinished,
+    label: accept ? 'before accept' : mark,
+  } as unknown as Snapshot;
 }
 
-const isSame = async (_: Snapshot, { label }: Snapshot) => label === '=';
+const isSame = async (_: Snapshot, { label }: Snapshot) => label === '=' || label === 'before accept';
 
 describe('the current step is in brackets after', () => {
   test.each([
@@ -32,6 +39,8 @@ describe('the current step is in brackets after', () => {
     ['an undo to one snapshot of a step', ['a', 'b', 'c=', 'd', 'e<undo b', 'f<redo d'], 'a c [d]'],
     ['a restore that changed nothing', ['a', 'b', 'c=<restore b'], 'a [c]'],
     ['a label after half a restore', ['a', 'b', 'c<undo a', 'd!', 'e='], 'a [e]'],
+    ['an accept after an undo, which drops the steps ahead', ['a', 'b', 'c<undo a', 'd=accept'], '[d]'],
+    ['an accept, an undo and a redo', ['a', 'b', 'c=accept', 'd<undo a', 'e<redo b'], 'a [c]'],
     ['no snapshot', [], ''],
   ])('%s', async (_, history, expected) => {
     const { steps, current } = await replayHistory(history.map(snapshot).reverse(), isSame);
