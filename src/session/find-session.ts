@@ -15,6 +15,9 @@ import { isEnded } from './state.ts';
 /** Ids that a hint lists: those that have not ended first, the newest before the others. */
 const LISTED_IDS = 10;
 
+const WITHOUT_SESSIONS =
+  'there is none here; what agents do without one is in your own files: git commit keeps it, agt undo takes it back';
+
 /** `more`: a hint for a user who may have meant something else. */
 export function findSession(
   repository: Repository,
@@ -29,33 +32,48 @@ export function findSession(
 export function namedSession(repository: Repository, id: string, more?: string): SessionRecord {
   const record = readRecord(repository, checkId(id));
   if (record !== undefined) return record;
-  const newestFirst = listRecords(repository).records.toReversed();
-  const idsOf = (ended: boolean) =>
-    newestFirst.filter((one) => isEnded(one) === ended).map((one) => one.session_id);
-  const [going, ended] = [idsOf(false), idsOf(true)];
+  const { going, ended } = sessionsHere(repository);
   const hints = [
     ...(more === undefined ? [] : [more]),
     ...(isOnRemote(repository.agtDir, id)
       ? [`a remote has it; to go on with it here: agt session pull ${id}`]
       : []),
     ...didYouMean(id, [...going, ...ended]),
-    ...(going.length === 0 ? [] : [`sessions here: ${listSome(going, LISTED_IDS)}`]),
-    ...(ended.length === 0 ? [] : ['sessions that have ended: agt list --all']),
+    ...toName({ going, ended }),
   ];
   throw new AgtError(`no session "${id}" in ${repository.commonDir}`, {
     hints: hints.length === 0 ? ['create one: agt session new'] : hints,
   });
 }
 
+interface Known {
+  /** Newest first. */
+  readonly going: readonly string[];
+  readonly ended: readonly string[];
+}
+
+function sessionsHere(repository: Repository): Known {
+  const newestFirst = listRecords(repository).records.toReversed();
+  const idsOf = (ended: boolean) =>
+    newestFirst.filter((one) => isEnded(one) === ended).map((one) => one.session_id);
+  return { going: idsOf(false), ended: idsOf(true) };
+}
+
+/** Hints. */
+function toName({ going, ended }: Known): string[] {
+  return [
+    ...(going.length === 0 ? [] : [`sessions here: ${listSome(going, LISTED_IDS)}`]),
+    ...(ended.length === 0 ? [] : ['sessions that have ended: agt list --all']),
+  ];
+}
+
 function sessionOfFolder(repository: Repository, cwd: string, more: string | undefined): SessionRecord {
   const record = sessionContaining(repository, cwd);
   if (record !== undefined) return record;
   refuseMoved(repository, cwd);
+  const known = toName(sessionsHere(repository));
   throw new AgtError('no session given, and the current directory belongs to none', {
-    hints: [
-      'give a session id (see: agt session list), or change to the folder of a session',
-      ...(more === undefined ? [] : [more]),
-    ],
+    hints: [...(known.length === 0 ? [WITHOUT_SESSIONS] : known), ...(more === undefined ? [] : [more])],
   });
 }
 

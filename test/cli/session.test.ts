@@ -271,7 +271,14 @@ describe('agt session list, show, path', () => {
     expect(agtOk(sandbox, 'session', 'show')).toContain('session          s1\n');
     const outcome = agt(repository, 'session', 'show');
     expect(outcome.exitCode).toBe(1);
-    expect(outcome.stderr).toContain('error: no session given, and the current directory belongs to none');
+    expect(outcome.stderr).toBe(
+      'error: no session given, and the current directory belongs to none\nhint: sessions here: s1\n',
+    );
+    const plain = makeRepository();
+    agtOk(plain, 'snapshot');
+    expect(agt(plain, 'accept').stderr).toMatch(
+      /^error: no session given, .*\nhint: there is none here; .* in your own files: git commit keeps it, agt undo takes/,
+    );
   });
 
   test('an unknown session gives an error that lists the known ones', () => {
