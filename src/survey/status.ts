@@ -91,7 +91,8 @@ export async function surveySessions(
   const examined = await examineAll(repository, compared);
   const landed = await findLanded(repository, compared);
   const exported = findExported(repository, compared);
-  const lost = findLost(repository.git, records, refs);
+  const landings = records.flatMap((record) => record.landed ?? []);
+  const lost = findLost(repository.git, landings, refs);
   const chains = sessions.flatMap((one) => chainOf(one, refs));
   const counted = counts ? countSnapshots(repository, chains) : undefined;
   return compared.map((one, i) => {
@@ -209,7 +210,7 @@ interface Found {
   /** Those with nothing that an acceptance has not brought home. */
   readonly landed: ReadonlySet<Compared>;
   readonly exported: ReadonlySet<string>;
-  /** Ids of sessions. */
+  /** Commits. */
   readonly lost: ReadonlySet<string>;
   readonly autocommits: number | undefined;
 }
@@ -242,7 +243,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     merge: hasLandedAll ? undefined : mergeOf(work, examined, hasUserBranch),
     merged: (hasLandedAll || (hasMergedCommits && (dirty ?? 0) === 0)) && facts.operation === undefined,
     exported: head.commit !== undefined && found.exported.has(head.commit),
-    landedIsLost: found.lost.has(record.session_id),
+    landedIsLost: found.lost.has(record.landed?.commit ?? ''),
     autocommits: found.autocommits,
     lastAutocommit: shadow?.commit === record.from_commit ? undefined : shadow,
     lastComplete: readTimestamp(repository.agtDir, record.session_id),

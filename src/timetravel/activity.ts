@@ -11,6 +11,8 @@ import { isAttached, type Landed, listRecords, type SessionRecord, snapshotRefs 
 import { isEnded, type SessionState } from '../session/state.ts';
 import { labelByPerson, promptIn, promptLabel } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
+import { findLost } from '../survey/landed.ts';
+import { readRefs } from '../survey/refs.ts';
 import type { FileChange } from './timeline.ts';
 import { filesOfTurns } from './turn-files.ts';
 import { authorsOf, type TurnSteps } from './turns.ts';
@@ -45,16 +47,18 @@ export interface Outcome {
   readonly at: Date;
   readonly outcome: SessionState | 'accepted-in-part';
   readonly landed: Landed | undefined;
+  /** The branch does not have that commit any more. */
+  readonly isLost: boolean;
   readonly reason: string | undefined;
 }
 
 export function readOutcomes(repository: Repository, since: Date | undefined): Outcome[] {
   const { records } = listRecords(repository);
   const agents = agentsOf(records);
-  return records
+  const outcomes = records
     .flatMap((record): Outcome[] => {
       const { session_id: session, state, state_at: at, state_reason: reason } = record;
-      const about = { session, agent: agents.get(session), reason: undefined };
+      const about = { session, agent: agents.get(session), isLost: false, reason: undefined };
       const landings = landingsOf(record.landed).map((landed): Outcome => {
         const outcome = landed.in_part ? 'accepted-in-part' : 'accepted';
         return { ...about, at: new Date(landed.at), outcome, landed };
@@ -65,6 +69,15 @@ export function readOutcomes(repository: Repository, since: Date | undefined): O
       return [...landings, { ...about, at: new Date(at), outcome: state, landed: undefined, reason }];
     })
     .filter((one) => since === undefined || one.at >= since);
+  const landings = outcomes.flatMap(({ landed }) => landed ?? []);
+  if (landings.length === 0) return outcomes;
+  const refs = readRefs(
+    repository,
+    [],
+    landings.map(({ onto }) => onto),
+  );
+  const lost = findLost(repository.git, landings, refs);
+  return outcomes.map((one) => ({ ...one, isLost: lost.has(one.landed?.commit ?? '') }));
 }
 
 function landingsOf(landed: Landed | undefined): Landed[] {

@@ -232,7 +232,7 @@ describe('agt accept', () => {
   });
 });
 
-test('list and show say that the branch has lost the commit of an acceptance, but not after an amend', () => {
+test('list, show and the log of all sessions say that the branch has lost the commit of an acceptance, but not after an amend', () => {
   write(join(sandbox, 'a'), 'by the agent\n');
   const env = { GIT_AUTHOR_DATE: '2026-01-06T12:00:00+0100' };
   expect(run(AGT, ['accept', 's1', '-m', 'Mine'], { cwd: repository, env }).exitCode).toBe(0);
@@ -240,6 +240,9 @@ test('list and show say that the branch has lost the commit of an acceptance, bu
   const said = (words: string) => {
     expect(agtOk(repository, 'list', '--all')).toContain(`as ${landed}${words} on main`);
     expect(agtOk(repository, 'session', 'show', 's1')).toContain(`${landed}${words} on main`);
+    expect(agtOk(repository, 'log', '--all-sessions')).toContain(`as ${landed}${words} on main`);
+    const rows = JSON.parse(agtOk(repository, 'log', '--all-sessions', '--json')) as { lost: boolean }[];
+    expect(rows.some(({ lost }) => lost)).toBe(words !== '');
   };
   said('');
   git(repository, 'commit', '-q', '--amend', '-m', 'My words');

@@ -133,7 +133,7 @@ function mergeWords(view: SessionStatus): string[] {
 }
 
 /** `9b6a52d7ab on main` */
-export function placeOf({ commit, onto }: Landed, isLost: boolean): string {
+export function landingPlace({ commit, onto }: Pick<Landed, 'commit' | 'onto'>, isLost: boolean): string {
   return `${shortOid(commit)}${isLost ? ', no longer' : ''} on ${shortBranch(onto)}`;
 }
 
@@ -144,7 +144,7 @@ function endedCell(now: Date) {
     if (!isEnded(record)) return '';
     const when = at === undefined ? [] : [shortAgo(new Date(at), now)];
     const isLanded = state === 'accepted' && landed !== undefined;
-    const commit = isLanded ? [`as ${placeOf(landed, landedIsLost)}`] : [];
+    const commit = isLanded ? [`as ${landingPlace(landed, landedIsLost)}`] : [];
     return [...when, ...commit].join(' ');
   };
 }

@@ -1,6 +1,6 @@
 /** `agt log --all-sessions`: what the agents did, in this repository or everywhere. */
 import { listStores, openListedStore, shownId, shownPath } from '../../../folders/store.ts';
-import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
+import { shortBranch } from '../../../git/files/ref-files.ts';
 import { inDirectory } from '../../../git/run/git.ts';
 import { localTime } from '../../../local-time.ts';
 import { knownRepositories, placeOf } from '../../../repository/known-repositories.ts';
@@ -19,7 +19,7 @@ import { goneNotes } from '../../everywhere.ts';
 import { orNull, showPath } from '../../output/format.ts';
 import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
 import { showInPager } from '../../output/pager.ts';
-import type { Column } from '../../output/session-table.ts';
+import { type Column, landingPlace } from '../../output/session-table.ts';
 import { repositoriesHere } from '../../session-here.ts';
 
 export const sessionActivity = defineCommand({
@@ -144,7 +144,7 @@ function turnEntry(source: Source, turn: Turn) {
   const { record } = source;
   return {
     ...placeEntry(source, turn),
-    ...{ outcome: null, onto: null, reason: null },
+    ...{ outcome: null, onto: null, lost: false, reason: null },
     ...orNull({ prompt }),
     labels,
     began_at: from.toISOString(),
@@ -159,10 +159,10 @@ function turnEntry(source: Source, turn: Turn) {
 }
 
 function outcomeEntry(source: Source, one: Outcome) {
-  const { outcome, at, landed, reason } = one;
+  const { outcome, at, landed, isLost, reason } = one;
   return {
     ...placeEntry(source, one),
-    ...{ outcome, onto: landed === undefined ? null : shortBranch(landed.onto) },
+    ...{ outcome, onto: landed === undefined ? null : shortBranch(landed.onto), lost: isLost },
     ...orNull({ reason }),
     ...{ prompt: null, labels: [], began_at: null, at: at.toISOString(), snapshots: 0, failed_calls: 0 },
     commit: landed?.commit ?? null,
@@ -197,8 +197,8 @@ function whatOf(row: Row): string {
 }
 
 /** `accepted in part as 9b6a52d7ab on main` */
-function outcomeText({ outcome, commit, onto, reason }: ReturnType<typeof outcomeEntry>): string {
-  const landed = commit === null ? '' : ` as ${shortOid(commit)} on ${onto}`;
+function outcomeText({ outcome, commit, onto, lost, reason }: ReturnType<typeof outcomeEntry>): string {
+  const landed = commit === null || onto === null ? '' : ` as ${landingPlace({ commit, onto }, lost)}`;
   return `${outcome.replaceAll('-', ' ')}${landed}${reason === null ? '' : `: ${showPath(reason)}`}`;
 }
 

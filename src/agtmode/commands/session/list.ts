@@ -26,7 +26,13 @@ import type { Context } from '../../context.ts';
 import { everywhere } from '../../everywhere.ts';
 import { age, showPath, table } from '../../output/format.ts';
 import { leftOutRows, sessionJson, shownState } from '../../output/session.ts';
-import { movedNote, outOfSightNote, placeOf, rowsOfNow, sessionTable } from '../../output/session-table.ts';
+import {
+  landingPlace,
+  movedNote,
+  outOfSightNote,
+  rowsOfNow,
+  sessionTable,
+} from '../../output/session-table.ts';
 import { adviceToSnapshot, attachedHere } from '../../session-here.ts';
 import { listFolders } from './list-folders.ts';
 import { listRemote } from './list-remote.ts';
@@ -240,7 +246,7 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
     ['last autocommit', view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.time, now)],
     ['user branch', home === undefined ? 'none (started from a commit)' : shortBranch(home)],
     ['start commit', from === undefined ? startCommit : `${startCommit} from session ${from}`],
-    landed && ['landed', placeOf(landed, view.landedIsLost)],
+    landed && ['landed', landingPlace(landed, view.landedIsLost)],
     exported && ['exported', `${shortOid(exported.commit)} to ${exported.remote} as ${exported.branch}`],
     share?.pushed_at !== undefined && [
       'pushed',
