@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agtWithPermissions, permissionsProblem } from '../harness/privileges.ts';
 import { makeSession } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, run, write } from '../harness/world.ts';
 
 test('accept has a conflict with uncommitted work: sync, commit, solve, accept', () => {
   const { repository, sandbox } = makeSession({ 'a b': '1\n' });
@@ -106,4 +106,12 @@ test('among the session folders, agt means the repository that they are of', () 
   const other = join(repository, '../other.agt');
   write(join(other, 'sessions/file'), 'x');
   expect(agt(other, 'new').stderr).toContain('hint: change to one, or make one: git init');
+});
+
+test('accept in a checkout without sessions: what agents did there is in its files', () => {
+  const plain = makeRepository();
+  agtOk(plain, 'snapshot');
+  expect(agt(plain, 'accept').stderr).toMatch(
+    /^error: no session given, .*\nhint: there is none here; .* in your own files: git commit keeps it, agt undo takes/,
+  );
 });

@@ -274,11 +274,6 @@ describe('agt session list, show, path', () => {
     expect(outcome.stderr).toBe(
       'error: no session given, and the current directory belongs to none\nhint: sessions here: s1\n',
     );
-    const plain = makeRepository();
-    agtOk(plain, 'snapshot');
-    expect(agt(plain, 'accept').stderr).toMatch(
-      /^error: no session given, .*\nhint: there is none here; .* in your own files: git commit keeps it, agt undo takes/,
-    );
   });
 
   test('an unknown session gives an error that lists the known ones', () => {
