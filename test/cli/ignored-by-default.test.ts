@@ -3,6 +3,7 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   rmSync,
@@ -12,7 +13,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 import { silent, toolOf } from '../integrations/hooks.ts';
 
 const RULES = '.env*\n*.sqlite3\n.vscode/\nnode_modules/\ntarget/\n*.o\n*.bin\nmany/\nnotes\n';
@@ -133,4 +135,29 @@ test('names that are no text, links, pipes, a repository inside, a folder withou
     ]);
   }
   expect(readFileSync(secret, 'utf8')).toBe('not in the folder');
+});
+
+test('files that git ignores in a folder stay, and a second agt undo --turn of the turn makes no snapshot', () => {
+  const folder = makeRepository({ '.gitignore': '*.log\n' });
+  agtOk(folder, 'snapshot');
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  for (const [prompt, files] of [
+    ['1', ['f', 'f.log']],
+    ['2', ['only.log']],
+  ] as const) {
+    agent.says(prompt);
+    agent.begins(prompt);
+    for (const file of files) writeFileSync(join(folder, file), 'of the agent\n');
+    agent.ends(prompt);
+  }
+  agent.stops();
+  const snapshots = () => JSON.parse(agtOk(folder, 'snapshot', 'list', '--json')).length;
+  const before = snapshots();
+  const ignored = agt(folder, 'undo', '--turn', '2');
+  expect(ignored.stderr).toBe('warning: what git ignores stays: only.log\n');
+  expect(ignored.stdout).toMatch(/: nothing has changed\n$/);
+  expect(agt(folder, 'undo', '--turn', '1').stderr).toBe('warning: what git ignores stays: f.log\n');
+  expect(agt(folder, 'undo', '--turn', '1').stdout).toMatch(/: turn 1 has been taken back already\n$/);
+  expect(snapshots()).toBe(before + 1);
+  expect(readdirSync(folder)).toEqual(['.git', '.gitignore', 'f.log', 'only.log']);
 });

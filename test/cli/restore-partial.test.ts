@@ -36,6 +36,20 @@ test('--dry-run lists what the restore would write, also if the sandbox is no wo
   expect(done.stdout).toContain('restored 2 paths, verified');
 });
 
+test('a file that is as in the snapshot: says so, and makes no snapshot', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  agtOk(repository, 'autocommit', 's1');
+  write(join(sandbox, 'b'), 'b\n');
+  agtOk(repository, 'autocommit', 's1');
+  const log = () => agtOk(repository, 'session', 'log', 's1');
+  const before = log();
+  for (const words of [['-n'], ['--json'], []])
+    expect(agtOk(repository, 'restore', 's1', '@{1}', ...words, '--', 'a')).toMatch(
+      words[0] === '--json' ? /"changed": 0/ : /^s1: nothing to restore: as in \w{10} already$/,
+    );
+  expect(log()).toBe(before);
+});
+
 test('paths are shown as people write them; those beside the sandbox too', () => {
   const session = makeSession({ a: 'a\n', 'xdg/log': 'in the sandbox\n' });
   write(join(session.folder, 'xdg/log'), 'beside it\n');

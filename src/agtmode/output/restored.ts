@@ -13,7 +13,7 @@ import { othersChanges } from '../../timetravel/restore/others-changes.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
 import type { Distance, Position } from '../../timetravel/restore/steps.ts';
-import type { RestoreRequest } from '../../timetravel/restore/unfinished-restore.ts';
+import { isOfFiles, type RestoreRequest } from '../../timetravel/restore/unfinished-restore.ts';
 import type { Report } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
 import { age, fileStatus, lines, showPath } from './format.ts';
@@ -57,10 +57,16 @@ export function describeMismatches(restored: RestoreResult, isPrompt: boolean, i
   ]);
 }
 
-export function reportPreview({ record, snapshot, paths, moves, staying }: Preview): Report {
+export function nothingToRestore(snapshot: string): string {
+  return `nothing to restore: as in ${shortOid(snapshot)} already`;
+}
+
+export function reportPreview(preview: Preview, request: RestoreRequest): Report {
+  const { record, snapshot, paths, moves, staying } = preview;
   const blocked = paths.filter(({ kind }) => kind === '!').length;
   const others = plural(paths.length - blocked, 'path');
   const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
+  const would = `would restore ${others} to ${shortOid(snapshot.commit)}${not}`;
   return {
     json: {
       session_id: record.session_id,
@@ -72,7 +78,7 @@ export function reportPreview({ record, snapshot, paths, moves, staying }: Previ
     text: lines([
       ...paths.map(({ kind, path }) => `${kind} ${showPath(path)}`),
       ...moves.map(describeMove),
-      `${shownId(record)}: would restore ${others} to ${shortOid(snapshot.commit)}${not}`,
+      `${shownId(record)}: ${isOfFiles(request) && paths.length === 0 ? nothingToRestore(snapshot.commit) : would}`,
     ]),
     warnings: lines(staying.map((line) => `warning: ${line}`)),
   };

@@ -36,11 +36,13 @@ import {
   type ChangedPath,
   type FilesToRestore,
   NO_FILES,
+  pathsOf,
   requireRoom,
   restoreFiles,
   stayingFiles,
 } from './restore-files.ts';
 import {
+  isOfFiles,
   killedRedo,
   type RestoreRequest,
   refusePart,
@@ -58,7 +60,7 @@ export interface RestoreResult {
   readonly before: string | undefined;
   /** It has what nobody had captured before. */
   readonly isBeforeNew: boolean;
-  /** The snapshot made after the restore. */
+  /** The snapshot made after the restore; the one before it if there was nothing to restore. */
   readonly commit: string;
   readonly changed: readonly ChangedPath[];
   /** Refs that have gone back: those of the session, or of the user's repository. */
@@ -76,6 +78,7 @@ async function restore(session: LockedSession, request: RestoreRequest): Promise
   requireAllowed(session.record, 'restore');
   refuseRedo(session.record, request.by);
   const start = await prepare(session, request);
+  if (start.begun === undefined) return unchanged(start);
   const { changed, warnings, git } = await bringBack(session, start, request);
   await bringSubmodulesBack(session.repository, start.record);
   failurePoint('restore: brought back');
@@ -95,9 +98,15 @@ async function restore(session: LockedSession, request: RestoreRequest): Promise
   };
 }
 
+function unchanged({ record, snapshot, before }: RestoreStart): RestoreResult {
+  const none = { changed: [], moves: [], mismatches: [], warnings: [] };
+  const { commit = '' } = before ?? {};
+  return { record, snapshot, before: commit, isBeforeNew: latestOf(before).isNew === true, commit, ...none };
+}
+
 interface RestoreStart extends FilesToRestore {
-  /** The session with the intent to restore. */
-  readonly begun: SessionRecord;
+  /** The session with the intent to restore; undefined if there is nothing to restore. */
+  readonly begun: SessionRecord | undefined;
   readonly snapshot: Snapshot;
 }
 
@@ -106,7 +115,7 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
   const { repository } = session;
   const { now, scope, choose } = request;
   const found = await placeToRestore(session);
-  const { intent: _, ...rest } = found;
+  const { intent, ...rest } = found;
   const record = inState(rest, 'active', { now });
 
   refuseToReplace(session.with(record));
@@ -142,7 +151,9 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
     before === undefined ? undefined : await listIgnored(session.with(record), snapshot.commit);
   const way = { captured: before?.commit, wanted, scope, isIgnored };
   const plan = before === undefined ? undefined : await requireRoom(session.with(record), way);
-  const begun = await beginWith(session.with(found), snapshot, request);
+  const isNothing =
+    isOfFiles(request) && intent === undefined && plan && pathsOf(plan).length + plan.blocked.length === 0;
+  const begun = isNothing ? undefined : await beginWith(session.with(found), snapshot, request);
   const trees = [snapshot.commit, before?.commit].filter((commit) => commit !== undefined);
   if (folder !== 'files') restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
   return {

@@ -17,6 +17,7 @@ import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { parseSnapshot, type Snapshot } from '../../snapshot/history.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 import { decodePath, encodePath } from '../../snapshot/tree-names.ts';
+import { listIgnored } from './ignored-files.ts';
 
 /** How a conflict ends: `ours` keeps what is there now, `markers` writes both, as git does. */
 export type OnConflict = 'refuse' | 'ours' | 'markers';
@@ -38,6 +39,8 @@ export interface TakenBack {
   readonly conflicts: readonly string[];
   /** Those of them that stay as they are. */
   readonly kept: readonly string[];
+  /** New files that git ignores in an attached folder. A restore deletes none. */
+  readonly staying: readonly string[];
   /** The steps have changed none of the files. */
   readonly isNothing: boolean;
 }
@@ -91,10 +94,13 @@ export async function planTakeBack(
       conflicts.add(path);
       now.delete(path);
     }
+    const isIgnored = await listIgnored(session, tip.commit);
+    const staying = [...now].flatMap(([path, v]) => (v === undefined && isIgnored?.(path) ? path : []));
+    for (const path of staying) now.delete(path);
     const isRefused = conflicts.size > 0 && request.onConflict === 'refuse';
     const wanted = isRefused || now.size === 0 ? undefined : await snapshotWith(git, scratch, tip, now);
     const kept = [...conflicts].filter((path) => !now.has(path));
-    return { wanted, paths: [...now.keys()], conflicts: [...conflicts], kept, isNothing };
+    return { wanted, paths: [...now.keys()], conflicts: [...conflicts], kept, staying, isNothing };
   });
 }
 

@@ -107,6 +107,11 @@ export interface RestoreRequest {
   readonly choose: (hasUncaptured: boolean) => Promise<Snapshot>;
 }
 
+/** Whether it restores files alone, and is no step of its own if they are as wanted. */
+export function isOfFiles({ by, scope, filesOnly }: RestoreRequest): boolean {
+  return by === 'restore' && (!scope.includes('sandbox') || filesOnly === true);
+}
+
 /** @throws AgtError if agt does not go to the snapshot */
 export async function refuseTarget(
   session: Session,

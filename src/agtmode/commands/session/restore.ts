@@ -30,6 +30,7 @@ import {
   leftOutAndGone,
   MOST_LISTED,
   notBackNote,
+  nothingToRestore,
   positionJson,
   refsJson,
   reportPreview,
@@ -125,7 +126,7 @@ export async function runRestore(
   distance?: Distance,
 ): Promise<Report> {
   const { by } = request;
-  if (dryRun) return reportPreview(await previewRestore(session, request));
+  if (dryRun) return reportPreview(await previewRestore(session, request), request);
   const restored = await interruptible(context, session, restoreSession, request);
   const position =
     by === 'restore' || distance === undefined
@@ -153,9 +154,10 @@ function reportRestore(
   const isNothing = changed.length + moves.length === 0;
   const back = isPrompt && undo ? promptToGoBack(by, distance) : undo;
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
+  const done = `restored ${plural(changed.length, 'path')}, ${verified ? 'verified' : 'some differ from the snapshot'}`;
   const files = isPrompt ? changed.map(({ kind, path }) => `  ${kind} ${showPath(path)}`) : [];
   const text = [
-    `${shownId(record)}: restored ${plural(changed.length, 'path')}, ${verified ? 'verified' : 'some differ from the snapshot'}`,
+    `${shownId(record)}: ${commit === before ? nothingToRestore(snapshot.commit) : done}`,
     ...files.slice(0, MOST_LISTED),
     files.length > MOST_LISTED && `  and ${files.length - MOST_LISTED} more`,
     ...moves.slice(0, MOST_LISTED).map((move) => `  ${describeMove(move)}`),

@@ -1,6 +1,6 @@
 /** agt undo --turn N, --step, --agent: one change is taken back, and all others stay. */
 import { displayPath } from '../../../disk/path-bytes.ts';
-import { AgtError, usageError } from '../../../errors.ts';
+import { AgtError, listSome, usageError } from '../../../errors.ts';
 import { shownId } from '../../../folders/store.ts';
 import { findIntegration } from '../../../integrations/tools.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
@@ -18,6 +18,9 @@ import { type AuthoredHistory, turnNumbered } from '../../../timetravel/turns.ts
 import type { Context } from '../../context.ts';
 import { showPath } from '../../output/format.ts';
 import { runRestore } from './restore.ts';
+
+/** Files in a warning. */
+const MOST_NAMED = 5;
 
 /** So many names of commits fit into a line of a snapshot's message. */
 const MOST_UNDONE = 60;
@@ -82,13 +85,17 @@ async function takeBack(
     const isKept = taken.kept.includes(path);
     context.err(`warning: conflict in ${shown(path)}${isKept ? ', which stays as it is' : ''}\n`);
   }
-  const { wanted } = taken;
+  const { wanted, staying } = taken;
+  const back = new Set(authored.steps.flatMap(({ snapshot }) => snapshot.undone));
+  const isBack = spans.every(({ previous }) => back.has(previous ?? ''));
+  if (staying.length > 0 && !isBack) {
+    const files = listSome(staying.map(shown), MOST_NAMED);
+    context.err(`warning: what git ignores stays: ${files}\n`);
+  }
   if (wanted === undefined) {
     const failed = taken.conflicts.length > 0;
-    const back = new Set(authored.steps.flatMap(({ snapshot }) => snapshot.undone));
-    const isBack = spans.every(({ previous }) => back.has(previous ?? ''));
     const without = isBack ? `${name} has been taken back already` : `nothing of ${name} is left`;
-    const result = failed ? 'nothing has changed' : without;
+    const result = failed || (staying.length > 0 && !isBack) ? 'nothing has changed' : without;
     return { json: nothing(session), text: `${shownId(session.record)}: ${result}\n`, failed };
   }
   if (args.dryRun && !args.json) {
