@@ -10,8 +10,10 @@ import type { Repository } from '../repository/repository.ts';
 import { agtInFolder, commandToList, commandToRestore } from '../session/advised-commands.ts';
 import { namedSession, refuseMoved, sessionContaining } from '../session/find-session.ts';
 import { idProblem, type SessionId } from '../session/id.ts';
+import { wayBack } from '../session/operation.ts';
 import { readRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
+import { isEnded } from '../session/state.ts';
 import { type Context, openContext } from './context.ts';
 import { showPath } from './output/format.ts';
 
@@ -82,6 +84,19 @@ async function notInSession(context: Context, user: Repository | undefined): Pro
   throw new AgtError('this folder is in no session and in no git repository, and has no snapshots yet', {
     hints: [await adviceToSnapshot(context, 'to take one'), elsewhere],
   });
+}
+
+/** For a command that looks at the files here. `words`: how it is called in the sandbox. @throws AgtError */
+export async function refuseSession(context: Context, word: string, words: readonly string[]): Promise<void> {
+  const repository = idProblem(word) === undefined ? await context.repositoryIfAny() : undefined;
+  const record = repository && readRecord(repository, word as SessionId);
+  if (record === undefined) return;
+  const there = ['agt', '-C', record.sandbox, ...words].map(shellQuote).join(' ');
+  throw usageError(
+    `"${word}" is a session`,
+    ...(isEnded(record) ? wayBack(record) : []),
+    `in its sandbox: ${there}`,
+  );
 }
 
 /** A folder that has snapshots, by its path. @throws AgtError if `given` is the path of any other folder. */

@@ -115,3 +115,22 @@ test('accept in a checkout without sessions: what agents did there is in its fil
     /^error: no session given, .*\nhint: there is none here; .* in your own files: git commit keeps it, agt undo takes/,
   );
 });
+
+test('blame and why of a session: the command in its sandbox; an option of git: its own command', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n' });
+  write(join(sandbox, 'a b'), 'of the agent\n');
+  const there = `agt -C ${sandbox}`;
+  const hintOf = (...words: string[]) => agt(repository, ...words).stderr;
+  const isSession = 'error: "s1" is a session\n';
+  expect(hintOf('blame', 's1', 'a b')).toBe(`${isSession}hint: in its sandbox: ${there} blame 'a b'\n`);
+  expect(hintOf('why', 's1', 'a b:1')).toBe(`${isSession}hint: in its sandbox: ${there} why 'a b:1'\n`);
+  expect(agtOk(repository, '-C', sandbox, 'blame', 'a b')).toContain('of the agent');
+  expect(hintOf('blame', '-s', 'a')).toContain("hint: git's own command may have it: agt git blame\n");
+  expect(hintOf('blame', '--jsn', 'a')).toContain('hint: did you mean: --json?\n');
+  git(repository, 'branch', 's1');
+  expect(agtOk(repository, 'blame', 's1', 'a')).toContain('1');
+  agtOk(repository, 'reject', 's1');
+  expect(hintOf('why', 's1', 'a:1')).toBe(
+    `${isSession}hint: bring it back: agt undo s1\nhint: in its sandbox: ${there} why a:1\n`,
+  );
+});

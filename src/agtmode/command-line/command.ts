@@ -56,6 +56,8 @@ export interface CommandDeclaration<O extends OptionTable, P extends PositionalT
   readonly excess?: string;
   /** Words that people try here, and the command that does this. */
   readonly elsewhere?: Readonly<Record<string, string>>;
+  /** The command of git that may have the options that it lacks. */
+  readonly otherOptions?: string;
   readonly examples: readonly (readonly [line: string, purpose: string])[];
   /** The words that it takes after `--`. */
   readonly takesRest?: 'paths' | 'command';

@@ -213,11 +213,11 @@ function suggestions(
     );
   }
   const isOption = words.some((word) => word === `--${unknown}` || word.startsWith(`--${unknown}=`));
-  if (!isOption) return [];
-  const other = command.elsewhere?.[`--${unknown}`];
-  return other === undefined
-    ? didYouMean(unknown, Object.keys(command.options ?? {}), '--')
-    : [`use: ${other}`];
+  const other = isOption ? command.elsewhere?.[`--${unknown}`] : undefined;
+  if (other !== undefined) return [`use: ${other}`];
+  const meant = isOption ? didYouMean(unknown, Object.keys(command.options ?? {}), '--') : [];
+  if (meant.length > 0 || command.otherOptions === undefined) return meant;
+  return [`git's own command may have it: ${command.otherOptions}`];
 }
 
 /** A message of yargs, in the manner of git. */

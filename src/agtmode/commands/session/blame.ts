@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { AgtError, usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
-import { gitText, inDirectory } from '../../../git/run/git.ts';
+import { gitText, inDirectory, resolveObject } from '../../../git/run/git.ts';
 import { ownVersion } from '../../../process/invocation.ts';
 import type { SessionId } from '../../../session/id.ts';
 import { isAttached, readRecord } from '../../../session/record.ts';
@@ -17,7 +17,7 @@ import type { Context } from '../../context.ts';
 import { agentTrace } from '../../output/agent-trace.ts';
 import { json, orNull, showPath } from '../../output/format.ts';
 import { showInPager } from '../../output/pager.ts';
-import { attachedIfUsable, repositoryHere, sessionIfAny } from '../../session-here.ts';
+import { attachedIfUsable, refuseSession, repositoryHere, sessionIfAny } from '../../session-here.ts';
 
 const GIT_OPTIONS = {
   w: option.flag('ignore changes of white space'),
@@ -35,6 +35,7 @@ export const blame = defineCommand({
     'checkout with the hooks of an agent, so does a line that an agent wrote there. <words> are a revision, if not the ' +
     "files on disk are meant, and the file. git's own command is agt git blame.",
   positionals: { words: option.many('[<revision>] <file>') },
+  otherOptions: 'agt git blame',
   options: {
     L: {
       ...option.many('only these lines: <start>,<end> or :<function>, as in git blame'),
@@ -55,6 +56,8 @@ export const blame = defineCommand({
   ],
   run: async (args, context) => {
     const { revision, file } = fileAndRevision([...(args.words ?? []), ...args.rest], args.rest.length > 0);
+    if (revision !== undefined && (await resolveObject(await context.git(), revision)) === undefined)
+      await refuseSession(context, revision, ['blame', file]);
     const options = Object.keys(GIT_OPTIONS).filter((name) => args[name as keyof typeof GIT_OPTIONS]);
     const { lines } = await blameHere(context, {
       ...{ file, revision, options: options.map((name) => `-${name}`) },

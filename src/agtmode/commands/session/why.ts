@@ -18,6 +18,7 @@ import { type AuthoredStep, readAuthors } from '../../../timetravel/turns.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { lines as linesOf, showPath } from '../../output/format.ts';
+import { refuseSession } from '../../session-here.ts';
 import { blameHere, describeOrigin, lineJson } from './blame.ts';
 
 export const why = defineCommand({
@@ -36,6 +37,8 @@ export const why = defineCommand({
     ['agt why src/login.c:42 --open', 'and everything else that its turn changed'],
   ],
   run: async (args, context) => {
+    if (args.line !== undefined && !NUMBER.test(args.line))
+      await refuseSession(context, args.place, ['why', args.line]);
     const { file, number } = placeOf(args.place, args.line);
     const wanted = { file, revision: undefined, options: [], choice: ['-L', `${number},${number}`] };
     const { lines, sessionOf } = await blameHere(context, wanted);
@@ -73,10 +76,12 @@ export const why = defineCommand({
   },
 });
 
+const NUMBER = /^[1-9]\d*$/;
+
 function placeOf(place: string, line: string | undefined) {
   const [, file = place, ofPlace] = line === undefined ? (/^(.*?):(\d+)(?::\d+)?:?$/s.exec(place) ?? []) : [];
   const number = line ?? ofPlace;
-  if (file !== '' && number !== undefined && /^[1-9]\d*$/.test(number)) return { file, number };
+  if (file !== '' && number !== undefined && NUMBER.test(number)) return { file, number };
   throw usageError(
     `"${[place, ...(line === undefined ? [] : [line])].join(' ')}" names no line`,
     'usage: agt why FILE:LINE',
