@@ -215,6 +215,19 @@ describe('the object store after agt gc', () => {
     expect(readdirSync(dir)).toContain(pack);
   });
 
+  test('a dry run counts unreachable objects that would go, and no others', () => {
+    agtOk(repository, 'gc', '--prune=now');
+    const dryRun = () => agtOk(repository, 'gc', '--prune=now', '-n');
+    expect(dryRun()).toBe('nothing to delete');
+    const path = join(repository, 'file');
+    write(path, 'unreachable\n');
+    git(repository, 'hash-object', '-w', path);
+    expect(dryRun()).toMatch(/^would delete unreachable objects \((\d+ bytes)\)\nwould free \1$/);
+    expect(agtOk(repository, 'gc', '-n')).toBe('nothing to delete');
+    agtOk(repository, 'gc', '--prune=now');
+    expect(dryRun()).toBe('nothing to delete');
+  });
+
   test('deletes files that a killed git left, although there is nothing else to delete', () => {
     agtOk(repository, 'gc', '--prune=now');
     const left = join(repository, '.git/objects/pack/tmp_pack_abcdef');

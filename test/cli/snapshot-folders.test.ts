@@ -91,6 +91,7 @@ describe('agt gc --folders and agt du --folders', () => {
     const gone = agt(folder, 'snapshot', 'restore', before.at(-1) ?? '');
     expect(gone).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no snapshot') });
     expect(agtOk(folder, 'snapshot', 'restore', 'before the clean-up')).toContain('verified');
+    expect(agtOk('/', 'gc', '--folders', '-n')).toBe('nothing to delete');
   });
 
   it('deletes the copies of repositories inside that no snapshot has any more, and du counted them', async () => {

@@ -15,6 +15,7 @@ import {
   expiryTime,
   type GarbageFile,
   type PruneResult,
+  previewPrune,
   pruneAndRepack,
 } from '../../maintenance/retention/prune.ts';
 import { makeRoom } from '../../maintenance/retention/room.ts';
@@ -84,21 +85,28 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   const errors = failures.map((failure) => failure.error);
   const pruned = dryRun ? undefined : retryAfterChange(() => pruneAndRepack(repository, pruneBefore));
   const disk = (await pruned?.catch((error: unknown) => void errors.push(error))) ?? null;
-  const freed = outcomes.length === 0 ? 'nothing to delete\n' : `would free ${showSize(total)}\n`;
+  const unreachable = dryRun ? await previewPrune(repository, pruneBefore) : 0;
+  const coming = total + unreachable;
+  const freed = outcomes.length === 0 && coming === 0 ? NOTHING : `would free ${showSize(coming)}\n`;
   const sessions = outcomes.map((outcome) => outcomeJson(outcome, bytes, copies));
   const failed = failures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
   return {
-    json: dryRun ? { sessions, bytes: total } : { sessions, errors: failed, disk },
+    json: dryRun ? { sessions, bytes: coming } : { sessions, errors: failed, disk },
     text: [
       ...outcomes.map((outcome) => describeOutcome(outcome, bytes, copies, dryRun)),
-      dryRun ? freed : '',
-      disk === null ? '' : describeDisk(disk),
-    ].join(''),
+      unreachable > 0 && `would delete unreachable objects (${showSize(unreachable)})\n`,
+      dryRun && freed,
+      disk !== null && describeDisk(disk),
+    ]
+      .filter((part) => part !== false)
+      .join(''),
     notes: lines([...stays].map(([id, reason]) => `note: ${id} stays: ${reason}`)),
     errors,
     failed: damaged.length > 0,
   };
 }
+
+const NOTHING = 'nothing to delete\n';
 
 const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, plain: string]>> = {
   drop: ['deleted', 'delete'],
@@ -181,9 +189,10 @@ async function gcFolders(context: Context, args: Arguments<typeof OPTIONS>): Pro
   const isDue = !args.daily || isTidyDue(access, now);
   const request = { thin: args.thin, now, pruneBefore, dryRun: args.dryRun };
   const outcomes = isDue ? await tidyFolders(access, request) : [];
+  const text = outcomes.map((outcome) => describeFolder(outcome, args.dryRun)).join('');
   return {
     json: { folders: outcomes.map(folderJson) },
-    text: outcomes.map((outcome) => describeFolder(outcome, args.dryRun)).join(''),
+    text: text === '' && isDue ? (args.dryRun ? NOTHING : 'nothing freed\n') : text,
     errors: outcomes.flatMap(({ error }) => error ?? []),
   };
 }
@@ -205,6 +214,6 @@ function describeFolder({ store, folder = store, plan, freed }: FolderOutcome, i
   if (plan?.refused !== undefined) return `${name}: skipped: ${plan.refused}\n`;
   if (plan === undefined && freed === 0) return '';
   const snapshots = `${plan?.going ?? 0} of ${plural(plan?.chain.snapshots.length ?? 0, 'snapshot')}`;
-  if (plan === undefined) return `${name}: ${showSize(freed)} freed\n`;
+  if (plan === undefined) return `${name}: ${isDryRun ? 'would free ' : 'freed '}${showSize(freed)}\n`;
   return `${name}: ${verb(isDryRun, 'deleted', 'delete')} ${snapshots} (${showSize(freed)})\n`;
 }

@@ -8,7 +8,7 @@ import { retryAfterChange, withSessionLock } from '../../session/lock.ts';
 import type { Session } from '../../session/session.ts';
 import { applyRetention } from './gc.ts';
 import { planRetention, type SessionPlan } from './plan.ts';
-import { pruneAndRepack } from './prune.ts';
+import { previewPrune, pruneAndRepack } from './prune.ts';
 
 export interface FolderOutcome {
   /** The store. */
@@ -59,7 +59,7 @@ async function tidyFolder(
   const of = { store, folder: record.checkout };
   if (dryRun) {
     const { plans, total } = await retryAfterChange(() => planRetention(repository, { thin, now }));
-    return { ...of, plan: plans[0], freed: total };
+    return { ...of, plan: plans[0], freed: total + (await previewPrune(repository, pruneBefore)) };
   }
   const { outcomes, failures } = await applyRetention(repository, { thin, now });
   const { before, after } = await retryAfterChange(() => pruneAndRepack(repository, pruneBefore));

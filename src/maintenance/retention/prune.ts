@@ -63,15 +63,26 @@ export function pruneAndRepack(repository: Repository, expire: string): Promise<
 const CLEANING = 'cleaning the object store';
 const STEPS = 4;
 
-async function pruneLocked(repository: Repository, expire: string): Promise<PruneResult> {
-  const { git, commonDir } = repository;
+/** Bytes of the unreachable objects that a prune would delete now. */
+export async function previewPrune(repository: Repository, expire: string): Promise<number> {
+  const { survey, chosen } = await lookForUnreachable(repository, expire);
+  return chosen.reduce((sum, { expired }) => sum + expired, survey.loose.bytes);
+}
+
+async function lookForUnreachable({ git, commonDir }: Repository, expire: string) {
   const objectsDir = join(commonDir, 'objects');
   requireReadableRefs(commonDir);
   const before = objectStoreSize(objectsDir);
-  reportProgress(CLEANING, 0, STEPS);
   const survey = await measureUnreachable(git, objectsDir, await expireSeconds(git, expire));
   const isPartial = await isPartialClone(git);
   const chosen = isPartial ? [] : choosePacks(survey, writeLimit(commonDir, before));
+  return { objectsDir, before, survey, isPartial, chosen };
+}
+
+async function pruneLocked(repository: Repository, expire: string): Promise<PruneResult> {
+  const { git, commonDir } = repository;
+  reportProgress(CLEANING, 0, STEPS);
+  const { objectsDir, before, survey, isPartial, chosen } = await lookForUnreachable(repository, expire);
   const garbage = temporaryFiles(objectsDir);
   if (garbage.length + chosen.length + survey.loose.count > 0) {
     await withIdleSessions(repository, async () => {
