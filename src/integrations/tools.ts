@@ -23,6 +23,10 @@ export function findIntegration(name: string): Integration | undefined {
   return INTEGRATIONS.find((integration) => integration.name === name);
 }
 
+export function isAgent(program: string): boolean {
+  return INTEGRATIONS.some((integration) => integration.program === program);
+}
+
 /**
  * The agent that the command line starts, if that is the one of the profile. agt knows such profiles without settings:
  * `agt session run --profile pi -- pi`. The conversation lands in the session, logins and configuration stay where they

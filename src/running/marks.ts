@@ -9,21 +9,27 @@ import type { Session } from '../session/session.ts';
 
 type Named = Pick<Session, 'repository' | 'id'>;
 
+interface Taking {
+  readonly waitMs?: number | undefined;
+  /** Whether a program of this name is an agent: after one, the session does not get the name of another program. */
+  readonly isAgent?: (program: string) => boolean;
+}
+
 /** Another command that runs in the session stays its owner. */
-export function takeOwnership(session: Named, owner: Owner, waitMs?: number): Promise<void> {
+export function takeOwnership(session: Named, owner: Owner, taking: Taking = {}): Promise<void> {
   const isFree = (present: Owner | undefined) => present === undefined || processIsGone(present);
-  return changeOwner(session, (present) => (isFree(present) ? owner : present), waitMs);
+  return changeOwner(session, (present) => (isFree(present) ? owner : present), taking);
 }
 
 export function endOwnership(session: Named, pid: number | undefined, waitMs?: number): Promise<void> {
-  return changeOwner(session, (present) => (present?.pid === pid ? undefined : present), waitMs);
+  return changeOwner(session, (present) => (present?.pid === pid ? undefined : present), { waitMs });
 }
 
 /** `change` gets the present owner. If it returns that one, nothing is written. */
 async function changeOwner(
   { repository, id }: Named,
   change: (present: Owner | undefined) => Owner | undefined,
-  waitMs?: number,
+  { waitMs, isAgent = () => true }: Taking,
 ): Promise<void> {
   const present = readRecord(repository, id)?.owner;
   if (change(present) === present) return;
@@ -32,15 +38,17 @@ async function changeOwner(
     if (record === undefined || !isActive(record)) return;
     const { owner: before, ...rest } = record;
     const owner = change(before);
-    session.write(owner === undefined ? rest : { ...rest, owner, agent: owner.command });
+    if (owner === undefined) return session.write(rest);
+    const { agent = '' } = rest;
+    const keeps = isAgent(agent) && !isAgent(owner.command);
+    session.write({ ...rest, owner, agent: keeps ? agent : owner.command });
   };
   await withSessionLock({ repository, id }, write, { waitMs });
 }
 
-/** The agent whose event came. The program that owns the session has its name there already. */
+/** The agent whose event came: perhaps a shell that owns the session has started it. */
 export async function noteAgent({ repository, id }: Named, agent: string): Promise<void> {
-  const isNew = (one: SessionRecord | undefined) =>
-    one !== undefined && isActive(one) && one.owner === undefined && one.agent !== agent;
+  const isNew = (one: SessionRecord | undefined) => one !== undefined && isActive(one) && one.agent !== agent;
   if (!isNew(readRecord(repository, id))) return;
   await withSessionLock({ repository, id }, async (session) => {
     const record = session.read();

@@ -17,6 +17,8 @@ export interface RunRequest extends CommandLine {
   /** The name of the command, if the first word is that of a program which becomes it. */
   readonly program?: string | undefined;
   readonly now: () => Date;
+  /** Whether a program of this name is an agent. */
+  readonly isAgent: (program: string) => boolean;
   /** Is told of problems with autocommits when the command has ended: meanwhile the terminal is its own. */
   readonly onProblem: (record: SessionRecord, error: unknown) => void;
   /** Is told that the command was killed, as by the system for want of memory. */
@@ -70,7 +72,7 @@ const KILLED = new Map(
 
 function startRun(repository: Repository, { record, request }: SessionToRun) {
   const id = record.session_id;
-  const { everyMs, now, words, program = words[0] ?? '' } = request;
+  const { everyMs, now, isAgent, words, program = words[0] ?? '' } = request;
   const command = startCommand(request);
   const name = program.replace(/^.*\//s, '');
   const owner = command.pid === undefined ? undefined : ownerOf(command.pid, name, now());
@@ -85,7 +87,8 @@ function startRun(repository: Repository, { record, request }: SessionToRun) {
   };
 
   const own = async () => {
-    if (owner !== undefined) await takeOwnership({ repository, id }, owner, LONGEST_WAIT_MS);
+    if (owner !== undefined)
+      await takeOwnership({ repository, id }, owner, { waitMs: LONGEST_WAIT_MS, isAgent });
   };
 
   const capture = async () => {

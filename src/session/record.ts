@@ -54,7 +54,7 @@ export interface SessionRecord {
   readonly folder_identity?: string;
   /** The command that `agt session run` has started here. */
   readonly owner?: Owner;
-  /** The program of the last owner, or of the last event of an agent. */
+  /** The program of the last event of an agent, or of the last owner: that of an agent if there was one. */
   readonly agent?: string;
   readonly state: SessionState;
   /** When and why the session came into this state, after a command has changed it. */

@@ -153,6 +153,26 @@ describe('agt log --all-sessions', () => {
     expect(agtOk(one.repository, 'list')).toMatch(/^two .* true /m);
   });
 
+  test('names the agent before any other program', () => {
+    const { repository } = one;
+    const bin = makeTempDir();
+    for (const name of ['codex', 'claude']) write(join(bin, name), '#!/bin/sh\n', 0o755);
+    const named = (...words: string[]) => {
+      agtOk(repository, 'run', 'one', '--', ...words);
+      const rows = JSON.parse(agtOk(repository, 'list', '--json')) as { session_id: string; agent: string }[];
+      return rows.find(({ session_id: id }) => id === 'one')?.agent;
+    };
+    expect(named('sh', '-c', 'true')).toBe('sh');
+    const hook = (event: string) =>
+      JSON.stringify({ hook_event_name: event, session_id: 'c1', cwd: one.sandbox });
+    const call = `printf %s '${hook('UserPromptSubmit')}' | ${AGT} hook claude-code`;
+    expect(named('sh', '-c', call)).toBe('claude');
+    expect(named('sh', '-c', 'true')).toBe('claude');
+    expect(named(join(bin, 'codex'))).toBe('codex');
+    expect(named('true')).toBe('codex');
+    expect(activity(repository).map(({ agent }) => agent)).toContain('codex');
+  });
+
   test('a turn that began before --since keeps its prompt', async () => {
     const session = newSession({ 'a.txt': 'a\n' }, 'long');
     const now = Date.now();

@@ -67,9 +67,9 @@ export function rowsOfNow(view: SessionStatus, now: Date): string[][] {
   return cells.flatMap(([name, text]) => (text === undefined ? [] : [[name, text || NOTHING]]));
 }
 
-/** The program that owns the session or did so last, else the profile that it was made with. */
-function agentOf({ record: { owner, agent, profile } }: SessionStatus): string {
-  return owner?.command ?? agent ?? profile ?? '';
+/** The agent that worked there last, else the program, else the profile that it was made with. */
+function agentOf({ record: { agent, profile } }: SessionStatus): string {
+  return agent ?? profile ?? '';
 }
 
 function isOffItsBranch(view: SessionStatus): boolean {

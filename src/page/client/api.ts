@@ -14,7 +14,6 @@ export interface Row {
     for: string | null;
   } | null;
   readonly agent?: string | null;
-  readonly owner?: { command: string } | null;
   readonly profile?: string | null;
   readonly running: boolean | null;
   readonly operation: string | null;

@@ -40,7 +40,7 @@ export function stateOf(row: Row): { readonly state: string; readonly words: str
 }
 
 export const agentOf = (row: Row) =>
-  isFolder(row) ? row.session_id : (row.owner?.command ?? row.agent ?? row.profile ?? 'no agent');
+  isFolder(row) ? row.session_id : (row.agent ?? row.profile ?? 'no agent');
 
 export const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`;
 

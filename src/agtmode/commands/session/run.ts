@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { AgtError, EXIT, listSome, usageError } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
-import { INTEGRATIONS } from '../../../integrations/tools.ts';
+import { isAgent } from '../../../integrations/tools.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { endAs } from '../../../running/command.ts';
 import { overlayOption } from '../../../running/namespace.ts';
@@ -99,6 +99,7 @@ export const sessionRun = defineCommand({
         prefix: records.length > 1 && !args.all ? `${label} ` : undefined,
         everyMs: args.everyMs === 0 ? undefined : args.everyMs,
         now: context.now,
+        isAgent,
         onKilled: (killed: SessionRecord, reason: string) =>
           reportFailure(context, new Session(repository, killed), reason),
         onProblem: (failed: SessionRecord, error: unknown) => reportNotRecorded(context, failed, error),
@@ -118,9 +119,14 @@ async function adviceOfOverlay(
   [program = '']: readonly string[],
   asked: string | undefined,
 ): Promise<string> {
-  const isAgent = INTEGRATIONS.some((integration) => integration.program === basename(program));
   const chosen = (await context.settingValues()).find(({ name }) => name === 'fs.workingCopy');
-  if (!isAgent || worktree === undefined || asked !== undefined || chosen?.origin !== 'default') return '';
+  if (
+    !isAgent(basename(program)) ||
+    worktree === undefined ||
+    asked !== undefined ||
+    chosen?.origin !== 'default'
+  )
+    return '';
   const option = overlayOption(worktree);
   return option === undefined
     ? ''
