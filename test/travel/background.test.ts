@@ -22,8 +22,17 @@ test('pushes each snapshot, together what comes within the period, and says what
   agtOk(here, 'config', 'set', 'agt.pushEvery', 'never');
   agtOk(here, 'session', 'new', '--id', 's0');
   agtOk(here, 'autocommit', 's0');
-  expect(agtOk(here, 'status')).toMatch(/^s0 +1 snapshot not on origin \(never pushed\)$/m);
-  agtOk(here, 'session', 'remove', 's0', '--delete-branch');
+  const onlyHere = (ids: string) =>
+    expect(agtOk(here, 'status')).toContain(` (agt session push --all): ${ids}\n`);
+  onlyHere('s0');
+  for (const n of [1, 2, 3, 4, 5, 6]) {
+    agtOk(here, 'session', 'new', '--id', `more-${n}`);
+    agtOk(here, 'autocommit', `more-${n}`);
+  }
+  onlyHere('s0, more-1, more-2, more-3, more-4, and 2 more');
+  expect(agtOk(here, 'status')).toMatch(/^7 sessions on no remote /m);
+  for (const id of ['s0', ...[1, 2, 3, 4, 5, 6].map((n) => `more-${n}`)])
+    agtOk(here, 'session', 'remove', id, '--delete-branch');
   agtOk(here, 'config', 'set', 'agt.pushEvery', '2 seconds');
   const session = workIn(here);
   const debt = () => JSON.parse(agtOk(here, 'status', '--json')).sessions[0].push;

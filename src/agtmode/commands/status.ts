@@ -1,6 +1,6 @@
 import { isCompleteSince } from '../../autocommit/timestamp.ts';
 import type { SettingValue } from '../../config/settings.ts';
-import { formatError, plural } from '../../errors.ts';
+import { formatError, listSome, plural } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { type LoggedFailure, logKilled, recentFailures } from '../../integrations/hooks-log.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
@@ -159,11 +159,23 @@ function describeSessions(context: Context, sessions: readonly StatusLine[]): st
   const left = sessions.flatMap(({ view: { record }, skipped }) =>
     leftOutRows(record, skipped, `${record.session_id} leaves out`),
   );
-  const debts = sessions.flatMap(({ view, debt }) => (debt ? [debtRow(context, view, debt)] : []));
+  const debts = sessions.flatMap(({ view, debt }) =>
+    debt?.pushed_at || debt?.failed ? [debtRow(context, view, debt)] : [],
+  );
   const rows = [...left, ...debts];
-  const leftOut = rows.length === 0 ? '' : `\n${table(rows)}`;
+  const only = onlyHere(sessions);
+  const leftOut = rows.length + only.length === 0 ? '' : `\n${table(rows)}${only}`;
   return views.length === 0 ? '' : `\n${sessionTable(context, views, more)}${leftOut}`;
 }
+
+/** With agt.push: what would be lost together with this disk. */
+function onlyHere(sessions: readonly StatusLine[]): string {
+  const ids = sessions.flatMap(({ view, debt }) => (debt?.pushed_at === null ? view.record.session_id : []));
+  if (ids.length === 0) return '';
+  return `${plural(ids.length, 'session')} on no remote (agt session push --all): ${listSome(ids, NAMED)}\n`;
+}
+
+const NAMED = 5;
 
 function debtRow(context: Context, { record }: SessionStatus, debt: Debt): string[] {
   const { remote, snapshots, pushed_at, failed } = debt;
