@@ -55,9 +55,10 @@ describe('agt search', () => {
       ['s1', 'came', 'src/a.ts', 2, '\tneedle();'],
     ]);
     expect(found[1]).toMatchObject({ tool: 'Edit', prompt: 'make the needle' });
-    const [, came] = agtOk(session.repository, 'search', 'needle()').split('\n');
+    const [headings, , came] = agtOk(session.repository, 'search', 'needle()').split('\n');
+    expect(headings).toMatch(/^SESSION {2}SNAPSHOT {4}WHEN {17}AGENT {2}STEP {13}TEXT$/);
     expect(came).toMatch(
-      /^s1 {2}[0-9a-f]{10} {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}- {2}Edit: add it {5}\+ src\/a\.ts:2: needle\(\);$/,
+      /^s1 {7}[0-9a-f]{10} {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}- {6}Edit: add it {5}\+ src\/a\.ts:2: needle\(\);$/,
     );
     const name = came?.split(/ +/)[1] ?? '';
     expect(agtOk(session.repository, 'cat', 's1', `${name}:src/a.ts`)).toBe('one\n\tneedle();\ntwo');
@@ -141,7 +142,9 @@ describe('agt search', () => {
     ]);
     expect(search(repository, '--prompt', '-i', '-G', '^MAKE.*e$')).toHaveLength(1);
     expect(search(repository, '--prompt', 'moved')).toEqual([]);
-    expect(agtOk(repository, 'search', '--prompt', 'the needle')).toMatch(/ {2}make the needle$/);
+    expect(agtOk(repository, 'search', '--prompt', 'the needle')).toMatch(
+      /^SESSION .* {2}PROMPT\n.* {2}make the needle$/,
+    );
     expect(agt(repository, 'search', '--prompt', 'x', '--', 'a').exitCode).toBe(2);
   });
 

@@ -70,7 +70,7 @@ export const sessionSearch = defineCommand({
     const entries: Entry[] = [];
     await search(sources, request, (found) =>
       withPager(context, async (write) => {
-        const describe = lineWriter(context, sources);
+        const describe = lineWriter(context, sources, args.prompt);
         for await (const occurrence of found) {
           if (entries.length >= limit) return;
           entries.push(entryOf(occurrence));
@@ -157,29 +157,48 @@ export function stepJson({ snapshot, folder, agent, author, prompt }: Step) {
 /** The call of a tool and the prompt keep so many columns. */
 const WIDEST_STEP = 32;
 
-/** One line for each, in columns as wide as any of them needs. */
-function lineWriter(context: Context, sources: readonly SearchSource[]): (found: Occurrence) => string {
+/** One line for each, in columns as wide as any of them needs; the first one below the headings. */
+function lineWriter(
+  context: Context,
+  sources: readonly SearchSource[],
+  inPrompts: boolean,
+): (found: Occurrence) => string {
   const steps = sources.flatMap((source) => source.steps);
-  const widest = (cell: (step: Step) => string) =>
-    steps.reduce((most, step) => Math.max(most, cell(step).length), 0);
-  const cells = [nameOf, (step: Step) => step.agent ?? '-', (step: Step) => cut(workOf(step), WIDEST_STEP)];
-  const [nameWidth = 0, agentWidth = 0, workWidth = 0] = cells.map(widest);
+  const column = (heading: string, cell: (step: Step) => string) => {
+    const width = steps.reduce((most, step) => Math.max(most, cell(step).length), heading.length);
+    return { heading, cell: (step: Step) => cell(step).padEnd(width), width };
+  };
   const colour = paint(context.colour());
+  const cells = [
+    column('SESSION', nameOf),
+    column('SNAPSHOT', ({ snapshot }) => shortOid(snapshot.commit)),
+    column('WHEN', ({ snapshot }) => localTime(snapshot.time)),
+    column('AGENT', (step) => step.agent ?? '-'),
+    ...(inPrompts ? [] : [column('STEP', (step) => cut(workOf(step), WIDEST_STEP))]),
+  ];
+  const start = cells.reduce((sum, { width }) => sum + width + GAP.length, 0);
+  const room = Math.max(WIDEST_STEP, (context.columns ?? Infinity) - start - '+ '.length);
+  const headings = [
+    ...cells.map(({ heading, width }) => heading.padEnd(width)),
+    inPrompts ? 'PROMPT' : 'TEXT',
+  ];
+  let above = `${headings.map((heading) => colour('dim', heading)).join(GAP)}\n`;
   return (found) => {
-    const { snapshot, change, path, line } = found;
-    const [name = '', agent = '', work = ''] = cells.map((cell) => cell(found));
-    const start = `${name.padEnd(nameWidth)}  `;
-    const commit = shortOid(snapshot.commit);
-    const who = `  ${localTime(snapshot.time)}  ${agent.padEnd(agentWidth)}  `;
+    const { change, path, line } = found;
     const sign = change === 'came' ? '+' : '-';
     const text = line?.text === undefined ? '(binary)' : `${line.number}: ${oneLine(line.text)}`;
-    const middle = path === undefined ? who : `${who}${work.padEnd(workWidth)}  `;
     const rest = path === undefined ? (found.prompt ?? '') : `${displayPath(path)}:${text}`;
-    const room = (context.columns ?? Infinity) - start.length - commit.length - middle.length - '+ '.length;
     const painted = path === undefined ? '' : `${colour(sign === '+' ? 'green' : 'red', sign)} `;
-    return `${start}${colour('yellow', commit)}${middle}${painted}${cut(showPath(rest), Math.max(WIDEST_STEP, room))}\n`;
+    const row = cells.map(({ heading, cell }) =>
+      heading === 'SNAPSHOT' ? colour('yellow', cell(found)) : cell(found),
+    );
+    const shown = `${above}${[...row, painted].join(GAP)}${cut(showPath(rest), room)}\n`;
+    above = '';
+    return shown;
   };
 }
+
+const GAP = '  ';
 
 function nameOf({ folder, snapshot }: Step): string {
   return folder === undefined ? snapshot.session : shownId(folder);
