@@ -238,6 +238,15 @@ test('an undo names HEAD, the branches and the stash of the session that went ba
   expect(agtOk(repository, 'redo', 's1')).toContain(`\n  branch agt/s1: back at ${one.slice(0, 10)}\n`);
 });
 
+test('a dry run says in one line that it would bring a session back', () => {
+  const { repository } = makeSession({ a: '0\n' });
+  agtOk(repository, 'reject', 's1');
+  expect(agtOk(repository, 'undo', 's1', '-n')).toMatch(
+    /^s1: would bring its folder back, with 4 paths, as in \w{10}$/,
+  );
+  expect(agtOk(repository, 'undo', 's1')).toMatch(/^s1: restored 4 paths, verified\n/);
+});
+
 test('an undo in a fork takes back no step of the parent', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
   for (const text of ['1\n', '2\n']) {

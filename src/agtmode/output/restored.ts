@@ -62,11 +62,14 @@ export function nothingToRestore(snapshot: string): string {
 }
 
 export function reportPreview(preview: Preview, request: RestoreRequest): Report {
-  const { record, snapshot, paths, moves, staying } = preview;
+  const { record, snapshot, paths, isBack, moves, staying } = preview;
   const blocked = paths.filter(({ kind }) => kind === '!').length;
   const others = plural(paths.length - blocked, 'path');
   const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
-  const would = `would restore ${others} to ${shortOid(snapshot.commit)}${not}`;
+  const to = shortOid(snapshot.commit);
+  const would = isBack
+    ? `would bring its folder back, with ${others}, as in ${to}${not}`
+    : `would restore ${others} to ${to}${not}`;
   return {
     json: {
       session_id: record.session_id,
@@ -76,7 +79,7 @@ export function reportPreview(preview: Preview, request: RestoreRequest): Report
       dry_run: true,
     },
     text: lines([
-      ...paths.map(({ kind, path }) => `${kind} ${showPath(path)}`),
+      ...(isBack ? [] : paths.map(({ kind, path }) => `${kind} ${showPath(path)}`)),
       ...moves.map(describeMove),
       `${shownId(record)}: ${isOfFiles(request) && paths.length === 0 ? nothingToRestore(snapshot.commit) : would}`,
     ]),

@@ -25,6 +25,8 @@ export interface Preview {
   readonly record: SessionRecord;
   readonly snapshot: Snapshot;
   readonly paths: readonly ChangedPath[];
+  /** The session has no folder, and gets one again. */
+  readonly isBack: boolean;
   /** Refs that would go back: those of the session, or of the user's repository. */
   readonly moves: readonly RefMove[];
   /** Why some do not. */
@@ -53,6 +55,7 @@ export async function previewRestore(session: Session, request: RestoreRequest):
     record,
     snapshot,
     paths: describePlan(planned, ambiguous),
+    isBack: content === undefined,
     moves,
     staying,
   };

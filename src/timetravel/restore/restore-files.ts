@@ -135,7 +135,8 @@ export function describePlan(plan: CheckoutPlan, ambiguous: AmbiguousFolders): C
     ...[...plan.modes.keys()].map((path) => ({ kind: 'M' as const, path })),
     ...plan.blocked.map((path) => ({ kind: '!' as const, path })),
   ];
-  return sorted(paths.map(({ kind, path }) => ({ kind, path: shownPath(path, ambiguous) })));
+  const first = new Map(paths.toReversed().map((one) => [one.path, one]));
+  return sorted([...first.values()].map(({ kind, path }) => ({ kind, path: shownPath(path, ambiguous) })));
 }
 
 function sorted(paths: readonly ChangedPath[]): ChangedPath[] {
