@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { hasProc } from '../disk/platform.ts';
 import { childrenOf, isInForeground, isStopped } from '../disk/processes.ts';
-import { AgtError, errorCode, systemReason } from '../errors.ts';
+import { AgtError, errorCode, isAgtError, systemReason } from '../errors.ts';
 import { isTerminal } from '../process/streams.ts';
 
 export interface CommandLine {
@@ -93,6 +93,10 @@ function signalChildren(pid: number | undefined, signal: NodeJS.Signals): boolea
 /** Exit codes of a shell. */
 const NOT_FOUND = 127;
 const NOT_EXECUTABLE = 126;
+
+export function isNotStarted(error: unknown): error is AgtError {
+  return isAgtError(error) && [NOT_FOUND, NOT_EXECUTABLE].includes(error.exitCode);
+}
 
 function cannotStart(program: string, error: Error): AgtError {
   const exitCode = errorCode(error) === 'ENOENT' ? NOT_FOUND : NOT_EXECUTABLE;

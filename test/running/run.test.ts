@@ -61,6 +61,19 @@ test('the command runs in the sandbox with its own streams, and its exit code is
   expect(agt(session.repository, 'run', 's1', '--', 'true').stderr).toContain('session "s1" is removed');
 });
 
+test.each(['worktree', 'in-place'])('a new session goes again if its command does not start: %s', (way) => {
+  const repository = makeRepository({ a: 'a\n' });
+  agtOk(repository, 'config', 'set', 'fs.workingCopy', way);
+  write(join(repository, 'mine'), 'mine\n');
+  const { exitCode, stderr } = agt(repository, 'run', '--new', 's1', '--', 'no-such-program');
+  expect([exitCode, stderr]).toEqual([127, expect.stringMatching(/^error: .*; removed again: s1\n$/m)]);
+  expect(agtOk(repository, 'list', '--all')).toBe('');
+  expect(git(repository, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+  expect(git(repository, 'status', '--porcelain')).toBe('?? mine');
+  expect(agt(repository, 'run', '--new', 's1', '--', 'false').exitCode).toBe(1);
+  expect(agtOk(repository, 'list', '--all')).toContain('s1');
+});
+
 test('variables that lead git to another repository do not reach the command', () => {
   const session = makeSession();
   const other = sessionIn(session.repository, 's2');

@@ -2,8 +2,10 @@ import { basename } from 'node:path';
 import { AgtError, EXIT, listSome, usageError } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { isAgent } from '../../../integrations/tools.ts';
+import { removeSession } from '../../../lifecycle/remove.ts';
+import { unsavedWork } from '../../../lifecycle/unsaved-work.ts';
 import type { Repository } from '../../../repository/repository.ts';
-import { endAs } from '../../../running/command.ts';
+import { endAs, isNotStarted } from '../../../running/command.ts';
 import { overlayOption } from '../../../running/namespace.ts';
 import { runInSessions, type SessionToRun } from '../../../running/run.ts';
 import { findSession, namedSession } from '../../../session/find-session.ts';
@@ -107,10 +109,29 @@ export const sessionRun = defineCommand({
       return { record, request };
     });
     if (args.all) return runOneByOne(context, repository, sessions);
-    const ends = await runInSessions(repository, sessions);
+    const ends = await runInSessions(repository, sessions).catch(async (error: unknown) => {
+      throw args.new && isNotStarted(error) ? await withoutSessions(repository, records, error) : error;
+    });
     return endAs(ends.reduce((worst, end) => (end.exitCode > worst.exitCode ? end : worst)));
   },
 });
+
+/** The command did not start: new sessions in which nothing was written go again. */
+async function withoutSessions(
+  repository: Repository,
+  records: readonly SessionRecord[],
+  { message, exitCode }: AgtError,
+): Promise<AgtError> {
+  const gone: string[] = [];
+  for (const { session_id: id } of records) {
+    const session = new Session(repository, namedSession(repository, id));
+    if ((await unsavedWork(session)).length > 0) continue;
+    await removeSession(session, { force: false, deleteBranch: true, now: new Date() });
+    gone.push(id);
+  }
+  const removed = gone.length === 0 ? '' : `; removed again: ${listSome(gone, MOST_LISTED)}`;
+  return new AgtError(message + removed, { exitCode });
+}
 
 /** For a person who starts an agent and has chosen no working copy. */
 async function adviceOfOverlay(
