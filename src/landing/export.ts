@@ -31,7 +31,7 @@ export interface Exported {
   readonly remote: string;
   readonly branch: string;
   readonly commit: string;
-  /** How many commits of the session are new to the remote, according to its remote-tracking branches. */
+  /** How many commits of the session are new to that branch, according to its remote-tracking branch. */
   readonly commits: number;
   /** Subjects of commits that the user branch has and the remote does not: the push publishes them as well. */
   readonly others: readonly string[];
@@ -46,7 +46,9 @@ export async function exportSession(session: Session, request: ExportRequest): P
   const { user_branch, from_commit } = session.record;
   const [base, absent] = [user_branch ?? from_commit, ['--not', `--remotes=${remote}`, '--']];
   const newCommits = await gitLines(session.git, ['rev-list', commit, ...absent]);
-  const own = await gitLines(session.git, ['rev-list', '--ignore-missing', commit, `^${base}`, ...absent]);
+  const there = `${REMOTES}${remote}/${branch}`;
+  const known = [base, there].map((name) => `^${name}`);
+  const own = await gitLines(session.git, ['rev-list', '--ignore-missing', commit, ...known, '--']);
   const others = await subjectsOf(session.git, newCommits, new Set(own));
   await refuseSessionFolders(session.git, newCommits);
   if (!request.forceDefault) await refuseDefaultBranch(session, remote, branch);

@@ -54,6 +54,11 @@ describe('agt session export', () => {
     agtOk(sandbox, 'session', 'export', '--as', 'feature/new', '--dry-run');
     expect(branchesOfOrigin()).toEqual(['refs/heads/main']);
     agtOk(sandbox, 'session', 'export', '--as', 'feature/new');
+    const count = (name: string) => agtOk(sandbox, 'export', '--as', name, '-n').split(' to origin')[0];
+    expect(['feature/new', 'feature/other'].map(count)).toEqual([
+      'would export 0 commits',
+      'would export 1 commit',
+    ]);
     expect(branchesOfOrigin()).toEqual(['refs/heads/feature/new', 'refs/heads/main']);
   });
 
