@@ -1,5 +1,5 @@
 /** Installed hooks keep a process that answers them, as agt.watch says. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
@@ -78,4 +78,16 @@ test('it ends when nobody asks, and leaves nothing', async () => {
     false,
     false,
   ]);
+});
+
+test.each(['remove', 'rm -rf'])('it ends soon after its session has: %s', async (how) => {
+  const { repository, sandbox, hook, prompt, pid } = installed();
+  hook(prompt);
+  const own = await waitFor(pid);
+  started.push(own);
+  if (how === 'remove') agtOk(repository, 'session', 'remove', 's1');
+  else rmSync(sandbox, { recursive: true });
+  await waitFor(() => (existsSync(`/proc/${own}/fd/0`) ? undefined : true));
+  started.pop();
+  expect(pid()).toBeUndefined();
 });

@@ -3,7 +3,7 @@
  * front starts agt, which finds the same and reports it.
  */
 import { existsSync } from 'node:fs';
-import { EXIT } from '../../errors.ts';
+import { attempt, EXIT } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { parseEventJson } from '../../integrations/event.ts';
 import { writeLastEvent } from '../../integrations/hooks-log.ts';
@@ -13,6 +13,7 @@ import { watcherFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { findSession, sessionContaining } from '../../session/find-session.ts';
 import type { SessionId } from '../../session/id.ts';
+import { listRecords } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { type Answer, answerQuestions, type Question } from '../../triggers/watch/questions.ts';
@@ -43,13 +44,20 @@ export async function answerUntilIdle(repository: Repository, env: NodeJS.Proces
     return answer;
   });
   if (stop === undefined) ended.resolve();
-  // Somebody may delete the repository.
-  const check = setInterval(() => existsSync(watcherFile(repository.agtDir)) || ended.resolve(), CHECK_MS);
+  const check = setInterval(() => attempt(() => hasSessions(repository)) || ended.resolve(), CHECK_MS);
   await ended.promise;
   clearTimeout(timer);
   clearInterval(check);
   await last;
   stop?.();
+}
+
+/** Somebody may delete the repository, or its last session. */
+function hasSessions(repository: Repository): boolean {
+  if (!existsSync(watcherFile(repository.agtDir))) return false;
+  return listRecords(repository).records.some(
+    (record) => isActive(record) && existsSync(record.checkout ?? record.sandbox),
+  );
 }
 
 /** The session that a question is about, if it says so. */
