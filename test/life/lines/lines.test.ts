@@ -160,7 +160,8 @@ function solve(pen: Pen, crew: Crew, isRebase: boolean): boolean {
     for (const name of names) {
       const path = join(folder, name);
       const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
-      if (!text.includes('<<<<<<< ')) return false;
+      // After two renames git marks conflicts within conflicts.
+      if (!text.includes('<<<<<<< ') || text.includes('<<<<<<<<')) return false;
       const solved = text.replace(
         /^<<<<<<< .*\n([\s\S]*?)^=======\n([\s\S]*?)^>>>>>>> .*\n/gm,
         (_, ours: string, theirs: string) => {
