@@ -39,7 +39,9 @@ test('leaves nothing in a repository and in the home', () => {
   type('agt new accepted\nagt new rejected\nagt new active\n');
   for (const id of ['accepted', 'rejected', 'active']) write(join(sandbox(id), 'a.txt'), `${id}\n`);
   type('agt accept accepted --untracked=all\nagt reject rejected\nagt autocommit active\nagt key new\n');
-  type('agt hooks install --all\nagt shim install\nagt config set --global agt.retention "30 days"\nagt snapshot\n');
+  type(
+    'agt hooks install --all\nagt shim install\nagt config set --global agt.retention "30 days"\nagt snapshot\n',
+  );
   expect(blocks).toHaveLength(2);
   type(blocks[0] ?? '');
   expect(existsSync(`${repository}.agt`)).toBe(false);
