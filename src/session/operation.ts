@@ -96,7 +96,8 @@ export function complete(session: LockedSession, operation: Operation, now?: Dat
     ...(now === undefined ? {} : { last_activity_at: now.toISOString() }),
     ...(owner === undefined || operation === 'remove' ? {} : { owner }),
   };
-  const next = after === 'active' && record.away !== undefined ? record.state : after;
+  const stays = record.state === 'accepted' ? 'removed' : record.state; // its work is off the branch
+  const next = after === 'active' && record.away !== undefined ? stays : after;
   const done = inState(active, ending?.outcome ?? next, { now: now ?? new Date(), reason: ending?.reason });
   session.write(done);
   return done;
