@@ -15,6 +15,7 @@ import {
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { attempt, errorCode, unlessMissing } from '../errors.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { hasProc } from './platform.ts';
 import { isThere, isZombie, startByPs, statusOf } from './processes.ts';
 import { readIfThere } from './read-file.ts';
@@ -84,6 +85,17 @@ export function ownerIsGone(path: string): boolean {
   if (owner === undefined) return true; // the file appears whole, so a power cut damaged this one
   if (!isHere(owner)) return (ageOf(path) ?? 0) > FOREIGN_MS;
   return processIsGone(owner);
+}
+
+/** For those who have waited for it. agt itself sees the end of a process of this machine. */
+export function hintsToWait(path: string): string[] {
+  const owner = parseOwner(readIfThere(path));
+  if (owner === undefined) return ['try again in a moment'];
+  if (isHere(owner)) return [`try again when process ${owner.pid} has ended`];
+  return [
+    'try again in a moment: the other one is in another container, or on another machine',
+    `if no agt runs there any more: rm ${shellQuote(path)}`,
+  ];
 }
 
 /** False for a process in another container or on another host: agt cannot tell. */

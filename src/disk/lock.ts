@@ -9,7 +9,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AgtError, EXIT, errorCode, nameFile } from '../errors.ts';
 import { throwIfInterrupted } from '../process/interrupts.ts';
 import { failurePoint } from './failure-point.ts';
-import { ageOf, dropOwned, giveLifeSign, ownerHasEnded, ownerIsGone, ownerText } from './lock-owner.ts';
+import {
+  ageOf,
+  dropOwned,
+  giveLifeSign,
+  hintsToWait,
+  ownerHasEnded,
+  ownerIsGone,
+  ownerText,
+} from './lock-owner.ts';
 import { tryToMakeDirectories } from './make-directories.ts';
 import { readIfThere } from './read-file.ts';
 
@@ -37,7 +45,7 @@ export async function withLock<T>(
       }
       throw new AgtError(`another agt is using ${typeof what === 'string' ? what : what()}`, {
         exitCode: EXIT.busy,
-        hints: ['try again in a moment', `if none is running: rm ${path}`],
+        hints: hintsToWait(path),
       });
     }
     return await action();

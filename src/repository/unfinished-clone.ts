@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
-import { identify, ownerHasEnded } from '../disk/lock-owner.ts';
+import { hintsToWait, identify, ownerHasEnded } from '../disk/lock-owner.ts';
 import { readSmallFile } from '../disk/read-file.ts';
 import { removeTree } from '../disk/remove-tree.ts';
 import { AgtError, EXIT } from '../errors.ts';
@@ -43,7 +43,7 @@ export async function cloneToFinish(bare: string): Promise<CloneNote | undefined
   if (note?.running !== true) return note;
   throw new AgtError(`another agt is cloning into "${bare}"`, {
     exitCode: EXIT.busy,
-    hints: [`if none is running: rm ${noteFile(bare)}`],
+    hints: hintsToWait(noteFile(bare)),
   });
 }
 

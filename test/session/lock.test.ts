@@ -13,11 +13,16 @@ describe('if something fails', () => {
     const lock = join(session.repository, '.git/agt/locks/s1');
     const own = identify(process.pid);
     const foreign = { ...own, pid: 4_000_000, place: 'another container' };
-    for (const standing of [own, foreign]) {
+    const hints = new Map([
+      [own, `hint: try again when process ${own.pid} has ended\n`],
+      [foreign, `hint: if no agt runs there any more: rm ${lock}\n`],
+    ]);
+    for (const [standing, hint] of hints) {
       write(lock, JSON.stringify(standing));
       const busy = tryAutocommit(session);
       expect(busy.exitCode).toBe(75);
       expect(busy.stderr).toContain('error: another agt is using session "s1"');
+      expect(busy.stderr).toContain(hint);
       expect(existsSync(lock)).toBe(true);
     }
     for (const change of [{ start: '1' }, { boot: 'another' }, { pid: 4_000_000, start: '' }]) {

@@ -1,20 +1,13 @@
 /** With `AGT_TRACE=1`, prints every command line that agt runs on stderr, as `GIT_TRACE` does for git's own. */
 import { writeSync } from 'node:fs';
 import { attempt } from '../../errors.ts';
+import { shellQuote, singleQuoted } from '../../process/shell-quote.ts';
+
+export { shellQuote, singleQuoted };
 
 export function traceCommand(env: NodeJS.ProcessEnv, path: string, args: readonly string[]): void {
   const wanted = env['AGT_TRACE'];
   if (wanted === undefined || ['', '0', 'false', 'no'].includes(wanted)) return;
   // If standard error is closed, nobody reads the trace.
   attempt(() => writeSync(2, `agt: trace: ${[path, ...args].map(shellQuote).join(' ')}\n`));
-}
-
-/** Quotes a word so that a POSIX shell reads it as one word. */
-export function shellQuote(word: string): string {
-  return /^[A-Za-z0-9_@%+=:,./^-]+$/.test(word) ? word : singleQuoted(word);
-}
-
-/** The same, with quotes around every word. */
-export function singleQuoted(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`;
 }
