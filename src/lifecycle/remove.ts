@@ -140,12 +140,15 @@ export async function requireRemovable(
 }
 
 /** The folder is gone. */
-async function finish(session: LockedSession, { deleteBranch, now }: RemovalOptions): Promise<void> {
+async function finish(
+  session: LockedSession,
+  { deleteBranch, keepsMarks, now }: RemovalOptions,
+): Promise<void> {
   const { repository } = session;
   await endMoments(session);
   if (repository.area === undefined) removeEmptyParents(dirname(session.folder));
   const review = reviewRef(session.id);
-  if ((await findObject(repository.git, review)) !== undefined)
+  if (keepsMarks !== true && (await findObject(repository.git, review)) !== undefined)
     await runGit(repository.git, ['update-ref', '-d', review]);
   if (deleteBranch) {
     await deleteRefs(session);

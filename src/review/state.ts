@@ -10,7 +10,7 @@ import { reviewRef } from '../filter/agent-refs.ts';
 import { findObject, findObjects, readObject } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, plainCommit, withIndex } from '../git/objects/scratch-index.ts';
-import { FSYNC_ARGS, gitText, updateRefs } from '../git/run/git.ts';
+import { FSYNC_ARGS, type Git, gitText, updateRefs } from '../git/run/git.ts';
 import { mergeWithBase, type Workbench } from '../landing/workbench.ts';
 import type { LockedSession } from '../session/lock.ts';
 import type { Session } from '../session/session.ts';
@@ -47,7 +47,11 @@ export interface ReviewState {
 /** Undefined if nothing was marked yet. */
 export async function readState({ git, id }: Session): Promise<ReviewState | undefined> {
   const commit = await findObject(git, reviewRef(id));
-  if (commit === undefined) return undefined;
+  return commit === undefined ? undefined : stateIn(git, commit, id);
+}
+
+/** @throws AgtError if the commit is damaged */
+export async function stateIn(git: Git, commit: string, id: string): Promise<ReviewState> {
   const [base, seen] = await findObjects(git, [`${commit}:base`, `${commit}:seen`]);
   const text = (await readObject(git, `${commit}:marks`))?.content.toString();
   const marks: Pick<ReviewState, 'landed' | 'merged' | 'rejected'> | undefined = attempt(() =>
@@ -62,15 +66,20 @@ export async function readState({ git, id }: Session): Promise<ReviewState | und
 
 /** Its objects are in the repository. The ref moves last, so a kill loses nothing that was marked before. */
 export async function writeState({ git, id }: LockedSession, state: ReviewState): Promise<void> {
+  const commit = await storeState(git, state);
+  failurePoint('review: written');
+  await updateRefs(git, [`update ${reviewRef(id)} ${commit}`]);
+  failurePoint('review: marked');
+}
+
+/** Returns the commit. */
+export async function storeState(git: Git, state: ReviewState): Promise<string> {
   const { base, seen, ...marks } = state;
   const input = JSON.stringify(marks);
   const blob = await gitText(git, [...FSYNC_ARGS, 'hash-object', '-w', '--stdin'], { input });
   const rows = [`040000 tree ${base}\tbase\n`, `100644 blob ${blob}\tmarks\n`, `040000 tree ${seen}\tseen\n`];
   const tree = await gitText(git, [...FSYNC_ARGS, 'mktree'], { input: rows.join('') });
-  const commit = await plainCommit(git, tree, []);
-  failurePoint('review: written');
-  await updateRefs(git, [`update ${reviewRef(id)} ${commit}`]);
-  failurePoint('review: marked');
+  return plainCommit(git, tree, []);
 }
 
 export async function forgetState({ git, id }: LockedSession): Promise<void> {
@@ -105,7 +114,10 @@ export async function moveTo(bench: Workbench, state: ReviewState, starts: Start
 }
 
 /** Where both sides differ, ours counts. */
-async function join3(bench: Workbench, sides: Record<'base' | 'ours' | 'theirs', string>): Promise<string> {
+export async function join3(
+  bench: Workbench,
+  sides: Record<'base' | 'ours' | 'theirs', string>,
+): Promise<string> {
   const { base, ours, theirs } = sides;
   if (ours === theirs || theirs === base) return ours;
   if (ours === base) return theirs;

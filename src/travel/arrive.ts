@@ -13,6 +13,7 @@ import { removeSession } from '../lifecycle/remove.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { requireWritable } from '../repository/sessions-place.ts';
+import { joinMarks } from '../review/join.ts';
 import type { SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { chooseWorkspace } from '../session/provider.ts';
@@ -42,7 +43,7 @@ export async function leave(
   const isOlder = tip === undefined || (await isAncestor(git, tip, wanted));
   const fork = isOlder || (await isKept(repository, local, tip)) ? undefined : await keepAsFork(session, now);
   failurePoint('pull: fork made');
-  await removeSession(session, { now, force: false, deleteBranch: false });
+  await removeSession(session, { now, force: false, deleteBranch: false, keepsMarks: true });
   failurePoint('pull: sandbox gone');
   return fork;
 }
@@ -96,8 +97,12 @@ export async function goOn(
   const record = { ...arrived(repository, id, head.record, folder, now), ...(landed && { landed }) };
   await withSessionLock({ repository, id }, async (locked) => {
     const names = refNames(record);
+    const ours = await findObject(git, names['review'] ?? '');
+    const theirs = head.refs['review'];
+    const review = ours && theirs && (await joinMarks(new Session(repository, record), ours, theirs));
+    const refs: Head['refs'] = { ...head.refs, ...(review && { review }) };
     const moves = Object.entries(names).flatMap(([role, ref]) => {
-      const commit = head.refs[role];
+      const commit = refs[role];
       return commit === undefined ? [] : [`update ${ref} ${commit}`];
     });
     recordPrefixes(agtDir, settings);

@@ -1,0 +1,59 @@
+/** What two people have seen of one session: a pull joins it. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sessionOf } from '../harness/session.ts';
+import { AGT, agt, agtOk, run, write } from '../harness/world.ts';
+import { makeTwo } from './two.ts';
+
+const FILES = ['one', 'two', 'three', 'four', 'five'];
+
+function marksIn(repository: string): Record<string, string> {
+  const hunks = JSON.parse(agtOk(repository, 'review', 's1', '--json')) as {
+    path: string;
+    state: string;
+  }[];
+  return Object.fromEntries(hunks.map(({ path, state }) => [path, state]));
+}
+
+test.each([
+  ['2026-01-06T12:00:00+0100', 'seen'],
+  ['2026-01-04T12:00:00+0100', 'rejected'],
+])(
+  'marks made here (%s) are joined with those that come; about one piece, the newer count: %s',
+  (at, four) => {
+    const { here, there } = makeTwo();
+    const review = (...words: string[]) => {
+      const env = { GIT_COMMITTER_DATE: at };
+      expect(run(AGT, ['review', 's1', ...words], { cwd: here, env }).exitCode).toBe(0);
+    };
+    agtOk(here, 'session', 'new', '--id', 's1');
+    for (const name of FILES) write(join(sessionOf(here, 's1').sandbox, name), `${name}\n`);
+    agtOk(here, 'session', 'push', 's1');
+    agtOk(there, 'session', 'pull', 's1', '--take');
+    review('--seen', 'one');
+    review('--seen', 'four');
+    review('--reject', 'three', '--tell', '-m', 'not this one');
+    agtOk(there, 'review', 's1', '--seen', 'two');
+    agtOk(there, 'review', 's1', '--reject', 'four', '--tell', '-m', 'nor this one');
+    agtOk(there, 'session', 'push', 's1');
+    expect(agt(here, 'session', 'push', 's1').stderr).toContain('is away');
+    agtOk(here, 'session', 'pull', 's1', '--take');
+    expect(marksIn(here)).toMatchObject({ one: 'seen', two: 'seen', three: 'rejected', four, five: 'new' });
+    // It travels on as one.
+    agtOk(here, 'session', 'push', 's1', '--release');
+    agtOk(there, 'session', 'pull', 's1');
+    expect(marksIn(there)).toEqual(marksIn(here));
+  },
+);
+
+test('marks of a session stay that comes back without any', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  write(join(sessionOf(here, 's1').sandbox, 'one'), 'one\n');
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  agtOk(here, 'review', 's1', '--seen', 'one');
+  agtOk(there, 'session', 'push', 's1', '--release');
+  agtOk(here, 'session', 'pull', 's1', '--take');
+  expect(marksIn(here)).toEqual({ one: 'seen' });
+});
