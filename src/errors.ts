@@ -10,12 +10,15 @@ export interface AgtErrorOptions {
   cause?: unknown;
   /** The signal that killed the git of agt. */
   signal?: NodeJS.Signals | undefined;
+  /** The user has been told, or need not be: main prints nothing. */
+  isTold?: boolean;
 }
 
 export class AgtError extends Error {
   readonly hints: string[];
   readonly exitCode: number;
   readonly signal: NodeJS.Signals | undefined;
+  readonly isTold: boolean;
 
   constructor(message: string, options: AgtErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -23,6 +26,7 @@ export class AgtError extends Error {
     this.hints = options.hints ?? [];
     this.exitCode = options.exitCode ?? EXIT.failed;
     this.signal = options.signal;
+    this.isTold = options.isTold === true;
   }
 }
 

@@ -2,7 +2,7 @@
  * Chooses git mode or agt mode by the name that the program was called with, and prints the one error that ends it.
  * The bundle of this file holds git mode; agt mode is in files of their own (src/process/load-agtmode.ts).
  */
-import { exitCodeFor, formatError } from './errors.ts';
+import { exitCodeFor, formatError, isAgtError } from './errors.ts';
 import { runGitMode } from './gitmode/main.ts';
 import { asksForOwnVersion, printOwnVersion, programArguments, programName } from './process/invocation.ts';
 import { runAgtMode } from './process/load-agtmode.ts';
@@ -15,7 +15,8 @@ async function main(): Promise<number> {
 }
 
 function fail(error: unknown): void {
-  process.stderr.write(formatError(error, Boolean(process.env['AGT_DEBUG'])));
+  if (!(isAgtError(error) && error.isTold))
+    process.stderr.write(formatError(error, Boolean(process.env['AGT_DEBUG'])));
   process.exitCode = exitCodeFor(error);
 }
 

@@ -67,12 +67,16 @@ export async function sayWhenInterrupted<T>(say: () => void, action: () => Promi
   try {
     return await action();
   } catch (error) {
-    // A terminal interrupts git as well, and agt may see the end of git first.
-    if (isAgtError(error) && error.signal !== undefined) await sleep(OWN_SIGNAL_MS);
+    await awaitOwnSignal(error);
     throw error;
   } finally {
     release();
   }
+}
+
+/** A terminal interrupts git as well, and agt may see the end of git first. */
+async function awaitOwnSignal(error: unknown): Promise<void> {
+  if (caught === undefined && isAgtError(error) && error.signal !== undefined) await sleep(OWN_SIGNAL_MS);
 }
 
 let endsAtSteps = false;
@@ -91,6 +95,9 @@ export async function endingAtSteps<T>(say: () => void, action: () => Promise<T>
   endsAtSteps = true;
   try {
     return await action();
+  } catch (error) {
+    await awaitOwnSignal(error);
+    throw caught === undefined ? error : interrupted(true);
   } finally {
     endsAtSteps = false;
     if (caught !== undefined) {
@@ -117,7 +124,11 @@ export function isInterrupted(): boolean {
 
 /** @throws AgtError */
 export function throwIfInterrupted(): void {
-  if (isInterrupted()) throw new AgtError('interrupted', { exitCode: 130 });
+  if (isInterrupted()) throw interrupted(false);
+}
+
+function interrupted(isTold: boolean): AgtError {
+  return new AgtError('interrupted', { exitCode: 130, isTold });
 }
 
 /** Once all who listen have cleaned up. */

@@ -148,6 +148,22 @@ test.each([
   expect(git(session.repository, 'show', 'agtsessions/s1:sandbox/work')).toBe('third');
 });
 
+test.each([
+  [
+    'accept',
+    'merge-tree',
+    ['accept', 's1', '--untracked=all'],
+    /^error: interrupted; session "s1" has not changed\n$/,
+  ],
+  ['gc', 'rev-list', ['gc'], /^$/],
+])('an interrupted %s says one thing, whether git or agt ends first', async (_, words, args, said) => {
+  const session = makeWork();
+  for (const isGitFirst of [false, true]) {
+    const { exitCode, stderr } = await interruptAt(words, session, args, isGitFirst);
+    expect([exitCode, stderr]).toEqual([130, expect.stringMatching(said)]);
+  }
+});
+
 test('a signal that comes as the last one stops to listen is not lost', () => {
   const script = `
     import { onSignals } from ${JSON.stringify(resolve('src/process/interrupts.ts'))};
