@@ -190,5 +190,10 @@ test('a stash keeps its session from remove --merged, and each end of the sessio
   expect(agt(repository, 'remove', '--merged').stderr).toContain('note: s1 stays: 1 stashed change\n');
   expect(agtOk(repository, 'remove', 's1')).toContain(line('1 stashed change'));
   agtOk(repository, 'undo', 's1');
+  writeFileSync(join(sandbox, 'a'), 'three\n');
+  git(sandbox, 'stash', 'push', '-q', '-m', 'by the git of the system');
+  const shared = 'stash@{0}: On agt/s1: by the git of the system';
+  expect(agtOk(repository, 'session', 'show', 's1')).toContain(`  in your git stash list: ${shared}\n`);
+  expect(agtOk(repository, 'reject', 's1', '-n')).toContain(`stays    in your git stash list: ${shared}\n`);
   expect(mode(sandbox, 'stash', 'list')).toBe('stash@{0}: On agt/s1: one\n');
 });

@@ -8,7 +8,7 @@ import { shellQuote } from '../../git/run/trace.ts';
 import { isMadeSince } from '../../landing/export.ts';
 import { readUsersSide } from '../../lifecycle/in-place/users-side.ts';
 import type { Session } from '../../session/session.ts';
-import { stashEntries } from '../../session/stash.ts';
+import { sharedStashEntries, stashEntries } from '../../session/stash.ts';
 import { listPaths, verb } from './format.ts';
 
 /** To read before the end, and to print after it. */
@@ -17,11 +17,13 @@ export async function besideTheEnd(
   { dryRun, deleteBranch = false }: { readonly dryRun: boolean; readonly deleteBranch?: boolean },
 ): Promise<string | undefined> {
   const { length: stashed } = deleteBranch ? [] : await stashEntries(session);
+  const shared = await sharedStashEntries(session);
   const made = await branchOfAgent(session);
   const found = [
     await broughtBack(session, dryRun),
     stashed > 0 &&
       `stash    ${plural(stashed, 'stashed change')} in its snapshots; agt undo ${session.id} brings it back`,
+    shared.length > 0 && `stays    in your git stash list: ${listPaths(shared, MOST_LISTED)}`,
     made && `stays    branch ${made}, which the agent has made; delete it: git branch -D ${shellQuote(made)}`,
   ];
   return found.filter(Boolean).join('\n') || undefined;

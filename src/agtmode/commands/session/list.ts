@@ -12,7 +12,7 @@ import { AGENT_STATES } from '../../../session/agent-state.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
-import { stashEntries } from '../../../session/stash.ts';
+import { sharedStashEntries, stashEntries } from '../../../session/stash.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
 import { readSnapshotMetadata } from '../../../snapshot/manifest.ts';
 import { readPulse } from '../../../survey/pulse.ts';
@@ -202,7 +202,8 @@ export const sessionShow = defineSessionCommand({
     const stash = await stashEntries(session);
     const text = async () => {
       const rows = await describe(session, view, moment, context.now());
-      const stashed = stash.map((line, i) => [i === 0 ? 'stash' : '', showPath(line)]);
+      const shared = (await sharedStashEntries(session)).map((line) => `in your git stash list: ${line}`);
+      const stashed = [...stash, ...shared].map((line, i) => [i === 0 ? 'stash' : '', showPath(line)]);
       return table([...rows, ...stashed, ...leftOutRows(view.record, skipped)]);
     };
     const frozen = moment && { folder: moment.token.path, commit: moment.commit, at: moment.made };
