@@ -31,6 +31,10 @@ export interface Turn {
   readonly failed: number;
   /** The last snapshot of it. */
   readonly commit: string;
+  /** Copies in other repositories have the same one. */
+  readonly first: string;
+  /** It began in another repository, from which the session came. */
+  readonly isPulled: boolean;
   readonly files: readonly FileChange[];
 }
 
@@ -106,6 +110,7 @@ export async function readActivity(
   const chosen = newest.slice(0, limit);
   const files = await filesOfTurns(repository.git, chosen, countLines);
   const agents = agentsOf(records);
+  const cameAt = new Map(records.map(({ session_id: id, moved }) => [id as string, moved?.first]));
   const isEmpty = (turn: TurnSteps) =>
     turn.prompt === undefined &&
     (files.get(turn) ?? []).length === 0 &&
@@ -126,6 +131,8 @@ export async function readActivity(
       snapshots: all.length,
       failed: all.filter(({ call }) => call?.outcome === 'failed').length,
       commit: all.at(-1)?.commit ?? '',
+      first: all[0]?.commit ?? '',
+      isPulled: from.toISOString() < (cameAt.get(session) ?? ''),
       files: files.get(turn) ?? [],
     };
   });

@@ -93,8 +93,14 @@ export async function goOn(
   const { git, agtDir, settings } = repository;
   const folder = join(await repository.sessionsDir(), id);
   requireWritable(join(folder, '..'));
-  const landed = bothLanded(readRecord(repository, id)?.landed, head.record.landed);
-  const record = { ...arrived(repository, id, head.record, folder, now), ...(landed && { landed }) };
+  const local = readRecord(repository, id);
+  const landed = bothLanded(local?.landed, head.record.landed);
+  const arriving = arrived(repository, id, head.record, folder);
+  const record = {
+    ...arriving,
+    moved: movedHere(head.record, local, now.toISOString()),
+    ...(landed && { landed }),
+  };
   await withSessionLock({ repository, id }, async (locked) => {
     const names = refNames(record);
     const ours = await findObject(git, names['review'] ?? '');
@@ -144,7 +150,6 @@ function arrived(
   id: SessionId,
   theirs: SessionRecord,
   folder: string,
-  now: Date,
 ): SessionRecord {
   const {
     owner: _o,
@@ -167,7 +172,13 @@ function arrived(
     sandbox: join(folder, 'sandbox'),
     ...chooseWorkspace(repository, folder, undefined),
     working_copy: 'worktree',
-    moved: { from: theirs.stands_at ?? theirs.checkout ?? theirs.sandbox, at: now.toISOString() },
     state: isActive(theirs) ? 'removed' : theirs.state,
   };
+}
+
+/** A session that began here, and comes back, has no first time. */
+function movedHere(theirs: SessionRecord, local: SessionRecord | undefined, at: string) {
+  const first = local === undefined ? at : local.moved?.first;
+  const from = theirs.stands_at ?? theirs.checkout ?? theirs.sandbox;
+  return { from, at, ...(first !== undefined && { first }) };
 }

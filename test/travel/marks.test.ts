@@ -1,4 +1,4 @@
-/** What two people have seen of one session: a pull joins it. */
+/** What a pull joins of two repositories: the marks of agt review, and the rows of the log of all sessions. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
@@ -45,6 +45,28 @@ test.each([
     expect(marksIn(there)).toEqual(marksIn(here));
   },
 );
+
+test('a turn that came with a session is named so, and counts once where several repositories are asked', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  agtOk(here, 'autocommit', 's1', '--label', 'prompt: do it');
+  write(join(sessionOf(here, 's1').sandbox, 'one'), 'one\n');
+  agtOk(here, 'autocommit', 's1');
+  agtOk(here, 'session', 'push', 's1', '--release');
+  agtOk(there, 'session', 'pull', 's1');
+  const turns = (cwd: string, ...words: string[]) => {
+    const rows = agtOk(cwd, 'log', '--all-sessions', '--json', ...words);
+    return JSON.parse(rows) as { prompt: string; pulled: boolean; repository: string }[];
+  };
+  expect(agtOk(there, 'log', '--all-sessions')).toMatch(/ \(pulled\) do it$/);
+  expect(turns(there)).toMatchObject([{ prompt: 'do it', pulled: true }]);
+  expect(turns(here)).toMatchObject([{ prompt: 'do it', pulled: false }]);
+  const own = turns(here, '--everywhere').filter(({ repository }) => repository.startsWith(join(here, '..')));
+  expect(own).toHaveLength(1);
+  agtOk(there, 'session', 'push', 's1', '--release');
+  agtOk(here, 'session', 'pull', 's1');
+  expect(turns(here)).toMatchObject([{ prompt: 'do it', pulled: false }]);
+});
 
 test('marks of a session stay that comes back without any', () => {
   const { here, there } = makeTwo();

@@ -59,7 +59,7 @@ export const sessionActivity = defineCommand({
       await showInPager(context, text);
     }
     return {
-      json: entries.map(({ place: _, name: __, ...entry }) => entry),
+      json: entries.map(({ place: _, name: __, key: ___, ...entry }) => entry),
       warnings: goneNotes(gone),
       errors,
     };
@@ -107,21 +107,35 @@ async function readAll(sources: readonly Source[], request: ActivityRequest) {
   const errors: unknown[] = [];
   for (const source of sources) {
     const { repository, record, place } = source;
-    const named = <T extends { readonly session: string }>(one: T, entry: Entry): Row => ({
-      ...{ place, name: record === undefined ? one.session : shownId(record) },
+    const named = (one: Turn | Outcome, key: string | undefined, entry: Entry): Row => ({
+      ...{ place, key, name: record === undefined ? one.session : shownId(record) },
       ...entry,
     });
     try {
       const turns = await readActivity(repository, request);
       // Of one second, an end comes after its turn.
       for (const one of readOutcomes(repository, request.since))
-        rows.push(named(one, outcomeEntry(source, one)));
-      for (const one of turns) rows.push(named(one, turnEntry(source, one)));
+        rows.push(named(one, one.landed?.commit, outcomeEntry(source, one)));
+      for (const one of turns) rows.push(named(one, one.first, turnEntry(source, one)));
     } catch (error) {
       errors.push(error);
     }
   }
-  return { rows, errors };
+  return { rows: withoutCopies(rows), errors };
+}
+
+/** Of a session that several repositories have, each row once: the one with the most, else that of where it began. */
+function withoutCopies(rows: readonly Row[]): Row[] {
+  const places = new Map<string, Row>();
+  for (const row of rows) {
+    const other = row.key === undefined ? undefined : places.get(row.key);
+    const isBetter =
+      other === undefined ||
+      row.snapshots > other.snapshots ||
+      (row.snapshots === other.snapshots && other.pulled && !row.pulled);
+    if (row.key !== undefined && isBetter) places.set(row.key, row);
+  }
+  return rows.filter(({ key, place }) => key === undefined || places.get(key)?.place === place);
 }
 
 function nothing(since: Date | undefined): string {
@@ -144,7 +158,7 @@ function turnEntry(source: Source, turn: Turn) {
   const { record } = source;
   return {
     ...placeEntry(source, turn),
-    ...{ outcome: null, onto: null, lost: false, reason: null },
+    ...{ outcome: null, onto: null, lost: false, reason: null, pulled: turn.isPulled },
     ...orNull({ prompt }),
     labels,
     began_at: from.toISOString(),
@@ -162,7 +176,7 @@ function outcomeEntry(source: Source, one: Outcome) {
   const { outcome, at, landed, isLost, reason } = one;
   return {
     ...placeEntry(source, one),
-    ...{ outcome, onto: landed === undefined ? null : shortBranch(landed.onto), lost: isLost },
+    ...{ outcome, onto: landed === undefined ? null : shortBranch(landed.onto), lost: isLost, pulled: false },
     ...orNull({ reason }),
     ...{ prompt: null, labels: [], began_at: null, at: at.toISOString(), snapshots: 0, failed_calls: 0 },
     commit: landed?.commit ?? null,
@@ -170,7 +184,7 @@ function outcomeEntry(source: Source, one: Outcome) {
   };
 }
 
-type Row = Entry & { readonly place: string; readonly name: string };
+type Row = Entry & { readonly place: string; readonly name: string; readonly key: string | undefined };
 
 function activityText(context: Context, rows: readonly Row[], everywhere: boolean, stat: boolean): string {
   const cells: readonly (Column<Row> | false)[] = [
@@ -191,9 +205,9 @@ function activityText(context: Context, rows: readonly Row[], everywhere: boolea
 
 function whatOf(row: Row): string {
   if (row.outcome !== null) return outcomeText(row);
-  const { failed_calls: failed, prompt, labels } = row;
-  const words = showPath(prompt ?? labels.join('; '));
-  return failed === 0 ? words : `(${failed} failed) ${words}`.trimEnd();
+  const { failed_calls: failed, prompt, labels, pulled } = row;
+  const notes = [pulled && '(pulled)', failed > 0 && `(${failed} failed)`].filter(Boolean);
+  return [...notes, showPath(prompt ?? labels.join('; '))].join(' ').trimEnd();
 }
 
 /** `accepted in part as 9b6a52d7ab on main` */
