@@ -193,7 +193,7 @@ test('a stash keeps its session from remove --merged, and each end of the sessio
   writeFileSync(join(sandbox, 'a'), 'three\n');
   git(sandbox, 'stash', 'push', '-q', '-m', 'by the git of the system');
   const shared = 'stash@{0}: On agt/s1: by the git of the system';
-  expect(agtOk(repository, 'session', 'show', 's1')).toContain(`  in your git stash list: ${shared}\n`);
+  expect(agtOk(repository, 'session', 'show', 's1')).toContain(`  in your git stash list: ${shared}`);
   expect(agtOk(repository, 'reject', 's1', '-n')).toContain(`stays    in your git stash list: ${shared}\n`);
   expect(mode(sandbox, 'stash', 'list')).toBe('stash@{0}: On agt/s1: one\n');
 });
