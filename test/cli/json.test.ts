@@ -1,7 +1,9 @@
 /** docs/guide/json.md names every field of every JSON output, and no field has two meanings. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { toolEvent } from '../harness/front.ts';
 import { autocommit, makeSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 
@@ -119,6 +121,27 @@ test('all sessions have the same fields, in each command that prints them', () =
   expect(lacking(others, fields)).toEqual([['new_hunks'], ['new_hunks']]);
   const turns = ask('log', '--all-sessions');
   expect(lacking(turns, new Set(turns.flatMap(Object.keys))).flat()).toEqual([]);
+});
+
+test('last_activity_at moves with snapshots and with events of the agent', async () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  const last = () => {
+    const [one] = JSON.parse(agtOk(repository, 'list', '--json'));
+    expect(JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json')).last_activity_at).toBe(
+      one.last_activity_at,
+    );
+    return Date.parse(one.last_activity_at);
+  };
+  const begun = last();
+  await sleep(1100);
+  write(join(sandbox, 'a'), 'b\n');
+  agtOk(repository, 'autocommit', 's1');
+  const captured = last();
+  expect(captured).toBeGreaterThan(begun);
+  await sleep(1100);
+  const input = toolEvent(sandbox, { hook_event_name: 'UserPromptSubmit', prompt: 'do it' });
+  run(AGT, ['hook', 'claude-code'], { cwd: sandbox, input });
+  expect(last()).toBeGreaterThan(captured);
 });
 
 test('a failure has the next step, as on standard error', () => {

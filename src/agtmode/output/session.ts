@@ -46,8 +46,10 @@ export function sessionJson({ record, folder, isOutOfSight, sandboxPresent, ...s
   const { running, agentState, operation, head, headCommit, ahead, behind, dirty, diff, merge, merged } =
     status;
   const { exported, autocommits, lastAutocommit: last, lastComplete } = status;
+  const times = [record.last_activity_at, last?.time, agentState?.since].filter((at) => at !== undefined);
   return {
     ...recordJson(record),
+    last_activity_at: new Date(Math.max(...times.map((at) => Number(new Date(at))))).toISOString(),
     folder,
     sandbox_present: isOutOfSight ? null : sandboxPresent,
     ...orNull({
