@@ -110,7 +110,9 @@ export function eventReader(
 export const readTurn = () => ({ kind: 'turn' }) as const;
 export function readWait(json: EventJson) {
   const tool = textOf(json, 'tool_name');
-  const about = textOf(json, 'message') ?? (tool && `wants to use ${tool}`);
+  const call = summaryIn([textOf(json, 'cwd') ?? ''], summaryOfCall(objectOf(json, 'tool_input')));
+  const wanted = tool && `wants to use ${tool}${call === undefined ? '' : `: ${call}`}`;
+  const about = textOf(json, 'message') ?? wanted;
   return { kind: 'waits', about: about && firstWords(about) } as const;
 }
 

@@ -36,7 +36,7 @@ const ACTING = ofSession('restore undo redo fork accept unaccept reject sync rem
 const LABELS = ['autocommit', 'snapshot --label'];
 
 const OPTIONS = new Set(
-  'json stat turns turn number base with patch to dry-run at id keep label message session prompt all hunk reject seen new exclude untracked'
+  'json stat turns turn number base with patch to dry-run at id keep label message session prompt all hunk split reject seen new exclude untracked'
     .split(' ')
     .map((name) => `--${name}`),
 );

@@ -45,6 +45,13 @@ test('an agent works from its prompt on, waits for a permission, is done, and ha
   say(sandbox, 'again');
   hook(sandbox, 'PermissionRequest', { tool_name: 'Bash' });
   expect(why(session)).toBe('wants to use Bash');
+  toolOf(sandbox, 'Bash', { command: 'ls' });
+  hook(sandbox, 'PermissionRequest', { tool_name: 'Bash', tool_input: { command: 'npm install cron' } });
+  expect(why(session)).toBe('wants to use Bash: npm install cron');
+  toolOf(sandbox, 'Bash', { command: 'ls' });
+  const tool_input = { file_path: `${sandbox}/src/a.ts` };
+  hook(sandbox, 'PermissionRequest', { tool_name: 'Edit', tool_input, cwd: sandbox });
+  expect(why(session)).toBe('wants to use Edit: src/a.ts');
   const other = { session_id: 'c2', prompt: 'another' };
   hook(sandbox, 'UserPromptSubmit', other);
   expect(now(session)).toEqual(['waits', 'again']);

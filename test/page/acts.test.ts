@@ -71,8 +71,15 @@ describePage('acts on the page', (here) => {
     expect(existsSync(join(scene.project, 'src/orders.ts'))).toBe(true);
     const head = readFileSync(join(scene.project, '.git/refs/heads/main'), 'utf8').trim();
     expect(scene.agt(scene.project, 'session', 'show', 'new-api', '--json')).toContain(head);
-    await takeBack();
+    await press('Close');
+    await page.getByText(`on main as ${head.slice(0, 10)}`).waitFor();
+    expect((await act('Take the acceptance back…')).preview).toMatch(
+      /would take back the acceptance of new-api/,
+    );
+    expect(await page.getByRole('button', { name: 'Take it back' }).count()).toBe(0);
+    await press('Close');
     expect(existsSync(join(scene.project, 'src/orders.ts'))).toBe(false);
+    await page.getByText('on main as').waitFor({ state: 'hidden' });
     await at('#timeline?session=another-way');
     // The list says that the session has ended before the command has answered.
     await page.route('**/run', async (route) => {
@@ -127,7 +134,7 @@ describePage('acts on the page', (here) => {
     await press('Close');
     await file('src/login.test.ts').getByText('test it with a limit').waitFor();
     await page.getByRole('status').getByText('1 rejected').waitFor();
-    await file('src/login.test.ts').getByRole('button', { name: 'Take it back' }).click();
+    await file('src/login.test.ts').getByRole('button', { name: 'Not rejected' }).click();
     await file('src/login.test.ts').getByRole('button', { name: 'Reject…' }).click();
     await page.getByRole('dialog').getByRole('textbox').fill('test it with a limit');
     await press('Do it');

@@ -1,5 +1,5 @@
 /** The page in a real browser: what a person sees. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { write } from '../harness/world.ts';
@@ -52,6 +52,37 @@ describePage('the page', (here) => {
       expect(boxes.length).toBeGreaterThan(0);
       expect(boxes.every(({ left }, i) => left >= (boxes[i - 1]?.right ?? 0))).toBe(true);
     }
+  });
+
+  test('close changes of one hunk are apart as smaller hunks, and in the choice of their turn', async () => {
+    const { page, scene } = here;
+    const file = join(scene.agent('new-api').sandbox, 'docs/api.md');
+    const lines = readFileSync(file, 'utf8').split('\n');
+    writeFileSync(file, lines.map((line, i) => (i === 0 || i === 2 ? `${line} now` : line)).join('\n'));
+    await at('#review?session=new-api');
+    const hunks = page
+      .locator('.change', { has: page.getByRole('heading', { name: 'docs/api.md' }) })
+      .locator('.hunk');
+    await hunks.first().waitFor();
+    expect(await hunks.count()).toBe(1);
+    await page.getByRole('button', { name: 'Smaller hunks' }).click();
+    await hunks.nth(1).waitFor();
+    await hunks.nth(1).getByRole('button', { name: 'Seen' }).click();
+    await page.getByRole('status').getByText('1 seen').waitFor();
+    expect(await hunks.count()).toBe(1);
+  });
+
+  test('the key of the search leads into its field', async () => {
+    const { page } = here;
+    await at('#timeline?session=fix-login');
+    await page.keyboard.press('/');
+    await page.getByText('in every state of every session').waitFor();
+    await page.keyboard.type('hashOf');
+    await page.keyboard.press('Enter');
+    await page.locator('.found li').first().waitFor();
+    await page.getByRole('link', { name: 'in all sessions' }).click();
+    await page.getByRole('heading', { name: 'Search all sessions' }).waitFor();
+    await page.locator('.found li').first().waitFor();
   });
 
   test('says who waits, and changes without a reload', async () => {

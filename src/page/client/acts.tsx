@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, isSaved, type Row, reason } from './api.ts';
 import { isFolder } from './format.ts';
-import { Button, Problem, useLoaded } from './shell.tsx';
+import { Button, focus, Problem, useLoaded } from './shell.tsx';
 
 export interface Act {
   readonly title: string;
@@ -54,6 +54,10 @@ export const ACTS = {
     back: ['session', 'unaccept', ...id(row)],
     asks: { label: 'Message of the commit', option: '--message', isProposed: true },
   }),
+  unaccept: (row: Row): Act => ({
+    title: 'Take the acceptance back',
+    words: ['session', 'unaccept', ...id(row)],
+  }),
   sync: plain('sync', 'Sync: bring your branch into the sandbox'),
   reject: plain('reject', 'Reject: end the session without its work'),
   remove: plain('remove', 'Remove the sandbox; the snapshots stay'),
@@ -68,7 +72,7 @@ export const ACTS = {
 type Phase =
   | { readonly is: 'preview' }
   | { readonly is: 'working' }
-  | { readonly is: 'done'; readonly text: string; readonly failed: boolean };
+  | { readonly is: 'done'; readonly text: string; readonly failed: boolean; readonly wasBack: boolean };
 
 export function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -88,13 +92,13 @@ export function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: 
     return `${err}${shown}` || 'Nothing would change.';
   }, [more]);
   useEffect(() => dialog.current?.showModal(), []);
-  const run = async (words: readonly string[]) => {
+  const run = async (words: readonly string[], wasBack = false) => {
     setPhase({ is: 'working' });
     setProgress('');
     const failed = ({ message: err }: Error) => ({ exitCode: 1, err, text: '' });
     const answer = await ask(row, words, {}, setProgress).catch(failed);
     const { text = '', err = '', exitCode } = answer;
-    setPhase({ is: 'done', text: `${text}${err}`.trim() || 'Done.', failed: exitCode !== 0 });
+    setPhase({ is: 'done', text: `${text}${err}`.trim() || 'Done.', failed: exitCode !== 0, wasBack });
   };
   const given = asks === undefined ? [] : [`${asks.option}=${value.trim()}`];
   const Field = asks?.isProposed ? 'textarea' : 'input';
@@ -103,7 +107,7 @@ export function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: 
   );
   return (
     <dialog ref={dialog} onClose={onClose} aria-labelledby="act-title" class="act">
-      <h2 id="act-title">{act.title}</h2>
+      <h2 id="act-title">{phase.is === 'done' && phase.wasBack ? 'Taken back' : act.title}</h2>
       {phase.is !== 'done' && (
         <form
           onSubmit={(event) => {
@@ -125,6 +129,7 @@ export function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: 
               <label for="act-value">{asks.label}</label>
               <Field
                 id="act-value"
+                ref={focus}
                 required
                 value={value}
                 onInput={(event) => setValue(event.currentTarget.value)}
@@ -154,7 +159,12 @@ export function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: 
             {phase.text}
           </pre>
           <p class="buttons">
-            {back !== undefined && !phase.failed && <Button onClick={() => run(back)}>Take it back</Button>}
+            {back !== undefined && !phase.failed && !phase.wasBack && (
+              <Button onClick={() => run(back, true)}>Take it back</Button>
+            )}
+            {asks !== undefined && phase.failed && (
+              <Button onClick={() => setPhase({ is: 'preview' })}>Try again…</Button>
+            )}
             <Button class="main" onClick={() => dialog.current?.close()}>
               Close
             </Button>

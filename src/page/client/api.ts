@@ -23,6 +23,7 @@ export interface Row {
   readonly diff: { files: number; insertions: number; deletions: number } | null;
   readonly merge: 'clean' | 'conflict' | null;
   readonly merged: boolean;
+  readonly landed: { readonly commit: string; readonly onto: string; readonly at: string } | null;
   readonly created_at: string;
   readonly last_autocommit: string | null;
   readonly last_autocommit_at: string | null;

@@ -167,8 +167,11 @@ function Content({ isNewest, ...version }: Version & { isNewest: boolean }) {
 function originOf({ origin, commit, author, summary }: BlameLine): Origin {
   if (origin === null) return { words: `${author} ${commit?.slice(0, 8) ?? ''}`.trim(), title: summary };
   const { by, agent, turn, tool, prompt, session } = origin;
-  const words = [nameOfAuthor(by, agent), turn !== null && `turn ${turn}`].filter(Boolean).join(' ');
-  return { words, title: [prompt ?? '', `${session}${tool === null ? '' : `, ${tool}`}`].join('\n').trim() };
+  const who = [nameOfAuthor(by, agent), turn !== null && `turn ${turn}`].filter(Boolean).join(' ');
+  return {
+    words: prompt === null ? who : `${who}: ${prompt}`,
+    title: [prompt ?? '', `${session}${tool === null ? '' : `, ${tool}`}`].join('\n').trim(),
+  };
 }
 
 function Names({ row, path, moment, names }: Version & { names: readonly string[] }) {

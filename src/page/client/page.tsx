@@ -5,7 +5,7 @@ import { ACTS, type Act, useAct } from './acts.tsx';
 import { askJson, isSaved, type Row, watchRows } from './api.ts';
 import { Changes } from './changes.tsx';
 import { FilePage } from './file.tsx';
-import { isEnded, isFolder, lastPart, nameOf, stateOf } from './format.ts';
+import { ago, isEnded, isFolder, lastPart, nameOf, stateOf } from './format.ts';
 import { Now, type NowProps } from './now.tsx';
 import { Review } from './review.tsx';
 import { Search } from './search.tsx';
@@ -162,12 +162,19 @@ function SessionHead({ row }: { row: Row }) {
         {row.repository && <span class="quiet">{lastPart(row.repository)}</span>}
         <span class={`pill is-${state}`}>{words}</span>
         {row.agent_state?.for && <em>{row.agent_state.for}</em>}
+        {state === 'waits' && <span class="quiet">answer in its terminal</span>}
+        {row.landed && (
+          <span class="quiet">
+            accepted {ago(row.landed.at)} ago, on {row.landed.onto} as {row.landed.commit.slice(0, 10)}
+          </span>
+        )}
         {row.agent_state?.prompt && <span class="prompt">{row.agent_state.prompt}</span>}
       </p>
       {canAct && (
         <div class="acts" role="toolbar" aria-label="Acts">
           {button('Undo', ACTS.undo(row))}
           {button('Redo', ACTS.redo(row))}
+          {row.landed && button('Take the acceptance back…', ACTS.unaccept(row))}
           {!isEnded(row) && button('Label…', ACTS.label(row))}
           {!isFolder(row) && button('Fork…', ACTS.fork(row))}
           {!isEnded(row) && !isFolder(row) && (

@@ -1,5 +1,5 @@
 /** The hunks that nobody has seen yet, file by file: seen, rejected with a sentence, or left for later. */
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { ACTS, type Act, useAct } from './acts.tsx';
 import { ask, askJson, isSaved, type Row, reason } from './api.ts';
 import { PatchView } from './code.tsx';
@@ -23,31 +23,36 @@ const PILLS = { new: 'waits', seen: 'works', rejected: 'failed' } as const;
 
 const review = (row: Row, ...words: string[]) => ['session', 'review', row.session_id, ...words];
 
-const reject = (row: Row, { path, id }: Hunk): Act => ({
+const reject = (row: Row, { path, id }: Hunk, split: readonly string[]): Act => ({
   title: `Reject lines of ${path}`,
-  words: review(row, `--reject=${path}`, `--hunk=${id}`),
-  says: 'The lines are taken back in the sandbox when the agent ends its turn.',
+  words: review(row, ...split, `--reject=${path}`, `--hunk=${id}`),
+  says: 'Accept leaves these lines out from now on. In the session they stay until the agent ends its next turn.',
   asks: { label: 'Why? The agent can read it', option: '--message' },
-  back: review(row, `--new=${path}`, `--hunk=${id}`),
+  back: review(row, ...split, `--new=${path}`, `--hunk=${id}`),
 });
 
 export function Review({ row }: { row: Row }) {
   const [marks, setMarks] = useState(0);
   const [problem, setProblem] = useState<string>();
   const [turn, setTurn] = useState('');
+  const [isSplit, setSplit] = useState(false);
   const [shows, setShows] = useState<'new' | 'all'>(isSaved ? 'all' : 'new');
   const [at, setAt] = useState(0);
   const reload = () => setMarks((n) => n + 1);
   const { start, canAct, dialog } = useAct(row, reload);
-  const loaded = useLoaded(() => askJson<Hunk[]>(row, review(row)), [row.session_id, filesOf(row), marks]);
+  // The choice of a turn also splits hunks.
+  const split = isSplit || turn !== '' ? ['--split'] : [];
+  const loaded = useLoaded(async () => {
+    const only = turn === '' ? [] : ['--turn', turn];
+    return askJson<Hunk[]>(row, review(row, ...only, ...split));
+  }, [row.session_id, filesOf(row), marks, turn, isSplit]);
   const all = loaded.value ?? [];
-  const chosen = all.filter(
-    ({ state, turns }) =>
-      (shows === 'all' || state !== 'seen') && (turn === '' || turns?.includes(Number(turn))),
-  );
-  const turns = [...new Set(all.flatMap(({ turns }) => turns ?? []))].sort((a, b) => a - b);
+  const chosen = all.filter(({ state }) => shows === 'all' || state !== 'seen');
+  const known = useRef<readonly number[]>([]);
+  if (turn === '' && loaded.value !== undefined)
+    known.current = [...new Set(all.flatMap(({ turns }) => turns ?? []))].sort((a, b) => a - b);
   const mark = async (...words: string[]) => {
-    const answer = await ask(row, review(row, ...words, '--json')).catch((error: Error) => ({
+    const answer = await ask(row, review(row, ...split, ...words, '--json')).catch((error: Error) => ({
       ...{ exitCode: 1, err: error.message },
     }));
     setProblem(answer.exitCode === 0 ? undefined : reason(answer.err, answer.exitCode));
@@ -65,38 +70,46 @@ export function Review({ row }: { row: Row }) {
     j: () => move(1),
     k: () => move(-1),
     s: () => canAct && current?.state === 'new' && void see([current]),
-    r: () => canAct && current?.state === 'new' && start(reject(row, current)),
+    r: () => canAct && current?.state === 'new' && start(reject(row, current, split)),
   });
   const fresh = all.filter(({ state }) => state === 'new');
-  const rejected = all.filter(({ state }) => state === 'rejected').length;
+  const count = (wanted: Hunk['state']) => all.filter(({ state }) => state === wanted).length;
+  const marked = (['seen', 'rejected'] as const).filter((state) => count(state) > 0);
   return (
     <main>
       <header class="bar">
         <h1>
           Review
           <span class="quiet" role="status">
-            {fresh.length === 0 ? 'nothing new since you last looked' : plural(fresh.length, 'new hunk')}
-            {rejected > 0 && `, ${rejected} rejected`}
+            {[
+              fresh.length === 0 ? 'nothing new' : plural(fresh.length, 'new hunk'),
+              ...marked.map((state) => `${count(state)} ${state}`),
+            ].join(', ')}
           </span>
         </h1>
         <label>
           Turn
           <select value={turn} onChange={({ currentTarget }) => setTurn(currentTarget.value)}>
             <option value="">all</option>
-            {turns.map((number) => (
+            {known.current.map((number) => (
               <option key={number}>{number}</option>
             ))}
           </select>
         </label>
+        {!isSaved && (
+          <Button aria-pressed={isSplit} onClick={() => setSplit(!isSplit)}>
+            Smaller hunks
+          </Button>
+        )}
         <Button aria-pressed={shows === 'all'} onClick={() => setShows(shows === 'all' ? 'new' : 'all')}>
           Show what I saw
         </Button>
         {canAct && (
           <>
             <Button disabled={fresh.length === 0} onClick={() => see(chosen)}>
-              All seen
+              {turn === '' ? 'All seen' : `Turn ${turn} seen`}
             </Button>
-            <Button class="main" onClick={() => start(ACTS.accept(row, true))}>
+            <Button class="main" disabled={count('seen') === 0} onClick={() => start(ACTS.accept(row, true))}>
               Accept what I saw…
             </Button>
           </>
@@ -125,14 +138,14 @@ export function Review({ row }: { row: Row }) {
                         {canAct && hunk.state === 'new' ? (
                           <>
                             <Button onClick={() => see([hunk])}>Seen</Button>
-                            <Button onClick={() => start(reject(row, hunk))}>Reject…</Button>
+                            <Button onClick={() => start(reject(row, hunk, split))}>Reject…</Button>
                           </>
                         ) : (
                           <span class={`pill is-${PILLS[hunk.state]}`}>{hunk.state}</span>
                         )}
                         {canAct && hunk.state !== 'new' && (
                           <Button onClick={() => mark(`--new=${hunk.path}`, `--hunk=${hunk.id}`)}>
-                            Take it back
+                            Not {hunk.state}
                           </Button>
                         )}
                         {hunk.sentence !== null && <q>{hunk.sentence}</q>}

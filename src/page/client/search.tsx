@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { ask, type Row, reason, type Step } from './api.ts';
 import { clock, nameOf, nameOfAuthor } from './format.ts';
-import { go, hrefOf, type Route, Show, useLoaded } from './shell.tsx';
+import { focus, go, hrefOf, type Route, Show, useLoaded } from './shell.tsx';
 
 interface Found {
   readonly session_id: string | null;
@@ -25,7 +25,7 @@ export function Search({ route, row }: { route: Route; row: Row | undefined }) {
   const [inPrompts, setInPrompts] = useState(route['prompts'] === 'yes');
   const { q } = route;
   const found = useLoaded(async () => {
-    if (!q) return undefined;
+    if (!q) return null;
     const where = route['prompts'] === 'yes' ? ['--prompt'] : [];
     const about = row === undefined ? [] : ['--session', row.session_id];
     const answer = await ask<Found[]>(row, ['search', q, ...where, ...about, '--number', MOST, '--json']);
@@ -47,6 +47,7 @@ export function Search({ route, row }: { route: Route; row: Row | undefined }) {
           Text
           <input
             id="search"
+            ref={focus}
             type="search"
             value={text}
             onInput={({ currentTarget }) => setText(currentTarget.value)}
@@ -54,13 +55,14 @@ export function Search({ route, row }: { route: Route; row: Row | undefined }) {
         </label>
         <label class="check">
           <input type="checkbox" checked={inPrompts} onChange={() => setInPrompts(!inPrompts)} />
-          in prompts
+          only in prompts
         </label>
         <button type="submit">Search</button>
+        {row !== undefined && <a href={hrefOf({ view: 'search', repository, q: text })}>in all sessions</a>}
       </form>
       <Show of={found}>
         {(list) =>
-          list === undefined ? (
+          list === null ? (
             <p class="empty">
               agt finds where a text came from, and where it went, in every state of every session.
             </p>

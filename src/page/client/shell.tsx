@@ -101,6 +101,9 @@ export const Problem = ({ text }: { text: string }) => (
   </p>
 );
 
+/** As the `ref` of a field. */
+export const focus = (field: HTMLElement | null) => field?.focus();
+
 /** Submits no form. */
 export const Button = (props: JSX.IntrinsicElements['button']) => <button type="button" {...props} />;
 

@@ -35,6 +35,7 @@ const OPTIONS = {
   now: option.flag('take rejected hunks back at once, not at the next end of a turn'),
   tell: option.flag('leave rejected hunks, and tell the agent with its next prompt'),
   reset: option.flag('forget all marks'),
+  split: option.flag('rows of changed lines apart from each other are hunks of their own'),
   hunk: option.many('only this hunk: its id in --json'),
   settle: { ...option.value('for hooks'), choices: ['turn', 'prompt'], hidden: true },
   ...option.shared('dry-run', 'json'),
@@ -111,7 +112,7 @@ async function chooseHunks(context: Context, session: Session, args: ReviewArgum
     now: context.now(),
     withSeen: (args.json && isPlain) || marked.length > 0,
     withTurns: args.json || turn !== undefined,
-    isSplit: turn !== undefined || places.some(({ line }) => line !== undefined),
+    isSplit: args.split || turn !== undefined || places.some(({ line }) => line !== undefined),
   });
   const isAt = ({ whole, path, line }: (typeof places)[number], hunk: ReviewHunk) =>
     isUnder(hunk.path, [whole]) || (line !== undefined && hunk.path === path && hasLine(hunk, line));
