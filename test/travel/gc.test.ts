@@ -55,7 +55,9 @@ test('gc --pushed deletes nothing that the remote has lost, or if it cannot be a
   const refused = agt(here, 'gc', '--pushed');
   expect([refused.exitCode, refused.stderr]).toEqual([
     128,
-    expect.stringMatching(/^error: git cannot reach "origin": .*\nhint: try it: git ls-remote origin\n$/),
+    expect.stringMatching(
+      /^error: git cannot reach "origin": .*\nhint: correct its address: git remote set-url origin URL\n$/,
+    ),
   ]);
   expect(tipOf(here, 's1')).not.toBe('');
 });
