@@ -1,9 +1,9 @@
 /** agt session restore --path and --dry-run: the paths that they take and list. */
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, makeSession } from '../harness/session.ts';
-import { agt, agtOk, makeRepository, write } from '../harness/world.ts';
+import { agt, agtOk, makeRepository, run, write } from '../harness/world.ts';
 
 test.each([[], ['--dry-run']])('a path that nobody knows is an error that names it %s', (...options) => {
   const session = makeSession({ a: 'a\n' });
@@ -158,3 +158,24 @@ test.each([['--', 'b'], ['--path', 'b'], ['--only', 'config'], ['--files-only']]
     expect(readFileSync(join(session.sandbox, 'a'), 'utf8')).toBe('a\n');
   },
 );
+
+test.each([
+  ['a commit', 'git add -A && git commit -qm c'],
+  ['a file in the index', 'git add new'],
+  ['an empty directory with another name', 'mv empty other'],
+  ['a directory with another name', 'mv d e'],
+])('undo, after what nobody has captured: the dry run says the same: %s', (_, script) => {
+  const { repository, sandbox } = makeSession({ 'd/a': 'a\n' });
+  mkdirSync(join(sandbox, 'empty'));
+  agtOk(repository, 'autocommit', 's1');
+  write(join(sandbox, 'new'), 'new\n');
+  agtOk(repository, 'autocommit', 's1');
+  run('sh', ['-c', script], { cwd: sandbox });
+  const undo = (...args: string[]) => {
+    const { snapshot, changes, refs } = JSON.parse(agtOk(repository, 'undo', 's1', '--json', ...args));
+    return { snapshot, changes, refs };
+  };
+  const planned = undo('-n');
+  expect(undo()).toEqual(planned);
+  expect(existsSync(join(sandbox, 'new'))).toBe(true);
+});

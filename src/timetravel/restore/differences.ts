@@ -25,15 +25,26 @@ import { isDirectory, pathsOf, planFrom } from './restore-files.ts';
  * did not capture: no restore changes that.
  */
 export async function hasSameMetadata(repository: Repository, a: Snapshot, b: Snapshot): Promise<boolean> {
-  const { git, prefixes } = repository;
+  const { git } = repository;
   const [one, other] = await Promise.all([
     readSnapshotMetadata(git, a.commit),
     readSnapshotMetadata(git, b.commit),
   ]);
+  return (
+    isSameManifest(repository, one.manifest, other.manifest) && hasSameGitDirFiles(repository, one, other)
+  );
+}
+
+/** The same, but for the files that git keeps for the worktree. */
+export function isSameManifest(
+  { prefixes }: Repository,
+  one: SnapshotManifest,
+  other: SnapshotManifest,
+): boolean {
   // A fork begins with snapshots of its source, which was on a work branch of its own.
   const refOf = ({ head, session }: SnapshotManifest) =>
     isWorkRef(prefixes, session, head.ref) ? '' : head.ref;
-  const withoutNames = ({ manifest }: SnapshotMetadata) =>
+  const withoutNames = (manifest: SnapshotManifest) =>
     serializeManifest({
       ...manifest,
       head: { ...manifest.head, ref: refOf(manifest) },
@@ -44,7 +55,7 @@ export async function hasSameMetadata(repository: Repository, a: Snapshot, b: Sn
       label: null,
       tool: null,
     });
-  return withoutNames(one) === withoutNames(other) && hasSameGitDirFiles(repository, one, other);
+  return withoutNames(one) === withoutNames(other);
 }
 
 /** Whether files that no snapshot has were gone afterwards: no restore brings them back, and yet something was done. */

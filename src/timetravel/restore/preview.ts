@@ -9,6 +9,7 @@ import type { Snapshot } from '../../snapshot/history.ts';
 import { metadataOf, readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { observeSession } from '../../workspace/capture-session.ts';
 import { readAmbiguousFolders } from '../session-paths.ts';
+import { isSameManifest } from './differences.ts';
 import { previewHead } from './git-dir-of-session.ts';
 import { filesOfLast, keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
 import { othersRefs } from './others-changes.ts';
@@ -96,8 +97,11 @@ async function readCurrent(session: Session): Promise<Current> {
   const { refs, last, index, scanned, manifest } = await observeSession(session, options);
   const changed = [...scanned.writes, ...scanned.deletions.map((path) => [path, undefined] as const)];
   const changes = changed.map(([path, after]) => ({ path, before: last.find(path), after }));
+  const { manifest: before } = last;
   const isGitSame =
-    manifest.git_dir_digest === last.manifest?.git_dir_digest && index.digest === last.indexDigest;
-  const isUncaptured = changes.length > 0 || (isAttached(session.record) && !isGitSame);
+    index.digest === last.indexDigest &&
+    (manifest.git_dir_digest === before?.git_dir_digest || manifest.session !== before?.session);
+  const isSame = before !== undefined && isGitSame && isSameManifest(session.repository, before, manifest);
+  const isUncaptured = changes.length > 0 || !isSame;
   return { content: metadataOf(refs.tip, manifest), isUncaptured, directories: scanned.directories, changes };
 }
