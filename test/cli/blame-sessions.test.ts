@@ -82,6 +82,29 @@ test.each([
   expect(told(sandbox, 'f')).toEqual(expected);
 });
 
+test('people merge the commits of an agent by themselves, some after a sync', () => {
+  const { repository, sandbox } = makeSession({ f: LINES.join('') });
+  const put = (cwd: string, lines: Record<number, string>) => writeFileSync(join(cwd, 'f'), withLines(lines));
+  const commit = (cwd: string) => git(cwd, 'commit', '-qam', 'work');
+  calls(
+    sandbox,
+    'one',
+    () => put(sandbox, { 1: 'of 1' }),
+    () => commit(sandbox),
+  );
+  expect(told(repository, 'f')).toEqual([]);
+  git(repository, 'merge', '-q', 'agt/s1');
+  expect(told(repository, 'f')).toEqual(['of 1: s1 claude 1 one-0']);
+  put(repository, { 1: 'of 1', 9: 'of a person' });
+  commit(repository);
+  agtOk(repository, 'sync', 's1', '--rebase');
+  calls(sandbox, 'one', () => put(sandbox, { 1: 'of 1', 5: 'later', 9: 'of a person' }));
+  commit(sandbox);
+  agtOk(sandbox, 'autocommit');
+  git(repository, 'merge', '-q', '--no-ff', '-m', 'by hand', 'agt/s1');
+  expect(told(repository, 'f')).toEqual(['of 1: s1 claude 1 one-0', 'later: s1 claude 2 one-0']);
+});
+
 test('lines of an agent that a person has stashed and got back are still of the agent', () => {
   const { sandbox } = makeSession({ f: LINES.join('') });
   calls(sandbox, 'one', () => writeFileSync(join(sandbox, 'f'), withLines({ 1: 'of 1' })));

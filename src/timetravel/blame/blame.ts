@@ -23,6 +23,7 @@ import { allMaps, mergedMaps, rewrittenMaps } from './maps-by-commit.ts';
 import { type Origin, originOf } from './origin.ts';
 import { asInWorktree, type BlamedLine, gitBlame, NOT_COMMITTED } from './porcelain.ts';
 import { blameUnknown, isUnknown } from './unknown-file.ts';
+import { commitsOfSession, commitsOnBranches } from './work-branches.ts';
 
 export interface AuthoredLine extends BlamedLine {
   /** Undefined if agt knows nothing of the line that git does not say. */
@@ -51,8 +52,9 @@ function readMaps({ git, repository, revision = 'HEAD' }: BlameRequest) {
   const rewritten = all.then((maps) => rewrittenMaps(git, revision, maps));
   const merged = all.then((maps) => mergedMaps(repository.git, maps));
   // If git refuses the file, nobody waits for them.
-  Promise.allSettled([rewritten, merged]);
-  return { rewritten, merged };
+  const branches = commitsOnBranches(repository);
+  Promise.allSettled([rewritten, merged, branches]);
+  return { rewritten, merged, branches };
 }
 
 export async function blameFile(asked: BlameRequest): Promise<AuthoredLine[]> {
@@ -165,6 +167,8 @@ async function noteCommits(
       if (merges.length > 0) await noteByMerges(request, commit, lines, merges, origins);
       else if (candidates.length > 0) await noteByMaps(request, commit, lines, candidates, origins);
       else if (sessions.length > 0) await noteBySessions(request, lines, sessions, origins);
+      if (sessions.length === 0)
+        await noteByBranch(request, left(), (await maps.branches).get(commit), origins);
       // The user may have dropped an acceptance, and written this commit since.
       if (work && stepsOfLines && sessions.length === 0)
         await noteByFolder(request, work, stepsOfLines, left(), origins);
@@ -194,6 +198,24 @@ async function noteBySessions(
       noteByHistory(request, stepsOfLines, [steps - 1], lines, origins),
     );
   }
+}
+
+/** People have merged the commit of an agent by themselves. */
+async function noteByBranch(
+  request: BlameRequest,
+  lines: readonly BlamedLine[],
+  id: SessionId | undefined,
+  origins: Note,
+) {
+  const record = id && readRecord(request.repository, id);
+  if (record === undefined || lines.length === 0) return;
+  const session = new Session(request.repository, record);
+  const history = await readAuthors(session);
+  const step = (await commitsOfSession(session, history)).get(lines[0]?.commit ?? '');
+  if (step === undefined) return;
+  await withStepsOfLines(session, history, (stepsOfLines) =>
+    noteByHistory(request, stepsOfLines, [step], lines, origins),
+  );
 }
 
 function committedAt([line]: readonly BlamedLine[]): number {

@@ -1,7 +1,8 @@
 /** Commits that somebody made in a folder, and did not fetch: the snapshots before each of them. */
-import { type Git, gitAnswer, gitLines, gitText } from '../../git/run/git.ts';
+import { type Git, gitAnswer, gitLines } from '../../git/run/git.ts';
 import type { Session } from '../../session/session.ts';
 import { type AuthoredHistory, readAuthors } from '../turns.ts';
+import { firstReach } from './first-reach.ts';
 
 export interface FolderWork {
   readonly session: Session;
@@ -23,21 +24,7 @@ export async function readFolderWork(git: Git, session: Session): Promise<Folder
   const now = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', 'HEAD']);
   const heads = [...history.steps.map(({ snapshot }) => snapshot.head), now];
   const [first] = heads;
-  const known = [...new Set(heads.filter((head) => head !== undefined))];
-  const input = [...known, ...(first === undefined ? [] : [`^${first}`])].map((line) => `${line}\n`).join('');
-  const listed = await gitText(git, ['rev-list', '--parents', '--ignore-missing', '--stdin'], { input });
-  const parents = new Map(
-    listed.split('\n').map((line) => [line.split(' ')[0] ?? '', line.split(' ').slice(1)]),
-  );
-  const reached = new Map<string, number>();
-  for (const [i, head] of heads.entries()) {
-    const open = head === undefined ? [] : [head];
-    for (let commit = open.pop(); commit !== undefined; commit = open.pop()) {
-      if (reached.has(commit) || !parents.has(commit)) continue;
-      reached.set(commit, Math.min(i + 1, history.steps.length));
-      open.push(...(parents.get(commit) ?? []));
-    }
-  }
+  const reached = await firstReach(git, heads, first);
   const times = history.steps.map(({ snapshot }) => Math.floor(snapshot.time.getTime() / 1000));
   /** Those next to that time: no snapshot saw the branch. */
   const near = (seconds: number) =>
@@ -46,8 +33,8 @@ export async function readFolderWork(git: Git, session: Session): Promise<Folder
     );
   const made = new Map<string, { readonly after: readonly number[]; readonly isCopy: boolean }>();
   for (const [commit, { seconds, isCopy }] of here) {
-    const count = reached.get(commit);
-    const after = count === undefined ? near(seconds) : [count - 1];
+    const step = reached.get(commit);
+    const after = step === undefined ? near(seconds) : [Math.min(step, history.steps.length - 1)];
     if (after.length > 0) made.set(commit, { after, isCopy });
   }
   return { session, history, made };
