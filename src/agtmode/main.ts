@@ -1,4 +1,4 @@
-/** agt mode: runs agt's commands, and leaves others to the real git, guarded as in git mode. */
+/** agt mode: runs agt's commands, and leaves others to the real git, guarded as in git mode; a push is git mode's. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AgtError, EXIT, usageError } from '../errors.ts';
@@ -7,7 +7,8 @@ import { marked } from '../git/run/environment.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
 import { shellQuote } from '../git/run/trace.ts';
 import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
-import { guardWords } from '../gitmode/guard/guard.ts';
+import { guardWords, isPush } from '../gitmode/guard/guard.ts';
+import { runGitMode } from '../gitmode/main.ts';
 import { recordFile } from '../layout.ts';
 import { isStartedByGuard, printOwnVersion } from '../process/invocation.ts';
 import { isTerminal, writer } from '../process/streams.ts';
@@ -115,6 +116,8 @@ export async function runAgtMode(args: string[]): Promise<number> {
   if (word === 'help' && others.length === 1 && !/^git/.test(others[0] ?? ''))
     refuseUnknown(others[0] ?? '', context);
   if (word !== 'git') await refuseWithoutGit(words, context);
+  // Snapshots must not reach others because a push names no refs.
+  if (word !== 'git' && isPush(words, context.gitPath(), process.env)) return runGitMode(words, true);
   guardWords(words, context.gitPath(), process.env);
   const advice = word === 'git' ? undefined : await adviceOnSession(words, context);
   if (advice === undefined) return becomeGit(context.gitPath(), words, marked(process.env));

@@ -21,7 +21,8 @@ import { sandboxWords, stashRun } from './stash/stash.ts';
 import { openView } from './view/repository-view.ts';
 import { hasNothingToHide } from './view/view.ts';
 
-export async function runGitMode(words: string[]): Promise<number> {
+/** `isOfUser`: of `agt push`; agt.refuse is for the git of agents alone. */
+export async function runGitMode(words: string[], isOfUser = false): Promise<number> {
   if (asksWhetherAgt(words, process.env)) {
     writeSync(1, `${SHIM_MARK}\n`);
     return EXIT.done;
@@ -42,7 +43,7 @@ export async function runGitMode(words: string[]): Promise<number> {
     plan = decision.plan ?? plan;
     publishes ||= COMMANDS.get(decision.line.command)?.publishes;
     if (publishes) requirePrefixes(invocation);
-    const refusal = refusalOf(invocation.refuses, decision.line, invocation.git);
+    const refusal = isOfUser ? undefined : refusalOf(invocation.refuses, decision.line, invocation.git);
     if (refusal !== undefined) return refuse(refusal);
     captureBefore(decision.line, invocation);
   } catch (error) {

@@ -145,17 +145,25 @@ test('fetch --prune keeps hidden remote-tracking refs', () => {
   expect(refs.filter((ref) => !ref.endsWith('/HEAD'))).toEqual([...hidden, 'refs/remotes/origin/main']);
 });
 
-test('push --mirror and --prune keep the hidden refs of the remote, and send none', () => {
+test.each([
+  ['git mode', GIT_MODE],
+  ['agt', AGT],
+])('push --mirror and --prune of %s keep the hidden refs of the remote, and send none', (_, program) => {
   const repository = makeRepository();
   const target = makeTempDir('target');
   git(target, 'init', '-q', '--bare');
   for (const name of ['agt/s1', 'agtsessions/s1']) git(repository, 'branch', name);
-  git(repository, 'push', '-q', target, 'agt/s1', 'main', 'main:stale');
-  for (const options of [['--mirror'], ['--prune', '--all']]) {
+  git(repository, 'update-ref', 'refs/agt/tip/s1', 'HEAD');
+  git(repository, 'config', 'alias.publish', 'push --mirror');
+  git(repository, 'push', '-q', target, 'agt/s1', 'main:refs/agt/shared/x/head', 'main:stale');
+  const kept = ['refs/agt/shared/x/head', 'refs/heads/agt/s1', 'refs/heads/main'].join('\n');
+  for (const words of [['push', '--mirror'], ['push', '--prune', '--all'], ['publish']]) {
     git(repository, 'push', '-q', target, 'main:stale');
-    expect(run(GIT_MODE, ['push', ...options, target], { cwd: repository }).exitCode).toBe(0);
-    expect(git(target, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/agt/s1\nrefs/heads/main');
+    expect(run(program, [...words, target], { cwd: repository }).exitCode).toBe(0);
+    expect(git(target, 'for-each-ref', '--format=%(refname)')).toBe(kept);
   }
+  run(AGT, ['git', 'push', '--all', target], { cwd: repository }); // the real git
+  expect(git(target, 'branch', '--list', 'agtsessions/*')).not.toBe('');
 });
 
 describe('nobody can list or fetch hidden refs from an agt clone, by', () => {

@@ -15,11 +15,20 @@ import { type GuardedSession, sessionOfWorktree, sessionsAtRisk, sessionsHere } 
 
 /** For words of the real git at `path`. */
 export function guardWords(words: readonly string[], path: string, env: NodeJS.ProcessEnv): void {
+  const invocation = invocationOf(words, path, env);
+  if (invocation !== undefined) captureBefore(expandedLine(invocation), invocation);
+}
+
+/** Whether they are a push, perhaps by an alias. */
+export function isPush(words: readonly string[], path: string, env: NodeJS.ProcessEnv): boolean {
+  const invocation = invocationOf(words, path, env);
+  return invocation !== undefined && withoutAlias(invocation).command === 'push';
+}
+
+function invocationOf(words: readonly string[], path: string, env: NodeJS.ProcessEnv) {
   const line = parseCommandLine(words);
-  if (line === undefined) return;
   const readSettings = settingsReader(env, () => {});
-  const invocation = openInvocation({ path, readSettings, problems: [], refuses: [] }, line, env);
-  captureBefore(expandedLine(invocation), invocation);
+  return line && openInvocation({ path, readSettings, problems: [], refuses: [] }, line, env);
 }
 
 /** `line` is the line of the invocation, with aliases expanded. */
@@ -53,9 +62,12 @@ function isGuarded(
 
 /** Only in a session is it worth asking git for its aliases. */
 function expandedLine(invocation: Invocation): CommandLine {
+  return sessionsHere(invocation).length === 0 ? invocation.line : withoutAlias(invocation);
+}
+
+function withoutAlias(invocation: Invocation): CommandLine {
   const { line, env } = invocation;
-  if (COMMANDS.has(line.command) || sessionsHere(invocation).length === 0) return line;
-  const view = openView(invocation);
+  const view = COMMANDS.has(line.command) ? undefined : openView(invocation);
   return (view && expandAlias(line, view, env)) ?? line;
 }
 
