@@ -2,20 +2,20 @@
  * The work of the agents of a repository: the snapshots of all its sessions, put together to turns. A turn is a prompt with
  * all that changed until the next one. Refs name the sessions, so that those without metadata count as well.
  */
-import { snapshotNamespaces } from '../filter/agent-refs.ts';
+import { snapshotNamespaces, TIPS } from '../filter/agent-refs.ts';
 import { readCommits } from '../git/objects/commits.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
 import { gitLines, gitText } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, type Landed, listRecords, type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { isEnded, type SessionState } from '../session/state.ts';
-import { labelByPerson, promptIn, promptLabel } from '../snapshot/format.ts';
+import { labelByPerson } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
 import { findLost } from '../survey/landed.ts';
 import { readRefs } from '../survey/refs.ts';
 import type { FileChange } from './timeline.ts';
 import { filesOfTurns } from './turn-files.ts';
-import { authorsOf, type TurnSteps } from './turns.ts';
+import { authorsOf, isOfHook, type TurnSteps } from './turns.ts';
 
 export interface Turn {
   readonly session: string;
@@ -94,23 +94,21 @@ export async function readActivity(
   { since, limit, countLines }: ActivityRequest,
 ): Promise<Turn[]> {
   const { records } = listRecords(repository);
-  const snapshots = await snapshotsOfAll(repository, since);
-  const sessions = Map.groupBy(snapshots, ({ session }) => session);
-  const cut = [...sessions.values()].flatMap(([first]) =>
-    first === undefined || promptIn(first) !== undefined ? [] : [first],
-  );
-  const earlier = since === undefined || cut.length === 0 ? [] : await promptsBefore(repository, cut);
-  const drafts = [...sessions].flatMap(([session, own]) => {
-    const before = earlier.filter((snapshot) => snapshot.session === session);
-    const { begun } = authorsOf([...before, ...own], records.some(isAttached));
-    return begun.filter(({ snapshots: [...all] }) => all.some((one) => own.includes(one)));
-  });
+  const { snapshots, authored } = await readAllAuthors(repository, records);
+  const cameAt = new Map(records.map(({ session_id: id, moved }) => [id as string, moved?.first]));
+  const pulled = cameElsewhere(snapshots, cameAt);
+  const drafts = authored
+    .flatMap(({ begun }) => begun)
+    .filter((turn) => turn.snapshots.length > 0 && (since === undefined || endOf(turn) >= since))
+    .map((turn) => ({
+      ...turn,
+      steps: turn.steps.filter(({ time }) => since === undefined || time >= since),
+    }));
   // Of one second, the later one first.
   const newest = drafts.toReversed().toSorted((a, b) => endOf(b).getTime() - endOf(a).getTime());
   const chosen = newest.slice(0, limit);
   const files = await filesOfTurns(repository.git, chosen, countLines);
   const agents = agentsOf(records);
-  const cameAt = new Map(records.map(({ session_id: id, moved }) => [id as string, moved?.first]));
   const isEmpty = (turn: TurnSteps) =>
     turn.prompt === undefined &&
     (files.get(turn) ?? []).length === 0 &&
@@ -132,7 +130,7 @@ export async function readActivity(
       failed: all.filter(({ call }) => call?.outcome === 'failed').length,
       commit: all.at(-1)?.commit ?? '',
       first: all[0]?.commit ?? '',
-      isPulled: from.toISOString() < (cameAt.get(session) ?? ''),
+      isPulled: all[0] !== undefined && pulled.has(all[0]),
       files: files.get(turn) ?? [],
     };
   });
@@ -145,21 +143,52 @@ export function agentsOf(records: readonly SessionRecord[]): ReadonlyMap<string,
   return new Map(records.map(({ session_id: id, agent, profile }) => [id as string, agent ?? profile]));
 }
 
-/**
- * By time, oldest first, and each before those that follow it. However many sessions there are, it takes the same number of
- * gits.
- */
-export async function snapshotsOfAll({ git, ...repository }: Repository, since: Date | undefined) {
+/** Those before the restore with which a session came here: a time alone has only seconds. */
+function cameElsewhere(
+  snapshots: readonly Snapshot[],
+  cameAt: ReadonlyMap<string, string | undefined>,
+): ReadonlySet<Snapshot> {
+  const arrived = new Set<string>();
+  return new Set(
+    snapshots.filter(({ session, time, restoredBy }) => {
+      const came = cameAt.get(session);
+      if (came === undefined) return false;
+      if (restoredBy === 'restore' && time.getTime() > Date.parse(came) - SECOND) arrived.add(session);
+      return !arrived.has(session);
+    }),
+  );
+}
+
+const SECOND = 1000;
+
+/** All snapshots by time, oldest first and each before those that follow it, and who made those of each session. */
+export async function readAllAuthors(repository: Repository, records: readonly SessionRecord[]) {
+  const snapshots = await snapshotsOfAll(repository);
+  const afterEvents = new Set<string>();
+  for (const snapshot of snapshots)
+    if (isOfHook(snapshot) || afterEvents.has(snapshot.previous ?? '')) afterEvents.add(snapshot.commit);
+  const isFolder = records.some(isAttached);
+  const authored = [...Map.groupBy(snapshots, ({ session }) => session).values()].map((own) =>
+    authorsOf(own, isFolder, afterEvents.has(own[0]?.previous ?? '')),
+  );
+  return { snapshots, authored };
+}
+
+/** However many sessions there are, it takes the same number of gits. */
+async function snapshotsOfAll({ git, ...repository }: Repository): Promise<Snapshot[]> {
   const namespaces = snapshotNamespaces(repository.prefixes);
-  const tips = await gitLines(git, ['for-each-ref', '--format=%(objectname)', '--', ...namespaces]);
-  if (tips.length === 0) return [];
-  const time = since === undefined ? [] : [`--since-as-filter=${Math.floor(since.getTime() / 1000)}`];
-  const oids = await listCommits({ git, ...repository }, tips, [...time, '--grep=Agt-Session: ']);
+  const format = '--format=%(objectname) %(refname)';
+  const refs = (await gitLines(git, ['for-each-ref', format, '--', ...namespaces])).map(
+    (line) => line.split(' ') as [oid: string, ref: string],
+  );
+  if (refs.length === 0) return [];
+  const oids = await listCommits({ git, ...repository }, [...new Set(refs.map(([oid]) => oid))]);
   const contents = await readCommits(git, oids);
   const found = oids
     .map((oid) => parseSnapshot(oid, contents.get(oid) ?? ''))
     .filter((one) => one.isSnapshot);
-  const known = new Set(found.map(({ commit }) => commit));
+  const listed = new Map(found.map((snapshot) => [snapshot.commit, snapshot]));
+  const known = new Set(listed.keys());
   const others = [...new Set(found.flatMap(({ parents: [first] }) => first ?? []))].filter(
     (oid) => !known.has(oid),
   );
@@ -168,26 +197,26 @@ export async function snapshotsOfAll({ git, ...repository }: Repository, since: 
     if (object !== undefined && parseSnapshot(oid, object.content.toString('latin1')).isSnapshot)
       known.add(oid);
   }
+  const tips = refs.flatMap(([oid, ref]) => (ref.startsWith(TIPS) ? [[ref.slice(TIPS.length), oid]] : []));
+  const lines = new Map<string, string[]>();
+  for (const [session = '', tip = ''] of tips)
+    for (let one = listed.get(tip); one !== undefined; one = listed.get(one.parents[0] ?? ''))
+      lines.set(one.commit, [...(lines.get(one.commit) ?? []), session]);
   return found.map(({ isSnapshot: _, ...snapshot }): Snapshot => {
     const [first = ''] = snapshot.parents;
-    return { ...snapshot, previous: known.has(first) ? first : undefined };
+    // A pull has put it in a fork, or it came under another id: its own session does not have it.
+    const holders = lines.get(snapshot.commit) ?? [];
+    const session = holders.includes(snapshot.session) ? snapshot.session : (holders[0] ?? snapshot.session);
+    return { ...snapshot, session, previous: known.has(first) ? first : undefined };
   });
 }
 
 /** Commits of the histories of sessions, oldest first. */
-async function listCommits(repository: Repository, tips: readonly string[], filter: readonly string[]) {
+async function listCommits(repository: Repository, tips: readonly string[]) {
   const ends = listRecords(repository).records.flatMap((record) => snapshotRefs(record).base ?? []);
-  const input = [...new Set([...tips, ...ends.map((oid) => `^${oid}`)])].map((line) => `${line}\n`).join('');
+  const input = [...tips, ...ends.map((oid) => `^${oid}`)].map((line) => `${line}\n`).join('');
   const words = ['--first-parent', '--date-order', '--reverse', '--ignore-missing', '--fixed-strings'];
-  const listed = await gitText(repository.git, ['rev-list', ...words, ...filter, '--stdin'], { input });
+  const filter = '--grep=Agt-Session: ';
+  const listed = await gitText(repository.git, ['rev-list', ...words, filter, '--stdin'], { input });
   return listed.split('\n').filter((line) => line !== '');
-}
-
-/** The prompts before these snapshots, oldest first: a turn may have begun before the time asked for. */
-async function promptsBefore(repository: Repository, snapshots: readonly Snapshot[]): Promise<Snapshot[]> {
-  const { git } = repository;
-  const tips = snapshots.map(({ commit }) => commit);
-  const oids = await listCommits(repository, tips, [`--grep=Agt-Label: ${promptLabel('')}`]);
-  const contents = await readCommits(git, oids);
-  return oids.map((oid) => ({ ...parseSnapshot(oid, contents.get(oid) ?? ''), previous: undefined }));
 }

@@ -50,12 +50,19 @@ export interface AuthoredHistory {
   readonly begun: readonly TurnSteps[];
 }
 
-/** `history`: oldest first. `isFolder`: its first snapshot has all that was there before. */
-export function authorsOf(history: readonly Snapshot[], isFolder: boolean): AuthoredHistory {
+/**
+ * `history`: oldest first. `isFolder`: its first snapshot has all that was there before. `hasEvents`: there are some of an
+ * agent before the first one.
+ */
+export function authorsOf(
+  history: readonly Snapshot[],
+  isFolder: boolean,
+  hasEvents = false,
+): AuthoredHistory {
   const turns: TurnSteps[] = [];
   const begun: TurnSteps[] = [];
   const current = new Map<string, TurnSteps>();
-  let hasEvents = false;
+  let isTold = hasEvents;
   const begin = (snapshot: Snapshot, key: string): TurnSteps => {
     const { session, time: from, agent, conversation } = snapshot;
     const prompt = promptIn(snapshot);
@@ -69,10 +76,10 @@ export function authorsOf(history: readonly Snapshot[], isFolder: boolean): Auth
   const steps = history.map((snapshot): AuthoredStep => {
     const { tool, agent, conversation } = snapshot;
     const own = conversation ?? '';
-    hasEvents ||= conversation !== undefined || snapshot.before !== undefined || snapshot.during.length > 0;
+    isTold ||= isOfHook(snapshot);
     const { author, key, among } = authorOf(snapshot, {
-      hasEvents,
-      isStart: isFolder && hasEvents && snapshot.previous === undefined,
+      hasEvents: isTold,
+      isStart: isFolder && isTold && snapshot.previous === undefined,
     });
     const isPrompt = promptIn(snapshot) !== undefined;
     const isOfTurn = author === 'agent' || (author === 'unknown' && among.length === 0);
@@ -88,7 +95,7 @@ export function authorsOf(history: readonly Snapshot[], isFolder: boolean): Auth
         : (turn ?? current.get(own) ?? last);
     if (isPersons) belongsTo?.steps.push(snapshot);
     if (belongsTo !== undefined && isEventOf(snapshot)) belongsTo.snapshots.push(snapshot);
-    const isWork = tool !== undefined || author === 'agent' || (turn?.prompt !== undefined && !hasEvents);
+    const isWork = tool !== undefined || author === 'agent' || (turn?.prompt !== undefined && !isTold);
     if (belongsTo?.number === 0 && isWork) belongsTo.number = turns.push(belongsTo);
     if (turn !== undefined && turn.agent === undefined && key === own) turn.agent = agent;
     const isAlone = key === own && among.length === 0 && !snapshot.during.map(conversationIn).includes(own);
@@ -97,6 +104,10 @@ export function authorsOf(history: readonly Snapshot[], isFolder: boolean): Auth
   });
   const known = steps.map((step) => (step.turn?.number === 0 ? { ...step, turn: undefined } : step));
   return { steps: known, turns, begun };
+}
+
+export function isOfHook({ conversation, before, during }: Snapshot): boolean {
+  return conversation !== undefined || before !== undefined || during.length > 0;
 }
 
 /** What people do after the agents: no conversation has this name. */

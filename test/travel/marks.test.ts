@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
 import { AGT, agt, agtOk, run, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 import { makeTwo } from './two.ts';
 
 const FILES = ['one', 'two', 'three', 'four', 'five'];
@@ -78,4 +79,38 @@ test('marks of a session stay that comes back without any', () => {
   agtOk(there, 'session', 'push', 's1', '--release');
   agtOk(here, 'session', 'pull', 's1', '--take');
   expect(marksIn(here)).toEqual({ one: 'seen' });
+});
+
+test('work by hand after a pull is of no agent, and what only a fork has is of the fork', () => {
+  const { here, there } = makeTwo();
+  const work = (repository: string, id: string, path: string) => {
+    write(join(sessionOf(repository, id).sandbox, path), `${path}\n`);
+    agtOk(repository, 'autocommit', id);
+  };
+  agtOk(here, 'session', 'new', '--id', 's1');
+  const agent = agentIn(sessionOf(here, 's1').sandbox, 'claude-code', 'c');
+  agent.says('do it');
+  agent.begins('t1');
+  write(join(sessionOf(here, 's1').sandbox, 'one'), 'one\n');
+  agent.ends('t1');
+  agtOk(here, 'session', 'push', 's1');
+  const file = join(here, '../s1.agt');
+  agtOk(here, 'session', 'bundle', 's1', file);
+  agtOk(here, 'session', 'open', file, '--as', 'copy');
+  work(here, 'copy', 'hand');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  work(there, 's1', 'two');
+  agtOk(there, 'session', 'push', 's1');
+  work(here, 's1', 'stray');
+  agtOk(here, 'session', 'pull', 's1', '--take');
+  const rows = agtOk(here, 'log', '--all-sessions');
+  const table = rows.split('\n').map((line) => line.split(/ {2,}/).slice(1).join(' '));
+  expect(table.toSorted()).toEqual([
+    'SESSION AGENT FILES WHAT',
+    'copy - 1 hand',
+    's1 - 1 two',
+    's1 claude 1 do it',
+    's1-2 - 1 stray',
+  ]);
+  expect(JSON.parse(agtOk(here, 'search', 'stray', '--json'))).toMatchObject([{ session_id: 's1-2' }]);
 });

@@ -6,9 +6,8 @@ import type { Repository } from '../../repository/repository.ts';
 import { isAttached, listRecords, snapshotRefs } from '../../session/record.ts';
 import { oneLine, promptIn } from '../../snapshot/format.ts';
 import { readHistory } from '../../snapshot/history.ts';
-import { agentsOf, snapshotsOfAll } from '../activity.ts';
+import { agentsOf, readAllAuthors } from '../activity.ts';
 import type { Pathspec } from '../session-paths.ts';
-import { authorsOf } from '../turns.ts';
 import { type Occurrence, occurrencesInFiles, type Step } from './in-files.ts';
 import { matchesIn, type Pattern } from './matches.ts';
 
@@ -32,10 +31,8 @@ export async function stepsOf(
   const { records } = listRecords(repository);
   const agents = agentsOf(records);
   const folder = records.find(isAttached);
-  const snapshots = await snapshotsOfAll(repository, undefined);
-  const histories = [...Map.groupBy(snapshots, (snapshot) => snapshot.session).values()];
-  const authored = histories.flatMap((own) => authorsOf(own, folder !== undefined).steps);
-  const authors = new Map(authored.map((step) => [step.snapshot, step]));
+  const { snapshots, authored } = await readAllAuthors(repository, records);
+  const authors = new Map(authored.flatMap((own) => own.steps).map((step) => [step.snapshot, step]));
   const steps = snapshots.map((snapshot): Step => {
     const { turn, among = [], author = 'unknown' } = authors.get(snapshot) ?? {};
     const known = snapshot.agent ?? turn?.agent ?? agents.get(snapshot.session);

@@ -205,9 +205,11 @@ function activityText(context: Context, rows: readonly Row[], everywhere: boolea
 
 function whatOf(row: Row): string {
   if (row.outcome !== null) return outcomeText(row);
-  const { failed_calls: failed, prompt, labels, pulled } = row;
+  const { failed_calls: failed, prompt, labels, pulled, files } = row;
   const notes = [pulled && '(pulled)', failed > 0 && `(${failed} failed)`].filter(Boolean);
-  return [...notes, showPath(prompt ?? labels.join('; '))].join(' ').trimEnd();
+  const [first, second, ...others] = files.map(({ path }) => path);
+  const paths = [first, second, others.length > 0 && `${others.length} more`].filter(Boolean).join(', ');
+  return [...notes, showPath((prompt ?? labels.join('; ')) || paths)].join(' ').trimEnd();
 }
 
 /** `accepted in part as 9b6a52d7ab on main` */
