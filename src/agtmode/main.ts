@@ -43,7 +43,7 @@ const OWN_WORDS = new Set(COMMANDS.map((command) => commandName(command).split('
  * overwrites files that nobody has captured: it is `agt git restore`.
  */
 const SHORT_FORMS = new Set(
-  'new list fork run resume sync review accept unaccept reject remove restore undo redo open path cat export'.split(
+  'new list activity fork run resume sync review accept unaccept reject remove restore undo redo open path cat export'.split(
     ' ',
   ),
 );

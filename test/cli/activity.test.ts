@@ -192,6 +192,7 @@ describe('agt log --all-sessions', () => {
   test('--since and -n leave turns out; a time that is none is refused', () => {
     expect(activity(one.repository, '--since', '1 hour ago')).toHaveLength(3);
     expect(activity(one.repository, '-n', '1')).toHaveLength(1);
+    expect(JSON.parse(agtOk(one.repository, 'activity', '--json'))).toEqual(activity(one.repository));
     const refused = agt(one.repository, 'log', '--all-sessions', '--since', 'nonsense');
     expect(refused).toMatchObject({ exitCode: 2, stdout: '' });
   });

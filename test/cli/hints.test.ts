@@ -88,6 +88,7 @@ test('agt list with a name: which session, or which remote, it may be', () => {
     /^error: no session "s2" in .*\nhint: did you mean: s1\?\n/,
   );
   expect(agt(repository, 'list', 'backup').stderr).toMatch(/: agt session list --remote backup\n$/);
+  expect(agtOk(repository, 'list', '--help')).toContain('agt session list [remote-name] [options]\n');
 });
 
 test('the id of a session that has ended: agt new says how to go on with it', () => {

@@ -30,7 +30,7 @@ export const sessionActivity = defineCommand({
     'that it changed, and the first words of the prompt, or the labels. A turn goes from one prompt to the next; ' +
     'agt knows prompts from the hooks of agents. Further rows say what has landed, as which commit, whether only in ' +
     'part, and which sessions were rejected or removed. Sessions that have ended count as long as agt gc has not deleted ' +
-    'their snapshots. agt log --all-sessions is the same command.',
+    'their snapshots. agt activity and agt log --all-sessions are the same command.',
   options: {
     'all-sessions': { ...option.flag('list what the agents of all sessions did'), hidden: true },
     everywhere: option.flag('in all repositories and folders that have snapshots of yours'),

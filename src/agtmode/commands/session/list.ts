@@ -57,7 +57,7 @@ const STATES_OF_NOW: readonly string[] = ['running', ...AGENT_STATES];
 const STATES: readonly string[] = [...new Set([...SESSION_STATES, ...STATES_OF_NOW])];
 
 export const sessionList = defineCommand({
-  usage: 'session list [name]',
+  usage: 'session list [remote-name]',
   summary: 'list the sessions, their work, and whether it would merge',
   description:
     'List the sessions of this repository. NOW says, by the hooks of the agent, since when it works, waits for you, is done or has failed. COMMITS counts commits of HEAD that the user branch does not have, DIRTY the ' +
@@ -66,7 +66,7 @@ export const sessionList = defineCommand({
     'the sandbox as it is (clean, conflict), or has all of it already (merged: also squashed or rebased; accepted: by ' +
     'agt accept), whether some was accepted before, and whether a remote has the commits (exported). ENDED says when a session ended and as which commit, REASON why it failed or ended. A narrow terminal shows fewer columns.',
   positionals: {
-    name: option.value('with --remote: a remote, or its address (default: agt.push, else origin)'),
+    'remote-name': option.value('with --remote: a remote, or its address (default: agt.push, else origin)'),
   },
   options: {
     all: option.flag('include sessions that have ended', 'a'),
@@ -95,8 +95,8 @@ export const sessionList = defineCommand({
     const { watch } = args;
     if (args.remote && args.everywhere)
       throw usageError('--remote and --everywhere are given', 'a remote is that of the repository here');
-    if (args.remote) return listRemote(context, args.name);
-    if (args.name !== undefined) await refuseName(await context.repository(), args.name);
+    if (args.remote) return listRemote(context, args.remoteName);
+    if (args.remoteName !== undefined) await refuseName(await context.repository(), args.remoteName);
     if (watch && !isOnce) return watchList(context, args.json, (there) => list(args, there, true));
     if (args.folders) {
       const parts = [
