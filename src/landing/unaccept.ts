@@ -12,7 +12,7 @@ import {
 } from '../git/objects/raw-diff.ts';
 import { editIndex, editTree, readIndex, withIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { type Git, gitLines, gitText, inDirectory, isAncestor } from '../git/run/git.ts';
+import { type Git, gitLines, gitText, inDirectory, isAncestor, resolveObject } from '../git/run/git.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, unfinishedError } from '../session/operation.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
@@ -101,7 +101,8 @@ async function planUnaccept(session: Session): Promise<BranchMove> {
   const { onto, commit: from, from: to } = landed;
   const keep = isActive(record);
   const { worktree, from: tip } = await findTarget(session, shortBranch(onto));
-  await requireTip(session, landed, tip);
+  const problem = await problemWith(session, landed, tip);
+  if (problem !== undefined) throw problem;
   const changes = await diffTrees(git, from, to);
   const place = worktree && inDirectory(git, worktree);
   const own = new Set(landed.present);
@@ -157,7 +158,12 @@ async function resultOf(
   return { record, onto, commit: from, tip: to, worktree, changes, shown, restored, holders };
 }
 
-async function requireTip({ git, id, record }: Session, landed: Landed, tip: string) {
+/** What keeps the branch from going back; the first hint is what takes the work off it all the same. */
+async function problemWith(
+  { git, id, record }: Session,
+  landed: Landed,
+  tip: string,
+): Promise<AgtError | undefined> {
   const { commit, from, onto } = landed;
   const branch = shortBranch(onto);
   const listing = ['for-each-ref', '--format=%(refname:short)', '--contains', commit, 'refs/remotes/'];
@@ -173,18 +179,27 @@ async function requireTip({ git, id, record }: Session, landed: Landed, tip: str
       ? []
       : [`bring only the session back: agt session undo ${id}`]),
   ];
-  if (tip === commit && remote === '') return;
-  if (tip === commit) throw new AgtError(`${remote.split('\n')[0]} has the commit already`, { hints });
+  if (tip === commit && remote === '') return undefined;
+  if (tip === commit) return new AgtError(`${remote.split('\n')[0]} has the commit already`, { hints });
   if (tip !== commit && (await isAncestor(git, commit, tip)))
-    throw new AgtError(`"${branch}" has newer commits`, { hints });
+    return new AgtError(`"${branch}" has newer commits`, { hints });
   const { found, count } = await otherForms(git, landed, tip);
   if (found.length === 0)
-    throw new AgtError(`"${branch}" does not have the commit any more`, { hints: hints.slice(1) });
+    return new AgtError(`"${branch}" does not have the commit any more`, { hints: hints.slice(1) });
   const names = found.map((oid) => oid.slice(0, ABBREVIATED)).join(' ');
   const part = found.length < count ? ` (agt knows only ${found.length} of ${count} commits)` : '';
-  throw new AgtError(`"${branch}" has the commit ${last} in another form, as ${names}${part}`, {
+  return new AgtError(`"${branch}" has the commit ${last} in another form, as ${names}${part}`, {
     hints: [`undo it by a new commit, on "${branch}": git revert ${names}`, ...hints.slice(1)],
   });
+}
+
+/** How the work of an acceptance leaves the branch when the session is gone; undefined if the branch has lost it. */
+export async function wayOff(session: Session): Promise<string | undefined> {
+  const { git, id, record } = session;
+  const tip = record.landed && (await resolveObject(git, record.landed.onto));
+  if (record.landed === undefined || tip === undefined) return undefined;
+  const problem = await problemWith(session, record.landed, tip);
+  return problem === undefined ? `to take it off: agt undo ${id}; agt unaccept ${id}` : problem.hints[0];
 }
 
 /** The commits of an acceptance as the user has rewritten them, newest first, and how many it made. */

@@ -245,3 +245,12 @@ async function dropWorkBranch({ git, record }: Session): Promise<void> {
   await runGit(git, ['config', '--remove-section', `branch.${shortBranch(ref)}`]);
   failurePoint('remove: work branch deleted');
 }
+
+/** For a session that has ended before. */
+export function changeReason(session: Session, reason: string): Promise<SessionRecord> {
+  return withSessionLock(session, async (locked) => {
+    const record = { ...locked.record, state_reason: reason };
+    locked.write(record);
+    return record;
+  });
+}

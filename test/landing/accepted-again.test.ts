@@ -282,19 +282,3 @@ test.each([1, 14])(
     expect(readFileSync(join(sandbox, 'd/c'), 'utf8')).toBe(later);
   },
 );
-
-test('a session that is rejected after an acceptance says that its work stays, and how it goes', () => {
-  const session = makeSession();
-  const { repository } = session;
-  writeFileSync(join(session.sandbox, 'new'), 'new\n');
-  agtOk(repository, 'accept', 's1', '--keep');
-  expect(agtOk(repository, 'reject', 's1')).toContain(
-    'stays    on main, accepted before; to take it off: agt undo s1; agt unaccept s1',
-  );
-  expect(agt(repository, 'unaccept', 's1').stderr).toContain(
-    'hint: bring it back: agt undo s1; to take its work off the branch, too: agt unaccept s1\n',
-  );
-  agtOk(repository, 'undo', 's1');
-  agtOk(repository, 'unaccept', 's1');
-  expect(existsSync(join(repository, 'new'))).toBe(false);
-});

@@ -7,8 +7,8 @@ import { exportSession } from '../../../landing/export.ts';
 import { openPullRequest } from '../../../landing/pull-request.ts';
 import { type SyncResult, syncSession } from '../../../landing/sync.ts';
 import { takeOut } from '../../../landing/taken-back.ts';
-import { unacceptSession } from '../../../landing/unaccept.ts';
-import { planRemoval, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
+import { unacceptSession, wayOff } from '../../../landing/unaccept.ts';
+import { changeReason, planRemoval, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
 import { wayBack } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
@@ -156,17 +156,20 @@ export const sessionReject = defineSessionCommand({
   run: async (args, context, session) => {
     const { record } = session;
     const { session_id: id, work_branch, branch, checkout, user_branch: home = '' } = record;
+    const { reason, running, force, dryRun } = args;
     if (record.state === 'rejected') {
-      const text = `${id}: rejected before; bring it back: agt undo ${id}\n`;
-      return { json: recordJson(record), text, warnings: await stillSetAside(session) };
+      const now = reason !== undefined && !dryRun ? await changeReason(session, reason) : record;
+      const taken = reason === undefined ? '' : `; ${verb(dryRun, 'took', 'take')} the new reason`;
+      const text = `${id}: rejected before${taken}; bring it back: agt undo ${id}\n`;
+      return { json: recordJson(now), text, warnings: await stillSetAside(session) };
     }
     if (isEnded(record)) {
       throw new AgtError(`session "${id}" is already ${record.state}`, { hints: wayBack(record) });
     }
-    const { reason, running, force, dryRun } = args;
     const request = { reason, running, force, now: context.now(), outcome: 'rejected' } as const;
     const { folder } = await planRemoval(session, false);
     const back = await besideTheEnd(session, args);
+    const off = await wayOff(session);
     const ignored = await interruptible(context, session, async () => {
       if (!dryRun) return (await removeSession(session, request)).ignored;
       await requireRemovable(session, request);
@@ -189,8 +192,7 @@ export const sessionReject = defineSessionCommand({
         back,
         `${verb(dryRun, 'deleted', 'delete')}  branch ${shortBranch(work_branch)}`,
         `${verb(dryRun, 'kept', 'keep')}     its snapshots on ${shortBranch(branch)} until agt gc; agt undo ${id} brings it back`,
-        record.landed &&
-          `stays    on ${shortBranch(record.landed.onto)}, accepted before; to take it off: agt undo ${id}; agt unaccept ${id}`,
+        off && record.landed && `stays    on ${shortBranch(record.landed.onto)}, accepted before; ${off}`,
         ignored.length > 0 && `no snapshot has ${listPaths(ignored, LISTED)}, because of .agtignore`,
       ]),
     };
