@@ -54,11 +54,15 @@ export function ignoreFileContent(lines: readonly string[]): Buffer {
   return Buffer.from(pathFromJson(lines.join('\n')), 'latin1');
 }
 
-/** Writes the captured lines into a folder, unless it has the file already: that one is newer. */
-export function restoreIgnoreFile(folder: string, lines: readonly string[] | undefined): void {
+/** Writes the captured lines into a folder. If it has the file already, that one is newer, unless agt knows better. */
+export function restoreIgnoreFile(
+  folder: string,
+  lines: readonly string[] | undefined,
+  isNewer = false,
+): void {
   if (lines === undefined) return;
   try {
-    writeFileSync(join(folder, IGNORE_FILE), ignoreFileContent(lines), { flag: 'wx' });
+    writeFileSync(join(folder, IGNORE_FILE), ignoreFileContent(lines), { flag: isNewer ? 'w' : 'wx' });
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error;
   }

@@ -1,7 +1,9 @@
 /** The last steps of a pull, in this repository: each can be repeated after a kill. */
 import { join } from 'node:path';
+import type { CaptureResult } from '../autocommit/capture.ts';
 import { recordPrefixes } from '../config/prefixes.ts';
 import { failurePoint } from '../disk/failure-point.ts';
+import { holdsFiles } from '../disk/folder-entries.ts';
 import { AgtError } from '../errors.ts';
 import { shadowRef, TIPS, workRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
@@ -9,32 +11,49 @@ import { findObject } from '../git/objects/object-reader.ts';
 import { type Git, gitLines, isAncestor, resolveObject, runGit, updateRefs } from '../git/run/git.ts';
 import { keepSources } from '../landing/end-session.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
-import { removeSession } from '../lifecycle/remove.ts';
+import { removeSession, requireRemovable } from '../lifecycle/remove.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { requireWritable } from '../repository/sessions-place.ts';
 import { joinMarks } from '../review/join.ts';
 import type { SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
+import { inState } from '../session/operation.ts';
+import { refuseRunning } from '../session/owner.ts';
 import { chooseWorkspace } from '../session/provider.ts';
-import { type Landed, readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
+import {
+  type Landed,
+  readRecord,
+  type SessionRecord,
+  sessionFolder,
+  snapshotRefs,
+} from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { OWN } from '../snapshot/format.ts';
 import { requireHistory } from '../snapshot/history.ts';
 import { forkSession } from '../timetravel/fork/fork.ts';
+import { refuseToReplace } from '../timetravel/restore/ensure-worktree.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { autocommit } from '../triggers/autocommit.ts';
+import { captureSession } from '../workspace/capture-session.ts';
 import { type Head, refNames, type Share, writeShare } from './share.ts';
 
-/** Ends the sandbox that is here. Snapshots that only this repository has stay in a fork, whose id it returns. */
+interface Left {
+  /** Has the snapshots that only this repository had. */
+  readonly fork: SessionId | undefined;
+  /** The folder as it stays, for the restore; undefined if nothing of it is here. */
+  readonly before: CaptureResult | undefined;
+}
+
+/** Ends the session that is here. Its folder stays: it may have files that no snapshot has. */
 export async function leave(
   repository: Repository,
   local: SessionRecord,
   head: Head,
   now: Date,
-): Promise<SessionId | undefined> {
+): Promise<Left> {
   const session = new Session(repository, local);
   const { git } = repository;
   const wanted = head.refs['tip'] ?? '';
@@ -43,9 +62,32 @@ export async function leave(
   const isOlder = tip === undefined || (await isAncestor(git, tip, wanted));
   const fork = isOlder || (await isKept(repository, local, tip)) ? undefined : await keepAsFork(session, now);
   failurePoint('pull: fork made');
-  await removeSession(session, { now, force: false, deleteBranch: false, keepsMarks: true });
-  failurePoint('pull: sandbox gone');
-  return fork;
+  if (isEnded(head.record) || !keepsFolder(local)) {
+    await removeSession(session, { now, force: false, deleteBranch: false, keepsMarks: true });
+    failurePoint('pull: sandbox gone');
+    return { fork, before: undefined };
+  }
+  const ended = await withSessionLock(session, async (held) => {
+    const before = session.place === 'here' ? await captureSession(held, { now }) : undefined;
+    if (before && (await newestOf(git, before.commit)) !== tip) return undefined; // an agent works there
+    held.write(inState(held.read() ?? local, 'removed', { now }));
+    return { fork, before };
+  });
+  failurePoint('pull: left');
+  return ended ?? leave(repository, local, head, now);
+}
+
+function keepsFolder(local: SessionRecord): boolean {
+  return local.checkout === undefined && holdsFiles(sessionFolder(local));
+}
+
+/** @throws AgtError if what is here is in the way of a pull */
+export async function requireLeavable(session: Session, head: Head, now: Date): Promise<void> {
+  refuseRunning(session);
+  const stays = !isEnded(head.record) && keepsFolder(session.record);
+  const wayOut = `delete them together with the session here: agt session remove ${session.id} --force`;
+  await requireRemovable(session, { now, force: stays, deleteBranch: false, wayOut });
+  if (stays) refuseToReplace(session);
 }
 
 /** A snapshot of what was there before, as a restore makes it, is nothing that would have to be kept. */
@@ -82,22 +124,30 @@ async function keepAsFork(session: Session, now: Date): Promise<SessionId> {
   }
 }
 
-/** Without a share it comes from a file. */
+export interface Arrived {
+  readonly record: SessionRecord;
+  /** Of files that are not as in the snapshot. */
+  readonly warnings: readonly string[];
+}
+
+/** Without a share it comes from a file. `before`: as `leave` left the folder. */
 export async function goOn(
   repository: Repository,
   id: SessionId,
   head: Head,
   now: Date,
-  share?: Share,
-): Promise<SessionRecord> {
+  { share, before }: { readonly share?: Share; readonly before?: CaptureResult | undefined } = {},
+): Promise<Arrived> {
   const { git, agtDir, settings } = repository;
-  const folder = join(await repository.sessionsDir(), id);
-  requireWritable(join(folder, '..'));
   const local = readRecord(repository, id);
+  const kept = local !== undefined && keepsFolder(local) ? local : undefined;
+  const folder = kept ? sessionFolder(kept) : join(await repository.sessionsDir(), id);
+  requireWritable(join(folder, '..'));
   const landed = bothLanded(local?.landed, head.record.landed);
   const arriving = arrived(repository, id, head.record, folder);
   const record = {
     ...arriving,
+    ...(kept && workspaceOf(kept)),
     moved: movedHere(head.record, local, now.toISOString()),
     ...(landed && { landed }),
   };
@@ -120,17 +170,22 @@ export async function goOn(
   });
   failurePoint('pull: metadata written');
   const session = new Session(repository, record);
+  let warnings: readonly string[] = [];
   if (!isEnded(head.record)) {
     const [newest] = await requireHistory(git, snapshotRefs(record));
     if (newest === undefined) throw new AgtError(`session "${id}" has no snapshot`);
-    await restoreSession(session, { scope: TOP_FOLDERS, by: 'restore', now, choose: async () => newest });
+    const choose = async () => newest;
+    const request = { scope: TOP_FOLDERS, by: 'restore', now, choose, before } as const;
+    const restored = await restoreSession(session, request);
+    const differing = restored.mismatches.map((path) => `${path} is not as in the snapshot`);
+    warnings = [...restored.warnings, ...differing];
   }
   failurePoint('pull: folder written');
   if (share !== undefined) {
     const { pulling: _, ...done } = share;
     writeShare(session, done);
   }
-  return readRecord(repository, id) ?? record;
+  return { record: readRecord(repository, id) ?? record, warnings };
 }
 
 /** The branches here have what was accepted here, also if the other repository does not know. */
@@ -142,6 +197,17 @@ function bothLanded(ours: Landed | undefined, theirs: Landed | undefined): Lande
 
 function has(landed: Landed | undefined, one: Landed): boolean {
   return landed !== undefined && (landed.commit === one.commit || has(landed.before, one));
+}
+
+/** How the folder here is made. */
+function workspaceOf({ provider, token, captures, working_copy, stands_at }: SessionRecord) {
+  return {
+    provider,
+    working_copy,
+    ...(token && { token }),
+    ...(captures && { captures }),
+    ...(stands_at && { stands_at }),
+  };
 }
 
 /** The metadata here: the folder is an ordinary one, and the session has ended until a restore brings it back. */

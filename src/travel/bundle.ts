@@ -158,7 +158,8 @@ export async function openBundle(repository: Repository, request: OpenRequest): 
     throw damaged(file, cause);
   });
   await requireComplete(repository, head, damaged(file, undefined));
-  return { record: await goOn(repository, id, head, now), snapshots };
+  const { record } = await goOn(repository, id, head, now);
+  return { record, snapshots };
 }
 
 /** A longer head than any: its labels are in the snapshots. */

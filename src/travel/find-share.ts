@@ -35,6 +35,7 @@ export interface Pulled {
   readonly wasHere: boolean;
   /** A session with what only this repository had. */
   readonly fork: SessionId | undefined;
+  readonly warnings?: readonly string[];
   /** It had ended here, and goes on now. */
   readonly landed?: Landed | undefined;
   /** The user's own checkout, in which the session was. */

@@ -5,15 +5,13 @@ import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { runGit } from '../git/run/git.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
-import { requireRemovable } from '../lifecycle/remove.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
 import { checkId, type SessionId } from '../session/id.ts';
-import { refuseRunning } from '../session/owner.ts';
 import { readRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
-import { goOn, leave } from './arrive.ts';
+import { goOn, leave, requireLeavable } from './arrive.ts';
 import { areHere, sealFor } from './content.ts';
 import {
   findThere,
@@ -65,17 +63,14 @@ export async function pullSession(repository: Repository, request: PullRequest):
   if (request.dryRun) return { record: local ?? head.record, remote, head, wasHere: false, fork: undefined };
   const parts = await takeParts(repository, there, keys, remote, own?.parts ?? []);
   await requireComplete(repository, head, lostParts(remote));
-  if (living !== undefined) {
-    refuseRunning({ repository, record: living });
-    const { now } = request;
-    await requireRemovable(new Session(repository, living), { now, force: false, deleteBranch: false });
-  }
+  if (living !== undefined) await requireLeavable(new Session(repository, living), head, request.now);
   const share = await takeLease(repository, { there, head, remote, parts, holds }, { ...request, id });
   failurePoint('pull: taken');
-  const fork = living && (await leave(repository, living, head, request.now));
-  const record = await goOn(repository, id, head, request.now, share);
+  const left = living && (await leave(repository, living, head, request.now));
+  const arrived = await goOn(repository, id, head, request.now, { share, before: left?.before });
+  const { record } = arrived;
   const landed = local?.state === 'accepted' && !isEnded(record) ? local.landed : undefined;
-  return { record, remote, head, wasHere: false, fork, landed, checkout: living?.checkout };
+  return { ...arrived, remote, head, wasHere: false, fork: left?.fork, landed, checkout: living?.checkout };
 }
 
 /** Takes the objects of all parts that are not here yet. */

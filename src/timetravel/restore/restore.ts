@@ -141,8 +141,8 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
     ...(unfinished === undefined ? {} : { unfinished }),
     ...(await filesOfLast(session.with(record))),
   };
-  const before =
-    folder === 'files' ? await captureSession(session.with(record), { now, keep, ...marks }) : undefined;
+  const capture = () => captureSession(session.with(record), { now, keep, ...marks });
+  const before = folder === 'files' ? (request.before ?? (await capture())) : undefined;
   const snapshot = chosenEarly ?? (await pick());
   await refuseTarget(session.with(record), snapshot, request);
   failurePoint('restore: captured before');
@@ -155,7 +155,8 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
     isOfFiles(request) && intent === undefined && plan && pathsOf(plan).length + plan.blocked.length === 0;
   const begun = isNothing ? undefined : await beginWith(session.with(found), snapshot, request);
   const trees = [snapshot.commit, before?.commit].filter((commit) => commit !== undefined);
-  if (folder !== 'files') restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore);
+  if (folder !== 'files' || request.before)
+    restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore, request.before !== undefined);
   return {
     record,
     begun,

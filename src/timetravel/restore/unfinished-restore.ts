@@ -2,6 +2,7 @@
  * The request of a restore, and what agt refuses. Finds the restore that the same command was killed in, so that it is
  * finished instead of begun anew: an undo would otherwise take what the killed one left for a change of the agent.
  */
+import type { CaptureResult } from '../../autocommit/capture.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { AgtError } from '../../errors.ts';
 import { refuseToReplaceRepository } from '../../folders/git-state/other-repository.ts';
@@ -103,6 +104,8 @@ export interface RestoreRequest {
   readonly undone?: readonly string[];
   /** Leave the repository of an attached folder as it is: its refs, HEAD and index. */
   readonly filesOnly?: boolean;
+  /** The folder as it is, if a capture has just seen it, in another history. */
+  readonly before?: CaptureResult | undefined;
   /** Chooses the snapshot. `hasUncaptured`: the folder differs from its last snapshot, as it may in a preview. */
   readonly choose: (hasUncaptured: boolean) => Promise<Snapshot>;
 }

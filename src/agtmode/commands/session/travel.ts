@@ -199,7 +199,7 @@ export const sessionPull = defineCommand({
     const repository = await context.repository();
     const request = { id, remote, as, take, dryRun, env: context.env, now: context.now() };
     const pulled = await pullSession(repository, request);
-    const { record, head, fork, wasHere, remote: from, landed, checkout } = pulled;
+    const { record, head, fork, wasHere, remote: from, landed, checkout, warnings = [] } = pulled;
     const { session_id: here, sandbox, state } = record;
     const isOver = isEnded(record) && !dryRun;
     const mine = [(await readKeys(context.env))?.recipient, ...repository.settings.recipients];
@@ -216,6 +216,7 @@ export const sessionPull = defineCommand({
         checkout !== undefined &&
           `checkout ${checkout} is back on your branch; the session is in a worktree now`,
       ]),
+      warnings: lines(warnings.map((text) => `warning: ${text}`)),
       notes: lines([
         head?.plain !== undefined && plainNote(here, from, head.plain),
         ...others.map((key) => `note: ${here} stays encrypted for ${key}, too`),

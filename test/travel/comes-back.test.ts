@@ -1,0 +1,77 @@
+/** A pull into the folder that is already here: what no snapshot has stays, as in a restore. */
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sessionOf } from '../harness/session.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+import { chain, factsOf, makeTwo, workIn } from './two.ts';
+
+const LEFT = ['node_modules/p', 'n/.git/HEAD', 'large'];
+
+function withLeftFiles() {
+  const two = makeTwo();
+  const session = workIn(two.here);
+  const { sandbox, folder } = session;
+  agtOk(two.here, 'config', 'set', 'agt.maxFileSize', '1k');
+  write(join(folder, '.agtignore'), 'sandbox/node_modules/\n');
+  write(join(sandbox, 'node_modules/p'), 'p\n');
+  write(join(sandbox, 'large'), 'x'.repeat(2000));
+  git(sandbox, 'init', '-q', 'n');
+  write(join(sandbox, 'n/x'), 'x\n');
+  const missing = () => LEFT.filter((path) => !existsSync(join(sandbox, path)));
+  return { ...two, session, missing };
+}
+
+test('files that no snapshot has stay where a session comes back to', () => {
+  const { here, there, session, missing } = withLeftFiles();
+  const { sandbox, folder } = session;
+  agtOk(here, 'session', 'push', 's1', '--release');
+  const moments = chain(session);
+  agtOk(here, 'session', 'pull', 's1');
+  expect(missing()).toEqual([]);
+  expect(chain(session).slice(0, -1)).toEqual(moments);
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  const moved = sessionOf(there, 's1');
+  write(join(moved.sandbox, 'n/x'), 'changed there\n');
+  rmSync(join(moved.sandbox, 'build'), { recursive: true });
+  write(join(moved.folder, '.agtignore'), 'sandbox/node_modules/\nsandbox/cache/\n');
+  write(join(moved.sandbox, 'large'), 'small there\n');
+  agtOk(there, 'session', 'push', 's1', '--release');
+  write(join(sandbox, 'mine.txt'), 'only here\n');
+  const back = agt(here, 'session', 'pull', 's1');
+  expect(back).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('fork     s1-2 has') });
+  expect(back.stderr).toMatch(/^warning: large is not as in the snapshot\n$/);
+  expect(missing()).toEqual([]);
+  expect(readFileSync(join(sandbox, 'large'), 'utf8')).toHaveLength(2000);
+  expect(readFileSync(join(sandbox, 'n/x'), 'utf8')).toBe('changed there\n');
+  expect(readFileSync(join(folder, '.agtignore'), 'utf8')).toContain('cache');
+  expect(['build', 'mine.txt'].filter((path) => existsSync(join(sandbox, path)))).toEqual([]);
+  expect(readFileSync(join(sessionOf(here, 's1-2').sandbox, 'mine.txt'), 'utf8')).toBe('only here\n');
+  expect(agtOk(here, 'session', 'list')).toMatch(/^s1 +active /m);
+  expect(agtOk(here, 'doctor')).toContain('nothing is wrong');
+});
+
+test('a session that has ended elsewhere ends here only without a loss, or as the hint says', () => {
+  const { here, there, missing } = withLeftFiles();
+  agtOk(here, 'session', 'push', 's1', '--release');
+  agtOk(there, 'session', 'pull', 's1');
+  agtOk(there, 'session', 'reject', 's1');
+  agtOk(there, 'session', 'push', 's1');
+  expect(agt(here, 'session', 'pull', 's1', '--take').stderr).toMatch(
+    /^error: cannot capture 2 files of session "s1"\n(.*\n)*.*together with the session here: agt session remove s1 --force\n$/,
+  );
+  expect(missing()).toEqual([]);
+  agtOk(here, 'session', 'remove', 's1', '--force');
+  agtOk(here, 'session', 'pull', 's1', '--take');
+  expect(agtOk(here, 'session', 'list', '--all')).toMatch(/^s1 +rejected /m);
+});
+
+test('a sandbox without its link is one again', () => {
+  const { here, session } = withLeftFiles();
+  const before = factsOf(session);
+  agtOk(here, 'session', 'push', 's1', '--release');
+  rmSync(join(session.sandbox, '.git'));
+  agtOk(here, 'session', 'pull', 's1');
+  expect(factsOf(session)).toEqual(before);
+});
