@@ -1,6 +1,7 @@
 /**
  * Puts the repository of an attached folder back into the state of a snapshot: a deleted `.git`, then refs and reflogs, HEAD,
- * the index, and the operation in progress. A ref that somebody else has moved since stays, and so do remote branches.
+ * the index, and the operation in progress. A ref that somebody else has moved since stays
+ * where they have left it, and so do remote branches.
  */
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,14 +15,13 @@ import { removeTree } from '../../disk/remove-tree.ts';
 import { AgtError, attempt } from '../../errors.ts';
 import { SHARED_STASH } from '../../filter/agent-refs.ts';
 import { bringGitDirectory, bringObjects, keepGitDirectory } from '../../git/files/mirror-git-directory.ts';
-import { HEADS, shortOid } from '../../git/files/ref-files.ts';
-import { listWorktrees } from '../../git/files/worktree-registrations.ts';
+import { shortOid } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import { type Git, gitText, inDirectory, runGit, updateRefs } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { Session } from '../../session/session.ts';
 import { REFLOG_LINE } from '../../snapshot/git-dir-files.ts';
-import type { SnapshotMetadata } from '../../snapshot/manifest.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import {
   claim,
   isWhole,
@@ -35,16 +35,18 @@ import {
 } from './kept-repositories.ts';
 import { bringNestedBack } from './nested-repositories.ts';
 import { isOtherRepository, isReplaceable } from './other-repository.ts';
+import { capturedLogs, capturedPlaces, capturedRefs, differing, readGitState, refsIn } from './read-state.ts';
 import {
-  capturedLogs,
-  capturedPlaces,
-  capturedRefs,
-  differing,
-  type Refs,
-  readGitState,
-  refsIn,
-} from './read-state.ts';
-import { describeLeft, LINK, NO_BRANCHES, NO_LOG, planRefs, type RefMove, type RefPlan } from './ref-plan.ts';
+  describeLeft,
+  LINK,
+  NO_BRANCHES,
+  NO_LOG,
+  type OthersMoves,
+  planRefs,
+  type RefMove,
+  type RefPlan,
+  withoutBusyBranches,
+} from './ref-plan.ts';
 
 export interface PutBack {
   readonly moves: readonly RefMove[];
@@ -59,7 +61,7 @@ const NOTHING: PutBack = { moves: [], warnings: [], isWhole: false };
 export async function previewGit(
   { repository, record }: Session,
   { commit, last }: { readonly commit: string; readonly last: string | undefined },
-  others: ReadonlySet<string>,
+  others: OthersMoves,
 ): Promise<RefPlan> {
   const folder = record.checkout ?? record.sandbox;
   const then = await capturedRefs(repository.git, commit);
@@ -69,12 +71,17 @@ export async function previewGit(
   if (await isOtherRepository(repository, folder, places, then))
     return { moves: [], left: [], ...(isReplaceable(folder, places) ? { replaced: state.commonDir } : {}) };
   const known = last === undefined || last === commit ? undefined : await capturedRefs(repository.git, last);
-  const all = new Set([...others, ...(known === undefined ? [] : differing(known, refsIn(state)))]);
+  const now = refsIn(state);
+  const fresh = known === undefined ? [] : differing(known, now);
+  const all = new Map([
+    ...others,
+    ...fresh.map((ref) => [ref, { to: now.get(ref), commit: undefined }] as const),
+  ]);
   return withoutBusyBranches(
     inDirectory(repository.git, folder),
     folder,
     state,
-    planRefs(refsIn(state), then, all),
+    planRefs(now, then, all),
     then,
   );
 }
@@ -83,7 +90,7 @@ export async function previewGit(
 export async function putGitBack(
   { repository, record }: Session,
   wanted: SnapshotMetadata,
-  others: ReadonlySet<string>,
+  others: OthersMoves,
   bringsLast: boolean,
 ): Promise<PutBack> {
   const folder = record.checkout ?? record.sandbox;
@@ -128,13 +135,19 @@ export async function putGitBack(
   if ((await findObjects(git, named)).includes(undefined)) bringObjects(kept.directory, state.commonDir);
   warnings.push(...describeLeft(plan));
   const isOfHead = (ref: string) => ref === 'HEAD' || (`ref: ${ref}` === then.get('HEAD') && !plan.detached);
-  const isAll = !left.some(({ ref }) => isOfHead(ref));
-  if (!isAll) return { moves, warnings: [...warnings, 'the index stays as it is'], isWhole: isAll };
+  if (left.some(({ ref }) => isOfHead(ref)))
+    return { moves, warnings: [...warnings, 'the index stays as it is'], isWhole: false };
+  const ofOthers = moves.find(({ ref }) => isOfHead(ref) && others.has(ref));
+  const theirs = ofOthers && others.get(ofOthers.ref)?.commit;
+  if (theirs !== undefined) {
+    await restoreIndex(store, await readSnapshotMetadata(store, theirs), folder);
+    return { moves, warnings, isWhole: false };
+  }
   await restoreIndex(store, wanted, folder);
   if (!(await hasObjects(git, ['--indexed-objects', '--not', '--all'])))
     bringObjects(kept.directory, state.commonDir);
   warnings.push(...(await restoreGitDirFiles(store, state.gitDir, wanted, NO_BRANCHES)));
-  return { moves, warnings, isWhole: isAll };
+  return { moves, warnings, isWhole: true };
 }
 
 /** If the folder has no repository any more, or another one, its `.git`, and what that leads to. Returns a note. */
@@ -172,32 +185,6 @@ function setAside(agtDir: string, folder: string, places: Places, aside: string)
   claim(present, places, folder);
   renameSync(places.commonDir, aside);
   failurePoint('restore: repository set aside');
-}
-
-/** A branch that another worktree has checked out stays: its files would no longer fit. Nor does HEAD go on it. */
-async function withoutBusyBranches(
-  git: Git,
-  folder: string,
-  { gitDir, commonDir }: UserRepository,
-  plan: RefPlan,
-  then: Refs,
-): Promise<RefPlan> {
-  if (!plan.moves.some(({ ref, to }) => ref.startsWith(HEADS) || to?.startsWith(LINK))) return plan;
-  // The main worktree is the first one. git shows that of a submodule under another path.
-  const isMain = gitDir === commonDir;
-  const others = (await listWorktrees(git)).filter(({ path }, i) => (isMain ? i > 0 : path !== folder));
-  const isBusy = (ref: string) => others.some(({ branch }) => branch === ref);
-  const branch = then.get('HEAD')?.slice(LINK.length) ?? '';
-  const isDetached = isBusy(branch) && plan.moves.some(({ ref }) => ref === 'HEAD');
-  const reason = 'another worktree has it checked out';
-  const busy = plan.moves.filter(({ ref }) => isBusy(ref)).map((move) => ({ ...move, reason }));
-  return {
-    moves: plan.moves
-      .filter(({ ref }) => !isBusy(ref))
-      .map((move) => (isDetached && move.ref === 'HEAD' ? { ...move, to: then.get(branch) } : move)),
-    left: [...plan.left, ...busy],
-    detached: isDetached ? branch : undefined,
-  };
 }
 
 /** @throws AgtError if a commit is nowhere any more. Nothing has changed then. */

@@ -1,8 +1,10 @@
 /** Which refs of a repository go back to those of a snapshot, and which stay. */
 import { digestOfCapturedIndex } from '../../autocommit/last-snapshot.ts';
+import type { UserRepository } from '../../autocommit/request.ts';
 import { differingGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { SESSION_STASH, SHARED_STASH } from '../../filter/agent-refs.ts';
 import { HEADS, REMOTES, shortBranch, shortOid, TAGS } from '../../git/files/ref-files.ts';
+import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import type { Git } from '../../git/run/git.ts';
 import type { SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { capturedLogs, capturedRefs, differing, type Refs } from './read-state.ts';
@@ -41,9 +43,17 @@ export interface RefPlan {
 /** Refs of these kinds go back where they were. Others are another program's: agt only brings back deleted ones. */
 const OWN_KINDS = [HEADS, TAGS, 'refs/notes/'];
 
-/** `others`: refs that somebody else has moved since. */
-export function planRefs(now: Refs, then: Refs, others: ReadonlySet<string>): RefPlan {
-  const moved = differing(then, now).map((ref) => ({ ref, from: now.get(ref), to: then.get(ref) }));
+/** Refs that somebody else has moved since: where to, and the snapshot that has it. */
+export type OthersMoves = ReadonlyMap<
+  string,
+  { readonly to: string | undefined; readonly commit: string | undefined }
+>;
+
+/** A ref of `others` stays where they have left it, or goes back there if it has moved since. */
+export function planRefs(now: Refs, then: Refs, others: OthersMoves): RefPlan {
+  const target = (ref: string) => (others.get(ref) ?? { to: then.get(ref) }).to;
+  const names = new Set([...differing(then, now), ...others.keys()]);
+  const moved = [...names].map((ref) => ({ ref, from: now.get(ref), to: target(ref) }));
   const isOurs = ({ ref, from }: RefMove) =>
     ref === 'HEAD' ||
     ref === SHARED_STASH ||
@@ -52,10 +62,36 @@ export function planRefs(now: Refs, then: Refs, others: ReadonlySet<string>): Re
   // A name that is no UTF-8 has lost bytes: agt would make another ref.
   const wanted = moved.filter((move) => isOurs(move) && !move.ref.includes('\ufffd'));
   return {
-    moves: wanted.filter(({ ref }) => !others.has(ref)),
+    moves: wanted.filter(({ from, to }) => from !== to),
     left: wanted
-      .filter(({ ref }) => others.has(ref))
+      .filter(({ ref, from, to }) => from === to && from !== then.get(ref))
       .map((move) => ({ ...move, reason: 'somebody else has moved it since' })),
+  };
+}
+
+/** A branch that another worktree has checked out stays: its files would no longer fit. Nor does HEAD go on it. */
+export async function withoutBusyBranches(
+  git: Git,
+  folder: string,
+  { gitDir, commonDir }: UserRepository,
+  plan: RefPlan,
+  then: Refs,
+): Promise<RefPlan> {
+  if (!plan.moves.some(({ ref, to }) => ref.startsWith(HEADS) || to?.startsWith(LINK))) return plan;
+  // The main worktree is the first one. git shows that of a submodule under another path.
+  const isMain = gitDir === commonDir;
+  const others = (await listWorktrees(git)).filter(({ path }, i) => (isMain ? i > 0 : path !== folder));
+  const isBusy = (ref: string) => others.some(({ branch }) => branch === ref);
+  const branch = then.get('HEAD')?.slice(LINK.length) ?? '';
+  const isDetached = isBusy(branch) && plan.moves.some(({ ref }) => ref === 'HEAD');
+  const reason = 'another worktree has it checked out';
+  const busy = plan.moves.filter(({ ref }) => isBusy(ref)).map((move) => ({ ...move, reason }));
+  return {
+    moves: plan.moves
+      .filter(({ ref }) => !isBusy(ref))
+      .map((move) => (isDetached && move.ref === 'HEAD' ? { ...move, to: then.get(branch) } : move)),
+    left: [...plan.left, ...busy],
+    detached: isDetached ? branch : undefined,
   };
 }
 
@@ -64,7 +100,7 @@ export async function changesGit(git: Git, from: SnapshotMetadata, to: SnapshotM
   const then = await capturedRefs(git, to.commit);
   if (then === undefined) return false;
   const now = await capturedRefs(git, from.commit);
-  if (now === undefined || planRefs(now, then, new Set()).moves.length > 0) return true;
+  if (now === undefined || planRefs(now, then, new Map()).moves.length > 0) return true;
   const [one, other] = [
     await digestOfCapturedIndex(git, from.commit),
     await digestOfCapturedIndex(git, to.commit),

@@ -1,5 +1,6 @@
 /** An undo takes this back beside the work of the agent: changes of a person or of another program between its calls. */
 import { capturedRefs, differing } from '../../folders/git-state/read-state.ts';
+import type { OthersMoves } from '../../folders/git-state/ref-plan.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import { callsAtWork } from '../../session/calls-at-work.ts';
 import { isAttached, snapshotRefs } from '../../session/record.ts';
@@ -45,20 +46,21 @@ export async function othersChanges(
 
 export interface OthersRefs {
   /** Refs of an attached folder's repository that somebody else has moved between the snapshots. */
-  readonly moved: ReadonlySet<string>;
+  readonly moved: OthersMoves;
   /** Somebody else has moved what nobody has captured, too. */
   readonly hasUncaptured: boolean;
 }
 
 export async function othersRefs(session: Session, latest: Latest, to: string): Promise<OthersRefs> {
-  const moved = new Set<string>();
+  const moved = new Map<string, { to: string | undefined; commit: string }>();
   const { theirs, hasUncaptured } = await othersSnapshots(session, latest, to);
   for (const { commit, parents } of theirs) {
     if (parents[0] === undefined) continue;
     const before = await capturedRefs(session.git, parents[0]);
     const after = await capturedRefs(session.git, commit);
     if (before !== undefined && after !== undefined)
-      for (const ref of differing(before, after)) moved.add(ref);
+      for (const ref of differing(before, after))
+        if (!moved.has(ref)) moved.set(ref, { to: after.get(ref), commit });
   }
   return { moved, hasUncaptured };
 }
