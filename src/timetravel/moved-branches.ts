@@ -17,6 +17,7 @@ import { authorsOf } from './turns.ts';
 export interface MovedBranch {
   /** A full name. */
   readonly ref: string;
+  /** For one that is deleted, the last commit that it had. */
   readonly from: string;
   /** Undefined: it is deleted. */
   readonly to: string | undefined;
@@ -46,7 +47,8 @@ export async function movedBranches(
     const after = await capturedRefs(git, snapshot.commit);
     if (before === undefined || after === undefined) continue;
     for (const ref of differing(before, after).filter((name) => name.startsWith(HEADS))) {
-      const [from, to] = [before.get(ref), now.get(ref)];
+      const to = now.get(ref);
+      const from = (to === undefined ? moved.get(ref)?.from : undefined) ?? before.get(ref);
       if (author !== 'agent' || (!moved.has(ref) && to !== after.get(ref))) others.add(ref);
       if (others.has(ref)) continue;
       if (from === undefined) moved.delete(ref);

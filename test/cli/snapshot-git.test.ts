@@ -116,6 +116,32 @@ test('a ref that somebody else has moved stays, and is named', () => {
   expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('3\n');
 });
 
+test('a ref that the agent has moved after somebody else goes back to where they left it', () => {
+  const folder = makeCheckout();
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  const call = (id: string, script: string) => {
+    agent.begins(id);
+    sh(folder, script);
+    agent.ends(id);
+  };
+  git(folder, 'stash');
+  agent.says('tidy up');
+  call('1', 'echo agent >by-agent');
+  write(join(folder, 'a'), 'person\n');
+  git(folder, 'commit', '-qam', 'of a person');
+  const main = git(folder, 'rev-parse', 'main');
+  call('2', 'git checkout -q topic; git branch -qD main');
+  const after = stateOf(folder);
+  expect(agtOk(folder, 'undo', '--turn', '-n')).toContain(`branch main: back at ${main.slice(0, 10)}`);
+  const undo = agt(folder, 'undo', '--turn');
+  expect(undo.stderr).not.toContain('stays');
+  expect(git(folder, 'rev-parse', 'HEAD', 'main')).toBe(`${main}\n${main}`);
+  expect(git(folder, 'symbolic-ref', 'HEAD')).toBe('refs/heads/main');
+  expect(git(folder, 'diff', '--cached', '--name-only')).toBe('');
+  agtOk(folder, 'redo', '--turn');
+  expect(stateOf(folder)).toBe(after);
+});
+
 test('--files-only and paths leave the repository alone', () => {
   const folder = makeCheckout();
   agtOk(folder, 'snapshot');
@@ -225,6 +251,9 @@ test('agt status names branches that an agent has moved, and the way back', () =
   expect(text).toContain(`to bring it back: git reset --keep ${main.slice(0, 10)}`);
   sh(folder, `git branch -qf topic ${topic}`);
   expect(moved()).toEqual([['main', main, 'claude']]);
+  const last = at('main');
+  call('4', 'git checkout -q --detach; git branch -qD main');
+  expect(moved()).toEqual([['main', last, 'claude']]);
 });
 
 test('commits of a person after the turn of an agent stay, whoever undoes the turn', () => {
