@@ -69,6 +69,18 @@ export async function summarize(
   return joined(labels, labels.length > 0 ? `${id}: ${labels.length} steps` : `Work of session ${id}`);
 }
 
+/** The messages of the commits; of several, below the first prompt, or the first subject if the prompt is long. */
+export async function describePullRequest(session: Session, commits: readonly string[]) {
+  const messages = await messagesOf(session.git, commits);
+  const [first = await summarize(session, []), ...others] = messages;
+  const [subject = '', ...body] = first.split('\n');
+  if (others.length === 0) return { title: subject, body: body.join('\n').trim() };
+  const { prompts } = await wordsOf(session);
+  const [prompt = ''] = prompts;
+  const isTitle = prompt !== '' && prompt.length <= SUBJECT_LENGTH;
+  return { title: isTitle ? prompt : subject, body: messages.join('\n\n') };
+}
+
 /** One line if that is short enough; else a title and a list. */
 function joined(lines: readonly string[], title: string): string {
   const line = lines.join('; ');

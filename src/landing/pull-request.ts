@@ -1,4 +1,4 @@
-/** Opens a pull request for an exported branch with GitHub's `gh`, if that is installed. */
+/** Opens a pull request for an exported branch with GitHub's `gh`, or prepares one for a person. */
 import { AgtError, EXIT, errorCode } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { gitAnswer } from '../git/run/git.ts';
@@ -6,25 +6,38 @@ import { runProgram } from '../process/program.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { Session } from '../session/session.ts';
 import type { Exported } from './export.ts';
-import { summarize } from './message.ts';
+import { describePullRequest } from './message.ts';
 import { commitsBetween } from './plan-landing.ts';
 
-/** The address of the pull request, as `gh` prints it. @throws AgtError that says how to go on without `gh`. */
-export async function openPullRequest(session: Session, { remote, branch, commit }: Exported) {
-  const { git } = session.repository;
+export interface PullRequest {
+  readonly title: string;
+  readonly body: string;
+}
+
+export async function draftPullRequest(session: Session, { commit }: Exported): Promise<PullRequest> {
   const { user_branch, from_commit } = session.record;
-  const commits = await commitsBetween(git, [user_branch ?? from_commit], commit);
-  const summary = await summarize(session, commits);
-  const [title = '', ...body] = summary.split('\n');
+  const commits = await commitsBetween(session.git, [user_branch ?? from_commit], commit);
+  return describePullRequest(session, commits);
+}
+
+/** The address of the pull request, as `gh` prints it; without `gh`, the place where a person can open it. */
+export async function openPullRequest(
+  { repository, record }: Session,
+  { remote, branch }: Exported,
+  { title, body }: PullRequest,
+): Promise<{ readonly address: string } | { readonly place: string }> {
+  const { git } = repository;
+  const { user_branch } = record;
   const base = user_branch === undefined ? [] : ['--base', shortBranch(user_branch)];
-  const text = ['--title', title, '--body', body.join('\n').trim()];
-  const args = ['pr', 'create', '--head', branch, ...base, ...text];
+  const args = ['pr', 'create', '--head', branch, ...base, '--title', title, '--body', body];
   const env = { ...git.env, ...git.userLocale };
-  const made = await runProgram('gh', args, { cwd: git.cwd, env }).catch(async (error) => {
+  const made = await runProgram('gh', args, { cwd: git.cwd, env }).catch((error) => {
     if (errorCode(error) !== 'ENOENT') throw error;
-    throw withoutGh(await addressOf(session.repository, remote, branch), branch);
+    return undefined;
   });
-  if (made.exitCode === 0) return made.stdout.toString().trim();
+  if (made === undefined)
+    return { place: (await addressOf(repository, remote, branch)) ?? `for "${branch}" at your remote` };
+  if (made.exitCode === 0) return { address: made.stdout.toString().trim() };
   const [first = `exit code ${made.exitCode}`, ...rest] = made.stderr.trim().split('\n');
   throw new AgtError(`the branch is exported, but gh did not open a pull request: ${first}`, {
     exitCode: EXIT.failed,
@@ -32,17 +45,11 @@ export async function openPullRequest(session: Session, { remote, branch, commit
   });
 }
 
-function withoutGh(address: string | undefined, branch: string): AgtError {
-  const open =
-    address === undefined ? `open a pull request for "${branch}" at your remote` : `open it at ${address}`;
-  return new AgtError('the branch is exported, but gh is not installed, so there is no pull request yet', {
-    hints: [open, 'or install gh: https://cli.github.com'],
-  });
-}
-
 /** The page for a new pull request; undefined for other hosts than GitHub. */
 async function addressOf({ git }: Repository, remote: string, branch: string): Promise<string | undefined> {
   const url = (await gitAnswer(git, ['remote', 'get-url', '--push', remote])) ?? '';
   const path = /github\.com[:/]+(.+?\/.+?)(?:\.git)?\/?$/.exec(url)?.[1];
-  return path === undefined ? undefined : `https://github.com/${path}/compare/${encodeURI(branch)}?expand=1`;
+  return path === undefined
+    ? undefined
+    : `at https://github.com/${path}/compare/${encodeURI(branch)}?expand=1`;
 }

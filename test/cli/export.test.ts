@@ -93,10 +93,11 @@ describe('agt session export', () => {
     symlinkSync(REAL_GIT, join(dir, 'git'));
     const withoutGh = { PATH: dir, AGT_GIT_PATH: undefined };
     const missing = run(AGT, ['session', 'export', '--pr'], { cwd: sandbox, env: withoutGh });
-    expect(missing.stderr).toMatch(
-      /the branch is exported, but gh is not installed.*\nhint: open a pull request/,
-    );
-    expect(missing.exitCode).toBe(1);
+    expect(missing).toMatchObject({
+      exitCode: 0,
+      stdout: 'exported 1 commit to origin as agt/s1\n\n    by the agent\n',
+      stderr: expect.stringContaining('note: gh is not installed; open the pull request for "agt/s1"'),
+    });
     const script = '#!/bin/sh\nprintf "%s|" "$@" >"$0.args"\necho https://github.example/pull/1\n';
     write(join(dir, 'gh'), script, 0o755);
     const made = run(AGT, ['session', 'export', '--pr'], { cwd: sandbox, env: withoutGh });
@@ -104,6 +105,14 @@ describe('agt session export', () => {
     expect(readFileSync(join(dir, 'gh.args'), 'utf8')).toBe(
       'pr|create|--head|agt/s1|--base|main|--title|by the agent|--body||',
     );
+    git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'Add b', '-m', 'As asked.');
+    const text = { title: 'by the agent', body: 'by the agent\n\nAdd b\n\nAs asked.' };
+    expect(JSON.parse(agtOk(sandbox, 'export', '--pr', '-n', '--json'))).toMatchObject(text);
+    expect(agtOk(sandbox, 'export', '--pr', '-n')).toMatch(
+      /^would export .*\nwould open a pull request\n\n {4}by the agent\n\n {4}by the agent\n\n {4}Add b\n\n {4}As/,
+    );
+    agtOk(sandbox, 'autocommit', '--label', 'prompt: Add both');
+    expect(JSON.parse(agtOk(sandbox, 'export', '--pr', '-n', '--json')).title).toBe('Add both');
   });
 
   const REFUSALS: [string, () => void, string[], RegExp, number][] = [

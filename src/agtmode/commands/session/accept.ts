@@ -231,7 +231,7 @@ function fate(change: ShownChange): string {
 }
 
 /** As `git log` shows a message. */
-function indented(message: string | undefined): string[] {
+export function indented(message: string | undefined): string[] {
   return message === undefined ? [] : ['', ...message.split('\n').map((line) => `    ${line}`.trimEnd())];
 }
 

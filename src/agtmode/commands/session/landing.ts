@@ -4,7 +4,7 @@ import { stashRef } from '../../../filter/agent-refs.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { resolveObject } from '../../../git/run/git.ts';
 import { exportSession } from '../../../landing/export.ts';
-import { openPullRequest } from '../../../landing/pull-request.ts';
+import { draftPullRequest, openPullRequest } from '../../../landing/pull-request.ts';
 import { type SyncResult, syncSession } from '../../../landing/sync.ts';
 import { takeOut } from '../../../landing/taken-back.ts';
 import { unacceptSession, wayOff } from '../../../landing/unaccept.ts';
@@ -14,10 +14,10 @@ import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import { besideTheEnd } from '../../output/beside-the-end.ts';
-import { lines, listPaths, verb } from '../../output/format.ts';
+import { lines, listPaths, orNull, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { recordJson } from '../../output/session.ts';
-import { fileJson, LISTED, summaryOf } from './accept.ts';
+import { fileJson, indented, LISTED, summaryOf } from './accept.ts';
 
 export const sessionSync = defineSessionCommand({
   name: 'session sync',
@@ -218,7 +218,7 @@ export const sessionExport = defineSessionCommand({
     'allow-dirty': option.flag('push although the sandbox has uncommitted changes'),
     'force-default': option.flag('push although the branch is the default branch of the remote'),
     pr: option.flag(
-      'open a pull request with gh; title and body are the messages of the commits, else the prompts or labels',
+      'open a pull request with gh; its text is the messages of the commits, below the first prompt if there are several',
     ),
     ...option.shared('dry-run', 'json'),
   },
@@ -234,11 +234,24 @@ export const sessionExport = defineSessionCommand({
     if (!args.json) context.out(`${done} ${plural(commits, 'commit')} to ${remote} as ${branch}\n`);
     const more = `${plural(others.length, 'commit')} of yours that ${remote} did not have: ${listSome(others, NAMED)}`;
     if (others.length > 0) context.err(`note: with ${more}\n`);
-    const opens = args.pr && !args.dryRun;
-    const address = opens ? await openPullRequest(session, exported) : undefined;
+    const draft = args.pr ? await draftPullRequest(session, exported) : undefined;
+    const opened = draft && !args.dryRun ? await openPullRequest(session, exported, draft) : {};
+    const address = 'address' in opened ? opened.address : undefined;
+    if ('place' in opened)
+      context.err(`note: gh is not installed; open the pull request ${opened.place}, with this text\n`);
+    const shown = draft && [
+      args.dryRun && 'would open a pull request',
+      ...indented(`${draft.title}\n\n${draft.body}`.trim()),
+    ];
     return {
-      json: { ...exported, others: others.length, pull_request: address ?? null, dry_run: args.dryRun },
-      text: address === undefined ? '' : `opened ${address}\n`,
+      json: {
+        ...exported,
+        others: others.length,
+        pull_request: address ?? null,
+        ...orNull({ title: draft?.title, body: draft?.body }),
+        dry_run: args.dryRun,
+      },
+      text: address === undefined ? lines(shown ?? []) : `opened ${address}\n`,
     };
   },
 });
