@@ -15,6 +15,13 @@ export type Outcome = (typeof OUTCOMES)[number];
 export const SESSION_STATES = ['creating', 'active', 'failed', 'away', 'removing', ...OUTCOMES] as const;
 export type SessionState = (typeof SESSION_STATES)[number];
 
+/** Of a work branch, after the commit that the last snapshot knows. */
+export interface LaterCommits {
+  readonly head: string;
+  readonly tip: string;
+  readonly count: number;
+}
+
 export interface BranchMove {
   /** The branch; a full name. */
   readonly onto: string;
@@ -73,6 +80,8 @@ export type Intent =
       readonly tip?: string;
       /** `agt session unaccept` has moved the branch back before. */
       readonly unaccepted?: BranchMove;
+      /** Commits after the snapshot that come back, too. */
+      readonly later?: LaterCommits;
     }
   /** The work of the session goes onto a branch. */
   | ({ readonly operation: 'accept' } & BranchMove)

@@ -62,13 +62,13 @@ export function nothingToRestore(snapshot: string): string {
 }
 
 export function reportPreview(preview: Preview, request: RestoreRequest): Report {
-  const { record, snapshot, paths, isBack, moves, staying } = preview;
+  const { record, snapshot, paths, isBack, later, moves, staying } = preview;
   const blocked = paths.filter(({ kind }) => kind === '!').length;
   const others = plural(paths.length - blocked, 'path');
   const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
   const to = shortOid(snapshot.commit);
   const would = isBack
-    ? `would bring its folder back, with ${others}, as in ${to}${not}`
+    ? `would bring its folder back, with ${others}, as in ${to}${not}${later ? `, and ${later}` : ''}`
     : `would restore ${others} to ${to}${not}`;
   return {
     json: {

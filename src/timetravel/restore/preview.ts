@@ -12,6 +12,7 @@ import { readAmbiguousFolders } from '../session-paths.ts';
 import { isSameManifest } from './differences.ts';
 import { previewHead } from './git-dir-of-session.ts';
 import { filesOfLast, keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
+import { describeLater, laterCommits } from './later-commits.ts';
 import { othersRefs } from './others-changes.ts';
 import { type ChangedPath, describePlan } from './restore-files.ts';
 import {
@@ -28,6 +29,8 @@ export interface Preview {
   readonly paths: readonly ChangedPath[];
   /** The session has no folder, and gets one again. */
   readonly isBack: boolean;
+  /** Commits that come back after the snapshot. */
+  readonly later: string | undefined;
   /** Refs that would go back: those of the session, or of the user's repository. */
   readonly moves: readonly RefMove[];
   /** Why some do not. */
@@ -52,11 +55,13 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   const { moves, staying } = isWhole
     ? await previewMoves(session, { content, isUncaptured }, snapshot, to)
     : NO_MOVES;
+  const later = session.place === 'here' ? undefined : await laterCommits(session, snapshot, request);
   return {
     record,
     snapshot,
     paths: describePlan(planned, ambiguous),
     isBack: content === undefined,
+    later: later && describeLater(record, later),
     moves,
     staying,
   };

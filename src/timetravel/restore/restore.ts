@@ -3,7 +3,6 @@
  * before and after, so the history only grows and every restore can be undone.
  */
 import { type CaptureResult, LOST_REPOSITORY } from '../../autocommit/capture.ts';
-import { readKnownRefs } from '../../autocommit/known-refs.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
@@ -12,7 +11,6 @@ import { tipRef } from '../../filter/agent-refs.ts';
 import { type PutBack, putGitBack } from '../../folders/git-state/put-back.ts';
 import type { RefMove } from '../../folders/git-state/ref-plan.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
-import { gitAnswer } from '../../git/run/git.ts';
 import { sweepBeside } from '../../lifecycle/in-place/move-files.ts';
 import { commandToRestore } from '../../session/advised-commands.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
@@ -20,17 +18,19 @@ import { begin, complete, inState, requireAllowed } from '../../session/operatio
 import { isAttached, type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
 import { placeToRestore } from '../../session/relocate.ts';
 import { Session } from '../../session/session.ts';
+import type { LaterCommits } from '../../session/state.ts';
 import { bringSubmodulesBack } from '../../session/submodules.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { refuseLostHistory, type Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
-import { readSnapshotMetadata, type SnapshotManifest } from '../../snapshot/manifest.ts';
+import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { examineWritten } from '../written-folder.ts';
 import { ensureWorktree, keepGitState, refuseToReplace } from './ensure-worktree.ts';
 import { movedRefs, refsOf, restoreGitDir, workBranches } from './git-dir-of-session.ts';
 import { filesOfLast, filesToTake, listIgnored } from './ignored-files.ts';
+import { bringLaterCommits, describeLater, laterCommits, unkeptWorkTip } from './later-commits.ts';
 import { type Latest, othersRefs } from './others-changes.ts';
 import {
   type ChangedPath,
@@ -65,6 +65,8 @@ export interface RestoreResult {
   readonly changed: readonly ChangedPath[];
   /** Refs that have gone back: those of the session, or of the user's repository. */
   readonly moves: readonly RefMove[];
+  /** The commits of its work branch that came back as well. */
+  readonly later: string | undefined;
   /** Paths that are not as in the snapshot, as shown to people. None: the restore is verified. */
   readonly mismatches: readonly string[];
   readonly warnings: readonly string[];
@@ -84,7 +86,10 @@ async function restore(session: LockedSession, request: RestoreRequest): Promise
   failurePoint('restore: brought back');
   const verified = await captureAndVerify(session, start, request, git);
   failurePoint('restore: compared');
-  const { before } = start;
+  const { before, later, record } = start;
+  const own = later === undefined ? [] : await bringLaterCommits(session.with(record), later);
+  failurePoint('restore: later commits');
+  if (later) await captureSession(session.with(record), { now: request.now });
   return {
     record: complete(session.with(start.begun), 'restore', request.now),
     snapshot: start.snapshot,
@@ -94,12 +99,13 @@ async function restore(session: LockedSession, request: RestoreRequest): Promise
     changed,
     moves: git?.moves ?? verified.moves,
     mismatches: verified.mismatches,
-    warnings: [...warnings, ...verified.warnings],
+    later: later && describeLater(record, later),
+    warnings: [...warnings, ...verified.warnings, ...own],
   };
 }
 
 function unchanged({ record, snapshot, before }: RestoreStart): RestoreResult {
-  const none = { changed: [], moves: [], mismatches: [], warnings: [] };
+  const none = { changed: [], moves: [], mismatches: [], warnings: [], later: undefined };
   const { commit = '' } = before ?? {};
   return { record, snapshot, before: commit, isBeforeNew: latestOf(before).isNew === true, commit, ...none };
 }
@@ -108,6 +114,8 @@ interface RestoreStart extends FilesToRestore {
   /** The session with the intent to restore; undefined if there is nothing to restore. */
   readonly begun: SessionRecord | undefined;
   readonly snapshot: Snapshot;
+  /** What came after it, of a session without a folder. */
+  readonly later: LaterCommits | undefined;
 }
 
 /** Makes sure that there is a worktree, captures the folder, chooses the snapshot and writes the intent. */
@@ -125,12 +133,14 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
   const pick = async () => resumed ?? (await choose(false));
   // If agt has to create the sandbox again, the intent must be written before that.
   const chosenEarly = session.with(record).place === 'here' ? undefined : await pick();
+  const known = intent?.operation === 'restore' ? intent.later : undefined;
+  const later = known ?? (chosenEarly && (await laterCommits(session.with(record), chosenEarly, request)));
   if (chosenEarly !== undefined) {
     if (!holdsFiles(sessionFolder(record))) {
       const wanted = await readSnapshotMetadata(repository.git, chosenEarly.commit);
       await requireRoom(session.with(record), { wanted, scope });
     }
-    await beginWith(session.with(found), chosenEarly, request);
+    await beginWith(session.with(found), chosenEarly, request, later);
   }
   const folder = await ensureWorktree(session.with(record));
   if (found.intent?.operation === 'restore') sweepBeside(record, scope);
@@ -153,7 +163,7 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
   const plan = before === undefined ? undefined : await requireRoom(session.with(record), way);
   const isNothing =
     isOfFiles(request) && intent === undefined && plan && pathsOf(plan).length + plan.blocked.length === 0;
-  const begun = isNothing ? undefined : await beginWith(session.with(found), snapshot, request);
+  const begun = isNothing ? undefined : await beginWith(session.with(found), snapshot, request, later);
   const trees = [snapshot.commit, before?.commit].filter((commit) => commit !== undefined);
   if (folder !== 'files' || request.before)
     restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore, request.before !== undefined);
@@ -161,6 +171,7 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
     record,
     begun,
     snapshot,
+    later,
     wanted,
     before,
     plan,
@@ -174,6 +185,7 @@ async function beginWith(
   session: LockedSession,
   { commit: snapshot }: Snapshot,
   { by, scope }: RestoreRequest,
+  later: LaterCommits | undefined,
 ): Promise<SessionRecord> {
   const tip = await findObject(session.git, tipRef(session.id));
   const before =
@@ -185,30 +197,9 @@ async function beginWith(
     by,
     ...(tip === undefined ? {} : { tip }),
     ...(before === undefined ? {} : { unaccepted: before }),
+    ...(later === undefined ? {} : { later }),
   } as const;
   return begin(session, intent);
-}
-
-/** The tip of the work branch, which a restore may move, if nothing that the snapshot before refers to leads to it. */
-async function unkeptWorkTip(session: Session): Promise<string[]> {
-  const { repository, record } = session;
-  const tip = await findObject(repository.git, record.work_branch);
-  if (tip === undefined || (await lastSnapshotKeeps(session, tip))) return [];
-  const kept = [record.branch, record.user_branch ?? record.from_commit];
-  const missing = await gitAnswer(repository.git, ['rev-list', '--max-count=1', tip, '--not', ...kept, '--']);
-  return missing === '' ? [] : [tip];
-}
-
-/** As HEAD or as the work branch; false if only git can tell. */
-async function lastSnapshotKeeps(
-  { git, repository: { agtDir }, record: { session_id: sessionId } }: Session,
-  commit: string,
-): Promise<boolean> {
-  const known = readKnownRefs({ agtDir, sessionId });
-  if (known?.tipManifest === undefined || known.tip !== (await findObject(git, tipRef(sessionId))))
-    return false;
-  const { head } = JSON.parse(known.tipManifest) as SnapshotManifest;
-  return head.commit === commit || head.work === commit;
 }
 
 /** Restores the folder and, if the sandbox is in the scope, its git directory. */

@@ -146,7 +146,7 @@ function reportRestore(
   position: Position | undefined,
   distance: Distance | undefined,
 ): Report {
-  const { record, snapshot, before, commit, changed, moves, mismatches, warnings } = restored;
+  const { record, snapshot, before, commit, changed, moves, later, mismatches, warnings } = restored;
   const isPrompt = context.isPrompt === true;
   const verified = mismatches.length === 0;
   const undo = before === undefined ? undefined : commandToRestore(record, shortOid(before));
@@ -162,6 +162,7 @@ function reportRestore(
     files.length > MOST_LISTED && `  and ${files.length - MOST_LISTED} more`,
     ...moves.slice(0, MOST_LISTED).map((move) => `  ${describeMove(move)}`),
     moves.length > MOST_LISTED && `  and ${moves.length - MOST_LISTED} more refs`,
+    later && `  ${later}`,
     position && describePosition(position, by, distance, context.now()),
     back !== undefined && !isNothing && `to undo: ${back}`,
   ];
