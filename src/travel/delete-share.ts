@@ -1,7 +1,5 @@
 /** `agt session push --delete`: the copy of a session on a remote goes. */
-import { rmSync } from 'node:fs';
 import { AgtError } from '../errors.ts';
-import { sharedFile } from '../layout.ts';
 import type { Repository } from '../repository/repository.ts';
 import { refuseAway } from '../session/operation.ts';
 import type { Session } from '../session/session.ts';
@@ -20,7 +18,7 @@ interface Deletion {
 
 /** Returns the remote. @throws AgtError if there is no copy, or another repository has the session. */
 export async function deleteShare(session: Session, { remote, force, dryRun }: Deletion): Promise<string> {
-  const { repository, git, id, record } = session;
+  const { git, id, record } = session;
   if (!force) refuseAway(record);
   const known = readShare(session);
   const all = known === undefined ? [] : allOf(known);
@@ -37,8 +35,8 @@ export async function deleteShare(session: Session, { remote, force, dryRun }: D
   if (!isGone && !(await moveRefs(git, share.remote, share.share, there, {})))
     throw otherState(session, share);
   const [next, ...others] = all.filter((one) => one !== share);
-  if (next === undefined) rmSync(sharedFile(repository.agtDir, id), { force: true });
-  else writeShare(session, { ...next, others });
+  const deleted = [...new Set([...(known?.deleted ?? []), share.remote])];
+  writeShare(session, { ...next, ...(others.length > 0 && { others }), deleted });
   return share.remote;
 }
 

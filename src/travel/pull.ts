@@ -138,7 +138,13 @@ async function takeLease(
   const others = before && allOf(before).filter(({ share }) => share !== there.share);
   const from: Share = {
     ...{ others, remote, share: there.share, head: there.oid, refs: head.refs, parts, number: head.number },
-    ...{ pulling: true, plain: head.plain, pushed_at: head.pushed_at, sealedFor: head.sealedFor },
+    ...{
+      pulling: true,
+      state: head.record.state,
+      plain: head.plain,
+      pushed_at: head.pushed_at,
+      sealedFor: head.sealedFor,
+    },
   };
   if (holds) {
     const kept = { ...from, holder: head.holder };

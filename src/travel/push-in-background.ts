@@ -6,6 +6,7 @@ import { tipRef } from '../filter/agent-refs.ts';
 import { resolveObject } from '../git/run/git.ts';
 import { pushLocks } from '../layout.ts';
 import { isBusy } from '../session/lock.ts';
+import { copyOn } from '../session/push-later.ts';
 import { Session } from '../session/session.ts';
 import { readKeys } from './keys.ts';
 import { newShare } from './known-share.ts';
@@ -24,6 +25,7 @@ export async function pushInBackground(session: Session, request: Request): Prom
       const last = Date.parse(readShare(session)?.pushed_at ?? '') || 0;
       await sleep(Math.max(0, Math.min(every, last + every - request.now().getTime())));
       tip = await newest(session);
+      if (copyOn(repository, id, request.remote).isDeleted) return;
       if (!(await tryPush(session, request))) return;
     }
   }).catch((error: unknown) => {

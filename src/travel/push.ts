@@ -180,7 +180,18 @@ type Preparing = Push & Captured & { readonly scratch: ScratchObjects };
 async function prepare(
   session: Session,
   share: Share,
-  { seal, release, now, dryRun, refs, mode: plain, allowSecrets = false, remote, scratch }: Preparing,
+  {
+    record: { state },
+    seal,
+    release,
+    now,
+    dryRun,
+    refs,
+    mode: plain,
+    allowSecrets = false,
+    remote,
+    scratch,
+  }: Preparing,
 ) {
   // Somebody who is new among them could not open the parts that are there.
   const isSealed = seal.recipients?.every((one) => share.sealedFor?.includes(one)) ?? true;
@@ -194,6 +205,7 @@ async function prepare(
     ...share,
     refs,
     parts: part === undefined ? share.parts : [...before, part],
+    state,
     holder: release ? undefined : (share.holder ?? holderHere(session, now)),
     number: share.number + 1,
     pushed_at: now.toISOString(),

@@ -10,6 +10,7 @@ import { sharedFile } from '../layout.ts';
 import type { SessionId } from '../session/id.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
+import type { SessionState } from '../session/state.ts';
 import type { Keys } from './keys.ts';
 import { openBytes, type Seal, sealBytes } from './seal.ts';
 
@@ -76,6 +77,10 @@ export interface Share {
   readonly failed?: { readonly at: string; readonly reason: string } | undefined;
   /** The keys for which the parts are encrypted. */
   readonly sealedFor?: readonly string[] | undefined;
+  /** The state of the session that the remote knows. */
+  readonly state?: SessionState | undefined;
+  /** Remotes on which a person has deleted the copy. */
+  readonly deleted?: readonly string[] | undefined;
   /** Copies on other remotes. */
   readonly others?: readonly Share[] | undefined;
   /** The end of a chain on the remote that is not complete. */
@@ -90,6 +95,7 @@ export function readShare({ repository, id }: Pick<Session, 'repository' | 'id'>
   if (text === undefined) return undefined;
   const share = attempt(() => JSON.parse(text) as Share);
   if (typeof share?.share === 'string' && Array.isArray(share.parts)) return share;
+  if (share?.deleted !== undefined) return undefined;
   throw new AgtError(`${path} is damaged`, {
     hints: [`move it away; the next push begins a new copy, and agt session pull ${id} finds the old one`],
   });
@@ -97,7 +103,7 @@ export function readShare({ repository, id }: Pick<Session, 'repository' | 'id'>
 
 export function writeShare(
   { repository, id }: Pick<Session, 'repository' | 'id'>,
-  share: Share,
+  share: Share | Pick<Share, 'deleted'>,
   { durable = true } = {},
 ): void {
   writeFileAtomic(sharedFile(repository.agtDir, id), `${JSON.stringify(share)}\n`, { durable });

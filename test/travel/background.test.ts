@@ -62,6 +62,39 @@ test('pushes each snapshot, together what comes within the period, and says what
   expect(factsOf(sessionOf(there, 's1'))).toEqual(factsOf(session));
 });
 
+test('sends no copy again that a person has deleted, and tells the end of a session only where it was', async () => {
+  const { remote, here } = makeTwo();
+  const states = () =>
+    (
+      JSON.parse(agtOk(here, 'list', '--remote', 'origin', '--json')) as {
+        session_id: string;
+        state: string;
+      }[]
+    )
+      .map(({ session_id: id, state }) => `${id} ${state}`)
+      .sort();
+  for (const id of ['deleted', 'rejected', 'never']) agtOk(here, 'session', 'new', '--id', id);
+  agtOk(here, 'session', 'push', 'deleted');
+  agtOk(here, 'session', 'push', 'rejected');
+  agtOk(here, 'session', 'push', 'deleted', '--delete');
+  agtOk(here, 'reject', 'never');
+  agtOk(here, 'config', 'set', 'agt.pushEvery', '0 seconds');
+  agtOk(here, 'config', 'set', 'agt.push', 'origin');
+  agtOk(here, 'reject', 'rejected');
+  write(join(sessionOf(here, 'deleted').sandbox, 'a.txt'), 'later\n');
+  agtOk(here, 'autocommit', 'deleted');
+  agtOk(here, 'gc');
+  await until(() => states().includes('rejected rejected'));
+  await sleep(2000);
+  expect(states()).toEqual(['rejected rejected']);
+  agtOk(here, 'session', 'push', 'deleted');
+  write(join(sessionOf(here, 'deleted').sandbox, 'a.txt'), 'last\n');
+  agtOk(here, 'autocommit', 'deleted');
+  await until(() => JSON.parse(agtOk(here, 'status', '--json')).sessions[0].push === null);
+  agtOk(here, 'session', 'push', 'deleted', '--delete');
+  expect(git(remote, 'for-each-ref', 'refs/agt/shared').split('\n')).toHaveLength(2);
+});
+
 test('the last snapshot of a session goes as well: it has ended, or went back', async () => {
   const { here, there } = makeTwo();
   agtOk(here, 'config', 'set', 'agt.push', 'origin');
