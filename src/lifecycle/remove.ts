@@ -13,10 +13,17 @@ import type { Remaining } from '../disk/remove-tree.ts';
 import { AgtError, plural } from '../errors.ts';
 import { landedRef, reviewRef, takenRef, tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
-import { shortBranch } from '../git/files/ref-files.ts';
 import { branchUser } from '../git/files/worktree-registrations.ts';
 import { findObject } from '../git/objects/object-reader.ts';
-import { gitAnswer, gitText, inDirectory, resolveObject, runGit, updateRefs } from '../git/run/git.ts';
+import {
+  dropBranchSettings,
+  gitAnswer,
+  gitText,
+  inDirectory,
+  resolveObject,
+  runGit,
+  updateRefs,
+} from '../git/run/git.ts';
 import { recordFile } from '../layout.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { complete, refuseAway, unfinishedError } from '../session/operation.ts';
@@ -232,6 +239,7 @@ async function deleteRefs(session: LockedSession): Promise<void> {
   const refs = await existingRefs(session);
   const deleting = refs.map(({ ref, commit }) => `delete ${ref} ${commit}`);
   await updateRefs(session.git, deleting);
+  await dropBranchSettings(session.git, session.record.work_branch);
 }
 
 /** A restore makes it again from the snapshots. A branch that a worktree uses, or that has a commit which no snapshot keeps, stays. */
@@ -242,7 +250,7 @@ async function dropWorkBranch({ git, record }: Session): Promise<void> {
   const unkept = await gitAnswer(git, ['rev-list', '--max-count=1', tip, '--not', tipRef(id), '--']);
   if (unkept !== '' || (await branchUser(git, ref, sandbox)) !== undefined) return;
   await gitText(git, ['update-ref', '-d', ref, tip]);
-  await runGit(git, ['config', '--remove-section', `branch.${shortBranch(ref)}`]);
+  await dropBranchSettings(git, ref);
   failurePoint('remove: work branch deleted');
 }
 

@@ -36,13 +36,13 @@ export function rememberRepository({ git, commonDir }: Pick<Repository, 'git' | 
   });
 }
 
-/** Common git directories; those that are gone with the link that names them. */
+/** Common git directories; those that are gone with the link that names them. agt may only have been removed from one. */
 export function knownRepositories(env: NodeJS.ProcessEnv) {
   const state = stateHome(env);
   const links = state === undefined ? [] : readLinks(repositoriesDirectory(state));
   return {
     present: links.filter(isThere).map(({ commonDir }) => commonDir),
-    gone: links.filter((one) => !isThere(one)),
+    gone: links.filter(({ commonDir }) => !existsSync(commonDir)),
   };
 }
 

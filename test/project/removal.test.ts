@@ -18,7 +18,9 @@ test('leaves nothing in a repository and in the home', () => {
   const own = { HOME: home, PATH: path, XDG_STATE_HOME: undefined, XDG_CONFIG_HOME: undefined };
   const type = (script: string, cwd = repository) => {
     writeFileSync(join(home, 'typed'), script);
-    expect(run('sh', ['-e', join(home, 'typed')], { cwd, env: own })).toMatchObject({ exitCode: 0 });
+    const { exitCode, stderr } = run('sh', ['-e', join(home, 'typed')], { cwd, env: own });
+    expect([exitCode, stderr]).toEqual([0, expect.not.stringContaining('error')]);
+    return stderr;
   };
   const files = (top: string) =>
     globSync('**/*', { cwd: top, withFileTypes: true })
@@ -28,6 +30,7 @@ test('leaves nothing in a repository and in the home', () => {
       .sort();
   git(repository, 'config', 'uploadpack.hideRefs', 'refs/mine');
   git(repository, 'branch', 'agtile');
+  git(repository, 'remote', 'add', 'origin', makeTempDir());
   const facts = () => [
     files(join(repository, '.git')),
     run(REAL_GIT, ['for-each-ref'], { cwd: repository }).stdout.replaceAll(/^\w+/gm, ''),
@@ -39,6 +42,7 @@ test('leaves nothing in a repository and in the home', () => {
   type('agt new accepted\nagt new rejected\nagt new active\n');
   for (const id of ['accepted', 'rejected', 'active']) write(join(sandbox(id), 'a.txt'), `${id}\n`);
   type('agt accept accepted --untracked=all\nagt reject rejected\nagt autocommit active\nagt key new\n');
+  git(repository, 'config', 'branch.agt/active.remote', 'origin');
   type(
     'agt hooks install --all\nagt shim install\nagt config set --global agt.retention "30 days"\nagt snapshot\n',
   );
@@ -51,6 +55,8 @@ test('leaves nothing in a repository and in the home', () => {
   expect(now[0]).toEqual(expect.arrayContaining(then[0] as string[]));
   expect(now.slice(1)).toEqual(then.slice(1));
   expect(existsSync(join(repository, '.git/agt'))).toBe(false);
+  expect(type('agt list --everywhere\n')).toBe('');
+  type(blocks[0] ?? '', makeRepository());
   type(blocks[1] ?? '');
   expect(files(home).filter((name) => name !== '/typed')).toEqual(atHome);
 });

@@ -16,6 +16,7 @@ import {
   throwIfInterrupted,
 } from '../../process/interrupts.ts';
 import { endProgress } from '../../process/progress.ts';
+import { shortBranch } from '../files/ref-files.ts';
 import { cleanGitEnvironment, forOwnerAlone, type Git, localeOf } from './environment.ts';
 import { withoutPrograms, withoutWorktreePrograms } from './programs.ts';
 import { traceCommand } from './trace.ts';
@@ -228,6 +229,11 @@ export async function updateRefs(git: Git, lines: readonly string[], reason?: st
   const message = reason === undefined ? [] : ['-m', reason];
   const input = lines.map((line) => `${line}\n`).join('');
   await gitText(git, [...FSYNC_ARGS, 'update-ref', ...message, '--stdin'], { input });
+}
+
+/** Its upstream and other settings, as `git branch -d` deletes them. There may be none. */
+export async function dropBranchSettings(git: Git, ref: string): Promise<void> {
+  await runGit(git, ['config', '--remove-section', `branch.${shortBranch(ref)}`]);
 }
 
 /** As many lines of git's messages as fit on a screen with the prompt. */

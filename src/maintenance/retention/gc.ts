@@ -3,7 +3,7 @@ import { landedRef, takenRef, tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
-import { gitText, resolveObject } from '../../git/run/git.ts';
+import { dropBranchSettings, gitText, resolveObject } from '../../git/run/git.ts';
 import { reportProgress } from '../../process/progress.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, retryAfterChange, withSessionLock } from '../../session/lock.ts';
@@ -83,6 +83,7 @@ async function dropHistory(session: LockedSession, chain: Chain): Promise<string
     .join('');
   failurePoint('gc: dropping');
   await gitText(git, ['update-ref', '--stdin'], { input });
+  if (deletesWork) await dropBranchSettings(git, record.work_branch);
   failurePoint('gc: refs deleted');
   complete(session.with(record), 'drop');
   return work === undefined || deletesWork ? undefined : record.work_branch;
