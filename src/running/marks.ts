@@ -2,7 +2,7 @@
 import { processIsGone } from '../disk/lock-owner.ts';
 import { isActive } from '../filter/session-file.ts';
 import { isBusy, type LockedSession, withSessionLock } from '../session/lock.ts';
-import { failed } from '../session/operation.ts';
+import { failed, refuseAway } from '../session/operation.ts';
 import type { Owner } from '../session/owner.ts';
 import { type Failure, readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
@@ -74,6 +74,8 @@ export async function failAgent(session: Session, reason: string, now: Date): Pr
 function writeFailure({ repository, id }: Session, failure: Failure): Promise<void> {
   return withSessionLock({ repository, id }, async (session) => {
     const record = session.read();
-    if (record !== undefined && isActive(record)) session.write(failed(record, failure));
+    if (record === undefined || !isActive(record)) return;
+    refuseAway(record);
+    session.write(failed(record, failure));
   });
 }

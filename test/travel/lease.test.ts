@@ -45,6 +45,7 @@ test('a session that goes on elsewhere is not taken by chance; where it was, it 
   for (const words of [
     ['session', 'accept', 's1', '--untracked=all'],
     ['session', 'reject', 's1'],
+    ['session', 'fail', 's1', '--reason', 'x'],
     ['session', 'sync', 's1'],
     ['restore', 's1', '@{1}'],
     ['undo', 's1'],
