@@ -76,3 +76,28 @@ test('of copies on two remotes, the one that is named goes, and the other is sti
   write(join(sandbox, 'a.txt'), 'more\n');
   expect(agtOk(here, 'session', 'push', 's1')).toContain('pushed s1 to origin');
 });
+
+test('accept, reject and remove name the remotes that go on saying active', () => {
+  const { here } = makeTwo();
+  for (const id of ['accepted', 'rejected', 'removed', 'gone']) {
+    write(join(workIn(here, id).sandbox, id), id);
+    agtOk(here, 'session', 'push', id);
+  }
+  agtOk(here, 'session', 'new', '--id', 'alone');
+  expect(agtOk(here, 'reject', 'alone')).not.toContain('remote');
+  const line = (id: string, more = '') =>
+    `\nremote   origin goes on saying that it is active; to tell it: agt session push ${id} origin${more}\n`;
+  expect(agtOk(here, 'accept', 'accepted', '--untracked=all')).toContain(line('accepted'));
+  expect(agtOk(here, 'reject', 'rejected')).toContain(line('rejected'));
+  expect(agtOk(here, 'remove', 'removed')).toContain(line('removed'));
+  const gone = agtOk(here, 'remove', 'gone', '--delete-branch', '--force');
+  expect(gone).toContain(line('gone', ' --delete --force').trimEnd());
+  for (const id of ['accepted', 'rejected', 'removed']) agtOk(here, 'session', 'push', id, 'origin');
+  agtOk(here, 'session', 'push', 'gone', 'origin', '--delete', '--force');
+  const listed = JSON.parse(agtOk(here, 'list', '--remote', '--json')) as { state: string }[];
+  expect(listed.map(({ state }) => state).sort()).toEqual(['accepted', 'rejected', 'removed']);
+  agtOk(here, 'undo', 'rejected');
+  agtOk(here, 'session', 'push', 'rejected', 'origin');
+  agtOk(here, 'config', 'set', 'agt.push', 'origin');
+  expect(agtOk(here, 'reject', 'rejected')).not.toContain('goes on saying');
+});

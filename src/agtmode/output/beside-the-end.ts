@@ -1,6 +1,6 @@
 /** The end of a session: the user's work that comes back, the stash that is kept, the branch that stays. */
 import { displayPath } from '../../disk/path-bytes.ts';
-import { plural } from '../../errors.ts';
+import { attempt, plural } from '../../errors.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { readHeadFile } from '../../git/files/head-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
@@ -9,6 +9,8 @@ import { isMadeSince } from '../../landing/export.ts';
 import { readUsersSide } from '../../lifecycle/in-place/users-side.ts';
 import type { Session } from '../../session/session.ts';
 import { sharedStashEntries, stashEntries } from '../../session/stash.ts';
+import { allOf } from '../../travel/known-share.ts';
+import { readShare } from '../../travel/share.ts';
 import { listPaths, verb } from './format.ts';
 
 /** To read before the end, and to print after it. */
@@ -25,8 +27,21 @@ export async function besideTheEnd(
       `stash    ${plural(stashed, 'stashed change')} in its snapshots; agt undo ${session.id} brings it back`,
     shared.length > 0 && `stays    in your git stash list: ${listPaths(shared, MOST_LISTED)}`,
     made && `stays    branch ${made}, which the agent has made; delete it: git branch -D ${shellQuote(made)}`,
+    ...notTold(session, deleteBranch),
   ];
   return found.filter(Boolean).join('\n') || undefined;
+}
+
+/** Remotes with a copy that no push in the background changes. */
+function notTold({ repository, id, record }: Session, isForgotten: boolean): string[] {
+  const share = record.away === undefined ? attempt(() => readShare({ repository, id })) : undefined;
+  const copies = share === undefined ? [] : allOf(share).filter(({ head }) => head !== undefined);
+  const stale = copies.filter(({ remote }) => remote !== repository.settings.push || isForgotten);
+  const way = isForgotten ? ' --delete --force' : '';
+  return stale.map(
+    ({ remote }) =>
+      `remote   ${remote} goes on saying that it is active; to tell it: agt session push ${id} ${remote}${way}`,
+  );
 }
 
 /** The one that its HEAD names. Nobody knows whose another one is. */
