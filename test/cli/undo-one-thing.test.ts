@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeRepository, REAL_GIT, run } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, REAL_GIT, run } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
 const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
@@ -277,11 +277,23 @@ test.each(['session', 'folder'])(
     agent.says('explain it again');
     agent.stops();
     writeFileSync(join(cwd, 'mine'), '');
+    const own =
+      /^warning: that takes back your own changes, too, .*: mine \(in .*\nhint: .*: (agt .* -- mine)\n/;
+    const bringBack = (stderr: string) =>
+      expect(
+        run('sh', ['-c', (own.exec(stderr)?.[1] ?? 'false').replace('agt', AGT)], { cwd }).exitCode,
+      ).toBe(0);
+    const planned = agt(cwd, 'undo', '--turn', '-n').stderr;
     const undone = agt(cwd, 'undo', '--turn');
     expect(undone.stdout).toContain('undone: turn "one"\n');
-    expect(undone.stderr).toMatch(/^warning: that takes back your own changes, too, .*: mine \(in /);
     expect(there()).toEqual([]);
     expect(agtOk(cwd, 'redo', '--turn')).toContain('redone: turn "one"\n');
     expect(there()).toEqual(['one', 'mine']);
+    agtOk(cwd, 'undo', '--turn');
+    for (const stderr of [planned, undone.stderr]) {
+      bringBack(stderr);
+      expect(there()).toEqual(['mine']);
+      rmSync(join(cwd, 'mine'));
+    }
   },
 );

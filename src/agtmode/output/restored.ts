@@ -6,36 +6,34 @@ import { listSome, plural } from '../../errors.ts';
 import { describeMove } from '../../folders/git-state/ref-plan.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
+import { shellQuote } from '../../git/run/trace.ts';
 import { commandToCompare, commandToRestore } from '../../session/advised-commands.ts';
 import type { Session } from '../../session/session.ts';
 import { leftOutPaths, readSnapshotMetadata } from '../../snapshot/manifest.ts';
-import { othersChanges } from '../../timetravel/restore/others-changes.ts';
+import type { OthersChanges } from '../../timetravel/restore/others-changes.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
 import type { Distance, Position } from '../../timetravel/restore/steps.ts';
 import { isOfFiles, type RestoreRequest } from '../../timetravel/restore/unfinished-restore.ts';
 import type { Report } from '../command-line/report.ts';
-import type { Context } from '../context.ts';
 import { age, fileStatus, lines, showPath } from './format.ts';
 
 const MOST_NAMED = 5;
 
 /** An undo goes by time. It says what it takes back that no agent has done. */
-export async function warnOfOthers(
-  context: Context,
-  session: Session,
-  { before, isBeforeNew, snapshot }: Pick<RestoreResult, 'before' | 'isBeforeNew' | 'snapshot'>,
-): Promise<void> {
-  if (before === undefined) return;
-  const others = await othersChanges(session, { from: before, isNew: isBeforeNew }, snapshot.commit);
-  if (others.size === 0) return;
-  const named = [...others].map(([path, commit]) => {
-    const shown = showPath(shownPath(session.record, displayPath(path)).replace(/^sandbox\//, ''));
-    return `${shown} (in ${shortOid(commit)})`;
-  });
-  context.err(
+export function warningOfOthers({ record }: Session, others: OthersChanges): string {
+  const all = [...others].map(([path, commit]) => ({
+    path: shownPath(record, displayPath(path)).replace(/^sandbox\//, ''),
+    commit: commit && shortOid(commit),
+  }));
+  const [first] = all;
+  if (first === undefined) return '';
+  const named = all.map(({ path, commit }) => `${showPath(path)} (in ${commit ?? 'no snapshot yet'})`);
+  // An undo takes a snapshot before, and one after.
+  const command = `${commandToRestore(record, first.commit ?? "'@{1}'")} -- ${shellQuote(first.path)}`;
+  return (
     `warning: that takes back your own changes, too, or those of another program: ${listSome(named, MOST_NAMED)}\n` +
-      'hint: to bring one back: agt restore SNAPSHOT -- PATH\n',
+    `hint: to bring one back${first.commit ? '' : ' then'}: ${showPath(command)}\n`
   );
 }
 
@@ -61,8 +59,8 @@ export function nothingToRestore(snapshot: string): string {
   return `nothing to restore: as in ${shortOid(snapshot)} already`;
 }
 
-export function reportPreview(preview: Preview, request: RestoreRequest): Report {
-  const { record, snapshot, paths, isBack, later, moves, staying } = preview;
+export function reportPreview(session: Session, preview: Preview, request: RestoreRequest): Report {
+  const { record, snapshot, paths, isBack, later, moves, staying, others: theirs } = preview;
   const blocked = paths.filter(({ kind }) => kind === '!').length;
   const others = plural(paths.length - blocked, 'path');
   const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
@@ -83,7 +81,7 @@ export function reportPreview(preview: Preview, request: RestoreRequest): Report
       ...moves.map(describeMove),
       `${shownId(record)}: ${isOfFiles(request) && paths.length === 0 ? nothingToRestore(snapshot.commit) : would}`,
     ]),
-    warnings: lines(staying.map((line) => `warning: ${line}`)),
+    warnings: warningOfOthers(session, theirs) + lines(staying.map((line) => `warning: ${line}`)),
   };
 }
 

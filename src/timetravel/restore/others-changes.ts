@@ -14,18 +14,23 @@ import { authorsOf } from '../turns.ts';
 /** So far back it looks. */
 const MOST_SNAPSHOTS = 200;
 
+/** Undefined: it is in no snapshot yet. */
+export type OthersChanges = ReadonlyMap<string, string | undefined>;
+
 /**
  * Between the snapshot `to` and the later one `from`: each path, which is relative to the session folder and has one byte per
- * character, with the newest snapshot that has somebody's change of it.
+ * character, with the newest snapshot that has somebody's change of it. `uncaptured`: paths of a change that is to come.
  */
 export async function othersChanges(
   session: Session,
   { from, isNew }: Latest & { readonly from: string },
   to: string,
-): Promise<ReadonlyMap<string, string>> {
+  uncaptured: readonly string[] = [],
+): Promise<OthersChanges> {
   const { git } = session;
-  const found = new Map<string, string>();
-  const { theirs, sinceRestore } = await othersSnapshots(session, { from, isNew }, to);
+  const { theirs, sinceRestore, hasUncaptured } = await othersSnapshots(session, { from, isNew }, to);
+  const found = new Map<string, string | undefined>();
+  for (const path of hasUncaptured ? uncaptured : []) found.set(path, undefined);
   if (theirs.length === 0) return found;
   const going = new Set((await diffSnapshots(git, to, from)).map(({ path }) => path));
   const newest = new Map<string, { readonly commit: string; readonly oid: string | undefined }>();
@@ -39,7 +44,10 @@ export async function othersChanges(
     paths.map((path) => `${to}:${encodePath(path)}`),
   );
   for (const [i, [path, { commit, oid }]] of [...newest].entries())
-    if (going.has(path) || (sinceRestore.has(commit) && oid !== undefined && there[i]?.oid !== oid))
+    if (
+      !found.has(path) &&
+      (going.has(path) || (sinceRestore.has(commit) && oid !== undefined && there[i]?.oid !== oid))
+    )
       found.set(path, commit);
   return found;
 }

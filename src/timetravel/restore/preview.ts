@@ -13,8 +13,8 @@ import { isSameManifest } from './differences.ts';
 import { previewHead } from './git-dir-of-session.ts';
 import { filesOfLast, keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
 import { describeLater, laterCommits } from './later-commits.ts';
-import { othersRefs } from './others-changes.ts';
-import { type ChangedPath, describePlan } from './restore-files.ts';
+import { type OthersChanges, othersChanges, othersRefs } from './others-changes.ts';
+import { type ChangedPath, describePlan, pathsOf } from './restore-files.ts';
 import {
   type RestoreRequest,
   refusePart,
@@ -35,6 +35,8 @@ export interface Preview {
   readonly moves: readonly RefMove[];
   /** Why some do not. */
   readonly staying: readonly string[];
+  /** For an undo: what no agent has done. */
+  readonly others: OthersChanges;
 }
 
 export async function previewRestore(session: Session, request: RestoreRequest): Promise<Preview> {
@@ -51,6 +53,10 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   const trees = [to.commit, content?.commit].filter((commit) => commit !== undefined);
   const ambiguous = await readAmbiguousFolders(git, trees);
   const planned = isIgnored === undefined ? plan : withObstructed(record, plan);
+  const going = new Set(pathsOf(plan));
+  const uncaptured = onDisk.changes.map(({ path }) => path).filter((path) => going.has(path));
+  const last = request.by === 'undo' ? content?.commit : undefined;
+  const isNew = isUncaptured ? ('to come' as const) : false;
   const isWhole = request.scope.includes('sandbox') && request.filesOnly !== true;
   const { moves, staying } = isWhole
     ? await previewMoves(session, { content, isUncaptured }, snapshot, to)
@@ -64,6 +70,10 @@ export async function previewRestore(session: Session, request: RestoreRequest):
     later: later && describeLater(record, later),
     moves,
     staying,
+    others:
+      last === undefined
+        ? new Map()
+        : await othersChanges(session, { from: last, isNew }, to.commit, uncaptured),
   };
 }
 

@@ -8,6 +8,7 @@ import { snapshotRefs } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
+import { othersChanges } from '../../../timetravel/restore/others-changes.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { type RestoreResult, restoreSession } from '../../../timetravel/restore/restore.ts';
 import {
@@ -34,7 +35,7 @@ import {
   positionJson,
   refsJson,
   reportPreview,
-  warnOfOthers,
+  warningOfOthers,
 } from '../../output/restored.ts';
 
 export const FILES_ONLY = {
@@ -126,13 +127,15 @@ export async function runRestore(
   distance?: Distance,
 ): Promise<Report> {
   const { by } = request;
-  if (dryRun) return reportPreview(await previewRestore(session, request), request);
+  if (dryRun) return reportPreview(session, await previewRestore(session, request), request);
   const restored = await interruptible(context, session, restoreSession, request);
   const position =
     by === 'restore' || distance === undefined
       ? undefined
       : await readPosition(session.with(restored.record), by, distance);
-  if (by === 'undo') await warnOfOthers(context, session, restored);
+  const { before: from, isBeforeNew: isNew, snapshot } = restored;
+  if (by === 'undo' && from !== undefined)
+    context.err(warningOfOthers(session, await othersChanges(session, { from, isNew }, snapshot.commit)));
   const report = reportRestore(context, restored, by, position, distance);
   const gone = request.scope.includes('sandbox') ? await leftOutAndGone(session, restored) : [];
   return gone.length === 0 ? report : { ...report, notes: notBackNote(gone) };
