@@ -1,5 +1,6 @@
 /** agt gc deletes removed sessions and shrinks the object store. */
-import { existsSync, readdirSync, utimesSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -213,6 +214,26 @@ describe('the object store after agt gc', () => {
     git(repository, 'rm', '-q', '-r', '--cached', '.');
     agtOk(repository, 'gc', '--prune=now');
     expect(readdirSync(dir)).toContain(pack);
+  });
+
+  test('does not grow by packs that a promisor has left which is gone', () => {
+    const dir = join(repository, '.git/objects/pack');
+    const sizeOf = (name: string) => statSync(join(dir, name)).size;
+    const total = () => readdirSync(dir).reduce((sum, name) => sum + sizeOf(name), 0);
+    write(join(repository, 'large'), randomBytes(100_000));
+    git(repository, 'add', 'large');
+    git(repository, 'commit', '-qm', 'large');
+    git(repository, 'repack', '-a', '-d', '-q');
+    const [pack = ''] = readdirSync(dir).filter((name) => name.endsWith('.pack'));
+    write(join(dir, pack.replace(/pack$/, 'promisor')), '');
+    write(join(repository, 'gone'), randomBytes(20_000));
+    git(repository, 'add', 'gone');
+    git(repository, 'repack', '-d', '-q');
+    git(repository, 'rm', '-q', '--cached', 'gone');
+    const before = total();
+    agtOk(repository, 'gc', '--prune=now');
+    expect(total()).toBeLessThanOrEqual(before);
+    expect(git(repository, 'fsck', '--no-dangling')).toBe('');
   });
 
   test('a dry run counts unreachable objects that would go, and no others', () => {

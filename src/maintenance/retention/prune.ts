@@ -7,7 +7,7 @@ import { isLocked, withLock } from '../../disk/lock.ts';
 import { AgtError, EXIT, errorCode, isAgtError, usageError } from '../../errors.ts';
 import { refuseBlockedWorktrees } from '../../git/files/worktree-registrations.ts';
 import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
-import { objectStoreSize } from '../../git/objects/object-store.ts';
+import { hasPromisorPacks, objectStoreSize } from '../../git/objects/object-store.ts';
 import {
   type MeasuredPack,
   measureUnreachable,
@@ -75,7 +75,9 @@ async function lookForUnreachable({ git, commonDir }: Repository, expire: string
   const before = objectStoreSize(objectsDir);
   const survey = await measureUnreachable(git, objectsDir, await expireSeconds(git, expire));
   const isPartial = await isPartialClone(git);
-  const chosen = isPartial ? [] : choosePacks(survey, writeLimit(commonDir, before));
+  // Also without a promisor, `git repack -a` writes all objects of such packs again, and keeps the old ones.
+  const chosen =
+    isPartial || hasPromisorPacks(commonDir) ? [] : choosePacks(survey, writeLimit(commonDir, before));
   return { objectsDir, before, survey, isPartial, chosen };
 }
 
