@@ -112,7 +112,8 @@ export async function planLanding(session: Session, landable: Landable): Promise
     parents: [target.from, ...(request.keepCommits ? [theirs] : [])],
     message: await draftMessage(session, messages, request, { ...told, along }),
     commit: undefined,
-    source: request.keepCommits ? undefined : theirs,
+    // git sees commits that are kept; what was uncommitted has become one that the sandbox does not have.
+    source: request.keepCommits && theirs === content.head ? undefined : theirs,
     hasRest: chooseTree !== undefined && chosen.tree !== content.tree,
     changes,
     untracked,

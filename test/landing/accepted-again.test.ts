@@ -143,6 +143,18 @@ test('a rebase passes over what has landed, and git says nothing about it', () =
   expect(git(sandbox, 'log', '--format=%s', 'main..')).toBe('three\ntwo');
 });
 
+test('with kept commits and uncommitted work, the sandbox goes on from the branch as it does without', () => {
+  const { repository, sandbox } = threeCommits();
+  writeFileSync(join(sandbox, 'f'), 'uncommitted\n');
+  agtOk(repository, 'accept', 's1', '--keep-commits', '--keep');
+  expect(agtOk(repository, 'session', 'diff', 's1', '--base', '--stat')).toBe('');
+  agtOk(repository, 'sync', 's1');
+  expect(git(sandbox, 'status', '--porcelain')).toBe('');
+  writeFileSync(join(sandbox, 'f'), 'later\n');
+  expect(agtOk(repository, 'accept', 's1', '--keep')).toContain('1 file changed, +1 -1');
+  expect(git(repository, 'show', 'main:f')).toBe('later');
+});
+
 test('after a rebase that flattens it, unaccept names all commits of an acceptance', () => {
   const { repository } = threeCommits();
   agtOk(repository, 'accept', 's1', '--keep-commits');
