@@ -193,6 +193,7 @@ describe('agt log --all-sessions', () => {
     expect(activity(one.repository, '--since', '1 hour ago')).toHaveLength(3);
     expect(activity(one.repository, '-n', '1')).toHaveLength(1);
     expect(JSON.parse(agtOk(one.repository, 'activity', '--json'))).toEqual(activity(one.repository));
+    expect(agtOk(one.repository, 'activity', '-n', '0')).toBe('');
     const refused = agt(one.repository, 'log', '--all-sessions', '--since', 'nonsense');
     expect(refused).toMatchObject({ exitCode: 2, stdout: '' });
   });

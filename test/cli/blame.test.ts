@@ -219,7 +219,9 @@ describe('lines in a checkout without a session', () => {
     expect(story).toMatch(/^\+by call 2$/m);
     expect(story).not.toContain('new');
     expect(agtOk(repository, 'why', 'f:4', '--open')).toContain('+all of call 2');
-    expect(agtOk(repository, 'why', 'f:1')).toMatch(/^f:1: one\n {2}by {6}Ann Author\n {2}commit {2}/);
+    expect(agtOk(repository, 'why', 'f:1')).toMatch(
+      /^f:1: one\n {2}by {6}Ann Author\n {2}commit {2}.*\n\ndiff /,
+    );
     for (const place of ['f', 'f:0', 'f:99', 'nothing:1']) {
       const refused = agt(repository, 'why', place);
       expect(refused.exitCode).toBeGreaterThan(0);

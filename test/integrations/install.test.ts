@@ -55,7 +55,8 @@ test('in a new home: hooks for each event, and nothing is left after uninstall',
   expect(home.agt('status').stderr).toMatch(/^warning: Claude Code: a hook failed .* ago: /);
   expect(home.ok('uninstall', 'claude-code')).toBe(`Claude Code: hooks removed from ${file}\n`);
   expect(home.content()).toBe(before);
-  expect(home.ok('uninstall', '--all')).toMatch(/^Claude Code: no hooks in /);
+  expect(home.ok('uninstall', 'claude-code')).toMatch(/^Claude Code: no hooks in /);
+  expect(home.ok('uninstall', '--all')).toBe('no hooks to remove\n');
   expect(home.content()).toBe(before);
 });
 

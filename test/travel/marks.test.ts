@@ -38,6 +38,9 @@ test.each([
     agtOk(there, 'review', 's1', '--reject', 'four', '--tell', '-m', 'nor this one');
     agtOk(there, 'session', 'push', 's1');
     expect(agt(here, 'session', 'push', 's1').stderr).toContain('is away');
+    expect(agt(here, 'review', 's1', '--seen', 'five', '-n').stderr).toMatch(
+      /^note: session "s1" is away: it is at .*, in .*\n/,
+    );
     agtOk(here, 'session', 'pull', 's1', '--take');
     expect(marksIn(here)).toMatchObject({ one: 'seen', two: 'seen', three: 'rejected', four, five: 'new' });
     // It travels on as one.

@@ -158,7 +158,7 @@ export const hooksUninstall = defineCommand({
   examples: [['agt hooks uninstall --all', 'remove the hooks from every agent']],
   run: async (args, context) => {
     const fileOf = (integration: Integration) => hooksFile(context, integration, args);
-    return reportEach(
+    const report = await reportEach(
       chosenTools(args.tools, args.all),
       async (integration) => ({ tool: integration.name, file: (await fileOf(integration)).path }),
       async (integration) => {
@@ -174,13 +174,15 @@ export const hooksUninstall = defineCommand({
         return {
           json: { tool: integration.name, file: file.path, outcome },
           text: lines([
-            `${integration.title}: ${what} ${showPath(file.path)}`,
+            !(args.all && done === 'not-installed') && `${integration.title}: ${what} ${showPath(file.path)}`,
             isOffered &&
               `${integration.title}: ${verb(args.dryRun, 'removed', 'remove')} agt mcp from ${showPath(mcp.path)}`,
           ]),
         };
       },
     );
+    const isNone = report.text === '' && report.errors.length === 0;
+    return isNone ? { ...report, text: 'no hooks to remove\n' } : report;
   },
 });
 

@@ -7,6 +7,7 @@ import { linkPath } from '../../gitmode/shim/renew.ts';
 import { defineCommand, option } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { frontIn, removeFront } from '../front/write-front.ts';
+import { showPath } from '../output/format.ts';
 import { isShim, shimScript, writeShim } from '../shim.ts';
 
 const DIR_OPTION = {
@@ -46,7 +47,10 @@ export const shimUninstall = defineCommand({
   run: async (args, context) => {
     const dir = shimDirectory(args.dir, context);
     const path = join(dir, 'git');
-    if (!existsSync(path)) throw new AgtError(`no shim in "${dir}"`);
+    if (!existsSync(path)) {
+      context.out(`no shim in ${showPath(dir)}\n`);
+      return EXIT.done;
+    }
     refuseOtherGit(path);
     rmSync(path);
     removeFront(frontIn(dir));

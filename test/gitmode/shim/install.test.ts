@@ -50,4 +50,8 @@ test('agt shim uninstall leaves nothing of the directory that agt has made', () 
   expect(outcome.stdout).toBe(`${home}/.local/share/agt/bin/git\n`);
   expect(run(AGT, ['shim', 'uninstall'], { cwd: '/', env: own }).exitCode).toBe(0);
   expect(readdirSync(join(home, '.local/share'))).toEqual([]);
+  expect(run(AGT, ['shim', 'uninstall'], { cwd: '/', env: own })).toMatchObject({
+    exitCode: 0,
+    stdout: `no shim in ${home}/.local/share/agt/bin\n`,
+  });
 });

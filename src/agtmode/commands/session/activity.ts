@@ -55,7 +55,8 @@ export const sessionActivity = defineCommand({
     const entries = rows.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, limit);
     if (!args.json) {
       const { everywhere, stat } = args;
-      const text = entries.length === 0 ? nothing(since) : activityText(context, entries, everywhere, stat);
+      const none = limit === 0 ? '' : nothing(since);
+      const text = entries.length === 0 ? none : activityText(context, entries, everywhere, stat);
       await showInPager(context, text);
     }
     return {

@@ -13,6 +13,7 @@ import {
   resetReview,
   showNew,
 } from '../../../review/review.ts';
+import { awayError } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
 import { isUnder } from '../../../snapshot/folders.ts';
 import { pathInSession } from '../../../timetravel/session-paths.ts';
@@ -75,6 +76,8 @@ export const sessionReview = defineSessionCommand({
   run: async (args, context, session) => {
     const { dryRun, json } = args;
     if (args.settle !== undefined) return settle(context, session, args.settle);
+    // A pull joins these marks with those that are made there.
+    if (session.record.away !== undefined) context.err(lines([`note: ${awayError(session.record).message}`]));
     if (args.reset) return reset(context, session, dryRun);
     const chosen = await chooseHunks(context, session, args);
     if (args.new !== undefined) return reportMarks(session, chosen.filter(isMarked), args, 'new');

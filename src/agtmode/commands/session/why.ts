@@ -66,6 +66,7 @@ export const why = defineCommand({
     )
       return 0;
     if (!isCommitted) return 0;
+    context.out('\n');
     return runGitOnTerminal(await context.git(), [
       'show',
       '--format=',
