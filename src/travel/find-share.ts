@@ -26,6 +26,16 @@ export interface PullRequest {
   readonly now: Date;
 }
 
+/** For a hint: what the user has given, with another word in it. */
+export function commandToPull(
+  { id, remote, as, take }: PullRequest,
+  other: Partial<Pick<PullRequest, 'id' | 'as' | 'take'>>,
+): string {
+  const words = { id, as, take, ...other };
+  const given = [words.id, remote, words.as && `--as ${words.as}`, words.take && '--take'];
+  return ['agt session pull', ...given.filter(Boolean)].join(' ');
+}
+
 export interface Pulled {
   readonly record: SessionRecord;
   readonly remote: string;
@@ -43,11 +53,8 @@ export interface Pulled {
 }
 
 /** @throws AgtError if the remote has no such session, or it cannot be opened. */
-export async function findThere(
-  repository: Repository,
-  keys: Keys | undefined,
-  { id, remote: given, as, env }: PullRequest,
-) {
+export async function findThere(repository: Repository, keys: Keys | undefined, request: PullRequest) {
+  const { id, remote: given, as, env } = request;
   const local = idProblem(as ?? id) === undefined ? ((as ?? id) as SessionId) : undefined;
   const own = local === undefined ? undefined : readShare({ repository, id: local });
   const remote =
@@ -59,7 +66,9 @@ export async function findThere(
   const known = own && allOf(own).find((share) => share.remote === remote);
   const all = await listShares(repository, remote, keys, known?.share);
   const here = known === undefined ? undefined : local;
-  const there = shareNamed(all, known?.share ?? id, remote, (share) => `agt session pull ${share} --as ID`);
+  const there = shareNamed(all, known?.share ?? id, remote, (share) =>
+    commandToPull(request, { id: share, as: as ?? 'ID' }),
+  );
   if (there === undefined) {
     const record = here && readRecord(repository, here);
     if (record?.away !== undefined) return { known, remote, there, here };
@@ -146,7 +155,12 @@ function reasonOfLoss(record: SessionRecord | undefined, remote: string): string
 }
 
 /** @throws AgtError if the session is here under another id */
-export function refuseTwice(repository: Repository, id: SessionId, there: RemoteShare, remote: string): void {
+export function refuseTwice(
+  repository: Repository,
+  id: SessionId,
+  there: RemoteShare,
+  request: PullRequest & { readonly remote: string },
+): void {
   const { records } = listRecords(repository);
   const other = records.find((record) => {
     if (record.session_id === id) return false;
@@ -154,32 +168,37 @@ export function refuseTwice(repository: Repository, id: SessionId, there: Remote
     return own !== undefined && allOf(own).some(({ share }) => share === there.share);
   });
   if (other === undefined) return;
-  throw new AgtError(`session "${id}" of ${remote} is session "${other.session_id}" here`, {
-    hints: [`pull it under that id: agt session pull ${other.session_id} ${remote}`],
+  const words = commandToPull(request, { id: other.session_id, as: undefined });
+  throw new AgtError(`session "${id}" of ${request.remote} is session "${other.session_id}" here`, {
+    hints: [`pull it under that id: ${words}`],
   });
 }
 
 /** @throws AgtError if another session has this id here. */
-export function ownShare(repository: Repository, id: SessionId, there: RemoteShare): Share | undefined {
+export function ownShare(
+  repository: Repository,
+  id: SessionId,
+  there: RemoteShare,
+  request: PullRequest,
+): Share | undefined {
   const known = readShare({ repository, id });
   const own = known && allOf(known).find(({ share }) => share === there.share);
   if (own !== undefined) return own;
   if (recordNamed(repository, id) === undefined) return undefined;
   throw new AgtError(`session "${id}" is another one here`, {
-    hints: [`pull it under another id: agt session pull ${there.share} --as ID`],
+    hints: [`pull it under another id: ${commandToPull(request, { id: there.share, as: 'ID' })}`],
   });
 }
 
 export function heldError(
   head: Head,
   { name, repository }: NonNullable<Head['holder']>,
-  { id, remote }: PullRequest,
+  request: PullRequest,
 ): AgtError {
-  const given = remote === undefined ? id : `${id} ${remote}`;
-  return new AgtError(`session "${id}" goes on at ${name}, in ${repository}`, {
+  return new AgtError(`session "${request.id}" goes on at ${name}, in ${repository}`, {
     hints: [
       `give it away there: agt session push ${idOf(head)} --release`,
-      `or take it, with all that was pushed until ${localTime(new Date(head.pushed_at))}: agt session pull ${given} --take`,
+      `or take it, with all that was pushed until ${localTime(new Date(head.pushed_at))}: ${commandToPull(request, { take: true })}`,
     ],
   });
 }

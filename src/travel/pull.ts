@@ -14,6 +14,7 @@ import { isEnded } from '../session/state.ts';
 import { goOn, leave, requireLeavable } from './arrive.ts';
 import { areHere, sealFor } from './content.ts';
 import {
+  commandToPull,
   findThere,
   heldError,
   ownShare,
@@ -35,8 +36,8 @@ export async function pullSession(repository: Repository, request: PullRequest):
   const plain = there.isPlain ? (there.head?.plain ?? 'without ignored') : undefined;
   const head = { ...(there.head as Head), plain };
   const id = request.as === undefined ? (here ?? idOf(head)) : checkId(request.as);
-  refuseTwice(repository, id, there, remote);
-  const own = ownShare(repository, id, there);
+  refuseTwice(repository, id, there, { ...request, remote });
+  const own = ownShare(repository, id, there, request);
   const local = readRecord(repository, id);
   const living = local === undefined || isEnded(local) ? undefined : local;
   // Not a state that agt has only seen: it wrote that down before it took the session.
@@ -52,7 +53,7 @@ export async function pullSession(repository: Repository, request: PullRequest):
       `session "${id}" on ${remote} is no longer encrypted, and agt has not done that here`,
       {
         hints: [
-          `if you trust it, pull it as another one: agt session pull ${there.share} --as ID`,
+          `if you trust it, pull it as another one: ${commandToPull(request, { id: there.share, as: 'ID' })}`,
           `to send what is here, encrypted: agt session push ${id} ${remote} --again`,
         ],
       },

@@ -101,3 +101,20 @@ test('accept, reject and remove name the remotes that go on saying active', () =
   agtOk(here, 'config', 'set', 'agt.push', 'origin');
   expect(agtOk(here, 'reject', 'rejected')).not.toContain('goes on saying');
 });
+
+test('each hint of a pull keeps what was given, so that one leads to the next', () => {
+  const two = makeTwo();
+  const { here, there } = two;
+  workIn(here);
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'new', '--id', 's1');
+  const [share = ''] = sharesOf(two);
+  const hint = (...words: string[]) =>
+    /agt session pull (\S+ .*--.*)\n$/.exec(agt(there, 'session', 'pull', ...words).stderr)?.[1] ?? '';
+  const other = hint(share, 'origin', '--take');
+  expect(other).toMatch(/^[0-9a-f]{20} origin --as ID --take$/);
+  const taking = hint(share, '--as', 's9');
+  expect(taking).toBe(`${share} --as s9 --take`);
+  agtOk(there, 'session', 'pull', ...taking.split(' '));
+  expect(hint(share, '--take')).toBe('s9 origin --take');
+});
