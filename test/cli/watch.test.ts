@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { identify } from '../../src/disk/lock-owner.ts';
 import { makeSession, type TestSession } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, REAL_GIT, run, write } from '../harness/world.ts';
 
 const DEADLINE = 20_000;
 const running: ChildProcess[] = [];
@@ -170,6 +170,13 @@ describe('agt watch', { timeout: 120_000 }, () => {
     await until('x', () => captured({ ...session, id: 's2' }, 'sandbox/x') === 'x');
     expect(await watch.end('SIGTERM')).toBe(0);
     expect(watch.stderr()).toBe('');
+  });
+
+  test('says that there is no session to watch', () => {
+    const repository = makeRepository({ a: 'a\n' });
+    agtOk(repository, 'snapshot');
+    const stderr = expect.stringMatching(/^error: no active session here: nothing to watch\n.* agt new\n/);
+    expect(agt(repository, 'watch')).toMatchObject({ exitCode: 1, stderr });
   });
 
   test('watches a session again that lost its folder and got it back', async () => {

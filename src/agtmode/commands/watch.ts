@@ -1,6 +1,9 @@
-import { EXIT, formatError, usageError } from '../../errors.ts';
+import { AgtError, EXIT, formatError, usageError } from '../../errors.ts';
+import { isCapturedByItself } from '../../filter/session-file.ts';
 import { onSignals } from '../../process/interrupts.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { namedSession } from '../../session/find-session.ts';
+import { listRecords } from '../../session/record.ts';
 import { answerQuestions } from '../../triggers/watch/questions.ts';
 import { type WatchEvent, watchSessions } from '../../triggers/watch/session-watcher.ts';
 import { defineCommand, option } from '../command-line/command.ts';
@@ -8,6 +11,7 @@ import type { Context } from '../context.ts';
 import { answerFront, answerUntilIdle, sessionAsked } from '../front/answer-front.ts';
 import { autocommitJson, reportAutocommit } from '../output/autocommit.ts';
 import { errorJson } from '../output/format.ts';
+import { adviceToSnapshot } from '../session-here.ts';
 import { whyOff } from './autocommit.ts';
 
 export const watch = defineCommand({
@@ -15,7 +19,7 @@ export const watch = defineCommand({
   summary: 'autocommit sessions whenever their files change, until stopped',
   description:
     'Autocommit a session --debounce seconds after its last change, but no later than --interval seconds after the ' +
-    'first one. Without ids, watch all active sessions, including those created later. On SIGINT or SIGTERM, autocommit ' +
+    'first one. Without ids, watch all active sessions, including those created later; there must be one. On SIGINT or SIGTERM, autocommit ' +
     'once more and exit. Meanwhile hooks of agents ask this process to autocommit, and so does the script of `agt shim ' +
     'install` named agt: they need not start agt. If the kernel cannot watch a folder, print a warning and autocommit every --interval seconds. ' +
     'The kernel does not see changes that other machines make (NFS, shared folders of virtual machines): use agt cron ' +
@@ -48,6 +52,7 @@ export const watch = defineCommand({
       return EXIT.done;
     }
     const ids = (args.ids ?? []).map((id) => namedSession(repository, id).session_id);
+    if (ids.length === 0) await requireSession(context, repository);
     const watcher = watchSessions(repository, {
       ...args,
       ids: ids.length === 0 ? undefined : ids,
@@ -68,6 +73,18 @@ export const watch = defineCommand({
     }
   },
 });
+
+/** @throws AgtError if there is none to watch: agt would wait in silence. */
+async function requireSession(context: Context, repository: Repository): Promise<void> {
+  if (listRecords(repository).records.some(isCapturedByItself)) return;
+  throw new AgtError('no active session here: nothing to watch', {
+    hints: [
+      'begin one, and watch again: agt new',
+      'in a folder without a session, hooks of the agent take snapshots: agt hooks install AGENT',
+      await adviceToSnapshot(context, 'to take one now'),
+    ],
+  });
+}
 
 /** With less, agt would do nothing but capture. */
 const SHORTEST_MS = 10;
