@@ -17,7 +17,7 @@ import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.
 import { requireReadableSandbox } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
-import { BEFORE_SYNC } from '../snapshot/format.ts';
+import { AFTER_SYNC, BEFORE_SYNC } from '../snapshot/format.ts';
 import { readOperation } from '../snapshot/git-dir-files.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { landedAs, landedSource } from '../survey/merged.ts';
@@ -98,6 +98,7 @@ async function sync(session: LockedSession, request: SyncRequest): Promise<SyncR
   const conflicts = await withoutLanded(session, plan, unmerged, false);
   const isSolved = unmerged.length > 0 && conflicts.length === 0 && (await commitMerge(git)) === 0;
   const done = complete(session.with(begun), 'sync', now);
+  await captureSession(session.with(done), { now, label: AFTER_SYNC });
   const head = (await resolveObject(git, 'HEAD^{commit}')) ?? '';
   if (exitCode === 0 || isSolved) return { ...plan, record: done, head };
   if (conflicts.length === 0) throw notCommitted(session.record, plan);

@@ -72,13 +72,16 @@ export const WITH_CHANGES = 'with your changes';
 /** Of the snapshot that an accept takes, or a sync, when nothing refuses it. */
 export const BEFORE_ACCEPT = 'before accept';
 export const BEFORE_SYNC = 'before sync';
+/** Of the snapshot of what a sync has brought in. */
+export const AFTER_SYNC = 'after sync';
 
 /** Of the snapshot after an undo that looked for a step: one redo takes it back, however many steps it went. */
 export const TO_GREEN = 'undo to the newest step at which it passes: ';
 
-/** What was there before the agent began. */
-export function isBeginning(label: string | undefined): boolean {
-  return [BEFORE_THE_SESSION, AFTER_THE_SWITCH, AS_CHECKED_OUT, WITH_CHANGES].includes(label ?? '');
+/** What was there before the agent began, or came with a sync. */
+export function isBroughtIn(label: string | undefined): boolean {
+  const all = [BEFORE_THE_SESSION, AFTER_THE_SWITCH, AS_CHECKED_OUT, WITH_CHANGES, AFTER_SYNC];
+  return all.includes(label ?? '');
 }
 
 /** The label, unless agt gave it, as to all snapshots after a restore. agt keeps those of a person. */
@@ -93,7 +96,7 @@ interface Named {
 }
 
 const OWN_LABEL =
-  /^(after the switch|as checked out|with your changes|before (remove|accept|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*))$/;
+  /^(after (the switch|sync)|as checked out|with your changes|before (remove|accept|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*))$/;
 
 const PROMPT = 'prompt: ';
 

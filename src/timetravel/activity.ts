@@ -99,6 +99,8 @@ export async function readActivity(
   const pulled = cameElsewhere(snapshots, cameAt);
   const drafts = authored
     .flatMap(({ begun }) => begun)
+    // Work by hand that only a command has captured, such as a sync.
+    .map((turn) => (turn.snapshots.length === 0 ? { ...turn, snapshots: turn.steps } : turn))
     .filter((turn) => turn.snapshots.length > 0 && (since === undefined || endOf(turn) >= since))
     .map((turn) => ({
       ...turn,

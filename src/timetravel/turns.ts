@@ -9,7 +9,7 @@ import { commandToList } from '../session/advised-commands.ts';
 import { conversationIn } from '../session/calls-at-work.ts';
 import { isAttached, snapshotRefs } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import { isBeginning, labelByPerson, promptIn } from '../snapshot/format.ts';
+import { isBroughtIn, labelByPerson, promptIn } from '../snapshot/format.ts';
 import { requireHistory, type Snapshot } from '../snapshot/history.ts';
 
 /** `other`: a person, or a program that is no call of an agent. `restore`: a person has brought a snapshot back. */
@@ -86,7 +86,8 @@ export function authorsOf(
     const turn = isOfTurn ? (current.get(key) ?? (isPrompt ? undefined : begin(snapshot, key))) : undefined;
     turn?.steps.push(snapshot);
     const last = agent === undefined ? begun.at(-1) : undefined;
-    const isPersons = author === 'other' && !isPrompt && snapshot.before === undefined && own === '';
+    const isChange = !isPrompt && snapshot.before === undefined && !isBroughtIn(snapshot.label);
+    const isPersons = author === 'other' && isChange && own === '';
     if (!isPersons) current.delete(OF_PERSONS);
     const belongsTo = isPersons
       ? (current.get(OF_PERSONS) ?? begin(snapshot, OF_PERSONS))
@@ -128,7 +129,7 @@ function authorOf(
   const open = snapshot.during.map(conversationIn);
   const others = open.filter((name) => name !== own);
   if (snapshot.restoredBy !== undefined) return { author: 'restore', key: own, among: [] };
-  if (isStart || isBeginning(label)) return { author: 'other', key: own, among: [] };
+  if (isStart || isBroughtIn(label)) return { author: 'other', key: own, among: [] };
   if (tool === undefined && before === undefined && others.length < open.length)
     return { author: 'unknown', key: own, among: open }; // interrupted, and a person may have gone on
   const atWork = tool === undefined ? open : [own, ...others];

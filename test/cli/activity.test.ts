@@ -86,6 +86,35 @@ describe('agt log --all-sessions', () => {
     expect(rows('--since', soon)).toEqual([[null, null, 'mine.txt']]);
   });
 
+  test('a sync is no turn, with conflicts or by rebase, and the work before it is of who did it', () => {
+    const { sandbox, repository } = sessionIn(one.repository, 'three');
+    const agent = agentIn(sandbox, 'claude-code', 'c');
+    agent.says('a task');
+    agent.begins('t1');
+    write(join(sandbox, 'a.txt'), 'agent\n');
+    agent.ends('t1');
+    git(sandbox, 'commit', '-qam', 'by the agent');
+    write(join(sandbox, 'mine.txt'), 'm\n');
+    const landsOnMain = (path: string) => {
+      write(join(repository, path), `${path}\n`);
+      git(repository, 'add', path);
+      git(repository, 'commit', '-qm', path);
+    };
+    landsOnMain('main.txt');
+    agtOk(repository, 'sync', 'three');
+    landsOnMain('a.txt');
+    for (const words of [[], ['--rebase']]) {
+      expect(agt(repository, 'sync', 'three', ...words).exitCode).toBe(1);
+      agtOk(repository, 'undo', 'three');
+    }
+    agtOk(repository, 'autocommit', 'three');
+    const rows = activity(repository).filter(({ session_id }) => session_id === 'three');
+    expect(rows.map(({ agent, files }) => [agent, files.map(({ path }) => path)])).toEqual([
+      [null, ['mine.txt']],
+      ['claude', ['a.txt']],
+    ]);
+  });
+
   test('--everywhere takes a time in no repository as well, and names folders', () => {
     const folder = makeTempDir('notes');
     write(join(folder, 'a'), 'a\n');
