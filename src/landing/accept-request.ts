@@ -47,8 +47,12 @@ export interface AcceptRequest extends MessageRequest {
   readonly keep: boolean;
   /** Finds what is to land in place of the whole content. `base`: that of the merge. */
   readonly chooseTree?: (bench: Workbench, content: Content, base: string) => Promise<ChosenTree>;
-  /** The tree without what agt takes back in the sandbox before the work lands. */
-  readonly withoutRejected?: (session: Session, bench: Workbench, content: Content) => Promise<string>;
+  /** The tree without what agt takes back in the sandbox before the work lands: so many hunks. */
+  readonly withoutRejected?: (
+    session: Session,
+    bench: Workbench,
+    content: Content,
+  ) => Promise<{ readonly tree: string; readonly rejected: number }>;
   /** Run the hooks that can refuse. */
   readonly verify: boolean;
   /** Milliseconds to wait for another process that works on the session. */

@@ -73,6 +73,20 @@ export function onlyUntracked({ session_id: id }: SessionRecord, paths: readonly
   });
 }
 
+export function onlyRejected({ session_id: id }: SessionRecord, hunks: number): AgtError {
+  const left = plural(hunks, 'rejected hunk');
+  return new AgtError(
+    `nothing to accept: only ${left} of agt review ${hunks === 1 ? 'is' : 'are'} left in session "${id}"`,
+    {
+      hints: [
+        `take them back in the session: agt review ${id} --now`,
+        `or take the rejections back: agt review ${id} --new FILE`,
+        `or end the session: agt session remove ${id}`,
+      ],
+    },
+  );
+}
+
 /** `--committed-only` was given. */
 export function nothingCommitted({ session_id: id }: SessionRecord): AgtError {
   return new AgtError(`nothing to accept: nothing new is committed in session "${id}"`, {

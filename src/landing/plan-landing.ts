@@ -18,6 +18,7 @@ import {
   nothingToAccept,
   onlyFailedCalls,
   onlyHidden,
+  onlyRejected,
   onlyUntracked,
   solveInSandbox,
 } from './landing-errors.ts';
@@ -56,11 +57,9 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const taken = await takenChanges(session);
   const base = await baseWithTaken(session, bench, common, target, taken);
   const work = { ...content, tree: calls.tree };
-  const whole = {
-    tree: (await request.withoutRejected?.(session, bench, work)) ?? work.tree,
-    prompts: [],
-    isPart: false,
-  };
+  const { rejected = 0, tree: standing = work.tree } =
+    (await request.withoutRejected?.(session, bench, work)) ?? {};
+  const whole = { tree: standing, prompts: [], isPart: false };
   const { tree: wanted, ...told } = (await chooseTree?.(bench, content, base)) ?? whole;
   const chosen = await choosePaths(bench, { ...content, base, tree: wanted }, request);
   const added = await diffTrees(git, base, chosen.tree);
@@ -93,6 +92,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
     const isCommittedOnly = request.committedOnly && !left.some(isUsers);
     if (isCommittedOnly && (await diffTrees(git, base, content.whole)).length > 0)
       throw nothingCommitted(record);
+    if (rejected > 0) throw onlyRejected(record, rejected);
     if (isCommittedOnly || leftOut.length === 0) throw nothingToAccept(record, target);
     throw left.every(isUsers) ? onlyHidden(record, leftOut) : onlyUntracked(record, leftOut);
   }

@@ -18,7 +18,7 @@ import { readAuthors } from '../timetravel/turns.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { type Piece, piecesOf, readHunks, treeWith, withoutObstructed } from './hunks.ts';
 import { change, type Review, readStarts, treeOf, withReview } from './review.ts';
-import { moveTo, type ReviewState, readState, type Way } from './state.ts';
+import { moveTo, type Rejection, type ReviewState, readState, type Way } from './state.ts';
 import { turnsOfHunks } from './turns-of-hunks.ts';
 
 /** The session goes on with the rest. @throws AgtError if nothing was seen that has not landed yet. */
@@ -75,7 +75,7 @@ const pendingOf = ({ rejected }: ReviewState, ways: readonly Way[]) =>
 /** The rejected hunks go back in the sandbox first, once nothing else refuses the acceptance. */
 export async function acceptUnrejected(session: Session, request: AcceptRequest): Promise<AcceptResult> {
   const { dryRun, now } = request;
-  const paths = await rejectedPaths(session, now);
+  const paths = (await standingRejections(session, now)).map(({ path }) => path);
   if (paths.length === 0 && !dryRun) return acceptSession(session, request);
   const planning = dryRun ? request : { ...request, dryRun: true, planned: [] };
   const planned = await acceptSession(session, { ...planning, withoutRejected });
@@ -87,17 +87,19 @@ export async function acceptUnrejected(session: Session, request: AcceptRequest)
   return { ...done, warnings: [`${paths.length} rejected ${stay} out: ${files}`, ...done.warnings] };
 }
 
-const BEFORE_LANDING: readonly Way[] = ['now', 'end'];
+export const BEFORE_LANDING: readonly Way[] = ['now', 'end'];
 
-async function withoutRejected(session: Session, bench: Workbench, { head, tree }: Content): Promise<string> {
+async function withoutRejected(session: Session, bench: Workbench, { head, tree }: Content) {
   const known = await readState(session);
   const ids = new Set(known && pendingOf(known, BEFORE_LANDING).map(({ id }) => id));
-  if (known === undefined || ids.size === 0) return tree;
+  if (known === undefined || ids.size === 0) return { tree, rejected: 0 };
   const { seen } = await moveTo(bench, known, await readStarts(session, bench, head));
   const { sandboxGit } = session;
   const git = { ...sandboxGit, env: { ...sandboxGit.env, ...bench.objects } };
   const all = piecesOf(await readHunks(git, seen, tree));
-  return treeWithout(withIndex(bench.git, join(bench.dir, 'review-index')), tree, ids, all);
+  const index = withIndex(bench.git, join(bench.dir, 'review-index'));
+  const rejected = all.filter(({ id }) => ids.has(id)).length;
+  return { tree: await treeWithout(index, tree, ids, all), rejected };
 }
 
 /** The tree as it is before these pieces. */
@@ -106,13 +108,11 @@ function treeWithout(index: Git, tree: string, ids: ReadonlySet<string>, all: re
   return treeWith(index, tree, withoutObstructed(chosen, all, true), all, true);
 }
 
-/** Paths of hunks that go before the work lands; one for each. */
-async function rejectedPaths(session: Session, now: Date): Promise<string[]> {
+/** Those that go before the work lands, and that the agent does not just hear of. */
+export async function standingRejections(session: Session, now: Date): Promise<Rejection[]> {
   const known = await readState(session);
   if (known === undefined || pendingOf(known, BEFORE_LANDING).length === 0) return [];
-  return withReview(session, { writes: false, now }, async ({ state }) =>
-    pendingOf(state, BEFORE_LANDING).map(({ path }) => path),
-  );
+  return withReview(session, { writes: false, now }, async ({ state }) => pendingOf(state, BEFORE_LANDING));
 }
 
 /** Undefined if there is none. @throws AgtError if a file is not as git stores it; then nothing has changed. */

@@ -47,6 +47,38 @@ test('at once: only these lines go; undo brings them back, and they are new with
   expect(read(session, 'f')).toBe(edited({ 3: 'three', 30: 'thirty' }));
 });
 
+test('rejected first, and taken back at once later: all that stand, but not what the agent is told', () => {
+  const session = work();
+  const { repository } = session;
+  review(session, '--reject', 'f:6', 'new', '-m', 'not this');
+  review(session, '--reject', 'f:31', '-m', 'nor this', '--tell');
+  const again = agt(repository, 'review', 's1', '--reject', 'new', '-m', 'x', '--now');
+  expect(again.stderr).toContain('agt review s1 --now');
+  expect(agt(repository, 'review', 's1', '--now', '--', 'new').exitCode).toBe(2);
+  expect(review(session, '--now', '--dry-run')).toBe('s1: would take 2 rejected hunks in 2 files back');
+  expect(read(session, 'new')).toBe('new\n');
+  const report = JSON.parse(review(session, '--now', '--json'));
+  expect(report).toMatchObject({ hunks: [{ path: 'f' }, { path: 'new' }], taken_back: expect.any(String) });
+  expect(read(session, 'f')).toBe(edited({ 3: 'three', 30: 'thirty' }));
+  expect(existsSync(join(session.sandbox, 'new'))).toBe(false);
+  expect(review(session, '--now')).toBe('s1: no rejected hunk to take back');
+});
+
+test('an acceptance says that only rejected hunks are left; without them the session is merged', () => {
+  const session = work();
+  const { repository } = session;
+  review(session, '--seen', 'f');
+  agtOk(repository, 'accept', 's1', '--seen');
+  review(session, '--reject', 'new', '-m', 'not this');
+  const { stderr } = agt(repository, 'accept', 's1', '--untracked=all');
+  expect(stderr).toContain('nothing to accept: only 1 rejected hunk of agt review is left in session "s1"');
+  expect(stderr).toContain('agt review s1 --now');
+  const isMerged = () => JSON.parse(agtOk(repository, 'list', '--json'))[0].merged;
+  expect(isMerged()).toBe(false);
+  review(session, '--now');
+  expect(isMerged()).toBe(true);
+});
+
 test('marks and rejections are taken back, by file or by line', () => {
   const session = work();
   review(session, '--seen', 'f');

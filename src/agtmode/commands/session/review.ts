@@ -1,7 +1,12 @@
 /** agt review: the hunks that nobody has seen yet, asked one by one, listed, or marked by their paths. */
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, listSome, plural, usageError } from '../../../errors.ts';
-import { takeRejectedBack, whatWasRejected } from '../../../review/act.ts';
+import {
+  BEFORE_LANDING,
+  standingRejections,
+  takeRejectedBack,
+  whatWasRejected,
+} from '../../../review/act.ts';
 import {
   listHunks,
   type Marked,
@@ -33,7 +38,7 @@ const OPTIONS = {
   reject: option.many('reject the hunks of a file, or with :<line> the one at that line'),
   new: option.many('take back marks and rejections of these files, or with :<line> the one at that line'),
   message: option.value('why you reject them', 'm'),
-  now: option.flag('take rejected hunks back at once, not at the next end of a turn'),
+  now: option.flag('take rejected hunks back at once, not at the next end of a turn; alone, all that stand'),
   tell: option.flag('leave rejected hunks, and tell the agent with its next prompt'),
   reset: option.flag('forget all marks'),
   split: option.flag('rows of changed lines apart from each other are hunks of their own'),
@@ -71,6 +76,9 @@ export const sessionReview = defineSessionCommand({
       throw usageError('--seen, --all, --reject, --new and --reset exclude each other', 'give one');
     if (args.reject !== undefined && !args.message?.trim())
       throw usageError('--reject needs a reason', 'for example: -m "keep the old name"');
+    const chooses = args.rest.length > 0 || args.hunk !== undefined || args.turn !== undefined;
+    if (args.now && acts.length === 0 && chooses)
+      throw usageError('--now alone takes back all rejected hunks', 'leave out what chooses some of them');
     if (args.now && args.tell) throw usageError('--now and --tell exclude each other', 'give one');
   },
   run: async (args, context, session) => {
@@ -84,6 +92,8 @@ export const sessionReview = defineSessionCommand({
     const open = chosen.filter(({ state }) => state === 'new');
     if (args.seen !== undefined || args.all) return reportMarks(session, open, args, 'seen');
     if (args.reject !== undefined) return reportMarks(session, open, args, 'rejected');
+    if (args.now && (open.length === 0 || json || dryRun || !context.interactive))
+      return reportTakenBack(context, session, chosen, args);
     if (json) return { json: chosen.map(hunkJson) };
     if (open.length === 0) return { text: `${session.id}: nothing new\n` };
     if (context.interactive && !dryRun) return reviewOnTerminal(context, session, open, wayOf(args));
@@ -113,7 +123,7 @@ async function chooseHunks(context: Context, session: Session, args: ReviewArgum
   const isPlain = places.length === 0 && !args.all;
   const hunks = await listHunks(session, {
     now: context.now(),
-    withSeen: (args.json && isPlain) || marked.length > 0,
+    withSeen: (args.json && isPlain && !args.now) || marked.length > 0,
     withTurns: args.json || turn !== undefined,
     isSplit: args.split || turn !== undefined || places.some(({ line }) => line !== undefined),
   });
@@ -121,11 +131,15 @@ async function chooseHunks(context: Context, session: Session, args: ReviewArgum
     isUnder(hunk.path, [whole]) || (line !== undefined && hunk.path === path && hasLine(hunk, line));
   const isWanted = (hunk: ReviewHunk) => isMarked(hunk) === marked.length > 0;
   const none = places.find((place) => !hunks.some((hunk) => isWanted(hunk) && isAt(place, hunk)));
-  if (none !== undefined)
+  if (none !== undefined) {
+    const isRejected = hunks.some((hunk) => hunk.state === 'rejected' && isAt(none, hunk));
     throw usageError(
       `nothing ${marked.length > 0 ? 'marked' : 'new'} in ${showPath(none.given)}`,
-      `see: agt review ${session.id} --json`,
+      args.now && isRejected
+        ? `it is rejected already; take all such hunks back: agt review ${session.id} --now`
+        : `see: agt review ${session.id} --json`,
     );
+  }
   const under = rest.map((path) => inSandbox(context, session, path));
   return hunks
     .filter((hunk) => places.length === 0 || places.some((place) => isAt(place, hunk)))
@@ -192,6 +206,34 @@ async function reportMarks(
     if (as === 'seen') return markSeen(session, idsOf(hunks), now);
     return markRejected(session, idsOf(hunks), { sentence: message, way: wayOf(args) }, now);
   }
+}
+
+async function reportTakenBack(
+  context: Context,
+  session: Session,
+  hunks: readonly ReviewHunk[],
+  { dryRun }: ReviewArguments,
+): Promise<Report> {
+  const now = context.now();
+  const standing = new Set((await standingRejections(session, now)).map(({ id }) => id));
+  const going = hunks.filter(({ pieces }) => pieces.some(({ piece }) => standing.has(piece.id)));
+  const restored = dryRun ? undefined : await takeRejectedBack(session, BEFORE_LANDING, now);
+  const files = plural(new Set(going.map(({ path }) => path)).size, 'file');
+  const done = verb(dryRun, 'took', 'take');
+  return {
+    json: {
+      session_id: session.id,
+      hunks: going.map(hunkJson),
+      missing: [],
+      waiting: [],
+      taken_back: restored?.commit ?? null,
+      dry_run: dryRun,
+    },
+    text:
+      going.length === 0
+        ? `${session.id}: no rejected hunk to take back\n`
+        : `${session.id}: ${done} ${plural(going.length, 'rejected hunk')} in ${files} back\n`,
+  };
 }
 
 function wayOf({ now, tell }: { readonly now: boolean; readonly tell: boolean }) {
