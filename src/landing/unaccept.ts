@@ -20,6 +20,7 @@ import type { Session } from '../session/session.ts';
 import type { BranchMove, Present } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
+import { isTakenBack } from '../survey/applied.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { keepSources } from './end-session.ts';
 import { carryOut } from './land.ts';
@@ -181,6 +182,8 @@ async function problemWith(
   ];
   if (tip === commit && remote === '') return undefined;
   if (tip === commit) return new AgtError(`${remote.split('\n')[0]} has the commit already`, { hints });
+  if (isOne && (await isTakenBack(git, commit, tip)))
+    return new AgtError(`"${branch}" has taken commit ${last} back already`, { hints: hints.slice(1) });
   if (tip !== commit && (await isAncestor(git, commit, tip)))
     return new AgtError(`"${branch}" has newer commits`, { hints });
   const { found, count } = await otherForms(git, landed, tip);
@@ -198,6 +201,7 @@ export async function wayOff(session: Session): Promise<string | undefined> {
   const { git, id, record } = session;
   const tip = record.landed && (await resolveObject(git, record.landed.onto));
   if (record.landed === undefined || tip === undefined) return undefined;
+  if (await isTakenBack(git, record.landed.commit, tip)) return undefined;
   const problem = await problemWith(session, record.landed, tip);
   return problem === undefined ? `to take it off: agt undo ${id}; agt unaccept ${id}` : problem.hints[0];
 }

@@ -16,7 +16,7 @@ import { type SessionRecord, sessionFolder } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
 import { type DiffStat, type Examined, examine, type Work } from './examine.ts';
-import { findLost } from './landed.ts';
+import { type Fate, findFates, STANDS } from './landed.ts';
 import { compareWithHomes, homePatterns, isAsLanded, landedSource } from './merged.ts';
 import { countSnapshots, type Head, type Refs, readHeads, readRefs } from './refs.ts';
 import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
@@ -51,8 +51,8 @@ export interface SessionStatus {
   readonly merged: boolean;
   /** A remote has the commits of HEAD. */
   readonly exported: boolean;
-  /** It was accepted, and the branch does not have that commit any more. */
-  readonly landedIsLost: boolean;
+  /** Of the last acceptance. */
+  readonly fate: Fate;
   /** Undefined unless somebody asked for it. */
   readonly autocommits: number | undefined;
   readonly lastAutocommit: { readonly commit: string; readonly time: Date } | undefined;
@@ -92,12 +92,12 @@ export async function surveySessions(
   const landed = await findLanded(repository, compared);
   const exported = findExported(repository, compared);
   const landings = records.flatMap((record) => record.landed ?? []);
-  const lost = findLost(repository.git, landings, refs);
+  const fates = findFates(repository.git, landings, refs);
   const chains = sessions.flatMap((one) => chainOf(one, refs));
   const counted = counts ? countSnapshots(repository, chains) : undefined;
   return compared.map((one, i) => {
     const autocommits = counted && (counted.get(one.facts.record.session_id) ?? 0);
-    return describe(repository, one, { refs, examined: examined[i], landed, exported, lost, autocommits });
+    return describe(repository, one, { refs, examined: examined[i], landed, exported, fates, autocommits });
   });
 }
 
@@ -210,8 +210,7 @@ interface Found {
   /** Those with nothing that an acceptance has not brought home. */
   readonly landed: ReadonlySet<Compared>;
   readonly exported: ReadonlySet<string>;
-  /** Commits. */
-  readonly lost: ReadonlySet<string>;
+  readonly fates: ReadonlyMap<string, Fate>;
   readonly autocommits: number | undefined;
 }
 
@@ -243,7 +242,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     merge: hasLandedAll ? undefined : mergeOf(work, examined, hasUserBranch),
     merged: (hasLandedAll || (hasMergedCommits && (dirty ?? 0) === 0)) && facts.operation === undefined,
     exported: head.commit !== undefined && found.exported.has(head.commit),
-    landedIsLost: found.lost.has(record.landed?.commit ?? ''),
+    fate: found.fates.get(record.landed?.commit ?? '') ?? STANDS,
     autocommits: found.autocommits,
     lastAutocommit: shadow?.commit === record.from_commit ? undefined : shadow,
     lastComplete: readTimestamp(repository.agtDir, record.session_id),

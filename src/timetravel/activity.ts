@@ -11,7 +11,7 @@ import { isAttached, type Landed, listRecords, type SessionRecord, snapshotRefs 
 import { isEnded, type SessionState } from '../session/state.ts';
 import { labelByPerson } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
-import { findLost } from '../survey/landed.ts';
+import { type Fate, findFates, STANDS } from '../survey/landed.ts';
 import { readRefs } from '../survey/refs.ts';
 import type { FileChange } from './timeline.ts';
 import { filesOfTurns } from './turn-files.ts';
@@ -51,8 +51,7 @@ export interface Outcome {
   readonly at: Date;
   readonly outcome: SessionState | 'accepted-in-part';
   readonly landed: Landed | undefined;
-  /** The branch does not have that commit any more. */
-  readonly isLost: boolean;
+  readonly fate: Fate;
   readonly reason: string | undefined;
 }
 
@@ -62,7 +61,7 @@ export function readOutcomes(repository: Repository, since: Date | undefined): O
   const outcomes = records
     .flatMap((record): Outcome[] => {
       const { session_id: session, state, state_at: at, state_reason: reason } = record;
-      const about = { session, agent: agents.get(session), isLost: false, reason: undefined };
+      const about = { session, agent: agents.get(session), fate: STANDS, reason: undefined };
       const landings = landingsOf(record.landed).map((landed): Outcome => {
         const outcome = landed.in_part ? 'accepted-in-part' : 'accepted';
         return { ...about, at: new Date(landed.at), outcome, landed };
@@ -80,8 +79,8 @@ export function readOutcomes(repository: Repository, since: Date | undefined): O
     [],
     landings.map(({ onto }) => onto),
   );
-  const lost = findLost(repository.git, landings, refs);
-  return outcomes.map((one) => ({ ...one, isLost: lost.has(one.landed?.commit ?? '') }));
+  const fates = findFates(repository.git, landings, refs);
+  return outcomes.map((one) => ({ ...one, fate: fates.get(one.landed?.commit ?? '') ?? STANDS }));
 }
 
 function landingsOf(landed: Landed | undefined): Landed[] {

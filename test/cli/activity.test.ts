@@ -163,6 +163,23 @@ describe('agt log --all-sessions', () => {
     expect(facts()).toEqual(rows.slice(2));
   });
 
+  test('says by which commit work that has landed was reverted, and no more when that was reverted', () => {
+    const { repository } = one;
+    const head = () => git(repository, 'rev-parse', 'HEAD');
+    agtOk(repository, 'accept', 'one', '--untracked=all');
+    const landed = head();
+    git(repository, 'revert', '--no-edit', landed);
+    const reverted = head();
+    const place = `as ${landed.slice(0, 10)} on main, reverted by ${reverted.slice(0, 10)}`;
+    expect(agtOk(repository, 'log', '--all-sessions')).toContain(`accepted ${place}`);
+    expect(agtOk(repository, 'list', '--all')).toContain(place);
+    expect(agt(repository, 'unaccept', 'one').stderr).toContain('"main" has taken commit');
+    const fate = () => activity(repository).find(({ outcome }) => outcome === 'accepted');
+    expect(fate()).toMatchObject({ lost: false, reverted_by: reverted });
+    git(repository, 'revert', '--no-edit', reverted);
+    expect(fate()).toMatchObject({ lost: false, reverted_by: null });
+  });
+
   test('a fork adds only what is its own', () => {
     agtOk(one.repository, 'fork', 'one', '--id', 'three');
     expect(activity(one.repository)).toHaveLength(3);

@@ -2,6 +2,7 @@
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import type { Landed } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
+import type { Fate } from '../../survey/landed.ts';
 import type { SessionStatus } from '../../survey/status.ts';
 import type { Context } from '../context.ts';
 import { type Paint, paint, shortAge, shortAgo, showPath } from './format.ts';
@@ -133,18 +134,22 @@ function mergeWords(view: SessionStatus): string[] {
 }
 
 /** `9b6a52d7ab on main` */
-export function landingPlace({ commit, onto }: Pick<Landed, 'commit' | 'onto'>, isLost: boolean): string {
-  return `${shortOid(commit)}${isLost ? ', no longer' : ''} on ${shortBranch(onto)}`;
+export function landingPlace(
+  { commit, onto }: Pick<Landed, 'commit' | 'onto'>,
+  { isLost, revertedBy }: Fate,
+): string {
+  const reverted = revertedBy === undefined ? '' : `, reverted by ${shortOid(revertedBy)}`;
+  return `${shortOid(commit)}${isLost ? ', no longer' : ''} on ${shortBranch(onto)}${reverted}`;
 }
 
 /** `3h ago as 9b6a52d7ab on main`: when, and by which commit. */
 function endedCell(now: Date) {
-  return ({ record, landedIsLost }: SessionStatus): string => {
+  return ({ record, fate }: SessionStatus): string => {
     const { state, state_at: at, landed } = record;
     if (!isEnded(record)) return '';
     const when = at === undefined ? [] : [shortAgo(new Date(at), now)];
     const isLanded = state === 'accepted' && landed !== undefined;
-    const commit = isLanded ? [`as ${landingPlace(landed, landedIsLost)}`] : [];
+    const commit = isLanded ? [`as ${landingPlace(landed, fate)}`] : [];
     return [...when, ...commit].join(' ');
   };
 }

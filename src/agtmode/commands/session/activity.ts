@@ -159,7 +159,7 @@ function turnEntry(source: Source, turn: Turn) {
   const { record } = source;
   return {
     ...placeEntry(source, turn),
-    ...{ outcome: null, onto: null, lost: false, reason: null, pulled: turn.isPulled },
+    ...{ outcome: null, onto: null, lost: false, reverted_by: null, reason: null, pulled: turn.isPulled },
     ...orNull({ prompt }),
     labels,
     began_at: from.toISOString(),
@@ -174,11 +174,16 @@ function turnEntry(source: Source, turn: Turn) {
 }
 
 function outcomeEntry(source: Source, one: Outcome) {
-  const { outcome, at, landed, isLost, reason } = one;
+  const { outcome, at, landed, fate, reason } = one;
   return {
     ...placeEntry(source, one),
-    ...{ outcome, onto: landed === undefined ? null : shortBranch(landed.onto), lost: isLost, pulled: false },
-    ...orNull({ reason }),
+    ...{
+      outcome,
+      onto: landed === undefined ? null : shortBranch(landed.onto),
+      lost: fate.isLost,
+      pulled: false,
+    },
+    ...orNull({ reason, reverted_by: fate.revertedBy }),
     ...{ prompt: null, labels: [], began_at: null, at: at.toISOString(), snapshots: 0, failed_calls: 0 },
     commit: landed?.commit ?? null,
     files: [],
@@ -214,8 +219,10 @@ function whatOf(row: Row): string {
 }
 
 /** `accepted in part as 9b6a52d7ab on main` */
-function outcomeText({ outcome, commit, onto, lost, reason }: ReturnType<typeof outcomeEntry>): string {
-  const landed = commit === null || onto === null ? '' : ` as ${landingPlace({ commit, onto }, lost)}`;
+function outcomeText(row: ReturnType<typeof outcomeEntry>): string {
+  const { outcome, commit, onto, lost, reverted_by: by, reason } = row;
+  const fate = { isLost: lost, revertedBy: by ?? undefined };
+  const landed = commit === null || onto === null ? '' : ` as ${landingPlace({ commit, onto }, fate)}`;
   return `${outcome.replaceAll('-', ' ')}${landed}${reason === null ? '' : `: ${showPath(reason)}`}`;
 }
 

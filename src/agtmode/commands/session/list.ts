@@ -247,7 +247,7 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
     ['last autocommit', view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.time, now)],
     ['user branch', home === undefined ? 'none (started from a commit)' : shortBranch(home)],
     ['start commit', from === undefined ? startCommit : `${startCommit} from session ${from}`],
-    landed && ['landed', landingPlace(landed, view.landedIsLost)],
+    landed && ['landed', landingPlace(landed, view.fate)],
     exported && ['exported', `${shortOid(exported.commit)} to ${exported.remote} as ${exported.branch}`],
     share?.pushed_at !== undefined && [
       'pushed',
