@@ -1,5 +1,6 @@
 /** What the remote of a session does not have yet. */
 import { gitLines, resolveObject } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
 import type { Session } from '../session/session.ts';
 import { readShare, refNames, type Share } from './share.ts';
 
@@ -11,10 +12,14 @@ export interface Debt {
   readonly failed: NonNullable<Share['failed']> | null;
 }
 
-export async function debtOf(session: Session, tip: string | undefined): Promise<Debt | undefined> {
-  const { push } = session.repository.settings;
+/** `wanted`: the remote that sessions without a copy are to be on. */
+export async function debtOf(
+  session: Session,
+  tip: string | undefined,
+  wanted: string | undefined,
+): Promise<Debt | undefined> {
   const share: Partial<Share> | undefined =
-    readShare(session) ?? (push === '' ? undefined : { remote: push, refs: {} });
+    readShare(session) ?? (wanted === undefined ? undefined : { remote: wanted, refs: {} });
   if (tip === undefined || share?.refs?.['tip'] === tip || session.record.away !== undefined)
     return undefined;
   if (share?.remote === undefined) return undefined;
@@ -23,6 +28,14 @@ export async function debtOf(session: Session, tip: string | undefined): Promise
   const snapshots =
     sent === undefined ? (await session.history()).length : await snapshotsSince(session, sent);
   return { remote, snapshots, pushed_at, failed };
+}
+
+/** Where sessions are pushed by themselves, or somebody has pushed another one. */
+export function wantedRemote(
+  { settings }: Repository,
+  copies: ReadonlyMap<string, string>,
+): string | undefined {
+  return settings.push === '' ? copies.values().next().value : settings.push;
 }
 
 export async function snapshotsSince({ git, record }: Session, tip: string | undefined): Promise<number> {

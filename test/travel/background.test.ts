@@ -112,3 +112,22 @@ test('the last snapshot of a session goes as well: it has ended, or went back', 
   agtOk(there, 'session', 'pull', 's1', '--take');
   expect(readFileSync(join(sessionOf(there, 's1').sandbox, 'a.txt'), 'utf8')).toBe('the last words\n');
 });
+
+test('if one session is on a remote, those on none are named without agt.push, also ended ones with work', () => {
+  const { here } = makeTwo();
+  const begin = (id: string) => {
+    agtOk(here, 'session', 'new', '--id', id);
+    write(join(sessionOf(here, id).sandbox, id), `${id}\n`);
+    agtOk(here, 'autocommit', id);
+  };
+  for (const id of ['away', 'open', 'gone', 'landed']) begin(id);
+  agtOk(here, 'session', 'new', '--id', 'empty');
+  agtOk(here, 'remove', 'gone', 'empty');
+  agtOk(here, 'accept', 'landed', '--untracked=all');
+  expect(agtOk(here, 'status')).not.toContain('on no remote');
+  agtOk(here, 'session', 'push', 'away');
+  expect(agtOk(here, 'status')).toContain(
+    '1 session on no remote (agt session push --all): open\n' +
+      '1 ended session on no remote, whose work never landed (agt list --all)\n',
+  );
+});

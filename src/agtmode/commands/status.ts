@@ -1,7 +1,9 @@
 import { isCompleteSince } from '../../autocommit/timestamp.ts';
 import type { SettingValue } from '../../config/settings.ts';
 import { formatError, listSome, plural } from '../../errors.ts';
+import { tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
+import { findObjects } from '../../git/objects/object-reader.ts';
 import { type LoggedFailure, logKilled, recentFailures } from '../../integrations/hooks-log.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding, Preview } from '../../maintenance/doctor/finding.ts';
@@ -10,7 +12,8 @@ import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../survey/status.ts';
-import { type Debt, debtOf } from '../../travel/debt.ts';
+import { type Debt, debtOf, wantedRemote } from '../../travel/debt.ts';
+import { copiesOnRemotes } from '../../travel/held.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
 import { defineCommand, option } from '../command-line/command.ts';
 import type { Answer } from '../command-line/report.ts';
@@ -18,7 +21,7 @@ import type { Context } from '../context.ts';
 import { everywhere } from '../everywhere.ts';
 import { checkState, describeFindings, finishers } from '../findings.ts';
 import { readFolderStatus } from '../output/folder-status.ts';
-import { age, paint, shortAgo, showPath, table } from '../output/format.ts';
+import { age, lines, paint, shortAgo, showPath, table } from '../output/format.ts';
 import { describeNotCaptured, leftOutRows, sessionJson } from '../output/session.ts';
 import { outOfSightNote, sessionTable } from '../output/session-table.ts';
 import { attachedHere, attachedIfUsable, folderHere } from '../session-here.ts';
@@ -39,6 +42,7 @@ export const status = defineCommand({
     const present = records.filter((record) => !isEnded(record));
     const preview = repository && previewOnce(repository, context.now());
     const sessions = repository && preview && (await readSessions(repository, present, preview, args.json));
+    const ended = repository === undefined ? 0 : await countLost(repository, records);
     const { attached, problem = undefined } = repository
       ? await attachedIfUsable(context)
       : { attached: await attachedHere(context) };
@@ -59,7 +63,7 @@ export const status = defineCommand({
         ? [`${folder?.text}\nno sessions: this folder is in no git repository\n`]
         : [
             describeRepository(repository, present.length, records.length - present.length),
-            describeSessions(context, sessions ?? []),
+            describeSessions(context, sessions ?? [], ended),
             folder === undefined ? '' : `\nSnapshots without a session\n${folder.text}`,
           ]),
       describeSettings(context, settings),
@@ -101,10 +105,11 @@ async function readSessions(
   const previewAll = async () => {
     for (const record of present.filter(isActive)) await preview(record).catch(() => undefined);
   };
+  const wanted = wantedRemote(repository, copiesOnRemotes(repository));
   const [views] = await Promise.all([surveySessions(repository, present, { counts }), previewAll()]);
   return Array.fromAsync(views, async (view) => ({
     ...(await readStatus(preview, view)),
-    debt: await debtOf(new Session(repository, view.record), view.lastAutocommit?.commit),
+    debt: await debtOf(new Session(repository, view.record), view.lastAutocommit?.commit, wanted),
   }));
 }
 
@@ -140,7 +145,7 @@ function describeRepository({ commonDir, area }: Repository, present: number, re
 }
 
 /** Names files that agt could not capture on standard error. */
-function describeSessions(context: Context, sessions: readonly StatusLine[]): string {
+function describeSessions(context: Context, sessions: readonly StatusLine[], ended: number): string {
   const changes = new Map(sessions.map(({ view, changed }) => [view, changed]));
   const views = sessions.map(({ view }) => view);
   const unsaved = (view: SessionStatus) => (changes.get(view) === 0 ? '' : String(changes.get(view) ?? '?'));
@@ -163,16 +168,38 @@ function describeSessions(context: Context, sessions: readonly StatusLine[]): st
     debt?.pushed_at || debt?.failed ? [debtRow(context, view, debt)] : [],
   );
   const rows = [...left, ...debts];
-  const only = onlyHere(sessions);
+  const only = onlyHere(sessions, ended);
   const leftOut = rows.length + only.length === 0 ? '' : `\n${table(rows)}${only}`;
-  return views.length === 0 ? '' : `\n${sessionTable(context, views, more)}${leftOut}`;
+  return views.length === 0 ? leftOut : `\n${sessionTable(context, views, more)}${leftOut}`;
 }
 
-/** With agt.push: what would be lost together with this disk. */
-function onlyHere(sessions: readonly StatusLine[]): string {
+/** Where sessions are on remotes at all: what would be lost together with this disk. */
+function onlyHere(sessions: readonly StatusLine[], ended: number): string {
   const ids = sessions.flatMap(({ view, debt }) => (debt?.pushed_at === null ? view.record.session_id : []));
-  if (ids.length === 0) return '';
-  return `${plural(ids.length, 'session')} on no remote (agt session push --all): ${listSome(ids, NAMED)}\n`;
+  const parts = [
+    ids.length > 0 &&
+      `${plural(ids.length, 'session')} on no remote (agt session push --all): ${listSome(ids, NAMED)}`,
+    ended > 0 && `${plural(ended, 'ended session')} on no remote, whose work never landed (agt list --all)`,
+  ];
+  return lines(parts);
+}
+
+/** How many ended sessions have work that neither a branch nor a remote has. */
+async function countLost(repository: Repository, records: readonly SessionRecord[]): Promise<number> {
+  const copies = copiesOnRemotes(repository);
+  if (wantedRemote(repository, copies) === undefined) return 0;
+  const ended = records.filter(
+    (one) => isEnded(one) && one.landed === undefined && !copies.has(one.session_id),
+  );
+  const ends = ended.flatMap(({ session_id: id, from_commit: start }) => [
+    `${tipRef(id)}:sandbox`,
+    `${start}^{tree}`,
+  ]);
+  const trees = (await findObjects(repository.git, ends)).map((found) => found?.oid);
+  const views = await surveySessions(repository, ended, { counts: false });
+  const isLost = ({ merged, exported }: SessionStatus, i: number) =>
+    !merged && !exported && trees[2 * i] !== undefined && trees[2 * i] !== trees[2 * i + 1];
+  return views.filter(isLost).length;
 }
 
 const NAMED = 5;
