@@ -67,7 +67,11 @@ test('a restore says in the log which paths it has brought back, and of nothing 
   const { folder } = makeTwo();
   expect(agtOk(folder, 'restore', 'step 1', '--', 'a', 'd')).toContain('\nto undo: ');
   expect(agtOk(folder, 'snapshot', 'list')).toMatch(/^@\{0\} .* restore of a, d \(restored \w{10}\)$/m);
-  expect(agtOk(folder, 'restore', '@')).toMatch(/: restored 0 paths, verified$/);
+  const last = agtOk(folder, 'snapshot', 'list');
+  expect(agtOk(folder, 'restore', '@')).toMatch(/: nothing to restore: as in \w{10} already$/);
+  expect(agtOk(folder, 'snapshot', 'list')).toBe(last);
+  write(join(folder, 'a'), 'new\n');
+  expect(agtOk(folder, 'restore', '@')).toMatch(/: restored 1 path, verified\n/);
 });
 
 test('a path or a label in the wrong place: the command of the hint brings that back, and nothing else', () => {

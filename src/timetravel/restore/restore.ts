@@ -116,6 +116,8 @@ interface RestoreStart extends FilesToRestore {
   readonly snapshot: Snapshot;
   /** What came after it, of a session without a folder. */
   readonly later: LaterCommits | undefined;
+  /** The snapshot is the last one, and nothing has changed since: no snapshot says so once more. */
+  readonly isThere: boolean;
 }
 
 /** Makes sure that there is a worktree, captures the folder, chooses the snapshot and writes the intent. */
@@ -164,6 +166,13 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
   const isNothing =
     isOfFiles(request) && intent === undefined && plan && pathsOf(plan).length + plan.blocked.length === 0;
   const begun = isNothing ? undefined : await beginWith(session.with(found), snapshot, request, later);
+  const isThere =
+    request.by === 'restore' &&
+    intent === undefined &&
+    request.before === undefined &&
+    before?.outcome === 'unchanged' &&
+    before.commit === snapshot.commit &&
+    before.warnings.length === 0;
   const trees = [snapshot.commit, before?.commit].filter((commit) => commit !== undefined);
   if (folder !== 'files' || request.before)
     restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore, request.before !== undefined);
@@ -172,6 +181,7 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
     begun,
     snapshot,
     later,
+    isThere,
     wanted,
     before,
     plan,
@@ -243,11 +253,8 @@ async function captureAndVerify(
 ): Promise<Pick<RestoreResult, 'commit' | 'moves' | 'mismatches' | 'warnings'>> {
   const { repository } = session;
   const { record, snapshot, wanted, taking, ambiguous } = start;
-  const restored = { commit: snapshot.commit, by, undone };
-  const { commit = '', failed } = await captureSession(session.with(record), {
-    ...{ now, restored, label },
-    ...taking,
-  });
+  const marks = start.isThere ? {} : { restored: { commit: snapshot.commit, by, undone }, label };
+  const { commit = '', failed } = await captureSession(session.with(record), { now, ...marks, ...taking });
   const after = await readSnapshotMetadata(repository.git, commit);
   const last = isAttached(record) || filesOnly ? undefined : start.before?.commit;
   const known = last === undefined ? after : await readSnapshotMetadata(repository.git, last);
