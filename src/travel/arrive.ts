@@ -38,7 +38,7 @@ import { refuseToReplace } from '../timetravel/restore/ensure-worktree.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { captureSession } from '../workspace/capture-session.ts';
-import { type Head, refNames, type Share, writeShare } from './share.ts';
+import { type Head, isHere, refNames, type Share, writeShare } from './share.ts';
 
 interface Left {
   /** Has the snapshots that only this repository had. */
@@ -148,7 +148,11 @@ export async function goOn(
   const record = {
     ...arriving,
     ...(kept && workspaceOf(kept)),
-    moved: movedHere(head.record, local, now.toISOString()),
+    moved: movedHere(
+      head.record,
+      local ?? (isHere({ repository }, head.holder) ? head.record : undefined),
+      now.toISOString(),
+    ),
     ...(landed && { landed }),
   };
   await withSessionLock({ repository, id }, async (locked) => {

@@ -100,7 +100,9 @@ type Done = Omit<Pushed, 'madeKey' | 'plain'>;
 
 /** A session that goes away is locked meanwhile. Otherwise agents work on while the remote is slow. */
 function push(session: Session, given: Push): Promise<Done> {
-  const request = { ...given, release: given.release || isFree(session.record, given) };
+  // Anybody may pull one that has ended.
+  const gives = given.release && !isEnded(session.record);
+  const request = { ...given, release: gives || isFree(session.record, given) };
   if (!request.release) return pushWith(session, request, (action) => withSessionLock(session, action));
   return withSessionLock(session, (held) => pushWith(session, request, (action) => action(held)));
 }

@@ -118,6 +118,11 @@ export function holderHere({ repository }: Pick<Session, 'repository'>, now: Dat
   };
 }
 
+export function isHere(session: Pick<Session, 'repository'>, holder: Holder | undefined): boolean {
+  const { name, repository } = holderHere(session, new Date());
+  return holder?.name === name && holder.repository === repository;
+}
+
 /** The refs that are the session. `branch` and `work_branch` have prefixes that are settings of each repository. */
 export function refNames({
   session_id: id,

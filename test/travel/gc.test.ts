@@ -12,7 +12,7 @@ test('gc --pushed deletes ended sessions that the remote has whole, and a pull b
   const { here } = makeTwo();
   agtOk(here, 'session', 'new', '--id', 'whole');
   write(join(sessionOf(here, 'whole').sandbox, '.env'), 'TOKEN=abcdef\n');
-  agtOk(here, 'autocommit', 'whole');
+  agtOk(here, 'autocommit', 'whole', '--label', 'prompt: do it');
   const before = factsOf(sessionOf(here, 'whole'));
   for (const id of ['late', 'plain', 'never', 'active']) agtOk(here, 'session', 'new', '--id', id);
   for (const id of ['late', 'active']) agtOk(here, 'session', 'push', id);
@@ -37,7 +37,9 @@ test('gc --pushed deletes ended sessions that the remote has whole, and a pull b
   for (const id of ['late', 'plain', 'never', 'active']) expect(tipOf(here, id)).not.toBe('');
 
   agtOk(here, 'gc', '--prune=now');
-  agtOk(here, 'session', 'pull', 'whole', 'origin', '--take');
+  const back = agtOk(here, 'session', 'pull', 'whole', 'origin', '--take');
+  expect(back).not.toContain('it was at');
+  expect(agtOk(here, 'log', '--all-sessions')).toMatch(/[^)] do it$/m);
   agtOk(here, 'undo', 'whole');
   expect(factsOf(sessionOf(here, 'whole'))).toEqual(before);
 });

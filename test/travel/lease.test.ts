@@ -89,6 +89,17 @@ test('given away and not taken, anybody may have it again, also its giver', () =
   expect(agtOk(here, 'session', 'list')).toMatch(/^s1 +active /m);
 });
 
+test('a session that has ended is not given away: anybody may pull it', () => {
+  const { here, there } = makeTwo();
+  workIn(here);
+  agtOk(here, 'session', 'reject', 's1');
+  expect(agtOk(here, 'session', 'push', 's1', '--release')).toMatch(/\ns1 is rejected: anybody may pull it$/);
+  expect(agtOk(here, 'session', 'show', 's1')).not.toContain('away');
+  const known = agtOk(here, 'session', 'pull', 's1', '--take');
+  expect(known).toBe('s1 is here\nended    it is rejected; bring it back: agt undo s1');
+  agtOk(there, 'session', 'pull', 's1');
+});
+
 test('each round of takes without work in between leaves no fork', () => {
   const { here, there } = makeTwo();
   workIn(here);
@@ -162,6 +173,9 @@ test('a dry run says what it would do, and changes nothing on either side', () =
   );
   expect(chain(session)).toEqual(moments);
   expect(git(remote, 'for-each-ref', 'refs/agt')).toBe('');
+  const gives = 'would push s1 to origin\ns1 would be away here';
+  expect(agtOk(here, 'session', 'push', 's1', '--release', '-n')).toBe(gives);
+  expect(agtOk(here, 'session', 'push', '--all', '--release', '-n')).toBe(gives);
   agtOk(here, 'session', 'push', 's1', '--release');
   expect(agtOk(there, 'session', 'pull', 's1', '-n')).toBe('would pull s1 from origin (4 snapshots)');
   expect(git(there, 'for-each-ref', 'refs/agt', 'refs/heads/agt')).toBe('');

@@ -2,6 +2,7 @@
 import { plural, usageError } from '../../../errors.ts';
 import { SHARED } from '../../../filter/agent-refs.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
+import type { Repository } from '../../../repository/repository.ts';
 import { listRecords, recordNamed, type SessionRecord } from '../../../session/record.ts';
 import { connectAgain } from '../../../session/relocate.ts';
 import { Session } from '../../../session/session.ts';
@@ -12,6 +13,7 @@ import { readKeys } from '../../../travel/keys.ts';
 import { pullSession } from '../../../travel/pull.ts';
 import { type PushRequest, pushSession } from '../../../travel/push.ts';
 import { pushInBackground } from '../../../travel/push-in-background.ts';
+import { isHere } from '../../../travel/share.ts';
 import { defineCommand, option, SESSION_ARGUMENT } from '../../command-line/command.ts';
 import { partOf, type Report, reportEach } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
@@ -153,6 +155,8 @@ async function push(context: Context, session: Session, args: PushWords): Promis
       size === undefined ? `${remote} has all of ${id}` : sent,
       away !== undefined &&
         `${id} is away here; in the repository where it is to go on: agt session pull ${id}`,
+      args.release && isEnded(record) && `${id} is ${record.state}: anybody may pull it`,
+      args.release && args.dryRun && !isEnded(record) && `${id} would be away here`,
     ]),
     warnings: lines(left.map(({ path, reason }) => `warning: ${showPath(path)} stays here: ${reason}`)),
     notes: lines([
@@ -207,7 +211,7 @@ export const sessionPull = defineCommand({
     return {
       json: { ...recordJson(record), remote: from, fork: fork ?? null, was_here: wasHere, dry_run: dryRun },
       text: lines([
-        describePulled(pulled, dryRun),
+        describePulled(repository, pulled, dryRun),
         !wasHere && !dryRun && !isOver && `sandbox  ${sandbox}`,
         isOver && `ended    it is ${state}; bring it back: agt undo ${here}`,
         fork !== undefined && `fork     ${fork} has what only this repository had`,
@@ -227,12 +231,17 @@ export const sessionPull = defineCommand({
   },
 });
 
-function describePulled({ record, head, wasHere, remote }: Pulled, dryRun: boolean): string {
+function describePulled(
+  repository: Repository,
+  { record, head, wasHere, remote }: Pulled,
+  dryRun: boolean,
+): string {
   const id = record.session_id;
-  if (wasHere) return `${id} is here, and goes on here`;
+  if (wasHere) return `${id} is here${isEnded(record) ? '' : ', and goes on here'}`;
   if (head === undefined) return `${id} goes on here as it is; ${remote} has no copy any more`;
   const amount = plural(head.snapshots, 'snapshot');
   const { holder } = head;
-  const before = holder === undefined ? '' : `; it was at ${holder.name}, in ${holder.repository}`;
+  const isOther = holder !== undefined && !isHere({ repository }, holder);
+  const before = !isOther ? '' : `; it was at ${holder.name}, in ${holder.repository}`;
   return `${verb(dryRun, 'pulled', 'pull')} ${id} from ${remote} (${amount})${before}`;
 }
