@@ -19,6 +19,8 @@ interface Line {
     session: string;
     call: string | null;
     prompt: string | null;
+    snapshot: string | null;
+    at: string;
   } | null;
 }
 
@@ -218,6 +220,9 @@ describe('lines in a checkout without a session', () => {
     );
     expect(story).toMatch(/^\+by call 2$/m);
     expect(story).not.toContain('new');
+    const [, , , fourth] = blame(repository, 'f');
+    expect(git(repository, 'rev-list', `agtsessions/${id}`).split('\n')).toContain(fourth?.origin?.snapshot);
+    expect(fourth?.origin?.at).toMatch(/^20.*Z$/);
     expect(agtOk(repository, 'why', 'f:4', '--open')).toContain('+all of call 2');
     expect(agtOk(repository, 'why', 'f:1')).toMatch(
       /^f:1: one\n {2}by {6}Ann Author\n {2}commit {2}.*\n\ndiff /,

@@ -4,7 +4,8 @@ import { resolve } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { AgtError, usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
-import { gitText, inDirectory, resolveObject } from '../../../git/run/git.ts';
+import { findObjects } from '../../../git/objects/object-reader.ts';
+import { type Git, gitText, inDirectory, resolveObject } from '../../../git/run/git.ts';
 import { ownVersion } from '../../../process/invocation.ts';
 import type { SessionId } from '../../../session/id.ts';
 import { isAttached, readRecord } from '../../../session/record.ts';
@@ -124,7 +125,23 @@ export async function blameHere(context: Context, wanted: Wanted) {
     const record = own === undefined ? readRecord(repository, id as SessionId) : undefined;
     return own ?? (record && new Session(repository, record));
   };
-  return { lines, sessionOf };
+  return { lines: await withWholeNames(repository.git, lines), sessionOf };
+}
+
+const WHOLE_NAME = /^(?:\w{40}|\w{64})$/;
+
+/** The map of an acceptance has the beginnings of the names of snapshots; `agt gc` may have deleted those. */
+async function withWholeNames(git: Git, lines: readonly AuthoredLine[]): Promise<readonly AuthoredLine[]> {
+  const given = new Set(lines.flatMap(({ origin }) => origin?.snapshot ?? []));
+  const short = [...given].filter((name) => !WHOLE_NAME.test(name));
+  const found = await findObjects(git, short);
+  const known = new Map(short.map((name, i) => [name, found[i]?.oid]));
+  return lines.map((line) => {
+    const snapshot = known.get(line.origin?.snapshot ?? '');
+    return line.origin === undefined || snapshot === undefined
+      ? line
+      : { ...line, origin: { ...line.origin, snapshot } };
+  });
 }
 
 const bytes = (text: string) => Buffer.from(text, 'latin1');
@@ -213,12 +230,12 @@ export function lineJson({ commit, path, original, number, details, content, ori
   };
 }
 
-export function originJson({ session, author, agent, turn, tool, call, prompt, snapshot, time }: Origin) {
+function originJson({ session, author, agent, turn, tool, call, prompt, snapshot, time }: Origin) {
   return {
     session,
     by: author,
     ...orNull({ agent, turn, tool, call, prompt }),
-    snapshot,
-    time: time.toISOString(),
+    snapshot: WHOLE_NAME.test(snapshot) ? snapshot : null,
+    at: time.toISOString(),
   };
 }
