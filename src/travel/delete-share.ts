@@ -30,6 +30,14 @@ export async function deleteShare(session: Session, { remote, force, dryRun }: D
   const there = await readRefs(git, share.remote, share.share);
   const isOurs = [share, share.pushing].some((one) => one !== undefined && one.head === there.head);
   if (there.head !== undefined && !isOurs && !force) throw otherState(session, share);
+  const { takenFrom: other } = share;
+  if (other !== undefined && there.head !== undefined && !force)
+    throw new AgtError(
+      `${other.name}, in ${other.repository}, may not know that session "${id}" is here now`,
+      {
+        hints: ['without the copy nothing tells it, and it goes on as well; if that is no trouble: --force'],
+      },
+    );
   if (dryRun) return share.remote;
   const isGone = there.head === undefined && there.parts === undefined;
   if (!isGone && !(await moveRefs(git, share.remote, share.share, there, {})))

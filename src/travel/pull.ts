@@ -27,7 +27,16 @@ import { type Keys, readKeys } from './keys.ts';
 import { allOf, headOf, moveShare } from './known-share.ts';
 import { chainOf, takePart } from './parts.ts';
 import { fetchRefs, listShares, type RemoteShare } from './remote.ts';
-import { type Head, holderHere, idOf, type Part, readShare, type Share, writeShare } from './share.ts';
+import {
+  type Head,
+  holderHere,
+  idOf,
+  isHere,
+  type Part,
+  readShare,
+  type Share,
+  writeShare,
+} from './share.ts';
 
 export async function pullSession(repository: Repository, request: PullRequest): Promise<Pulled> {
   const keys = await readKeys(request.env);
@@ -152,7 +161,8 @@ async function takeLease(
     writeShare(session, kept);
     return kept;
   }
-  const to = { ...from, holder: holderHere(session, now), number: head.number + 1 };
+  const takenFrom = isHere(session, head.holder) ? undefined : head.holder;
+  const to = { ...from, takenFrom, holder: holderHere(session, now), number: head.number + 1 };
   const { seal } = await sealFor(repository, env, head.plain, { kept: head.sealedFor });
   const moving = { known: from, from, to, head: headOf(head.record, to, head), seal };
   const taken = await withScratchObjects(repository, (scratch) =>

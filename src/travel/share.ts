@@ -71,6 +71,8 @@ export interface Share {
   /** A digest of what the head says: without a change, nothing is pushed. */
   readonly said?: string | undefined;
   readonly holder?: Holder | undefined;
+  /** The repository from which this one has taken it; it learns so from the remote. */
+  readonly takenFrom?: Holder | undefined;
   readonly plain?: 'with ignored' | 'without ignored' | undefined;
   readonly pushed_at?: string | undefined;
   /** The last push in the background has failed. */

@@ -197,7 +197,11 @@ test('the copy on a remote goes on demand, but not under another repository', ()
     'another repository has pushed session "s1"',
   );
   agt(here, 'session', 'push', 's1');
-  expect(agt(there, 'session', 'push', 's1', '--delete')).toMatchObject({
+  for (const more of [['-n'], []])
+    expect(agt(there, 'session', 'push', 's1', '--delete', ...more).stderr).toMatch(
+      /^error: \S+@\S+, in \S+\/here, may not know that session "s1" is here now\nhint: .*: --force\n$/,
+    );
+  expect(agt(there, 'session', 'push', 's1', '--delete', '--force')).toMatchObject({
     stdout: 'deleted the copy of s1 on origin\n',
     stderr: `warning: s1 came from ${sessionOf(here, 's1').sandbox}: nobody can pull it back there without a copy\n`,
   });

@@ -51,7 +51,7 @@ export const sessionPush = defineCommand({
     ),
     delete: option.flag('delete the copy of the session on the remote that it was pushed to'),
     force: option.flag(
-      'with --delete: also if another repository has the session, which may be named by its SHARE in a list',
+      'with --delete: also if another repository has the session, which may be named by its SHARE in a list, or had it',
       'f',
     ),
     later: { ...option.flag('for agt.push: in the background, when it is time'), hidden: true },
