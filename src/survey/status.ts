@@ -199,9 +199,13 @@ function findExported({ git, prefixes }: Repository, compared: readonly Compared
   if (heads.size === 0) return heads;
   const bases = new Set(open.flatMap(({ base }) => (base === undefined ? [] : [`^${base}`])));
   const shadows = shadowNamespaces(prefixes).map((namespace) => `--exclude=*/${shortBranch(namespace)}*`);
-  const args = ['rev-list', ...heads, ...bases, '--not', ...shadows, '--remotes', '--'];
-  const missing = new Set(askGitSync(git, args)?.toString().split('\n') ?? heads);
-  return new Set([...heads].filter((commit) => !missing.has(commit)));
+  const onRemote = (commits: ReadonlySet<string>, known: ReadonlySet<string>) => {
+    if (commits.size === 0) return commits;
+    const args = ['rev-list', ...commits, ...known, '--not', ...shadows, '--remotes', '--'];
+    return commits.difference(new Set(askGitSync(git, args)?.toString().split('\n') ?? commits));
+  };
+  // The branch of another session may have such a commit, which spares git the whole history.
+  return onRemote(onRemote(heads, bases), new Set());
 }
 
 interface Found {

@@ -44,6 +44,15 @@ describe('agt list', () => {
     expect(list(repository).get('moved')).toMatchObject({ diff });
   });
 
+  test('a commit is on no remote because the branch of another session has it', () => {
+    const repository = makeRepository({ 'a.txt': 'a\n' });
+    commit(sessionIn(repository, 'x').sandbox, 'x.txt', 'x\n', 'x');
+    git(repository, 'checkout', '-q', '-b', 'feature');
+    git(repository, 'merge', '-q', '-m', 'of x', '--no-ff', 'agt/x');
+    commit(sessionIn(repository, 'y').sandbox, 'y.txt', 'y\n', 'y');
+    expect(list(repository).get('x')).toMatchObject({ ahead: 1, on_remote: false });
+  });
+
   test('says of each session what it has, and whether the user branch could take it or has it', () => {
     const repository = makeRepository({
       'a.txt': LINES.join(''),
