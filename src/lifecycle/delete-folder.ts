@@ -2,6 +2,7 @@
  * Deletes a session folder: only what the last snapshot holds, or the user gives up. An agent may still write there. So
  * agt first moves the folder away, captures what came since the last capture, and keeps what has changed once more.
  */
+
 import { existsSync, rmdirSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,6 +27,7 @@ import type { Session } from '../session/session.ts';
 import type { Outcome } from '../session/state.ts';
 import { keepSubmodules } from '../session/submodules.ts';
 import { isTemporaryEntry } from '../snapshot/folders.ts';
+import { BEFORE_END } from '../snapshot/format.ts';
 import { IGNORE_FILE, readIgnoreFile } from '../snapshot/ignore-file.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 
@@ -83,7 +85,10 @@ function departing(record: SessionRecord): SessionRecord {
   return { ...record, sandbox: join(departingFolder(sessionFolder(record)), 'sandbox') };
 }
 
-async function moveAndCapture(session: LockedSession, { force, now }: RemovalOptions): Promise<void> {
+async function moveAndCapture(
+  session: LockedSession,
+  { force, now, outcome = 'removed' }: RemovalOptions,
+): Promise<void> {
   const { record } = session;
   const moved = departing(record);
   try {
@@ -91,7 +96,7 @@ async function moveAndCapture(session: LockedSession, { force, now }: RemovalOpt
     failurePoint('remove: moved away');
     await nextTick(sessionFolder(place));
     const gone = session.with({ ...place, state: 'active' });
-    const captured = await captureSession(gone, { now, label: 'before remove', isLast: true });
+    const captured = await captureSession(gone, { now, label: BEFORE_END[outcome], isLast: true });
     if (!force) refuseLoss(record, captured);
   } catch (error) {
     await move(session.with(moved), record);

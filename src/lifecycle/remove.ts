@@ -3,6 +3,7 @@
  * session can be restored, unless the user gives --delete-branch. If agt is killed, the next removal finishes
  * this one.
  */
+
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { NotCaptured } from '../autocommit/capture.ts';
@@ -33,6 +34,7 @@ import { type SessionRecord, sessionFolder } from '../session/record.ts';
 import { isFolderOfOther, refuseMovedSandbox } from '../session/relocate.ts';
 import { refuseForeign } from '../session/sandbox.ts';
 import { Session } from '../session/session.ts';
+import { BEFORE_END } from '../snapshot/format.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { endMoments } from '../workspace/moments.ts';
 import {
@@ -177,12 +179,15 @@ async function removeInPlace(session: LockedSession, options: RemovalOptions): P
 }
 
 /** @throws AgtError if the folder has something that agt could not capture. Nothing is removed then. */
-async function captureLastTime(session: LockedSession, { force, now }: RemovalOptions): Promise<Deleted> {
+async function captureLastTime(
+  session: LockedSession,
+  { force, now, outcome = 'removed' }: RemovalOptions,
+): Promise<Deleted> {
   if (session.place !== 'here') {
     if (!force && holdsFiles(session.folder)) throw cannotCapture(session.record);
     return NOTHING;
   }
-  const captured = await captureSession(session, { now, label: 'before remove', isLast: true });
+  const captured = await captureSession(session, { now, label: BEFORE_END[outcome], isLast: true });
   if (!force) refuseLoss(session.record, captured);
   const { ignored, skipped, failed } = captured;
   return { ignored, uncaptured: [...skipped, ...failed] };

@@ -75,6 +75,14 @@ export const BEFORE_SYNC = 'before sync';
 /** Of the snapshot of what a sync has brought in. */
 export const AFTER_SYNC = 'after sync';
 
+/** Of the last snapshot before a session ends. */
+export const BEFORE_END = {
+  removed: 'before remove',
+  accepted: BEFORE_ACCEPT,
+  rejected: 'before reject',
+  reverted: 'before revert',
+} as const;
+
 /** Of the snapshot after an undo that looked for a step: one redo takes it back, however many steps it went. */
 export const TO_GREEN = 'undo to the newest step at which it passes: ';
 
@@ -96,7 +104,7 @@ interface Named {
 }
 
 const OWN_LABEL =
-  /^(after (the switch|sync)|as checked out|with your changes|before (remove|accept|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*))$/;
+  /^(after (the switch|sync)|as checked out|with your changes|before (remove|accept|reject|revert|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*))$/;
 
 const PROMPT = 'prompt: ';
 

@@ -88,7 +88,7 @@ test('reject leaves every branch of the user, keeps the reason, and undo brings 
   expect(shown).toMatchObject({ state: 'rejected', state_reason: 'no use' });
   expect(agtOk(repository, 'reject', 's1')).toBe('s1: rejected before; bring it back: agt undo s1');
   expect(agt(repository, 'accept', 's1').exitCode).toBe(1);
-  agtOk(repository, 'undo', 's1');
+  expect(agtOk(repository, 'undo', 's1')).toContain('now at "before reject", ');
   expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(work);
   expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1\n?? new');
 });

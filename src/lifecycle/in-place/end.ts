@@ -2,6 +2,7 @@
  * Ends a session that works in the user's own checkout: captures it, returns to the user's branch, and puts back what was
  * set aside. The intent says how far it has come, so the next command goes on after a kill.
  */
+
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
@@ -18,6 +19,7 @@ import { removalOf, type SessionRecord } from '../../session/record.ts';
 import { isCheckoutGone } from '../../session/relocate.ts';
 import { requireSandbox } from '../../session/sandbox.ts';
 import type { Session } from '../../session/session.ts';
+import { BEFORE_END } from '../../snapshot/format.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import {
   beginRemoval,
@@ -73,7 +75,7 @@ async function captureBeforeTheEnd(session: LockedSession, { force, outcome, now
   requireSandbox(session);
   await requireReturnable(session);
   await nextTick(session.folder);
-  const captured = await captureSession(session, { now, label: `before ${outcome ?? 'remove'}` });
+  const captured = await captureSession(session, { now, label: BEFORE_END[outcome ?? 'removed'] });
   if (!force) refuseLoss(session.record, captured);
   const place = inPlace(session);
   if ((await headBranch(place)) !== place.userBranch) return;
