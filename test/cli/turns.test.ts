@@ -268,3 +268,18 @@ test('an undo of the last turn takes what an undo of paths, of a step or with a 
   agtOk(cwd, 'undo', '--turn');
   expect(inA()).toBe('of turn 1\n');
 });
+
+test('undo by turns has as many as the log of turns', () => {
+  const { sandbox } = makeSession({ a: 'a\n' });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  for (const name of ['one', 'two', 'three']) {
+    agent.says(name);
+    agent.begins(name);
+    write(join(sandbox, name), name);
+    agent.ends(name);
+    if (name === 'two') agtOk(sandbox, 'restore', '@{1}');
+  }
+  expect(JSON.parse(agtOk(sandbox, 'log', '--turns', '--json'))).toHaveLength(3);
+  const stderr = 'error: cannot undo 9 turns: "s1" has only 3\nhint: nothing has changed; see: ';
+  expect(agt(sandbox, 'undo', '--turns', '9').stderr).toBe(`${stderr}agt session log s1 --turns\n`);
+});

@@ -1,5 +1,5 @@
 /** Why an undo goes nowhere, and what leads on. */
-import { AgtError } from '../../errors.ts';
+import { AgtError, plural } from '../../errors.ts';
 import { shownId } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
@@ -7,6 +7,7 @@ import { commandToList, commandToMove, commandToRestore } from '../../session/ad
 import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
+import { authorsOf } from '../turns.ts';
 import { isUsersWork } from './unfinished-restore.ts';
 
 interface Way {
@@ -57,4 +58,20 @@ export async function nothingToUndo(session: Session, way: Way): Promise<AgtErro
 async function startsWithChanges({ git, record }: Session, { commit, parents }: Snapshot): Promise<boolean> {
   const [start, first] = await findObjects(git, [`${parents[0]}^{tree}`, `${commit}:sandbox`]);
   return !isAttached(record) && start !== undefined && start.oid !== first?.oid;
+}
+
+/** Restores are stops too, but agt counts turns as its log does. `most`: the stops that there are. */
+export function tooFar(
+  { record }: Session,
+  by: 'undo' | 'redo',
+  { unit, count }: { readonly unit: 'step' | 'turn'; readonly count: number },
+  most: number,
+  history: readonly Snapshot[],
+): AgtError {
+  const { turns } = authorsOf(history.toReversed(), isAttached(record));
+  const isByTurn = unit === 'turn' && turns.length > 0;
+  const only = isByTurn ? Math.min(most, turns.length) : most;
+  return new AgtError(`cannot ${by} ${plural(count, unit)}: "${shownId(record)}" has only ${only}`, {
+    hints: [`nothing has changed; see: ${commandToList(record)}${isByTurn ? ' --turns' : ''}`],
+  });
 }

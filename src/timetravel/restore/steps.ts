@@ -5,11 +5,11 @@
  * wrong. With `--turn` both go to the next step that holds a prompt: a turn of an agent is everything from one prompt of
  * its user to the next, whichever agent that is.
  */
-import { AgtError, plural } from '../../errors.ts';
+import { AgtError } from '../../errors.ts';
 import { shownId } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import { commandToCompare, commandToList, commandToRestore } from '../../session/advised-commands.ts';
+import { commandToCompare, commandToRestore } from '../../session/advised-commands.ts';
 import { snapshotRefs } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
@@ -18,7 +18,7 @@ import { BEFORE_ACCEPT, BEFORE_SYNC, OWN, promptIn, TO_GREEN } from '../../snaps
 import { requireHistory, type Snapshot } from '../../snapshot/history.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { changesAnything, hasSameMetadata, lostLeftOut } from './differences.ts';
-import { nothingToUndo } from './nothing-to-undo.ts';
+import { nothingToUndo, tooFar } from './nothing-to-undo.ts';
 import { othersSteps } from './others-changes.ts';
 import { isBeforeRedo, isUsersWork } from './unfinished-restore.ts';
 
@@ -217,14 +217,8 @@ export async function findUndoTarget(
     done += 1;
     if (done === count) return snapshot;
   }
-  if (done > 0) throw tooFar(session, 'undo', { unit, count }, done);
+  if (done > 0) throw tooFar(session, 'undo', { unit, count }, done, history);
   throw await nothingToUndo(session, { steps, history, current, begin, earlier, unit });
-}
-
-function tooFar({ record }: Session, by: 'undo' | 'redo', { unit, count }: Distance, most: number): AgtError {
-  return new AgtError(`cannot ${by} ${plural(count, unit)}: "${shownId(record)}" has only ${most}`, {
-    hints: [`nothing has changed; see: ${commandToList(record)}`],
-  });
 }
 
 /** An undo from the next step passes over this one: it would change nothing. So the redo that takes it back does, too. */
@@ -266,7 +260,7 @@ export async function findRedoTarget(
   }
   if (target !== undefined && target !== from) done += 1;
   if (target !== undefined && done === count) return target;
-  if (done > 0) throw tooFar(session, 'redo', { unit, count }, done);
+  if (done > 0) throw tooFar(session, 'redo', { unit, count }, done, history);
   const id = shownId(session.record);
   if (cut !== undefined)
     throw new AgtError(`nothing to redo: "${id}" was ${cut.act} since the undo`, {
