@@ -19,6 +19,7 @@ export interface RunRequest extends CommandLine {
   readonly now: () => Date;
   /** Whether a program of this name is an agent. */
   readonly isAgent: (program: string) => boolean;
+  readonly onStarted?: () => void;
   /** Is told of problems with autocommits when the command has ended: meanwhile the terminal is its own. */
   readonly onProblem: (record: SessionRecord, error: unknown) => void;
   /** Is told that the command was killed, as by the system for want of memory. */
@@ -74,6 +75,7 @@ function startRun(repository: Repository, { record, request }: SessionToRun) {
   const id = record.session_id;
   const { everyMs, now, isAgent, words, program = words[0] ?? '' } = request;
   const command = startCommand(request);
+  if (command.pid !== undefined) request.onStarted?.();
   const name = program.replace(/^.*\//s, '');
   const owner = command.pid === undefined ? undefined : ownerOf(command.pid, name, now());
   let work: Promise<unknown> = Promise.resolve();

@@ -66,7 +66,7 @@ test.each(['worktree', 'in-place'])('a new session goes again if its command doe
   agtOk(repository, 'config', 'set', 'fs.workingCopy', way);
   write(join(repository, 'mine'), 'mine\n');
   const { exitCode, stderr } = agt(repository, 'run', '--new', 's1', '--', 'no-such-program');
-  expect([exitCode, stderr]).toEqual([127, expect.stringMatching(/^error: .*; removed again: s1\n$/m)]);
+  expect([exitCode, stderr]).toEqual([127, expect.stringMatching(/^error: .*; removed again: s1\n$/)]);
   expect(agtOk(repository, 'list', '--all')).toBe('');
   expect(git(repository, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
   expect(git(repository, 'status', '--porcelain')).toBe('?? mine');

@@ -4,6 +4,7 @@ import { isActive } from '../../../filter/session-file.ts';
 import { isAgent } from '../../../integrations/tools.ts';
 import { removeSession } from '../../../lifecycle/remove.ts';
 import { unsavedWork } from '../../../lifecycle/unsaved-work.ts';
+import { once } from '../../../once.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { endAs, isNotStarted } from '../../../running/command.ts';
 import { overlayOption } from '../../../running/namespace.ts';
@@ -75,44 +76,55 @@ export const sessionRun = defineCommand({
     if (args.ifRepo && (await context.repositoryIfAny()) === undefined) return runUnrecorded(context, words);
     const repository = await context.repository();
     const ids = [...new Set([...(args.ids ?? []), ...(args.session === undefined ? [] : [args.session])])];
-    const found = args.new
+    const made = args.new
       ? await createSessions(context, repository, ids, { ...args, showProgress: false, replace: true })
+      : { records: [], said: '' };
+    const found = args.new
+      ? made.records
       : args.all
         ? listRecords(repository).records.filter(isActive)
         : ids.length === 0
           ? [findSession(repository, undefined, context.cwd)]
           : ids.map((id) => namedSession(repository, id));
-    const records = await Array.fromAsync(found, async (record) => {
-      const { record: connected } = await connectAgain(new Session(repository, record));
-      await requireRunnable(context, connected);
-      return connected;
+    const onStarted = once(() => context.err(made.said));
+    const start = async () => {
+      const records = await Array.fromAsync(found, async (record) => {
+        const { record: connected } = await connectAgain(new Session(repository, record));
+        await requireRunnable(context, connected);
+        return connected;
+      });
+      if (args.new) made.said += await adviceOfOverlay(context, repository, words, args.workingCopy);
+      const width = Math.max(...records.map(({ session_id }) => session_id.length));
+      const sessions = await Array.fromAsync(records, async (record) => {
+        const label = paint(context.colour())('dim', `${record.session_id.padEnd(width)} |`);
+        const namespace = await namespaceFor(context, new Session(repository, record), args.workingCopy);
+        const env = await environmentFor(context, record, args.profile, namespace);
+        const profile = args.profile ?? record.profile;
+        const command = await injectHooks(context, profile, { words, env }, namespace);
+        const request = {
+          ...command,
+          ...placeOf(context, record, command.words, namespace),
+          prefix: records.length > 1 && !args.all ? `${label} ` : undefined,
+          everyMs: args.everyMs === 0 ? undefined : args.everyMs,
+          now: context.now,
+          isAgent,
+          onStarted,
+          onKilled: (killed: SessionRecord, reason: string) =>
+            reportFailure(context, new Session(repository, killed), reason),
+          onProblem: (failed: SessionRecord, error: unknown) => reportNotRecorded(context, failed, error),
+        };
+        return { record, request };
+      });
+      if (args.all) return runOneByOne(context, repository, sessions);
+      const ends = await runInSessions(repository, sessions).catch(async (error: unknown) => {
+        throw args.new && isNotStarted(error) ? await withoutSessions(repository, records, error) : error;
+      });
+      return endAs(ends.reduce((worst, end) => (end.exitCode > worst.exitCode ? end : worst)));
+    };
+    return start().catch((error: unknown) => {
+      if (!isNotStarted(error)) onStarted(); // the new sessions stay
+      throw error;
     });
-    if (args.new) context.err(await adviceOfOverlay(context, repository, words, args.workingCopy));
-    const width = Math.max(...records.map(({ session_id }) => session_id.length));
-    const sessions = await Array.fromAsync(records, async (record) => {
-      const label = paint(context.colour())('dim', `${record.session_id.padEnd(width)} |`);
-      const namespace = await namespaceFor(context, new Session(repository, record), args.workingCopy);
-      const env = await environmentFor(context, record, args.profile, namespace);
-      const profile = args.profile ?? record.profile;
-      const command = await injectHooks(context, profile, { words, env }, namespace);
-      const request = {
-        ...command,
-        ...placeOf(context, record, command.words, namespace),
-        prefix: records.length > 1 && !args.all ? `${label} ` : undefined,
-        everyMs: args.everyMs === 0 ? undefined : args.everyMs,
-        now: context.now,
-        isAgent,
-        onKilled: (killed: SessionRecord, reason: string) =>
-          reportFailure(context, new Session(repository, killed), reason),
-        onProblem: (failed: SessionRecord, error: unknown) => reportNotRecorded(context, failed, error),
-      };
-      return { record, request };
-    });
-    if (args.all) return runOneByOne(context, repository, sessions);
-    const ends = await runInSessions(repository, sessions).catch(async (error: unknown) => {
-      throw args.new && isNotStarted(error) ? await withoutSessions(repository, records, error) : error;
-    });
-    return endAs(ends.reduce((worst, end) => (end.exitCode > worst.exitCode ? end : worst)));
   },
 });
 
@@ -122,15 +134,16 @@ async function withoutSessions(
   records: readonly SessionRecord[],
   { message, exitCode }: AgtError,
 ): Promise<AgtError> {
-  const gone: string[] = [];
+  const [gone, kept]: [string[], string[]] = [[], []];
   for (const { session_id: id } of records) {
     const session = new Session(repository, namedSession(repository, id));
-    if ((await unsavedWork(session)).length > 0) continue;
-    await removeSession(session, { force: false, deleteBranch: true, now: new Date() });
-    gone.push(id);
+    const isUsed = (await unsavedWork(session)).length > 0;
+    if (!isUsed) await removeSession(session, { force: false, deleteBranch: true, now: new Date() });
+    (isUsed ? kept : gone).push(id);
   }
-  const removed = gone.length === 0 ? '' : `; removed again: ${listSome(gone, MOST_LISTED)}`;
-  return new AgtError(message + removed, { exitCode });
+  const told = (what: string, ids: string[]) =>
+    ids.length === 0 ? '' : `; ${what}: ${listSome(ids, MOST_LISTED)}`;
+  return new AgtError(message + told('removed again', gone) + told('kept', kept), { exitCode });
 }
 
 /** For a person who starts an agent and has chosen no working copy. */
@@ -176,23 +189,29 @@ async function runOneByOne(
 
 const MOST_LISTED = 10;
 
+/** `said`: for the moment when the command starts; a session whose command does not start goes again. */
 async function createSessions(
   context: Context,
   repository: Repository,
   ids: readonly string[],
   wanted: Omit<Parameters<typeof createWanted>[2], 'id'>,
-): Promise<SessionRecord[]> {
+): Promise<{ readonly records: SessionRecord[]; said: string }> {
   await context.git(); // fails if git is too old
   if (ids.length > 1 && (await isInPlace(context, undefined)))
     throw usageError('several sessions cannot work in one checkout', 'name one, or unset fs.workingCopy');
-  const records: SessionRecord[] = [];
-  for (const id of ids.length === 0 ? [undefined] : ids) {
-    const { record, files } = await createWanted(context, repository, { ...wanted, id });
-    context.err(`session ${record.session_id}\n`);
-    if (files.setAside?.length) context.err(`aside   ${describeSetAside(files.setAside)}\n`);
-    if (record.checkout === undefined && (await runSetup(context, record)) !== EXIT.done)
-      throw new AgtError('nothing was run');
-    records.push(record);
+  const made = { records: [] as SessionRecord[], said: '' };
+  try {
+    for (const id of ids.length === 0 ? [undefined] : ids) {
+      const { record, files } = await createWanted(context, repository, { ...wanted, id });
+      made.said += `session ${record.session_id}\n`;
+      if (files.setAside?.length) made.said += `aside   ${describeSetAside(files.setAside)}\n`;
+      if (record.checkout === undefined && (await runSetup(context, record)) !== EXIT.done)
+        throw new AgtError('nothing was run');
+      made.records.push(record);
+    }
+  } catch (error) {
+    context.err(made.said);
+    throw error;
   }
-  return records;
+  return made;
 }
