@@ -115,5 +115,8 @@ test('work by hand after a pull is of no agent, and what only a fork has is of t
     's1 claude 1 do it',
     's1-2 - 1 stray',
   ]);
-  expect(JSON.parse(agtOk(here, 'search', 'stray', '--json'))).toMatchObject([{ session_id: 's1-2' }]);
+  const found = (text: string) => JSON.parse(agtOk(here, 'search', text, '--json'));
+  const other = { author: 'other', agent: null };
+  expect(found('stray')).toMatchObject([{ ...other, session_id: 's1-2' }]);
+  expect(found('hand')).toMatchObject([{ ...other, session_id: 'copy' }]);
 });

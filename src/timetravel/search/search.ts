@@ -36,8 +36,10 @@ export async function stepsOf(
   const steps = snapshots.map((snapshot): Step => {
     const { turn, among = [], author = 'unknown' } = authors.get(snapshot) ?? {};
     const known = snapshot.agent ?? turn?.agent ?? agents.get(snapshot.session);
-    const agent = among.length > 1 || author === 'restore' ? undefined : known; // any of them, or a person
-    return { snapshot, folder, agent, author, prompt: promptIn(snapshot) ?? turn?.prompt };
+    const prompt = promptIn(snapshot);
+    const isPersons = author === 'restore' || (author === 'other' && prompt === undefined);
+    const agent = among.length > 1 || isPersons ? undefined : known;
+    return { snapshot, folder, agent, author, prompt: prompt ?? turn?.prompt };
   });
   const record = records.find(({ session_id: id }) => id === session);
   const line = record && (await readHistory(repository.git, snapshotRefs(record)));
