@@ -64,9 +64,12 @@ export async function reviewOnTerminal(
     terminal.close();
   }
   if (way === 'now') await takeRejectedBack(session, BEFORE_LANDING, context.now());
-  const left = (await listHunks(session, { now: context.now() })).filter(({ state }) => state === 'new');
+  const left = await listHunks(session, { now: context.now() });
+  const count = (state: ReviewHunk['state']) => left.filter((hunk) => hunk.state === state).length;
+  const earlier = count('rejected') - (way === 'now' ? 0 : rejected);
+  const before = earlier > 0 ? ` (${earlier} before)` : '';
   return {
-    text: `${session.id}: ${plural(seen, 'hunk')} seen, ${rejected} rejected, ${left.length} new\n`,
+    text: `${session.id}: ${plural(seen, 'hunk')} seen, ${rejected} rejected${before}, ${count('new')} new\n`,
     warnings: missing === 0 ? '' : `warning: ${plural(missing, 'hunk')} changed meanwhile, and stay new\n`,
   };
 }
@@ -86,7 +89,10 @@ async function askAboutFile(context: Context, own: readonly ReviewHunk[], answer
       if (sentence) answers.rejected.push({ id: hunk.id, sentence });
       else left.unshift(hunk);
     } else if (answer === 's' && parts.length > 1) left.unshift(...parts);
-    else if (answer !== 'n' && answer !== 'd' && answer !== 'q' && answer !== undefined) {
+    else if (answer === 's') {
+      context.err('this hunk cannot be split: its changed lines are next to each other\n');
+      left.unshift(hunk);
+    } else if (answer !== 'n' && answer !== 'd' && answer !== 'q' && answer !== undefined) {
       context.err(HELP);
       left.unshift(hunk);
     }
@@ -116,8 +122,14 @@ function showHunk(
   const dye = paint(context.colour());
   const file = pieces[0]?.piece.file;
   const change = `${file?.before?.mode ?? 'nothing'} -> ${file?.after?.mode ?? 'nothing'}`;
+  const count = (sign: string) => body.filter((line) => line[0] === sign || line[0] === ' ').length;
+  const range = (start: number, lines: number) => (lines === 1 ? `${start}` : `${start},${lines}`);
   const head =
-    kind === 'lines' ? `@@ -${oldStart} +${newStart} @@` : kind === 'mode' ? `mode ${change}` : change;
+    kind === 'lines'
+      ? `@@ -${range(oldStart, count('-'))} +${range(newStart, count('+'))} @@`
+      : kind === 'mode'
+        ? `mode ${change}`
+        : change;
   return lines([
     dye('bold', `${showPath(displayPath(path))}  ${head}`),
     sentence !== undefined && dye('yellow', `rejected before: ${sentence}`),

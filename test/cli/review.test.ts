@@ -266,7 +266,10 @@ test('on a terminal: questions as git add -p asks them', ({ skip }) => {
     'seen new: +new',
     'new other: +other',
   ]);
-  expect(answer('\u0004').stdout).toContain('0 hunks seen, 0 rejected, 2 new');
+  const again = answer('s\n\u0004').stdout;
+  expect(again).toContain('@@ -3,7 +3,7 @@');
+  expect(again).toContain('this hunk cannot be split: ');
+  expect(again).toContain('0 hunks seen, 0 rejected (1 before), 2 new');
   renameSync(join(session.sandbox, 'other'), join(session.sandbox, 'moved'));
   expect(readFileSync(join(session.sandbox, 'moved'), 'utf8')).toBe('other\n');
 });
