@@ -49,7 +49,9 @@ export async function pickCommits(
   if (tip === target.from) throw nothingPicked(record, target);
   const tree = await gitText(git, ['rev-parse', `${tip}^{tree}`]);
   const changes = await diffTrees(git, target.from, tip);
-  const commit = { tree, parents: [], message: undefined, commit: tip, source };
+  const log = ['log', '--reverse', '--no-show-signature', '--no-mailmap', '--format=%B'];
+  const message = await gitText(git, [...log, `${target.from}..${tip}`, '--']);
+  const commit = { tree, parents: [], message, commit: tip, source };
   const uncommitted = (await uncommittedPaths(session)).filter((path) => newer.has(path) || !whole.has(path));
   const notTaken = [...new Set([...leftOut, ...uncommitted])];
   const leftOutCommits = await commitsLeft(session, git, { tip, source, picks });
@@ -113,11 +115,9 @@ type Pick = string | Snapshot;
 async function resolvePicks(session: Session, list: readonly string[], now: Date): Promise<Pick[]> {
   const sandbox = session.sandboxGit;
   const history = await session.history();
-  const labels = new Set(history.flatMap(({ label }) => label ?? []));
-  // A label may have blanks.
-  const names = list
-    .flatMap((part) => (labels.has(part.trim()) ? part.trim() : part.split(/\s+/)))
-    .filter((name) => name !== '');
+  const names: string[] = [];
+  for (const part of list.map((text) => text.trim()).filter((text) => text !== ''))
+    names.push(...(await namesIn(sandbox, history, part)));
   const found: Pick[] = [];
   for (const name of names) {
     const isNumber = /^@(\{\d+\})?$/.test(name);
@@ -128,6 +128,17 @@ async function resolvePicks(session: Session, list: readonly string[], now: Date
     found.push(...(snapshot === undefined ? (commits ?? []) : [snapshot]));
   }
   return [...new Set(found)];
+}
+
+/** A label and a prompt may have blanks; several commits are in one word of the shell, too. */
+async function namesIn(git: Git, history: readonly Snapshot[], part: string): Promise<string[]> {
+  const words = part.split(/\s+/);
+  const isKnown = async (word: string) =>
+    /^@|\.\./.test(word) ||
+    history.some(({ call }) => call?.id === word) ||
+    (await resolveObject(git, `${word}^{commit}`)) !== undefined;
+  const known = await Promise.all(words.map(isKnown));
+  return known.every(Boolean) ? words : [part];
 }
 
 /** Undefined if there is no such commit. */

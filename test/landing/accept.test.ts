@@ -184,6 +184,15 @@ describe('agt accept', () => {
     expect(git(repository, 'log', '--format=%s', `${before}..main`)).toBe('the rest\nWrite six');
     agtOk(repository, 'session', 'unaccept', 's1');
     expect(tip()).toBe(before);
+    agtOk(repository, 'autocommit', 's1', '--label', 'prompt: tidy README');
+    write(join(sandbox, 'tidy'), 'tidy\n');
+    agtOk(repository, 'autocommit', 's1', '--label', 'the README is tidy');
+    const words = ['accept', 's1', '--keep', '-n', '--commits'];
+    expect(agtOk(repository, ...words, 'agt/s1~1 agt/s1')).toMatch(
+      /\n {4}Write six\n[\s\S]*\n {4}the rest\n/,
+    );
+    expect(agtOk(repository, ...words, 'the README is')).toContain('\n    the README is tidy\n');
+    expect(agt(repository, ...words, 'tidy it').stderr).toContain('no commit "tidy it" in the sandbox');
   });
 
   test('merges the commits of the agent with --keep-commits', () => {
