@@ -33,6 +33,7 @@ describe('agt gc of removed sessions', () => {
     git(session.sandbox, 'commit', '-q', '-m', 'of the agent');
     agtOk(repository, 'session', 'new', '--id', 's2');
     const last = autocommit(session).commit ?? '';
+    for (const id of ['s1', 's2']) git(repository, 'config', `branch.agt/${id}.remote`, 'origin');
     remove('s1');
     remove('s2');
     agtOk(repository, 'config', 'set', 'agt.retention', '41 days');
@@ -53,6 +54,7 @@ describe('agt gc of removed sessions', () => {
         .split('\n')
         .map((line) => line.split(' ')[0]),
     ).toEqual(['refs/heads/agt/s1', 'refs/heads/main']);
+    expect(git(repository, 'config', '--get-regexp', '^branch')).toBe('branch.agt/s1.remote origin');
     expect(exists(repository, last)).toBe(false);
     expect(agtOk(repository, 'session', 'list', '--all')).toBe('');
     expect(

@@ -153,7 +153,6 @@ test.each([
   const target = makeTempDir('target');
   git(target, 'init', '-q', '--bare');
   for (const name of ['agt/s1', 'agtsessions/s1']) git(repository, 'branch', name);
-  git(repository, 'update-ref', 'refs/agt/tip/s1', 'HEAD');
   git(repository, 'config', 'alias.publish', 'push --mirror');
   git(repository, 'push', '-q', target, 'agt/s1', 'main:refs/agt/shared/x/head', 'main:stale');
   const kept = ['refs/agt/shared/x/head', 'refs/heads/agt/s1', 'refs/heads/main'].join('\n');

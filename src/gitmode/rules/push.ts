@@ -4,6 +4,7 @@
  *
  * git sends an explicit source even if it is hidden. `--follow-tags` sends annotated tags only, and agt makes none.
  */
+import { OWN_NAMESPACE } from '../../filter/agent-refs.ts';
 import { HEADS, TAGS } from '../../git/files/ref-files.ts';
 import {
   hasOption,
@@ -83,7 +84,8 @@ function pushMirror(parsed: ParsedOptions, remote: string, configured: boolean, 
       '--',
       remote,
       'refs/*:refs/*',
-      ...negativesFor('refs/*', view),
+      // Others' sessions may be there, even if this repository has none.
+      ...unique([...negativesFor('refs/*', view), `^${OWN_NAMESPACE}*`]),
     ],
   };
 }

@@ -141,10 +141,10 @@ describe('push', () => {
     ['push --all --tags origin', 'unchanged'],
     ['push --all --mirror origin', 'unchanged'],
     ['push --bogus --all origin', 'unchanged'],
-    ['push --mirror origin', `push --prune --force -- origin refs/*:refs/* ${NO_BRANCHES}`],
+    ['push --mirror origin', `push --prune --force -- origin refs/*:refs/* ${NO_BRANCHES} ^refs/agt/*`],
     [
       'push origin',
-      `-c remote.origin.mirror=false push --prune --force -- origin refs/*:refs/* ${NO_BRANCHES}`,
+      `-c remote.origin.mirror=false push --prune --force -- origin refs/*:refs/* ${NO_BRANCHES} ^refs/agt/*`,
       { config: { 'remote.origin.mirror': ['true'] } },
     ],
     ['push --tags origin', 'unchanged'],
