@@ -1,6 +1,7 @@
 /** Resolves `--from SPEC`: the commit that a new session starts at, and its user branch. */
 import { AgtError } from '../errors.ts';
 import type { FoundHead } from '../git/files/head-file.ts';
+import { HEADS } from '../git/files/ref-files.ts';
 import { type Git, gitAnswer, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { sessionContaining } from '../session/find-session.ts';
@@ -22,6 +23,10 @@ export async function resolveStartPoint(repository: Repository, spec: string | u
   const directory = surrounding?.sandbox ?? (repository.worktree === undefined ? repository.commonDir : cwd);
   const git = inDirectory(repository.git, directory);
   const session = spec === undefined ? surrounding : recordNamed(repository, spec);
+  if (session !== undefined && spec !== undefined && (await isRef(git, `${HEADS}${spec}`)))
+    throw new AgtError(`"${spec}" is a session and a branch`, {
+      hints: [`name the branch: --from heads/${spec}`, `or start from the session: agt session fork ${spec}`],
+    });
   if (session !== undefined) return startFromSession(git, session, spec);
   const head = (await gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD'])) || undefined;
   if (spec === undefined) return startFromHead(git, head);
@@ -56,7 +61,7 @@ async function startFromRevision(
   spec: string,
   currentBranch: string | undefined,
 ): Promise<StartPoint> {
-  const branch = `refs/heads/${spec}`;
+  const branch = `${HEADS}${spec.replace(/^(refs\/)?heads\//, '')}`;
   const branchCommit = (await isRef(git, branch)) ? await commitOf(git, branch) : undefined;
   if (branchCommit !== undefined) return { commit: branchCommit, userBranch: branch, spec };
   const commit = await commitOf(git, spec);

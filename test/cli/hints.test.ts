@@ -1,5 +1,5 @@
 /** Each hint is followed to the letter. */
-import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agtWithPermissions, permissionsProblem } from '../harness/privileges.ts';
@@ -134,4 +134,21 @@ test('blame and why of a session: the command in its sandbox; an option of git: 
   expect(hintOf('why', 's1', 'a:1')).toBe(
     `${isSession}hint: bring it back: agt undo s1\nhint: in its sandbox: ${there} why a:1\n`,
   );
+});
+
+test('the first step of a session, which has deleted all, is taken back as the hint says', () => {
+  const { sandbox } = makeSession({ f: 'f\n' });
+  rmSync(join(sandbox, 'f'));
+  const hint = /agt undo s1 (--step @\{\d\})/.exec(agt(sandbox, 'undo').stderr)?.[1] ?? '';
+  agtOk(sandbox, 'undo', 's1', ...hint.split(' '));
+  expect(readFileSync(join(sandbox, 'f'), 'utf8')).toBe('f\n');
+});
+
+test('a name that is both a session and a branch starts nothing, and agt path leads to no folder that is gone', () => {
+  const { repository } = makeSession();
+  git(repository, 'branch', 's1');
+  const hint = /--from (heads\/s1)\n/.exec(agt(repository, 'new', 's2', '--from', 's1').stderr)?.[1] ?? '';
+  expect(agtOk(repository, 'new', 's2', '--from', hint)).toMatch(/ from s1$/);
+  agtOk(repository, 'remove', 's2');
+  expect(agt(repository, 'path', 's2')).toMatchObject({ exitCode: 1, stdout: '' });
 });

@@ -47,6 +47,7 @@ describe('agt session new', () => {
 
   test.each([
     ['a branch', 'other', 'refs/heads/other', 'other'],
+    ['the full name of a branch', 'refs/heads/other', 'refs/heads/other', 'other'],
     ['a tag; the user branch is the one that is checked out', 'v1', 'refs/heads/main', 'v1^{commit}'],
     ['a session, with the same user branch', 's0', 'refs/heads/other', 'agt/s0'],
     ['a revision', 'main~1', 'refs/heads/main', 'main~1'],

@@ -45,7 +45,7 @@ test.each(REPOSITORIES)('runs as typed: %s', (_, make) => {
   const { done } = type(repository);
   expect(done).toMatchObject({ exitCode: 0 });
   expect(git(repository, 'log', '-1', '--format=%s')).toBe('Fix the login');
-  expect(git(repository, 'diff', '--name-only', 'HEAD~', 'HEAD')).toBe('login.c');
+  expect(git(repository, 'diff', '--name-only', 'HEAD~', 'HEAD')).toBe('fix-login.c');
   expect(git(repository, 'status', '--porcelain')).toBe('');
   expect(git(repository, 'branch', '--list', 'agt/*')).toBe('');
 });

@@ -15,7 +15,7 @@ import { FSYNC_ARGS, type Git, gitText, runGit } from '../../git/run/git.ts';
 import type { Session } from '../../session/session.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { parseSnapshot, type Snapshot } from '../../snapshot/history.ts';
-import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
+import { parentDirectories, readSnapshotTree, sandboxTree } from '../../snapshot/tree.ts';
 import { decodePath, encodePath } from '../../snapshot/tree-names.ts';
 import { listIgnored } from './ignored-files.ts';
 
@@ -136,7 +136,7 @@ interface Changes {
 async function changesOf(git: Git, { previous, commit, parents }: Snapshot): Promise<Changes> {
   if (previous !== undefined) return changesBetween(git, previous, commit);
   // The commit before the first snapshot has the files of the sandbox at its top.
-  return changesBetween(git, `${parents[0]}^{tree}`, `${commit}:sandbox`, 'sandbox/');
+  return changesBetween(git, `${parents[0]}^{tree}`, await sandboxTree(git, commit), 'sandbox/');
 }
 
 async function changesBetween(git: Git, from: string, to: string, under = ''): Promise<Changes> {

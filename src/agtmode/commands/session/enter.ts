@@ -14,7 +14,11 @@ export const sessionPath = defineSessionCommand({
   name: 'session path',
   summary: 'print the path of the sandbox',
   examples: [['cd "$(agt session path fix-login)"', 'go to the sandbox']],
-  run: async (_args, _context, { record }) => ({ text: `${record.checkout ?? record.sandbox}\n` }),
+  run: async (_args, _context, session) => {
+    requireSandbox(session);
+    const { checkout, sandbox } = session.record;
+    return { text: `${checkout ?? sandbox}\n` };
+  },
 });
 
 const openInEditor = defineSessionCommand({
