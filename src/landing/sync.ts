@@ -6,8 +6,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError } from '../errors.ts';
+import { branchNamespaces } from '../filter/agent-refs.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
-import { shortBranch } from '../git/files/ref-files.ts';
+import { HEADS, shortBranch } from '../git/files/ref-files.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitAnswer, gitText, resolveObject, runGit } from '../git/run/git.ts';
@@ -79,7 +80,8 @@ export async function syncSession(session: Session, request: SyncRequest): Promi
   throw refused(record, result);
 }
 
-async function sync(session: LockedSession, request: SyncRequest): Promise<SyncResult> {
+async function sync(given: LockedSession, request: SyncRequest): Promise<SyncResult> {
+  const session = await withUserBranch(given, request.from);
   const plan = await planSync(session, request);
   if (plan.commits === 0) return plan;
   await breakLocks(session);
@@ -103,6 +105,19 @@ async function sync(session: LockedSession, request: SyncRequest): Promise<SyncR
   if (exitCode === 0 || isSolved) return { ...plan, record: done, head };
   if (conflicts.length === 0) throw notCommitted(session.record, plan);
   return { ...plan, record: done, head, conflicts };
+}
+
+/** The branch that the user names takes the place of a user branch that is gone, as after `git branch -m`. */
+async function withUserBranch(session: LockedSession, from: string | undefined): Promise<LockedSession> {
+  const { git, record } = session;
+  const ref = `${HEADS}${from}`;
+  const isOfSession = (name: string) =>
+    branchNamespaces(session.repository.prefixes).some((namespace) => name.startsWith(namespace));
+  if (from === undefined || record.user_branch === undefined) return session;
+  const [known, named] = await Promise.all([record.user_branch, ref].map((name) => resolveObject(git, name)));
+  if (known !== undefined || named === undefined || isOfSession(ref)) return session;
+  session.write({ ...record, user_branch: ref });
+  return session.with({ ...record, user_branch: ref });
 }
 
 /** In memory. @throws AgtError if something is in the way. */
@@ -202,7 +217,12 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
   const [tip, head] = await Promise.all(
     [`${branch}^{commit}`, 'HEAD^{commit}'].map((name) => resolveObject(git, name)),
   );
-  if (tip === undefined) throw new AgtError(`there is no branch "${branch}"`, { hints: ['see: git branch'] });
+  if (tip === undefined) {
+    const rename = `if it has another name now: agt sync ${id} --from BRANCH`;
+    throw new AgtError(`there is no branch "${branch}"`, {
+      hints: [from === undefined ? rename : 'see: git branch'],
+    });
+  }
   if (head === undefined) throw new AgtError(`the sandbox of "${id}" is on a branch without commits`);
   const missing = await commitsBetween(git, [head], tip);
   const [commits, landed] = [missing.length, await landedOn(session, branch, tip)];

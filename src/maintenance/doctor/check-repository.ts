@@ -38,7 +38,7 @@ import { checkAccess } from './check-access.ts';
 import { checkFrozen } from './check-leases.ts';
 import { checkMounts } from './check-mounts.ts';
 import { checkPulls } from './check-pulls.ts';
-import { checkMessages, checkSession } from './check-session.ts';
+import { checkMessages, checkSession, checkUserBranches } from './check-session.ts';
 import { FIX, type Finding, type Finishers, type Preview } from './finding.ts';
 import { findLeftovers, leftover, orphanFolders, orphanRefs, setAsideWork } from './leftovers.ts';
 
@@ -88,6 +88,7 @@ export async function checkRepository(
     ...(access.length > 0 ? [] : await checkBudget(repository)),
     ...damaged.map((record) => describeDamaged(repository, record)),
     ...ofSessions,
+    ...checkUserBranches(records, refs),
     ...checkPulls(repository),
     ...orphanFolders(sessionsDir, [...records.map(atPlaceNow), ...upstream]),
     ...orphanRefs(repository, records, refs.difference(new Set(upstream.map(({ branch }) => branch)))),

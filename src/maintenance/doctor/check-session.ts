@@ -63,6 +63,23 @@ async function check(session: Session, { worktrees, refs, finishers, preview }: 
   return findings;
 }
 
+/** A branch of the user that was renamed or deleted: its sessions cannot be compared with it any more. */
+export function checkUserBranches(records: readonly SessionRecord[], refs: ReadonlySet<string>): Finding[] {
+  const gone = records.filter(({ user_branch: ref, ...one }) => !isEnded(one) && ref && !refs.has(ref));
+  return [...Map.groupBy(gone, ({ user_branch }) => user_branch ?? '')].map(([ref, some]) => {
+    const ids = some.map(({ session_id }) => session_id);
+    const id = ids.length === 1 ? ids[0] : 'ID';
+    return {
+      level: 'warning',
+      about: shortBranch(ref),
+      problem: `there is no such branch any more, and it is that of ${listSome(ids, MOST_NAMED)}`,
+      mend: `agt sync ${id} --from BRANCH, or agt accept ${id} --onto BRANCH`,
+    };
+  });
+}
+
+const MOST_NAMED = 5;
+
 /** Snapshots that agt can restore, and cannot describe. It reads every snapshot. */
 export async function checkMessages(session: Session): Promise<Finding[]> {
   const damaged = (await session.history()).filter(({ isDamaged }) => isDamaged);

@@ -26,7 +26,8 @@ export const sessionSync = defineSessionCommand({
   description:
     'Autocommit the session, then let git merge the user branch into the branch of the sandbox, or rebase it. Conflicts ' +
     'stay in the sandbox, for you or the agent to solve; agt session undo goes back to the snapshot before. Exit with 1 ' +
-    'if there are conflicts; --dry-run finds them without touching the sandbox.',
+    'if there are conflicts; --dry-run finds them without touching the sandbox. If the user branch is gone, as after git branch ' +
+    '-m, the branch of --from takes its place.',
   options: {
     rebase: option.flag('rebase the commits of the sandbox instead of merging'),
     from: { ...option.value('the branch to bring in (default: the user branch)'), valueName: 'branch' },
@@ -52,7 +53,7 @@ export const sessionSync = defineSessionCommand({
         conflicts,
         dry_run: args.dryRun,
       },
-      text: isBlocked ? '' : describeSync(result, args.dryRun),
+      text: isBlocked ? '' : describeSync(result, args.dryRun) + describeUserBranch(session, result),
       notes: isBlocked ? describeConflicts(result, args.dryRun) : '',
       failed: conflicts.length > 0,
     };
@@ -71,6 +72,12 @@ function describeSync(
   const count = `${plural(commits, 'commit')} of ${branch}${accepted}`;
   if (dryRun) return `would merge ${count} into ${id}\n`;
   return `${operation}d ${count} into ${id}, which is at ${shortOid(head)}\n`;
+}
+
+/** The branch that the user has named takes the place of one that is gone. */
+function describeUserBranch({ record: before }: Session, { record, branch }: SyncResult): string {
+  if (record.user_branch === before.user_branch) return '';
+  return `the work of ${record.session_id} goes to ${branch} from now on\n`;
 }
 
 function describeConflicts({ record, branch, conflicts, operation }: SyncResult, dryRun: boolean): string {

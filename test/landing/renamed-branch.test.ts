@@ -1,0 +1,27 @@
+/** A user branch that was renamed: what says so, and how its sessions go on. */
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, git } from '../harness/world.ts';
+
+test('after git branch -m, status and sync name the way on, and sync --from takes it', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  git(repository, 'branch', '-m', 'main', 'trunk');
+  const gone = 'main: there is no such branch any more, and it is that of s1';
+  for (const command of ['status', 'doctor']) expect(agt(repository, command).stdout).toContain(gone);
+  expect(agt(repository, 'sync', 's1').stderr).toBe(
+    'error: there is no branch "main"\nhint: if it has another name now: agt sync s1 --from BRANCH\n',
+  );
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'later');
+  agtOk(repository, 'sync', 's1', '--from', 'trunk', '-n');
+  expect(agt(repository, 'status').stdout).toContain(gone);
+  expect(agtOk(repository, 'sync', 's1', '--from', 'trunk')).toMatch(
+    /^merged 1 commit of trunk into s1, which is at \w+\nthe work of s1 goes to trunk from now on$/,
+  );
+  expect(agt(repository, 'status').stdout).not.toContain(gone);
+  git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
+  git(repository, 'branch', 'other');
+  expect(agtOk(repository, 'sync', 's1', '--from', 'other')).toBe('s1 has all commits of other');
+  expect(JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json')).user_branch).toBe(
+    'refs/heads/trunk',
+  );
+});
