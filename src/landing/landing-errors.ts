@@ -110,3 +110,10 @@ export function nothingToAccept({ session_id: id }: SessionRecord, { onto }: Lan
     hints: [`end the session: agt session remove ${id}`],
   });
 }
+
+export function nothingYet({ session_id: id }: SessionRecord): AgtError {
+  return new AgtError(
+    `nothing to accept: session "${id}" has changed nothing yet, or only files that git ignores`,
+    { hints: [`see: agt session show ${id}`] },
+  );
+}

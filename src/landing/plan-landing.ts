@@ -16,6 +16,7 @@ import {
   conflictError,
   nothingCommitted,
   nothingToAccept,
+  nothingYet,
   onlyFailedCalls,
   onlyHidden,
   onlyRejected,
@@ -93,6 +94,8 @@ export async function planLanding(session: Session, landable: Landable): Promise
     if (isCommittedOnly && (await diffTrees(git, base, content.whole)).length > 0)
       throw nothingCommitted(record);
     if (rejected > 0) throw onlyRejected(record, rejected);
+    const isUntouched = added.length === 0 && commits.length === 0 && record.landed === undefined;
+    if (isUntouched) throw nothingYet(record);
     if (isCommittedOnly || leftOut.length === 0) throw nothingToAccept(record, target);
     throw left.every(isUsers) ? onlyHidden(record, leftOut) : onlyUntracked(record, leftOut);
   }

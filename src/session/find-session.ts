@@ -15,8 +15,7 @@ import { isEnded } from './state.ts';
 /** Ids that a hint lists: those that have not ended first, the newest before the others. */
 const LISTED_IDS = 10;
 
-const WITHOUT_SESSIONS =
-  'there is none here; what agents do without one is in your own files: git commit keeps it, agt undo takes it back';
+const WITHOUT_SESSIONS = 'begin one: agt new ID; what agents do without one is in your own files';
 
 /** `more`: a hint for a user who may have meant something else. */
 export function findSession(

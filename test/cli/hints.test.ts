@@ -113,7 +113,7 @@ test('accept in a checkout without sessions: what agents did there is in its fil
   const plain = makeRepository();
   agtOk(plain, 'snapshot');
   expect(agt(plain, 'accept').stderr).toMatch(
-    /^error: no session given, .*\nhint: there is none here; .* in your own files: git commit keeps it, agt undo takes/,
+    /^error: no session given, .*\nhint: begin one: agt new ID; .* in your own files/,
   );
 });
 
