@@ -183,7 +183,7 @@ describe('the state of the repository', () => {
     rmSync(nested, { recursive: true });
     rmSync(join(sandbox, 'new'), { recursive: true });
     git(sandbox, 'checkout', '-q', 'a');
-    refused(/nothing to accept: "main" has all work of session "s1"/);
+    refused(/nothing to accept: session "s1" has changed nothing yet/);
   });
 
   test('a branch that no worktree has checked out moves alone', () => {
