@@ -131,7 +131,8 @@ export function snapshotRefs(record: SessionRecord): SnapshotRefs {
   const { session_id, branch, from, from_commit } = record;
   const base = from === undefined ? from_commit : undefined;
   const list = commandToList(record);
-  return { session: session_id, tip: tipRef(session_id), shadow: branch, base, list };
+  const sandbox = isAttached(record) ? undefined : record.sandbox;
+  return { session: session_id, tip: tipRef(session_id), shadow: branch, base, sandbox, list };
 }
 
 /** Fields that the metadata always have, for other programs. */

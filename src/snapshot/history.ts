@@ -19,6 +19,8 @@ export interface SnapshotRefs {
   readonly shadow: string;
   /** The start commit, which ends the history. Undefined if the history continues into another session. */
   readonly base: string | undefined;
+  /** Where HEAD is that of the session; undefined for the folder of a user, whose repository is another one. */
+  readonly sandbox: string | undefined;
   /** The command that lists the history, for messages. */
   readonly list: string;
 }

@@ -3,9 +3,11 @@
  * beginning of a label or prompt. A label wins over an abbreviated object name, because a person chose it. If several
  * snapshots have the label, the newest one wins.
  */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { AgtError, listSome } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
-import { type Git, gitText, resolveObject } from '../git/run/git.ts';
+import { type Git, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
 import { localTime } from '../local-time.ts';
 import { oneLine, promptIn } from './format.ts';
 import { requireHistory, type Snapshot, type SnapshotRefs } from './history.ts';
@@ -18,7 +20,9 @@ export async function resolveSnapshot(
   now: Date,
   known?: readonly Snapshot[],
 ): Promise<Snapshot> {
-  const found = await findByName(git, known ?? (await requireHistory(git, refs)), spec, now);
+  const isHere = refs.sandbox !== undefined && existsSync(join(refs.sandbox, '.git'));
+  const there = isHere ? inDirectory(git, refs.sandbox ?? '') : git;
+  const found = await findByName(there, known ?? (await requireHistory(git, refs)), spec, now);
   if (typeof found !== 'string') return found;
   throw new AgtError(`no snapshot "${spec}" of "${refs.session}": ${found}`, {
     hints: [`see: ${refs.list}`],

@@ -4,7 +4,7 @@ import { snapshotRefs } from '../../src/session/record.ts';
 import { resolveSnapshot } from '../../src/snapshot/resolve-snapshot.ts';
 import { openSession } from '../harness/opened.ts';
 import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
-import { write } from '../harness/world.ts';
+import { git, write } from '../harness/world.ts';
 import { makeThreeSnapshots } from './three-snapshots.ts';
 
 async function resolve(session: TestSession, spec: string, now = new Date('2026-11-20T12:00:00Z')) {
@@ -95,6 +95,13 @@ describe('agt gives the reason', () => {
   ])('when %j names no snapshot', async (spec, reason) => {
     const { session } = makeThreeSnapshots();
     await expect(resolve(session, spec)).rejects.toThrow(reason);
+  });
+
+  test('HEAD is that of the sandbox', async () => {
+    const { session } = makeThreeSnapshots();
+    git(session.sandbox, 'commit', '-q', '--allow-empty', '-m', 'by the agent');
+    const head = git(session.sandbox, 'rev-parse', '--short=10', 'HEAD');
+    await expect(resolve(session, 'HEAD')).rejects.toThrow(`commit ${head} is not one of its snapshots`);
   });
 
   test('when there is no snapshot yet', async () => {
