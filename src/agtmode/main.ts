@@ -169,12 +169,16 @@ async function adviceOnSession(
   if (advice === undefined) return undefined;
   const end = others.indexOf('--');
   const words = end < 0 ? others : others.slice(0, end);
-  const names = words.filter((word) => idProblem(word) === undefined);
+  const [, a = '', b = ''] =
+    (command === 'diff' && /^(.+?)\.{2,3}(.+)$/.exec(words.find((word) => word.includes('..')) ?? '')) || [];
+  const names = [...words, a, b].filter((word) => idProblem(word) === undefined);
   const moment = command === 'diff' ? words.find((word) => /^@\{.+\}$/.test(word)) : undefined;
   if (names.length === 0 && moment === undefined) return undefined;
   const repository = await context.repository().catch(() => undefined);
   if (repository === undefined) return undefined;
-  const session = names.find((name) => existsSync(recordFile(repository.agtDir, name)));
+  const isSession = (name: string) => names.includes(name) && existsSync(recordFile(repository.agtDir, name));
+  if (isSession(a) && isSession(b)) return `"${a}" and "${b}" are sessions: agt diff ${a} --with ${b}`;
+  const session = words.find(isSession);
   if (session !== undefined) return `"${session}" is a session: ${advice(session, words)}`;
   const here = moment === undefined ? undefined : await sessionIfAny(context);
   if (here !== undefined) return `for a snapshot of "${here.id}": agt session diff ${here.id} ${moment}`;

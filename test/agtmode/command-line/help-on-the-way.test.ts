@@ -97,6 +97,16 @@ test('agt log with options on a session, and agt diff on a snapshot: the command
   expect(agt(repository, 'diff', 's1', '--name-only', '--stat').stderr).toMatch(
     /: agt session diff s1 --name-only --stat\n$/,
   );
+  agtOk(repository, 'session', 'new', '--id', 's2');
+  for (const dots of ['..', '...'])
+    expect(agt(repository, 'diff', `s1${dots}s2`, '--stat').stderr).toMatch(
+      /\nhint: "s1" and "s2" are sessions: agt diff s1 --with s2\n$/,
+    );
+  expect(agt(repository, 'why', 'a:some text').stderr).toBe(
+    'error: "a:some text" names no line\n' +
+      'hint: usage: agt why FILE:LINE, where LINE is a number\n' +
+      "hint: the numbers of lines: grep -nF -- 'some text' a\n",
+  );
   const hint = 'hint: for a snapshot of "s1": agt session diff s1 @{9}\n';
   expect(agt(sandbox, 'diff', '@{9}').stderr).toContain(hint);
   expect(agt(repository, 'diff', '@{9}').stderr).not.toContain('hint: for a snapshot');

@@ -7,6 +7,7 @@ import { findObjects } from '../../../git/objects/object-reader.ts';
 import { findRenames } from '../../../git/objects/raw-diff.ts';
 import { withoutIndex } from '../../../git/objects/scratch-index.ts';
 import { runGitOnTerminal } from '../../../git/run/git.ts';
+import { shellQuote } from '../../../git/run/trace.ts';
 import { localTime } from '../../../local-time.ts';
 import type { Session } from '../../../session/session.ts';
 import { decodePath, encodePath } from '../../../snapshot/tree-names.ts';
@@ -79,13 +80,21 @@ export const why = defineCommand({
 
 const NUMBER = /^[1-9]\d*$/;
 
+function adviceOnText(place: string): string[] {
+  const [, file, text = ''] = /^(.+?):(.*\D.*)$/s.exec(place) ?? [];
+  return file === undefined
+    ? []
+    : [`the numbers of lines: grep -nF -- ${shellQuote(text)} ${shellQuote(file)}`];
+}
+
 function placeOf(place: string, line: string | undefined) {
   const [, file = place, ofPlace] = line === undefined ? (/^(.*?):(\d+)(?::\d+)?:?$/s.exec(place) ?? []) : [];
   const number = line ?? ofPlace;
   if (file !== '' && number !== undefined && NUMBER.test(number)) return { file, number };
   throw usageError(
     `"${[place, ...(line === undefined ? [] : [line])].join(' ')}" names no line`,
-    'usage: agt why FILE:LINE',
+    'usage: agt why FILE:LINE, where LINE is a number',
+    ...(line === undefined ? adviceOnText(place) : []),
   );
 }
 
