@@ -194,6 +194,9 @@ test('--project writes the settings of the project, --worktrees adds the hooks f
   const { hooks } = JSON.parse(readFileSync(file, 'utf8'));
   expect(Object.keys(hooks)).toEqual([...EVENTS, 'WorktreeCreate', 'WorktreeRemove']);
   expect(home.ok('status')).toMatch(/^claude-code +not installed/m);
+  expect(home.in(project, 'status').stdout).toMatch(
+    /^claude-code +in project .*^Hooks of this project alone: agt hooks status --project$/ms,
+  );
   expect(home.in(project, 'status', '--project').stdout).toMatch(/^claude-code +installed/m);
   expect(home.in(project, 'install', 'claude', '--project').stdout).toMatch(/hooks updated in/);
   expect(Object.keys(JSON.parse(readFileSync(file, 'utf8')).hooks)).toEqual(EVENTS);

@@ -201,7 +201,8 @@ export const hooksStatus = defineCommand({
   summary: 'show which agents have hooks of agt, and when the last event came',
   description:
     'Show for each agent whether the hooks are installed, the last event that came, and the last failure. Hooks that ' +
-    'call another agt, or one that is gone, or lack an event, are outdated: agt hooks install mends them.',
+    'call another agt, or one that is gone, or lack an event, are outdated: agt hooks install mends them. Of an agent that calls agt hook without installed hooks, ' +
+    'agt writes no last event down.',
   positionals: { tools },
   options: { project, ...option.shared('json') },
   examples: [['agt hooks status', 'show all agents']],
@@ -217,11 +218,16 @@ export const hooksStatus = defineCommand({
     ]);
     return {
       json: lines.map(({ integration, ...line }) => ({ tool: integration.name, ...line })),
-      text: `${table([['AGENT', 'HOOKS', 'LAST EVENT'], ...rows])}${adviceOfOverlay(context, lines)}`,
+      text: `${table([['AGENT', 'HOOKS', 'LAST EVENT'], ...rows])}${adviceOfProject(lines)}${adviceOfOverlay(context, lines)}`,
       notes: lines.map((line) => warningsOf(line, now)).join(''),
     };
   },
 });
+
+function adviceOfProject(lines: readonly HookStatus[]): string {
+  const isInProject = lines.some(({ state }) => state === 'in-project');
+  return isInProject ? 'Hooks of this project alone: agt hooks status --project\n' : '';
+}
 
 /** Hooks see what an agent does in a checkout; there is a way to keep it out. */
 function adviceOfOverlay({ cwd }: Context, lines: readonly HookStatus[]): string {

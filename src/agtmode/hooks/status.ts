@@ -35,10 +35,14 @@ export async function statusOf(context: Context, integration: Integration, proje
   };
   try {
     const command = (await findHooks(file)) ?? null;
-    const isFound = project || isInstalled(integration, context);
+    const inProject =
+      command === null &&
+      !project &&
+      (await findHooks(await hooksFile(context, integration, { project: true })).catch(() => undefined));
+    const isFound = project || inProject || isInstalled(integration, context);
     const found =
       command === null
-        ? { state: isFound ? 'not-installed' : 'agent-not-found' }
+        ? { state: inProject ? 'in-project' : isFound ? 'not-installed' : 'agent-not-found' }
         : await stateOf(context, integration, file, command);
     return { ...about, command, problem: null, mend: null, ...found };
   } catch (error) {
