@@ -14,12 +14,15 @@ function killable(cwd: string, state: string, command: readonly string[], env: R
   return spawnSync(process.execPath, [KILLABLE, ...command], { cwd, env: own }).signal;
 }
 
-function pointsOf(cwd: string, state: string, command: readonly string[]): string[] {
+function pointsOf(cwd: string, state: string, command: readonly string[], step?: string): string[] {
   const list = join(makeTempDir('points'), 'list');
   expect(killable(cwd, state, command, { AGT_TEST_LIST_POINTS: list })).toBe(null);
   const all = readFileSync(list, 'utf8').trim().split('\n');
   const wanted = MOST === 'all' ? all.length : Math.min(Number(MOST), all.length);
-  return Array.from({ length: wanted }, (_, n) => all[Math.floor((n * all.length) / wanted)] as string);
+  const some = Array.from({ length: wanted }, (_, n) => all[Math.floor((n * all.length) / wanted)] as string);
+  if (step === undefined) return some;
+  expect(all.join()).toContain(step);
+  return [...new Set([...some, ...all.filter((point) => point.startsWith(`${step}#`))])];
 }
 
 function run(cwd: string, state: string, ...command: string[]): string {
@@ -136,8 +139,7 @@ test.each([
         copy(join(saved, `${i}`), directory);
       }
     };
-    const points = pointsOf(project, state, ['undo']);
-    expect(points.join()).toContain(step);
+    const points = pointsOf(project, state, ['undo'], step);
     for (const point of points) {
       prepare();
       expect(killable(project, state, ['undo'], { AGT_TEST_KILL_AT: point }), point).toBe('SIGKILL');
