@@ -26,7 +26,7 @@ describe('restore keeps commits that the work branch alone has', () => {
     git(session.repository, 'switch', '-q', 'main');
     agtOk(session.repository, 'session', 'restore', 's1', '--to', '@');
     isKept(session, fixUp);
-    expect(git(session.sandbox, 'log', '-1', '--format=%s')).toBe('agent');
+    expect(git(session.sandbox, 'log', '-1', '--format=%s')).toBe('user');
     expect(git(session.sandbox, 'status', '--porcelain')).toBe('');
   });
 
@@ -55,7 +55,7 @@ describe('restore keeps commits that the work branch alone has', () => {
     rmSync(session.folder, { recursive: true });
     agtOk(session.repository, 'session', 'restore', 's1', '--to', '@');
     isKept(session, detached);
-    expect(git(session.repository, 'show', 'agtsessions/s1~1:_/staged/staged')).toBe('staged again');
+    expect(git(session.repository, 'show', 'agtsessions/s1~2:_/staged/staged')).toBe('staged again');
   });
 });
 

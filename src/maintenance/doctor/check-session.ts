@@ -63,9 +63,15 @@ async function check(session: Session, { worktrees, refs, finishers, preview }: 
   return findings;
 }
 
-/** A branch of the user that was renamed or deleted: its sessions cannot be compared with it any more. */
+/**
+ * A branch of the user that was renamed or deleted: its sessions cannot be compared with it any more. One in place has a
+ * finding of its own: it cannot end.
+ */
 export function checkUserBranches(records: readonly SessionRecord[], refs: ReadonlySet<string>): Finding[] {
-  const gone = records.filter(({ user_branch: ref, ...one }) => !isEnded(one) && ref && !refs.has(ref));
+  const isGone = (ref: string | undefined) => ref !== undefined && !refs.has(ref);
+  const gone = records.filter(
+    (one) => !isEnded(one) && one.checkout === undefined && isGone(one.user_branch),
+  );
   return [...Map.groupBy(gone, ({ user_branch }) => user_branch ?? '')].map(([ref, some]) => {
     const ids = some.map(({ session_id }) => session_id);
     const id = ids.length === 1 ? ids[0] : 'ID';
