@@ -2,7 +2,6 @@
  * Deletes a session folder: only what the last snapshot holds, or the user gives up. An agent may still write there. So
  * agt first moves the folder away, captures what came since the last capture, and keeps what has changed once more.
  */
-
 import { existsSync, rmdirSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

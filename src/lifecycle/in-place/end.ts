@@ -2,7 +2,6 @@
  * Ends a session that works in the user's own checkout: captures it, returns to the user's branch, and puts back what was
  * set aside. The intent says how far it has come, so the next command goes on after a kill.
  */
-
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';

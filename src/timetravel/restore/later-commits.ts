@@ -1,6 +1,6 @@
 /**
- * A session whose folder was gone comes back as its last snapshot has it. Commits that came to its work branch after that
- * are in git: their files come back, too.
+ * Commits of the work branch that no snapshot leads to. A restore keeps them; and if the folder of the session was gone,
+ * their files come back with those of the last snapshot.
  */
 import { lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
