@@ -17,15 +17,19 @@ function committedSince() {
   write(join(sandbox, 'untracked'), 'new\n');
   git(sandbox, 'add', 'untracked');
   git(sandbox, 'commit', '-qm', 'one');
+  write(join(sandbox, 'a\nb "c"'), 'odd\n');
+  git(sandbox, 'add', '-A', '--', 'a*');
   git(sandbox, 'rm', '-q', 'deleted');
   git(sandbox, 'commit', '-qm', 'two');
   const tip = git(sandbox, 'rev-parse', 'HEAD');
+  write(join(session.folder, 'config/settings'), 'of the agent\n');
   rmSync(sandbox, { recursive: true });
   const check = () => {
     expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(tip);
     expect(git(sandbox, 'status', '--porcelain')).toBe(' M edited');
     expect(readFileSync(join(sandbox, 'untracked'), 'utf8')).toBe('new\n');
     expect(existsSync(join(sandbox, 'deleted'))).toBe(false);
+    expect(readFileSync(join(sandbox, 'a\nb "c"'), 'utf8')).toBe('odd\n');
   };
   return { ...session, tip, check };
 }
@@ -36,6 +40,7 @@ test('a restore, and an undo of the removal, bring the commits back; an undo tak
   expect(agtOk(repository, 'restore', 's1', '@', '-n')).toContain(words);
   const { stdout, stderr } = agt(repository, 'restore', 's1', '@');
   expect(stdout).toContain(words);
+  expect(stdout).not.toContain('back at');
   expect(stderr).toBe(`warning: untracked is as in ${tip.slice(0, 10)}; the snapshot has it otherwise\n`);
   check();
   agtOk(repository, 'undo', 's1');

@@ -6,7 +6,7 @@ import { listSome, plural } from '../../errors.ts';
 import { describeMove } from '../../folders/git-state/ref-plan.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
-import { shellQuote } from '../../git/run/trace.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import { commandToCompare, commandToRestore } from '../../session/advised-commands.ts';
 import type { Session } from '../../session/session.ts';
 import { leftOutPaths, readSnapshotMetadata } from '../../snapshot/manifest.ts';
@@ -65,9 +65,10 @@ export function reportPreview(session: Session, preview: Preview, request: Resto
   const others = plural(paths.length - blocked, 'path');
   const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
   const to = shortOid(snapshot.commit);
+  const more = later === undefined ? '' : `, and ${later}`;
   const would = isBack
-    ? `would bring its folder back, with ${others}, as in ${to}${not}${later ? `, and ${later}` : ''}`
-    : `would restore ${others} to ${to}${not}`;
+    ? `would bring its folder back, with ${others}, as in ${to}${not}${more}`
+    : `would restore ${others} to ${to}${not}${more}`;
   return {
     json: {
       session_id: record.session_id,

@@ -97,7 +97,7 @@ async function restore(session: LockedSession, request: RestoreRequest): Promise
     isBeforeNew: before?.outcome === 'committed',
     commit: verified.commit,
     changed,
-    moves: git?.moves ?? verified.moves,
+    moves: (git?.moves ?? verified.moves).filter(({ ref }) => !later || ref !== record.work_branch),
     mismatches: verified.mismatches,
     later: later && describeLater(record, later),
     warnings: [...warnings, ...verified.warnings, ...own],
