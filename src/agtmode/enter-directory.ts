@@ -4,8 +4,8 @@ import { readArea } from '../config/local-config.ts';
 import { AgtError, attempt, EXIT, errorCode, systemReason } from '../errors.ts';
 import { birthOf } from '../folders/moved.ts';
 import { deletedFolder } from '../folders/store.ts';
-import { shellQuote } from '../git/run/trace.ts';
 import { noteUserDirectory, userDirectory } from '../process/invocation.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { repositoryAround } from '../repository/find-repository.ts';
 import { bringBack } from '../session/advised-commands.ts';
 

@@ -2,13 +2,13 @@
 import { chmodSync } from 'node:fs';
 import { hooksDirectory, stateDirectory, stateHome } from '../disk/state-home.ts';
 import { type AgtError, isAgtError, systemFailure } from '../errors.ts';
-import { shellQuote } from '../git/run/trace.ts';
 import { finishAccept } from '../landing/end-session.ts';
 import { finishSync } from '../landing/sync.ts';
 import { finishUnaccept } from '../landing/unaccept.ts';
 import { foldersDirectory, leasesDirectory } from '../layout.ts';
 import { checkStateDirectories } from '../maintenance/doctor/check-access.ts';
 import type { Finding, Finishers } from '../maintenance/doctor/finding.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { finishRestore } from '../timetravel/restore/restore.ts';
 import { keyFile, othersCanRead, readKeys } from '../travel/keys.ts';
 import type { Context } from './context.ts';

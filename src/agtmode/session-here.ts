@@ -5,7 +5,7 @@ import { realPath } from '../disk/real-path.ts';
 import { AgtError, isAgtError, usageError } from '../errors.ts';
 import { whyRefused } from '../folders/refuse.ts';
 import { findAttached, folderAt, settingsFile, shownId } from '../folders/store.ts';
-import { shellQuote } from '../git/run/trace.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import type { Repository } from '../repository/repository.ts';
 import { agtInFolder, commandToList, commandToRestore } from '../session/advised-commands.ts';
 import { namedSession, refuseMoved, sessionContaining } from '../session/find-session.ts';

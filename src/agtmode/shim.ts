@@ -7,12 +7,12 @@ import { readIfThere, readRegularFile, statOrUndefined } from '../disk/read-file
 import { AgtError, attempt } from '../errors.ts';
 import { firstGitIsAgt, ownFiles, SHIM_MARK } from '../git/run/find-git.ts';
 import { gitText } from '../git/run/git.ts';
-import { shellQuote } from '../git/run/trace.ts';
 import { linkPath, outdatedBecause, renewShim } from '../gitmode/shim/renew.ts';
 import { shimText } from '../gitmode/shim/shim.ts';
 import { binDirectory } from '../layout.ts';
 import type { Finding } from '../maintenance/doctor/finding.ts';
 import { ownCommand, ownVersion, packed } from '../process/invocation.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { type Context, gitForShim } from './context.ts';
 import { frontIn, stableCommand, writeFront, writeScript } from './front/write-front.ts';
 

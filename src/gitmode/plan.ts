@@ -1,7 +1,7 @@
 /** Plans what to run, from the command line and the view. The rules are in rules/. */
 import { localNamespaces, namesBelowRemotes } from '../filter/agent-refs.ts';
 import { REMOTES } from '../git/files/ref-files.ts';
-import { shellQuote } from '../git/run/trace.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import type { CommandLine } from './command-line/parse.ts';
 import { COMMANDS } from './commands.ts';
 import type { FilteredOutput } from './rules/rule.ts';

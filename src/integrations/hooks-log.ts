@@ -23,7 +23,7 @@ import { tryToMakeDirectories } from '../disk/make-directories.ts';
 import { readIfThere, readJson } from '../disk/read-file.ts';
 import { hooksDirectory, stateDirectory } from '../disk/state-home.ts';
 import { AgtError, attempt, isAgtError, systemFailure } from '../errors.ts';
-import { shellQuote } from '../git/run/trace.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 
 /** A longer log loses its first half. */
 const LARGEST_LOG = 256 * 1024;

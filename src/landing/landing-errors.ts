@@ -1,7 +1,7 @@
 /** Why the work of a session does not land. */
 import { AgtError, listSome, plural, someLines } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { shellQuote } from '../git/run/trace.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { AcceptRequest } from './accept-request.ts';
 import type { LandingTarget } from './target.ts';

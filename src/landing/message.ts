@@ -2,7 +2,7 @@
 import { displayPath } from '../disk/path-bytes.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { type Git, gitText } from '../git/run/git.ts';
-import { shellQuote } from '../git/run/trace.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import type { Session } from '../session/session.ts';
 import { labelByPerson, promptIn } from '../snapshot/format.ts';
 import type { OthersCommit } from './taken-back.ts';

@@ -3,7 +3,7 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, listSome } from '../errors.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
-import { shellQuote } from '../git/run/trace.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import type { AcceptRequest } from './accept-request.ts';
 import { acceptAgain } from './landing-errors.ts';
 import type { Workbench } from './workbench.ts';

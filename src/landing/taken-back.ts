@@ -2,7 +2,7 @@
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { type Git, gitLines, gitText } from '../git/run/git.ts';
-import { shellQuote } from '../git/run/trace.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { landedAs } from '../survey/merged.ts';

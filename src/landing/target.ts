@@ -7,7 +7,7 @@ import { branchNamespaces } from '../filter/agent-refs.ts';
 import { HEADS, shortBranch } from '../git/files/ref-files.ts';
 import { branchUser, listWorktrees } from '../git/files/worktree-registrations.ts';
 import { type Git, gitAnswer, gitBytes, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
-import { shellQuote } from '../git/run/trace.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { folderOfNamespace, type Repository } from '../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';

@@ -9,7 +9,7 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, plural, someLines } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { gitBytes, PLAIN_INDEX } from '../git/run/git.ts';
-import { shellQuote } from '../git/run/trace.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { DEPENDENCIES, MAYBE_DEPENDENCIES } from '../snapshot/build-output.ts';

@@ -4,8 +4,8 @@
  */
 import { dirname } from 'node:path';
 import { discoverRepository } from '../git/files/discover-repository.ts';
-import { shellQuote } from '../git/run/trace.ts';
 import { userDirectory } from '../process/invocation.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 
 /** `agt -C FOLDER`, or `agt` if the user is there. */
 export function agtInFolder(folder: string): string {

@@ -7,7 +7,7 @@ import { HEADS, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { gitAnswer, inDirectory } from '../git/run/git.ts';
-import { shellQuote } from '../git/run/trace.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { isAttached } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { OWN } from '../snapshot/format.ts';

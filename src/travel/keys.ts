@@ -7,7 +7,7 @@ import { isAbsolute, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { AgtError, succeeds, unlessMissing, usageError } from '../errors.ts';
 import { forOwnerAlone } from '../git/run/environment.ts';
-import { shellQuote } from '../git/run/trace.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 
 export interface Keys {
   /** Secret. */

@@ -7,7 +7,7 @@ import { parseWords } from '../../config/values.ts';
 import { AgtError, EXIT, usageError } from '../../errors.ts';
 import { joinedValues } from '../../git/files/config-file.ts';
 import { type Git, gitText, runGit } from '../../git/run/git.ts';
-import { shellQuote } from '../../git/run/trace.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import { listRecords } from '../../session/record.ts';
 import { didYouMean } from '../../similar.ts';
 import { checkRecipients } from '../../travel/keys.ts';

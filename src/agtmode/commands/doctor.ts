@@ -2,7 +2,6 @@ import type { SettingValue } from '../../config/settings.ts';
 import { showValue } from '../../config/settings.ts';
 import { attempt, isAgtError, plural } from '../../errors.ts';
 import { type Git, runGit } from '../../git/run/git.ts';
-import { shellQuote } from '../../git/run/trace.ts';
 import { checkLeases } from '../../maintenance/doctor/check-leases.ts';
 import { checkForeignMounts } from '../../maintenance/doctor/check-mounts.ts';
 import {
@@ -12,6 +11,7 @@ import {
   tryToFix,
 } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding } from '../../maintenance/doctor/finding.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import { choose, findAll } from '../../providers/choose.ts';
 import { type Place, readPlace } from '../../providers/provider.ts';
 import { describeNamespaces } from '../../running/namespace.ts';

@@ -2,8 +2,8 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError } from '../../errors.ts';
-import { shellQuote } from '../../git/run/trace.ts';
 import { ownCommand, ownVersion, packed, releasesAddress } from '../../process/invocation.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import { defineCommand, option } from '../command-line/command.ts';
 
 const LONGEST_WAIT_MS = 10_000;

@@ -1,8 +1,9 @@
 /** Parts of the front: it reads an event of an agent, answers it or passes it on, and knows AGT_OFF. */
-import { singleQuoted } from '../../git/run/trace.ts';
+
 import { FILE_INPUTS } from '../../integrations/event.ts';
 import type { Integration } from '../../integrations/integration.ts';
 import { strayCalls } from '../../layout.ts';
+import { singleQuoted } from '../../process/shell-quote.ts';
 import { CALL_LETTERS } from '../../session/calls-at-work.ts';
 
 export type Answered = Pick<Integration, 'name' | 'quietEvents' | 'loadsDotEnv'>;

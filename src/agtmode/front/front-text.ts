@@ -12,8 +12,9 @@
  * - a restart of the machine, which may have lost what was not flushed: the boot has an id;
  * - refs that agt moves itself, and a deletion of what was there: by content, and by existence.
  */
-import { singleQuoted } from '../../git/run/trace.ts';
+
 import { FRONT_TIMES } from '../../layout.ts';
+import { singleQuoted } from '../../process/shell-quote.ts';
 import { FACTS_FORMAT, GIT_FILES } from '../../triggers/front/fact-lines.ts';
 import { NEWER_PATHS_FD, NEWER_PATHS_OF } from '../../triggers/front/newer-paths.ts';
 import { type Answered, answered, eventPart, offPart } from './front-events.ts';

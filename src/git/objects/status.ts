@@ -2,8 +2,9 @@
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { attempt } from '../../errors.ts';
+import { singleQuoted } from '../../process/shell-quote.ts';
 import { endOf, type Git, inDirectory } from '../run/git.ts';
-import { singleQuoted, traceCommand } from '../run/trace.ts';
+import { traceCommand } from '../run/trace.ts';
 
 /** Renames are a deletion and a new file: every reader wants paths. Options follow, such as `--untracked-files=all`. */
 export const STATUS = ['status', '--porcelain=v2', '-z', '--branch', '--no-ahead-behind', '--no-renames'];

@@ -11,8 +11,9 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AgtError, attempt, EXIT, errorCode } from '../../errors.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import { withInherited } from './inherited-descriptors.ts';
-import { shellQuote, traceCommand } from './trace.ts';
+import { traceCommand } from './trace.ts';
 
 /** Does not return if there is execve; otherwise returns git's exit code. */
 export async function becomeGit(

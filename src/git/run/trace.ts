@@ -1,9 +1,7 @@
 /** With `AGT_TRACE=1`, prints every command line that agt runs on stderr, as `GIT_TRACE` does for git's own. */
 import { writeSync } from 'node:fs';
 import { attempt } from '../../errors.ts';
-import { shellQuote, singleQuoted } from '../../process/shell-quote.ts';
-
-export { shellQuote, singleQuoted };
+import { shellQuote } from '../../process/shell-quote.ts';
 
 export function traceCommand(env: NodeJS.ProcessEnv, path: string, args: readonly string[]): void {
   const wanted = env['AGT_TRACE'];

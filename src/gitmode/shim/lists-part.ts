@@ -5,7 +5,7 @@
 import { localNamespaces, type Prefixes, remoteNamespaces, SHARED_STASH } from '../../filter/agent-refs.ts';
 import { globsOutside, pathGlobsOutside } from '../../filter/globs.ts';
 import { HEADS, REMOTES, TAGS } from '../../git/files/ref-files.ts';
-import { shellQuote } from '../../git/run/trace.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import { BRANCH, type ListOptions, TAG } from '../rules/branch-and-tag.ts';
 import { FOR_EACH_REF } from '../rules/for-each-ref.ts';
 import { MARKS } from './facts-file.ts';

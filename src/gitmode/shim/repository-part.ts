@@ -3,8 +3,8 @@ import { prefixesLine } from '../../config/prefixes.ts';
 import { DEFAULT_PREFIXES } from '../../config/settings.ts';
 import { localNamespaces, OWN_NAMESPACE, type Prefixes } from '../../filter/agent-refs.ts';
 import { REMOTES } from '../../git/files/ref-files.ts';
-import { shellQuote } from '../../git/run/trace.ts';
 import { prefixesFile } from '../../layout.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import { AGT, namesOf, withoutSlash } from './sh-text.ts';
 
 export function repositoryPart(): string {

@@ -1,7 +1,7 @@
 /** Pieces of the shim's text that several of its parts have. */
 import { branchNamespaces, type Prefixes } from '../../filter/agent-refs.ts';
-import { shellQuote } from '../../git/run/trace.ts';
 import { agtDirectory, shimFactsFile } from '../../layout.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import type { OptionTable } from '../command-line/options.ts';
 
 /** agt's directory in the repository. */

@@ -13,8 +13,8 @@
 import type { Prefixes } from '../../filter/agent-refs.ts';
 import { CIRCLE_MARK } from '../../git/run/environment.ts';
 import { SHIM_MARK } from '../../git/run/find-git.ts';
-import { singleQuoted } from '../../git/run/trace.ts';
 import { agentsInHistoryFile, areaConfigFile, areaFile, configFile } from '../../layout.ts';
+import { singleQuoted } from '../../process/shell-quote.ts';
 import { COMMANDS, type ShimAction, shimAction } from '../commands.ts';
 import { REFUSABLE } from '../guard/refuse.ts';
 import { NAMING_STASH } from '../stash/words.ts';

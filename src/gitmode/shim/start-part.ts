@@ -1,6 +1,6 @@
 /** The shim's part that starts the executable, with its own Node: the first one on PATH may be too old. */
 import { CIRCLE_MARK } from '../../git/run/environment.ts';
-import { singleQuoted } from '../../git/run/trace.ts';
+import { singleQuoted } from '../../process/shell-quote.ts';
 
 /** Below about 35, Node cannot start a git, or does not start itself. */
 const FEWEST_DESCRIPTORS = 64;

@@ -1,6 +1,6 @@
 /** The settings of an agent as agt changes them: pure functions from text to text, for the file that holds the hooks. */
 import { AgtError } from '../../errors.ts';
-import { singleQuoted } from '../../git/run/trace.ts';
+import { singleQuoted } from '../../process/shell-quote.ts';
 
 export interface HookSettings {
   /** Undefined in place of a text: there is no such file. @throws AgtError if agt cannot change the text. */

@@ -13,7 +13,7 @@ import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { parseIndex } from '../../git/files/index-file.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import { fieldsOf, type Git, gitBytes, gitText, inDirectory } from '../../git/run/git.ts';
-import { shellQuote } from '../../git/run/trace.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import { removalOf, type SessionRecord } from '../../session/record.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { readCapturedIndex } from '../../snapshot/format.ts';

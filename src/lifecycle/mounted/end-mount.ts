@@ -12,7 +12,7 @@ import { removeAt } from '../../disk/remove-tree.ts';
 import { AgtError, errorCode, listSome } from '../../errors.ts';
 import { mountedRef } from '../../filter/agent-refs.ts';
 import { runGit } from '../../git/run/git.ts';
-import { shellQuote } from '../../git/run/trace.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import { runTool } from '../../providers/provider.ts';
 import { isTemporaryEntry } from '../../snapshot/folders.ts';
 import { IGNORE_FILE } from '../../snapshot/ignore-file.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { requireSpace } from '../../disk/free-space.ts';
 import { refusedWrite } from '../../disk/make-directories.ts';
 import { isAgtError } from '../../errors.ts';
-import { shellQuote } from '../../git/run/trace.ts';
 import { locksDirectory, recordsDirectory } from '../../layout.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { Finding } from './finding.ts';
 

@@ -6,7 +6,6 @@ import { listMounts } from '../../disk/mounts.ts';
 import { errorCode } from '../../errors.ts';
 import { mountedRef } from '../../filter/agent-refs.ts';
 import { runGit } from '../../git/run/git.ts';
-import { shellQuote } from '../../git/run/trace.ts';
 import { endMount, unmount } from '../../lifecycle/mounted/end-mount.ts';
 import {
   listMountRecords,
@@ -14,6 +13,7 @@ import {
   mountState,
   repositoryOfSource,
 } from '../../lifecycle/mounted/mount-record.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { MOUNT_TYPE } from '../../snapshot/folders.ts';
 import type { Finding } from './finding.ts';

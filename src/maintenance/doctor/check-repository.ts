@@ -22,8 +22,8 @@ import {
   writeHead,
 } from '../../git/files/worktree-registrations.ts';
 import { gitText, runGit } from '../../git/run/git.ts';
-import { shellQuote } from '../../git/run/trace.ts';
 import { areaConfigFile, prefixesFile } from '../../layout.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import { hideAgentRefs, missingHideRefs } from '../../repository/hide-refs.ts';
 import { folderOfNamespace, type Repository } from '../../repository/repository.ts';
 import { unfinishedClone } from '../../repository/unfinished-clone.ts';

@@ -21,7 +21,6 @@ import { STASHES, sessionNamespaces, stashRef, tipRef } from '../../filter/agent
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { registrationOf, type WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
-import { shellQuote } from '../../git/run/trace.ts';
 import {
   locksDirectory,
   probesDirectory,
@@ -32,6 +31,7 @@ import {
 } from '../../layout.ts';
 import { removeEmptyParents } from '../../lifecycle/delete-folder.ts';
 import { aboutSetAside } from '../../lifecycle/in-place/set-aside.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
 import { withSessionLock } from '../../session/lock.ts';

@@ -10,7 +10,7 @@ import { isMountPoint } from '../../disk/mounts.ts';
 import { isStopped, processesThatOpened } from '../../disk/processes.ts';
 import { realEntry } from '../../disk/real-path.ts';
 import { AgtError, attempt } from '../../errors.ts';
-import { shellQuote } from '../../git/run/trace.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import { waitUntil } from '../../process/wait.ts';
 import { runTool, runToolNow } from '../provider.ts';
 

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
-import { shellQuote } from '../../../git/run/trace.ts';
+import { shellQuote } from '../../../process/shell-quote.ts';
 import type { EnvironmentChanges } from '../../../running/environment.ts';
 import { requireSandbox } from '../../../session/sandbox.ts';
 import { defineCommand, defineSessionCommand, option } from '../../command-line/command.ts';

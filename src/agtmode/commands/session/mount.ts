@@ -5,7 +5,6 @@ import { realEntry } from '../../../disk/real-path.ts';
 import { AgtError, EXIT, isAgtError, usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { runGitOnTerminal } from '../../../git/run/git.ts';
-import { shellQuote } from '../../../git/run/trace.ts';
 import { endMount, unmount } from '../../../lifecycle/mounted/end-mount.ts';
 import {
   listMountRecords,
@@ -13,6 +12,7 @@ import {
   type MountRecord,
   mountState,
 } from '../../../lifecycle/mounted/mount-record.ts';
+import { shellQuote } from '../../../process/shell-quote.ts';
 import { recordNamed, snapshotRefs } from '../../../session/record.ts';
 import { MOUNT_TYPE } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';

@@ -1,7 +1,7 @@
 /** agt session undo and redo: back to an earlier step, forward again, and the undo of one thing. */
 import { AgtError, usageError } from '../../../errors.ts';
 import { shownId } from '../../../folders/store.ts';
-import { shellQuote } from '../../../git/run/trace.ts';
+import { shellQuote } from '../../../process/shell-quote.ts';
 import { commandToMove } from '../../../session/advised-commands.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
