@@ -228,14 +228,18 @@ test('an undo names HEAD, the branches and the stash of the session that went ba
   step();
   git(sandbox, 'switch', '-q', '-c', 'other');
   step();
-  expect(undo('-n')).toContain('HEAD: back on branch agt/s1\n');
-  expect(undo()).toContain('\n  HEAD: back on branch agt/s1\n');
-  expect(undo('-n')).toContain('the stash: deleted\n');
-  expect(undo()).toContain('\n  the stash: deleted\n');
+  expect(undo('-n')).toContain('HEAD: back on branch agt/s1 (was on branch other)\n');
+  expect(undo()).toContain('\n  HEAD: back on branch agt/s1 (was on branch other)\n');
+  const stash = run(join(AGT, '../git'), ['rev-parse', '--short=10', 'stash'], { cwd: sandbox });
+  expect(undo('-n')).toContain(`the stash: deleted (was ${stash.stdout.trim()})\n`);
+  expect(undo()).toContain(`\n  the stash: deleted (was ${stash.stdout.trim()})\n`);
   expect(undo()).not.toMatch(/ back | deleted/);
   const { refs } = JSON.parse(undo('--json'));
-  expect(refs).toEqual([{ ref: 'refs/heads/agt/s1', from: one, to: git(repository, 'rev-parse', 'main') }]);
-  expect(agtOk(repository, 'redo', 's1')).toContain(`\n  branch agt/s1: back at ${one.slice(0, 10)}\n`);
+  const start = git(repository, 'rev-parse', 'main');
+  expect(refs).toEqual([{ ref: 'refs/heads/agt/s1', from: one, to: start }]);
+  expect(agtOk(repository, 'redo', 's1')).toContain(
+    `\n  branch agt/s1: back at ${one.slice(0, 10)} (was ${start.slice(0, 10)})\n`,
+  );
 });
 
 test('a dry run says in one line that it would bring a session back', () => {

@@ -134,7 +134,8 @@ export function describeLeft({ left, detached, replaced }: RefPlan): string[] {
     : [...stays, `HEAD is detached: ${ELSEWHERE} ${nameOf(detached)} checked out`];
 }
 
-/** `branch main: back at 1234567890` for each ref that has gone back. */
-export function describeMove({ ref, to }: RefMove): string {
-  return to === undefined ? `${nameOf(ref)}: deleted` : `${nameOf(ref)}: back ${where(to)}`;
+/** `branch main: back at 1234567890 (was 0987654321)` for each ref that has gone back. */
+export function describeMove({ ref, from, to }: RefMove): string {
+  const was = from === undefined ? '' : ` (was ${where(from).replace(/^at /, '')})`;
+  return `${nameOf(ref)}: ${to === undefined ? 'deleted' : `back ${where(to)}`}${was}`;
 }
