@@ -1,31 +1,37 @@
-/**
- * Branches of the user that calls of agents have moved or deleted in an attached folder, and that are still so. Commits on the
- * branch that is checked out are no such move: every agent makes them.
- */
+/** Branches that have been moved or deleted, and are still so. */
 import { capturedRefs, differing, readGitState, refsIn } from '../folders/git-state/read-state.ts';
 import { HEADS, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
-import { gitAnswer, inDirectory } from '../git/run/git.ts';
+import { gitAnswer, inDirectory, resolveObject } from '../git/run/git.ts';
+import { userDirectory } from '../process/invocation.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { isAttached } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { OWN } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
+import { readSnapshotMetadata } from '../snapshot/manifest.ts';
+import { movedRefs, refsOf } from './restore/git-dir-of-session.ts';
 import { authorsOf } from './turns.ts';
 
-export interface MovedBranch {
+interface Moved {
   /** A full name. */
   readonly ref: string;
   /** For one that is deleted, the last commit that it had. */
   readonly from: string;
   /** Undefined: it is deleted. */
   readonly to: string | undefined;
+}
+
+export interface MovedBranch extends Moved {
   /** The newest call that moved it. */
   readonly snapshot: Snapshot;
 }
 
-/** `history`: newest first. */
+/**
+ * By calls of agents in an attached folder. Commits on the branch that is checked out are no such move: every agent makes
+ * them. `history`: newest first.
+ */
 export async function movedBranches(
   { git, record, repository }: Session,
   history: readonly Snapshot[],
@@ -65,13 +71,31 @@ export async function movedBranches(
   return found;
 }
 
-/** The command that brings it back. */
-export async function commandToMoveBack({ record, git }: Session, { ref, from, to }: MovedBranch) {
+/** By the spans, newest first. To take their files back leaves these branches. */
+export async function branchesLeft(session: Session, spans: readonly Snapshot[]): Promise<Moved[]> {
+  const { git, record, sandboxGit } = session;
+  const refsAt = async (commit: string) =>
+    isAttached(record)
+      ? ((await capturedRefs(git, commit)) ?? new Map())
+      : refsOf(session, await readSnapshotMetadata(git, commit));
+  const first = new Map<string, string>();
+  for (const { previous, commit } of spans) {
+    if (previous === undefined) continue;
+    for (const { ref, from } of movedRefs(session, await refsAt(previous), await refsAt(commit)))
+      if (from !== undefined && ref.startsWith(HEADS)) first.set(ref, from);
+  }
+  const user = inDirectory(sandboxGit, record.checkout ?? record.sandbox);
+  const found = [...first].map(async ([ref, from]) => ({ ref, from, to: await resolveObject(user, ref) }));
+  return (await Promise.all(found)).filter(({ from, to }) => from !== to);
+}
+
+/** The command that brings it back. `keep`: the files are to change with it. */
+export async function commandToMoveBack({ record, git }: Session, { ref, from, to }: Moved, keep = true) {
   const folder = record.checkout ?? record.sandbox;
   const [name, oid] = [shellQuote(shortBranch(ref)), shortOid(from)];
   if (to === undefined) return `git branch ${name} ${oid}`;
   const user = (await listWorktrees(inDirectory(git, folder))).find(({ branch }) => branch === ref);
   if (user === undefined) return `git branch -f ${name} ${oid}`;
-  const there = user.path === folder ? '' : ` -C ${shellQuote(user.path)}`;
-  return `git${there} reset --keep ${oid}`;
+  const there = `${userDirectory()}/`.startsWith(`${user.path}/`) ? '' : ` -C ${shellQuote(user.path)}`;
+  return `git${there} reset ${keep || user.path !== folder ? '--keep ' : ''}${oid}`;
 }

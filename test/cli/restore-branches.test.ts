@@ -3,7 +3,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 
 const isKept = ({ repository }: TestSession, commit: string) =>
   git(repository, 'merge-base', '--is-ancestor', commit, 'agtsessions/s1');
@@ -101,3 +102,30 @@ describe('restore detaches HEAD instead of moving a work branch that', () => {
     expect(git(session.repository, 'rebase', '--continue')).toBe('');
   });
 });
+
+test.each(['session', 'folder'])(
+  'in a %s, a branch that an undone turn moved stays, and the hint moves it',
+  (kind) => {
+    const cwd = kind === 'session' ? makeSession().sandbox : makeRepository();
+    const was = commit(cwd, 'a');
+    const agent = agentIn(cwd, 'codex', 'c-1');
+    for (const [n, act] of [
+      () => git(cwd, 'reset', '-q', '--hard', 'HEAD~1'),
+      () => write(join(cwd, 'b'), 'b\n'),
+    ].entries()) {
+      agent.says(`turn ${n}`);
+      agent.begins(String(n));
+      act();
+      agent.ends(String(n));
+    }
+    const branch = git(cwd, 'branch', '--show-current');
+    const now = git(cwd, 'rev-parse', '--short=10', 'HEAD');
+    const undone = agt(cwd, 'undo', '--turn', '1');
+    const [, line, command = ''] = /^hint: (.*); to move it back: git (.*)$/m.exec(undone.stderr) ?? [];
+    expect(line).toBe(`branch ${branch} stays at ${now}: turn 1 moved it (was ${was.slice(0, 10)})`);
+    git(cwd, ...command.split(' '));
+    expect(git(cwd, 'rev-parse', 'HEAD')).toBe(was);
+    expect(git(cwd, 'status', '--porcelain')).toBe('?? b');
+    expect(agt(cwd, 'undo', '--turn', '1').stderr).not.toContain('stays');
+  },
+);

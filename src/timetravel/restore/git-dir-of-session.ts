@@ -9,7 +9,7 @@ import { LINK, type RefMove } from '../../folders/git-state/ref-plan.ts';
 import type { StatOf } from '../../git/files/index-stat.ts';
 import { readObject } from '../../git/objects/object-reader.ts';
 import { resolveObject } from '../../git/run/git.ts';
-import { workBranchOf } from '../../session/record.ts';
+import { isAttached, workBranchOf } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { OWN } from '../../snapshot/format.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
@@ -84,7 +84,9 @@ type Described = Pick<SnapshotMetadata, 'manifest'> & { readonly commit?: string
 export function movedRefs({ record }: Session, before: Refs, after: Refs): RefMove[] {
   // The branch that is checked out in one of them alone has not moved.
   const isKnown = (ref: string) =>
-    [record.work_branch, SESSION_STASH].includes(ref) || (before.has(ref) && after.has(ref));
+    isAttached(record) ||
+    [record.work_branch, SESSION_STASH].includes(ref) ||
+    (before.has(ref) && after.has(ref));
   return differing(before, after)
     .filter(isKnown)
     .map((ref) => ({ ref, from: before.get(ref), to: after.get(ref) }));

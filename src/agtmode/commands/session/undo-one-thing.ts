@@ -1,7 +1,9 @@
 /** agt undo --turn N, --step, --agent: one change is taken back, and all others stay. */
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { AgtError, listSome, usageError } from '../../../errors.ts';
+import { nameOf } from '../../../folders/git-state/ref-plan.ts';
 import { shownId } from '../../../folders/store.ts';
+import { shortOid } from '../../../git/files/ref-files.ts';
 import { findIntegration } from '../../../integrations/tools.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
 import { snapshotRefs } from '../../../session/record.ts';
@@ -9,6 +11,7 @@ import type { Session } from '../../../session/session.ts';
 import type { Snapshot } from '../../../snapshot/history.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { showDiff } from '../../../timetravel/diff/diff.ts';
+import { branchesLeft, commandToMoveBack } from '../../../timetravel/moved-branches.ts';
 import { withPresent } from '../../../timetravel/restore/present.ts';
 import { planTakeBack, type TakenBack } from '../../../timetravel/restore/take-back.ts';
 import { pathInSession, readAmbiguousFolders, relativeToSandbox } from '../../../timetravel/session-paths.ts';
@@ -75,12 +78,14 @@ async function takeBack(
   const shown = (path: string) => showPath(relativeToSandbox(displayPath(path), namesakes));
   if (taken.conflicts.length > 0 && onConflict === 'refuse')
     throw await conflictError(session, authored, spans, taken, name, shown);
+  const branches = paths.length > 0 ? [] : await describeBranches(session, spans, name);
   if (taken.isNothing) {
     const where = paths.length === 0 ? '' : ` in ${paths.map(shown).join(', ')}`;
-    throw new AgtError(`${name} changed nothing${where}`, {
-      hints: [`see: ${commandToList(session.record)} --turns --stat`],
+    throw new AgtError(`${name} changed ${branches.length > 0 ? 'no file' : 'nothing'}${where}`, {
+      hints: [...branches, `see: ${commandToList(session.record)} --turns --stat`],
     });
   }
+  context.err(branches.map((line) => `hint: ${line}\n`).join(''));
   for (const path of taken.conflicts) {
     const isKept = taken.kept.includes(path);
     context.err(`warning: conflict in ${shown(path)}${isKept ? ', which stays as it is' : ''}\n`);
@@ -115,6 +120,16 @@ async function takeBack(
     },
   };
   return runRestore(context, session, restore, args.dryRun);
+}
+
+/** agt takes back files alone. */
+async function describeBranches(session: Session, spans: readonly Snapshot[], name: string) {
+  const lines = (await branchesLeft(session, spans)).map(async (moved) => {
+    const is = moved.to === undefined ? 'deleted' : `at ${shortOid(moved.to)}`;
+    const what = `${nameOf(moved.ref)} stays ${is}: ${name} moved it (was ${shortOid(moved.from)})`;
+    return `${what}; to move it back: ${await commandToMoveBack(session, moved, false)}`;
+  });
+  return Promise.all(lines);
 }
 
 function nothing({ record }: Session) {
