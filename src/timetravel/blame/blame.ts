@@ -6,15 +6,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { realPath } from '../../disk/real-path.ts';
-import { readCommits } from '../../git/objects/commits.ts';
-import { type Git, gitAnswer } from '../../git/run/git.ts';
+import { type Git, gitAnswer, gitText } from '../../git/run/git.ts';
 import { once } from '../../once.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../../session/id.ts';
 import { readRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { type AuthoredHistory, readAuthors } from '../turns.ts';
-import { type AcceptMap, readAcceptMaps } from './accept-map.ts';
+import type { AcceptMap } from './accept-map.ts';
 import { type FolderWork, readFolderWork } from './folder-work.ts';
 import { type Note, note, noteByMaps, noteByMerges } from './lines-of-maps.ts';
 import { type LineOfSession, type Place, type StepsOfLines, withStepsOfLines } from './lines-of-session.ts';
@@ -54,15 +53,16 @@ function readMaps({ git, repository, revision = 'HEAD' }: BlameRequest) {
   // If git refuses the file, nobody waits for them.
   const branches = commitsOnBranches(repository);
   Promise.allSettled([rewritten, merged, branches]);
-  return { rewritten, merged, branches };
+  return { all, rewritten, merged, branches };
 }
 
 export async function blameFile(asked: BlameRequest): Promise<AuthoredLine[]> {
-  const request = { ...asked, maps: readMaps(asked) };
-  const { git, here, file, revision, options, choice } = request;
+  const { git, here, file, revision, options, choice } = asked;
   const words = [...options, ...choice, ...(revision === undefined ? [] : [revision]), '--', file];
+  const blamed = gitBlame(git, words);
+  const request = { ...asked, maps: readMaps(asked) };
   const own = here.session ?? here.folder;
-  const lines = await gitBlame(git, words).catch(async (error: unknown) => {
+  const lines = await blamed.catch(async (error: unknown) => {
     if (own === undefined || revision !== undefined || !(await isUnknown(git, file))) throw error;
     return blameUnknown(request.repository, await fileNow(request), choice);
   });
@@ -150,15 +150,14 @@ async function noteCommits(
   const { repository, maps } = request;
   const commits = Map.groupBy(lines, ({ commit }) => commit);
   if (commits.size === 0) return;
-  const messages = await readCommits(repository.git, [...commits.keys()]);
+  const all = await maps.all;
+  const named = await sessionsNamedBy(repository.git, [...commits.keys()]);
   const { folder } = request.here;
   const work = folder && (await readFolderWork(request.git, folder));
   const noteEach = async (stepsOfLines?: StepsOfLines) => {
     for (const [commit, lines] of commits) {
-      const message = messages.get(commit) ?? '';
-      const named = [...message.matchAll(/^\s*Agt-Session: (\S+)$/gm)].map(([, id = '']) => id);
-      const sessions = [...new Set(named)].filter((id) => idProblem(id) === undefined) as SessionId[];
-      const ofSessions = (await Promise.all(sessions.map((id) => readAcceptMaps(repository.git, id)))).flat();
+      const sessions = named.get(commit) ?? [];
+      const ofSessions = all.filter(({ session }) => sessions.includes(session as SessionId));
       const isExact = ofSessions.some((map) => map.landed === commit);
       const merges = isExact ? [] : ((await maps.merged).get(commit) ?? []);
       const others = isExact || merges.length > 0 ? [] : ((await maps.rewritten).get(commit) ?? []);
@@ -175,6 +174,21 @@ async function noteCommits(
     }
   };
   await (work === undefined ? noteEach() : withStepsOfLines(work.session, work.history, noteEach));
+}
+
+/** By the commits whose messages name any. */
+async function sessionsNamedBy(git: Git, commits: readonly string[]): Promise<Map<string, SessionId[]>> {
+  const words = ['log', '--no-walk=unsorted', '--stdin', '--no-show-signature', '-z', '--format=%H%n%B'];
+  const input = commits.map((commit) => `${commit}\n`).join('');
+  const found = await gitText(git, [...words, '--fixed-strings', '--grep=Agt-Session: '], { input });
+  const messages = found.split('\0').filter((message) => message !== '');
+  return new Map(
+    messages.map((message) => {
+      const ids = [...message.matchAll(/^\s*Agt-Session: (\S+)$/gm)].map(([, id = '']) => id);
+      const sessions = [...new Set(ids)].filter((id) => idProblem(id) === undefined);
+      return [message.slice(0, message.indexOf('\n')), sessions as SessionId[]];
+    }),
+  );
 }
 
 function unique(maps: readonly AcceptMap[]): AcceptMap[] {

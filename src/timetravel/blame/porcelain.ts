@@ -35,16 +35,18 @@ function parse(output: string): BlamedLine[] {
   const known = new Map<string, Map<string, string>>();
   let [commit, original, number, group] = ['', 0, 0, ''];
   let details = new Map<string, string>();
+  let isBetween = true;
   for (const line of output.split('\n')) {
     if (line.startsWith('\t')) {
+      isBetween = true;
       const path = details.get('filename') ?? '';
       lines.push({ commit, path: unquoted(path), original, number, details, content: line.slice(1), group });
       continue;
     }
-    const header = /^([0-9a-f]{40,64}) (\d+) (\d+)( \d+)?/.exec(line);
-    if (header !== null) {
-      const [, oid = ''] = header;
-      [commit, original, number, group] = [oid, Number(header[2]), Number(header[3]), header[4] ?? ''];
+    if (isBetween) {
+      const [oid = '', there, here, size] = line.split(' ');
+      [commit, original, number, group] = [oid, Number(there), Number(here), size ? ` ${size}` : ''];
+      isBetween = false;
       details = known.get(oid) ?? new Map();
       known.set(oid, details);
       continue;
