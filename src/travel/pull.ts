@@ -23,10 +23,11 @@ import {
   refuseTwice,
   takeBack,
 } from './find-share.ts';
-import { type Keys, readKeys } from './keys.ts';
+import { readKeys } from './keys.ts';
 import { allOf, headOf, moveShare } from './known-share.ts';
 import { chainOf, takePart } from './parts.ts';
 import { fetchRefs, listShares, type RemoteShare } from './remote.ts';
+import type { Keys } from './seal.ts';
 import {
   type Head,
   holderHere,
