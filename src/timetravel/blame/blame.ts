@@ -12,7 +12,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../../session/id.ts';
 import { readRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
-import { type AuthoredHistory, readAuthors } from '../turns.ts';
+import { readAuthors } from '../turns.ts';
 import type { AcceptMap } from './accept-map.ts';
 import { type FolderWork, readFolderWork } from './folder-work.ts';
 import { type Note, note, noteByMaps, noteByMerges } from './lines-of-maps.ts';
@@ -165,7 +165,6 @@ async function noteCommits(
       const left = () => lines.filter((line) => !origins.has(line));
       if (merges.length > 0) await noteByMerges(request, commit, lines, merges, origins);
       else if (candidates.length > 0) await noteByMaps(request, commit, lines, candidates, origins);
-      else if (sessions.length > 0) await noteBySessions(request, lines, sessions, origins);
       if (sessions.length === 0)
         await noteByBranch(request, left(), (await maps.branches).get(commit), origins);
       // The user may have dropped an acceptance, and written this commit since.
@@ -195,25 +194,6 @@ function unique(maps: readonly AcceptMap[]): AcceptMap[] {
   return [...new Map(maps.map((map) => [map.landed, map])).values()];
 }
 
-/** Sessions that were accepted before agt made maps, as long as their snapshots are there. */
-async function noteBySessions(
-  request: BlameRequest,
-  lines: readonly BlamedLine[],
-  sessions: readonly SessionId[],
-  origins: Note,
-) {
-  for (const id of sessions) {
-    const record = readRecord(request.repository, id);
-    if (record === undefined) continue;
-    const session = new Session(request.repository, record);
-    const history = await readAuthors(session);
-    const steps = upTo(history, committedAt(lines));
-    await withStepsOfLines(session, history, (stepsOfLines) =>
-      noteByHistory(request, stepsOfLines, [steps - 1], lines, origins),
-    );
-  }
-}
-
 /** People have merged the commit of an agent by themselves. */
 async function noteByBranch(
   request: BlameRequest,
@@ -234,12 +214,6 @@ async function noteByBranch(
 
 function committedAt([line]: readonly BlamedLine[]): number {
   return Number(line?.details.get('committer-time') ?? 0);
-}
-
-/** The number of steps to the first snapshot that came after. */
-function upTo({ steps }: AuthoredHistory, seconds: number): number {
-  const end = steps.findIndex(({ snapshot }) => snapshot.time.getTime() >= seconds * 1000);
-  return end < 0 ? steps.length : end + 1;
 }
 
 async function noteByHistory(
