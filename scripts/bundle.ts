@@ -41,6 +41,35 @@ const stringWidthWhenNeeded: Plugin = {
 };
 
 /**
+ * age also knows recipients of other curves, whose tables take 25 ms to compute. agt's keys are of the first kind, but a
+ * recipient of a user may be another one. Node itself computes the
+ * first kind; age only takes the base point from there.
+ */
+const curvesWhenNeeded: Plugin = {
+  name: 'curves when needed',
+  setup({ onResolve, onLoad }) {
+    onResolve(
+      { filter: /^@noble\/(post-quantum\/hybrid|curves\/(nist|ed25519))\.js$/ },
+      ({ path, importer, resolveDir }) =>
+        /age-encryption\/dist\/(recipients|x25519)\.js$/.test(importer)
+          ? { path, namespace: 'curves', pluginData: resolveDir }
+          : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'curves' }, ({ path, pluginData }) => ({
+      contents: ['MLKEM768P256', 'MLKEM768X25519', 'p256', 'x25519']
+        .map(
+          (name) =>
+            `export const ${name} = new Proxy({ GuBytes: Uint8Array.of(9, ...Array(31).fill(0)) }, {
+              get: (known, key) => known[key] ?? require('${path}').${name}[key],
+            });`,
+        )
+        .join('\n'),
+      resolveDir: pluginData,
+    }));
+  },
+};
+
+/**
  * Node takes one to ten milliseconds to load each of these, and most calls need none of them. Our own imports load them
  * with the first call.
  */
@@ -147,7 +176,7 @@ for (const [entry, outfile, installs] of [
     metafile: true,
     // Its other form cannot be bundled.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-    plugins: [stringWidthWhenNeeded, builtins, ...(installs ? [] : [withoutEditors])],
+    plugins: [stringWidthWhenNeeded, curvesWhenNeeded, builtins, ...(installs ? [] : [withoutEditors])],
     define: {
       AGT_VERSION: JSON.stringify(own.version),
       AGT_RELEASES: JSON.stringify(homepage === undefined ? '' : `${homepage}/releases/latest/download`),

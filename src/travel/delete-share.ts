@@ -4,9 +4,9 @@ import type { Repository } from '../repository/repository.ts';
 import { refuseAway } from '../session/operation.ts';
 import type { Session } from '../session/session.ts';
 import { noShare, shareNamed } from './find-share.ts';
+import type { Keys } from './keys.ts';
 import { allOf } from './known-share.ts';
 import { chooseRemote, listShares, moveRefs, readRefs } from './remote.ts';
-import type { Keys } from './seal.ts';
 import { type Head, readShare, type Share, writeShare } from './share.ts';
 
 interface Deletion {

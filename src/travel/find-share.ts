@@ -9,10 +9,9 @@ import { withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { type Landed, listRecords, readRecord, recordNamed, type SessionRecord } from '../session/record.ts';
 import { isEnded } from '../session/state.ts';
-import { requireKeys } from './keys.ts';
+import { type Keys, requireKeys } from './keys.ts';
 import { allOf, remoteOf, requireRemote } from './known-share.ts';
 import { chooseRemote, listShares, type RemoteShare } from './remote.ts';
-import type { Keys } from './seal.ts';
 import { type Head, idOf, readShare, type Share } from './share.ts';
 
 export interface PullRequest {

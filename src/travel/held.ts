@@ -5,8 +5,8 @@ import { listRecords, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { existingRefs } from './content.ts';
+import type { Keys } from './keys.ts';
 import { listRefs, listShares } from './remote.ts';
-import type { Keys } from './seal.ts';
 import { readShare, type Share } from './share.ts';
 
 /** By session id: the remote of its copy, as this repository knows it. */

@@ -5,10 +5,16 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
-import { AgtError, unlessMissing, usageError } from '../errors.ts';
+import { AgtError, succeeds, unlessMissing, usageError } from '../errors.ts';
 import { forOwnerAlone } from '../git/run/environment.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import { checkRecipient, type Keys, makeIdentity, recipientOf } from './seal.ts';
+
+export interface Keys {
+  /** Secret. */
+  readonly identities: readonly string[];
+  /** Public: the recipient of the first. */
+  readonly recipient: string;
+}
 
 const SECRET = /^AGE-SECRET-KEY-1[0-9A-Z]+$/;
 
@@ -30,7 +36,7 @@ export async function readKeys(env: NodeJS.ProcessEnv): Promise<Keys | undefined
     throw new AgtError(`${path} has no key of age`, {
       hints: ['move it away, and bring your key back: agt key import FILE'],
     });
-  return { identities, recipient: await publicOf(own) };
+  return { identities, recipient: await recipientOf(own) };
 }
 
 export function othersCanRead(path: string): boolean {
@@ -61,9 +67,10 @@ export async function requireOwnKey(env: NodeJS.ProcessEnv): Promise<Keys> {
 }
 
 export async function makeKeys(env: NodeJS.ProcessEnv): Promise<Keys> {
-  const own = await makeIdentity();
+  const { generateX25519Identity } = await import('age-encryption');
+  const own = await generateX25519Identity();
   await writeKeys(env, [own]);
-  return { identities: [own], recipient: await publicOf(own) };
+  return { identities: [own], recipient: await recipientOf(own) };
 }
 
 /** Returns how many are new. @throws AgtError if the text has none. */
@@ -73,7 +80,7 @@ export async function importKeys(env: NodeJS.ProcessEnv, text: string): Promise<
     throw new AgtError('there is no secret key of age in it', {
       hints: ['a key is a line that begins with AGE-SECRET-KEY-1; agt key export prints yours'],
     });
-  for (const secret of given) await publicOf(secret);
+  for (const secret of given) await recipientOf(secret);
   const known = (await readKeys(env))?.identities ?? [];
   const added = given.filter((secret) => !known.includes(secret));
   await writeKeys(env, [...known, ...added]);
@@ -82,7 +89,7 @@ export async function importKeys(env: NodeJS.ProcessEnv, text: string): Promise<
 
 async function writeKeys(env: NodeJS.ProcessEnv, identities: readonly string[]): Promise<void> {
   const blocks = await Promise.all(
-    identities.map(async (secret) => `# public key: ${await publicOf(secret)}\n${secret}\n`),
+    identities.map(async (secret) => `# public key: ${await recipientOf(secret)}\n${secret}\n`),
   );
   forOwnerAlone(() => writeFileAtomic(keyFile(env), blocks.join(''), { durable: true }));
 }
@@ -92,9 +99,10 @@ function secretsIn(text: string): string[] {
   return lines.filter((line) => SECRET.test(line));
 }
 
-async function publicOf(secret: string): Promise<string> {
+async function recipientOf(secret: string): Promise<string> {
+  const { identityToRecipient } = await import('age-encryption');
   try {
-    return await recipientOf(secret);
+    return await identityToRecipient(secret);
   } catch (cause) {
     throw new AgtError('a secret key of age is damaged', {
       cause,
@@ -105,13 +113,9 @@ async function publicOf(secret: string): Promise<string> {
 
 /** @throws AgtError for a word of agt.recipients that is no public key */
 export async function checkRecipients(recipients: readonly string[]): Promise<readonly string[]> {
-  const isKey = (recipient: string) =>
-    checkRecipient(recipient).then(
-      () => true,
-      () => false,
-    );
-  const found = await Promise.all(recipients.map(isKey));
-  const wrong = recipients.find((_, i) => found[i] === false);
+  const { Encrypter } = await import('age-encryption');
+  const encrypter = new Encrypter();
+  const wrong = recipients.find((recipient) => !succeeds(() => encrypter.addRecipient(recipient)));
   if (wrong === undefined) return recipients;
   throw usageError(
     `"${wrong}" in agt.recipients is no public key of age`,

@@ -3,16 +3,16 @@
  * leaves out what earlier parts and the remote's own branches have. The commits of those branches are parents in the
  * chain, so the remote cannot lose them as long as it has the chain.
  */
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { createWriteStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable, type Writable } from 'node:stream';
+import { PassThrough, Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AgtError, EXIT } from '../errors.ts';
 import { findObjects, readContents, readObject } from '../git/objects/object-reader.ts';
 import { type ScratchObjects, storeInScratch } from '../git/objects/scratch-objects.ts';
 import { endOf, FSYNC_ARGS, type Git, type GitEnd, gitFailed, gitText, spawnGit } from '../git/run/git.ts';
-import type { Keys } from './seal.ts';
-import { isForOthers, openStream, type Seal, sealStream } from './seal.ts';
+import type { Keys } from './keys.ts';
+import { type Bytes, isForOthers, openStream, type Seal, sealStream } from './seal.ts';
 import type { Part } from './share.ts';
 
 /** Encrypted bytes can neither be compressed, nor are two of them alike. */
@@ -129,19 +129,14 @@ export async function writePart({ from, seal, wanted, tips }: PartContent, file:
   const words = ['pack-objects', '--revs', '--stdout', '--thin', '--delta-base-offset', '--quiet'];
   const packing = spawnGit(from, [...words, '--no-use-bitmap-index'], { stdio: 'pipe' });
   const packed = endOf(packing, wanted, () => undefined);
-  const plain = async function* () {
-    yield Buffer.from(`${JSON.stringify({ tips })}\n`);
-    yield* packing.stdout as Readable;
-  };
-  const fd = openSync(file, 'a');
-  let size = 0;
-  try {
-    for await (const bytes of await sealStream(seal, plain())) size += writeSync(fd, bytes);
-  } finally {
-    closeSync(fd);
-  }
+  const plain = new PassThrough();
+  plain.write(`${JSON.stringify({ tips })}\n`);
+  (packing.stdout as Readable).pipe(plain);
+  const sealed = await sealStream(seal, Readable.toWeb(plain) as Bytes);
+  const into = createWriteStream(file, { flags: 'a' });
+  await pipeline(Readable.fromWeb(sealed as never), into);
   requireDone(words, await packed);
-  return size;
+  return into.bytesWritten;
 }
 
 function requireDone(words: readonly string[], end: GitEnd): void {
@@ -201,7 +196,8 @@ export async function takePart(
 
 /** Takes what `writePart` has written, and returns its tips. Without keys, it is not encrypted. */
 export async function takePack(git: Git, keys: Keys | undefined, source: Readable): Promise<string[]> {
-  const plain = keys === undefined ? source : await openStream(keys, source);
+  const sealed = Readable.toWeb(source) as Bytes;
+  const plain = keys === undefined ? sealed : await openStream(keys, sealed);
   const words = [...FSYNC_ARGS, 'index-pack', '--stdin', '--fix-thin'];
   const indexing = spawnGit(git, words, { stdio: 'pipe' });
   const indexed = endOf(indexing);
@@ -216,7 +212,7 @@ export async function takePack(git: Git, keys: Keys | undefined, source: Readabl
     }
   };
   // git ends with the last byte of the pack, maybe before the end of the source has come.
-  const fed = pipeline(plain, pack, indexing.stdin as Writable).catch(() => {});
+  const fed = pipeline(Readable.fromWeb(plain as never), pack, indexing.stdin as Writable).catch(() => {});
   requireDone(words, await indexed);
   await fed;
   return (JSON.parse(line.subarray(0, line.indexOf('\n')).toString()) as { tips: string[] }).tips;

@@ -23,11 +23,10 @@ import {
   refuseTwice,
   takeBack,
 } from './find-share.ts';
-import { readKeys } from './keys.ts';
+import { type Keys, readKeys } from './keys.ts';
 import { allOf, headOf, moveShare } from './known-share.ts';
 import { chainOf, takePart } from './parts.ts';
 import { fetchRefs, listShares, type RemoteShare } from './remote.ts';
-import type { Keys } from './seal.ts';
 import {
   type Head,
   holderHere,

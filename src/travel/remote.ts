@@ -17,8 +17,8 @@ import { type Git, gitLines, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { readKnownShares, writeKnownShares } from '../session/known-shares.ts';
 import { didYouMean } from '../similar.ts';
+import type { Keys } from './keys.ts';
 import { AS_IT_IS } from './parts.ts';
-import type { Keys } from './seal.ts';
 import { isSealed } from './seal.ts';
 import { type Head, openHead } from './share.ts';
 

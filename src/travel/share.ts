@@ -11,7 +11,7 @@ import type { SessionId } from '../session/id.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import type { SessionState } from '../session/state.ts';
-import type { Keys } from './seal.ts';
+import type { Keys } from './keys.ts';
 import { openBytes, type Seal, sealBytes } from './seal.ts';
 
 /** The repository in which the session goes on. */
