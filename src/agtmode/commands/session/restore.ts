@@ -4,8 +4,9 @@ import { describeMove } from '../../../folders/git-state/ref-plan.ts';
 import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { commandToList, commandToRestore } from '../../../session/advised-commands.ts';
-import { snapshotRefs } from '../../../session/record.ts';
+import { isAttached, snapshotRefs } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
+import { isEnded } from '../../../session/state.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { othersChanges } from '../../../timetravel/restore/others-changes.ts';
@@ -128,6 +129,7 @@ export async function runRestore(
 ): Promise<Report> {
   const { by } = request;
   if (dryRun) return reportPreview(session, await previewRestore(session, request), request);
+  const isGone = session.place !== 'here' && !isAttached(session.record);
   const restored = await interruptible(context, session, restoreSession, request);
   const position =
     by === 'restore' || distance === undefined
@@ -136,18 +138,26 @@ export async function runRestore(
   const { before: from, isBeforeNew: isNew, snapshot } = restored;
   if (by === 'undo' && from !== undefined)
     context.err(warningOfOthers(session, await othersChanges(session, { from, isNew }, snapshot.commit)));
-  const report = reportRestore(context, restored, by, position, distance);
+  const { sandbox, checkout = sandbox, state } = restored.record;
+  const again = isEnded(session.record) ? `${state} again` : isGone && 'back';
+  const isBack = again && `${shownId(session.record)} is ${again} in ${showPath(checkout)}`;
+  const report = reportRestore(context, restored, by, { position, distance, isBack });
   const gone = request.scope.includes('sandbox') ? await leftOutAndGone(session, restored) : [];
   return gone.length === 0 ? report : { ...report, notes: notBackNote(gone) };
 }
 
-/** `position`: where an undo or a redo has come to. */
+interface Told {
+  /** Where an undo or a redo has come to. */
+  readonly position: Position | undefined;
+  readonly distance: Distance | undefined;
+  readonly isBack: string | false;
+}
+
 function reportRestore(
   context: Context,
   restored: RestoreResult,
   by: RestoreRequest['by'],
-  position: Position | undefined,
-  distance: Distance | undefined,
+  { position, distance, isBack }: Told,
 ): Report {
   const { record, snapshot, before, commit, changed, moves, later, mismatches, warnings } = restored;
   const isPrompt = context.isPrompt === true;
@@ -166,6 +176,7 @@ function reportRestore(
     ...moves.slice(0, MOST_LISTED).map((move) => `  ${describeMove(move)}`),
     moves.length > MOST_LISTED && `  and ${moves.length - MOST_LISTED} more refs`,
     later && `  ${later}`,
+    isBack,
     position && describePosition(position, by, distance, context.now()),
     back !== undefined && !isNothing && `to undo: ${back}`,
   ];
