@@ -108,7 +108,7 @@ export async function finishEarlier(session: LockedSession, now: Date) {
     return { result: { ...(await landedResult(session, EARLIER)), trouble } };
   }
   if (record.state === 'accepted' && record.landed !== undefined)
-    return { result: await landedResult(session, BEFORE) };
+    return { result: await landedResult(session, acceptedBefore(record)) };
   if (intent?.operation !== 'accept') return { record };
   const { operation: _, ...move } = intent;
   if (!(await settleMove(session.repository, move))) {
@@ -123,7 +123,9 @@ export async function finishEarlier(session: LockedSession, now: Date) {
 const EARLIER =
   'an earlier agt was killed after it had moved the branch: the message and the files are of that one';
 
-export const BEFORE = 'it was accepted before: nothing has changed now';
+export function acceptedBefore({ session_id: id }: SessionRecord): string {
+  return `"${id}" was accepted before: nothing has changed now`;
+}
 
 /** Facts that only the agt knew that made the commit are lost. */
 async function changeOf(

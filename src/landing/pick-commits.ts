@@ -1,6 +1,7 @@
 /** `--commits`: takes some commits of the agent onto the branch, or some steps that snapshots record, in memory. */
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
+import { shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { type Git, gitAnswer, gitLines, gitText, resolveObject } from '../git/run/git.ts';
@@ -34,6 +35,7 @@ export async function pickCommits(
   let tip = target.from;
   const before = await sourceBefore(session, target);
   let source = before;
+  const there: string[] = [];
   for (const pick of picks) {
     const { base, theirs } =
       typeof pick === 'string'
@@ -44,7 +46,8 @@ export async function pickCommits(
       throw conflictError(record, target, merged.conflicts, [EARLIER_STEPS]);
     if (source !== undefined) source = await withPick(bench, { base, ours: source, theirs }, before);
     const isEmpty = (await resolveObject(git, `${tip}^{tree}`)) === merged.tree;
-    if (!isEmpty) tip = await copyOf(git, session.id, pick, { tree: merged.tree, parents: [tip] });
+    if (isEmpty) there.push(typeof pick === 'string' ? shortOid(pick) : titleOf(pick));
+    else tip = await copyOf(git, session.id, pick, { tree: merged.tree, parents: [tip] });
   }
   if (tip === target.from) throw nothingPicked(record, target);
   const tree = await gitText(git, ['rev-parse', `${tip}^{tree}`]);
@@ -54,8 +57,9 @@ export async function pickCommits(
   const commit = { tree, parents: [], message, commit: tip, source };
   const uncommitted = (await uncommittedPaths(session)).filter((path) => newer.has(path) || !whole.has(path));
   const notTaken = [...new Set([...leftOut, ...uncommitted])];
+  const warnings = there.map((name) => `${name}: on ${shortBranch(target.onto)} before, and changes nothing`);
   const leftOutCommits = await commitsLeft(session, git, { tip, source, picks });
-  return { ...target, ...commit, changes, untracked, leftOut: notTaken, leftOutCommits, warnings: [] };
+  return { ...target, ...commit, changes, untracked, leftOut: notTaken, leftOutCommits, warnings };
 }
 
 interface Picked {
@@ -116,7 +120,9 @@ async function resolvePicks(session: Session, list: readonly string[], now: Date
   const sandbox = session.sandboxGit;
   const history = await session.history();
   const names: string[] = [];
-  for (const part of list.map((text) => text.trim()).filter((text) => text !== ''))
+  const isLabel = (text: string) => history.some(({ label }) => label === text.trim());
+  const parts = list.flatMap((text) => (isLabel(text) ? [text] : text.split(',')));
+  for (const part of parts.map((text) => text.trim()).filter((text) => text !== ''))
     names.push(...(await namesIn(sandbox, history, part)));
   const found: Pick[] = [];
   for (const name of names) {

@@ -96,7 +96,7 @@ describe('agt accept', () => {
     });
     expect(agtOk(repository, 'doctor')).toContain('nothing is wrong');
     expect(agt(repository, 'accept', 's1').stderr).toBe(
-      'warning: it was accepted before: nothing has changed now\n',
+      'warning: "s1" was accepted before: nothing has changed now\n',
     );
 
     agtOk(repository, 'session', 'unaccept', 's1');

@@ -160,7 +160,7 @@ test('the same accept again changes nothing and says so, also when somebody has 
   const again = agt(repository, 'accept', 's1', '--json');
   expect(again.exitCode).toBe(0);
   expect(JSON.parse(again.stdout)).toMatchObject({ state: 'accepted', commit: landed });
-  expect(again.stderr).toBe('warning: it was accepted before: nothing has changed now\n');
+  expect(again.stderr).toBe('warning: "s1" was accepted before: nothing has changed now\n');
   expect(git(repository, 'rev-parse', 'main')).toBe(later);
   // More of the same session, or a part of it, needs the session.
   const back = 'hint: bring it back: agt undo s1; to take its work off the branch, too: agt unaccept s1\n';

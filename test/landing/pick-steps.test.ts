@@ -28,7 +28,7 @@ test('takes single tool calls and snapshots, as git would store the files', () =
   );
   call('c3', 'printf "1\\n2\\nfour\\n" >a');
   write(join(sandbox, 'new'), 'new\n');
-  agtOk(repository, 'autocommit', 's1', '--label', 'a new file');
+  agtOk(repository, 'autocommit', 's1', '--label', 'a new file, b');
   git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'empty');
   const tip = git(repository, 'rev-parse', 'main');
 
@@ -45,7 +45,7 @@ test('takes single tool calls and snapshots, as git would store the files', () =
   expect(accept('nothing').stderr).toMatch(
     /^error: no commit "nothing" in the sandbox, and no such snapshot\n/,
   );
-  const preview = JSON.parse(accept('c2,a new file', '--dry-run', '--json').stdout);
+  const preview = JSON.parse(accept('c2', '--commits', 'a new file, b', '--dry-run', '--json').stdout);
   expect(preview.files.map(({ path, status }: Record<string, string>) => `${status} ${path}`)).toEqual([
     'added :!x',
     'modified b',
@@ -53,7 +53,7 @@ test('takes single tool calls and snapshots, as git would store the files', () =
     'added new',
   ]);
   expect(git(repository, 'rev-parse', 'main')).toBe(tip);
-  expect(accept('c2,a new file')).toMatchObject({ exitCode: 0 });
+  expect(accept('c2', '--commits', 'a new file, b')).toMatchObject({ exitCode: 0, stderr: '' });
   expect(
     git(
       repository,
@@ -62,7 +62,7 @@ test('takes single tool calls and snapshots, as git would store the files', () =
       '--format=%an|%s|%(trailers:key=Agt-Session,valueonly,separator=)',
       `${tip}..main`,
     ),
-  ).toBe('Ann Author|Edit b|s1\nAnn Author|a new file|s1');
+  ).toBe('Ann Author|Edit b|s1\nAnn Author|a new file, b|s1');
   expect(git(repository, 'cat-file', 'blob', 'main:b')).toBe('b\nmore');
   expect(git(repository, 'ls-tree', '--name-only', '-r', 'main').split('\n')).toEqual([
     '.gitattributes',
@@ -74,7 +74,10 @@ test('takes single tool calls and snapshots, as git would store the files', () =
   ]);
   expect(git(repository, 'cat-file', 'blob', 'main:a')).toBe('1\n2\n3');
   expect(git(repository, 'status', '--porcelain')).toBe('');
-  expect(agt(repository, 'accept', 's1', '--keep', '--commits', 'c1,c3').exitCode).toBe(0);
+  expect(agt(repository, 'accept', 's1', '--keep', '--commits', 'c2,c1,c3')).toMatchObject({
+    exitCode: 0,
+    stderr: 'warning: Edit b: on main before, and changes nothing\n',
+  });
   expect(git(repository, 'cat-file', 'blob', 'main:a')).toBe('1\n2\nfour');
 });
 

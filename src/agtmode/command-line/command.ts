@@ -226,12 +226,22 @@ export function defineSessionCommand<
       if (chosen === undefined && ids.length < 2) return runOn({ id, session });
       if (ids.length > 1 && session !== undefined)
         throw usageError('sessions are given as arguments and by --session', 'give one');
+      const done: string[] = [];
       const report = await reportEach(
         [...new Set(chosen?.ids ?? ids)],
         (one) => ({ session_id: one }),
-        async (one) => partOf(await runOn({ id: one })),
+        async (one) => {
+          const part = await partOf(await runOn({ id: one }));
+          if (part.failed !== true) done.push(one);
+          return part;
+        },
       );
-      return { ...report, notes: report.notes + (chosen?.note ?? '') };
+      const isPart =
+        report.errors.length > 0 &&
+        done.length > 0 &&
+        (args as { readonly dryRun?: boolean }).dryRun !== true;
+      const besides = isPart ? `note: done for ${done.join(', ')}, and not for the others\n` : '';
+      return { ...report, notes: report.notes + besides + (chosen?.note ?? '') };
     },
   });
 }

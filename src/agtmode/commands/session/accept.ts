@@ -6,7 +6,7 @@ import { AgtError, listSome, plural, someLines, systemReason, usageError } from 
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import type { DiffEntry, ShownChange } from '../../../git/objects/raw-diff.ts';
 import type { AcceptResult, UntrackedFile } from '../../../landing/accept-request.ts';
-import { BEFORE } from '../../../landing/end-session.ts';
+import { acceptedBefore } from '../../../landing/end-session.ts';
 import { COMMITS_ALONE } from '../../../landing/untracked.ts';
 import { acceptSeen, acceptUnrejected } from '../../../review/act.ts';
 import { sessionFolder } from '../../../session/record.ts';
@@ -79,7 +79,7 @@ export const sessionAccept = defineSessionCommand({
     const request = {
       ...args,
       ...shared,
-      commits: (args.commits ?? []).flatMap((list) => list.split(',')),
+      commits: args.commits ?? [],
       include: args.include ?? [],
       exclude: args.exclude ?? [],
       askUntracked: context.interactive && !args.json && !args.dryRun ? askOnce(context) : undefined,
@@ -199,7 +199,7 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
   const left = leftOut.map((path) => `${showPath(path)}${landing.has(path) ? ' (uncommitted changes)' : ''}`);
   const branch = shortBranch(onto);
   const done = commit !== undefined;
-  if (done && result.warnings.includes(BEFORE))
+  if (done && result.warnings.includes(acceptedBefore(record)))
     return lines([`${id} is on ${branch} as ${shortOid(commit)}`, `undo     agt session unaccept ${id}`]);
   const all: (string | false | undefined)[] = [
     `${done ? 'accepted' : 'would accept'} ${id}: ${summaryOf(shown)}`,
