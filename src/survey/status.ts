@@ -6,6 +6,7 @@ import { readTimestamp } from '../autocommit/timestamp.ts';
 import { errorCode } from '../errors.ts';
 import { shadowNamespaces } from '../filter/agent-refs.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
 import { isPartialClone } from '../git/objects/object-store.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
@@ -91,13 +92,15 @@ export async function surveySessions(
   const examined = await examineAll(repository, compared);
   const landed = await findLanded(repository, compared);
   const exported = findExported(repository, compared);
+  const onlyInSnapshots = await findOnlyInSnapshots(repository, compared);
   const landings = records.flatMap((record) => record.landed ?? []);
   const fates = findFates(repository.git, landings, refs);
   const chains = sessions.flatMap((one) => chainOf(one, refs));
+  const common = { refs, landed, exported, onlyInSnapshots, fates };
   const counted = counts ? countSnapshots(repository, chains) : undefined;
   return compared.map((one, i) => {
     const autocommits = counted && (counted.get(one.facts.record.session_id) ?? 0);
-    return describe(repository, one, { refs, examined: examined[i], landed, exported, fates, autocommits });
+    return describe(repository, one, { ...common, examined: examined[i], autocommits });
   });
 }
 
@@ -192,6 +195,25 @@ async function findLanded(
   return new Set(open.filter((_, i) => answers[i]));
 }
 
+/** Those without a sandbox whose last snapshot has other files than the commit, and than what has landed. */
+async function findOnlyInSnapshots(
+  { git }: Repository,
+  compared: readonly Compared[],
+): Promise<ReadonlySet<Compared>> {
+  const gone = compared.filter(({ facts, head }) => facts.gitDir === undefined && head.commit !== undefined);
+  const names = gone.flatMap(({ facts, head, landed = head.commit }) => [
+    `${facts.record.branch}:sandbox`,
+    `${head.commit}^{tree}`,
+    `${landed}^{tree}`,
+  ]);
+  const found = await findObjects(git, names);
+  const isOther = (i: number) => {
+    const [last, ...saved] = found.slice(3 * i, 3 * i + 3).map((object) => object?.oid);
+    return last !== undefined && !saved.includes(last);
+  };
+  return new Set(gone.filter((_, i) => isOther(i)));
+}
+
 /** The heads whose commits remote-tracking branches have, those of work branches included. */
 function findExported({ git, prefixes }: Repository, compared: readonly Compared[]): ReadonlySet<string> {
   const open = compared.filter(({ comparison }) => (comparison?.ahead.length ?? 0) > 0);
@@ -214,6 +236,7 @@ interface Found {
   /** Those with nothing that an acceptance has not brought home. */
   readonly landed: ReadonlySet<Compared>;
   readonly exported: ReadonlySet<string>;
+  readonly onlyInSnapshots: ReadonlySet<Compared>;
   readonly fates: ReadonlyMap<string, Fate>;
   readonly autocommits: number | undefined;
 }
@@ -226,6 +249,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const ahead = comparison?.ahead.length;
   const dirty = files && new Set(files.map(({ path }) => path)).size;
   const hasLandedAll = found.landed.has(compared);
+  const isClean = (dirty ?? 0) === 0 && !found.onlyInSnapshots.has(compared);
   const hasMergedCommits =
     examined?.isMerged === true || (ahead === 0 && hasUserBranch && head.commit !== record.from_commit);
   return {
@@ -244,7 +268,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     dirty,
     diff: work === undefined && comparison !== undefined ? NO_DIFF : examined?.diff,
     merge: hasLandedAll ? undefined : mergeOf(work, examined, hasUserBranch),
-    merged: (hasLandedAll || (hasMergedCommits && (dirty ?? 0) === 0)) && facts.operation === undefined,
+    merged: (hasLandedAll || (hasMergedCommits && isClean)) && facts.operation === undefined,
     exported: head.commit !== undefined && found.exported.has(head.commit),
     fate: found.fates.get(record.landed?.commit ?? '') ?? STANDS,
     autocommits: found.autocommits,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { makeSession, sessionIn } from '../harness/session.ts';
@@ -97,4 +97,24 @@ test('what landed with --keep is accepted until something new comes; unaccept co
   git(sandbox, 'add', '.');
   git(sandbox, 'commit', '-q', '-m', 'the same, committed');
   expect(agtOk(repository, 'remove', '--merged')).toContain('removed ');
+});
+
+test('a session without its folder is not merged as long as only a snapshot has some of its files', () => {
+  const { repository, sandbox } = makeSession();
+  const merge = () => {
+    const [view] = JSON.parse(agtOk(repository, 'list', '--all', '--json'));
+    return [view.merged, / merged /.test(agtOk(repository, 'list', '--all'))];
+  };
+  git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'of the agent');
+  git(repository, 'merge', '-q', 'agt/s1');
+  agtOk(repository, 'autocommit', 's1');
+  rmSync(sandbox, { recursive: true });
+  expect(merge()).toEqual([true, true]);
+  agtOk(repository, 'restore', 's1', '@');
+  write(join(sandbox, 'open'), 'in no commit\n');
+  agtOk(repository, 'autocommit', 's1');
+  rmSync(sandbox, { recursive: true });
+  expect(merge()).toEqual([false, false]);
+  agtOk(repository, 'remove', 's1');
+  expect(merge()).toEqual([false, false]);
 });
