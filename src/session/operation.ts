@@ -1,6 +1,7 @@
 /** Begins and completes the operations of the table in state.ts. Each step writes the session's metadata. */
 import { AgtError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
+import { shortBranch } from '../git/files/ref-files.ts';
 import type { LockedSession } from './lock.ts';
 import type { Failure, SessionRecord } from './record.ts';
 import { GERUND, type Intent, isEnded, type Operation, type SessionState, TRANSITIONS } from './state.ts';
@@ -12,19 +13,12 @@ export function requireActive(record: SessionRecord): void {
     throw new AgtError(`session "${id}" is ${state}, not active`, { hints: wayBack(record) });
 }
 
-/** Hints. */
+/** Hints. Not agt unaccept: the branch may have lost the work, or gone on. */
 export function wayBack(record: SessionRecord): string[] {
-  const { session_id: id, state } = record;
-  const unaccept = `agt unaccept ${id}`;
-  const isOn = state === 'accepted' || record.landed !== undefined;
-  if (record.away !== undefined) {
-    return [
-      ...awayError(record).hints,
-      ...(isOn ? [`or take its work off the branch here: ${unaccept}`] : []),
-    ];
-  }
-  const withWork = isOn ? `; to take its work off the branch, too: ${unaccept}` : '';
-  return [isEnded(record) ? `bring it back: agt undo ${id}${withWork}` : 'see: agt session list --all'];
+  const { session_id: id, landed } = record;
+  if (record.away !== undefined) return [...awayError(record).hints];
+  const work = landed ? `; ${shortBranch(landed.onto)} stays as it is` : '';
+  return [isEnded(record) ? `bring it back: agt undo ${id}${work}` : 'see: agt session list --all'];
 }
 
 /** @throws AgtError if the session goes on in another repository */

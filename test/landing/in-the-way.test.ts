@@ -163,7 +163,7 @@ test('the same accept again changes nothing and says so, also when somebody has 
   expect(again.stderr).toBe('warning: "s1" was accepted before: nothing has changed now\n');
   expect(git(repository, 'rev-parse', 'main')).toBe(later);
   // More of the same session, or a part of it, needs the session.
-  const back = 'hint: bring it back: agt undo s1; to take its work off the branch, too: agt unaccept s1\n';
+  const back = 'hint: bring it back: agt undo s1; main stays as it is\n';
   for (const part of ['--commits=nonsense', '--include=new', '--exclude=new', '--committed-only', '--seen'])
     expect(agt(repository, 'accept', 's1', part)).toMatchObject({
       exitCode: 1,

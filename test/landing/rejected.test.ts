@@ -14,7 +14,7 @@ test('a session that is rejected after an acceptance says that its work stays, a
     'stays    on main, accepted before; to take it off: agt undo s1; agt unaccept s1',
   );
   expect(agt(repository, 'unaccept', 's1').stderr).toContain(
-    'hint: bring it back: agt undo s1; to take its work off the branch, too: agt unaccept s1\n',
+    'hint: bring it back: agt undo s1; main stays as it is\n',
   );
   agtOk(repository, 'undo', 's1');
   git(repository, 'update-ref', 'refs/remotes/origin/main', 'main');
