@@ -40,6 +40,7 @@ export function helpBesideGit([first = '', second = '']: readonly string[]): str
     optionLines(Object.fromEntries(options)),
     `\nMore options go with these: ${others.join(', ')}\n`,
     `Every other option is git's: git ${name} --help\n`,
+    `A name such as @{1} is git's reflog here; for a snapshot: agt session ${name}\n`,
   ].join('');
 }
 

@@ -1,4 +1,4 @@
-/** agt mode: runs agt's commands, and leaves others to the real git, guarded as in git mode; a push is git mode's. */
+/** agt mode: runs agt's commands, and leaves others to the real git, guarded as in git mode; push and stash are git mode's. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AgtError, EXIT, usageError } from '../errors.ts';
@@ -6,13 +6,14 @@ import { becomeGit, damagedArgument, runAsChild } from '../git/run/become.ts';
 import { marked } from '../git/run/environment.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
 import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
-import { guardWords, isPush } from '../gitmode/guard/guard.ts';
+import { guardWords, isOfGitMode } from '../gitmode/guard/guard.ts';
 import { runGitMode } from '../gitmode/main.ts';
 import { recordFile } from '../layout.ts';
 import { isStartedByGuard, printOwnVersion } from '../process/invocation.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { isTerminal, writer } from '../process/streams.ts';
 import { isOutsideRepositories } from '../repository/find-repository.ts';
+import { commandToCompare, commandToList } from '../session/advised-commands.ts';
 import { idProblem } from '../session/id.ts';
 import { sessionIds } from '../session/record.ts';
 import { didYouMean, similar } from '../similar.ts';
@@ -65,7 +66,8 @@ export async function runAgtMode(args: string[]): Promise<number> {
     writer(1)(`${placeOutside(args[1] ?? '/')}\n`); // asked by the function of `agt shell-init`
     return EXIT.done;
   }
-  const { directory, rest: given } = takeDirectories(args);
+  const { directory, rest: typed } = takeDirectories(args);
+  const given = typed.length > 1 && isHelp(typed[0] ?? '') ? ['help', ...typed.slice(1)] : typed;
   const named = withSession(given);
   const rest = named[0] === 'session' && named[1] === 'info' ? ['session', 'show', ...named.slice(2)] : named;
   const [word, ...others] = rest;
@@ -77,11 +79,12 @@ export async function runAgtMode(args: string[]): Promise<number> {
     context.out(await welcome(context));
     return EXIT.done;
   }
-  if (word === undefined || (isHelp(word) && others.length === 0)) {
+  if (word === undefined || (isHelp(word) && ['', 'agt'].includes(others.join(' ')))) {
     context.out(overview(COMMAND_GROUPS, SHORT_FORMS));
     return word === undefined ? EXIT.usage : EXIT.done;
   }
-  if (word === '--version' || word === '-v') return printOwnVersion(context.out);
+  if (word === '--version' || word === '-v' || rest.join(' ') === 'version')
+    return printOwnVersion(context.out);
   if (word === 'help' && SHORT_FORMS.has(others[0] ?? ''))
     return runOwnCommand(['session', ...others, '--help'], context);
   if (word === 'help' && OWN_WORDS.has(others[0] ?? '')) return runOwnCommand([...others, '--help'], context);
@@ -116,13 +119,13 @@ export async function runAgtMode(args: string[]): Promise<number> {
   if (word === 'help' && others.length === 1 && !/^git/.test(others[0] ?? ''))
     refuseUnknown(others[0] ?? '', context);
   if (word !== 'git') await refuseWithoutGit(words, context);
-  // Snapshots must not reach others because a push names no refs.
-  if (word !== 'git' && isPush(words, context.gitPath(), process.env)) return runGitMode(words, true);
+  // Snapshots must not reach others because a push names no refs, and a session has a stash of its own.
+  if (word !== 'git' && isOfGitMode(words, context.gitPath(), process.env)) return runGitMode(words, true);
   guardWords(words, context.gitPath(), process.env);
   const advice = word === 'git' ? undefined : await adviceOnSession(words, context);
   if (advice === undefined) return becomeGit(context.gitPath(), words, marked(process.env));
   const exitCode = await runAsChild(context.gitPath(), words, marked(process.env));
-  if (exitCode !== EXIT.done) context.err(`hint: ${advice}\n`);
+  if (exitCode !== EXIT.done || advice.startsWith(REFLOG)) context.err(`hint: ${advice}\n`);
   return exitCode;
 }
 
@@ -160,6 +163,9 @@ async function refuseWithoutGit([command = '', ...words]: readonly string[], con
   });
 }
 
+/** Such a name means something in both. */
+const REFLOG = "git's reflog has ";
+
 /** For a command of git one of whose arguments is a session, or a snapshot of the session here. */
 async function adviceOnSession(
   [command = '', ...others]: readonly string[],
@@ -172,7 +178,9 @@ async function adviceOnSession(
   const [, a = '', b = ''] =
     (command === 'diff' && /^(.+?)\.{2,3}(.+)$/.exec(words.find((word) => word.includes('..')) ?? '')) || [];
   const names = [...words, a, b].filter((word) => idProblem(word) === undefined);
-  const moment = command === 'diff' ? words.find((word) => /^@\{.+\}$/.test(word)) : undefined;
+  const moment = ['diff', 'show', 'log'].includes(command)
+    ? words.find((word) => /^@\{[^-up].*\}$/.test(word))
+    : undefined;
   if (names.length === 0 && moment === undefined) return undefined;
   const repository = await context.repository().catch(() => undefined);
   if (repository === undefined) return undefined;
@@ -180,8 +188,12 @@ async function adviceOnSession(
   if (isSession(a) && isSession(b)) return `"${a}" and "${b}" are sessions: agt diff ${a} --with ${b}`;
   const session = words.find(isSession);
   if (session !== undefined) return `"${session}" is a session: ${advice(session, words)}`;
-  const here = moment === undefined ? undefined : await sessionIfAny(context);
-  if (here !== undefined) return `for a snapshot of "${here.id}": agt session diff ${here.id} ${moment}`;
+  const here = moment && (await sessionIfAny(context));
+  if (here) {
+    const name = moment.includes(' ') ? shellQuote(moment) : moment;
+    const shows = command === 'log' ? commandToList(here.record) : commandToCompare(here.record, name);
+    return `${REFLOG}${moment} here; for snapshots of "${here.id}": ${shows}`;
+  }
   const [meant] = others.length === 1 ? similar(names[0] ?? '', sessionIds(repository)) : [];
   return meant && `did you mean the session "${meant}": ${advice(meant, words)}`;
 }

@@ -24,7 +24,7 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 describe('the two faces', () => {
   test('agt --version prints the version of agt, git --version that of the real git', () => {
     const dir = makeTempDir();
-    expect(agtOk(dir, '--version')).toBe(`agt ${version}`);
+    for (const word of ['--version', '-v', 'version']) expect(agtOk(dir, word)).toBe(`agt ${version}`);
     expect(run(GIT_MODE, ['--version'], { cwd: dir })).toEqual(run(REAL_GIT, ['--version'], { cwd: dir }));
   });
 
@@ -40,6 +40,16 @@ describe('the two faces', () => {
     );
   });
 
+  test('agt stash is the stash of the session there, and that of the user elsewhere', () => {
+    const repository = makeRepository({ a: 'a\n' });
+    const { sandbox } = JSON.parse(agtOk(repository, 'new', 's1', '--json'));
+    write(join(sandbox, 'a'), 'of the agent\n');
+    agtOk(sandbox, 'stash', 'push', '-q', '-m', 'mine');
+    expect(agtOk(sandbox, 'stash', 'list')).toBe('stash@{0}: On agt/s1: mine');
+    expect(agtOk(repository, 'stash', 'list')).toBe('');
+    expect(agtOk(sandbox, 'git', 'stash', 'list')).toBe('');
+  });
+
   test('-C changes the directory for commands of agt and of git', () => {
     const repository = makeRepository();
     const dir = makeTempDir();
@@ -53,6 +63,7 @@ describe('help', () => {
   test('agt --help and agt help list every command under its heading', () => {
     const help = agtOk(makeTempDir(), '--help');
     expect(agtOk(makeTempDir(), 'help')).toBe(help);
+    expect(agtOk(makeTempDir(), 'help', 'agt')).toBe(help);
     for (const command of COMMANDS) expect(help).toContain(`  agt ${command.usage} `);
     expect(help).toMatch(/^The word session can be left out: agt new, list, .*, accept, .*\.$/m);
   });
@@ -63,6 +74,7 @@ describe('help', () => {
       const dir = makeTempDir();
       const help = agtOk(dir, 'help', ...name.split(' '));
       expect(agtOk(dir, ...name.split(' '), '--help')).toBe(help);
+      expect(agtOk(dir, '-h', ...name.split(' '))).toBe(help);
       expect(help).toContain(`agt ${command.usage} [options]`);
       const shown = Object.entries(command.options ?? {}).filter(([, { hidden }]) => hidden !== true);
       for (const [option] of shown)

@@ -19,10 +19,10 @@ export function guardWords(words: readonly string[], path: string, env: NodeJS.P
   if (invocation !== undefined) captureBefore(expandedLine(invocation), invocation);
 }
 
-/** Whether they are a push, perhaps by an alias. */
-export function isPush(words: readonly string[], path: string, env: NodeJS.ProcessEnv): boolean {
+/** Whether they are a push or a stash, perhaps by an alias. */
+export function isOfGitMode(words: readonly string[], path: string, env: NodeJS.ProcessEnv): boolean {
   const invocation = invocationOf(words, path, env);
-  return invocation !== undefined && withoutAlias(invocation).command === 'push';
+  return invocation !== undefined && ['push', 'stash'].includes(withoutAlias(invocation).command);
 }
 
 function invocationOf(words: readonly string[], path: string, env: NodeJS.ProcessEnv) {

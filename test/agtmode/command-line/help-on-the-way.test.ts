@@ -107,9 +107,16 @@ test('agt log with options on a session, and agt diff on a snapshot: the command
       'hint: usage: agt why FILE:LINE, where LINE is a number\n' +
       "hint: the numbers of lines: grep -nF -- 'some text' a\n",
   );
-  const hint = 'hint: for a snapshot of "s1": agt session diff s1 @{9}\n';
-  expect(agt(sandbox, 'diff', '@{9}').stderr).toContain(hint);
-  expect(agt(repository, 'diff', '@{9}').stderr).not.toContain('hint: for a snapshot');
+  for (const [word, command] of [
+    ['diff', 'diff s1 @{0}'],
+    ['show', 'diff s1 @{0}'],
+    ['log', 'log s1'],
+  ] as const) {
+    const hint = `hint: git's reflog has @{0} here; for snapshots of "s1": agt session ${command}\n`;
+    expect(agt(sandbox, word, '@{0}')).toMatchObject({ exitCode: 0, stderr: hint });
+    expect(agt(sandbox, 'git', word, '@{0}').stderr).toBe('');
+    expect(agt(repository, word, '@{0}').stderr).toBe('');
+  }
 });
 
 test.each([
