@@ -185,8 +185,9 @@ async function adviceOnSession(
   const repository = await context.repository().catch(() => undefined);
   if (repository === undefined) return undefined;
   const isSession = (name: string) => names.includes(name) && existsSync(recordFile(repository.agtDir, name));
-  if (isSession(a) && isSession(b)) return `"${a}" and "${b}" are sessions: agt diff ${a} --with ${b}`;
-  const session = words.find(isSession);
+  const [session, other] = [...words, a, b].filter(isSession);
+  if (command === 'diff' && session && other)
+    return `"${session}" and "${other}" are sessions: agt diff ${session} --with ${other}`;
   if (session !== undefined) return `"${session}" is a session: ${advice(session, words)}`;
   const here = moment && (await sessionIfAny(context));
   if (here) {

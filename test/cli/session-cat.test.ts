@@ -84,6 +84,13 @@ describe('agt session cat', () => {
     expect(cat(session, '@:_/manifest.json').stderr).toBe('error: no file "_/manifest.json" in "@"\n');
   });
 
+  test('snapshot and path may be two words', () => {
+    const session = twoStates();
+    const [one, two] = ['@{1}:src/a.c', '@:src/a.c'].map((word) => cat(session, word).stdout);
+    expect(agt(session.repository, 'cat', 's1', '@{1}', 'src/a.c').stdout).toBe(one);
+    expect(agt(session.sandbox, 'cat', '@', 'src/a.c').stdout).toBe(two);
+  });
+
   test.each([
     [
       'src/a.c',
@@ -102,11 +109,8 @@ describe('agt session cat', () => {
 
 test.each([
   [['cat', 's1'], 'no file of session "s1" given\nhint: for its newest version: agt session cat s1 @:PATH\n'],
-  [['cat'], 'no file given\nhint: for its newest version: agt session cat ID @:PATH\n'],
-  [
-    ['cat', 's1', '@{0}', 'a'],
-    'unknown argument "a"\nhint: snapshot and path are one word: agt session cat ID SNAPSHOT:PATH\n',
-  ],
+  [['cat', 's1', '@{1}'], 'no path given after "@{1}"\nhint: add it: agt session cat s1 \'@{1}\' PATH\n'],
+  [['cat', 's1', '@{0}', 'a', 'b'], 'unknown argument "b"\n'],
   [
     ['fork', 's1', 'two'],
     'unknown argument "two"\nhint: the id of the new session: --id ID, its snapshot: --at SNAPSHOT\n',

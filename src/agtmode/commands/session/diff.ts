@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
-import { EXIT, usageError } from '../../../errors.ts';
+import { EXIT, isAgtError, usageError } from '../../../errors.ts';
+import { shellQuote } from '../../../process/shell-quote.ts';
 import { namedSession } from '../../../session/find-session.ts';
-import { snapshotRefs } from '../../../session/record.ts';
+import { recordNamed, snapshotRefs } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { unquoted } from '../../../timetravel/blame/porcelain.ts';
@@ -190,7 +193,10 @@ async function chooseEnds(
   const history = await session.history();
   const find = async (owner: Session, spec: string) => {
     const known = owner === session ? history : await owner.history();
-    return resolveSnapshot(session.git, snapshotRefs(owner.record), spec, now, known);
+    return resolveSnapshot(session.git, snapshotRefs(owner.record), spec, now, known).catch((error) => {
+      if (isAgtError(error)) error.hints.unshift(...whatElse(session, spec, spec === b ? a : undefined));
+      throw error;
+    });
   };
   if (a === undefined) return { before: history[0] ?? 'start', after: 'disk' };
   const before = await find(session, a);
@@ -199,6 +205,15 @@ async function chooseEnds(
     after: b === undefined ? 'disk' : await find(other === undefined ? session : session.with(other), b),
     other,
   };
+}
+
+/** Hints for a word that is no snapshot. */
+function whatElse({ repository, id, record }: Session, word: string, before?: string): string[] {
+  const diff = `agt session diff ${id}${before === undefined ? '' : ` ${shellQuote(before)}`}`;
+  if (recordNamed(repository, word))
+    return [`to compare two sessions: agt session diff ${id} --with ${word}`];
+  const isPath = existsSync(join(record.sandbox, word));
+  return isPath ? [`to compare one path: ${diff} -- ${shellQuote(word)}`] : [];
 }
 
 /** git prints the differences of files, agt those of permissions and empty directories. Returns the exit code. */

@@ -13,7 +13,7 @@ import {
   mountState,
 } from '../../../lifecycle/mounted/mount-record.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
-import { recordNamed, snapshotRefs } from '../../../session/record.ts';
+import { snapshotRefs } from '../../../session/record.ts';
 import { MOUNT_TYPE } from '../../../snapshot/folders.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { findFile } from '../../../timetravel/cat.ts';
@@ -30,41 +30,40 @@ import type { Report } from '../../command-line/report.ts';
 import { reportEach } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { age, table, verb } from '../../output/format.ts';
-import { repositoriesHere, sessionHere } from '../../session-here.ts';
+import { repositoriesHere, sessionAndWords, sessionHere } from '../../session-here.ts';
 
 export const sessionCat = defineCommand({
-  usage: 'session cat [id] [file]',
+  usage: 'session cat [id] [file] [path]',
   summary: 'print a file of a snapshot',
   description:
-    'Print the content of a file, or the target of a symbolic link, or the names in a directory whose path ends in /. Write <file> as <snapshot>:<path>. The snapshot is ' +
+    'Print the content of a file, or the target of a symbolic link, or the names in a directory whose path ends in /. ' +
+    'Write <file> as <snapshot>:<path>, or as two words. The snapshot is ' +
     `${SNAPSHOT_FORMS}. The path is relative to the sandbox; xdg/log (or ../xdg/log) is in another folder of the ` +
     'session. Inside a session folder, leave out <id>.',
   positionals: {
     id: option.value('session id (not needed inside a session folder)'),
     file: option.value('<snapshot>:<path>'),
+    path: option.value('the path, if it is a word of its own'),
   },
-  excess: 'snapshot and path are one word: agt session cat ID SNAPSHOT:PATH',
   options: option.shared('session'),
   examples: [
     ['agt session cat fix-login @{2}:src/login.c', 'print a file as it was two autocommits ago'],
     ['agt session cat "10 minutes ago:src/login.c" > login.c.old', 'save the version of ten minutes ago'],
   ],
   run: async (args, context) => {
-    const [id, spec] = args.file === undefined ? [undefined, args.id] : [args.id, args.file];
-    const given = givenSession({ id, session: args.session });
-    const user = await context.repositoryIfAny();
-    const isId = given === undefined && user !== undefined && recordNamed(user, spec ?? '') !== undefined;
-    if (spec === undefined || isId)
-      throw usageError(
-        isId ? `no file of session "${spec}" given` : 'no file given',
-        `for its newest version: agt session cat ${isId ? spec : 'ID'} @:PATH`,
-      );
-    const session = await sessionHere(context, given);
-    if (!spec.includes(':'))
-      throw usageError(
-        `no snapshot given in "${spec}"`,
-        `for the newest: agt session cat ${session.id} ${shellQuote(`@:${spec}`)}`,
-      );
+    const given = [args.id, args.file, args.path].filter((word) => word !== undefined);
+    const { session, words } = await sessionAndWords(context, given, args.session, 2);
+    const spec = words.join(':');
+    const cat = `agt session cat ${session.id}`;
+    if (spec === '')
+      throw usageError(`no file of session "${session.id}" given`, `for its newest version: ${cat} @:PATH`);
+    if (!spec.includes(':')) {
+      const refs = snapshotRefs(session.record);
+      const isSnapshot = await resolveSnapshot(session.git, refs, spec, context.now()).catch(() => undefined);
+      if (isSnapshot)
+        throw usageError(`no path given after "${spec}"`, `add it: ${cat} ${shellQuote(spec)} PATH`);
+      throw usageError(`no snapshot given in "${spec}"`, `for the newest: ${cat} ${shellQuote(`@:${spec}`)}`);
+    }
     const found = await findFile(session, spec, context.now(), {
       inSession: (path, namesakes) => pathInSession(session.record, path, context.cwd, namesakes),
       toWrite: (path, namesakes) => pathToWrite(session.record, path, context.cwd, namesakes),

@@ -5,14 +5,16 @@ import { isAgent } from '../../../integrations/tools.ts';
 import { removeSession } from '../../../lifecycle/remove.ts';
 import { unsavedWork } from '../../../lifecycle/unsaved-work.ts';
 import { once } from '../../../once.ts';
+import { shellQuote } from '../../../process/shell-quote.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { endAs, isNotStarted } from '../../../running/command.ts';
 import { overlayOption } from '../../../running/namespace.ts';
 import { runInSessions, type SessionToRun } from '../../../running/run.ts';
-import { findSession, namedSession } from '../../../session/find-session.ts';
-import { listRecords, type SessionRecord } from '../../../session/record.ts';
+import { findSession, namedSession, sessionContaining } from '../../../session/find-session.ts';
+import { listRecords, recordNamed, type SessionRecord, sessionIds } from '../../../session/record.ts';
 import { connectAgain } from '../../../session/relocate.ts';
 import { Session } from '../../../session/session.ts';
+import { similar } from '../../../similar.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { createWanted, describeSetAside, isInPlace } from '../../creating.ts';
@@ -69,7 +71,7 @@ export const sessionRun = defineCommand({
     ["agt run --all -- sh -c 'npm test || :'", 'in every session, also after one that fails'],
   ],
   run: async (args, context) => {
-    const words = commandArgument(args.rest, 'agt session run fix-login -- my-agent');
+    const words = commandArgument(args.rest, await exampleOf(context, args.ids ?? []));
     if (args.from !== undefined && !args.new) throw usageError('--from is for a new session', 'add --new');
     if (args.all && (args.new || args.session !== undefined || (args.ids ?? []).length > 0))
       throw usageError('--all stands for every active session', 'leave out the ids, --session and --new');
@@ -127,6 +129,21 @@ export const sessionRun = defineCommand({
     });
   },
 });
+
+/** With what was given before `--`, as it was meant. */
+async function exampleOf(context: Context, given: readonly string[]): Promise<string> {
+  const repository = await context.repositoryIfAny();
+  const end = given.findIndex(
+    (word) => repository === undefined || recordNamed(repository, word) === undefined,
+  );
+  const [ids, words] = end < 0 ? [given, []] : [given.slice(0, end), given.slice(end)];
+  const [first = ''] = words;
+  if (repository && ids.length === 0 && first !== '' && similar(first, sessionIds(repository)).length > 0)
+    namedSession(repository, first);
+  const isHere = ids.length > 0 || (repository && sessionContaining(repository, context.cwd) !== undefined);
+  const command = words.length === 0 ? 'COMMAND' : words.map(shellQuote).join(' ');
+  return ['agt run', ...(isHere ? ids : ['--new']), '--', command].join(' ');
+}
 
 /** The command did not start: new sessions in which nothing was written go again. */
 async function withoutSessions(
