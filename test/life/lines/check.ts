@@ -83,7 +83,7 @@ function expectedOf(line: Line, said: Answer | undefined, files: Files): Answer 
   if (said?.by === 'unknown' && by !== 'unknown') return { text, by: 'unknown', call };
   // If the file that it comes from is gone, git may take the copy for that file under another name.
   const isMaybeRenamed = from?.names.some((name) => !files.has(name)) === true;
-  return isMaybeRenamed && by !== said?.by
+  return isMaybeRenamed && (by !== said?.by || call !== said.call)
     ? expectedOf({ ...from.line, text }, said, files)
     : { text, by, call };
 }

@@ -45,7 +45,7 @@ function live(pen: Pen, checks: Checks) {
   for (let step = 0; step < STEPS; step++) crew.act();
   checks.check(sandbox, crew.place.files, 'in the sandbox');
   checks.checkWithoutSpace(sandbox, crew.place.files, random.pick([...crew.place.files.keys()]));
-  for (let i = 0; i < 2; i++) undoOneThing(crew.place, random, crew.turns);
+  for (let i = 0; i < 2; i++) undoOneThing(crew.place, pen, crew.turns);
   checks.check(sandbox, crew.place.files, 'after undos, and their undos', [
     random.pick([...crew.place.files.keys()]),
   ]);
