@@ -120,28 +120,6 @@ test('agt log with options on a session, and agt diff on a snapshot: the command
 });
 
 test.each([
-  [['run'], 'run --new -- COMMAND'],
-  [['run', 's1'], 'run s1 -- COMMAND'],
-  [['run', 's1', 's2', 'test', 'a b'], "run s1 s2 -- test 'a b'"],
-  [['run', 'true'], 'run --new -- true'],
-  [['session', 'diff', 's1', 's2'], 'session diff s1 --with s2'],
-  [['session', 'diff', 's1', 'made'], 'session diff s1 -- made'],
-  [['session', 'diff', 's1', 'first', 'made'], 'session diff s1 first -- made'],
-])('agt %j: the hint has the words that were given', (words, command) => {
-  const { repository, sandbox } = makeSession();
-  agtOk(repository, 'new', 's2', '-q');
-  write(join(sandbox, 'made'), '1');
-  agtOk(repository, 'autocommit', 's1', '--label', 'first');
-  const { exitCode, stderr } = agt(repository, ...words);
-  expect([exitCode !== 0, stderr]).toEqual([true, expect.stringContaining(`: agt ${command}\n`)]);
-  if (!command.includes('COMMAND')) expect(agt(repository, ...parse(command)).exitCode).toBe(0);
-});
-
-/** As a shell. */
-const parse = (command: string) =>
-  [...command.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word);
-
-test.each([
   [['log', 's1', '--json'], 'log'],
   [['diff', 's1', '--base', '--stat'], 'diff'],
   [['diff', 's1', '--with', 's1', '--json'], 'diff'],
