@@ -14,6 +14,8 @@ import { isExclusion, type Pathspec } from './session-paths.ts';
 export interface FileChange {
   /** Relative to the session folder, as on disk; one byte per character. */
   readonly path: string;
+  /** Its name before, if renames are looked for. */
+  readonly old?: string;
   readonly kind: 'added' | 'changed' | 'deleted';
   /** Number of lines; undefined without `countLines` and for a file that git considers binary. */
   readonly insertions: number | undefined;

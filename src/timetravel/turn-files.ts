@@ -1,7 +1,11 @@
 /** The files that turns changed: each row of steps that follow each other counts as one change. */
+import { findRenames } from '../git/objects/raw-diff.ts';
+import { withoutIndex } from '../git/objects/scratch-index.ts';
 import type { Git } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';
+import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
+import { decodePath } from '../snapshot/tree-names.ts';
 import { planTakeBack } from './restore/take-back.ts';
 import { type FileChange, readTimeline } from './timeline.ts';
 import type { AuthoredHistory, TurnSteps } from './turns.ts';
@@ -39,26 +43,51 @@ export async function turnLeft(session: Session, { steps, turns }: AuthoredHisto
   return 0;
 }
 
-/** By turn. A file that came and went again is none. */
+/** By turn. A file that came and went again is none. `asShown`: a renamed file is one, as git shows it. */
 export async function filesOfTurns(
   git: Git,
   turns: readonly TurnSteps[],
   countLines: boolean,
+  asShown = false,
 ): Promise<ReadonlyMap<TurnSteps, readonly FileChange[]>> {
   const spans = turns.flatMap(spansOf);
   const timeline = await readTimeline(git, spans, { pathspecs: [], countLines });
-  const changes = new Map(timeline.map(({ snapshot, files }) => [snapshot.commit, files]));
+  const changes = new Map<string, readonly FileChange[]>();
+  for (const { snapshot, files } of timeline)
+    changes.set(snapshot.commit, asShown ? await withRenamed(git, snapshot, files) : files);
   return new Map(
     turns.map((turn) => {
       const files = new Map<string, FileChange>();
       for (const file of turn.steps.flatMap(({ commit }) => changes.get(commit) ?? [])) {
-        const joined = join(files.get(file.path), file);
+        const joined = join(files.get(file.old ?? file.path), file);
+        if (file.old !== undefined) files.delete(file.old);
         if (joined === undefined) files.delete(file.path);
         else files.set(file.path, joined);
       }
       return [turn, [...files.values()]];
     }),
   );
+}
+
+async function withRenamed(git: Git, { previous, commit, parents }: Snapshot, files: readonly FileChange[]) {
+  const kinds = new Set(files.map(({ kind }) => kind));
+  if (!kinds.has('added') || !kinds.has('deleted')) return files;
+  const [from, to, under] =
+    previous === undefined
+      ? [`${parents[0]}^{tree}`, `${commit}:sandbox`, 'sandbox/']
+      : [previous, commit, ''];
+  const renames = await findRenames(withoutIndex(git), from, to, under === '' ? TOP_FOLDERS : []);
+  const onDisk = (path: string) => under + decodePath(path);
+  const byName = new Map(
+    renames.map(({ old, name, ...lines }) => [onDisk(name), { ...lines, old: onDisk(old) }]),
+  );
+  const gone = new Set([...byName.values()].map(({ old }) => old));
+  return files
+    .filter(({ path }) => !gone.has(path))
+    .map((file) => ({
+      ...file,
+      ...(byName.has(file.path) && { kind: 'changed' as const, ...byName.get(file.path) }),
+    }));
 }
 
 function join(first: FileChange | undefined, last: FileChange): FileChange | undefined {

@@ -10,8 +10,9 @@ import { type Column, columns } from './session-table.ts';
 type ListedFile = ReturnType<typeof filesJson>[number];
 
 export function filesJson(files: readonly FileChange[], shown: (path: string) => string) {
-  return files.map(({ path, kind, size, insertions, removals: deletions }) => ({
+  return files.map(({ path, old, kind, size, insertions, removals: deletions }) => ({
     path: shown(path),
+    ...(old !== undefined && { old: shown(old) }),
     status: fileStatus(kind),
     size,
     ...orNull({ insertions, deletions }),
@@ -20,10 +21,10 @@ export function filesJson(files: readonly FileChange[], shown: (path: string) =>
 
 /** One line for each file, below the row that changed them. */
 export function fileLines(entry: { readonly files: readonly ListedFile[] } | undefined): string {
-  const rows = (entry?.files ?? []).map(({ path, status, insertions, deletions, size }) => [
-    LETTERS[status],
+  const rows = (entry?.files ?? []).map(({ path, old, status, insertions, deletions, size }) => [
+    old === undefined ? LETTERS[status] : 'R',
     insertions === null ? `binary, ${fileSize(size)}` : `+${insertions} -${deletions}`,
-    showPath(path),
+    (old === undefined ? '' : `${showPath(old)} -> `) + showPath(path),
   ]);
   return table(rows, '    ');
 }

@@ -31,7 +31,7 @@ export async function logTurns(context: Context, session: Session, args: LogArgu
   const isSince = ({ snapshots, from }: TurnSteps) =>
     since === undefined || (snapshots.at(-1)?.time ?? from) >= since;
   const chosen = turns.filter(isSince).toReversed().slice(0, limit);
-  const files = await filesOfTurns(session.git, chosen, true);
+  const files = await filesOfTurns(session.git, chosen, true, !args.json);
   const entries = chosen.map((turn) => entryOf(turn, files.get(turn) ?? []));
   if (!args.json)
     await showInPager(
