@@ -1,8 +1,10 @@
 /** Why the work of a session does not land. */
 import { AgtError, listSome, plural, someLines } from '../errors.ts';
-import { shortBranch } from '../git/files/ref-files.ts';
+import { shortBranch, shortOid } from '../git/files/ref-files.ts';
+import type { Git } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import type { SessionRecord } from '../session/record.ts';
+import { revertOf } from '../survey/landed.ts';
 import type { AcceptRequest } from './accept-request.ts';
 import type { LandingTarget } from './target.ts';
 import type { Conflict } from './workbench.ts';
@@ -105,7 +107,17 @@ export function onlyHidden({ session_id: id }: SessionRecord, paths: readonly st
   );
 }
 
-export function nothingToAccept({ session_id: id }: SessionRecord, { onto }: LandingTarget): AgtError {
+export function nothingToAccept(
+  git: Git,
+  { session_id: id, landed }: SessionRecord,
+  { onto, from }: LandingTarget,
+): AgtError {
+  const revert = landed && revertOf(git, from, landed);
+  if (revert !== undefined)
+    return new AgtError(
+      `nothing to accept: "${shortBranch(onto)}" has all commits of session "${id}", and has reverted them`,
+      { hints: [`to land them again, on "${shortBranch(onto)}": git revert ${shortOid(revert)}`] },
+    );
   return new AgtError(`nothing to accept: "${shortBranch(onto)}" has all work of session "${id}"`, {
     hints: [`end the session: agt session remove ${id}`],
   });

@@ -96,7 +96,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
     if (rejected > 0) throw onlyRejected(record, rejected);
     const isUntouched = added.length === 0 && commits.length === 0 && record.landed === undefined;
     if (isUntouched) throw nothingYet(record);
-    if (isCommittedOnly || leftOut.length === 0) throw nothingToAccept(record, target);
+    if (isCommittedOnly || leftOut.length === 0) throw nothingToAccept(git, record, target);
     throw left.every(isUsers) ? onlyHidden(record, leftOut) : onlyUntracked(record, leftOut);
   }
   if (request.keepCommits) {

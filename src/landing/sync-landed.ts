@@ -1,13 +1,15 @@
-/** A sync by git's own merge, after a part of the session has landed and the user has changed lines of it. */
+/** A sync by git's own merge after work of the session has landed: the user may have changed lines of it, or reverted it. */
 import { displayPath } from '../disk/path-bytes.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
-import { type Git, gitText, runGit } from '../git/run/git.ts';
+import { type Git, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';
-import { landedSource } from '../survey/merged.ts';
+import { revertOf } from '../survey/landed.ts';
+import { landedAs, landedSource } from '../survey/merged.ts';
 import { commitFirst } from './message.ts';
 import { refuseOverlap } from './overlap.ts';
+import { commitsBetween } from './plan-landing.ts';
 import { mergeInMemory, mergeWithBase, type Workbench, withWorkbench } from './workbench.ts';
 
 interface MergedBranch {
@@ -74,4 +76,27 @@ async function takeFiles(sandbox: Git, { objects }: Workbench, tree: string, pat
 export async function commitMerge(git: Git): Promise<number> {
   const env = { GIT_EDITOR: ':' };
   return (await runGit(git, ['commit', '--quiet', '--no-edit', '--cleanup=strip'], { env })).exitCode;
+}
+
+/** The commits of acceptances that the branch has. */
+export async function landedOn({ git, record }: Session, branch: string, tip: string): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (let one = record.landed; one !== undefined; one = one.before) {
+    const commit = shortBranch(one.onto) === branch ? await landedAs(git, one, tip) : undefined;
+    const all = commit === one.commit ? await commitsBetween(git, [one.from], commit) : [];
+    for (const oid of [...all, ...(commit === undefined ? [] : [commit])]) found.add(oid);
+  }
+  return found;
+}
+
+export async function revertAmong(
+  { git, record: { landed } }: Session,
+  missing: readonly string[],
+  head: string,
+): Promise<string | undefined> {
+  const tip = missing.at(-1);
+  const by = tip && landed && revertOf(git, tip, landed);
+  if (by === undefined || landed === undefined || !missing.includes(by)) return undefined;
+  const merged = await resolveObject(git, `${landed.commit}^2`);
+  return (await isAncestor(git, merged ?? landed.commit, head)) ? by : undefined;
 }

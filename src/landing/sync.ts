@@ -21,7 +21,7 @@ import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { AFTER_SYNC, BEFORE_SYNC } from '../snapshot/format.ts';
 import { readOperation } from '../snapshot/git-dir-files.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
-import { landedAs, landedSource } from '../survey/merged.ts';
+import { landedSource } from '../survey/merged.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { commitFirst } from './message.ts';
@@ -29,7 +29,7 @@ import { refuseInTheWay, refuseOverlap } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
 import { rebaseInMemory, refuseUncommitted } from './rebase.ts';
 import { readSandbox } from './sandbox-content.ts';
-import { commitMerge, withoutLanded } from './sync-landed.ts';
+import { commitMerge, landedOn, revertAmong, withoutLanded } from './sync-landed.ts';
 import { refuseOperation, unmergedPaths } from './target.ts';
 import { untrackedAmong } from './untracked.ts';
 import { mergeInMemory, mergeWithBase, type Workbench, withWorkbench } from './workbench.ts';
@@ -52,6 +52,8 @@ export interface SyncResult {
   readonly commits: number;
   /** Those of them that agt accept has made of the session's own work. */
   readonly own: number;
+  /** One of them that reverts work which the sandbox has as commits: git takes it out of the sandbox as well. */
+  readonly reverting: string | undefined;
   /** The commits of the sandbox that the branch lacks. */
   readonly ahead: number;
   /** HEAD of the sandbox now. */
@@ -227,6 +229,7 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
   const missing = await commitsBetween(git, [head], tip);
   const [commits, landed] = [missing.length, await landedOn(session, branch, tip)];
   const own = missing.filter((commit) => landed.has(commit)).length;
+  const reverting = await revertAmong(session, missing, head);
   const operation = rebase ? 'rebase' : 'merge';
   const other = await otherBranch(git, record);
   if (rebase && commits > 0 && other !== undefined) {
@@ -238,18 +241,7 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
     });
   }
   const ahead = (await commitsBetween(git, [tip], head)).length;
-  return { record, branch, commits, own, ahead, head, conflicts: [], operation };
-}
-
-/** The commits of acceptances that the branch has. */
-async function landedOn({ git, record }: Session, branch: string, tip: string): Promise<Set<string>> {
-  const found = new Set<string>();
-  for (let one = record.landed; one !== undefined; one = one.before) {
-    const commit = shortBranch(one.onto) === branch ? await landedAs(git, one, tip) : undefined;
-    const all = commit === one.commit ? await commitsBetween(git, [one.from], commit) : [];
-    for (const oid of [...all, ...(commit === undefined ? [] : [commit])]) found.add(oid);
-  }
-  return found;
+  return { record, branch, commits, own, reverting, ahead, head, conflicts: [], operation };
 }
 
 /** The advice comes from agt. */

@@ -32,6 +32,11 @@ export function findFates(git: Git, all: readonly Landed[], refs: Refs): Readonl
   return fates;
 }
 
+/** The commit of the branch that has taken the acceptance back. */
+export function revertOf(git: Git, tip: string, landed: Landed): string | undefined {
+  return findReverts(git, tip, [landed])(landed.commit);
+}
+
 /** By `git revert`, which names the commit; a revert may be reverted. */
 function findReverts(git: Git, tip: string, landings: readonly Landed[]) {
   const commits = [...new Set(landings.map(({ commit }) => commit))];

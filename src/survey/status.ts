@@ -249,6 +249,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const ahead = comparison?.ahead.length;
   const dirty = files && new Set(files.map(({ path }) => path)).size;
   const hasLandedAll = found.landed.has(compared);
+  const fate = found.fates.get(record.landed?.commit ?? '') ?? STANDS;
   const isClean = (dirty ?? 0) === 0 && !found.onlyInSnapshots.has(compared);
   const hasMergedCommits =
     examined?.isMerged === true || (ahead === 0 && hasUserBranch && head.commit !== record.from_commit);
@@ -268,9 +269,12 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     dirty,
     diff: work === undefined && comparison !== undefined ? NO_DIFF : examined?.diff,
     merge: hasLandedAll ? undefined : mergeOf(work, examined, hasUserBranch),
-    merged: (hasLandedAll || (hasMergedCommits && isClean)) && facts.operation === undefined,
+    merged:
+      (hasLandedAll || (hasMergedCommits && isClean)) &&
+      facts.operation === undefined &&
+      fate.revertedBy === undefined,
     exported: head.commit !== undefined && found.exported.has(head.commit),
-    fate: found.fates.get(record.landed?.commit ?? '') ?? STANDS,
+    fate,
     autocommits: found.autocommits,
     lastAutocommit: shadow?.commit === record.from_commit ? undefined : shadow,
     lastComplete: readTimestamp(repository.agtDir, record.session_id),

@@ -40,7 +40,7 @@ export const sessionSync = defineSessionCommand({
   run: async (args, context, session) => {
     const request = { ...args, now: context.now() };
     const result = await interruptible(context, session, syncSession, request);
-    const { branch, commits, own, head, conflicts, operation } = result;
+    const { branch, commits, own, reverting, head, conflicts, operation } = result;
     const isBlocked = commits > 0 && conflicts.length > 0;
     return {
       json: {
@@ -48,12 +48,17 @@ export const sessionSync = defineSessionCommand({
         branch,
         commits,
         own_commits: own,
+        ...orNull({ reverted_by: reverting }),
         head_commit: head,
         operation,
         conflicts,
         dry_run: args.dryRun,
       },
-      text: isBlocked ? '' : describeSync(result, args.dryRun) + describeUserBranch(session, result),
+      text: isBlocked
+        ? ''
+        : describeSync(result, args.dryRun) +
+          describeUserBranch(session, result) +
+          describeRevert(result, args.dryRun),
       notes: isBlocked ? describeConflicts(result, args.dryRun) : '',
       failed: conflicts.length > 0,
     };
@@ -78,6 +83,14 @@ function describeSync(
 function describeUserBranch({ record: before }: Session, { record, branch }: SyncResult): string {
   if (record.user_branch === before.user_branch) return '';
   return `the work of ${record.session_id} goes to ${branch} from now on\n`;
+}
+
+function describeRevert({ record, branch, reverting }: SyncResult, dryRun: boolean): string {
+  if (reverting === undefined) return '';
+  const [goes, way] = dryRun
+    ? ['would go', '']
+    : ['is gone', `; to have it back: agt undo ${record.session_id}`];
+  return `${branch} has reverted work of this session (${shortOid(reverting)}): it ${goes} here, too${way}\n`;
 }
 
 function describeConflicts({ record, branch, conflicts, operation }: SyncResult, dryRun: boolean): string {
