@@ -7,17 +7,21 @@ import { noShare, shareNamed } from './find-share.ts';
 import type { Keys } from './keys.ts';
 import { allOf } from './known-share.ts';
 import { chooseRemote, listShares, moveRefs, readRefs } from './remote.ts';
-import { type Head, readShare, type Share, writeShare } from './share.ts';
+import { type Head, isHere, readShare, type Share, writeShare } from './share.ts';
 
 interface Deletion {
   readonly remote: string | undefined;
-  /** Also what another repository has. */
+  /** Also what another repository has, if agt has seen that state of it before. */
   readonly force: boolean;
   readonly dryRun: boolean;
 }
 
 /** Returns the remote. @throws AgtError if there is no copy, or another repository has the session. */
-export async function deleteShare(session: Session, { remote, force, dryRun }: Deletion): Promise<string> {
+export async function deleteShare(
+  session: Session,
+  keys: Keys | undefined,
+  { remote, force, dryRun }: Deletion,
+): Promise<string> {
   const { git, id, record } = session;
   if (!force) refuseAway(record);
   const known = readShare(session);
@@ -29,29 +33,26 @@ export async function deleteShare(session: Session, { remote, force, dryRun }: D
     });
   const there = await readRefs(git, share.remote, share.share);
   const isOurs = [share, share.pushing].some((one) => one !== undefined && one.head === there.head);
-  if (there.head !== undefined && !isOurs && !force) throw otherState(session, share);
+  if (there.head !== undefined && !isOurs) throw await otherState(session, share, keys);
   const { takenFrom: other } = share;
   if (other !== undefined && there.head !== undefined && !force)
     throw new AgtError(
       `${other.name}, in ${other.repository}, may not know that session "${id}" is here now`,
-      {
-        hints: ['without the copy nothing tells it, and it goes on as well; if that is no trouble: --force'],
-      },
+      { hints: ['without the copy nothing tells it, and it goes on as well: it learns so by its next push'] },
     );
   if (dryRun) return share.remote;
   const isGone = there.head === undefined && there.parts === undefined;
   if (!isGone && !(await moveRefs(git, share.remote, share.share, there, {})))
-    throw otherState(session, share);
+    throw await otherState(session, share, keys);
   const [next, ...others] = all.filter((one) => one !== share);
   const deleted = [...new Set([...(known?.deleted ?? []), share.remote])];
   writeShare(session, { ...next, ...(others.length > 0 && { others }), deleted });
   return share.remote;
 }
 
-function otherState({ id }: Session, { remote }: Share): AgtError {
-  return new AgtError(`another repository has pushed session "${id}" to ${remote} since`, {
-    hints: [`see: agt session list --remote ${remote}`, `take it first: agt session pull ${id} --take`],
-  });
+async function otherState({ repository, id }: Session, { remote, share }: Share, keys: Keys | undefined) {
+  const [there] = await listShares(repository, remote, keys, share);
+  return notOurs(id, remote, there?.head);
 }
 
 /** Of a session that is not here. `name`: its id, or its share. @throws AgtError unless forced */
@@ -63,17 +64,13 @@ export async function deleteForeignShare(
 ): Promise<{ readonly remote: string; readonly head: Head | undefined }> {
   const remote = await chooseRemote(repository, given);
   const all = await listShares(repository, remote, keys);
-  const found = shareNamed(
-    all,
-    name,
-    remote,
-    (share) => `agt session push ${share} ${remote} --delete --force`,
-  );
+  const found = shareNamed(all, name, remote, (share) => `agt session push ${share} ${remote} --delete`);
   if (found === undefined) throw noShare(all, name, remote);
-  const { share, head } = found;
-  if (!force) throw notOurs(name, remote, head);
+  const { share, oid, head, isNew } = found;
+  const isOurs = isHere({ repository }, head?.holder);
+  if (!isOurs && (!force || (isNew && head !== undefined))) throw notOurs(name, remote, head);
   const there = await readRefs(repository.git, remote, share);
-  if (!dryRun && !(await moveRefs(repository.git, remote, share, there, {})))
+  if (there.head !== oid || !(dryRun || (await moveRefs(repository.git, remote, share, there, {}))))
     throw new AgtError(`another repository has just pushed session "${name}" to ${remote}`, {
       hints: [`see: agt session list --remote ${remote}`],
     });
@@ -83,10 +80,8 @@ export async function deleteForeignShare(
 function notOurs(name: string, remote: string, head: Head | undefined): AgtError {
   const { holder } = head ?? {};
   const where = holder === undefined ? '' : `: it goes on at ${holder.name}, in ${holder.repository}`;
+  const take = `take it first: agt session pull ${name} ${remote} --take`;
   return new AgtError(`session "${name}" on ${remote} is not of this repository${where}`, {
-    hints: [
-      ...(head === undefined ? [] : [`take it first: agt session pull ${name} ${remote} --take`]),
-      'or delete the copy, although somebody may need it: --force',
-    ],
+    hints: [...(head === undefined ? [] : [take]), `see: agt session list --remote ${remote}`],
   });
 }

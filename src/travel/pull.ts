@@ -164,7 +164,8 @@ async function takeLease(
   const takenFrom = isHere(session, head.holder) ? undefined : head.holder;
   const to = { ...from, takenFrom, holder: holderHere(session, now), number: head.number + 1 };
   const { seal } = await sealFor(repository, env, head.plain, { kept: head.sealedFor });
-  const moving = { known: from, from, to, head: headOf(head.record, to, head), seal };
+  const record = { ...head.record, ...(idOf(head) !== id && { session_id: id, from: idOf(head) }) };
+  const moving = { known: from, from, to, head: headOf(record, to, head), seal };
   const taken = await withScratchObjects(repository, (scratch) =>
     moveShare(session, scratch, { ...moving, step: 'pull' }),
   );

@@ -32,6 +32,8 @@ export interface RemoteShare {
   readonly isPlain: boolean;
   /** Undefined, or why it cannot be read. */
   readonly problem: string | undefined;
+  /** No earlier list of the remote had this state of it. */
+  readonly isNew: boolean;
 }
 
 const MOST_LOOKS = 5;
@@ -63,7 +65,9 @@ export async function listShares(
   if (looks > 1 && contents.includes(undefined))
     return listShares(repository, remote, keys, share, looks - 1);
   for (const [i, { oid }] of unknown.entries()) known.set(oid, await opened(keys, contents[i]?.content));
-  const all = found.map((one) => ({ ...one, ...(known.get(one.oid) ?? NOTHING) }));
+  const all = found.map((one) => {
+    return { ...one, ...(known.get(one.oid) ?? NOTHING), isNew: unknown.includes(one) };
+  });
   if (unknown.length > 0 && share === '*') writeKnown(repository, keys, all);
   return all;
 }

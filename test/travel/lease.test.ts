@@ -194,12 +194,12 @@ test('the copy on a remote goes on demand, but not under another repository', ()
   );
   agtOk(there, 'session', 'pull', 's1', '--take');
   expect(agt(here, 'session', 'push', 's1', '--delete').stderr).toContain(
-    'another repository has pushed session "s1"',
+    'session "s1" on origin is not of this repository: it goes on at ',
   );
   agt(here, 'session', 'push', 's1');
   for (const more of [['-n'], []])
     expect(agt(there, 'session', 'push', 's1', '--delete', ...more).stderr).toMatch(
-      /^error: \S+@\S+, in \S+\/here, may not know that session "s1" is here now\nhint: .*: --force\n$/,
+      /^error: \S+@\S+, in \S+\/here, may not know that session "s1" is here now\nhint: .* by its next push\n$/,
     );
   expect(agt(there, 'session', 'push', 's1', '--delete', '--force')).toMatchObject({
     stdout: 'deleted the copy of s1 on origin\n',

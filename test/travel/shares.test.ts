@@ -43,7 +43,7 @@ test('a copy of another repository goes only by force, also where nobody has pul
     const refused = agt(there, 'session', 'push', name, '--delete');
     expect(refused.exitCode).toBe(1);
     expect(refused.stderr).toMatch(
-      /^error: session "\w+" on origin is not of this repository: it goes on at \S+, in .*\/here\nhint: take it first: .* --take\nhint: .*--force\n$/,
+      /^error: session "\w+" on origin is not of this repository: it goes on at \S+, in .*\/here\nhint: take it first: .* --take\nhint: see: agt session list --remote origin\n$/,
     );
   }
   agtOk(there, 'session', 'push', share, '--delete', '--force', '-n');
@@ -55,6 +55,36 @@ test('a copy of another repository goes only by force, also where nobody has pul
   expect(agt(there, 'session', 'push', share, '--delete').stderr).toContain('there is no session');
   expect(agt(here, 'session', 'push', 's1', '--force').exitCode).toBe(2);
   expect(agt(here, 'session', 'push', '--all', '--delete').exitCode).toBe(2);
+});
+
+test('neither the end of a session nor --force deletes what somebody else has pushed since', () => {
+  const { here, there, remote } = makeTwo();
+  const { sandbox } = workIn(here);
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--take', '--as', 's9');
+  expect(agt(here, 'session', 'pull', 's1').stderr).toContain('agt session push s9 --release');
+  expect(agtOk(there, 'list', '--remote')).toMatch(/^s9 +active /m);
+  agtOk(here, 'session', 'pull', 's1', '--take');
+  write(join(sandbox, 'a.txt'), 'newer\n');
+  agtOk(here, 'session', 'push', 's1');
+  const refs = git(remote, 'for-each-ref');
+  const held = (name: string) =>
+    new RegExp(
+      `^error: session "${name}" on origin is not of .*: it goes on at \\S+, in \\S+/here\\nhint: take`,
+    );
+  for (const more of [[], ['--force']])
+    expect(agt(there, 'session', 'push', 's9', '--delete', ...more).stderr).toMatch(held('s9'));
+  const hint = /agt (session push s9 origin --delete)$/m;
+  const [, words = ''] = hint.exec(agtOk(there, 'remove', 's9', '--delete-branch', '--force')) ?? [];
+  for (const more of [['--force'], []])
+    expect(agt(there, 'session', 'push', 's1', 'origin', '--delete', ...more).stderr).toMatch(held('s1'));
+  expect(agt(there, ...words.split(' ')).stderr).toContain('sessions there: s1');
+  write(join(sandbox, 'a.txt'), 'newest\n');
+  agtOk(here, 'session', 'push', 's1');
+  expect(agt(there, 'session', 'push', 's1', '--delete', '--force').stderr).toMatch(held('s1'));
+  expect(git(remote, 'for-each-ref')).not.toBe(refs);
+  agtOk(there, 'session', 'push', 's1', '--delete', '--force');
+  expect(git(remote, 'for-each-ref', 'refs/agt')).toBe('');
 });
 
 test('of copies on two remotes, the one that is named goes, and the other is still known', () => {
@@ -91,9 +121,9 @@ test('accept, reject and remove name the remotes that go on saying active', () =
   expect(agtOk(here, 'reject', 'rejected')).toContain(line('rejected'));
   expect(agtOk(here, 'remove', 'removed')).toContain(line('removed'));
   const gone = agtOk(here, 'remove', 'gone', '--delete-branch', '--force');
-  expect(gone).toContain(line('gone', ' --delete --force').trimEnd());
+  expect(gone).toContain(line('gone', ' --delete').trimEnd());
   for (const id of ['accepted', 'rejected', 'removed']) agtOk(here, 'session', 'push', id, 'origin');
-  agtOk(here, 'session', 'push', 'gone', 'origin', '--delete', '--force');
+  agtOk(here, 'session', 'push', 'gone', 'origin', '--delete');
   const listed = JSON.parse(agtOk(here, 'list', '--remote', '--json')) as { state: string }[];
   expect(listed.map(({ state }) => state).sort()).toEqual(['accepted', 'rejected', 'removed']);
   agtOk(here, 'undo', 'rejected');
@@ -116,5 +146,5 @@ test('each hint of a pull keeps what was given, so that one leads to the next', 
   const taking = hint(share, '--as', 's9');
   expect(taking).toBe(`${share} --as s9 --take`);
   agtOk(there, 'session', 'pull', ...taking.split(' '));
-  expect(hint(share, '--take')).toBe('s9 origin --take');
+  expect(agtOk(there, 'session', 'pull', share, '--take')).toBe('s9 is here, and goes on here');
 });

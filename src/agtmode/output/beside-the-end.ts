@@ -10,7 +10,7 @@ import { shellQuote } from '../../process/shell-quote.ts';
 import type { Session } from '../../session/session.ts';
 import { sharedStashEntries, stashEntries } from '../../session/stash.ts';
 import { allOf } from '../../travel/known-share.ts';
-import { readShare } from '../../travel/share.ts';
+import { isHere, readShare } from '../../travel/share.ts';
 import { listPaths, verb } from './format.ts';
 
 /** To read before the end, and to print after it. */
@@ -32,12 +32,13 @@ export async function besideTheEnd(
   return found.filter(Boolean).join('\n') || undefined;
 }
 
-/** Remotes with a copy that no push in the background changes. */
+/** Remotes with a copy that no push in the background changes, and that is of this repository as far as it knows. */
 function notTold({ repository, id, record }: Session, isForgotten: boolean): string[] {
   const share = record.away === undefined ? attempt(() => readShare({ repository, id })) : undefined;
-  const copies = share === undefined ? [] : allOf(share).filter(({ head }) => head !== undefined);
+  const copies =
+    share === undefined ? [] : allOf(share).filter(({ holder }) => isHere({ repository }, holder));
   const stale = copies.filter(({ remote }) => remote !== repository.settings.push || isForgotten);
-  const way = isForgotten ? ' --delete --force' : '';
+  const way = isForgotten ? ' --delete' : '';
   return stale.map(
     ({ remote }) =>
       `remote   ${remote} goes on saying that it is active; to tell it: agt session push ${id} ${remote}${way}`,

@@ -51,7 +51,7 @@ export const sessionPush = defineCommand({
     ),
     delete: option.flag('delete the copy of the session on the remote that it was pushed to'),
     force: option.flag(
-      'with --delete: also if another repository has the session, which may be named by its SHARE in a list, or had it',
+      'with --delete: also if another repository has the session, which may be named by its SHARE in a list, or had it; only as a list has shown it',
       'f',
     ),
     later: { ...option.flag('for agt.push: in the background, when it is time'), hidden: true },
@@ -94,7 +94,7 @@ export const sessionPush = defineCommand({
   },
 });
 
-type Deletion = Parameters<typeof deleteShare>[1];
+type Deletion = Parameters<typeof deleteShare>[2];
 
 async function deleteCopy(context: Context, given: readonly string[], options: Deletion): Promise<Report> {
   const { dryRun } = options;
@@ -103,14 +103,14 @@ async function deleteCopy(context: Context, given: readonly string[], options: D
   const isHere = recordNamed(repository, name) !== undefined;
   // In the folder of a session, the only word is a remote.
   const isElsewhere = name !== '' && !isHere && (at !== undefined || !(await sessionIfAny(context)));
+  const keys = await readKeys(context.env);
   if (isElsewhere) {
-    const keys = await readKeys(context.env);
     const { remote, head } = await deleteForeignShare(repository, name, keys, { ...options, remote: at });
     return deleted({ id: head?.record.session_id, name, remote, dryRun });
   }
   const { session, words } = await sessionAndWords(context, given, undefined, 1);
   const { id, record } = session;
-  const remote = await deleteShare(session, { ...options, remote: words[0] });
+  const remote = await deleteShare(session, keys, { ...options, remote: words[0] });
   const from = record.moved?.from;
   const warnings = lines([
     from !== undefined && `warning: ${id} came from ${from}: nobody can pull it back there without a copy`,
