@@ -4,8 +4,17 @@ import { getSystemErrorMessage } from 'node:util';
 /** Exit codes. 75 is EX_TEMPFAIL of sysexits.h: another agt is working on the session, try again. */
 export const EXIT = { done: 0, failed: 1, usage: 2, busy: 75, git: 128 } as const;
 
+/** For the page: a button, and the options with which the same command goes through. */
+export interface WayOut {
+  readonly does: string;
+  readonly words: readonly string[];
+  /** The one of the hints that says the same. */
+  readonly hint: string;
+}
+
 export interface AgtErrorOptions {
   hints?: string[];
+  ways?: readonly WayOut[] | undefined;
   exitCode?: number;
   cause?: unknown;
   /** The signal that killed the git of agt. */
@@ -16,6 +25,7 @@ export interface AgtErrorOptions {
 
 export class AgtError extends Error {
   readonly hints: string[];
+  readonly ways: readonly WayOut[] | undefined;
   readonly exitCode: number;
   readonly signal: NodeJS.Signals | undefined;
   readonly isTold: boolean;
@@ -24,6 +34,7 @@ export class AgtError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'AgtError';
     this.hints = options.hints ?? [];
+    this.ways = options.ways;
     this.exitCode = options.exitCode ?? EXIT.failed;
     this.signal = options.signal;
     this.isTold = options.isTold === true;

@@ -1,5 +1,5 @@
 /** Why the work of a session does not land. */
-import { AgtError, listSome, plural, someLines } from '../errors.ts';
+import { AgtError, listSome, plural, someLines, type WayOut } from '../errors.ts';
 import { shortBranch, shortOid } from '../git/files/ref-files.ts';
 import type { Git } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
@@ -29,6 +29,17 @@ export function acceptAgain(id: string, request: AcceptRequest): string {
     ...(summary === undefined ? [] : ['--summary', shellQuote(summary)]),
   ];
   return ['agt accept', id, ...options.filter(Boolean)].join(' ');
+}
+
+/** The same command without these paths. `words`: in place of one option for each. */
+export function wayWithout(
+  id: string,
+  request: AcceptRequest,
+  paths: readonly string[],
+  words: readonly string[] = paths.flatMap((path) => ['--exclude', path]),
+): WayOut {
+  const hint = `leave them out: ${acceptAgain(id, request)} ${words.map(shellQuote).join(' ')}`;
+  return { does: 'Leave these files out', words, hint };
 }
 
 /** Conflicts that a message lists. */

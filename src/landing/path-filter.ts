@@ -3,9 +3,8 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, listSome } from '../errors.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
-import { shellQuote } from '../process/shell-quote.ts';
 import type { AcceptRequest } from './accept-request.ts';
-import { acceptAgain } from './landing-errors.ts';
+import { wayWithout } from './landing-errors.ts';
 import type { Workbench } from './workbench.ts';
 
 interface Patterns {
@@ -57,9 +56,10 @@ export async function refuseUnstorable(
   const wanted = await matcher({ include, exclude });
   const taken = paths.filter(wanted);
   if (taken.length === 0) return;
-  const excluded = taken.map((path) => ` --exclude ${shellQuote(path)}`).join('');
+  const way = wayWithout(id, request, taken);
   throw new AgtError(`git cannot store ${listSome(taken, LISTED)}, and nothing has changed`, {
-    hints: [`leave that out: ${acceptAgain(id, request)}${excluded}`, 'or rename it in the sandbox'],
+    hints: [way.hint, 'or rename it in the sandbox'],
+    ways: [way],
   });
 }
 

@@ -9,13 +9,12 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, plural, someLines } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { gitBytes, PLAIN_INDEX } from '../git/run/git.ts';
-import { shellQuote } from '../process/shell-quote.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { DEPENDENCIES, MAYBE_DEPENDENCIES } from '../snapshot/build-output.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 import type { AcceptRequest, UntrackedFile } from './accept-request.ts';
-import { acceptAgain } from './landing-errors.ts';
+import { wayWithout } from './landing-errors.ts';
 
 /** The new files that the index of the sandbox lacks; paths hold one byte per character. */
 export async function untrackedAmong(session: Session, changes: readonly DiffEntry[]): Promise<string[]> {
@@ -116,13 +115,23 @@ function refusal(
   );
   const count = plural(files.length, 'untracked file');
   const lines = [...found].map(([path, doubt]) => `${path}: ${doubt}`);
-  const excluded = [...found.keys()].map((path) => ` --exclude ${shellQuote(path)}`).join('');
+  const none = found.size > LISTED ? ['--untracked=none'] : undefined;
+  const commits = {
+    does: "Take the agent's commits alone",
+    words: ['--committed-only'],
+    hint: COMMITS_ALONE,
+  };
+  const ways = [
+    wayWithout(id, request, [...found.keys()], none),
+    {
+      does: 'Take these files, too',
+      words: ['--untracked=all'],
+      hint: 'or take them all: --untracked=all; or name those to take: --include PATTERN',
+    },
+    ...(hasCommits && request.chooseTree === undefined ? [commits] : []),
+  ];
   return new AgtError(`${count} of session "${id}" may not be meant to land, and nothing has changed`, {
-    hints: [
-      ...someLines(lines, LISTED),
-      `leave them out: ${acceptAgain(id, request)}${found.size > LISTED ? ' --untracked=none' : excluded}`,
-      'or take them all: --untracked=all; or name those to take: --include PATTERN',
-      ...(hasCommits && request.chooseTree === undefined ? [COMMITS_ALONE] : []),
-    ],
+    hints: [...someLines(lines, LISTED), ...ways.map(({ hint }) => hint)],
+    ways,
   });
 }

@@ -6,12 +6,11 @@ import { AgtError } from '../errors.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { readUsersSide, type UsersSide } from '../lifecycle/in-place/users-side.ts';
-import { shellQuote } from '../process/shell-quote.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 import type { AcceptRequest } from './accept-request.ts';
-import { acceptAgain } from './landing-errors.ts';
+import { wayWithout } from './landing-errors.ts';
 
 /** @throws AgtError that names the files. */
 export async function refuseUsersIgnored(
@@ -31,9 +30,10 @@ export async function refuseUsersIgnored(
   const found = added.map(({ path }) => path).filter(isIgnored);
   if (found.length === 0) return;
   const names = found.map(displayPath);
-  const excluded = names.map((name) => ` --exclude ${shellQuote(name)}`).join('');
+  const way = wayWithout(record.session_id, request, names);
   throw new AgtError(`ignored files of yours would be replaced (${names.join(', ')})`, {
-    hints: [`leave them out: ${acceptAgain(record.session_id, request)}${excluded}`],
+    hints: [way.hint],
+    ways: [way],
   });
 }
 

@@ -50,6 +50,12 @@ test('without a terminal, sources land, and keys, large files and dependencies a
   expect(git(session.repository, 'rev-parse', 'main')).toBe(before);
   put('src/more.ts', 'more\n');
   expect(accept('-n').stderr).not.toContain('--committed-only');
+  const { ways } = JSON.parse(accept('-n', '--json').stdout);
+  expect(ways.map(({ does }: { does: string }) => does)).toEqual([
+    'Leave these files out',
+    'Take these files, too',
+  ]);
+  expect(JSON.parse(accept('-n', '--json', ...ways[0].words).stdout).untracked).toEqual(['src/more.ts']);
   // The way out that the hint names, with a path that needs no quotes.
   const words = / (--exclude .*)$/m.exec(accept('-n').stderr)?.[1]?.split(' ') ?? [];
   expect(JSON.parse(accept('-n', '--json', ...words).stdout).untracked).toEqual(['src/more.ts']);

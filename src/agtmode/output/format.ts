@@ -37,10 +37,10 @@ export function json(value: unknown): string {
 }
 
 /** Why something failed, and what to do next; `error` is null if nothing has. */
-export function errorJson(error: unknown): { error: string | null; hints?: readonly string[] } {
+export function errorJson(error: unknown) {
   if (error === undefined) return { error: null };
-  const hints = isAgtError(error) ? error.hints : [];
-  return { error: error instanceof Error ? error.message : String(error), hints };
+  const { hints = [], ways = undefined } = isAgtError(error) ? error : {};
+  return { error: error instanceof Error ? error.message : String(error), hints, ...(ways && { ways }) };
 }
 
 /** `removed`; in a dry run, `would remove`. */
