@@ -46,28 +46,21 @@ export async function exportPage(
     const before = steps[i + 1]?.commit;
     if (before !== undefined) await ask([...diff, before, commit, '--patch', '--json']);
   }
-  return htmlOf(inTexts({ rows: [row], answers }, cut));
+  return htmlOf({ rows: [row], answers }, cut);
 }
 
-function inTexts(json: unknown, change: (text: string) => string): unknown {
-  if (typeof json === 'string') return change(json);
-  if (Array.isArray(json)) return json.map((one) => inTexts(one, change));
-  if (typeof json !== 'object' || json === null) return json;
-  return Object.fromEntries(Object.entries(json).map(([name, value]) => [name, inTexts(value, change)]));
-}
-
-function htmlOf(saved: unknown): string {
+function htmlOf(saved: unknown, cut: (text: string) => string): string {
   const style = asset('page.css');
   const script = asset('page.js').replaceAll('</script', '<\\/script');
   const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
   const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; base-uri 'none'; form-action 'none'`;
-  const data = JSON.stringify(saved).replaceAll('<', '\\u003c');
+  const data = JSON.stringify(saved, (_, value) => (typeof value === 'string' ? cut(value) : value));
   return `${HEAD}
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <style>${style}</style>
 </head>
 <body><div id="page"></div>
-<script type="application/json" id="saved">${data}</script>
+<script type="application/json" id="saved">${data.replaceAll('<', '\\u003c')}</script>
 <script>${script}</script>
 </body>
 </html>

@@ -59,11 +59,10 @@ export class Live {
       this.line = last;
       this.send(eventOf(last));
     });
-    child
-      .on('error', () => undefined)
-      .on('close', () => {
-        this.child = undefined;
-      });
+    const gone = () => {
+      this.child = undefined;
+    };
+    child.on('error', gone).on('close', gone);
   }
 
   /** It only reads, and may be in the middle of its clean-up. */

@@ -36,7 +36,7 @@ const ACTING = ofSession('restore undo redo fork accept unaccept reject sync rem
 const LABELS = ['autocommit', 'snapshot --label'];
 
 const OPTIONS = new Set(
-  'json stat turns turn number base with patch to dry-run at id keep label message session prompt all hunk split reject seen new exclude untracked'
+  'json stat turns turn number base with patch to dry-run at id keep label message session prompt all hunk split reject seen new exclude untracked committed-only'
     .split(' ')
     .map((name) => `--${name}`),
 );
@@ -74,12 +74,9 @@ export async function answerRequest(
   const known = does === 'reads' ? await run(words, cwd) : undefined;
   const { exitCode, out, err } = known ?? (await runForBytes(words, cwd, onProgress));
   const text = out.toString();
-  const json = words.includes('--json') && text !== '' ? (JSON.parse(text) as unknown) : undefined;
-  return {
-    exitCode,
-    err,
-    ...(json === undefined ? { text } : { json: secrets ? json : withoutSecrets(json, sandbox) }),
-  };
+  if (!words.includes('--json') || text === '') return { exitCode, err, text };
+  const json: unknown = JSON.parse(text, secrets ? undefined : withoutSecrets(sandbox));
+  return { exitCode, err, json };
 }
 
 /** Gets the line that a terminal would show meanwhile. */

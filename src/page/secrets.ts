@@ -13,15 +13,10 @@ export function isSecret(path: string, sandbox: string | undefined): boolean {
 
 const CONTENT = ['text', 'content', 'patch', 'lines'];
 
-/** The answers of commands, without the contents of such files. */
-export function withoutSecrets(json: unknown, sandbox: string | undefined): unknown {
-  if (Array.isArray(json)) return json.map((one) => withoutSecrets(one, sandbox));
-  if (typeof json !== 'object' || json === null) return json;
-  const { path } = json as { path?: unknown };
-  const isHidden = typeof path === 'string' && isSecret(path, sandbox);
-  return Object.fromEntries(
-    Object.entries(isHidden ? { ...json, hidden: true } : json).map(([name, value]) =>
-      isHidden && CONTENT.includes(name) ? [name, null] : [name, withoutSecrets(value, sandbox)],
-    ),
-  );
-}
+/** For `JSON.parse`: the answer of a command without the contents of such files. */
+export const withoutSecrets = (sandbox: string | undefined) => (_: string, value: unknown) => {
+  if (typeof value !== 'object' || value === null || !('path' in value)) return value;
+  if (typeof value.path !== 'string' || !isSecret(value.path, sandbox)) return value;
+  const hidden = CONTENT.filter((name) => name in value).map((name) => [name, null]);
+  return { ...value, hidden: true, ...Object.fromEntries(hidden) };
+};

@@ -6,6 +6,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { AgtError, errorCode, isAgtError } from '../errors.ts';
 import { asset, ICON, PAGE } from './assets.ts';
 import { Live } from './live.ts';
@@ -84,7 +85,7 @@ export class Page {
     if (!this.isOwn(request) || !isEqual(token, this.token)) return end(response, 403, 'not for you\n');
     const path = rest.join('/');
     if (request.method === 'POST' && path === 'run') {
-      const asked = JSON.parse(await bodyOf(request)) as PageRequest;
+      const asked = (await json(request)) as PageRequest;
       const place = this.placeOf(asked);
       const isList = asked.words.slice(0, 2).join(' ') === 'session list';
       const answer = await answerRequest(
@@ -140,13 +141,9 @@ export class Page {
   }
 
   private async sendFile(asked: URLSearchParams, response: ServerResponse): Promise<void> {
-    const [session = '', snapshot = '', path = ''] = ['session', 'snapshot', 'path'].map(
-      (name) => asked.get(name) ?? '',
-    );
-    const repository = asked.get('repository');
+    const { session = '', snapshot, path = '', repository, secrets } = Object.fromEntries(asked);
     const { cwd, sandbox } = this.placeOf({ words: [], session, ...(repository && { repository }) });
-    if (asked.get('secrets') === null && isSecret(path, sandbox))
-      return end(response, 403, 'a secret file\n');
+    if (!secrets && isSecret(path, sandbox)) return end(response, 403, 'a secret file\n');
     const about = session === '' ? [] : [`--session=${session}`];
     const words = ['session', 'cat', ...about, `${snapshot}:${path}`];
     const { exitCode, out, err } = await runForBytes(words, cwd);
@@ -159,18 +156,6 @@ export class Page {
 function isEqual(given: string, token: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(token)];
   return a.length === b.length && timingSafeEqual(a, b);
-}
-
-/** Bytes of a command line. */
-const LONGEST_BODY = 1_000_000;
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  let text = '';
-  for await (const part of request.setEncoding('utf8')) {
-    text += part;
-    if (text.length > LONGEST_BODY) throw new AgtError('the request is too large');
-  }
-  return text;
 }
 
 function end(response: ServerResponse, status: number, body: string | Buffer, type = 'text/plain'): void {

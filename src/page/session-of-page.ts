@@ -1,6 +1,5 @@
 /** The life of one `agt ui`: it says where it is, so that a second one finds it, and ends after an hour without a page. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { get } from 'node:http';
 import { join } from 'node:path';
 import { stateDirectory } from '../disk/state-home.ts';
 import { attempt } from '../errors.ts';
@@ -27,14 +26,11 @@ export async function findPage(options: PageOptions, env: NodeJS.ProcessEnv): Pr
   const file = addressFile(options, env);
   const address = file && attempt(() => readFileSync(file, 'utf8'));
   if (!address) return undefined;
-  return new Promise((resolve) => {
-    get(address, { timeout: LONGEST_ANSWER_MS }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200 ? address : undefined);
-    })
-      .on('timeout', () => resolve(undefined))
-      .on('error', () => resolve(undefined));
-  });
+  const answer = await fetch(address, { signal: AbortSignal.timeout(LONGEST_ANSWER_MS) }).catch(
+    () => undefined,
+  );
+  await answer?.body?.cancel();
+  return answer?.ok ? address : undefined;
 }
 
 /** Ends by a signal, or when no page has been there for an hour. `opened` gets the address. */

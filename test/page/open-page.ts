@@ -127,8 +127,8 @@ export class PageHere {
   readonly act = async (button: string, more = async () => {}) => {
     await this.page.getByRole('button', { name: button, exact: true }).first().click();
     const dialog = this.page.getByRole('dialog');
-    await shown(this.page, 'pre');
-    const preview = (await dialog.locator('pre').textContent()) ?? '';
+    await shown(this.page, '.terminal');
+    const preview = (await dialog.locator('form').textContent()) ?? '';
     await more();
     await dialog.getByRole('button', { name: 'Do it' }).click();
     await shown(this.page, '[role=status]');

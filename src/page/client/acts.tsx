@@ -1,8 +1,10 @@
 /** The acts of a person: each shows first what it will change, then does it, then can be taken back. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ask, isSaved, type Row, reason } from './api.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
+import { ask, isSaved, type Row, withJson } from './api.ts';
+import { type Effect, Effects, type Outcome, Told } from './effects.tsx';
 import { isFolder } from './format.ts';
-import { Button, focus, Problem, useLoaded } from './shell.tsx';
+import { Button, focus, useLoaded } from './shell.tsx';
 
 export interface Act {
   readonly title: string;
@@ -14,192 +16,187 @@ export interface Act {
   readonly says?: string;
   /** Takes it back. */
   readonly back?: readonly string[];
-  /** A text that the person gives, as the value of an option. The end of the preview may propose it. */
+  /** A text that the person gives, as the value of an option. The preview may propose it. */
   readonly asks?: { readonly label: string; readonly option: string; readonly isProposed?: true };
 }
 
-const id = (row: Row) => (row.session_id === undefined ? [] : [row.session_id]);
+const session = (word: string, row: Row, ...more: string[]) => ['session', word, row.session_id, ...more];
 
 const plain =
   (word: string, title: string, back = 'undo') =>
-  (row: Row): Act => ({
-    title,
-    words: ['session', word, ...id(row)],
-    back: ['session', back, ...id(row)],
-  });
+  (row: Row): Act => ({ title, words: session(word, row), back: session(back, row) });
 
 export const ACTS = {
-  restore: (row: Row, commit: string, paths: readonly string[] = []): Act => ({
-    title: paths.length === 0 ? 'Restore the whole session' : `Restore ${paths.join(', ')}`,
-    words: ['session', 'restore', ...id(row), '--to', commit],
-    paths,
-    back: ['session', 'undo', ...id(row)],
+  restore: (row: Row, commit: string, title: string, paths: readonly string[] = []): Act => ({
+    ...{ title, words: session('restore', row, '--to', commit), paths },
+    back: session('undo', row),
   }),
   undo: plain('undo', 'Undo the last step', 'redo'),
-  redo: plain('redo', 'Redo'),
+  redo: plain('redo', 'Redo what was undone'),
   undoTurn: (row: Row, turn: number): Act => ({
     title: `Take back turn ${turn}, and nothing else`,
-    words: ['session', 'undo', ...id(row), `${turn}`, '--turn'],
-    back: ['session', 'undo', ...id(row)],
+    words: session('undo', row, `${turn}`, '--turn'),
+    back: session('undo', row),
   }),
   fork: (row: Row, commit?: string): Act => ({
     title: 'Fork from here',
-    words: ['session', 'fork', ...id(row), ...(commit ? ['--at', commit] : [])],
+    words: session('fork', row, ...(commit ? ['--at', commit] : [])),
     says: 'A new session begins with these files. This one stays as it is.',
     asks: { label: 'Name of the new session', option: '--id' },
   }),
   accept: (row: Row, seen = false): Act => ({
     title: seen ? 'Accept what was seen; the rest stays in the session' : 'Accept: bring the work home',
-    words: ['session', 'accept', ...id(row), seen ? '--seen' : '--keep'],
-    back: ['session', 'unaccept', ...id(row)],
+    words: session('accept', row, seen ? '--seen' : '--keep'),
+    back: session('unaccept', row),
     asks: { label: 'Message of the commit', option: '--message', isProposed: true },
   }),
-  unaccept: (row: Row): Act => ({
-    title: 'Take the acceptance back',
-    words: ['session', 'unaccept', ...id(row)],
-  }),
-  sync: plain('sync', 'Sync: bring your branch into the sandbox'),
+  unaccept: (row: Row): Act => ({ title: 'Take the acceptance back', words: session('unaccept', row) }),
+  sync: plain('sync', 'Sync: bring your branch into the session'),
   reject: plain('reject', 'Reject: end the session without its work'),
-  remove: plain('remove', 'Remove the sandbox; the snapshots stay'),
+  remove: plain('remove', 'Remove: end the session, keep its snapshots'),
   label: (row: Row): Act => ({
     title: 'Label this moment',
-    words: isFolder(row) ? ['snapshot'] : ['autocommit', ...id(row)],
-    says: 'The next snapshot gets a name, by which you find it again.',
+    words: isFolder(row) ? ['snapshot'] : ['autocommit', row.session_id],
+    says: 'This moment gets a name, by which you find it again. No file changes.',
     asks: { label: 'Name', option: '--label' },
   }),
 } as const;
 
-type Phase =
-  | { readonly is: 'preview' }
-  | { readonly is: 'working' }
-  | { readonly is: 'done'; readonly text: string; readonly failed: boolean; readonly wasBack: boolean };
-
-export function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: () => void }) {
+function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [phase, setPhase] = useState<Phase>({ is: 'preview' });
+  const [isWorking, setWorking] = useState(false);
+  const [done, setDone] = useState<Outcome & { readonly wasBack: boolean }>();
   const [value, setValue] = useState('');
   const [progress, setProgress] = useState('');
+  const [more, setMore] = useState<readonly string[]>([]);
   const { paths = [], says, asks, back } = act;
   const rest = paths.length === 0 ? [] : ['--', ...paths];
-  const [more, setMore] = useState<readonly string[]>([]);
+  const given = asks === undefined ? [] : [`${asks.option}=${value.trim()}`];
+  const words = [...act.words, ...more];
+  const call = (words: readonly string[]): Promise<Outcome> => {
+    setProgress('');
+    return ask<Effect>(row, withJson(words), {}, setProgress).then(
+      ({ json: effect, err = '', exitCode }) => ({ effect, err, failed: exitCode !== 0 }),
+      ({ message: err }: Error) => ({ err, failed: true }),
+    );
+  };
   const preview = useLoaded(async () => {
-    if (says !== undefined) return says;
-    const answer = await ask(row, [...act.words, ...more, '--dry-run', ...rest], {}, setProgress);
-    const { text = '', err = '', exitCode } = answer;
-    if (exitCode !== 0 && text === '') throw new Error(reason(err, exitCode));
-    const [shown, ...message] = asks?.isProposed ? text.split('\n\n    ') : [text];
-    setValue(message.join('\n\n').replaceAll('\n    ', '\n').trim());
-    return `${err}${shown}` || 'Nothing would change.';
+    if (says !== undefined) return { err: '', failed: false };
+    const planned = await call([...words, '--dry-run', ...rest]);
+    setValue(planned.effect?.message ?? '');
+    return planned;
   }, [more]);
   useEffect(() => dialog.current?.showModal(), []);
   const run = async (words: readonly string[], wasBack = false) => {
-    setPhase({ is: 'working' });
-    setProgress('');
-    const failed = ({ message: err }: Error) => ({ exitCode: 1, err, text: '' });
-    const answer = await ask(row, words, {}, setProgress).catch(failed);
-    const { text = '', err = '', exitCode } = answer;
-    setPhase({ is: 'done', text: `${text}${err}`.trim() || 'Done.', failed: exitCode !== 0, wasBack });
+    setWorking(true);
+    setDone({ ...(await call(words)), wasBack });
+    setWorking(false);
   };
-  const given = asks === undefined ? [] : [`${asks.option}=${value.trim()}`];
+  const found = preview.isLoading ? undefined : preview.value;
+  const isReady = found?.failed === false;
   const Field = asks?.isProposed ? 'textarea' : 'input';
-  const ways = waysOut(preview.error ?? '').filter(
-    ([, words]) => !words.every((word) => more.includes(word)),
+  const shown = (outcome: Outcome, wasBack = false) => (
+    <>
+      {says !== undefined && !wasBack && !outcome.failed && <p>{says}</p>}
+      {(says === undefined || wasBack) && <Effects row={row} effect={outcome.effect} />}
+      <Told {...outcome} />
+    </>
   );
   return (
     <dialog ref={dialog} onClose={onClose} aria-labelledby="act-title" class="act">
-      <h2 id="act-title">{phase.is === 'done' && phase.wasBack ? 'Taken back' : act.title}</h2>
-      {phase.is !== 'done' && (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void run([...act.words, ...more, ...given, ...rest]);
-          }}
-        >
-          {preview.isLoading && <p class="loading">{progress || 'Looking at what would change…'}</p>}
-          {preview.error !== undefined && <Problem text={preview.error} />}
-          {ways.map(([text, words]) => (
-            <Button key={text} onClick={() => setMore(words)}>
-              {text}
-            </Button>
-          ))}
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a person scrolls it by keys */}
-          {preview.value !== undefined && <pre tabIndex={0}>{preview.value}</pre>}
-          {asks !== undefined && preview.value !== undefined && (
-            <p class="field">
-              <label for="act-value">{asks.label}</label>
-              <Field
-                id="act-value"
-                ref={focus}
-                required
-                value={value}
-                onInput={(event) => setValue(event.currentTarget.value)}
-              />
-            </p>
-          )}
-          {phase.is === 'working' && progress !== '' && (
-            <p class="loading" aria-live="polite">
-              {progress}
-            </p>
-          )}
-          <p class="buttons">
-            <Button onClick={() => dialog.current?.close()}>Cancel</Button>
-            <button
-              type="submit"
-              class="main"
-              disabled={preview.value === undefined || phase.is === 'working'}
-            >
-              {phase.is === 'working' ? 'Working…' : 'Do it'}
-            </button>
-          </p>
-        </form>
-      )}
-      {phase.is === 'done' && (
+      <h2 id="act-title">{done?.wasBack ? 'Taken back' : act.title}</h2>
+      {done !== undefined && !isWorking ? (
         <>
-          <pre class={phase.failed ? 'problem' : 'success'} role="status">
-            {phase.text}
-          </pre>
+          <div class={done.failed ? '' : 'success'} role="status">
+            {!done.failed && <strong>Done.</strong>}
+            {shown(done, done.wasBack)}
+          </div>
           <p class="buttons">
-            {back !== undefined && !phase.failed && !phase.wasBack && (
+            {back !== undefined && !done.failed && !done.wasBack && (
               <Button onClick={() => run(back, true)}>Take it back</Button>
             )}
-            {asks !== undefined && phase.failed && (
-              <Button onClick={() => setPhase({ is: 'preview' })}>Try again…</Button>
+            {asks !== undefined && done.failed && (
+              <Button onClick={() => setDone(undefined)}>Try again…</Button>
             )}
             <Button class="main" onClick={() => dialog.current?.close()}>
               Close
             </Button>
           </p>
         </>
+      ) : (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void run([...words, ...given, ...rest]);
+          }}
+        >
+          {(preview.isLoading || isWorking) && (
+            <p class="loading" aria-live="polite">
+              {progress || (isWorking ? 'Working…' : 'Looking at what would change…')}
+            </p>
+          )}
+          {found !== undefined && shown(found)}
+          {found?.effect?.ways?.map(({ does, words }) => (
+            <Button key={does} onClick={() => setMore([...more, ...words])}>
+              {does}
+            </Button>
+          ))}
+          {asks !== undefined && isReady && (
+            <p class="field">
+              <label for="act-value">{asks.label}</label>
+              <Field
+                id="act-value"
+                ref={asks.isProposed ? null : focus}
+                required
+                value={value}
+                onInput={(event) => setValue(event.currentTarget.value)}
+              />
+            </p>
+          )}
+          {isReady && (
+            <p class="note terminal">
+              in the terminal:{' '}
+              <code>{typed([...words, ...(asks?.isProposed || value === '' ? [] : given), ...rest])}</code>
+            </p>
+          )}
+          <p class="buttons">
+            <Button onClick={() => dialog.current?.close()}>Cancel</Button>
+            <button type="submit" class="main" disabled={!isReady || isWorking}>
+              Do it
+            </button>
+          </p>
+        </form>
       )}
     </dialog>
   );
 }
 
-type WayOut = readonly [text: string, words: readonly string[]];
+/** The command line for a shell, with short names of commits. */
+const typed = (words: readonly string[]) =>
+  ['agt', ...words]
+    .map((word) => shellQuote(/^[0-9a-f]{40,}$/.test(word) ? word.slice(0, 10) : word))
+    .join(' ');
 
-/** The options that the hints of a refusal offer. */
-function waysOut(refusal: string): readonly WayOut[] {
-  const options = /^hint: leave (?:them|that) out: agt accept \S+ (.*)$/m.exec(refusal)?.[1] ?? '';
-  const words = [...options.matchAll(/(?:'[^']*'|\\.|[^\s'\\])+/g)]
-    .map(([word]) => word.replace(/'([^']*)'|\\(.)/g, '$1$2'))
-    .filter((word, i, all) => /^--(exclude|untracked)/.test(word) || all[i - 1] === '--exclude');
-  const all: readonly WayOut[] = [
-    ['Leave these files out', words],
-    ['Take these files, too', refusal.includes('--untracked=all') ? ['--untracked=all'] : []],
-  ];
-  return all.filter(([, words]) => words.length > 0);
+interface Started {
+  readonly row: Row;
+  readonly act: Act;
+  readonly onDone?: (() => void) | undefined;
 }
 
-/** Shows an act's dialog. A saved page has none. */
-export function useAct(row: Row, onDone: () => void = () => undefined) {
-  const [act, setAct] = useState<Act>();
+let show: (started: Started) => void = () => undefined;
+
+/** Opens the dialog of an act. A saved page has none. */
+export const start = (row: Row, act: Act, onDone?: () => void) => show({ row, act, onDone });
+export const canAct = !isSaved;
+
+/** The place of the dialog. It stays when a session that ends leaves the list. */
+export function Acts() {
+  const [started, setStarted] = useState<Started>();
+  show = setStarted;
+  if (started === undefined) return null;
   const close = () => {
-    setAct(undefined);
-    onDone();
+    setStarted(undefined);
+    started.onDone?.();
   };
-  return {
-    start: (next: Act) => setAct(next),
-    canAct: !isSaved,
-    dialog: act === undefined ? null : <ActDialog row={row} act={act} onClose={close} />,
-  };
+  return <ActDialog {...started} onClose={close} />;
 }

@@ -29,7 +29,7 @@ export interface Row {
   readonly last_autocommit_at: string | null;
   readonly user_branch?: string | null;
   readonly from?: string | null;
-  readonly from_commit: string;
+  readonly work_branch: string;
   readonly checkout?: string | null;
   readonly pulse?: readonly number[];
   /** Null until somebody has marked something. */
@@ -47,13 +47,10 @@ export interface Change {
 }
 
 export interface Step {
-  readonly name: string;
   readonly commit: string;
   readonly at: string;
-  readonly session_id: string;
   readonly label: string | null;
   readonly tool: string | null;
-  readonly before: string | null;
   readonly summary: string | null;
   readonly outcome: string | null;
   readonly agent: string | null;
@@ -67,7 +64,6 @@ export interface Turn {
   readonly number: number;
   readonly prompt: string | null;
   readonly agent: string | null;
-  readonly commit: string | null;
   readonly began_at: string;
   readonly at: string;
   readonly calls: number;
@@ -140,7 +136,7 @@ async function lastLine({ body }: Response, onProgress: OnProgress): Promise<str
   return parts.join('');
 }
 
-function withJson(words: readonly string[]): string[] {
+export function withJson(words: readonly string[]): string[] {
   const end = words.indexOf('--');
   const at = end < 0 ? words.length : end;
   return [...words.slice(0, at), '--json', ...words.slice(at)];
@@ -148,8 +144,8 @@ function withJson(words: readonly string[]): string[] {
 
 /** The JSON of a command that has to succeed. */
 export async function askJson<T>(row: Row | undefined, words: readonly string[], asked?: Asked): Promise<T> {
-  const { json, err, exitCode } = await ask<T>(row, withJson(words), asked);
-  if (json === undefined) throw new Error(reason(err, exitCode));
+  const { json, err, exitCode } = await ask<T & { error?: string }>(row, withJson(words), asked);
+  if (json === undefined || json.error !== undefined) throw new Error(reason(err, exitCode));
   return json;
 }
 

@@ -22,9 +22,8 @@ const LANES = ['Agent', 'By hand', 'Forks'] as const;
 /** Distances of lines on the axis, in seconds. */
 const GRID = [1, 5, 15, 60, 300, 900, 3_600, 10_800, 43_200, 86_400, 604_800].map((s) => s * 1000);
 
+/** In a narrow window every other one has words. */
 const MOST_LINES = 8;
-/** Room for the words of each. */
-const WORDS_PX = 110;
 
 export interface Life {
   readonly turns: readonly Turn[];
@@ -75,14 +74,7 @@ export function Axis({ turns, steps, forks, selected, onSelect }: AxisProps) {
     element?.addEventListener('wheel', wheel, { passive: false });
     return () => element?.removeEventListener('wheel', wheel);
   });
-  const [width, setWidth] = useState(innerWidth);
-  useEffect(() => {
-    const resize = () => setWidth(innerWidth);
-    addEventListener('resize', resize);
-    return () => removeEventListener('resize', resize);
-  }, []);
-  const most = Math.min(MOST_LINES, width / WORDS_PX);
-  const distance = GRID.find((one) => length / one <= most) ?? GRID.at(-1) ?? 1;
+  const distance = GRID.find((one) => length / one <= MOST_LINES) ?? GRID.at(-1) ?? 1;
   const first = Math.ceil(span.from / distance) * distance;
   const lines = Array.from(
     { length: Math.max(0, Math.floor((span.to - first) / distance) + 1) },
@@ -95,22 +87,26 @@ export function Axis({ turns, steps, forks, selected, onSelect }: AxisProps) {
           All
         </Button>
         {SPANS.filter(([, ms]) => ms < whole.to - whole.from).map(([words, ms]) => (
-          <button key={words} type="button" onClick={() => setZoom({ from: whole.to - ms, to: whole.to })}>
+          <Button key={words} onClick={() => setZoom({ from: whole.to - ms, to: whole.to })}>
             {words}
-          </button>
+          </Button>
         ))}
         <Button aria-label="Zoom in" onClick={() => scale(0.5)}>
           +
         </Button>
-        <Button aria-label="Zoom out" disabled={zoom === undefined} onClick={() => scale(2)}>
-          −
-        </Button>
-        <Button aria-label="Earlier" disabled={zoom === undefined} onClick={() => move(-0.5)}>
-          ‹
-        </Button>
-        <Button aria-label="Later" disabled={zoom === undefined} onClick={() => move(0.5)}>
-          ›
-        </Button>
+        {zoom !== undefined && (
+          <>
+            <Button aria-label="Zoom out" onClick={() => scale(2)}>
+              −
+            </Button>
+            <Button aria-label="Earlier" onClick={() => move(-0.5)}>
+              ‹
+            </Button>
+            <Button aria-label="Later" onClick={() => move(0.5)}>
+              ›
+            </Button>
+          </>
+        )}
       </div>
       {/* All of it is in the list below, too. */}
       <div class="lanes" ref={place} aria-hidden="true">
@@ -144,7 +140,7 @@ export function Axis({ turns, steps, forks, selected, onSelect }: AxisProps) {
                   tabIndex={-1}
                   class={`tick is-${kindOf(step)} ${step.commit === selected ? 'selected' : ''}`}
                   style={{ left: at(step.at) }}
-                  title={tooltip(step)}
+                  title={`${titleOf(step)}\n${clock(step.at)}, ${ago(step.at)} ago`}
                   onClick={() => onSelect(step)}
                 />
               ))}
@@ -174,16 +170,7 @@ const laneOf = (step: Step) =>
 
 function gridWords(time: number, distance: number): string {
   const date = new Date(time);
-  if (distance >= 86_400_000) return date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' });
-  const seconds = distance < MINUTE ? ({ second: '2-digit' } as const) : {};
-  return date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', ...seconds });
-}
-
-/** So many names of files fit. */
-const MOST_NAMES = 12;
-
-function tooltip(step: Step): string {
-  const names = step.files.slice(0, MOST_NAMES).map(({ path, status }) => `${status} ${path}`);
-  const more = step.files.length > MOST_NAMES ? [`and ${step.files.length - MOST_NAMES} more`] : [];
-  return [titleOf(step), `${clock(step.at)}, ${ago(step.at)} ago`, ...names, ...more].join('\n');
+  if (distance >= 1_440 * MINUTE)
+    return date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' });
+  return date.toLocaleTimeString(undefined, { timeStyle: distance < MINUTE ? 'medium' : 'short' });
 }

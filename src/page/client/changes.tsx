@@ -1,7 +1,6 @@
 /** A diff: the tree of its files, and each file's lines as soon as it comes into view. */
-import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ACTS, useAct } from './acts.tsx';
+import { ACTS, canAct, start } from './acts.tsx';
 import { askJson, type Change, fileAddress, isSaved, type Row, type Step } from './api.ts';
 import { PatchView } from './code.tsx';
 import { filesOf, isFolder, nameOf, plural, titleOf as titleOfStep } from './format.ts';
@@ -53,19 +52,22 @@ export function Changes({ row, rows, route }: { row: Row; rows: readonly Row[]; 
     () => askJson<Change[]>(row, [...words, '--patch']).then(together),
     [words.join(' '), filesOf(row)],
   );
-  const hasMoments = (route['a'] ?? route['b']) !== undefined;
+  const { a, b, turn } = route;
+  const hasMoments = (a ?? b ?? turn) !== undefined;
   const log = ['session', 'log', row.session_id, '--number', `${AT_ONCE}`, '--stat'];
   const { value: steps = [] } = useLoaded(
     async () => (hasMoments ? askJson<Step[]>(row, log) : []),
     [row.session_id, hasMoments],
   );
+  const first = steps.findLastIndex((step) => `${step.turn}` === turn);
+  const before = a ?? (turn && first >= 0 ? steps[first + 1]?.commit : undefined);
   const chooseSplit = () => {
     localStorage.setItem('split', isSplit ? 'no' : 'yes');
     setSplit(!isSplit);
   };
   useKeys({ v: chooseSplit });
   const others = rows.filter((one) => one !== row && !isFolder(one) && one.repository === row.repository);
-  const against = route['turn'] || (route['a'] ?? route['b']) ? 'moments' : (route['other'] ?? '');
+  const against = hasMoments ? 'moments' : (route['other'] ?? '');
   return (
     <main class="changes">
       <header class="bar">
@@ -98,7 +100,7 @@ export function Changes({ row, rows, route }: { row: Row; rows: readonly Row[]; 
           changes.length === 0 ? (
             <p class="empty">Nothing differs.</p>
           ) : (
-            <ChangedFiles key={words.join(' ')} {...{ row, route, changes, words, isSplit }} />
+            <ChangedFiles key={words.join(' ')} {...{ row, route, changes, words, isSplit, before }} />
           )
         }
       </Show>
@@ -111,6 +113,8 @@ interface Shown {
   readonly route: Route;
   readonly words: readonly string[];
   readonly isSplit: boolean;
+  /** The step before the changes, if they can be brought back from there. */
+  readonly before: string | undefined;
 }
 
 function ChangedFiles({ changes, ...about }: Shown & { changes: readonly Change[] }) {
@@ -121,9 +125,17 @@ function ChangedFiles({ changes, ...about }: Shown & { changes: readonly Change[
     setChosen({ ...change });
   };
   useEffect(() => document.getElementById(anchor(chosen?.path ?? ''))?.scrollIntoView(), [chosen]);
+  const folders = Map.groupBy(changes, ({ path }) => path.replace(/[^/]*$/, ''));
   return (
     <div class="with-tree">
-      <FileTree row={about.row} changes={changes} before={about.route['a']} onChoose={choose} />
+      <nav class="tree" aria-label="Changed files">
+        <p class="quiet">{plural(changes.length, 'file')}</p>
+        <Many all={[...folders]}>
+          {([name, own]) => (
+            <Folder key={name} {...about} {...{ name, own, choose }} isSmall={changes.length <= MOST_OPEN} />
+          )}
+        </Many>
+      </nav>
       <div class="files">
         {from > 0 && (
           <Button class="more" onClick={() => setFrom(0)}>
@@ -152,73 +164,49 @@ function together(changes: readonly Change[]): Change[] {
 
 const anchor = (path: string) => `file-${path}`;
 
-function FileTree({
-  row,
-  changes,
-  before,
-  onChoose,
-}: {
-  row: Row;
-  changes: readonly Change[];
-  before: string | undefined;
-  onChoose: (change: Change) => void;
-}) {
-  const { start, canAct, dialog } = useAct(row);
-  const folders = Map.groupBy(changes, ({ path }) => path.replace(/[^/]*$/, ''));
-  return (
-    <nav class="tree" aria-label="Changed files">
-      <p class="quiet">{plural(changes.length, 'file')}</p>
-      <Many all={[...folders]}>
-        {([folder, own]) => (
-          <Folder key={folder} folder={folder} isSmall={changes.length <= MOST_OPEN}>
-            {canAct && before && (
-              <Button
-                aria-label={`Bring back ${folder || 'all files'}`}
-                onClick={() => start(ACTS.restore(row, before, [folder || './']))}
-              >
-                Bring back…
-              </Button>
-            )}
-            <ul>
-              <Many all={own} inList>
-                {(change) => (
-                  <li key={change.path}>
-                    <Button class={`file is-${change.status}`} onClick={() => onChoose(change)}>
-                      <span class="sign" title={change.status}>
-                        {change.status[0]?.toUpperCase()}
-                      </span>
-                      {change.path.slice(folder.length)}
-                    </Button>
-                  </li>
-                )}
-              </Many>
-            </ul>
-          </Folder>
-        )}
-      </Many>
-      {dialog}
-    </nav>
-  );
-}
+const Sign = ({ status }: { status: string }) => (
+  <span class={`sign is-${status}`} title={status}>
+    {status[0]?.toUpperCase()}
+  </span>
+);
 
 /** Of so many files, all directories are open. */
 const MOST_OPEN = 200;
 
+interface FolderProps extends Shown {
+  readonly name: string;
+  readonly own: readonly Change[];
+  readonly isSmall: boolean;
+  readonly choose: (change: Change) => void;
+}
+
 /** Draws what is in it once it is open. */
-function Folder({
-  folder,
-  isSmall,
-  children,
-}: {
-  folder: string;
-  isSmall: boolean;
-  children: ComponentChildren;
-}) {
+function Folder({ row, before, name, own, isSmall, choose }: FolderProps) {
   const [isOpen, setOpen] = useState(isSmall);
+  const title = `Bring back ${name || 'all files'}`;
   return (
     <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>{folder || '/'}</summary>
-      {isOpen && children}
+      <summary>{name || '/'}</summary>
+      {isOpen && canAct && before && (
+        <Button
+          aria-label={title}
+          onClick={() => start(row, ACTS.restore(row, before, title, [name || './']))}
+        >
+          Bring back…
+        </Button>
+      )}
+      <ul>
+        <Many all={isOpen ? own : []} in="list">
+          {(change) => (
+            <li key={change.path}>
+              <Button class="file" onClick={() => choose(change)}>
+                <Sign status={change.status} />
+                {change.path.slice(name.length)}
+              </Button>
+            </li>
+          )}
+        </Many>
+      </ul>
     </details>
   );
 }
@@ -226,11 +214,12 @@ function Folder({
 const PICTURE = /\.(png|jpe?g|gif|webp|svg|ico|avif)$/i;
 
 function FileChange({ change, isFirst, ...about }: Shown & { change: Change; isFirst: boolean }) {
-  const { row, route } = about;
+  const { row, before } = about;
+  const { b } = about.route;
   const { path, status } = change;
+  const title = status === 'added' ? `Remove ${path} again` : `Bring ${path} back as it was before`;
   const place = useRef<HTMLElement>(null);
   const [isNear, setNear] = useState(isFirst);
-  const { start, canAct, dialog } = useAct(row);
   useEffect(() => {
     const observer = new IntersectionObserver(
       (entries) => entries.some(({ isIntersecting }) => isIntersecting) && setNear(true),
@@ -239,25 +228,23 @@ function FileChange({ change, isFirst, ...about }: Shown & { change: Change; isF
     if (place.current !== null) observer.observe(place.current);
     return () => observer.disconnect();
   }, []);
-  const { a, b } = route;
   return (
     <article ref={place} id={anchor(path)} class={`change is-${status}`} aria-label={path}>
       <header>
         <h2>
-          <span class={`sign is-${status}`} title={status}>
-            {status[0]?.toUpperCase()}
-          </span>
+          <Sign status={status} />
           {path}
         </h2>
-        <a href={hrefOf(ofSession('file', row, { path, ...(b && { at: b }) }))}>File and history</a>
-        {canAct && a && (
-          <Button onClick={() => start(ACTS.restore(row, a, [path]))}>
+        {!isSaved && (
+          <a href={hrefOf(ofSession('file', row, { path, ...(b && { at: b }) }))}>File and history</a>
+        )}
+        {canAct && before && (
+          <Button onClick={() => start(row, ACTS.restore(row, before, title, [path]))}>
             {status === 'added' ? 'Remove again…' : 'Bring back what was before…'}
           </Button>
         )}
       </header>
       {isNear ? <Lines {...about} change={change} /> : <p class="later">…</p>}
-      {dialog}
     </article>
   );
 }

@@ -1,35 +1,23 @@
 /** Any file or directory at any moment: its history within the session, its content then, and who wrote each line. */
 import { useState } from 'preact/hooks';
-import { ACTS, useAct } from './acts.tsx';
-import { askJson, fileAddress, isSaved, type Row, type Step } from './api.ts';
+import { ACTS, start } from './acts.tsx';
+import { askJson, fileAddress, type Row, type Step } from './api.ts';
 import { FileView, type Origin } from './code.tsx';
 import { clock, nameOfAuthor, titleOf } from './format.ts';
-import { Button, go, hrefOf, Many, ofSession, type Route, Secret, Show, useLoaded } from './shell.tsx';
+import { Button, goTo, hrefOf, Many, ofSession, type Route, Secret, Show, useLoaded } from './shell.tsx';
 
 const ROOT = './';
 /** Steps of a directory. */
 const MOST = '300';
 
 export function FilePage({ row, route }: { row: Row; route: Route }) {
-  const [path, setPath] = useState(route['path'] ?? '');
   const open = route['path'] || ROOT;
   return (
     <main>
-      <form
-        class="bar"
-        onSubmit={(event) => {
-          event.preventDefault();
-          go(ofSession('file', row, { path }));
-        }}
-      >
+      <form class="bar" onSubmit={goTo(ofSession('file', row))}>
         <label class="wide">
           File
-          <input
-            id="search"
-            value={path}
-            onInput={({ currentTarget }) => setPath(currentTarget.value)}
-            placeholder="src/login.ts"
-          />
+          <input id="search" name="path" defaultValue={route['path'] ?? ''} placeholder="src/login.ts" />
         </label>
         <button type="submit">Open</button>
       </form>
@@ -43,7 +31,6 @@ function FileHistory({ row, path, at }: { row: Row; path: string; at: string | u
     () => askJson<Step[]>(row, ['session', 'log', row.session_id, '--stat', '--number', MOST, '--', path]),
     [path, row.last_autocommit],
   );
-  const { start, canAct, dialog } = useAct(row);
   return (
     <Show of={history}>
       {(steps) => {
@@ -74,14 +61,11 @@ function FileHistory({ row, path, at }: { row: Row; path: string; at: string | u
               <header>
                 <h1>{path}</h1>
                 <span class="quiet">{chosen ? clock(chosen.at) : moment.slice(0, 10)}</span>
-                {canAct && (
-                  <Button onClick={() => start(ACTS.restore(row, moment, [path]))}>
-                    Restore this version…
-                  </Button>
-                )}
+                <Button onClick={() => start(row, ACTS.restore(row, moment, `Restore ${path}`, [path]))}>
+                  Restore this version…
+                </Button>
               </header>
               <Content {...{ row, path, moment }} isNewest={moment === (steps[0]?.commit ?? '@{0}')} />
-              {dialog}
             </article>
           </div>
         );
@@ -91,7 +75,6 @@ function FileHistory({ row, path, at }: { row: Row; path: string; at: string | u
 }
 
 interface BlameLine {
-  readonly line: number;
   readonly commit: string | null;
   readonly author: string;
   readonly summary: string;
@@ -118,38 +101,38 @@ function Content({ isNewest, ...version }: Version & { isNewest: boolean }) {
   const content = useLoaded(async () => {
     const response = await fetch(`${fileAddress(row, moment, path)}${secrets ? '&secrets=1' : ''}`);
     if (response.status === 403) return { hidden: true } as const;
-    if (!response.ok) return { gone: (await response.text()).replace(/^error: /, '') } as const;
+    if (!response.ok) return { note: (await response.text()).replace(/^error: /, '') } as const;
     const type = response.headers.get('Content-Type') ?? '';
     if (type.startsWith('image/')) return { picture: true } as const;
     const text = await response.text();
     if (path.endsWith('/')) return { names: text.split('\n').slice(0, -1) } as const;
-    return text.includes('\0') ? ({ binary: true } as const) : ({ text } as const);
+    return text.includes('\0') ? ({ note: 'A binary file.' } as const) : ({ text } as const);
   }, [moment, path, secrets]);
   const blame = useLoaded(
-    async () => (wantsBlame ? askJson<BlameLine[]>(row, ['blame', '--', path], { inSandbox: true }) : []),
-    [wantsBlame, path, moment],
+    async () =>
+      wantsBlame ? askJson<BlameLine[]>(row, ['blame', '--', path], { inSandbox: true, secrets }) : [],
+    [wantsBlame, path, moment, secrets],
   );
   return (
     <Show of={content}>
       {(found) => {
-        if (isSaved) return <p class="note">A saved page has no files.</p>;
-        if ('gone' in found) return <p class="note">{found.gone}</p>;
+        if ('note' in found) return <p class="note">{found.note}</p>;
         if ('names' in found) return <Names {...version} names={found.names} />;
-        if ('binary' in found) return <p class="note">A binary file.</p>;
         if ('picture' in found)
           return <img class="picture" src={fileAddress(row, moment, path)} alt={`${path} at this moment`} />;
         if ('hidden' in found) return <Secret onShow={() => setSecrets(true)} />;
         return (
           <>
-            {!isNewest && !path.startsWith('../') && (
-              <p class="note">Who wrote each line stands beside the newest version.</p>
-            )}
-            {isNewest && !path.startsWith('../') && (
+            {!path.startsWith('../') && (
               <p class="bar">
-                <Button aria-pressed={wantsBlame} onClick={() => setBlame(!wantsBlame)}>
-                  Who wrote each line
-                </Button>
-                {blame.error !== undefined && <span class="minus">{blame.error}</span>}
+                {isNewest ? (
+                  <Button aria-pressed={wantsBlame} onClick={() => setBlame(!wantsBlame)}>
+                    Who wrote each line
+                  </Button>
+                ) : (
+                  <span class="quiet">Who wrote each line stands beside the newest version.</span>
+                )}
+                <span class="minus">{blame.error}</span>
               </p>
             )}
             <FileView
@@ -184,7 +167,7 @@ function Names({ row, path, moment, names }: Version & { names: readonly string[
           <a href={hrefTo(inside.replace(/[^/]*\/$/, '') || ROOT)}>../</a>
         </li>
       )}
-      <Many all={names} inList>
+      <Many all={names} in="list">
         {(name) => (
           <li key={name}>
             <a href={hrefTo(inside + name)}>{name}</a>

@@ -1,36 +1,8 @@
 /** Colours of code. The highlighter writes HTML; here its parts become texts with a class, so that no content is markup. */
-import hljs from 'highlight.js/lib/core';
-import bash from 'highlight.js/lib/languages/bash';
-import c from 'highlight.js/lib/languages/c';
-import cpp from 'highlight.js/lib/languages/cpp';
-import csharp from 'highlight.js/lib/languages/csharp';
-import css from 'highlight.js/lib/languages/css';
-import go from 'highlight.js/lib/languages/go';
-import ini from 'highlight.js/lib/languages/ini';
-import java from 'highlight.js/lib/languages/java';
-import javascript from 'highlight.js/lib/languages/javascript';
-import json from 'highlight.js/lib/languages/json';
-import kotlin from 'highlight.js/lib/languages/kotlin';
-import makefile from 'highlight.js/lib/languages/makefile';
-import markdown from 'highlight.js/lib/languages/markdown';
-import php from 'highlight.js/lib/languages/php';
-import python from 'highlight.js/lib/languages/python';
-import ruby from 'highlight.js/lib/languages/ruby';
-import rust from 'highlight.js/lib/languages/rust';
-import sql from 'highlight.js/lib/languages/sql';
-import swift from 'highlight.js/lib/languages/swift';
-import typescript from 'highlight.js/lib/languages/typescript';
-import xml from 'highlight.js/lib/languages/xml';
-import yaml from 'highlight.js/lib/languages/yaml';
-
-const LANGUAGES = {
-  ...{ bash, c, cpp, csharp, css, go, ini, java, javascript, json, kotlin, makefile, markdown, php, python },
-  ...{ ruby, rust, sql, swift, typescript, xml, yaml },
-};
-for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
+import hljs from 'highlight.js/lib/common';
 
 /** By the end of a name, where the highlighter does not know it. */
-const ENDS: Readonly<Record<string, keyof typeof LANGUAGES>> = { scss: 'css', cfg: 'ini', vue: 'xml' };
+const ENDS: Readonly<Record<string, string>> = { cfg: 'ini', vue: 'xml' };
 
 export interface Part {
   readonly text: string;

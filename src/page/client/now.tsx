@@ -1,19 +1,32 @@
 /** One row for each session: who works, who waits for a person, and what came of it. */
 import { useEffect, useState } from 'preact/hooks';
-import { isSaved, type Row } from './api.ts';
-import { agentOf, ago, isFolder, lastPart, nameOf, plural, stateOf } from './format.ts';
-import { Button, hrefOf, type Loaded, ofSession, Problem } from './shell.tsx';
+import { askJson, type Row } from './api.ts';
+import { agentOf, ago, isEnded, isFolder, lastPart, nameOf, plural, stateOf } from './format.ts';
+import {
+  Button,
+  go,
+  hrefOf,
+  Lines,
+  type Loaded,
+  ofSession,
+  Problem,
+  type Route,
+  useLoaded,
+} from './shell.tsx';
 
 const ORDER = ['waits', 'failed', 'works', 'done', 'idle', 'ended'];
 
-export interface NowProps {
-  readonly rows: readonly Row[];
-  /** Those that have ended; undefined if nobody wants to see them. */
-  readonly ended: Loaded<readonly Row[] | undefined> | undefined;
-  readonly onToggle: () => void;
+/** They seldom change: asked for when a session begins or ends. */
+export function useEnded(isWanted: boolean, rows: readonly Row[] = []): Loaded<readonly Row[]> {
+  return useLoaded(async () => {
+    if (!isWanted) return [];
+    return (await askJson<Row[]>(undefined, ['session', 'list', '--all'])).filter(isEnded);
+  }, [isWanted, rows.map(({ session_id: id }) => id).join(' ')]);
 }
 
-export function Now({ rows, ended, onToggle }: NowProps) {
+export function Now({ rows, route }: { rows: readonly Row[]; route: Route }) {
+  const showsEnded = route['ended'] === 'yes';
+  const ended = useEnded(showsEnded, rows);
   const [, tick] = useState(0);
   useEffect(() => {
     const timer = setInterval(() => tick((n) => n + 1), 5_000);
@@ -21,7 +34,7 @@ export function Now({ rows, ended, onToggle }: NowProps) {
   }, []);
   const rank = (row: Row) => ORDER.indexOf(stateOf(row).state);
   const last = (row: Row) => Date.parse(row.last_autocommit_at ?? row.created_at);
-  const sorted = [...rows, ...(ended?.value ?? [])].sort((a, b) => rank(a) - rank(b) || last(b) - last(a));
+  const sorted = [...rows, ...(ended.value ?? [])].sort((a, b) => rank(a) - rank(b) || last(b) - last(a));
   const waiting = rows.filter((row) => stateOf(row).state === 'waits').length;
   useEffect(() => {
     document.title = waiting > 0 ? `(${waiting}) agt` : 'agt';
@@ -31,20 +44,18 @@ export function Now({ rows, ended, onToggle }: NowProps) {
       <h1>
         Now
         <span class="quiet" role="status">
-          {waiting === 0
-            ? counted(rows)
-            : `${waiting} of ${rows.length} ${waiting === 1 ? 'waits' : 'wait'} for you`}
+          {waiting === 0 ? counted(rows) : `${waiting} of ${rows.length} waiting for you`}
         </span>
       </h1>
-      {!isSaved && (
-        <p class="bar">
-          <Button aria-pressed={ended !== undefined} onClick={onToggle}>
-            Ended sessions
-          </Button>
-          {ended?.value && <span class="quiet">{plural(ended.value.length, 'session')} ended</span>}
-        </p>
-      )}
-      {ended?.error !== undefined && <Problem text={ended.error} />}
+      <p class="bar">
+        <Button aria-pressed={showsEnded} onClick={() => go({ view: 'now', ended: showsEnded ? '' : 'yes' })}>
+          Ended sessions
+        </Button>
+        {showsEnded && ended.value && (
+          <span class="quiet">{plural(ended.value.length, 'session')} ended</span>
+        )}
+      </p>
+      {ended.error !== undefined && <Problem text={ended.error} />}
       {rows.length === 0 && (
         <p class="empty">
           No session is active here. Begin one in a terminal: <code>agt run --new -- claude</code>
@@ -98,14 +109,6 @@ function SessionRow({ row }: { row: Row }) {
         </span>
       </a>
     </li>
-  );
-}
-
-export function Lines({ added, removed }: { added: number; removed: number }) {
-  return (
-    <span class="lines">
-      <span class="plus">+{added}</span> <span class="minus">−{removed}</span>
-    </span>
   );
 }
 

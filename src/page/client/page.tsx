@@ -1,35 +1,33 @@
 /** The page of `agt ui`: which view, for which session. */
-import { type RefObject, render } from 'preact';
+import { type ComponentType, type RefObject, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ACTS, type Act, useAct } from './acts.tsx';
-import { askJson, isSaved, type Row, watchRows } from './api.ts';
+import { ACTS, type Act, Acts, canAct, start } from './acts.tsx';
+import { isSaved, type Row, watchRows } from './api.ts';
 import { Changes } from './changes.tsx';
 import { FilePage } from './file.tsx';
 import { ago, isEnded, isFolder, lastPart, nameOf, stateOf } from './format.ts';
-import { Now, type NowProps } from './now.tsx';
+import { Now, useEnded } from './now.tsx';
 import { Review } from './review.tsx';
 import { Search } from './search.tsx';
-import {
-  go,
-  hrefOf,
-  type Loaded,
-  ofSession,
-  Problem,
-  type Route,
-  useKeys,
-  useLoaded,
-  useRoute,
-} from './shell.tsx';
+import { Button, go, hrefOf, ofSession, Problem, type Route, useKeys, useRoute } from './shell.tsx';
 import './page.css';
 import { Timeline } from './timeline.tsx';
 
-const VIEWS = {
-  timeline: 'Timeline',
-  review: 'Review',
-  changes: 'Changes',
-  file: 'Files',
-  search: 'Search',
-} as const;
+type View = ComponentType<{ row: Row; rows: readonly Row[]; route: Route }>;
+
+const VIEWS: Readonly<Record<string, readonly [words: string, View]>> = {
+  timeline: ['Timeline', Timeline],
+  review: ['Review', Review],
+  changes: ['Changes', Changes],
+  file: ['Files', FilePage],
+  search: ['Search', Search],
+};
+
+/** Names of the views of a session. */
+function viewsOf(row: Row): string[] {
+  const all = isSaved ? ['timeline', 'review', 'changes'] : Object.keys(VIEWS);
+  return all.filter((name) => name !== 'review' || !(isEnded(row) || isFolder(row)));
+}
 
 function Page() {
   const route = useRoute();
@@ -40,14 +38,8 @@ function Page() {
   const { session, repository, view } = route;
   const isRow = (one: Row) => one.session_id === session && (!repository || one.repository === repository);
   const active = isSaved ? rows?.[0] : rows?.find(isRow);
-  const [showsEnded, setShowsEnded] = useState(false);
-  const needsEnded = rows !== undefined && (showsEnded || (session !== undefined && active === undefined));
-  const ended = useEnded(needsEnded, rows);
-  // Between the two lists a session that ends is in neither, and the dialog that ended it still shows the result.
-  const last = useRef<Row | undefined>(undefined);
-  const before = last.current !== undefined && isRow(last.current) ? last.current : undefined;
-  const row = active ?? ended?.value?.find(isRow) ?? before;
-  last.current = row;
+  const ended = useEnded(rows !== undefined && session !== undefined && active === undefined, rows);
+  const row = active ?? ended.value?.find(isRow);
   useKeys({
     '?': () => help.current?.showModal(),
     n: () => go({ view: 'now' }),
@@ -63,6 +55,13 @@ function Page() {
       f: () => go(ofSession('file', row)),
     }),
   });
+  const isOfMany = rows?.[0]?.repository !== undefined;
+  const tabs: readonly (readonly [string, Route])[] = [
+    ...(isSaved ? [] : [['Now', { view: 'now' }] as const]),
+    ...(session || isSaved || isOfMany ? [] : [['Search', { view: 'search' }] as const]),
+    ...(row ? viewsOf(row).map((name) => [VIEWS[name]?.[0] ?? '', ofSession(name, row)] as const) : []),
+  ];
+  const [, Shown] = VIEWS[view] ?? ['', Timeline];
   return (
     <>
       <header class="top">
@@ -70,90 +69,41 @@ function Page() {
           agt
         </a>
         <nav aria-label="Views">
-          {!isSaved && (
-            <a href="#now" aria-current={view === 'now' ? 'page' : undefined}>
-              Now
+          {tabs.map(([words, to]) => (
+            <a key={words} href={hrefOf(to)} aria-current={view === to.view ? 'page' : undefined}>
+              {words}
             </a>
-          )}
-          {session === undefined && !isSaved && rows?.[0]?.repository === undefined && (
-            <a href="#search" aria-current={view === 'search' ? 'page' : undefined}>
-              Search
-            </a>
-          )}
-          {row !== undefined &&
-            Object.entries(VIEWS)
-              .filter(([name]) => name !== 'review' || !(isEnded(row) || isFolder(row)))
-              .filter(([name]) => !isSaved || ['timeline', 'review', 'changes'].includes(name))
-              .map(([name, words]) => (
-                <a
-                  key={name}
-                  href={hrefOf(ofSession(name, row))}
-                  aria-current={view === name ? 'page' : undefined}
-                >
-                  {words}
-                </a>
-              ))}
+          ))}
         </nav>
-        <button type="button" class="help" aria-label="Keys" onClick={() => help.current?.showModal()}>
+        <Button class="help" aria-label="Keys" onClick={() => help.current?.showModal()}>
           ?
-        </button>
+        </Button>
       </header>
       {isGone && <Problem text="agt ui does not answer; if it has ended, start it again" />}
       {row !== undefined && <SessionHead key={row.session_id} row={row} />}
-      {rows === undefined ? (
+      {rows === undefined || (session && !row && ended.isLoading) ? (
         <p class="loading">Loading…</p>
+      ) : row !== undefined ? (
+        <Shown key={hrefOf(route)} {...{ row, rows, route }} />
+      ) : session !== undefined ? (
+        <Problem text={ended.error ?? `agt knows no session ${session} here; see agt list --all`} />
+      ) : view === 'search' ? (
+        <Search key={hrefOf(route)} route={route} row={undefined} />
       ) : (
-        <View {...{ rows, row, route, ended }} onToggle={() => setShowsEnded(!showsEnded)} />
+        <Now rows={rows} route={route} />
       )}
+      <Acts />
       <Help dialog={help} />
     </>
   );
 }
 
-/** They seldom change: asked for when a session begins or ends. */
-function useEnded(
-  isWanted: boolean,
-  rows: readonly Row[] = [],
-): Loaded<readonly Row[] | undefined> | undefined {
-  const loaded = useLoaded(async () => {
-    if (!isWanted) return undefined;
-    const all = await askJson<Row[]>(undefined, ['session', 'list', '--all']);
-    return all.filter(isEnded);
-  }, [isWanted, rows.map(({ session_id: id }) => id).join(' ')]);
-  return isWanted ? loaded : undefined;
-}
-
-interface ViewProps extends NowProps {
-  readonly row: Row | undefined;
-  readonly route: Route;
-}
-
-function View({ rows, row, route, ended, onToggle }: ViewProps) {
-  const { view, session } = route;
-  if (view === 'now' && isSaved && rows[0] !== undefined) return <Timeline row={rows[0]} rows={rows} />;
-  if (view === 'search') return <Search key={hrefOf(route)} route={route} row={row} />;
-  if (view === 'now' || session === undefined) return <Now rows={rows} ended={ended} onToggle={onToggle} />;
-  if (row === undefined && ended?.value === undefined && ended?.error === undefined)
-    return <p class="loading">Loading…</p>;
-  if (row === undefined)
-    return (
-      <main>
-        <Problem text={ended?.error ?? `agt knows no session ${session} here; see agt list --all`} />
-      </main>
-    );
-  if (view === 'changes') return <Changes row={row} rows={rows} route={route} />;
-  if (view === 'review') return <Review key={row.session_id} row={row} />;
-  if (view === 'file') return <FilePage key={hrefOf(route)} row={row} route={route} />;
-  return <Timeline row={row} rows={rows} />;
-}
-
 function SessionHead({ row }: { row: Row }) {
   const { state, words } = stateOf(row);
-  const { start, canAct, dialog } = useAct(row);
   const button = (text: string, act: Act, cls = '') => (
-    <button type="button" class={cls} onClick={() => start(act)}>
+    <Button class={cls} onClick={() => start(row, act)}>
       {text}
-    </button>
+    </Button>
   );
   return (
     <section class="head" aria-label={`session ${row.session_id}`}>
@@ -164,8 +114,8 @@ function SessionHead({ row }: { row: Row }) {
         {row.agent_state?.for && <em>{row.agent_state.for}</em>}
         {state === 'waits' && <span class="quiet">answer in its terminal</span>}
         {row.landed && (
-          <span class="quiet">
-            accepted {ago(row.landed.at)} ago, on {row.landed.onto} as {row.landed.commit.slice(0, 10)}
+          <span class="quiet" title={row.landed.commit}>
+            accepted {ago(row.landed.at)} ago, on {row.landed.onto}
           </span>
         )}
         {row.agent_state?.prompt && <span class="prompt">{row.agent_state.prompt}</span>}
@@ -187,7 +137,6 @@ function SessionHead({ row }: { row: Row }) {
           )}
         </div>
       )}
-      {dialog}
     </section>
   );
 }
@@ -208,16 +157,11 @@ function Help({ dialog }: { dialog: RefObject<HTMLDialogElement | null> }) {
   return (
     <dialog ref={dialog} aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
-      <dl class="keys">
-        {KEYS.map(([key, does]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{does}</dd>
-          </div>
-        ))}
-      </dl>
+      {KEYS.map(([key, does]) => (
+        <p key={key} class="keys">
+          <kbd>{key}</kbd> {does}
+        </p>
+      ))}
       <form method="dialog">
         <button type="submit" class="main">
           Close

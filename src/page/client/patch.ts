@@ -62,9 +62,11 @@ function markMoved(hunks: readonly Hunk[]): void {
   }
 }
 
+type Pair = readonly [old: PatchLine | undefined, next: PatchLine | undefined];
+
 /** Beside each other: a removed line and the added one that takes its place. */
-export function inPairs(lines: readonly PatchLine[]): [PatchLine | undefined, PatchLine | undefined][] {
-  const pairs: [PatchLine | undefined, PatchLine | undefined][] = [];
+export function inPairs(lines: readonly PatchLine[]): Pair[] {
+  const pairs: Pair[] = [];
   let removed: PatchLine[] = [];
   let added: PatchLine[] = [];
   const flush = () => {

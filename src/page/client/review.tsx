@@ -1,7 +1,7 @@
 /** The hunks that nobody has seen yet, file by file: seen, rejected with a sentence, or left for later. */
-import { useRef, useState } from 'preact/hooks';
-import { ACTS, type Act, useAct } from './acts.tsx';
-import { ask, askJson, isSaved, type Row, reason } from './api.ts';
+import { useState } from 'preact/hooks';
+import { ACTS, type Act, canAct, start } from './acts.tsx';
+import { askJson, isSaved, type Row } from './api.ts';
 import { PatchView } from './code.tsx';
 import { filesOf, plural } from './format.ts';
 import { readPatch } from './patch.ts';
@@ -39,23 +39,19 @@ export function Review({ row }: { row: Row }) {
   const [shows, setShows] = useState<'new' | 'all'>(isSaved ? 'all' : 'new');
   const [at, setAt] = useState(0);
   const reload = () => setMarks((n) => n + 1);
-  const { start, canAct, dialog } = useAct(row, reload);
   // The choice of a turn also splits hunks.
-  const split = isSplit || turn !== '' ? ['--split'] : [];
-  const loaded = useLoaded(async () => {
-    const only = turn === '' ? [] : ['--turn', turn];
-    return askJson<Hunk[]>(row, review(row, ...only, ...split));
-  }, [row.session_id, filesOf(row), marks, turn, isSplit]);
-  const all = loaded.value ?? [];
+  const split = !isSaved && (isSplit || turn !== '') ? ['--split'] : [];
+  const loaded = useLoaded(
+    () => askJson<Hunk[]>(row, review(row, ...split)),
+    [row.session_id, filesOf(row), marks, ...split],
+  );
+  const ofTurns = loaded.value ?? [];
+  const turns = [...new Set(ofTurns.flatMap((hunk) => hunk.turns ?? []))].sort((a, b) => a - b);
+  const all = ofTurns.filter((hunk) => turn === '' || hunk.turns?.includes(Number(turn)));
   const chosen = all.filter(({ state }) => shows === 'all' || state !== 'seen');
-  const known = useRef<readonly number[]>([]);
-  if (turn === '' && loaded.value !== undefined)
-    known.current = [...new Set(all.flatMap(({ turns }) => turns ?? []))].sort((a, b) => a - b);
   const mark = async (...words: string[]) => {
-    const answer = await ask(row, review(row, ...split, ...words, '--json')).catch((error: Error) => ({
-      ...{ exitCode: 1, err: error.message },
-    }));
-    setProblem(answer.exitCode === 0 ? undefined : reason(answer.err, answer.exitCode));
+    const failed = ({ message }: Error) => message;
+    setProblem(await askJson(row, review(row, ...split, ...words)).then(() => undefined, failed));
     reload();
   };
   const see = (hunks: readonly Hunk[]) =>
@@ -70,7 +66,7 @@ export function Review({ row }: { row: Row }) {
     j: () => move(1),
     k: () => move(-1),
     s: () => canAct && current?.state === 'new' && void see([current]),
-    r: () => canAct && current?.state === 'new' && start(reject(row, current, split)),
+    r: () => canAct && current?.state === 'new' && start(row, reject(row, current, split), reload),
   });
   const fresh = all.filter(({ state }) => state === 'new');
   const count = (wanted: Hunk['state']) => all.filter(({ state }) => state === wanted).length;
@@ -91,7 +87,7 @@ export function Review({ row }: { row: Row }) {
           Turn
           <select value={turn} onChange={({ currentTarget }) => setTurn(currentTarget.value)}>
             <option value="">all</option>
-            {known.current.map((number) => (
+            {turns.map((number) => (
               <option key={number}>{number}</option>
             ))}
           </select>
@@ -109,7 +105,11 @@ export function Review({ row }: { row: Row }) {
             <Button disabled={fresh.length === 0} onClick={() => see(chosen)}>
               {turn === '' ? 'All seen' : `Turn ${turn} seen`}
             </Button>
-            <Button class="main" disabled={count('seen') === 0} onClick={() => start(ACTS.accept(row, true))}>
+            <Button
+              class="main"
+              disabled={count('seen') === 0}
+              onClick={() => start(row, ACTS.accept(row, true), reload)}
+            >
               Accept what I saw…
             </Button>
           </>
@@ -138,7 +138,9 @@ export function Review({ row }: { row: Row }) {
                         {canAct && hunk.state === 'new' ? (
                           <>
                             <Button onClick={() => see([hunk])}>Seen</Button>
-                            <Button onClick={() => start(reject(row, hunk, split))}>Reject…</Button>
+                            <Button onClick={() => start(row, reject(row, hunk, split), reload)}>
+                              Reject…
+                            </Button>
                           </>
                         ) : (
                           <span class={`pill is-${PILLS[hunk.state]}`}>{hunk.state}</span>
@@ -161,7 +163,6 @@ export function Review({ row }: { row: Row }) {
           </div>
         )}
       </Show>
-      {dialog}
     </main>
   );
 }

@@ -1,8 +1,7 @@
 /** Finds the steps in which a text came or went, and prompts. */
-import { useState } from 'preact/hooks';
-import { ask, type Row, reason, type Step } from './api.ts';
+import { askJson, type Row, type Step } from './api.ts';
 import { clock, nameOf, nameOfAuthor } from './format.ts';
-import { focus, go, hrefOf, type Route, Show, useLoaded } from './shell.tsx';
+import { focus, goTo, hrefOf, type Route, Show, useLoaded } from './shell.tsx';
 
 interface Found {
   readonly session_id: string | null;
@@ -21,44 +20,27 @@ interface Found {
 const MOST = '200';
 
 export function Search({ route, row }: { route: Route; row: Row | undefined }) {
-  const [text, setText] = useState(route['q'] ?? '');
-  const [inPrompts, setInPrompts] = useState(route['prompts'] === 'yes');
-  const { q } = route;
+  const { session, repository, q, prompts } = route;
   const found = useLoaded(async () => {
     if (!q) return null;
-    const where = route['prompts'] === 'yes' ? ['--prompt'] : [];
+    const where = prompts === 'yes' ? ['--prompt'] : [];
     const about = row === undefined ? [] : ['--session', row.session_id];
-    const answer = await ask<Found[]>(row, ['search', q, ...where, ...about, '--number', MOST, '--json']);
-    if (answer.json === undefined) throw new Error(reason(answer.err, answer.exitCode));
-    return answer.json;
-  }, [q, route['prompts'], row?.session_id]);
-  const { session, repository } = route;
+    return askJson<Found[]>(row, ['search', q, ...where, ...about, '--number', MOST]);
+  }, [q, prompts, row?.session_id]);
   return (
     <main>
       <h1>Search {row === undefined ? 'all sessions' : nameOf(row)}</h1>
-      <form
-        class="bar"
-        onSubmit={(event) => {
-          event.preventDefault();
-          go({ view: 'search', session, repository, q: text, prompts: inPrompts ? 'yes' : '' });
-        }}
-      >
+      <form class="bar" onSubmit={goTo({ view: 'search', session, repository })}>
         <label class="wide">
           Text
-          <input
-            id="search"
-            ref={focus}
-            type="search"
-            value={text}
-            onInput={({ currentTarget }) => setText(currentTarget.value)}
-          />
+          <input id="search" name="q" ref={focus} type="search" defaultValue={q ?? ''} />
         </label>
         <label class="check">
-          <input type="checkbox" checked={inPrompts} onChange={() => setInPrompts(!inPrompts)} />
+          <input type="checkbox" name="prompts" value="yes" defaultChecked={prompts === 'yes'} />
           only in prompts
         </label>
         <button type="submit">Search</button>
-        {row !== undefined && <a href={hrefOf({ view: 'search', repository, q: text })}>in all sessions</a>}
+        {row !== undefined && <a href={hrefOf({ view: 'search', repository, q })}>in all sessions</a>}
       </form>
       <Show of={found}>
         {(list) =>

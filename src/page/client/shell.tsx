@@ -1,6 +1,6 @@
 /** All views share this: the address, loading, keys. */
-import type { ComponentChildren, JSX } from 'preact';
-import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import type { ComponentChildren, JSX, TargetedSubmitEvent } from 'preact';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { isSaved, type Row } from './api.ts';
 
 /** The address after `#`: a view and what it shows. */
@@ -71,26 +71,31 @@ export function Show<T>({ of, children }: { of: Loaded<T>; children: (value: T) 
 
 const AT_ONCE = 200;
 
+interface ManyProps<T> {
+  readonly all: readonly T[];
+  readonly first?: number;
+  /** What the button stands in. */
+  readonly in?: 'list' | 'table';
+  readonly children: (one: T, i: number) => ComponentChildren;
+}
+
 /** The first of many, and a button for more: 50,000 at once would freeze the page. */
-export function Many<T>({
-  all,
-  inList = false,
-  children,
-}: {
-  all: readonly T[];
-  inList?: boolean;
-  children: (one: T) => ComponentChildren;
-}) {
-  const [most, setMost] = useState(AT_ONCE);
+export function Many<T>({ all, first = AT_ONCE, in: place, children }: ManyProps<T>) {
+  const [most, setMost] = useState(first);
   const more = (
     <Button class="more" onClick={() => setMost(most * 4)}>
       Show more of {all.length}
     </Button>
   );
+  const inTable = (
+    <tr>
+      <td colSpan={4}>{more}</td>
+    </tr>
+  );
   return (
     <>
       {all.slice(0, most).map(children)}
-      {all.length > most && (inList ? <li>{more}</li> : more)}
+      {all.length > most && (place === 'table' ? inTable : place === 'list' ? <li>{more}</li> : more)}
     </>
   );
 }
@@ -101,8 +106,20 @@ export const Problem = ({ text }: { text: string }) => (
   </p>
 );
 
+export const Lines = ({ added, removed }: { added: number; removed: number }) => (
+  <span class="lines">
+    <span class="plus">+{added}</span> <span class="minus">−{removed}</span>
+  </span>
+);
+
 /** As the `ref` of a field. */
 export const focus = (field: HTMLElement | null) => field?.focus();
+
+/** Of a form whose fields are named as in the address. */
+export const goTo = (route: Route) => (event: TargetedSubmitEvent<HTMLFormElement>) => {
+  event.preventDefault();
+  go({ ...route, ...Object.fromEntries(new FormData(event.currentTarget)) } as Route);
+};
 
 /** Submits no form. */
 export const Button = (props: JSX.IntrinsicElements['button']) => <button type="button" {...props} />;
@@ -117,20 +134,16 @@ export const Secret = ({ onShow }: { onShow: () => void }) => (
 
 /** A key without a modifier, unless somebody types. */
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {
-  const listen = useCallback(
-    (event: KeyboardEvent) => {
+  useLayoutEffect(() => {
+    const listen = (event: KeyboardEvent) => {
       const { target, key } = event;
       if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
       if (target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return;
-      const act = keys[key];
-      if (act === undefined) return;
+      if (keys[key] === undefined) return;
       event.preventDefault();
-      act();
-    },
-    [keys],
-  );
-  useLayoutEffect(() => {
+      keys[key]();
+    };
     addEventListener('keydown', listen);
     return () => removeEventListener('keydown', listen);
-  }, [listen]);
+  });
 }

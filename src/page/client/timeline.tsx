@@ -1,11 +1,11 @@
 /** The life of a session: turns and their steps, newest first, under an axis. Two moments can be compared. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { ACTS, useAct } from './acts.tsx';
+import { ACTS, canAct, start } from './acts.tsx';
 import { askJson, type Row, type Step, type Turn } from './api.ts';
 import { Axis, type Life } from './axis.tsx';
 import { ago, clock, isFolder, kindOf, nameOf, plural, titleOf } from './format.ts';
-import { Lines } from './now.tsx';
-import { Button, go, hrefOf, ofSession, Show, useKeys, useLoaded } from './shell.tsx';
+import { Button, go, hrefOf, Lines, ofSession, Show, useKeys, useLoaded } from './shell.tsx';
 
 /** Steps that come at once; older ones when a person wants them. */
 export const AT_ONCE = 300;
@@ -13,11 +13,10 @@ export const AT_ONCE = 300;
 export function Timeline({ row, rows }: { row: Row; rows: readonly Row[] }) {
   const [most, setMost] = useState(AT_ONCE);
   const loaded = useLoaded(async () => {
-    const number = `${most}`;
-    const about = [row.session_id, '--number', number];
+    const log = ['session', 'log', row.session_id, '--number', `${most}`];
     const [turns, steps] = await Promise.all([
-      askJson<Turn[]>(row, ['session', 'log', ...about, '--turns']),
-      askJson<Step[]>(row, ['session', 'log', ...about, '--stat']),
+      askJson<Turn[]>(row, [...log, '--turns']),
+      askJson<Step[]>(row, [...log, '--stat']),
     ]);
     return { turns, steps };
   }, [row.session_id, row.last_autocommit, most]);
@@ -45,12 +44,7 @@ export function Timeline({ row, rows }: { row: Row; rows: readonly Row[] }) {
   );
 }
 
-interface Group {
-  readonly turn: Turn | undefined;
-  readonly steps: readonly Step[];
-}
-
-function inGroups(turns: readonly Turn[], steps: readonly Step[]): Group[] {
+function inGroups(turns: readonly Turn[], steps: readonly Step[]) {
   const byNumber = new Map(turns.map((turn) => [turn.number, turn]));
   const groups: { turn: Turn | undefined; steps: Step[] }[] = [];
   for (const step of steps) {
@@ -65,25 +59,22 @@ function inGroups(turns: readonly Turn[], steps: readonly Step[]): Group[] {
 
 function Steps({ row, turns, steps, forks }: Life & { row: Row }) {
   const [selected, setSelected] = useState<string>();
-  const [marked, setMarked] = useState<string>();
-  const { start, canAct, dialog } = useAct(row);
+  const [marked, setMarked] = useState<Step>();
   const groups = useMemo(() => inGroups(turns, steps), [turns, steps]);
   const listed = groups.flatMap((group) => group.steps);
   const at = listed.findIndex(({ commit }) => commit === selected);
   const select = (step: Step | undefined) => step && setSelected(step.commit);
-  const markedStep = steps.find(({ commit }) => commit === marked);
+  const isMarked = ({ commit }: Step) => commit === marked?.commit;
   const compare = (step: Step) => {
-    if (marked === undefined || marked === step.commit)
-      return setMarked(marked === undefined ? step.commit : undefined);
-    const other = steps.findIndex(({ commit }) => commit === marked);
-    const [a, b] = other > steps.indexOf(step) ? [marked, step.commit] : [step.commit, marked];
-    go(ofSession('changes', row, { a, b }));
+    if (marked === undefined || isMarked(step)) return setMarked(marked === undefined ? step : undefined);
+    const [a, b] = steps.findIndex(isMarked) > steps.indexOf(step) ? [marked, step] : [step, marked];
+    go(ofSession('changes', row, { a: a.commit, b: b.commit }));
   };
   useKeys({
     j: () => select(listed[at + 1]),
     k: () => select(listed[Math.max(0, at - 1)]),
     m: () => listed[at] && compare(listed[at]),
-    Enter: () => listed[at] && go(changesOf(row, steps, steps.indexOf(listed[at]))),
+    Enter: () => listed[at] && go(changesOf(row, steps, listed[at])),
   });
   useEffect(() => {
     document.getElementById(`step-${selected}`)?.scrollIntoView({ block: 'nearest' });
@@ -93,9 +84,8 @@ function Steps({ row, turns, steps, forks }: Life & { row: Row }) {
       <Axis {...{ turns, steps, forks, selected }} onSelect={select} />
       {marked !== undefined && (
         <p class="hint" role="status">
-          {markedStep === undefined ? 'A step' : `“${titleOf(markedStep)}”`} is chosen. Open another step and
-          press Compare, or go to it with j and k and press m.{' '}
-          <Button onClick={() => setMarked(undefined)}>Leave it</Button>
+          “{titleOf(marked)}” is chosen. Open another step and press Compare, or go to it with j and k and
+          press m. <Button onClick={() => setMarked(undefined)}>Leave it</Button>
         </p>
       )}
       <ol class="turns">
@@ -115,7 +105,7 @@ function Steps({ row, turns, steps, forks }: Life & { row: Row }) {
                   <Lines added={turn.insertions} removed={turn.deletions} />
                 </p>
                 {canAct && turn.files.length > 0 && (
-                  <Button onClick={() => start(ACTS.undoTurn(row, turn.number))}>Take back…</Button>
+                  <Button onClick={() => start(row, ACTS.undoTurn(row, turn.number))}>Take back…</Button>
                 )}
               </header>
             )}
@@ -124,54 +114,52 @@ function Steps({ row, turns, steps, forks }: Life & { row: Row }) {
                 <StepLine
                   key={step.commit}
                   step={step}
-                  changes={hrefOf(changesOf(row, steps, steps.indexOf(step)))}
                   isSelected={step.commit === selected}
-                  isMarked={step.commit === marked}
+                  isMarked={isMarked(step)}
                   onSelect={() => select(step)}
-                  onCompare={() => compare(step)}
-                  onRestore={canAct ? () => start(ACTS.restore(row, step.commit)) : undefined}
-                  onFork={canAct && !isFolder(row) ? () => start(ACTS.fork(row, step.commit)) : undefined}
-                />
+                >
+                  <a class="button" href={hrefOf(changesOf(row, steps, step))}>
+                    What changed
+                  </a>
+                  <Button aria-pressed={isMarked(step)} onClick={() => compare(step)}>
+                    {isMarked(step) ? 'Chosen' : 'Compare'}
+                  </Button>
+                  {canAct && (
+                    <Button onClick={() => start(row, restoreTo(row, step))}>Restore to here…</Button>
+                  )}
+                  {canAct && !isFolder(row) && (
+                    <Button onClick={() => start(row, ACTS.fork(row, step.commit))}>Fork from here…</Button>
+                  )}
+                </StepLine>
               ))}
             </ol>
           </li>
         ))}
       </ol>
-      {dialog}
     </>
   );
 }
 
+const restoreTo = (row: Row, step: Step) =>
+  ACTS.restore(row, step.commit, `Restore everything to “${titleOf(step)}”, ${ago(step.at)} ago`);
+
 /** The change of a step: from the one before to it. */
-function changesOf(row: Row, steps: readonly Step[], at: number) {
-  const [step, before] = [steps[at], steps[at + 1]];
-  return ofSession('changes', row, {
-    ...(before === undefined ? {} : { a: before.commit }),
-    ...(step === undefined ? {} : { b: step.commit }),
-  });
+function changesOf(row: Row, steps: readonly Step[], step: Step) {
+  const before = steps[steps.indexOf(step) + 1];
+  return ofSession('changes', row, { ...(before && { a: before.commit }), b: step.commit });
 }
 
 const SIGNS = { prompt: '›', restore: '↺', label: '⚑', failed: '✕', hand: '✎', tool: '•' } as const;
 
-function StepLine({
-  step,
-  changes,
-  isSelected,
-  isMarked,
-  onSelect,
-  onCompare,
-  onRestore,
-  onFork,
-}: {
-  step: Step;
-  changes: string;
-  isSelected: boolean;
-  isMarked: boolean;
-  onSelect: () => void;
-  onCompare: () => void;
-  onRestore: (() => void) | undefined;
-  onFork: (() => void) | undefined;
-}) {
+interface StepLineProps {
+  readonly step: Step;
+  readonly isSelected: boolean;
+  readonly isMarked: boolean;
+  readonly onSelect: () => void;
+  readonly children: ComponentChildren;
+}
+
+function StepLine({ step, isSelected, isMarked, onSelect, children }: StepLineProps) {
   const kind = kindOf(step);
   const names = step.files.map(({ path }) => path);
   return (
@@ -195,14 +183,7 @@ function StepLine({
       </Button>
       {isSelected && (
         <p class="buttons">
-          <a class="button" href={changes}>
-            What changed
-          </a>
-          <Button aria-pressed={isMarked} onClick={onCompare}>
-            {isMarked ? 'Chosen' : 'Compare'}
-          </Button>
-          {onRestore && <Button onClick={onRestore}>Restore to here…</Button>}
-          {onFork && <Button onClick={onFork}>Fork from here…</Button>}
+          {children}
           <code class="quiet">{step.commit.slice(0, 10)}</code>
         </p>
       )}
