@@ -172,12 +172,14 @@ export async function mergeVersions(
   const contents = await readObjects(git, [ours.oid, base.oid, theirs.oid]);
   for (const [i, file] of files.entries()) writeFileSync(file, contents[i]?.content ?? '');
   const names = ['now', `after ${name}`, `before ${name}`].flatMap((label) => ['-L', label]);
-  const strategy = onConflict === 'ours' ? ['--ours'] : [];
-  const merged = await runGit(git, ['merge-file', '-p', ...strategy, ...names, ...files]);
+  const merge = (...strategy: string[]) => runGit(git, ['merge-file', '-p', ...strategy, ...names, ...files]);
+  const merged = await merge();
   // 255: one of them is binary.
   if (merged.exitCode === BINARY) return { version: ours, isConflict: true };
-  const oid = await gitText(git, [...FSYNC_ARGS, 'hash-object', '-w', '--stdin'], { input: merged.stdout });
-  return { version: { mode, oid }, isConflict: merged.exitCode !== 0 };
+  const isConflict = merged.exitCode !== 0;
+  const { stdout: input } = isConflict && onConflict === 'ours' ? await merge('--ours') : merged;
+  const oid = await gitText(git, [...FSYNC_ARGS, 'hash-object', '-w', '--stdin'], { input });
+  return { version: { mode, oid }, isConflict };
 }
 
 const BINARY = 255;

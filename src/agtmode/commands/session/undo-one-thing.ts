@@ -87,20 +87,25 @@ async function takeBack(
   }
   context.err(branches.map((line) => `hint: ${line}\n`).join(''));
   for (const path of taken.conflicts) {
-    const isKept = taken.kept.includes(path);
-    context.err(`warning: conflict in ${shown(path)}${isKept ? ', which stays as it is' : ''}\n`);
+    const kept = taken.kept.includes(path)
+      ? ', which stays as it is'
+      : args.keepOurs
+        ? ': later lines stay'
+        : '';
+    context.err(`warning: conflict in ${shown(path)}${kept}\n`);
   }
   const { wanted, staying } = taken;
   const back = new Set(authored.steps.flatMap(({ snapshot }) => snapshot.undone));
-  const isBack = spans.every(({ previous }) => back.has(previous ?? ''));
+  const isBack = paths.length === 0 && spans.every(({ previous }) => back.has(previous ?? ''));
   if (staying.length > 0 && !isBack) {
     const files = listSome(staying.map(shown), MOST_NAMED);
     context.err(`warning: what git ignores stays: ${files}\n`);
   }
   if (wanted === undefined) {
-    const failed = taken.conflicts.length > 0;
+    const failed = taken.conflicts.length > 0 && !args.keepOurs;
     const without = isBack ? `${name} has been taken back already` : `nothing of ${name} is left`;
-    const result = failed || (staying.length > 0 && !isBack) ? 'nothing has changed' : without;
+    const result =
+      taken.conflicts.length > 0 || (staying.length > 0 && !isBack) ? 'nothing has changed' : without;
     return { json: nothing(session), text: `${shownId(session.record)}: ${result}\n`, failed };
   }
   if (args.dryRun && !args.json) {
@@ -148,7 +153,7 @@ async function chooseSpans(
       .length !== 1
   )
     throw usageError('more than one thing is given', 'give a turn, --step or --agent');
-  if (step !== undefined) return { spans: [step], name: `step ${args.step}` };
+  if (step !== undefined) return { spans: [step], name: `step ${shortOid(step.commit)}` };
   if (args.agent !== undefined) {
     const names = [args.agent, findIntegration(args.agent)?.program];
     const own = authored.turns.filter(({ agent }) => names.includes(agent));
@@ -188,14 +193,20 @@ async function conflictError(
   const who = timeline
     .filter(({ files }) => files.some(({ path }) => conflicts.includes(path)))
     .map(({ snapshot }) => later.get(snapshot))
-    .map((step) => (step?.turn === undefined ? 'somebody else' : `turn ${step.turn.number}`));
+    .map((step) => {
+      if (step?.turn !== undefined) return `turn ${step.turn.number}`;
+      return step?.author === 'restore' ? 'an undo or restore' : 'somebody else';
+    });
   const since = who.length === 0 ? '' : `, changed since by ${[...new Set(who)].join(', ')}`;
   const paths = conflicts.map(shown).join(', ');
-  return new AgtError(`${name} and later changes are in the same lines of ${paths}${since}`, {
-    hints: [
-      'nothing has changed',
-      'keep the later lines: --keep-ours; or have both in the files, as git writes conflicts: --write-conflicts',
-      `see: ${commandToList(record)} --turns`,
-    ],
-  });
+  return new AgtError(
+    `${name} and later changes are in the same lines of ${paths}, or beside each other${since}`,
+    {
+      hints: [
+        'nothing has changed',
+        'keep the later lines: --keep-ours; or have both in the files, as git writes conflicts: --write-conflicts',
+        `see: ${commandToList(record)} --turns`,
+      ],
+    },
+  );
 }
