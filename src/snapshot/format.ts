@@ -83,6 +83,17 @@ export const BEFORE_END = {
   reverted: 'before revert',
 } as const;
 
+/** Of the snapshot with which a session has come into a repository. */
+export const PULLED = 'pulled';
+export const OPENED = 'opened from a file';
+
+export function isArrival({
+  label,
+  restored,
+}: { readonly [name in keyof Named]: string | null | undefined }) {
+  return Boolean(restored) && (label === PULLED || label === OPENED);
+}
+
 /** Of the snapshot after an undo that looked for a step: one redo takes it back, however many steps it went. */
 export const TO_GREEN = 'undo to the newest step at which it passes: ';
 

@@ -9,7 +9,7 @@ import { gitLines, gitText } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, type Landed, listRecords, type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { isEnded, type SessionState } from '../session/state.ts';
-import { labelByPerson } from '../snapshot/format.ts';
+import { isArrival, labelByPerson } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
 import { type Fate, findFates, STANDS } from '../survey/landed.ts';
 import { readRefs } from '../survey/refs.ts';
@@ -33,7 +33,7 @@ export interface Turn {
   readonly commit: string;
   /** Copies in other repositories have the same one. */
   readonly first: string;
-  /** It began in another repository, from which the session came. */
+  /** It began in another repository, where the session was then. */
   readonly isPulled: boolean;
   readonly files: readonly FileChange[];
 }
@@ -94,8 +94,7 @@ export async function readActivity(
 ): Promise<Turn[]> {
   const { records } = listRecords(repository);
   const { snapshots, authored } = await readAllAuthors(repository, records);
-  const cameAt = new Map(records.map(({ session_id: id, moved }) => [id as string, moved?.first]));
-  const pulled = cameElsewhere(snapshots, cameAt);
+  const pulled = madeElsewhere(snapshots, records);
   const drafts = authored
     .flatMap(({ begun }) => begun)
     // Work by hand that only a command has captured, such as a sync.
@@ -144,20 +143,27 @@ export function agentsOf(records: readonly SessionRecord[]): ReadonlyMap<string,
   return new Map(records.map(({ session_id: id, agent, profile }) => [id as string, agent ?? profile]));
 }
 
-/** Those before the restore with which a session came here: a time alone has only seconds. */
-function cameElsewhere(
+/** A pull begins with a snapshot, which says whether it was one into this repository; that of an ended session has none. */
+function madeElsewhere(
   snapshots: readonly Snapshot[],
-  cameAt: ReadonlyMap<string, string | undefined>,
+  records: readonly SessionRecord[],
 ): ReadonlySet<Snapshot> {
-  const arrived = new Set<string>();
-  return new Set(
-    snapshots.filter(({ session, time, restoredBy }) => {
-      const came = cameAt.get(session);
-      if (came === undefined) return false;
-      if (restoredBy === 'restore' && time.getTime() > Date.parse(came) - SECOND) arrived.add(session);
-      return !arrived.has(session);
-    }),
-  );
+  const bySession = Map.groupBy(snapshots, ({ session }) => session);
+  const others = records.flatMap(({ session_id: id, created_at, moved }) => {
+    if (moved === undefined) return [];
+    const own = bySession.get(id) ?? [];
+    const times = moved.came.map((at) => Math.floor(Date.parse(at) / SECOND) * SECOND);
+    const arrivals = new Set(own.filter(isArrival).map(({ time }) => time.getTime()));
+    let isHere = moved.came[0] === created_at;
+    let since = 0;
+    return own.filter((snapshot) => {
+      const time = snapshot.time.getTime();
+      if (isArrival(snapshot)) [isHere, since] = [times.includes(time), time];
+      else isHere ||= times.some((at) => at > since && at < time && !arrivals.has(at));
+      return !isHere;
+    });
+  });
+  return new Set(others);
 }
 
 const SECOND = 1000;

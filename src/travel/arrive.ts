@@ -31,7 +31,7 @@ import {
 import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
-import { OWN } from '../snapshot/format.ts';
+import { OPENED, OWN, PULLED } from '../snapshot/format.ts';
 import { requireHistory } from '../snapshot/history.ts';
 import { forkSession } from '../timetravel/fork/fork.ts';
 import { refuseToReplace } from '../timetravel/restore/ensure-worktree.ts';
@@ -179,7 +179,8 @@ export async function goOn(
     const [newest] = await requireHistory(git, snapshotRefs(record));
     if (newest === undefined) throw new AgtError(`session "${id}" has no snapshot`);
     const choose = async () => newest;
-    const request = { scope: TOP_FOLDERS, by: 'restore', now, choose, before } as const;
+    const label = share === undefined ? OPENED : PULLED;
+    const request = { scope: TOP_FOLDERS, by: 'restore', now, choose, before, label } as const;
     const restored = await restoreSession(session, request);
     const differing = restored.mismatches.map((path) => `${path} is not as in the snapshot`);
     warnings = [...restored.warnings, ...differing];
@@ -246,9 +247,8 @@ function arrived(
   };
 }
 
-/** A session that began here, and comes back, has no first time. */
 function movedHere(theirs: SessionRecord, local: SessionRecord | undefined, at: string) {
-  const first = local === undefined ? at : local.moved?.first;
+  const before = local && (local.moved?.came ?? [local.created_at]);
   const from = theirs.stands_at ?? theirs.checkout ?? theirs.sandbox;
-  return { from, at, ...(first !== undefined && { first }) };
+  return { from, at, came: [...(before ?? []), at] };
 }

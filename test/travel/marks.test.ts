@@ -72,6 +72,46 @@ test('a turn that came with a session is named so, and counts once where several
   expect(turns(here)).toMatchObject([{ prompt: 'do it', pulled: false }]);
 });
 
+test('after each hand-over, a turn is named pulled where it did not happen, and the agent hears what came', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  const work = (cwd: string, prompt: string) => {
+    const agent = agentIn(sessionOf(cwd, 's1').sandbox, 'claude-code', cwd === here ? 'h' : 't');
+    const heard = agent.says(prompt);
+    agent.begins('t1');
+    write(join(sessionOf(cwd, 's1').sandbox, `by ${prompt}`), '');
+    agent.ends('t1');
+    return heard;
+  };
+  const pulled = (cwd: string) => {
+    const rows = JSON.parse(agtOk(cwd, 'activity', '--json')) as { prompt: string; pulled: boolean }[];
+    return Object.fromEntries(rows.map((row) => [row.prompt, row.pulled]));
+  };
+  const give = (from: string, to: string) => {
+    agtOk(from, 'session', 'push', 's1', '--release');
+    agtOk(to, 'session', 'pull', 's1');
+  };
+  work(here, 'one');
+  give(here, there);
+  work(there, 'two');
+  give(there, here);
+  const heard = work(here, 'three');
+  expect(heard).toContain('another repository meanwhile, which has changed these files: by two. They are');
+  expect(work(here, 'four')).not.toContain('meanwhile');
+  expect(agtOk(here, 'session', 'log', 's1')).toMatch(/ pulled$/m);
+  expect(agtOk(here, 'session', 'log', 's1')).not.toContain('restored');
+  give(here, there);
+  expect(work(there, 'five')).toContain('meanwhile');
+  expect(pulled(there)).toEqual({ one: true, two: false, three: true, four: true, five: false });
+  agtOk(there, 'session', 'reject', 's1');
+  agtOk(there, 'session', 'push', 's1');
+  agtOk(here, 'session', 'pull', 's1', '--take');
+  agtOk(here, 'undo', 's1');
+  work(here, 'six');
+  const mine = { one: false, two: true, three: false, four: false };
+  expect(pulled(here)).toEqual({ ...mine, five: true, six: false });
+});
+
 test('marks of a session stay that comes back without any', () => {
   const { here, there } = makeTwo();
   agtOk(here, 'session', 'new', '--id', 's1');
@@ -111,7 +151,7 @@ test('work by hand after a pull is of no agent, and what only a fork has is of t
   expect(table.toSorted()).toEqual([
     'SESSION AGENT FILES WHAT',
     'copy - 1 hand',
-    's1 - 1 two',
+    's1 - 1 (pulled) two',
     's1 claude 1 do it',
     's1-2 - 1 stray',
   ]);

@@ -7,7 +7,7 @@ import { someLines } from '../../errors.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { localTime } from '../../local-time.ts';
 import { snapshotRefs } from '../../session/record.ts';
-import { promptIn } from '../../snapshot/format.ts';
+import { isArrival, promptIn } from '../../snapshot/format.ts';
 import { readNewest, type Snapshot } from '../../snapshot/history.ts';
 import { diffSnapshots } from '../../snapshot/tree.ts';
 import type { Context } from '../context.ts';
@@ -42,10 +42,10 @@ export async function whatWentBack(
   if (paths.length === 0) return undefined;
   const target = history.find(({ commit }) => commit === last.restored);
   const when = target === undefined ? '' : ` ${describe(target)}`;
-  return (
-    `The user has taken these files back with agt, to how they were in snapshot ${shortOid(last.restored)}${when}: ` +
-    `${someLines(paths, MOST_PATHS).join(', ')}. They are not as you left them, so read them again before you rely on them.`
-  );
+  const reason = restores.some(isArrival)
+    ? 'The session was in another repository meanwhile, which has changed these files'
+    : `The user has taken these files back with agt, to how they were in snapshot ${shortOid(last.restored)}${when}`;
+  return `${reason}: ${someLines(paths, MOST_PATHS).join(', ')}. They are not as you left them, so read them again before you rely on them.`;
 }
 
 function isOfAgent(snapshot: Snapshot): boolean {

@@ -2,6 +2,7 @@ import { shortOid } from '../../../git/files/ref-files.ts';
 import { localTime } from '../../../local-time.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { isAttached, snapshotRefs } from '../../../session/record.ts';
+import { isArrival } from '../../../snapshot/format.ts';
 import { requireHistory, type Snapshot } from '../../../snapshot/history.ts';
 import {
   type AmbiguousFolders,
@@ -119,7 +120,7 @@ function notesOf(entry: Entry, sessionId: string): string[] {
     toolNote(entry),
     entry.by_session === null ? '' : `(by session ${entry.by_session})`,
     entry.agent === null ? '' : `(${entry.agent})`,
-    entry.restored === null ? '' : `(restored ${shortOid(entry.restored)})`,
+    entry.restored === null || isArrival(entry) ? '' : `(restored ${shortOid(entry.restored)})`,
     entry.session_id === sessionId ? '' : `(in ${entry.session_id})`,
   ].filter((note) => note !== '');
 }
