@@ -112,7 +112,7 @@ export function Axis({ turns, steps, forks, selected, onSelect }: AxisProps) {
       <div class="lanes" ref={place} aria-hidden="true">
         {lines.map((time) => (
           <div key={time} class="grid" style={{ left: at(time) }}>
-            {gridWords(time, distance)}
+            {time - span.from < 0.8 * length && gridWords(time, distance)}
           </div>
         ))}
         {LANES.map((lane) => (
