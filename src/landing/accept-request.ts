@@ -99,6 +99,8 @@ export interface LandingChange extends LandingTarget {
   readonly untracked?: readonly string[];
   /** Changed paths that stay out, readable. */
   readonly leftOut: readonly string[];
+  /** Paths that stay out because git ignores them, readable; undefined if agt was killed since. */
+  readonly ignored?: readonly string[];
   /** With `--commits`: those that stay out. */
   readonly leftOutCommits?: readonly NamedCommit[];
   /** The whole content of the sandbox has more than what a person has chosen of it. */

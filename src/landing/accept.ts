@@ -25,6 +25,7 @@ import { planLanding } from './plan-landing.ts';
 import { requireSettled } from './sandbox-content.ts';
 import { takenChanges } from './taken.ts';
 import { findTarget, type LandingTarget } from './target.ts';
+import { ignoredAlone } from './untracked.ts';
 import { refuseUsersIgnored } from './users-side.ts';
 import { type Workbench, withWorkbench } from './workbench.ts';
 
@@ -91,7 +92,7 @@ async function withPlan<T>(
     const planned = await planLanding(session, { target: { ...target, from }, bench, request, newer });
     await refuseUsersIgnored(session, planned.changes, request);
     const shown = await withRenames(bench.git, from, planned.tree, planned.changes);
-    const plan = { ...planned, shown };
+    const plan = { ...planned, shown, ignored: await ignoredAlone(session, worktree) };
     if (worktree === undefined) return action(plan, bench);
     const [git, wayOut] = [inDirectory(session.git, worktree), wayOutInPlace(session, worktree)];
     if (wayOut !== undefined) {

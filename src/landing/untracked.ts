@@ -3,12 +3,13 @@
  * a directory of dependencies that no .gitignore names would land with the rest. A person is asked; without a terminal,
  * accept refuses the files that look so, by name, size and number.
  */
-import { lstatSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
+import { join } from 'node:path';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, plural, someLines } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
-import { gitBytes, PLAIN_INDEX } from '../git/run/git.ts';
+import { fieldsOf, gitBytes, PLAIN_INDEX } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { DEPENDENCIES, MAYBE_DEPENDENCIES } from '../snapshot/build-output.ts';
@@ -23,6 +24,13 @@ export async function untrackedAmong(session: Session, changes: readonly DiffEnt
   const output = await gitBytes(session.sandboxGit, [...PLAIN_INDEX, 'ls-files', '-z']);
   const tracked = new Set(output.toString('latin1').split('\0'));
   return [...new Set(added.map(({ path }) => path))].filter((path) => !tracked.has(path));
+}
+
+/** What git ignores and the user's worktree lacks, readable; directories as a whole. Snapshots have it. */
+export async function ignoredAlone({ sandboxGit, repository }: Session, worktree = repository.worktree) {
+  const listing = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
+  const paths = fieldsOf(await gitBytes(sandboxGit, [...PLAIN_INDEX, ...listing])).map(displayPath);
+  return worktree === undefined ? paths : paths.filter((path) => !existsSync(join(worktree, path)));
 }
 
 /** Which of these untracked files stay out. @throws AgtError if agt must not take them, and nobody says what to do. */

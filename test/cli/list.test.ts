@@ -214,6 +214,12 @@ test('a list without sessions says what to do next, and in a partial clone why a
   expect(empty).toMatchObject({ exitCode: 0, stdout: '' });
   expect(empty.stderr).toMatch(/^note: no sessions yet; begin one: agt new ID/);
   expect(agt(origin, 'list', '--json')).toEqual({ exitCode: 0, stdout: '[]\n', stderr: '' });
+  const unborn = makeTempDir();
+  git(unborn, 'init', '-q');
+  const [, command = ''] =
+    /make a first commit: git ([^;]*); then begin one: agt new ID/.exec(agt(unborn, 'list').stderr) ?? [];
+  git(unborn, ...command.split(' '));
+  expect(agt(unborn, 'list').stderr).toBe(empty.stderr);
   const partial = join(makeTempDir(), 'partial');
   git(origin, 'clone', '-q', '--filter=blob:none', `file://${origin}`, partial);
   const session = sessionIn(partial);

@@ -122,3 +122,12 @@ test('times are those of the clock here; one in the future is named as such', ()
   expect(said('in 2 hours')).toContain(': that time, in 2 hours, is in the future\n');
   expect(said('2090-01-01 12:00')).toContain(': that time, 2090-01-01 12:00:00, is in the future\n');
 });
+
+test('a dry run of a restore that would change nothing says so, as the restore does', () => {
+  const { repository, sandbox } = makeSession();
+  write(join(sandbox, 'a'), '1');
+  agtOk(repository, 'autocommit', 's1');
+  const would = agtOk(repository, 'restore', 's1', '@', '-n');
+  expect(would).toMatch(/^s1: nothing to restore: as in \w+ already$/);
+  expect(agtOk(repository, 'restore', 's1', '@')).toBe(would);
+});

@@ -31,6 +31,7 @@ test('in a new home: hooks for each event, and nothing is left after uninstall',
   const home = new Home();
   const before = home.content();
   const file = join(home.dir, '.claude/settings.json');
+  expect(home.ok('status')).toMatch(/^AGENT +HOOKS\nclaude-code /);
   expect(home.ok('install', 'claude-code', '-n')).toBe(`Claude Code: would install hooks in ${file}\n`);
   expect(home.content()).toBe(before);
   expect(home.ok('install', 'claude')).toBe(`Claude Code: hooks installed in ${file}\n`);
@@ -42,7 +43,7 @@ test('in a new home: hooks for each event, and nothing is left after uninstall',
   expect(hooks.PostToolUse[0].matcher).toMatch(/^Bash\|.*mcp__\.\*$/);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(home.ok('install', 'claude-code')).toMatch(/installed already/);
-  expect(home.ok('status')).toMatch(/^claude-code +installed/m);
+  expect(home.ok('status')).toMatch(/^AGENT +HOOKS +LAST EVENT\n(.*\n)*claude-code +installed/);
   expect(home.ok('uninstall', 'claude-code', '--dry-run')).toMatch(/^Claude Code: would remove/);
   const hook = { cwd: home.dir, env: { HOME: home.dir }, input: '{"hook_event_name":"Other","cwd":"/"}' };
   expect(run(AGT, ['hook', 'claude-code'], hook).exitCode).toBe(0);

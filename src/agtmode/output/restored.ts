@@ -61,6 +61,7 @@ export function nothingToRestore(snapshot: string): string {
 
 export function reportPreview(session: Session, preview: Preview, request: RestoreRequest): Report {
   const { record, snapshot, paths, isBack, later, moves, staying, others: theirs } = preview;
+  const isNothing = preview.isThere || (isOfFiles(request) && paths.length === 0);
   const blocked = paths.filter(({ kind }) => kind === '!').length;
   const others = plural(paths.length - blocked, 'path');
   const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
@@ -80,7 +81,7 @@ export function reportPreview(session: Session, preview: Preview, request: Resto
     text: lines([
       ...(isBack ? [] : paths.map(({ kind, path }) => `${kind} ${showPath(path)}`)),
       ...moves.map(describeMove),
-      `${shownId(record)}: ${isOfFiles(request) && paths.length === 0 ? nothingToRestore(snapshot.commit) : would}`,
+      `${shownId(record)}: ${isNothing ? nothingToRestore(snapshot.commit) : would}`,
     ]),
     warnings: warningOfOthers(session, theirs) + lines(staying.map((line) => `warning: ${line}`)),
   };

@@ -27,6 +27,8 @@ export interface Preview {
   readonly record: SessionRecord;
   readonly snapshot: Snapshot;
   readonly paths: readonly ChangedPath[];
+  /** The snapshot is the last one, and nothing has changed since. */
+  readonly isThere: boolean;
   /** The session has no folder, and gets one again. */
   readonly isBack: boolean;
   /** Commits that come back after the snapshot. */
@@ -66,6 +68,7 @@ export async function previewRestore(session: Session, request: RestoreRequest):
     record,
     snapshot,
     paths: describePlan(planned, ambiguous),
+    isThere: content?.commit === snapshot.commit && !isUncaptured,
     isBack: content === undefined,
     later: later && describeLater(record, later),
     moves,

@@ -14,7 +14,16 @@ import { ask } from '../../ask.ts';
 import { camelCase, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { besideTheEnd } from '../../output/beside-the-end.ts';
-import { changeStatus, fileSize, LETTERS, lines, orNull, showPath, table } from '../../output/format.ts';
+import {
+  changeStatus,
+  fileSize,
+  LETTERS,
+  lines,
+  listPaths,
+  orNull,
+  showPath,
+  table,
+} from '../../output/format.ts';
 import { doneOrNotBegun } from '../../output/interrupted.ts';
 
 /** May be given more than once, one value each. */
@@ -135,6 +144,8 @@ async function askUntracked(
 /** Files that a question or a text lists; JSON has all. */
 export const LISTED = 20;
 
+const MOST_IGNORED = 3;
+
 /** Names of options that cannot go together. */
 const CONTRADICTIONS: readonly (readonly [string, string])[] = [
   ['message', 'file'],
@@ -192,7 +203,7 @@ export function fileJson({ path, before, after, insertions, removals }: DiffEntr
 
 function describeAccept(result: AcceptResult, returned: string | undefined): string {
   const { record, onto, commit, worktree, changes, shown, leftOut, leftOutCommits = [] } = result;
-  const { kept, after = [] } = result;
+  const { kept, after = [], ignored = [] } = result;
   const { session_id: id } = record;
   const untracked = new Set(result.untracked);
   const landing = new Set(changes.flatMap(({ path, after }) => (after ? displayPath(path) : [])));
@@ -208,6 +219,8 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
       .map((change) => `  ${fate(change)}${untracked.has(change.path) ? '  (untracked)' : ''}`),
     shown.length > LISTED && `  … and ${shown.length - LISTED} more`,
     left.length > 0 && `left out ${listSome(left, LISTED)}`,
+    ignored.length > 0 &&
+      `left out ${plural(ignored.length, 'path')} that git ignores: ${listPaths(ignored, MOST_IGNORED)}`,
     ...someLines(
       leftOutCommits.map((one) => `left out ${shortOid(one.commit)} ${showPath(one.subject)}`),
       LISTED,

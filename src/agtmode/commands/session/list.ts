@@ -3,7 +3,7 @@ import { plural, usageError } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { isPartialClone } from '../../../git/objects/object-store.ts';
-import { gitAnswer } from '../../../git/run/git.ts';
+import { gitAnswer, inDirectory, resolveObject } from '../../../git/run/git.ts';
 import { localTime } from '../../../local-time.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { countNew } from '../../../review/review.ts';
@@ -130,7 +130,8 @@ export const sessionList = defineCommand({
       })),
       text: views.length > 0 ? sessionTable(context, views) : '',
       warnings: outOfSightNote(views) + movedNote(views) + partialCloneNote(repository, views),
-      notes: candidates.length === 0 && states === undefined ? nothingNote(records.length) : '',
+      notes:
+        candidates.length === 0 && states === undefined ? await nothingNote(repository, records.length) : '',
     };
   },
 });
@@ -143,8 +144,10 @@ async function refuseName(repository: Repository, name: string): Promise<never> 
   throw usageError(`a list has every session, not "${name}" alone`, `see: agt session show ${name}`);
 }
 
-function nothingNote(ended: number): string {
-  const begin = 'begin one: agt new ID, or agt run --new -- COMMAND';
+async function nothingNote({ git, worktree = git.cwd }: Repository, ended: number): Promise<string> {
+  const canBegin = (await resolveObject(inDirectory(git, worktree), 'HEAD^{commit}')) !== undefined;
+  const first = canBegin ? '' : 'make a first commit: git commit --allow-empty -m start; then ';
+  const begin = `${first}begin one: agt new ID, or agt run --new -- COMMAND`;
   if (ended === 0) return `note: no sessions yet; ${begin}\n`;
   return `note: no session is active; ${begin}; those that have ended: agt list --all\n`;
 }
