@@ -141,7 +141,12 @@ async function previewAccept(session: Session, request: AcceptRequest): Promise<
   const after = (await plannedOn(target, request)).map((one) => one.session.id);
   const result = await withPlan(session, request, newer, async (plan) => plan).catch((error: unknown) => {
     if (!isAgtError(error) || after.length === 0) throw error;
-    throw new AgtError(`once the work of ${after.join(' and ')} has landed: ${error.message}`, error);
+    const first = `accept the others first: agt accept ${after.join(' ')}`;
+    const hints = [first, ...error.hints.map((hint) => `then ${hint}`)];
+    throw new AgtError(`once the work of ${after.join(' and ')} has landed: ${error.message}`, {
+      ...error,
+      hints,
+    });
   });
   request.planned?.push({ session, newer });
   return {

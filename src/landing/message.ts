@@ -78,7 +78,8 @@ export async function describePullRequest(session: Session, commits: readonly st
   const { prompts } = await wordsOf(session);
   const [prompt = ''] = prompts;
   const isTitle = prompt !== '' && prompt.length <= SUBJECT_LENGTH;
-  return { title: isTitle ? prompt : subject, body: messages.join('\n\n') };
+  const told = isTitle ? messages : [body.join('\n').trim(), ...others];
+  return { title: isTitle ? prompt : subject, body: told.filter((text) => text !== '').join('\n\n') };
 }
 
 /** One line if that is short enough; else a title and a list. */

@@ -233,7 +233,7 @@ async function commitToMerge(session: Session, content: SandboxContent, { bench,
   if ((await resolveObject(git, `${content.head}^{tree}`)) === content.tree) return content.head;
   if (!request.keepCommits) return plainCommit(git, content.tree, [content.head]);
   const message = await draftMessage(session, [], {
-    text: request.text ?? `Uncommitted work of session ${session.id}`,
+    text: `Uncommitted work of session ${session.id}`,
     summary: undefined,
   });
   return commitTree(git, { tree: content.tree, parents: [content.head], message });

@@ -250,13 +250,15 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const dirty = files && new Set(files.map(({ path }) => path)).size;
   const hasLandedAll = found.landed.has(compared);
   const fate = found.fates.get(record.landed?.commit ?? '') ?? STANDS;
-  const isClean = (dirty ?? 0) === 0 && !found.onlyInSnapshots.has(compared);
+  const [isGone, isOnlyInSnapshots] = [facts.gitDir === undefined, found.onlyInSnapshots.has(compared)];
+  const isClean = (dirty ?? 0) === 0 && !isOnlyInSnapshots;
+  const isSame = work === undefined || (isGone && compared.landed !== undefined && !isOnlyInSnapshots);
   const hasMergedCommits =
     examined?.isMerged === true || (ahead === 0 && hasUserBranch && head.commit !== record.from_commit);
   return {
     record,
     folder: sessionFolder(record),
-    sandboxPresent: facts.gitDir !== undefined,
+    sandboxPresent: !isGone,
     isOutOfSight: facts.isOutOfSight,
     hasMoved: facts.hasMoved,
     running: facts.running,
@@ -267,7 +269,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     ahead,
     behind: hasUserBranch ? comparison?.behind.length : undefined,
     dirty,
-    diff: work === undefined && comparison !== undefined ? NO_DIFF : examined?.diff,
+    diff: isSame && comparison !== undefined ? NO_DIFF : examined?.diff,
     merge: hasLandedAll ? undefined : mergeOf(work, examined, hasUserBranch),
     merged:
       (hasLandedAll || (hasMergedCommits && isClean)) &&

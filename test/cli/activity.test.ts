@@ -57,7 +57,7 @@ describe('agt log --all-sessions', () => {
     agtOk(repository, 'session', 'record', 'one', '--tool', 'Bash', '--failed');
     const before = JSON.parse(agtOk(repository, 'log', '--all-sessions', '--json'));
     expect(before.find(({ prompt }: Entry) => prompt === 'and now?')).toMatchObject({ failed_calls: 1 });
-    expect(agtOk(repository, 'log', '--all-sessions')).toContain('(1 failed) and now?');
+    expect(agtOk(repository, 'log', '--all-sessions')).toContain('(1 call failed) and now?');
     agtOk(repository, 'undo', 'one');
     expect(JSON.parse(agtOk(repository, 'log', '--all-sessions', '--json'))).toEqual(before);
   });

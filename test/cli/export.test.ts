@@ -106,10 +106,10 @@ describe('agt session export', () => {
       'pr|create|--head|agt/s1|--base|main|--title|by the agent|--body||',
     );
     git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'Add b', '-m', 'As asked.');
-    const text = { title: 'by the agent', body: 'by the agent\n\nAdd b\n\nAs asked.' };
+    const text = { title: 'by the agent', body: 'Add b\n\nAs asked.' };
     expect(JSON.parse(agtOk(sandbox, 'export', '--pr', '-n', '--json'))).toMatchObject(text);
     expect(agtOk(sandbox, 'export', '--pr', '-n')).toMatch(
-      /^would export .*\nwould open a pull request\n\n {4}by the agent\n\n {4}by the agent\n\n {4}Add b\n\n {4}As/,
+      /^would export .*\nwould open a pull request\n\n {4}by the agent\n\n {4}Add b\n\n {4}As/,
     );
     agtOk(sandbox, 'autocommit', '--label', 'prompt: Add both');
     expect(JSON.parse(agtOk(sandbox, 'export', '--pr', '-n', '--json')).title).toBe('Add both');

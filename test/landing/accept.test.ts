@@ -202,7 +202,8 @@ describe('agt accept', () => {
     git(repository, 'commit', '-q', '-m', 'by the user');
     agtOk(repository, 'accept', 's1', '--keep-commits', '-m', 'Merge the work');
     const graph = git(repository, 'log', '--topo-order', '--format=%s', 'main').split('\n');
-    expect(graph).toEqual(['Merge the work', 'Merge the work', 'Write six', 'by the user', 'first']);
+    const rest = 'Uncommitted work of session s1';
+    expect(graph).toEqual(['Merge the work', rest, 'Write six', 'by the user', 'first']);
     expect(git(repository, 'rev-list', '--parents', '-1', 'main').split(' ')).toHaveLength(3);
     expect(git(repository, 'status', '--porcelain')).toBe('');
     // A new session on top does not take the merge for one of its snapshots.

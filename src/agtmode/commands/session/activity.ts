@@ -1,4 +1,6 @@
 /** `agt log --all-sessions`: what the agents did, in this repository or everywhere. */
+
+import { plural } from '../../../errors.ts';
 import { listStores, openListedStore, shownId, shownPath } from '../../../folders/store.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { inDirectory } from '../../../git/run/git.ts';
@@ -196,8 +198,8 @@ function activityText(context: Context, rows: readonly Row[], everywhere: boolea
   const cells: readonly (Column<Row> | false)[] = [
     { heading: 'WHEN', cell: ({ at }) => localTime(new Date(at)).slice(0, MINUTES) },
     everywhere && { heading: 'WHERE', cell: ({ place }) => showPath(place) },
-    { heading: 'SESSION', cell: ({ name }) => name },
-    { heading: 'AGENT', cell: ({ agent }) => agent ?? '' },
+    { heading: 'SESSION', cell: ({ name, folder }) => (folder === null ? name : `${name} (folder)`) },
+    { heading: 'AGENT', cell: ({ agent, outcome }) => (outcome === null ? (agent ?? '') : '') },
     { heading: 'FILES', cell: ({ outcome, files }) => (outcome === null ? String(files.length) : '') },
     { heading: 'WHAT', cell: whatOf, flexible: true },
   ];
@@ -212,10 +214,15 @@ function activityText(context: Context, rows: readonly Row[], everywhere: boolea
 function whatOf(row: Row): string {
   if (row.outcome !== null) return outcomeText(row);
   const { failed_calls: failed, prompt, labels, pulled, files } = row;
-  const notes = [pulled && '(pulled)', failed > 0 && `(${failed} failed)`].filter(Boolean);
+  const words = prompt ?? labels.join('; ');
+  const notes = [
+    pulled && '(pulled)',
+    failed > 0 && `(${plural(failed, 'call')} failed)`,
+    words === '' && '(no prompt)',
+  ];
   const [first, second, ...others] = files.map(({ path }) => path);
   const paths = [first, second, others.length > 0 && `${others.length} more`].filter(Boolean).join(', ');
-  return [...notes, showPath((prompt ?? labels.join('; ')) || paths)].join(' ').trimEnd();
+  return [...notes.filter(Boolean), showPath(words || paths)].join(' ').trimEnd();
 }
 
 /** `accepted in part as 9b6a52d7ab on main` */

@@ -2,6 +2,7 @@
 import { usageError } from '../../../errors.ts';
 import { localTime } from '../../../local-time.ts';
 import type { Session } from '../../../session/session.ts';
+import { promptIn } from '../../../snapshot/format.ts';
 import type { FileChange } from '../../../timetravel/timeline.ts';
 import { filesOfTurns } from '../../../timetravel/turn-files.ts';
 import { readAuthors, type TurnSteps } from '../../../timetravel/turns.ts';
@@ -46,7 +47,7 @@ type Entry = ReturnType<typeof entryOf>;
 function entryOf({ snapshots, from, ...turn }: TurnSteps, files: readonly FileChange[]) {
   const { number, session: session_id, prompt, agent, conversation } = turn;
   const last = snapshots.at(-1);
-  const calls = snapshots.filter(({ tool }) => tool !== undefined);
+  const calls = snapshots.filter((one) => one.tool !== undefined && promptIn(one) === undefined);
   const sum = (count: (file: FileChange) => number | undefined) =>
     files.reduce((total, file) => total + (count(file) ?? 0), 0);
   return {
