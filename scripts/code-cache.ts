@@ -88,7 +88,16 @@ async function callAsGit(...words: string[]): Promise<void> {
 }
 
 async function callFromTerminal(): Promise<void> {
-  for (const words of ['list', 'status', 'undo s1', 'session list --help'])
+  execFileSync('git', ['init', '--quiet', '--bare', '../remote.git']);
+  execFileSync('git', ['remote', 'add', 'origin', '../remote.git']);
+  for (const words of [
+    'session push s1',
+    'undo s1',
+    'session push s1',
+    'list',
+    'status',
+    'session list --help',
+  ])
     await call(all, ...words.split(' '));
 }
 

@@ -52,9 +52,9 @@ export async function sessionAndWords(
     if (isKnown) throw usageError(`two sessions are given: "${first}" and "${given}"`, 'give one');
     return { session: await sessionHere(context, given), words: atMost(most, words) };
   }
-  const here = await sessionIfAny(context);
-  const isHere = here !== undefined && [here.id, shownId(here.record)].includes(first);
   const isPath = first.includes('/') && isDirectory(resolve(context.cwd, first));
+  const here = isPath || isKnown ? undefined : await sessionIfAny(context);
+  const isHere = here !== undefined && [here.id, shownId(here.record)].includes(first);
   if (isHere || isPath || isKnown)
     return { session: await sessionHere(context, first), words: atMost(most, rest) };
   if (here !== undefined && (words.length <= most || !canBeId))

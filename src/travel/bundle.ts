@@ -80,7 +80,7 @@ export async function bundleSession(session: Session, request: BundleRequest): P
     const size = await writeFile(request, async (path) => {
       const start = Buffer.concat([Buffer.from(`${MAGIC} ${sealed.length}\n`), sealed]);
       writeFileSync(path, start, { flag: 'wx' });
-      return sealed.length + (await writePart({ from, seal, wanted, tips }, path));
+      return sealed.length + (await writePart({ from, seal: async () => ({ seal }), wanted, tips }, path));
     });
     return { snapshots, size, requires, madeKey };
   });

@@ -1,13 +1,13 @@
 /** What of a session is sent: all of it if it is encrypted; in plain text what the user agrees to. */
 import { AgtError, usageError } from '../errors.ts';
+import { readRefValues } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
-import type { Git } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { checkRecipients, keyFile, makeKeys, readKeys } from './keys.ts';
-import { rangeOf } from './parts.ts';
+import { areHere, rangeOf } from './parts.ts';
 import { cutSecrets, refuseSecrets, secretsOf } from './refuse-secrets.ts';
 import type { Seal } from './seal.ts';
 import { type Part, refNames, type Share } from './share.ts';
@@ -77,11 +77,11 @@ export interface Content {
 
 /** `scratch` gets what the repository does not have of it. @throws AgtError if a secret would leave in plain text */
 export async function contentOf(
-  { git, repository, record }: Session,
+  { repository, record }: Session,
   scratch: ScratchObjects,
   { refs, plain, allowSecrets, known, kept }: Sending,
 ): Promise<Content> {
-  if (plain === undefined) return { refs, before: await usable(git, kept) };
+  if (plain === undefined) return { refs, before: kept };
   const snapshots = await readSnapshots(scratch.git, rangeOf(Object.values(refs), known));
   const names =
     plain === 'with ignored'
@@ -90,7 +90,8 @@ export async function contentOf(
   const sent = Object.fromEntries(
     Object.entries(refs).map(([role, commit]) => [role, names.get(commit) ?? commit]),
   );
-  const before = await usable(scratch.git, kept);
+  // `agt gc --thin` may have rewritten the history.
+  const before = (await areHere(scratch.git, kept.at(-1)?.tips ?? [])) ? kept : [];
   if (!allowSecrets) {
     const range = rangeOf(Object.values(sent), [...(before.at(-1)?.tips ?? []), ...known]);
     const originals = new Map([...names].map(([old, name]) => [name, old]));
@@ -101,24 +102,14 @@ export async function contentOf(
 }
 
 export async function existingRefs(session: Session): Promise<Record<string, string>> {
+  const { git, repository } = session;
   const names = Object.entries(refNames(session.record));
-  const found = await findObjects(
-    session.git,
-    names.map(([, ref]) => ref),
-  );
-  return Object.fromEntries(
-    names.flatMap(([role], i) => (found[i] === undefined ? [] : [[role, found[i].oid]])),
-  );
-}
-
-/** `agt gc --thin` may have rewritten the history. */
-async function usable(git: Git, kept: readonly Part[]): Promise<readonly Part[]> {
-  return (await areHere(git, kept.at(-1)?.tips ?? [])) ? kept : [];
-}
-
-export async function areHere(git: Git, commits: readonly string[]): Promise<boolean> {
-  const found = await findObjects(git, commits);
-  return found.every((one) => one !== undefined);
+  const refs = names.map(([, ref]) => ref);
+  const values = readRefValues(repository.commonDir, refs, git.env);
+  const oids = values
+    ? refs.map((ref) => values.get(ref))
+    : (await findObjects(git, refs)).map((found) => found?.oid);
+  return Object.fromEntries(names.flatMap(([role], i) => (oids[i] === undefined ? [] : [[role, oids[i]]])));
 }
 
 /** Cuts what looks like a secret out of texts about the session, and what its files of keys and logins hold. */

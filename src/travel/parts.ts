@@ -3,7 +3,7 @@
  * leaves out what earlier parts and the remote's own branches have. The commits of those branches are parents in the
  * chain, so the remote cannot lose them as long as it has the chain.
  */
-import { createWriteStream, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -40,10 +40,13 @@ export function partsToKeep(parts: readonly Part[]): readonly Part[] {
   return [];
 }
 
+/** While git packs, agt reads its keys. */
+export type Sealing = () => Promise<{ readonly seal: Seal }>;
+
 export interface NewPart {
   /** Has the objects of the session, and gets those of the part. */
   readonly scratch: ScratchObjects;
-  readonly seal: Seal;
+  readonly seal: Sealing;
   /** The chain on the remote, and its beginning, on which the part builds. */
   readonly chain: readonly Part[];
   readonly before: readonly Part[];
@@ -52,40 +55,58 @@ export interface NewPart {
   readonly known: readonly string[];
 }
 
-/** Undefined if the chain is complete. */
-export async function addPart({
-  scratch,
-  seal,
-  chain,
-  before,
-  tips,
-  known,
-}: NewPart): Promise<Part | undefined> {
+export interface Added {
+  /** The chain with the part, or as it was if it is complete. */
+  readonly parts: readonly Part[];
+  /** Bytes of the part. */
+  readonly size: number;
+  /** The first parents of its commits. */
+  readonly parents: ReadonlyMap<string, string | undefined>;
+}
+
+export async function addPart(part: NewPart): Promise<Added> {
+  try {
+    return await tryToAdd(part);
+  } catch (error) {
+    if (await areHere(part.scratch.git, part.before.at(-1)?.tips ?? [])) throw error;
+    return tryToAdd({ ...part, before: [] }); // `agt gc --thin` has rewritten the history
+  }
+}
+
+async function tryToAdd({ scratch, seal, chain, before, tips, known }: NewPart): Promise<Added> {
   const { git } = scratch;
   const last = before.at(-1);
   const without = [...new Set([...(last?.tips ?? []), ...known])];
   const wanted = rangeOf(tips, without);
-  const [edges, { oid, size }] = await Promise.all([
-    gitText(git, ['rev-list', '--boundary', '--stdin'], { input: wanted }),
+  const [{ oid, size }, listed] = await Promise.all([
     storePart({ scratch, seal, wanted, tips }),
+    gitText(git, ['rev-list', '--boundary', '--parents', '--stdin'], { input: wanted }),
   ]);
-  if (last !== undefined && edges === '' && tips.every((tip) => last.tips.includes(tip))) return undefined;
+  const lines = listed.split('\n').map((line) => line.split(' '));
+  const parents = new Map(lines.map(([commit = '', first]) => [commit, first]));
+  if (last !== undefined && listed === '' && tips.every((tip) => last.tips.includes(tip)))
+    return { parts: chain, size: 0, parents };
   const held = before.flatMap(({ text }) => text.match(/(?<=^parent ).*$/gm) ?? []);
   const own = new Set([...(last?.tips ?? []), ...held]);
-  const bases = edges.split('\n').filter((line) => line.startsWith('-'));
-  const others = bases.map((line) => line.slice(1)).filter((base) => !own.has(base));
+  const bases = [...parents.keys()].flatMap((name) => (name.startsWith('-') ? name.slice(1) : []));
+  const others = bases.filter((base) => !own.has(base));
   const tree = storeInScratch(scratch, { type: 'tree', content: treeOf(oid) }, oid);
-  const parents = [...(last === undefined ? [] : [last.commit]), ...(await onBranches(git, others, known))];
+  const above = [...(last === undefined ? [] : [last.commit]), ...(await onBranches(git, others, known))];
   const store = (text: string) =>
     storeInScratch(scratch, { type: 'commit', content: Buffer.from(text, 'latin1') }, oid);
   // By these git sees that the remote has what the part builds on, also if it takes the place of some.
   if (last !== undefined) for (const { text } of chain.slice(before.length - 1)) store(text);
-  const text = commitText(tree, parents);
-  return { commit: store(text), text, size, tips };
+  const text = commitText(tree, above);
+  return { parts: [...before, { commit: store(text), text, size, tips }], size, parents };
 }
 
 function treeOf(oid: string): Buffer {
   return Buffer.concat([Buffer.from('100644 part\0'), Buffer.from(oid, 'hex')]);
+}
+
+export async function areHere(git: Git, commits: readonly string[]): Promise<boolean> {
+  const found = await findObjects(git, commits);
+  return found.every((one) => one !== undefined);
 }
 
 /** Lines for git rev-list. */
@@ -108,6 +129,7 @@ const SMALL = 64_000;
 /** By a file: git would hold in memory what comes through a pipe. */
 async function storePart({ scratch, ...part }: Omit<PartContent, 'from'> & Pick<NewPart, 'scratch'>) {
   const file = join(scratch.dir, 'part');
+  rmSync(file, { force: true }); // of an attempt before
   const size = await writePart({ from: scratch.git, ...part }, file);
   const words = [...AS_IT_IS, 'hash-object', '-w', '--no-filters', '--', file];
   if (size > SMALL) return { oid: await gitText(scratch.git, words), size };
@@ -118,7 +140,7 @@ async function storePart({ scratch, ...part }: Omit<PartContent, 'from'> & Pick<
 interface PartContent {
   /** Has the objects. */
   readonly from: Git;
-  readonly seal: Seal;
+  readonly seal: Sealing;
   readonly tips: readonly string[];
   /** Lines for git rev-list. */
   readonly wanted: string;
@@ -132,11 +154,19 @@ export async function writePart({ from, seal, wanted, tips }: PartContent, file:
   const plain = new PassThrough();
   plain.write(`${JSON.stringify({ tips })}\n`);
   (packing.stdout as Readable).pipe(plain);
-  const sealed = await sealStream(seal, Readable.toWeb(plain) as Bytes);
-  const into = createWriteStream(file, { flags: 'a' });
-  await pipeline(Readable.fromWeb(sealed as never), into);
+  const fd = openSync(file, 'a');
+  let size = 0;
+  try {
+    const sealed = await sealStream((await seal()).seal, ReadableStream.from(plain));
+    for await (const bytes of sealed) size += writeSync(fd, bytes);
+  } catch (error) {
+    packing.kill();
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
   requireDone(words, await packed);
-  return into.bytesWritten;
+  return size;
 }
 
 function requireDone(words: readonly string[], end: GitEnd): void {

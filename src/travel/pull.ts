@@ -12,7 +12,7 @@ import { readRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { isEnded } from '../session/state.ts';
 import { goOn, leave, requireLeavable } from './arrive.ts';
-import { areHere, sealFor } from './content.ts';
+import { sealFor } from './content.ts';
 import {
   commandToPull,
   findThere,
@@ -25,7 +25,7 @@ import {
 } from './find-share.ts';
 import { type Keys, readKeys } from './keys.ts';
 import { allOf, headOf, moveShare } from './known-share.ts';
-import { chainOf, takePart } from './parts.ts';
+import { areHere, chainOf, takePart } from './parts.ts';
 import { fetchRefs, listShares, type RemoteShare } from './remote.ts';
 import {
   type Head,

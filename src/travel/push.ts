@@ -3,14 +3,15 @@
  * from the state that agt has seen last, so of two repositories that work on one session, one pushes and the other one
  * learns who has it.
  */
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NotCaptured } from '../autocommit/capture.ts';
 import { withLock } from '../disk/lock.ts';
 import { AgtError, plural } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
+import { openHash } from '../git/objects/hash.ts';
 import { type ScratchObjects, withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { pushLocks } from '../layout.ts';
+import { once } from '../once.ts';
 import { reportProgress } from '../process/progress.ts';
 import { type LockedSession, USUAL_WAIT_MS, withSessionLock } from '../session/lock.ts';
 import { awayError, inState, refuseAway, unfinishedError } from '../session/operation.ts';
@@ -22,9 +23,8 @@ import { contentOf, existingRefs, plainMode, sealFor, type Wish } from './conten
 import { snapshotsSince } from './debt.ts';
 import { readKeys } from './keys.ts';
 import { allOf, headOf, moveShare, newShare, remoteOf, requireRemote, startOf } from './known-share.ts';
-import { addPart, partsToKeep } from './parts.ts';
+import { type Added, addPart, partsToKeep, type Sealing } from './parts.ts';
 import { branchesOf, listShares, readRefs } from './remote.ts';
-import type { Seal } from './seal.ts';
 import { holderHere, readShare, type Share, writeShare } from './share.ts';
 
 export interface PushRequest extends Wish {
@@ -80,7 +80,7 @@ export async function pushSession(session: Session, request: PushRequest): Promi
   const plain = mode ?? there?.plain;
   const { env, dryRun, again } = request;
   const sealing = { share: there, kept: again ? [] : there?.sealedFor, dryRun };
-  const { seal, madeKey } = await sealFor(session.repository, env, plain, sealing);
+  const seal = once(() => sealFor(session.repository, env, plain, sealing));
   const given = { ...request, remote, seal, mode: plain };
   const lock = pushLocks(session.repository.agtDir, session.id).running;
   const pushed = await withLock(
@@ -92,10 +92,10 @@ export async function pushSession(session: Session, request: PushRequest): Promi
     if (request.remote === undefined) await requireRemote(session, remote);
     throw error;
   });
-  return { ...pushed, madeKey, plain };
+  return { ...pushed, madeKey: (await seal()).madeKey, plain };
 }
 
-type Push = PushRequest & { readonly remote: string; readonly seal: Seal; readonly mode: Share['plain'] };
+type Push = PushRequest & { readonly remote: string; readonly seal: Sealing; readonly mode: Share['plain'] };
 type Done = Omit<Pushed, 'madeKey' | 'plain'>;
 
 /** A session that goes away is locked meanwhile. Otherwise agents work on while the remote is slow. */
@@ -121,26 +121,26 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
   const share = await startOf(session, found, request);
   const counting = async () => (await session.history()).length;
   const said = digestOf(record, refs, request);
-  if (said === share.said) {
-    const done = async () => ({ record, remote, snapshots: await counting(), left, unseen, size: undefined });
-    if (dryRun) return done();
+  if (said === share.said && (await isSealedFor(share, request))) {
+    const snapshots = share.snapshots ?? (await counting());
+    const done = { record, remote, snapshots, left, unseen, size: undefined };
+    if (dryRun) return done;
     const there = await readRefs(session.git, remote, share.share);
     if (there.head !== share.head) return lost(session, share, request, locked);
-    if (there.parts === share.parts.at(-1)?.commit) return done();
+    if (there.parts === share.parts.at(-1)?.commit) return done;
     return pushWith(session, { ...request, again: true }, locked);
   }
   reportProgress('packing');
   const pushed = await withScratchObjects(session.repository, async (scratch) => {
-    const [{ part, to, sent }, snapshots] = await Promise.all([
-      prepare(session, share, { ...request, ...state, scratch }),
-      counting(),
-    ]);
+    const { added, to, sent } = await prepare(session, share, { ...request, ...state, scratch });
+    const snapshots = countFrom(share, refs['tip'], added?.parents) ?? (await counting());
     const total = to.parts.reduce((sum, one) => sum + one.size, 0);
     const head = headOf(record, { ...to, refs: sent }, { snapshots, size: total });
-    const moving = { known: found ?? share, from: share, to: { ...to, said }, head, seal: request.seal };
+    const next = { ...to, said, snapshots };
+    const moving = { known: found ?? share, from: share, to: next, head, ...(await request.seal()) };
     if (!dryRun) reportProgress('pushing');
     const isDone = dryRun || (await moveShare(session, scratch, { ...moving, step: 'push' }));
-    return isDone ? { snapshots, size: part?.size ?? 0 } : undefined;
+    return isDone ? { snapshots, size: added?.size ?? 0 } : undefined;
   });
   if (pushed === undefined) return lost(session, share, request, locked);
   const goes = release && !dryRun;
@@ -179,11 +179,9 @@ async function capture(session: LockedSession, request: Push): Promise<Captured>
 
 type Preparing = Push & Captured & { readonly scratch: ScratchObjects };
 
-async function prepare(
-  session: Session,
-  share: Share,
-  {
-    record: { state },
+async function prepare(session: Session, share: Share, request: Preparing) {
+  const {
+    record,
     seal,
     release,
     now,
@@ -193,37 +191,57 @@ async function prepare(
     allowSecrets = false,
     remote,
     scratch,
-  }: Preparing,
-) {
-  // Somebody who is new among them could not open the parts that are there.
-  const isSealed = seal.recipients?.every((one) => share.sealedFor?.includes(one)) ?? true;
-  const kept = isSealed ? partsToKeep(share.parts) : [];
+  } = request;
+  const kept = partsToKeep(share.parts);
   const known = await branchesOf(session.repository, remote);
   const sending = { refs, plain, allowSecrets, known, kept };
   const { before, refs: sent } = await contentOf(session, scratch, sending);
   const tips = [...new Set(Object.values(sent))];
-  const part = dryRun ? undefined : await addPart({ scratch, seal, chain: share.parts, before, tips, known });
+  const part = { scratch, seal, chain: share.parts, before, tips, known };
+  let added = dryRun ? undefined : await addPart(part);
+  if (before.length > 0 && added && !(await isSealedFor(share, request)))
+    added = await addPart({ ...part, before: [] });
   const to = {
     ...share,
     refs,
-    parts: part === undefined ? share.parts : [...before, part],
-    state,
+    parts: added?.parts ?? share.parts,
+    state: record.state,
     holder: release ? undefined : (share.holder ?? holderHere(session, now)),
     number: share.number + 1,
     pushed_at: now.toISOString(),
     failed: undefined,
     lost: undefined,
-    sealedFor: seal.recipients,
+    sealedFor: (await seal()).seal.recipients,
   };
-  return { part, to, sent };
+  return { added, to, sent };
+}
+
+/** Undefined if the new snapshots are not on top of those that the remote has. */
+function countFrom(
+  { refs, snapshots }: Share,
+  tip: string | undefined,
+  parents: Added['parents'] = new Map(),
+) {
+  let count = snapshots;
+  for (let at = tip; at !== refs['tip'] && count !== undefined; at = parents.get(at)) {
+    if (at === undefined) return undefined;
+    count++;
+  }
+  return count;
+}
+
+/** Somebody who is new among the recipients could not open the parts that are there. */
+async function isSealedFor({ sealedFor = [] }: Share, { seal }: Push): Promise<boolean> {
+  const { recipients = [] } = (await seal()).seal;
+  return recipients.every((one) => sealedFor.includes(one));
 }
 
 /** Without the times that a look at the session changes. */
-function digestOf(record: SessionRecord, refs: object, { seal, release, mode }: Push): string {
+function digestOf(record: SessionRecord, refs: object, { release, mode }: Push): string {
   const { last_activity_at: _, owner: __, ...rest } = record;
-  return createHash('sha256')
-    .update(JSON.stringify([rest, refs, seal.recipients ?? mode, release]))
-    .digest('hex');
+  return openHash('sha1')
+    .update(JSON.stringify([rest, refs, mode, release]))
+    .digest();
 }
 
 /** Another repository has the session, or the remote has lost it. */

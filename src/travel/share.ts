@@ -1,8 +1,7 @@
 /** What a remote has of one session: the head that it stores, and what agt remembers about it here. */
 import { readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
-import { promisify } from 'node:util';
-import { deflate, inflate } from 'node:zlib';
+import { deflateSync, inflateSync } from 'node:zlib';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { AgtError, attempt, unlessMissing } from '../errors.ts';
 import { attributionRef, landedRef, reviewRef, takenRef, tipRef } from '../filter/agent-refs.ts';
@@ -68,6 +67,8 @@ export interface Share {
   readonly refs: Readonly<Record<string, string>>;
   readonly parts: readonly Part[];
   readonly number: number;
+  /** As many has what `refs` name. */
+  readonly snapshots?: number | undefined;
   /** A digest of what the head says: without a change, nothing is pushed. */
   readonly said?: string | undefined;
   readonly holder?: Holder | undefined;
@@ -143,15 +144,14 @@ export function refNames({
 }
 
 export async function sealHead(seal: Seal, head: Head): Promise<Uint8Array> {
-  return sealBytes(seal, await promisify(deflate)(JSON.stringify(head)));
+  return sealBytes(seal, deflateSync(JSON.stringify(head)));
 }
 
 /** Undefined if it is for other keys. @throws AgtError if it is no head. */
 export async function openHead(keys: Keys | undefined, sealed: Uint8Array): Promise<Head | undefined> {
   const plain = await openBytes(keys, sealed).catch(() => new Uint8Array());
   if (plain === undefined) return undefined;
-  const text = await promisify(inflate)(plain).catch(() => Buffer.from('null'));
-  const head = attempt(() => JSON.parse(text.toString()) as Head | null);
+  const head = attempt(() => JSON.parse(inflateSync(plain).toString()) as Head | null);
   if (typeof head?.record?.session_id === 'string' && typeof head.parts === 'string') return head;
   throw new AgtError('it is damaged, or of a newer agt');
 }

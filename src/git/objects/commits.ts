@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 import { AgtError } from '../../errors.ts';
 import { FSYNC_ARGS, type Git, gitText } from '../run/git.ts';
-import { hashNameOf } from './hash.ts';
+import { hashNameOf, openHash } from './hash.ts';
 import { readObjects } from './object-reader.ts';
 
 /** Types of objects in a pack, the version of a pack and the length of its header: gitformat-pack(5). */
@@ -21,7 +21,7 @@ export interface NewObject {
 
 /** `like` is any other object name of the repository. */
 export function objectName(object: NewObject, like: string): string {
-  return createHash(hashNameOf(like)).update(wholeObject(object)).digest('hex');
+  return openHash(hashNameOf(like)).update(wholeObject(object)).digest();
 }
 
 /** As git hashes it, and compresses it into a file of its own. */
