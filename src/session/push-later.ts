@@ -4,27 +4,27 @@
  * that come meanwhile.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { isLocked } from '../disk/lock.ts';
 import { attempt } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { findObject } from '../git/objects/object-reader.ts';
-import { pushLocks, sharedFile } from '../layout.ts';
+import { pushLocks } from '../layout.ts';
 import { ownCommand } from '../process/invocation.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
 import { isAttached, readRecord } from './record.ts';
-import { isEnded, type SessionState } from './state.ts';
+import { copyOn } from './share-file.ts';
+import { isEnded } from './state.ts';
 
 export async function pushLater(repository: Repository, id: SessionId): Promise<void> {
   const { settings, agtDir, git } = repository;
   if (!settings.enabled || settings.push === '' || !Number.isFinite(settings.pushEvery)) return;
   const record = attempt(() => readRecord(repository, id));
   if (record === undefined || isAttached(record) || record.away !== undefined) return;
-  const { copy, isDeleted } = copyOn(repository, id, settings.push);
+  const { copy, isDeleted } = copyOn({ repository, id }, settings.push);
   if (isDeleted || (copy === undefined && isEnded(record))) return;
   const isSaid = (copy?.state ?? record.state) === record.state;
-  if (isSaid && copy?.refs.tip === (await findObject(git, tipRef(id)))) return;
+  if (isSaid && copy?.refs['tip'] === (await findObject(git, tipRef(id)))) return;
   if (await isLocked(pushLocks(agtDir, id).waiting)) return;
   const [program = '', ...first] = ownCommand();
   const words = ['session', 'push', id, settings.push, '--later'];
@@ -32,23 +32,4 @@ export async function pushLater(repository: Repository, id: SessionId): Promise<
   spawn(program, [...first, ...words], { cwd: git.cwd, env: git.env, detached: true, stdio: 'ignore' })
     .on('error', () => undefined)
     .unref();
-}
-
-/** The part of travel/share.ts that this needs. */
-interface Copy {
-  readonly remote: string;
-  readonly head?: string;
-  readonly refs: { readonly tip?: string };
-  readonly state?: SessionState;
-  readonly deleted?: readonly string[];
-  readonly others?: readonly Copy[];
-}
-
-/** As agt knows it here. One that a person has deleted comes back if a person pushes it. */
-export function copyOn({ agtDir }: Repository, id: SessionId, remote: string) {
-  const share = attempt(() => JSON.parse(readFileSync(sharedFile(agtDir, id), 'utf8')) as Copy);
-  const all = share === undefined ? [] : [share, ...(share.others ?? [])];
-  const copy = all.find((one) => one.remote === remote && one.head !== undefined);
-  const isDeleted = copy === undefined && all.some(({ deleted }) => deleted?.includes(remote));
-  return { copy, isDeleted };
 }

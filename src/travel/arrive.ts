@@ -1,4 +1,5 @@
 /** The last steps of a pull, in this repository: each can be repeated after a kill. */
+
 import { join } from 'node:path';
 import type { CaptureResult } from '../autocommit/capture.ts';
 import { recordPrefixes } from '../config/prefixes.ts';
@@ -29,6 +30,7 @@ import {
   snapshotRefs,
 } from '../session/record.ts';
 import { Session } from '../session/session.ts';
+import { type Share, writeShare } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { OPENED, OWN, PULLED } from '../snapshot/format.ts';
@@ -38,7 +40,7 @@ import { refuseToReplace } from '../timetravel/restore/ensure-worktree.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { captureSession } from '../workspace/capture-session.ts';
-import { type Head, isHere, refNames, type Share, writeShare } from './share.ts';
+import { type Head, isHere, refNames } from './share.ts';
 
 interface Left {
   /** Has the snapshots that only this repository had. */

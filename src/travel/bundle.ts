@@ -2,6 +2,7 @@
  * A session as one file: a line, the head, and one part, as on a remote. By default it leaves out what every clone of the
  * same remote has; the head names the commits that a repository must have to open it.
  */
+
 import { createReadStream, lstatSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { flush } from '../disk/atomic-file.ts';
@@ -19,6 +20,7 @@ import { checkId, type SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
+import { readShare } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { goOn } from './arrive.ts';
@@ -27,7 +29,7 @@ import { readKeys, requireKeys } from './keys.ts';
 import { rangeOf, takePack, writePart } from './parts.ts';
 import { requireComplete } from './pull.ts';
 import { isSealed } from './seal.ts';
-import { type Head, idOf, openHead, readShare, sealHead } from './share.ts';
+import { type Head, idOf, openHead, sealHead } from './share.ts';
 
 /** Then a space, the length of the head and a line break. */
 const MAGIC = 'agt session 1';

@@ -1,4 +1,5 @@
 /** What of a session is sent: all of it if it is encrypted; in plain text what the user agrees to. */
+
 import { AgtError, usageError } from '../errors.ts';
 import { readRefValues } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
@@ -6,11 +7,12 @@ import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
+import type { Part, Share } from '../session/share-file.ts';
 import { checkRecipients, keyFile, makeKeys, readKeys } from './keys.ts';
 import { areHere, rangeOf } from './parts.ts';
 import { cutSecrets, refuseSecrets, secretsOf } from './refuse-secrets.ts';
 import type { Seal } from './seal.ts';
-import { type Part, refNames, type Share } from './share.ts';
+import { refNames } from './share.ts';
 import { readSnapshots, withoutIgnored } from './without-ignored.ts';
 
 /** For a remote or a reader that one trusts: nothing is encrypted. */

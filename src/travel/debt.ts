@@ -1,8 +1,10 @@
 /** What the remote of a session does not have yet. */
+
 import { gitLines, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { Session } from '../session/session.ts';
-import { readShare, refNames, type Share } from './share.ts';
+import { readShare, type Share } from '../session/share-file.ts';
+import { refNames } from './share.ts';
 
 /** What the remote of a session does not have; undefined if it has all, or none is to have the session. */
 export interface Debt {

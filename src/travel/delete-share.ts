@@ -1,13 +1,14 @@
 /** `agt session push --delete`: the copy of a session on a remote goes. */
+
 import { AgtError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { refuseAway } from '../session/operation.ts';
 import type { Session } from '../session/session.ts';
+import { allOf, readShare, type Share, writeShare } from '../session/share-file.ts';
 import { noShare, shareNamed } from './find-share.ts';
 import type { Keys } from './keys.ts';
-import { allOf } from './known-share.ts';
 import { chooseRemote, listShares, moveRefs, readRefs } from './remote.ts';
-import { type Head, isHere, readShare, type Share, writeShare } from './share.ts';
+import { type Head, isHere } from './share.ts';
 
 interface Deletion {
   readonly remote: string | undefined;

@@ -1,4 +1,5 @@
 /** Which session of a remote a pull means, and what of it is here already. */
+
 import { rmSync } from 'node:fs';
 import { AgtError, attempt, EXIT, listSome } from '../errors.ts';
 import { sharedFile } from '../layout.ts';
@@ -8,11 +9,12 @@ import { idProblem, type SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { type Landed, listRecords, readRecord, recordNamed, type SessionRecord } from '../session/record.ts';
+import { allOf, readShare, type Share } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { type Keys, requireKeys } from './keys.ts';
-import { allOf, remoteOf, requireRemote } from './known-share.ts';
+import { remoteOf, requireRemote } from './known-share.ts';
 import { chooseRemote, listShares, type RemoteShare } from './remote.ts';
-import { type Head, idOf, readShare, type Share } from './share.ts';
+import { type Head, idOf } from './share.ts';
 
 export interface PullRequest {
   /** An id, or the name of a share. */

@@ -1,13 +1,14 @@
 /** What remotes have of sessions here, for `agt gc`. */
+
 import { attempt } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
+import { readShare, type Share } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { existingRefs } from './content.ts';
 import type { Keys } from './keys.ts';
 import { listRefs, listShares } from './remote.ts';
-import { readShare, type Share } from './share.ts';
 
 /** By session id: the remote of its copy, as this repository knows it. */
 export function copiesOnRemotes(repository: Repository): Map<string, string> {

@@ -1,4 +1,5 @@
 /** The state of a session on a remote from which agt moves it: what agt remembers, compared with what is there. */
+
 import { randomBytes } from 'node:crypto';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, attempt, listSome } from '../errors.ts';
@@ -8,9 +9,10 @@ import type { Repository } from '../repository/repository.ts';
 import { isBusy, type LockedSession, withSessionLock } from '../session/lock.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
+import { allOf, readShare, type Share, writeShare } from '../session/share-file.ts';
 import { chooseRemote, isRemote, moveRefs, type RemoteShare, readRefs, withoutTracking } from './remote.ts';
 import type { Seal } from './seal.ts';
-import { type Head, readShare, type Share, sealHead, writeShare } from './share.ts';
+import { type Head, sealHead } from './share.ts';
 
 export function newShare(remote: string): Share {
   return { remote, share: randomBytes(10).toString('hex'), refs: {}, parts: [], number: 0 };
@@ -72,11 +74,6 @@ async function shareOn(git: Git, known: Share, remote: string): Promise<Share | 
     if (head !== undefined) return { ...share, remote, others: all.filter((one) => one !== share) };
   }
   return undefined;
-}
-
-/** The one of the last push first. */
-export function allOf({ others = [], ...share }: Share): readonly Share[] {
-  return [share, ...others];
 }
 
 interface Moving {

@@ -3,6 +3,7 @@
  * leaves out what earlier parts and the remote's own branches have. The commits of those branches are parents in the
  * chain, so the remote cannot lose them as long as it has the chain.
  */
+
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable, type Writable } from 'node:stream';
@@ -11,9 +12,9 @@ import { AgtError, EXIT } from '../errors.ts';
 import { findObjects, readContents, readObject } from '../git/objects/object-reader.ts';
 import { type ScratchObjects, storeInScratch } from '../git/objects/scratch-objects.ts';
 import { endOf, FSYNC_ARGS, type Git, type GitEnd, gitFailed, gitText, spawnGit } from '../git/run/git.ts';
+import type { Part } from '../session/share-file.ts';
 import type { Keys } from './keys.ts';
 import { type Bytes, isForOthers, openStream, type Seal, sealStream } from './seal.ts';
-import type { Part } from './share.ts';
 
 /** Encrypted bytes can neither be compressed, nor are two of them alike. */
 export const AS_IT_IS = [

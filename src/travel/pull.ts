@@ -10,6 +10,7 @@ import type { Repository } from '../repository/repository.ts';
 import { checkId, type SessionId } from '../session/id.ts';
 import { readRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
+import { allOf, type Part, readShare, type Share, writeShare } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { goOn, leave, requireLeavable } from './arrive.ts';
 import { sealFor } from './content.ts';
@@ -24,19 +25,10 @@ import {
   takeBack,
 } from './find-share.ts';
 import { type Keys, readKeys } from './keys.ts';
-import { allOf, headOf, moveShare } from './known-share.ts';
+import { headOf, moveShare } from './known-share.ts';
 import { areHere, chainOf, takePart } from './parts.ts';
 import { fetchRefs, listShares, type RemoteShare } from './remote.ts';
-import {
-  type Head,
-  holderHere,
-  idOf,
-  isHere,
-  type Part,
-  readShare,
-  type Share,
-  writeShare,
-} from './share.ts';
+import { type Head, holderHere, idOf, isHere } from './share.ts';
 
 export async function pullSession(repository: Repository, request: PullRequest): Promise<Pulled> {
   const keys = await readKeys(request.env);

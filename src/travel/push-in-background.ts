@@ -1,4 +1,5 @@
 /** The process that `agt.push` starts (session/push-later.ts): without a word, also if the remote cannot be reached. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withLock } from '../disk/lock.ts';
 import { AgtError } from '../errors.ts';
@@ -6,12 +7,11 @@ import { tipRef } from '../filter/agent-refs.ts';
 import { resolveObject } from '../git/run/git.ts';
 import { pushLocks } from '../layout.ts';
 import { isBusy } from '../session/lock.ts';
-import { copyOn } from '../session/push-later.ts';
 import { Session } from '../session/session.ts';
+import { copyOn, readShare, type Share, writeShare } from '../session/share-file.ts';
 import { readKeys } from './keys.ts';
 import { newShare } from './known-share.ts';
 import { type PushRequest, pushSession } from './push.ts';
-import { readShare, type Share, writeShare } from './share.ts';
 
 type Request = Pick<PushRequest, 'env'> & { readonly remote: string; readonly now: () => Date };
 
@@ -25,7 +25,7 @@ export async function pushInBackground(session: Session, request: Request): Prom
       const last = Date.parse(readShare(session)?.pushed_at ?? '') || 0;
       await sleep(Math.max(0, Math.min(every, last + every - request.now().getTime())));
       tip = await newest(session);
-      if (copyOn(repository, id, request.remote).isDeleted) return;
+      if (copyOn(session, request.remote).isDeleted) return;
       if (!(await tryPush(session, request))) return;
     }
   }).catch((error: unknown) => {

@@ -3,6 +3,7 @@
  * from the state that agt has seen last, so of two repositories that work on one session, one pushes and the other one
  * learns who has it.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NotCaptured } from '../autocommit/capture.ts';
 import { withLock } from '../disk/lock.ts';
@@ -17,15 +18,16 @@ import { type LockedSession, USUAL_WAIT_MS, withSessionLock } from '../session/l
 import { awayError, inState, refuseAway, unfinishedError } from '../session/operation.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
+import { allOf, readShare, type Share, writeShare } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { contentOf, existingRefs, plainMode, sealFor, type Wish } from './content.ts';
 import { snapshotsSince } from './debt.ts';
 import { readKeys } from './keys.ts';
-import { allOf, headOf, moveShare, newShare, remoteOf, requireRemote, startOf } from './known-share.ts';
+import { headOf, moveShare, newShare, remoteOf, requireRemote, startOf } from './known-share.ts';
 import { type Added, addPart, partsToKeep, type Sealing } from './parts.ts';
 import { branchesOf, listShares, readRefs } from './remote.ts';
-import { holderHere, readShare, type Share, writeShare } from './share.ts';
+import { holderHere } from './share.ts';
 
 export interface PushRequest extends Wish {
   readonly remote: string | undefined;

@@ -1,4 +1,5 @@
 /** The end of a session: the user's work that comes back, the stash that is kept, the branch that stays. */
+
 import { displayPath } from '../../disk/path-bytes.ts';
 import { attempt, plural } from '../../errors.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
@@ -8,9 +9,9 @@ import { isMadeSince } from '../../landing/export.ts';
 import { readUsersSide } from '../../lifecycle/in-place/users-side.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
 import type { Session } from '../../session/session.ts';
+import { allOf, readShare } from '../../session/share-file.ts';
 import { sharedStashEntries, stashEntries } from '../../session/stash.ts';
-import { allOf } from '../../travel/known-share.ts';
-import { isHere, readShare } from '../../travel/share.ts';
+import { isHere } from '../../travel/share.ts';
 import { listPaths, verb } from './format.ts';
 
 /** To read before the end, and to print after it. */

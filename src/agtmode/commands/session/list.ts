@@ -1,4 +1,5 @@
 /** agt session list and show. */
+
 import { plural, usageError } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
@@ -12,13 +13,13 @@ import { AGENT_STATES } from '../../../session/agent-state.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
+import { readShare } from '../../../session/share-file.ts';
 import { sharedStashEntries, stashEntries } from '../../../session/stash.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
 import { readSnapshotMetadata } from '../../../snapshot/manifest.ts';
 import { readPulse } from '../../../survey/pulse.ts';
 import { readSessionStatus, type SessionStatus, surveySessions } from '../../../survey/status.ts';
 import { isRemote } from '../../../travel/remote.ts';
-import { readShare } from '../../../travel/share.ts';
 import { isThere, listMoments, type Moment } from '../../../workspace/moments.ts';
 import { defineCommand, defineSessionCommand, option } from '../../command-line/command.ts';
 import { type Answer, partOf, reportEach } from '../../command-line/report.ts';
