@@ -126,19 +126,25 @@ async function keepAsFork(session: Session, now: Date): Promise<SessionId> {
   }
 }
 
+interface Coming {
+  readonly share?: Share;
+  readonly before?: CaptureResult | undefined;
+  readonly marks?: string | undefined;
+}
+
 export interface Arrived {
   readonly record: SessionRecord;
   /** Of files that are not as in the snapshot. */
   readonly warnings: readonly string[];
 }
 
-/** Without a share it comes from a file. `before`: as `leave` left the folder. */
+/** Without a share it comes from a file. `before`: as `leave` left the folder. `marks`: those that both sides had last. */
 export async function goOn(
   repository: Repository,
   id: SessionId,
   head: Head,
   now: Date,
-  { share, before }: { readonly share?: Share; readonly before?: CaptureResult | undefined } = {},
+  { share, before, marks }: Coming = {},
 ): Promise<Arrived> {
   const { git, agtDir, settings } = repository;
   const local = readRecord(repository, id);
@@ -161,7 +167,12 @@ export async function goOn(
     const names = refNames(record);
     const ours = await findObject(git, names['review'] ?? '');
     const theirs = head.refs['review'];
-    const review = ours && theirs && (await joinMarks(new Session(repository, record), ours, theirs));
+    const isJoined = ours !== undefined && theirs !== undefined && ours !== marks && theirs !== marks;
+    const review = isJoined
+      ? await joinMarks(new Session(repository, record), ours, theirs)
+      : theirs === marks
+        ? ours
+        : theirs;
     const refs: Head['refs'] = { ...head.refs, ...(review && { review }) };
     const moves = Object.entries(names).flatMap(([role, ref]) => {
       const commit = refs[role];

@@ -134,11 +134,12 @@ const TO_OPEN =
 export async function takeBack(
   repository: Repository,
   id: SessionId,
-  { remote, take }: { readonly remote: string; readonly take: boolean },
+  request: PullRequest,
+  remote: string,
 ): Promise<Pulled> {
-  if (!take)
+  if (!request.take)
     throw new AgtError(reasonOfLoss(readRecord(repository, id), remote), {
-      hints: [`go on with it as it is here: agt session pull ${id} --take`],
+      hints: [`go on with it as it is here: ${commandToPull(request, { take: true })}`],
     });
   const record = await withSessionLock({ repository, id }, async (locked) => {
     const { away: _, ...rest } = locked.record;

@@ -33,7 +33,7 @@ import { type Head, holderHere, idOf, isHere } from './share.ts';
 export async function pullSession(repository: Repository, request: PullRequest): Promise<Pulled> {
   const keys = await readKeys(request.env);
   const { known, remote, there, here } = await findThere(repository, keys, request);
-  if (there === undefined) return takeBack(repository, here as SessionId, { remote, take: request.take });
+  if (there === undefined) return takeBack(repository, here as SessionId, request, remote);
   const plain = there.isPlain ? (there.head?.plain ?? 'without ignored') : undefined;
   const head = { ...(there.head as Head), plain };
   const id = request.as === undefined ? (here ?? idOf(head)) : checkId(request.as);
@@ -66,10 +66,11 @@ export async function pullSession(repository: Repository, request: PullRequest):
   const parts = await takeParts(repository, there, keys, remote, own?.parts ?? []);
   await requireComplete(repository, head, lostParts(remote));
   if (living !== undefined) await requireLeavable(new Session(repository, living), head, request.now);
-  const share = await takeLease(repository, { there, head, remote, parts, holds }, { ...request, id });
+  const share = await takeLease(repository, { there, head, remote, parts, holds }, request, id);
   failurePoint('pull: taken');
   const left = living && (await leave(repository, living, head, request.now));
-  const arrived = await goOn(repository, id, head, request.now, { share, before: left?.before });
+  const arriving = { share, before: left?.before, marks: own?.refs['review'] };
+  const arrived = await goOn(repository, id, head, request.now, arriving);
   const { record } = arrived;
   const landed = local?.state === 'accepted' && !isEnded(record) ? local.landed : undefined;
   return { ...arrived, remote, head, wasHere: false, fork: left?.fork, landed, checkout: living?.checkout };
@@ -133,11 +134,14 @@ interface Taking {
 async function takeLease(
   repository: Repository,
   { there, head, remote, parts, holds }: Taking,
-  { id, env, now }: PullRequest & { readonly id: SessionId },
+  request: PullRequest,
+  id: SessionId,
 ): Promise<Share> {
+  const { env, now } = request;
   const session = { repository, id };
   const before = readShare(session);
   const others = before && allOf(before).filter(({ share }) => share !== there.share);
+  const own = before && [...allOf(before), before.pushing].find((one) => one?.head === there.oid);
   const from: Share = {
     ...{ others, remote, share: there.share, head: there.oid, refs: head.refs, parts, number: head.number },
     ...{
@@ -149,7 +153,7 @@ async function takeLease(
     },
   };
   if (holds) {
-    const kept = { ...from, holder: head.holder };
+    const kept = { ...from, takenFrom: own?.takenFrom, holder: head.holder };
     writeShare(session, kept);
     return kept;
   }
@@ -165,6 +169,6 @@ async function takeLease(
   const [winner] = await listShares(repository, remote, await readKeys(env), there.share);
   throw new AgtError(`${winner?.head?.holder?.name ?? 'somebody'} has taken session "${id}" meanwhile`, {
     exitCode: EXIT.busy,
-    hints: [`take it all the same: agt session pull ${id} --take`],
+    hints: [`take it all the same: ${commandToPull(request, { take: true })}`],
   });
 }

@@ -7,8 +7,10 @@ import { withSessionLock } from '../../src/session/lock.ts';
 import { ownerOf } from '../../src/session/owner.ts';
 import { openSession } from '../harness/opened.ts';
 import { sessionOf } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, REAL_GIT, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
 import { chain, factsOf, makeTwo, workIn } from './two.ts';
+
+const bundle = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
 test('a session that goes on elsewhere is not taken by chance; where it was, it is readable and not changed', () => {
   const { here, there } = makeTwo();
@@ -192,6 +194,9 @@ test('the copy on a remote goes on demand, but not under another repository', ()
   expect(agtOk(here, 'session', 'push', 's1', '--delete', '-n')).toBe(
     'would delete the copy of s1 on origin',
   );
+  const taking = [bundle, 'session', 'pull', 's1', 'origin', '--take'];
+  const env = { AGT_TEST_KILL_AT: 'pull: moved#1' };
+  expect(run(process.execPath, taking, { cwd: there, env }).exitCode).toBe(null);
   agtOk(there, 'session', 'pull', 's1', '--take');
   expect(agt(here, 'session', 'push', 's1', '--delete').stderr).toContain(
     'session "s1" on origin is not of this repository: it goes on at ',
@@ -205,8 +210,8 @@ test('the copy on a remote goes on demand, but not under another repository', ()
     stdout: 'deleted the copy of s1 on origin\n',
     stderr: `warning: s1 came from ${sessionOf(here, 's1').sandbox}: nobody can pull it back there without a copy\n`,
   });
-  expect(agt(here, 'session', 'pull', 's1').stderr).toMatch(
-    /^error: \S+@\S+ has session "s1", in .*\/there, and its copy on "origin" is deleted\nhint: go on with it as it is here: /,
+  expect(agt(here, 'session', 'pull', 's1', 'origin').stderr).toMatch(
+    /^error: \S+@\S+ has session "s1", in .*\/there, and its copy on "origin" is deleted\nhint: go on with it as it is here: agt session pull s1 origin --take\n$/,
   );
   expect(git(remote, 'for-each-ref', 'refs/agt')).toBe('');
   expect(agtOk(there, 'session', 'list')).toMatch(/^s1 +active /m);

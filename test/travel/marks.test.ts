@@ -124,6 +124,25 @@ test('marks of a session stay that comes back without any', () => {
   expect(marksIn(here)).toEqual({ one: 'seen' });
 });
 
+test('marks that one side has taken back do not come back with those of the other', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  for (const name of ['one', 'two', 'three']) write(join(sessionOf(here, 's1').sandbox, name), `${name}\n`);
+  agtOk(here, 'review', 's1', '--seen', 'one', '--seen', 'two');
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  agtOk(there, 'review', 's1', '--new', 'one');
+  agtOk(there, 'review', 's1', '--seen', 'three');
+  agtOk(there, 'session', 'push', 's1', '--release');
+  agtOk(here, 'session', 'pull', 's1');
+  expect(marksIn(here)).toEqual({ one: 'new', two: 'seen', three: 'seen' });
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  agtOk(here, 'review', 's1', '--new', 'two');
+  agtOk(here, 'session', 'pull', 's1', '--take');
+  expect(marksIn(here)).toEqual({ one: 'new', two: 'new', three: 'seen' });
+});
+
 test('work by hand after a pull is of no agent, and what only a fork has is of the fork', () => {
   const { here, there } = makeTwo();
   const work = (repository: string, id: string, path: string) => {
