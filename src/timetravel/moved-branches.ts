@@ -79,9 +79,10 @@ export async function branchesLeft(session: Session, spans: readonly Snapshot[])
       ? ((await capturedRefs(git, commit)) ?? new Map())
       : refsOf(session, await readSnapshotMetadata(git, commit));
   const first = new Map<string, string>();
-  for (const { previous, commit } of spans) {
-    if (previous === undefined) continue;
-    for (const { ref, from } of movedRefs(session, await refsAt(previous), await refsAt(commit)))
+  for (const { previous, commit, parents } of spans) {
+    const start = isAttached(record) ? [] : [[record.work_branch, parents[0] ?? ''] as const];
+    const before = previous === undefined ? new Map(start) : await refsAt(previous);
+    for (const { ref, from } of movedRefs(session, before, await refsAt(commit)))
       if (from !== undefined && ref.startsWith(HEADS)) first.set(ref, from);
   }
   const user = inDirectory(sandboxGit, record.checkout ?? record.sandbox);

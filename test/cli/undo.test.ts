@@ -192,13 +192,19 @@ describe('agt session undo and redo', () => {
 test('before the first snapshot is the start: the hint goes there', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
   write(join(sandbox, 'a'), '1\n');
+  git(sandbox, 'commit', '-qam', 'of the agent');
   agtOk(repository, 'autocommit', 's1');
   const { stderr } = agt(repository, 'undo', 's1');
   const [, command = ''] =
-    /^error: nothing to undo: "s1" is at its first step\nhint: .*: agt (.*)\n/.exec(stderr) ?? [];
+    /^error: nothing to undo: "s1" is at its first step\nhint: to go to the start, .*: agt (.*)\n/.exec(
+      stderr,
+    ) ?? [];
   expect(command).toBe('undo s1 --step @{0}');
-  agtOk(repository, ...command.split(' '));
-  expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('a\n');
+  const [, reset = ''] =
+    /; to move it back: git (.*)\n/.exec(agt(repository, ...command.split(' ')).stderr) ?? [];
+  git(repository, ...reset.split(' '));
+  expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(git(repository, 'rev-parse', 'main'));
+  expect(git(sandbox, 'status', '--porcelain')).toBe('');
 });
 
 test("an undo in a session with the user's changes goes back to these", () => {

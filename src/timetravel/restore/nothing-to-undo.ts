@@ -39,7 +39,9 @@ export async function nothingToUndo(session: Session, way: Way): Promise<AgtErro
   }
   const [oldest] = steps;
   if (oldest !== undefined && current < 1 && (await startsWithChanges(session, oldest.first)))
-    hints.unshift(`to take back what it changed: agt undo ${id} --step @{${history.length - 1}}`);
+    hints.unshift(
+      `to go to the start, and take back this step: agt undo ${id} --step @{${history.length - 1}}`,
+    );
   const usersWork = oldest !== undefined && isUsersWork(oldest.first) ? oldest.first : undefined;
   if (usersWork !== undefined && record.working_copy !== 'in-place')
     hints.push(
