@@ -8,7 +8,8 @@ import { LINK } from '../git/modes.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withIndex, withoutIndex } from '../git/objects/scratch-index.ts';
-import { FSYNC_ARGS, type Git, gitBytes, gitText, runGit } from '../git/run/git.ts';
+import { FSYNC_ARGS, type Git, gitBytes, gitText } from '../git/run/git.ts';
+import { ignoredPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { parentDirectories, sandboxTree } from '../snapshot/tree.ts';
@@ -74,18 +75,14 @@ export async function treesOfStep(session: Session, bench: Workbench, changes: r
 }
 
 async function withoutForeign(sandbox: Git, changes: readonly DiffEntry[]): Promise<DiffEntry[]> {
-  // For git, a path that begins with a colon would have magic.
-  const input = Buffer.from(changes.map(({ path }) => `./${path}\0`).join(''), 'latin1');
-  const run = await runGit(sandbox, ['check-ignore', '-z', '--stdin'], { input });
-  const ignored = new Set(run.stdout.toString('latin1').split('\0'));
+  const paths = changes.map(({ path }) => path);
+  const ignored = await ignoredPaths(sandbox, paths);
   const repositories = new Set(changes.flatMap(({ path }) => REPOSITORY.exec(path)?.[1] ?? []));
   const root = Buffer.from(`${sandbox.cwd}/`);
   const isRepository = (directory: string) =>
     repositories.has(directory) ||
     existsSync(Buffer.concat([root, Buffer.from(`${directory}/.git`, 'latin1')]));
-  return changes.filter(
-    ({ path }) => !ignored.has(`./${path}`) && !parentDirectories(path).some(isRepository),
-  );
+  return changes.filter(({ path }) => !ignored.has(path) && !parentDirectories(path).some(isRepository));
 }
 
 /** A file of git's own, in a repository. */

@@ -1,13 +1,34 @@
 /** The work of a session that would be lost with its branches. */
-import { plural } from '../errors.ts';
-import { shadowNamespaces } from '../filter/agent-refs.ts';
-import { gitText, resolveObject } from '../git/run/git.ts';
-import { requireReadableSandbox, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
+import { displayPath } from '../disk/path-bytes.ts';
+import { listSome, plural } from '../errors.ts';
+import { landedRef, shadowNamespaces, takenRef, tipRef } from '../filter/agent-refs.ts';
+import { listTree } from '../git/objects/ls-tree.ts';
+import { diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
+import { withoutIndex } from '../git/objects/scratch-index.ts';
+import { gitBytes, gitText, resolveObject } from '../git/run/git.ts';
+import { ignoredPaths, requireReadableSandbox, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { stashEntries } from '../session/stash.ts';
 import { unpushedInSubmodules } from '../session/submodules.ts';
+import { isBuildOutput } from '../snapshot/build-output.ts';
 import { labelByPerson } from '../snapshot/format.ts';
+import { readSnapshotTree, readStartTree } from '../snapshot/tree.ts';
+import { decodePath } from '../snapshot/tree-names.ts';
 import { isAsLanded, isMerged, landedSource } from '../survey/merged.ts';
+import { observeSession } from '../workspace/capture-session.ts';
+
+/** All that goes with the branches and the snapshots. */
+export async function lostWithBranches(session: Session): Promise<string[]> {
+  const [unsaved, labelled, paths] = [
+    await unsavedWork(session),
+    await labelledSnapshots(session),
+    await onlyInSnapshots(session),
+  ];
+  const files = `files that only its snapshots have (${listSome(paths, MOST_LISTED)})`;
+  return [...unsaved, ...labelled, ...(paths.length === 0 ? [] : [files])];
+}
+
+const MOST_LISTED = 5;
 
 /** One entry each: files that are not committed, commits that are neither exported nor merged, and the stash. */
 export async function unsavedWork(session: Session): Promise<string[]> {
@@ -26,30 +47,77 @@ async function unmergedWork(session: Session): Promise<string[]> {
     const uncommitted = await uncommittedPaths(session);
     if (uncommitted.length > 0) unsaved.push(plural(uncommitted.length, 'uncommitted file'));
     if (commit !== undefined) unsaved.push(...(await unmergedCommits(session, commit, 'HEAD')));
-  } else if (await hasUncommittedSnapshot(session)) unsaved.push('files that only its snapshots have');
+  }
   const tip = await resolveObject(repository.git, record.work_branch);
   if (tip === undefined || unsaved.length > 0) return unsaved;
   return unmergedCommits(session, tip, 'work branch');
 }
 
-/** Whether the last snapshot has a sandbox that differs from the commit that was checked out in it, and from what has landed. */
-async function hasUncommittedSnapshot(session: Session): Promise<boolean> {
+/**
+ * Files of the sandbox that no commit of the user has, nor one of the session: they are in the last snapshot or come into it,
+ * or they were in an older one and nothing has come of them. Not what a build makes again, if git ignores it. For a sandbox
+ * that is there, `git status` knows those that git does not ignore.
+ */
+async function onlyInSnapshots(session: Session): Promise<string[]> {
   const { git, record } = session;
-  const [last] = await session.history();
-  if (last === undefined) return false;
-  const head = last.head ?? record.work_branch;
-  const landed = await landedSource(git, record, head);
-  const trees = [
-    `${last.commit}:sandbox`,
-    `${head}^{tree}`,
-    ...(landed === undefined ? [] : [`${landed}^{tree}`]),
-  ];
-  const [snapshot, ...saved] = await Promise.all(trees.map((tree) => resolveObject(git, tree)));
-  return !saved.includes(snapshot);
+  const isHere = session.place === 'here';
+  const seen = isHere ? await observeSession(session) : undefined;
+  const last = isHere ? await sandboxHead(session) : undefined;
+  const head = last?.commit ?? (await session.history())[0]?.head;
+  const { landed, from_commit: start, work_branch: work, user_branch: home } = record;
+  const base = (await readStartTree(git, start)).files;
+  const saved = new Set([...base.values()].map(({ oid }) => oid));
+  for (const name of [head, work, home, landed?.source, landed?.commit]) {
+    const tree = name && (await resolveObject(git, `${name}^{tree}`));
+    if (tree) for (const { oid } of await listTree(git, tree, 'files')) saved.add(oid);
+  }
+  const tip = await resolveObject(git, tipRef(session.id));
+  const files = seen || tip === undefined ? undefined : await readSnapshotTree(git, tip);
+  const gone = new Set(seen?.scanned.deletions);
+  const now = (path: string) =>
+    gone.has(path)
+      ? undefined
+      : (seen?.scanned.writes.get(path) ?? seen?.last.find(path) ?? files?.get(path));
+  const versions = await ownVersions(session);
+  for (const path of seen?.scanned.writes.keys() ?? [])
+    if (!versions.has(path)) versions.set(path, new Set());
+  const lost = new Map<string, 'now' | 'before'>();
+  for (const [path, oids] of versions) {
+    const { oid } = now(path) ?? {};
+    if (!path.startsWith(SANDBOX)) continue;
+    if (oid !== undefined && !saved.has(oid)) lost.set(path.slice(SANDBOX.length), 'now');
+    else if (oid === base.get(path)?.oid && [...oids].some((one) => !saved.has(one)))
+      lost.set(path.slice(SANDBOX.length), 'before');
+  }
+  const ignored = await ignoredPaths(isHere ? session.sandboxGit : git, [...lost.keys()]);
+  const isLost = ([path, when]: [string, string]) =>
+    ignored.has(path)
+      ? !path.split('/').some(isBuildOutput) && !(isHere && record.checkout !== undefined && when === 'now')
+      : !isHere || when === 'before';
+  return [...lost].filter(isLost).map(([path]) => displayPath(path));
+}
+
+const SANDBOX = 'sandbox/';
+
+/** Of each file that a snapshot of this session alone has changed. A fork shares the older ones with the session that it comes from. */
+async function ownVersions({ git, record, id }: Session): Promise<Map<string, Set<string>>> {
+  const own = [record.branch, tipRef(id), takenRef(id), landedRef(id), record.work_branch];
+  const excluded = own.map((ref) => `--exclude=${ref}`);
+  const words = ['rev-list', '--first-parent', '--ignore-missing', tipRef(id)];
+  const input = await gitBytes(git, [...words, '--not', record.from_commit, ...excluded, '--all', '--']);
+  const diff = [...diffTreeWords(false), '--stdin', '-m', '--first-parent', '--', 'sandbox'];
+  const listed = await gitBytes(withoutIndex(git), diff, { input });
+  const versions = new Map<string, Set<string>>();
+  for (const changes of parseRawDiff(listed.toString('latin1'), decodePath).values())
+    for (const { path, after } of changes) {
+      const oids = versions.get(path) ?? new Set();
+      versions.set(path, after === undefined ? oids : oids.add(after.oid));
+    }
+  return versions;
 }
 
 /** How many a person has labelled, as text; `agt gc` keeps those as well. */
-export async function labelledSnapshots(session: Session): Promise<string[]> {
+async function labelledSnapshots(session: Session): Promise<string[]> {
   const labelled = (await session.history()).filter(
     (one) => one.agent === undefined && labelByPerson(one) !== undefined,
   );

@@ -6,7 +6,7 @@ import { gitDirOf } from '../git/files/discover-repository.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
 import { parseStatus, STATUS } from '../git/objects/status.ts';
-import { gitAnswer, gitBytes, resolveObject } from '../git/run/git.ts';
+import { fieldsOf, type Git, gitAnswer, gitBytes, resolveObject, runGit } from '../git/run/git.ts';
 import { folderOfNamespace } from '../repository/repository.ts';
 import { bringBack, commandToRestore } from './advised-commands.ts';
 import { requireActive } from './operation.ts';
@@ -36,6 +36,14 @@ export async function uncommittedPaths(session: Session): Promise<string[]> {
   const git = session.sandboxGit;
   const { entries } = parseStatus(await gitBytes(git, [...STATUS, '--untracked-files=normal']));
   return entries.map(({ path }) => Buffer.from(path, 'latin1').toString());
+}
+
+/** Those of the paths, with one byte per character, that git ignores. In a bare repository none. */
+export async function ignoredPaths(git: Git, paths: readonly string[]): Promise<ReadonlySet<string>> {
+  // For git, a path that begins with a colon would have magic.
+  const input = Buffer.from(paths.map((path) => `./${path}\0`).join(''), 'latin1');
+  const run = await runGit(git, ['check-ignore', '-z', '--stdin'], { input });
+  return new Set(fieldsOf(run.stdout).map((path) => path.slice('./'.length)));
 }
 
 /**

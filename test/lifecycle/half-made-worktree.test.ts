@@ -114,7 +114,9 @@ test('a file in a session that agt did not finish creating survives its removal'
   write(file, 'work\n');
   const refused = agt(repository, 'session', 'remove', 's2', '--delete-branch');
   expect(refused.exitCode).toBe(1);
-  expect(refused.stderr).toContain('has files that only its snapshots have; --delete-branch would lose');
+  expect(refused.stderr).toContain(
+    'has files that only its snapshots have (work); --delete-branch would lose',
+  );
   expect(existsSync(file)).toBe(false);
   agtOk(repository, 'undo', 's2');
   expect(readFileSync(file, 'utf8')).toBe('work\n');

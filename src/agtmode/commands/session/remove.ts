@@ -12,7 +12,7 @@ import {
   requireRemovable,
 } from '../../../lifecycle/remove.ts';
 import { undoCreation } from '../../../lifecycle/undo-creation.ts';
-import { labelledSnapshots, unsavedWork } from '../../../lifecycle/unsaved-work.ts';
+import { lostWithBranches, unsavedWork } from '../../../lifecycle/unsaved-work.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { listRecords, readRecord, type SessionRecord } from '../../../session/record.ts';
 import { Session } from '../../../session/session.ts';
@@ -33,8 +33,8 @@ export const sessionRemove = defineSessionCommand({
   description:
     'Autocommit the session, then delete its folder. The work branch and the shadow branch stay, so agt undo can ' +
     'bring the session back; agt gc deletes its snapshots after agt.retention. With --delete-branch, delete the ' +
-    'branches as well. If that would lose work that is neither exported nor merged, ask first; without a terminal, ' +
-    'require --force. With --merged, remove each session whose work your branch has already, as agt list says: merged or ' +
+    'branches as well. If that would lose work that is neither exported nor merged, or a file that only its snapshots ' +
+    'have, ask first; without a terminal, require --force. With --merged, remove each session whose work your branch has already, as agt list says: merged or ' +
     'accepted. A session that runs, or has a file or a commit that your branch lacks, stays.',
   options: {
     merged: option.flag('every session whose work is merged, in place of ids'),
@@ -70,8 +70,7 @@ export const sessionRemove = defineSessionCommand({
       throw new AgtError(`session "${id}" is already ${record.state}`, { hints: [more] });
     }
     const isMade = record.intent?.operation !== 'create';
-    const unsaved =
-      deleteBranch && isMade ? [...(await unsavedWork(present)), ...(await labelledSnapshots(present))] : [];
+    const unsaved = deleteBranch && isMade ? await lostWithBranches(present) : [];
     const back = await besideTheEnd(present, args);
     let deleted: Deleted | undefined;
     const options = { force, deleteBranch, now: context.now() };

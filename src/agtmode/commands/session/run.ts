@@ -3,7 +3,7 @@ import { AgtError, EXIT, listSome, usageError } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { isAgent } from '../../../integrations/tools.ts';
 import { removeSession } from '../../../lifecycle/remove.ts';
-import { unsavedWork } from '../../../lifecycle/unsaved-work.ts';
+import { lostWithBranches } from '../../../lifecycle/unsaved-work.ts';
 import { once } from '../../../once.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
 import type { Repository } from '../../../repository/repository.ts';
@@ -154,7 +154,7 @@ async function withoutSessions(
   const [gone, kept]: [string[], string[]] = [[], []];
   for (const { session_id: id } of records) {
     const session = new Session(repository, namedSession(repository, id));
-    const isUsed = (await unsavedWork(session)).length > 0;
+    const isUsed = (await lostWithBranches(session)).length > 0;
     if (!isUsed) await removeSession(session, { force: false, deleteBranch: true, now: new Date() });
     (isUsed ? kept : gone).push(id);
   }

@@ -1,0 +1,63 @@
+/** `agt remove --delete-branch` asks before it deletes what only snapshots have. */
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession, type TestSession } from '../harness/session.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+
+const ONLY_IN_SNAPSHOTS: [string, (session: TestSession) => void, string][] = [
+  ['a file that git ignores', ({ sandbox }) => write(join(sandbox, '.env'), 'KEY=1\n'), '.env'],
+  [
+    'a file that an older snapshot has',
+    ({ sandbox, repository }) => {
+      write(join(sandbox, 'work.txt'), 'work\n');
+      agtOk(repository, 'autocommit', 's1');
+      rmSync(join(sandbox, 'work.txt'));
+      agtOk(repository, 'autocommit', 's1');
+    },
+    'work.txt',
+  ],
+  [
+    'work on a file that is as at the start again',
+    ({ sandbox, repository }) => {
+      write(join(sandbox, 'a.txt'), 'work\n');
+      agtOk(repository, 'autocommit', 's1');
+      git(sandbox, 'checkout', '-q', 'a.txt');
+    },
+    'a.txt',
+  ],
+];
+
+test.each(
+  ONLY_IN_SNAPSHOTS.flatMap(([name, arrange, path]) =>
+    [false, true].map((ended) => ({ name, ended, arrange, path })),
+  ),
+)('--delete-branch refuses to lose $name; ended: $ended', ({ ended, arrange, path }) => {
+  const session = makeSession({ '.gitignore': '.env\n*.o\n', 'a.txt': 'a\n' });
+  const { repository } = session;
+  write(join(session.sandbox, 'main.o'), 'a build makes it again\n');
+  arrange(session);
+  if (ended) agtOk(repository, 'remove', 's1');
+  for (const more of [['-n'], []])
+    expect(agt(repository, 'remove', 's1', '--delete-branch', ...more).stderr).toContain(
+      `error: session "s1" has files that only its snapshots have (${path}); --delete-branch would lose`,
+    );
+  expect(existsSync(session.folder)).toBe(!ended);
+  agtOk(repository, 'remove', 's1', '--delete-branch', '--force');
+});
+
+test('--delete-branch loses nothing of a build, of what has landed, of what a fork has', () => {
+  const { repository, sandbox } = makeSession({ '.gitignore': 'build/\n', 'a.txt': 'a\n' });
+  write(join(sandbox, 'gone.txt'), 'gone\n');
+  agtOk(repository, 'autocommit', 's1');
+  rmSync(join(sandbox, 'gone.txt'));
+  for (const content of ['one\n', 'two\n']) {
+    write(join(sandbox, 'a.txt'), content);
+    write(join(sandbox, 'build/out'), content);
+    agtOk(repository, 'autocommit', 's1');
+  }
+  agtOk(repository, 'fork', 's1', '--id', 's2');
+  agtOk(repository, 'accept', 's1');
+  agtOk(repository, 'remove', 's1', '--delete-branch');
+  expect(agt(repository, 'remove', 's2', '--delete-branch').stderr).toContain('(gone.txt)');
+});
