@@ -5,14 +5,21 @@ import { type AgentChange, type AgentState, noteAgentState, readAgentState } fro
 import { conversationName } from '../session/calls-at-work.ts';
 import type { Session } from '../session/session.ts';
 import { type FileEvent, firstWords } from './event.ts';
+import type { Integration } from './integration.ts';
 import type { Place } from './place.ts';
 
 /** A folder without a store notes none. */
-export function noteState(place: Place, agent: string, event: FileEvent, env: NodeJS.ProcessEnv, now: Date) {
-  const name = conversationName(agent, event.conversation);
+export function noteState(
+  place: Place,
+  { name: tool, program: agent }: Pick<Integration, 'name' | 'program'>,
+  event: FileEvent,
+  env: NodeJS.ProcessEnv,
+  now: Date,
+) {
+  const name = conversationName(tool, event.conversation);
   const change = changeOf(event);
   if (name === undefined || change === undefined || !existsSync(place.agtDir)) return;
-  const next = noteAgentState(place.agtDir, place.id, name, change, now);
+  const next = noteAgentState(place.agtDir, place.id, name, { ...change, agent }, now);
   if (next !== undefined && next.state !== 'works') notify(place, next, env);
 }
 
@@ -25,7 +32,7 @@ export function tellFailure({ repository, id }: Session, env: NodeJS.ProcessEnv)
 /** Its end is no end of the turn. */
 export const isOfSubagent = ({ name }: FileEvent) => /^subagent/i.test(name);
 
-function changeOf(event: FileEvent): AgentChange | undefined {
+function changeOf(event: FileEvent): Omit<AgentChange, 'agent'> | undefined {
   switch (event.kind) {
     case 'session-start':
       return undefined;

@@ -56,7 +56,7 @@ const SLOW_IN_A_ROW = 2;
 export async function recordEvent(place: Place, request: RecordRequest): Promise<void> {
   const { event } = request;
   if (!request.isInBackground)
-    attempt(() => noteState(place, request.integration.name, event, request.access.env, request.now));
+    attempt(() => noteState(place, request.integration, event, request.access.env, request.now));
   if (event.kind === 'waits') return;
   if (event.kind === 'tool') noteCalls(place, request);
   try {

@@ -15,13 +15,15 @@ export interface AgentState {
   /** `waits`: for a person, who has to allow something or to answer. */
   readonly state: (typeof AGENT_STATES)[number];
   readonly since: string;
+  /** Its program. */
+  readonly agent: string | null;
   /** The first words of the prompt; null if no hook has told agt. */
   readonly prompt: string | null;
   /** The words of the agent: why it waits, or has failed. */
   readonly for: string | null;
 }
 
-export type AgentChange = Pick<AgentState, 'state'> & {
+export type AgentChange = Pick<AgentState, 'state' | 'agent'> & {
   readonly prompt?: string;
   readonly for?: string | undefined;
 };
@@ -31,7 +33,7 @@ export function noteAgentState(
   agtDir: string,
   id: string,
   conversation: string,
-  { state, prompt: words, for: reason }: AgentChange,
+  { state, agent, prompt: words, for: reason }: AgentChange,
   now: Date,
 ): AgentState | undefined {
   const directory = agentStates(agtDir, id);
@@ -42,6 +44,7 @@ export function noteAgentState(
   const next = {
     state,
     since: now.toISOString(),
+    agent,
     prompt: words ?? before?.prompt ?? null,
     for: reason ?? null,
   };

@@ -44,7 +44,7 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
   const told = readAgentState(repository.agtDir, record.session_id);
   const state = hasFailed(record, told)
     ? {
-        ...{ state: 'failed' as const, since: record.state_at, prompt: told?.prompt ?? null },
+        ...{ state: 'failed' as const, since: record.state_at, agent: null, prompt: told?.prompt ?? null },
         for: record.state_reason ?? null,
       }
     : told;

@@ -243,7 +243,8 @@ interface Found {
 
 function describe(repository: Repository, compared: Compared, found: Found): SessionStatus {
   const { facts, head, files, comparison, work, hasUserBranch } = compared;
-  const { record } = facts;
+  const { agent } = facts.agentState ?? {};
+  const record = agent ? { ...facts.record, agent } : facts.record;
   const { examined } = found;
   const shadow = found.refs.commits.get(record.branch);
   const ahead = comparison?.ahead.length;

@@ -1,5 +1,6 @@
 /** The last steps of a pull, in this repository: each can be repeated after a kill. */
 
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CaptureResult } from '../autocommit/capture.ts';
 import { recordPrefixes } from '../config/prefixes.ts';
@@ -11,6 +12,7 @@ import { isActive } from '../filter/session-file.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import { type Git, gitLines, isAncestor, resolveObject, runGit, updateRefs } from '../git/run/git.ts';
 import { keepSources } from '../landing/end-session.ts';
+import { agentStates } from '../layout.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
 import { removeSession, requireRemovable } from '../lifecycle/remove.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
@@ -184,6 +186,7 @@ export async function goOn(
     if (landed !== head.record.landed) await keepSources(new Session(repository, record), landed);
     failurePoint('pull: refs moved');
     locked.write(record);
+    rmSync(agentStates(agtDir, id), { recursive: true, force: true });
   });
   failurePoint('pull: metadata written');
   const session = new Session(repository, record);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession, sessionIn, type TestSession } from '../harness/session.ts';
 import { agt, agtOk, makeTempDir, run, write } from '../harness/world.ts';
+import { agentIn } from './agent.ts';
 import { frontOf, Home } from './home.ts';
 import { failures, hook, say, silent, toolOf, until } from './hooks.ts';
 
@@ -52,12 +53,14 @@ test('an agent works from its prompt on, waits for a permission, is done, and ha
   const tool_input = { file_path: `${sandbox}/src/a.ts` };
   hook(sandbox, 'PermissionRequest', { tool_name: 'Edit', tool_input, cwd: sandbox });
   expect(why(session)).toBe('wants to use Edit: src/a.ts');
-  const other = { session_id: 'c2', prompt: 'another' };
-  hook(sandbox, 'UserPromptSubmit', other);
+  const other = agentIn(sandbox, 'codex', 'c2');
+  other.says('another');
   expect(now(session)).toEqual(['waits', 'again']);
+  expect(agtOk(session.repository, 'list')).toMatch(/ waits \d+s +claude /);
   hook(sandbox, 'SessionEnd');
   expect(now(session)).toEqual(['works', 'another']);
-  hook(sandbox, 'SessionEnd', { session_id: 'c2' });
+  expect(agtOk(session.repository, 'list')).toMatch(/ works \d+s +codex /);
+  other.stops();
   expect(now(session)).toEqual(['done', 'another']);
   expect(failures()).toEqual([]);
   agtOk(session.repository, 'remove', session.id, '--force', '--delete-branch');

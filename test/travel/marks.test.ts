@@ -95,6 +95,7 @@ test('after each hand-over, a turn is named pulled where it did not happen, and 
   give(here, there);
   work(there, 'two');
   give(there, here);
+  expect(agtOk(here, 'list')).not.toContain('NOW');
   const heard = work(here, 'three');
   expect(heard).toContain('another repository meanwhile, which has changed these files: by two. They are');
   expect(work(here, 'four')).not.toContain('meanwhile');
