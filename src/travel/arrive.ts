@@ -1,5 +1,4 @@
 /** The last steps of a pull, in this repository: each can be repeated after a kill. */
-
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CaptureResult } from '../autocommit/capture.ts';
@@ -41,7 +40,7 @@ import { forkSession } from '../timetravel/fork/fork.ts';
 import { refuseToReplace } from '../timetravel/restore/ensure-worktree.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { autocommit } from '../triggers/autocommit.ts';
-import { captureSession } from '../workspace/capture-session.ts';
+import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { type Head, isHere, refNames } from './share.ts';
 
 interface Left {
@@ -60,11 +59,10 @@ export async function leave(
 ): Promise<Left> {
   const session = new Session(repository, local);
   const { git } = repository;
-  const wanted = head.refs['tip'] ?? '';
   if (session.place === 'here') await autocommit(session, { now });
-  const tip = await newestOf(git, await findObject(git, refNames(local)['tip'] ?? ''));
-  const isOlder = tip === undefined || (await isAncestor(git, tip, wanted));
-  const fork = isOlder || (await isKept(repository, local, tip)) ? undefined : await keepAsFork(session, now);
+  const { tip, isOurs } = await newestHere(session, head);
+  const fork = isOurs ? await freeForkId(session) : undefined;
+  if (fork) await forkSession(session, { id: fork, snapshot: undefined, count: undefined, now });
   failurePoint('pull: fork made');
   if (isEnded(head.record) || !keepsFolder(local)) {
     await removeSession(session, { now, force: false, deleteBranch: false, keepsMarks: true });
@@ -79,6 +77,21 @@ export async function leave(
   });
   failurePoint('pull: left');
   return ended ?? leave(repository, local, head, now);
+}
+
+/** The fork that `leave` would make, for a dry run. */
+export async function forkOf(session: Session, head: Head, now: Date): Promise<SessionId | undefined> {
+  const { changes } = session.place === 'here' ? await previewCapture(session, { now }) : { changes: [] };
+  const isForked = changes.length > 0 || (await newestHere(session, head)).isOurs;
+  return isForked ? freeForkId(session) : undefined;
+}
+
+/** `isOurs`: neither the remote has it nor a fork. */
+async function newestHere({ repository, record }: Session, head: Head) {
+  const { git } = repository;
+  const tip = await newestOf(git, await findObject(git, refNames(record)['tip'] ?? ''));
+  const isOlder = tip === undefined || (await isAncestor(git, tip, head.refs['tip'] ?? ''));
+  return { tip, isOurs: !isOlder && !(await isKept(repository, record, tip)) };
 }
 
 function keepsFolder(local: SessionRecord): boolean {
@@ -115,16 +128,14 @@ async function isKept({ git }: Repository, { session_id: id }: SessionRecord, ti
   return names.some((name) => name !== id);
 }
 
-async function keepAsFork(session: Session, now: Date): Promise<SessionId> {
+async function freeForkId(session: Session): Promise<SessionId> {
   for (let n = 2; ; n++) {
-    const id = `${session.id}-${n}`;
-    const isFree = await requireFreeId(session.repository, id as SessionId).then(
+    const id = `${session.id}-${n}` as SessionId;
+    const isFree = await requireFreeId(session.repository, id).then(
       () => true,
       () => false,
     );
-    if (!isFree) continue;
-    const { records } = await forkSession(session, { id, snapshot: undefined, count: undefined, now });
-    return records[0]?.session_id as SessionId;
+    if (isFree) return id;
   }
 }
 

@@ -65,7 +65,12 @@ export async function deleteForeignShare(
 ): Promise<{ readonly remote: string; readonly head: Head | undefined }> {
   const remote = await chooseRemote(repository, given);
   const all = await listShares(repository, remote, keys);
-  const found = shareNamed(all, name, remote, (share) => `agt session push ${share} ${remote} --delete`);
+  const found = shareNamed(
+    all,
+    name,
+    remote,
+    ({ share: one }) => `agt session push ${one} ${remote} --delete`,
+  );
   if (found === undefined) throw noShare(all, name, remote);
   const { share, oid, head, isNew } = found;
   const isOurs = isHere({ repository }, head?.holder);

@@ -38,6 +38,16 @@ export function commandToPull(
   return ['agt session pull', ...given.filter(Boolean)].join(' ');
 }
 
+/** As another session than the one of this id here. */
+export function commandToPullAs(request: PullRequest, { share, head }: RemoteShare): string {
+  const take = request.take || goesOnElsewhere(head);
+  return commandToPull(request, { id: share, as: request.as ?? 'ID', take });
+}
+
+function goesOnElsewhere(head: Head | undefined): boolean {
+  return head?.holder !== undefined && !isEnded(head.record);
+}
+
 export interface Pulled {
   readonly record: SessionRecord;
   readonly remote: string;
@@ -68,9 +78,7 @@ export async function findThere(repository: Repository, keys: Keys | undefined, 
   const known = own && allOf(own).find((share) => share.remote === remote);
   const all = await listShares(repository, remote, keys, known?.share);
   const here = known === undefined ? undefined : local;
-  const there = shareNamed(all, known?.share ?? id, remote, (share) =>
-    commandToPull(request, { id: share, as: as ?? 'ID' }),
-  );
+  const there = shareNamed(all, known?.share ?? id, remote, (one) => commandToPullAs(request, one));
   if (there === undefined) {
     const record = here && readRecord(repository, here);
     if (record?.away !== undefined) return { known, remote, there, here };
@@ -95,7 +103,7 @@ export function shareNamed(
   all: readonly RemoteShare[],
   name: string,
   remote: string,
-  advice: (share: string) => string,
+  advice: (one: RemoteShare) => string,
 ): RemoteShare | undefined {
   const isMeant = ({ share, head }: RemoteShare) =>
     share === name || (name.length >= SHOWN && share.startsWith(name)) || (head && idOf(head) === name);
@@ -103,7 +111,7 @@ export function shareNamed(
   if (found.length < 2) return found[0];
   throw new AgtError(`${found.length} sessions on ${remote} are named "${name}"`, {
     exitCode: EXIT.usage,
-    hints: found.map(({ share, head }) => `${ownerOf(head)} ${advice(share)}`),
+    hints: found.map((one) => `${ownerOf(one.head)} ${advice(one)}`),
   });
 }
 
@@ -189,7 +197,7 @@ export function ownShare(
   if (own !== undefined) return own;
   if (recordNamed(repository, id) === undefined) return undefined;
   throw new AgtError(`session "${id}" is another one here`, {
-    hints: [`pull it under another id: ${commandToPull(request, { id: there.share, as: 'ID' })}`],
+    hints: [`pull it under another id: ${commandToPullAs({ ...request, as: undefined }, there)}`],
   });
 }
 

@@ -12,10 +12,11 @@ import { readRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { allOf, type Part, readShare, type Share, writeShare } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
-import { goOn, leave, requireLeavable } from './arrive.ts';
+import { forkOf, goOn, leave, requireLeavable } from './arrive.ts';
 import { sealFor } from './content.ts';
 import {
   commandToPull,
+  commandToPullAs,
   findThere,
   heldError,
   ownShare,
@@ -54,7 +55,7 @@ export async function pullSession(repository: Repository, request: PullRequest):
       `session "${id}" on ${remote} is no longer encrypted, and agt has not done that here`,
       {
         hints: [
-          `if you trust it, pull it as another one: ${commandToPull(request, { id: there.share, as: 'ID' })}`,
+          `if you trust it, pull it as another one: ${commandToPullAs({ ...request, as: undefined }, there)}`,
           `to send what is here, encrypted: agt session push ${id} ${remote} --again`,
         ],
       },
@@ -62,9 +63,12 @@ export async function pullSession(repository: Repository, request: PullRequest):
   if (head.holder !== undefined && !isEnded(head.record) && !request.take && !holds)
     throw heldError(head, head.holder, request);
   if (local === undefined && own === undefined) await requireFreeId(repository, id, head.refs['work']);
-  if (request.dryRun) return { record: local ?? head.record, remote, head, wasHere: false, fork: undefined };
   const parts = await takeParts(repository, there, keys, remote, own?.parts ?? []);
   await requireComplete(repository, head, lostParts(remote));
+  if (request.dryRun) {
+    const fork = living && (await forkOf(new Session(repository, living), head, request.now));
+    return { record: local ?? head.record, remote, head, wasHere: false, fork };
+  }
   if (living !== undefined) await requireLeavable(new Session(repository, living), head, request.now);
   const share = await takeLease(repository, { there, head, remote, parts, holds }, request, id);
   failurePoint('pull: taken');

@@ -69,6 +69,9 @@ test('a session that goes on elsewhere is not taken by chance; where it was, it 
   write(join(sessionOf(there, 's1').sandbox, 'c.txt'), 'work of the other side\n');
   agtOk(there, 'session', 'push', 's1');
   const theirs = factsOf(sessionOf(there, 's1'));
+  expect(agtOk(here, 'session', 'pull', 's1', '--take', '-n')).toContain(
+    'fork     s1-2 would have what only this repository has',
+  );
   expect(agtOk(here, 'session', 'pull', 's1', '--take')).toContain(
     'fork     s1-2 has what only this repository had',
   );

@@ -17,6 +17,7 @@ test('where repositories share a remote, the list names them, and the share of t
   agtOk(here, 'session', 'push', 's1');
   const [share = ''] = sharesOf(two);
   expect(agtOk(here, 'list', '--remote')).not.toContain('REPOSITORY');
+  expect(agtOk(there, 'list', '--remote')).toMatch(/^SESSION .* REPOSITORY .*\ns1 .*\/here /);
   const other = join(here, '../other');
   git(here, 'clone', '-q', two.remote, other);
   workIn(other);
@@ -141,6 +142,7 @@ test('each hint of a pull keeps what was given, so that one leads to the next', 
   const [share = ''] = sharesOf(two);
   const hint = (...words: string[]) =>
     /agt session pull (\S+ .*--.*)\n$/.exec(agt(there, 'session', 'pull', ...words).stderr)?.[1] ?? '';
+  expect(hint('s1')).toBe(`${hint(share).split(' ')[0]} --as ID --take`);
   const other = hint(share, 'origin', '--take');
   expect(other).toMatch(/^[0-9a-f]{20} origin --as ID --take$/);
   const taking = hint(share, '--as', 's9');

@@ -5,6 +5,7 @@ import { SHOWN } from '../../../travel/find-share.ts';
 import { readKeys } from '../../../travel/keys.ts';
 import { noteHolders } from '../../../travel/known-share.ts';
 import { chooseRemote, listShares, type RemoteShare } from '../../../travel/remote.ts';
+import { isHere } from '../../../travel/share.ts';
 import type { Answer } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { age, fileSize, lines, table } from '../../output/format.ts';
@@ -19,10 +20,9 @@ export async function listRemote(context: Context, given: string | undefined): P
   const damaged = shares.filter(({ problem }) => problem !== undefined);
   const rest = shares.length - known.length - damaged.length;
   const now = context.now();
-  const repositories = new Set(known.flatMap(({ head }) => head?.holder?.repository ?? []));
-  const hasMany = repositories.size > 1;
-  const heading = ['SESSION', 'STATE', 'AT', ...(hasMany ? ['REPOSITORY'] : [])];
-  const rows = known.map(({ head, share }) => remoteRow({ head, share }, now, hasMany));
+  const areElsewhere = known.some(({ head }) => head?.holder && !isHere({ repository }, head.holder));
+  const heading = ['SESSION', 'STATE', 'AT', ...(areElsewhere ? ['REPOSITORY'] : [])];
+  const rows = known.map(({ head, share }) => remoteRow({ head, share }, now, areElsewhere));
   return {
     json: shares.map(remoteJson),
     text: rows.length > 0 ? table([[...heading, 'PUSHED', 'SNAPSHOTS', 'SIZE', 'SHARE'], ...rows]) : '',
@@ -39,7 +39,7 @@ export async function listRemote(context: Context, given: string | undefined): P
 function remoteRow(
   { head, share }: Pick<RemoteShare, 'head' | 'share'>,
   now: Date,
-  hasMany: boolean,
+  areElsewhere: boolean,
 ): string[] {
   if (head === undefined) return [];
   const { record, holder, pushed_at, snapshots, size } = head;
@@ -49,7 +49,7 @@ function remoteRow(
     record.session_id,
     state,
     holder?.name ?? '-',
-    ...(hasMany ? [holder?.repository ?? '-'] : []),
+    ...(areElsewhere ? [holder?.repository ?? '-'] : []),
     when,
     String(snapshots),
     fileSize(size),

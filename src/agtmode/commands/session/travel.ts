@@ -214,7 +214,8 @@ export const sessionPull = defineCommand({
         describePulled(repository, pulled, dryRun),
         !wasHere && !dryRun && !isOver && `sandbox  ${sandbox}`,
         isOver && `ended    it is ${state}; bring it back: agt undo ${here}`,
-        fork !== undefined && `fork     ${fork} has what only this repository had`,
+        fork !== undefined &&
+          `fork     ${fork} ${verb(dryRun, 'has what only this repository had', 'have what only this repository has')}`,
         landed !== undefined &&
           `accepted as ${shortOid(landed.commit)} on ${shortBranch(landed.onto)} here; it is active again`,
         checkout !== undefined &&
