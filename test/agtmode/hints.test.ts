@@ -173,7 +173,7 @@ test('hints about a folder work where they are read', () => {
     expect(list).toEqual([...(cwd === folder ? [] : ['-C', folder]), 'snapshot', 'list']);
     const preview = agt(cwd, ...way, 'snapshot', 'restore', '@', '--path', 'nosuch').stderr;
     const [, command = ''] = /^hint: to see the snapshot: agt (.*)$/m.exec(preview) ?? [];
-    expect(agtOk(cwd, ...command.split(' '))).toContain('would restore');
+    expect(agtOk(cwd, ...command.split(' '))).toContain('nothing to restore: as in ');
     expect(agt(cwd, ...way, 'redo').stderr).toContain(
       cwd === folder ? ': agt snapshot restore SNAPSHOT\n' : `: agt -C ${folder} snapshot restore SNAPSHOT\n`,
     );
