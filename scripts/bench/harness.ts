@@ -1,8 +1,10 @@
 /** The benchmarks share this: a place that goes at the end, the programs, and trees of files. */
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { findGit } from '../../src/git/run/find-git.ts';
 
 /** A directory of this run alone. */
@@ -83,6 +85,14 @@ export function serveGit(): string {
   return address;
 }
 
+/** By smart HTTP. Pushes need `http.receivepack`. */
+export async function serveHttp(): Promise<string> {
+  const server = serve(process.execPath, [join(import.meta.dirname, 'git-http.ts'), place], 'pipe');
+  const [port] = await once(server.stdout as Readable, 'data');
+  server.stdout?.destroy(); // it would keep this process alive
+  return `http://127.0.0.1:${String(port).trim()}`;
+}
+
 /** By Debian's sshd: the same, and the command for `core.sshCommand`; undefined if it is not there. */
 export function serveSsh(): { address: string; command: string } | undefined {
   if (!existsSync('/usr/sbin/sshd') || !existsSync('/run/sshd')) return undefined;
@@ -106,12 +116,13 @@ export function serveSsh(): { address: string; command: string } | undefined {
 }
 
 /** Until the end of this process. */
-function serve(program: string, words: readonly string[]): void {
-  const server = spawn(program, words, { env, detached: true, stdio: 'ignore' });
+function serve(program: string, words: readonly string[], stdout: 'ignore' | 'pipe' = 'ignore') {
+  const server = spawn(program, words, { env, detached: true, stdio: ['ignore', stdout, 'ignore'] });
   server.unref();
   process.on('exit', () => {
     if (server.pid !== undefined) process.kill(-server.pid, 'SIGKILL');
   });
+  return server;
 }
 
 function waitFor(address: string, more = {}): void {

@@ -1,6 +1,7 @@
 /**
- * Sessions on a remote: push beside `git push` of as much, to a path, over `git daemon` and over ssh, pull beside `git clone` of as much, the list of a
- * thousand, and what two hundred small pushes add. Prints medians of `--runs N` (default 9) in milliseconds.
+ * Sessions on a remote: push beside `git push` of as much, to a path, over `git daemon`, over smart HTTP and over ssh,
+ * pull beside `git clone` of as much, the list of a thousand, and what two hundred small pushes add. Prints medians of
+ * `--runs N` (default 9) in milliseconds.
  */
 import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -21,6 +22,7 @@ import {
   pathOf,
   place,
   serveGit,
+  serveHttp,
   serveSsh,
 } from './harness.ts';
 
@@ -43,6 +45,8 @@ must(agt, ['session', 'push', 's1'], repository);
 must(git, ['branch', 'side'], repository);
 benchPush('to a path', remote);
 benchPush('by git daemon', `${serveGit()}/remote.git`);
+must(git, ['config', 'http.receivepack', 'true'], remote);
+benchPush('by smart HTTP', `${await serveHttp()}/remote.git`);
 const ssh = serveSsh();
 if (ssh !== undefined) {
   must(git, ['config', 'core.sshCommand', ssh.command], repository);

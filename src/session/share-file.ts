@@ -94,6 +94,12 @@ export function allOf({ others = [], ...share }: Share): readonly Share[] {
   return [share, ...others];
 }
 
+/** By its name on the remote. */
+export function copyNamed(session: Held, name: string): Share | undefined {
+  const share = readShare(session);
+  return share && allOf(share).find((one) => one.share === name);
+}
+
 /** As agt knows it here. One that a person has deleted comes back if a person pushes it. */
 export function copyOn(session: Held, remote: string) {
   const file = attempt(() => readFile(session));

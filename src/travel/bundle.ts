@@ -2,7 +2,6 @@
  * A session as one file: a line, the head, and one part, as on a remote. By default it leaves out what every clone of the
  * same remote has; the head names the commits that a repository must have to open it.
  */
-
 import { createReadStream, lstatSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { flush } from '../disk/atomic-file.ts';

@@ -1,5 +1,4 @@
 /** What of a session is sent: all of it if it is encrypted; in plain text what the user agrees to. */
-
 import { AgtError, usageError } from '../errors.ts';
 import { readRefValues } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
@@ -71,18 +70,15 @@ export interface Sending {
   readonly kept: readonly Part[];
 }
 
-export interface Content {
-  readonly refs: Sending['refs'];
-  /** The parts on which the next one can build. */
-  readonly before: readonly Part[];
-}
-
-/** `scratch` gets what the repository does not have of it. @throws AgtError if a secret would leave in plain text */
+/**
+ * The refs as they are sent, and `before`: the parts on which the next one can build. `scratch` gets what the repository
+ * does not have of it. @throws AgtError if a secret would leave in plain text
+ */
 export async function contentOf(
   { repository, record }: Session,
   scratch: ScratchObjects,
   { refs, plain, allowSecrets, known, kept }: Sending,
-): Promise<Content> {
+): Promise<{ readonly refs: Sending['refs']; readonly before: readonly Part[] }> {
   if (plain === undefined) return { refs, before: kept };
   const snapshots = await readSnapshots(scratch.git, rangeOf(Object.values(refs), known));
   const names =

@@ -1,5 +1,4 @@
 /** `agt session push --delete`: the copy of a session on a remote goes. */
-
 import { AgtError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { refuseAway } from '../session/operation.ts';

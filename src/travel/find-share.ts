@@ -1,5 +1,4 @@
 /** Which session of a remote a pull means, and what of it is here already. */
-
 import { rmSync } from 'node:fs';
 import { AgtError, attempt, EXIT, listSome } from '../errors.ts';
 import { sharedFile } from '../layout.ts';
@@ -9,7 +8,7 @@ import { idProblem, type SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { type Landed, listRecords, readRecord, recordNamed, type SessionRecord } from '../session/record.ts';
-import { allOf, readShare, type Share } from '../session/share-file.ts';
+import { allOf, copyNamed, readShare, type Share } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { type Keys, requireKeys } from './keys.ts';
 import { remoteOf, requireRemote } from './known-share.ts';
@@ -175,8 +174,7 @@ export function refuseTwice(
   const { records } = listRecords(repository);
   const other = records.find((record) => {
     if (record.session_id === id) return false;
-    const own = attempt(() => readShare({ repository, id: record.session_id }));
-    return own !== undefined && allOf(own).some(({ share }) => share === there.share);
+    return attempt(() => copyNamed({ repository, id: record.session_id }, there.share)) !== undefined;
   });
   if (other === undefined) return;
   const words = commandToPull(request, { id: other.session_id, as: undefined });
@@ -192,8 +190,7 @@ export function ownShare(
   there: RemoteShare,
   request: PullRequest,
 ): Share | undefined {
-  const known = readShare({ repository, id });
-  const own = known && allOf(known).find(({ share }) => share === there.share);
+  const own = copyNamed({ repository, id }, there.share);
   if (own !== undefined) return own;
   if (recordNamed(repository, id) === undefined) return undefined;
   throw new AgtError(`session "${id}" is another one here`, {

@@ -1,6 +1,6 @@
-/** What remotes have of sessions here, for `agt gc`. */
-
+/** What remotes have of sessions here, and what they lack. */
 import { attempt } from '../errors.ts';
+import { gitLines, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
@@ -9,6 +9,45 @@ import { isEnded } from '../session/state.ts';
 import { existingRefs } from './content.ts';
 import type { Keys } from './keys.ts';
 import { listRefs, listShares } from './remote.ts';
+import { refNames } from './share.ts';
+
+/** What the remote of a session does not have; undefined if it has all, or none is to have the session. */
+export interface Debt {
+  readonly remote: string;
+  readonly snapshots: number;
+  readonly pushed_at: string | null;
+  readonly failed: NonNullable<Share['failed']> | null;
+}
+
+/** `wanted`: the remote that sessions without a copy are to be on. */
+export async function debtOf(
+  session: Session,
+  tip: string | undefined,
+  wanted: string | undefined,
+): Promise<Debt | undefined> {
+  const share = readShare(session);
+  const { remote = wanted, refs, pushed_at = null, failed = null } = share ?? {};
+  const sent = refs?.['tip'];
+  const { away } = session.record;
+  if (tip === undefined || remote === undefined || sent === tip || away !== undefined) return undefined;
+  const snapshots =
+    sent === undefined ? (await session.history()).length : await snapshotsSince(session, sent);
+  return { remote, snapshots, pushed_at, failed };
+}
+
+/** Where sessions are pushed by themselves, or somebody has pushed another one. */
+export function wantedRemote(
+  { settings }: Repository,
+  copies: ReadonlyMap<string, string>,
+): string | undefined {
+  return settings.push === '' ? copies.values().next().value : settings.push;
+}
+
+export async function snapshotsSince({ git, record }: Session, tip: string | undefined): Promise<number> {
+  if (tip === undefined || (await resolveObject(git, tip)) === undefined) return 0;
+  return (await gitLines(git, ['rev-list', '--first-parent', `${tip}..${refNames(record)['tip']}`, '--']))
+    .length;
+}
 
 /** By session id: the remote of its copy, as this repository knows it. */
 export function copiesOnRemotes(repository: Repository): Map<string, string> {
@@ -30,16 +69,16 @@ export interface Held {
 
 /** @throws AgtError if a remote cannot be reached */
 export async function heldByRemotes(repository: Repository, keys: Keys | undefined): Promise<Held> {
-  const remotes = new Map<string, Copies>();
+  const remotes = new Map<string, Problem>();
   const held = new Map<string, string>();
   const stays = new Map<string, string>();
   for (const record of listRecords(repository).records.filter(isEnded)) {
     const session = new Session(repository, record);
     const share = attempt(() => readShare(session));
     if (share?.head === undefined) continue;
-    const copies = remotes.get(share.remote) ?? (await copiesOn(repository, share.remote, keys));
-    remotes.set(share.remote, copies);
-    const reason = lack(record, share, await existingRefs(session)) ?? copies.problemOf(share);
+    const problemOf = remotes.get(share.remote) ?? (await problemsOn(repository, share.remote, keys));
+    remotes.set(share.remote, problemOf);
+    const reason = lack(record, share, await existingRefs(session)) ?? problemOf(share);
     if (reason === undefined) held.set(session.id, share.refs['tip'] as string);
     else stays.set(session.id, reason);
   }
@@ -58,19 +97,15 @@ function lack(
   return plain === 'without ignored' ? `its copy on ${remote} has no ignored files` : undefined;
 }
 
-interface Copies {
-  readonly problemOf: (share: Share) => string | undefined;
-}
+/** Why a copy there is not enough, or undefined. */
+type Problem = (share: Share) => string | undefined;
 
-async function copiesOn(repository: Repository, remote: string, keys: Keys | undefined): Promise<Copies> {
+async function problemsOn(repository: Repository, remote: string, keys: Keys | undefined): Promise<Problem> {
   const refs = await listRefs(repository.git, remote);
   const shares = new Map((await listShares(repository, remote, keys)).map((one) => [one.oid, one]));
-  return {
-    problemOf({ share, head = '', parts }) {
-      const isThere =
-        refs.get(`${share}/head`) === head && refs.get(`${share}/parts`) === parts.at(-1)?.commit;
-      if (!isThere) return `${remote} no longer has what was pushed`;
-      return shares.get(head)?.head === undefined ? `no key here opens the copy on ${remote}` : undefined;
-    },
+  return ({ share, head = '', parts }) => {
+    const isThere = refs.get(`${share}/head`) === head && refs.get(`${share}/parts`) === parts.at(-1)?.commit;
+    if (!isThere) return `${remote} no longer has what was pushed`;
+    return shares.get(head)?.head === undefined ? `no key here opens the copy on ${remote}` : undefined;
   };
 }

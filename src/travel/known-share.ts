@@ -1,5 +1,4 @@
 /** The state of a session on a remote from which agt moves it: what agt remembers, compared with what is there. */
-
 import { randomBytes } from 'node:crypto';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, attempt, listSome } from '../errors.ts';
@@ -83,7 +82,9 @@ interface Moving {
   readonly known: Share;
   readonly from: Share;
   readonly to: Share;
-  readonly head: Head;
+  /** As the remote is to have them. */
+  readonly record: SessionRecord;
+  readonly refs: Head['refs'];
   readonly seal: Seal;
 }
 
@@ -91,10 +92,14 @@ interface Moving {
 export async function moveShare(
   session: Held,
   scratch: ScratchObjects,
-  { step, known, from, to, head, seal }: Moving,
+  { step, known, from, to, record, refs, seal }: Moving,
 ): Promise<Share | undefined> {
+  const { parts, number, holder, plain, sealedFor, pushed_at = '', snapshots = 0 } = to;
+  const size = parts.reduce((sum, part) => sum + part.size, 0);
+  const lease = { number, holder, plain, sealedFor, pushed_at, snapshots, size };
+  const head: Head = { version: 1, record, refs, parts: parts.at(-1)?.commit ?? '', ...lease };
   const content = Buffer.from(await sealHead(seal, head));
-  const next = { ...to, head: storeInScratch(scratch, { type: 'blob', content }, head.record.from_commit) };
+  const next = { ...to, head: storeInScratch(scratch, { type: 'blob', content }, record.from_commit) };
   writeShare(session, { ...known, pushing: next });
   failurePoint(`${step}: written down`);
   const last = ({ head, lost, parts }: Share) => ({ head, parts: lost ?? parts.at(-1)?.commit });
@@ -103,16 +108,6 @@ export async function moveShare(
   if (!moved) return undefined;
   writeShare(session, next, { durable: false }); // after a power cut the next push asks the remote
   return next;
-}
-
-export function headOf(
-  record: SessionRecord,
-  { refs, parts, number, holder, plain, sealedFor, pushed_at = '' }: Omit<Share, 'remote' | 'share'>,
-  { snapshots, size }: Pick<Head, 'snapshots' | 'size'>,
-): Head {
-  const last = parts.at(-1)?.commit ?? '';
-  const lease = { number, holder, plain, sealedFor, pushed_at };
-  return { version: 1, record, refs, parts: last, ...lease, snapshots, size };
 }
 
 /** Sessions that are away: who has them now. A session that another agt has locked may be on its way back. */

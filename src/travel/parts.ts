@@ -3,7 +3,6 @@
  * leaves out what earlier parts and the remote's own branches have. The commits of those branches are parents in the
  * chain, so the remote cannot lose them as long as it has the chain.
  */
-
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable, type Writable } from 'node:stream';

@@ -26,7 +26,7 @@ import {
   takeBack,
 } from './find-share.ts';
 import { type Keys, readKeys } from './keys.ts';
-import { headOf, moveShare } from './known-share.ts';
+import { moveShare } from './known-share.ts';
 import { areHere, chainOf, takePart } from './parts.ts';
 import { fetchRefs, listShares, type RemoteShare } from './remote.ts';
 import { type Head, holderHere, idOf, isHere } from './share.ts';
@@ -146,15 +146,10 @@ async function takeLease(
   const before = readShare(session);
   const others = before && allOf(before).filter(({ share }) => share !== there.share);
   const own = before && [...allOf(before), before.pushing].find((one) => one?.head === there.oid);
+  const { refs, number, plain, pushed_at, sealedFor, snapshots, record: theirs } = head;
   const from: Share = {
-    ...{ others, remote, share: there.share, head: there.oid, refs: head.refs, parts, number: head.number },
-    ...{
-      pulling: true,
-      state: head.record.state,
-      plain: head.plain,
-      pushed_at: head.pushed_at,
-      sealedFor: head.sealedFor,
-    },
+    ...{ others, remote, share: there.share, head: there.oid, parts, pulling: true, state: theirs.state },
+    ...{ refs, number, snapshots, plain, pushed_at, sealedFor },
   };
   if (holds) {
     const kept = { ...from, takenFrom: own?.takenFrom, holder: head.holder };
@@ -163,9 +158,9 @@ async function takeLease(
   }
   const takenFrom = isHere(session, head.holder) ? undefined : head.holder;
   const to = { ...from, takenFrom, holder: holderHere(session, now), number: head.number + 1 };
-  const { seal } = await sealFor(repository, env, head.plain, { kept: head.sealedFor });
-  const record = { ...head.record, ...(idOf(head) !== id && { session_id: id, from: idOf(head) }) };
-  const moving = { known: from, from, to, head: headOf(record, to, head), seal };
+  const { seal } = await sealFor(repository, env, plain, { kept: sealedFor });
+  const record = { ...theirs, ...(idOf(head) !== id && { session_id: id, from: idOf(head) }) };
+  const moving = { known: from, from, to, record, refs, seal };
   const taken = await withScratchObjects(repository, (scratch) =>
     moveShare(session, scratch, { ...moving, step: 'pull' }),
   );

@@ -1,5 +1,4 @@
 /** The process that `agt.push` starts (session/push-later.ts): without a word, also if the remote cannot be reached. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withLock } from '../disk/lock.ts';
 import { AgtError } from '../errors.ts';

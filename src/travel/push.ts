@@ -3,7 +3,6 @@
  * from the state that agt has seen last, so of two repositories that work on one session, one pushes and the other one
  * learns who has it.
  */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NotCaptured } from '../autocommit/capture.ts';
 import { withLock } from '../disk/lock.ts';
@@ -22,9 +21,9 @@ import { allOf, readShare, type Share, writeShare } from '../session/share-file.
 import { isEnded } from '../session/state.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { contentOf, existingRefs, plainMode, sealFor, type Wish } from './content.ts';
-import { snapshotsSince } from './debt.ts';
+import { snapshotsSince } from './held.ts';
 import { readKeys } from './keys.ts';
-import { headOf, moveShare, newShare, remoteOf, requireRemote, startOf } from './known-share.ts';
+import { moveShare, newShare, remoteOf, requireRemote, startOf } from './known-share.ts';
 import { type Added, addPart, partsToKeep, type Sealing } from './parts.ts';
 import { branchesOf, listShares, readRefs } from './remote.ts';
 import { holderHere } from './share.ts';
@@ -121,10 +120,9 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
   const state = request.asItIs ? await readState(session) : await locked((held) => capture(held, request));
   const { record, left, unseen, refs } = state;
   const share = await startOf(session, found, request);
-  const counting = async () => (await session.history()).length;
   const said = digestOf(record, refs, request);
   if (said === share.said && (await isSealedFor(share, request))) {
-    const snapshots = share.snapshots ?? (await counting());
+    const snapshots = share.snapshots ?? (await session.history()).length;
     const done = { record, remote, snapshots, left, unseen, size: undefined };
     if (dryRun) return done;
     const there = await readRefs(session.git, remote, share.share);
@@ -134,15 +132,12 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
   }
   reportProgress('packing');
   const pushed = await withScratchObjects(session.repository, async (scratch) => {
-    const { added, to, sent } = await prepare(session, share, { ...request, ...state, scratch });
-    const snapshots = countFrom(share, refs['tip'], added?.parents) ?? (await counting());
-    const total = to.parts.reduce((sum, one) => sum + one.size, 0);
-    const head = headOf(record, { ...to, refs: sent }, { snapshots, size: total });
-    const next = { ...to, said, snapshots };
-    const moving = { known: found ?? share, from: share, to: next, head, ...(await request.seal()) };
+    const { to, sent, size } = await prepare(session, share, { ...request, ...state, scratch });
+    const moving = { known: found ?? share, from: share, to: { ...to, said }, record, refs: sent };
     if (!dryRun) reportProgress('pushing');
-    const isDone = dryRun || (await moveShare(session, scratch, { ...moving, step: 'push' }));
-    return isDone ? { snapshots, size: added?.size ?? 0 } : undefined;
+    const { seal } = await request.seal();
+    const isDone = dryRun || (await moveShare(session, scratch, { ...moving, seal, step: 'push' }));
+    return isDone ? { snapshots: to.snapshots, size } : undefined;
   });
   if (pushed === undefined) return lost(session, share, request, locked);
   const goes = release && !dryRun;
@@ -182,21 +177,10 @@ async function capture(session: LockedSession, request: Push): Promise<Captured>
 type Preparing = Push & Captured & { readonly scratch: ScratchObjects };
 
 async function prepare(session: Session, share: Share, request: Preparing) {
-  const {
-    record,
-    seal,
-    release,
-    now,
-    dryRun,
-    refs,
-    mode: plain,
-    allowSecrets = false,
-    remote,
-    scratch,
-  } = request;
-  const kept = partsToKeep(share.parts);
-  const known = await branchesOf(session.repository, remote);
-  const sending = { refs, plain, allowSecrets, known, kept };
+  const { record, seal, release, now, dryRun, refs, scratch } = request;
+  const known = await branchesOf(session.repository, request.remote);
+  const { mode: plain, allowSecrets = false } = request;
+  const sending = { refs, plain, allowSecrets, known, kept: partsToKeep(share.parts) };
   const { before, refs: sent } = await contentOf(session, scratch, sending);
   const tips = [...new Set(Object.values(sent))];
   const part = { scratch, seal, chain: share.parts, before, tips, known };
@@ -214,8 +198,9 @@ async function prepare(session: Session, share: Share, request: Preparing) {
     failed: undefined,
     lost: undefined,
     sealedFor: (await seal()).seal.recipients,
+    snapshots: countFrom(share, refs['tip'], added?.parents) ?? (await session.history()).length,
   };
-  return { added, to, sent };
+  return { to, sent, size: added?.size ?? 0 };
 }
 
 /** Undefined if the new snapshots are not on top of those that the remote has. */

@@ -11,35 +11,11 @@ import { sessionOf } from '../harness/session.ts';
 import { agtOk, git, makeTempDir, write } from '../harness/world.ts';
 import { factsOf, makeTwo, type Two, workIn } from './two.ts';
 
-/** git http-backend behind Node's own server. */
-const SERVER = `
-const { spawn } = require('node:child_process');
-const server = require('node:http').createServer((request, response) => {
-  const { pathname, search } = new URL(request.url, 'http://x');
-  const env = {
-    ...process.env, GIT_PROJECT_ROOT: process.argv[1], GIT_HTTP_EXPORT_ALL: '1', PATH_INFO: pathname,
-    QUERY_STRING: search.slice(1), REQUEST_METHOD: request.method, CONTENT_TYPE: request.headers['content-type'] ?? '',
-    HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '', GIT_PROTOCOL: request.headers['git-protocol'] ?? '',
-    REMOTE_USER: 'somebody', REMOTE_ADDR: '127.0.0.1',
-  };
-  const child = spawn('git', ['http-backend'], { env });
-  request.pipe(child.stdin);
-  const parts = [];
-  child.stdout.on('data', (part) => parts.push(part));
-  child.on('close', () => {
-    const all = Buffer.concat(parts), end = all.indexOf('\\r\\n\\r\\n');
-    const headers = all.subarray(0, end).toString().split('\\r\\n').map((line) => line.split(': '));
-    const status = headers.find(([name]) => name === 'Status')?.[1];
-    response.writeHead(Number((status ?? '200').slice(0, 3)), Object.fromEntries(headers.filter(([name]) => name !== 'Status')));
-    response.end(all.subarray(end + 4));
-  });
-});
-server.listen(0, '127.0.0.1', () => console.log(server.address().port));
-`;
+const SERVER = join(import.meta.dirname, '../../scripts/bench/git-http.ts');
 
 async function overHttp({ remote }: Two): Promise<string> {
   git(remote, 'config', 'http.receivepack', 'true');
-  const server = spawn(process.execPath, ['-e', SERVER, dirname(remote)], {
+  const server = spawn(process.execPath, [SERVER, dirname(remote)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(() => void server.kill());

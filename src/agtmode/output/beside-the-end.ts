@@ -1,5 +1,4 @@
 /** The end of a session: the user's work that comes back, the stash that is kept, the branch that stays. */
-
 import { displayPath } from '../../disk/path-bytes.ts';
 import { attempt, plural } from '../../errors.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';

@@ -1,5 +1,4 @@
 /** agt session list and show. */
-
 import { plural, usageError } from '../../../errors.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
