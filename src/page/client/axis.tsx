@@ -4,11 +4,6 @@ import type { Row, Step, Turn } from './api.ts';
 import { ago, clock, kindOf, plural, titleOf } from './format.ts';
 import { Button } from './shell.tsx';
 
-export interface Span {
-  readonly from: number;
-  readonly to: number;
-}
-
 const MINUTE = 60_000;
 const SPANS = [
   ['10 min', 10 * MINUTE],
@@ -36,7 +31,7 @@ interface AxisProps extends Life {
   readonly onSelect: (step: Step) => void;
 }
 
-function withEdges(from: number, to: number): Span {
+function withEdges(from: number, to: number) {
   const edge = Math.max(SHORTEST / 4, (to - from) / 50);
   return { from: from - edge, to: to + edge };
 }

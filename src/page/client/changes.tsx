@@ -229,7 +229,7 @@ function FileChange({ change, isFirst, ...about }: Shown & { change: Change; isF
     return () => observer.disconnect();
   }, []);
   return (
-    <article ref={place} id={anchor(path)} class={`change is-${status}`} aria-label={path}>
+    <article ref={place} id={anchor(path)} class="change" aria-label={path}>
       <header>
         <h2>
           <Sign status={status} />

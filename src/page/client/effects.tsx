@@ -1,7 +1,7 @@
 /** Says in plain words what a command would change or has changed, from its JSON, and what else it told. */
 import type { Change, Row } from './api.ts';
-import { isEnded, isFolder, nameOf, plural } from './format.ts';
-import { Lines, Many, Problem } from './shell.tsx';
+import { isFolder, nameOf, plural } from './format.ts';
+import { Lines, Many } from './shell.tsx';
 
 /** Fields of the results of all acts. */
 export interface Effect {
@@ -41,10 +41,15 @@ const FATES: Readonly<Record<string, string>> = {
   blocked: 'not restored: something is in its way',
 };
 
+/** Of the session itself: it comes back with them. */
+const OWN = ['config', 'sandbox', 'xdg'];
+
 export function Effects({ effect, row }: { effect: Effect | undefined; row: Row }) {
   if (effect === undefined) return null;
-  const { changes, files = changes ?? [] } = effect;
-  const added = (changes ?? effect.undone) === undefined ? 'new' : 'brought back';
+  const { changes = [], files: landed = changes } = effect;
+  const isBack = changes.some(({ path }) => path === 'sandbox');
+  const files = landed.filter(({ path }) => !(isBack && OWN.includes(path)));
+  const added = (effect.changes ?? effect.undone) === undefined ? 'new' : 'brought back';
   const fate = ({ status }: Change) => (status === 'added' ? added : (FATES[status] ?? status));
   const counts = [...Map.groupBy(files, fate)]
     .map(([words, same]) => `${plural(same.length, 'file')} ${words}`)
@@ -82,7 +87,7 @@ function sentencesOf(effect: Effect, row: Row, counts: string): string[] {
     all.push(
       changes.length > 0 && `In ${name}: ${counts}. All else stays as it is.`,
       changes.length + refs.length === 0 && `Nothing changes: ${name} is as it was then.`,
-      isEnded(row) && 'The session goes on.',
+      changes.some(({ path }) => path === 'sandbox') && 'The session goes on, in its folder.',
       ...refs.map(({ ref, from, to }) => {
         const move = to === null ? 'is deleted' : from === null ? 'comes back' : 'moves to where it was';
         return `${ref.startsWith('refs/heads/') ? 'Branch ' : ''}${shortRef(ref)} ${move}.`;
@@ -125,18 +130,15 @@ export interface Outcome {
 export function Told({ effect, err, failed }: Outcome) {
   const hasButton = (line: string) => effect?.ways?.some(({ hint }) => line === `hint: ${hint}`);
   const lines = err.split('\n').filter((line) => line.trim() !== '' && !hasButton(line));
-  const [problem, ...rest] = lines.map((line) =>
-    line.replace(/^(error|hint|warning|note): /, '').replace(/ \(in [0-9a-f]+\)/g, ''),
-  );
-  if (problem === undefined) return null;
   return (
-    <>
-      {failed ? <Problem text={problem} /> : <p class="note">{problem}</p>}
-      {rest.map((line) => (
-        <p key={line} class="note">
-          {line}
-        </p>
-      ))}
-    </>
+    <div role={failed ? 'alert' : undefined}>
+      {lines
+        .map((line) => line.replace(/^(error|hint|warning|note): /, '').replace(/ \(in [0-9a-f]+\)/g, ''))
+        .map((line, i) => (
+          <p key={line} class={failed && i === 0 ? 'problem' : 'note'}>
+            {line}
+          </p>
+        ))}
+    </div>
   );
 }

@@ -101,7 +101,7 @@ function Content({ isNewest, ...version }: Version & { isNewest: boolean }) {
   const content = useLoaded(async () => {
     const response = await fetch(`${fileAddress(row, moment, path)}${secrets ? '&secrets=1' : ''}`);
     if (response.status === 403) return { hidden: true } as const;
-    if (!response.ok) return { note: (await response.text()).replace(/^error: /, '') } as const;
+    if (!response.ok) return { note: 'There is no such file at this moment.' } as const;
     const type = response.headers.get('Content-Type') ?? '';
     if (type.startsWith('image/')) return { picture: true } as const;
     const text = await response.text();

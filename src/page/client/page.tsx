@@ -86,7 +86,9 @@ function Page() {
       ) : row !== undefined ? (
         <Shown key={hrefOf(route)} {...{ row, rows, route }} />
       ) : session !== undefined ? (
-        <Problem text={ended.error ?? `agt knows no session ${session} here; see agt list --all`} />
+        <main>
+          <Problem text={ended.error ?? `agt knows no session ${session} here; see agt list --all`} />
+        </main>
       ) : view === 'search' ? (
         <Search key={hrefOf(route)} route={route} row={undefined} />
       ) : (
