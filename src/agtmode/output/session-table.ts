@@ -61,7 +61,10 @@ export function movedNote(views: readonly SessionStatus[]): string {
 /** NOW, DIRTY and DIFF as the table has them, for one session. */
 export function rowsOfNow(view: SessionStatus, now: Date): string[][] {
   const cells = [
-    ['now', view.agentState && nowCell(now)(view).text],
+    [
+      'now',
+      view.agentState && [nowCell(now)(view).text, showPath(view.agentState.for ?? '')].join(' ').trimEnd(),
+    ],
     ['dirty', view.sandboxPresent ? dirtyCell(view).text : undefined],
     ['diff', view.headCommit && diffText(view)],
   ] as const;
@@ -155,8 +158,10 @@ function endedCell(now: Date) {
 }
 
 /** Why it failed or ended. */
-function reasonCell({ record: { state_reason: reason = '' } }: SessionStatus): string {
-  return showPath(reason);
+/** Why an agent waits, or why the session failed or ended. */
+function reasonCell({ record, agentState }: SessionStatus): string {
+  const waits = agentState?.state === 'waits' ? agentState.for : undefined;
+  return showPath(waits ?? record.state_reason ?? '');
 }
 
 interface Cell {

@@ -64,7 +64,7 @@ export const sessionList = defineCommand({
     'files that differ from HEAD, DIFF the lines of the sandbox as it is against the commit where it left the user ' +
     'branch, without what has landed since, BEHIND commits of the user branch that HEAD does not have. MERGE says whether the user branch could take ' +
     'the sandbox as it is (clean, conflict), or has all of it already (merged: also squashed or rebased; accepted: by ' +
-    'agt accept), whether some was accepted before, and whether a remote has the commits (exported). ENDED says when a session ended and as which commit, REASON why it failed or ended. A narrow terminal shows fewer columns.',
+    'agt accept), whether some was accepted before, and whether a remote has the commits (exported). ENDED says when a session ended and as which commit, REASON why it waits, failed or ended. A narrow terminal shows fewer columns.',
   positionals: {
     'remote-name': option.value('with --remote: a remote, or its address (default: agt.push, else origin)'),
   },
