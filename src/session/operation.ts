@@ -41,7 +41,7 @@ export function awayError({ session_id: id, away }: SessionRecord, hints: readon
       {
         hints: [
           ...hints,
-          `to take it: give them your public key (agt key show), and after their next push: agt session pull ${id} --take`,
+          `to take it: let them add your public key (agt key show) to agt.recipients and push again, then: agt session pull ${id} --take`,
           `or go on with what is here as another session: agt session fork ${id}`,
         ],
       },

@@ -50,7 +50,7 @@ export interface SessionStatus {
   readonly merge: 'clean' | 'conflict' | undefined;
   /** The user has all of it: the commits of HEAD, in this form or another, and each file that is not committed. */
   readonly merged: boolean;
-  /** A remote has the commits of HEAD. */
+  /** A remote has the commits of HEAD, which has some of the session. */
   readonly exported: boolean;
   /** Of the last acceptance. */
   readonly fate: Fate;
@@ -276,7 +276,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
       (hasLandedAll || (hasMergedCommits && isClean)) &&
       facts.operation === undefined &&
       fate.revertedBy === undefined,
-    exported: head.commit !== undefined && found.exported.has(head.commit),
+    exported: head.commit !== record.from_commit && found.exported.has(head.commit ?? ''),
     fate,
     autocommits: found.autocommits,
     lastAutocommit: shadow?.commit === record.from_commit ? undefined : shadow,

@@ -145,7 +145,7 @@ export async function openBundle(repository: Repository, request: OpenRequest): 
     throw new AgtError(`${file} is encrypted for other keys`, {
       hints: [
         'import the key for which it was made: agt key import FILE',
-        'or let them add yours: agt key show',
+        'or let them add yours (agt key show): agt config add --global agt.recipients KEY',
       ],
     });
   }

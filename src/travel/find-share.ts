@@ -10,7 +10,7 @@ import { inState } from '../session/operation.ts';
 import { type Landed, listRecords, readRecord, recordNamed, type SessionRecord } from '../session/record.ts';
 import { allOf, copyNamed, readShare, type Share } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
-import { type Keys, requireKeys } from './keys.ts';
+import { commandsToShare, type Keys, requireKeys } from './keys.ts';
 import { remoteOf, requireRemote } from './known-share.ts';
 import { chooseRemote, listShares, type RemoteShare } from './remote.ts';
 import { type Head, idOf } from './share.ts';
@@ -82,14 +82,14 @@ export async function findThere(repository: Repository, keys: Keys | undefined, 
     const record = here && readRecord(repository, here);
     if (record?.away !== undefined) return { known, remote, there, here };
     if (keys === undefined && all.length > 0) await requireKeys(env);
-    throw noShare(all, id, remote);
+    throw noShare(all, { id, remote, keys });
   }
   if (there.head !== undefined) return { known, remote, there, here };
   if (there.problem === undefined) await requireKeys(env);
   throw new AgtError(
     `session "${id}" on ${remote} cannot be opened: ${there.problem ?? 'it is encrypted for other keys'}`,
     {
-      hints: [TO_OPEN],
+      hints: [toOpen(here ?? 'ID', keys)],
     },
   );
 }
@@ -120,22 +120,26 @@ function ownerOf(head: Head | undefined): string {
   return `of ${head.holder.name}, in ${head.holder.repository}:`;
 }
 
-export function noShare(all: readonly RemoteShare[], id: string, remote: string): AgtError {
+export function noShare(
+  all: readonly RemoteShare[],
+  { id, remote, keys }: { readonly id: string; readonly remote: string; readonly keys: Keys | undefined },
+): AgtError {
   const others = all.filter(({ head }) => head === undefined).length;
   const ids = all.flatMap(({ head }) => (head === undefined ? [] : [idOf(head)]));
   return new AgtError(`there is no session "${id}" on ${remote}`, {
     hints: [
       ...(ids.length > 0 ? [`sessions there: ${listSome(ids, LISTED)}`] : []),
       ...(all.length > 0 ? [] : [`push it, in the repository that has it: agt session push ${id}`]),
-      ...(others > 0 ? [`${others} more there are encrypted for other keys; ${TO_OPEN}`] : []),
+      ...(others > 0 ? [`${others} more there are encrypted for other keys; ${toOpen(id, keys)}`] : []),
     ],
   });
 }
 
 const LISTED = 10;
 
-const TO_OPEN =
-  'import the key that it was pushed with: agt key import FILE; or give your own to who pushed it: agt key show';
+function toOpen(id: string, keys: Keys | undefined): string {
+  return `import the key that it was pushed with: agt key import FILE; or ${commandsToShare(keys?.recipient, id)}`;
+}
 
 /** The remote has lost the copy, and the session was given away: it can go on here as it is. */
 export async function takeBack(

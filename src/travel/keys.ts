@@ -50,9 +50,14 @@ export async function requireKeys(env: NodeJS.ProcessEnv): Promise<Keys> {
   throw new AgtError('you have no key here that opens sessions of a remote', {
     hints: [
       `on the machine where you pushed: ${TAKE_HERE}`,
-      'if somebody else did: make one, and give them what it prints: agt key new',
+      `if somebody else did: make one: agt key new; ${commandsToShare()}`,
     ],
   });
+}
+
+/** For a hint. */
+export function commandsToShare(recipient = 'WHAT-IT-PRINTS', id = 'ID'): string {
+  return `let who pushed it type: agt config add --global agt.recipients ${recipient} && agt session push ${id}`;
 }
 
 const TAKE_HERE = 'agt key export | ssh THIS-MACHINE agt key import -';

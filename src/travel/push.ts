@@ -254,7 +254,8 @@ async function lost(session: Session, share: Share, request: Push, locked: Locke
   const record = await locked(async (held) => becomeAway(held, away, request.now));
   const unsent = await snapshotsSince(session, share.refs['tip']);
   const yours = `${plural(unsent, 'snapshot')} here ${unsent === 1 ? 'is' : 'are'} not there; a pull keeps what is not there as a fork`;
-  throw awayError(record, unsent === 0 ? [] : [yours]);
+  const ended = isEnded(record) ? [`it goes on there, and stays ${record.state} here`] : [];
+  throw awayError(record, [...ended, ...(unsent === 0 ? [] : [yours])]);
 }
 
 function becomeAway(

@@ -109,7 +109,7 @@ test('of copies on two remotes, the one that is named goes, and the other is sti
 });
 
 test('accept, reject and remove name the remotes that go on saying active', () => {
-  const { here } = makeTwo();
+  const { here, there } = makeTwo();
   for (const id of ['accepted', 'rejected', 'removed', 'gone']) {
     write(join(workIn(here, id).sandbox, id), id);
     agtOk(here, 'session', 'push', id);
@@ -129,6 +129,12 @@ test('accept, reject and remove name the remotes that go on saying active', () =
   expect(listed.map(({ state }) => state).sort()).toEqual(['accepted', 'rejected', 'removed']);
   agtOk(here, 'undo', 'rejected');
   agtOk(here, 'session', 'push', 'rejected', 'origin');
+  agtOk(there, 'session', 'pull', 'rejected', '--take');
+  expect(agtOk(here, 'reject', 'rejected')).toContain(line('rejected'));
+  expect(agt(here, 'session', 'push', 'rejected', 'origin').stderr).toMatch(
+    /^error: session "rejected" is away: it is at .*\/there\nhint: it goes on there, and stays rejected here\n/,
+  );
+  agtOk(here, 'session', 'pull', 'rejected', '--take');
   agtOk(here, 'config', 'set', 'agt.push', 'origin');
   expect(agtOk(here, 'reject', 'rejected')).not.toContain('goes on saying');
 });
@@ -149,4 +155,19 @@ test('each hint of a pull keeps what was given, so that one leads to the next', 
   expect(taking).toBe(`${share} --as s9 --take`);
   agtOk(there, 'session', 'pull', ...taking.split(' '));
   expect(agtOk(there, 'session', 'pull', share, '--take')).toBe('s9 is here, and goes on here');
+});
+
+test('a session without commits, where the user is behind its start: nobody has exported it', () => {
+  const { here, there } = makeTwo();
+  git(here, 'commit', '-q', '--allow-empty', '-m', 'second');
+  git(here, 'push', '-q', 'origin', 'main');
+  agtOk(here, 'session', 'new', '--id', 's1');
+  write(join(sessionOf(here, 's1').sandbox, 'a.txt'), 'more\n');
+  agtOk(here, 'session', 'push', 's1');
+  expect(agtOk(here, 'session', 'push', 's1', '--release')).toMatch(
+    /^pushed s1 to origin \(1 snapshot, nothing new to send\)\n/,
+  );
+  git(there, 'fetch', '-q');
+  agtOk(there, 'session', 'pull', 's1');
+  expect(agtOk(there, 'list')).not.toContain('exported');
 });

@@ -139,7 +139,7 @@ async function push(context: Context, session: Session, args: PushWords): Promis
   const pushed = await interruptible(context, session, pushSession, request);
   const { record, remote, size, snapshots, madeKey, plain, left, unseen } = pushed;
   const { session_id: id, away } = record;
-  const amount = `${plural(snapshots, 'snapshot')}, ${fileSize(size ?? 0)}`;
+  const amount = `${plural(snapshots, 'snapshot')}, ${size === 0 ? 'nothing new to send' : fileSize(size ?? 0)}`;
   const sent = args.dryRun ? `would push ${id} to ${remote}` : `pushed ${id} to ${remote} (${amount})`;
   return {
     json: {
