@@ -108,7 +108,7 @@ test('a ref that somebody else has moved stays, and is named', () => {
   hook('PreToolUse', '2');
   write(join(folder, 'a'), 'agent\n');
   hook('PostToolUse', '2');
-  const undo = agt(folder, 'undo', '3');
+  const undo = agt(folder, 'undo', '2');
   expect(undo.stderr).toContain('branch main stays at');
   expect(undo.stderr).toContain('tag by-a-person stays at');
   expect(git(folder, 'rev-parse', 'HEAD')).toBe(head);

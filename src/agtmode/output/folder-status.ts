@@ -2,6 +2,8 @@
 import { showSize } from '../../config/values.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { isAgtError, plural, someLines, systemFailure } from '../../errors.ts';
+import { capturedRefs, differing, readGitState, refsIn } from '../../folders/git-state/read-state.ts';
+import { nameOf } from '../../folders/git-state/ref-plan.ts';
 import { knownRefusal } from '../../folders/refuse.ts';
 import { ignoredAndLeftOut } from '../../folders/small-ignored.ts';
 import { shownPath } from '../../folders/store.ts';
@@ -27,7 +29,7 @@ export async function readFolderStatus(context: Context, here: Session | undefin
   const now = context.now();
   const known = await readSteps(here);
   const { history, steps, current } = known;
-  const { changes, skipped = [], problem } = await readChanges(here, now);
+  const { changes, skipped = [], problem, isOfGit = false } = await readChanges(here, now);
   const strays = (await readStrays(here, known, new Date(now.getTime() - TOLD_MS))).map((stray) =>
     strayJson(record, stray, changes?.length === 0),
   );
@@ -64,7 +66,13 @@ export async function readFolderStatus(context: Context, here: Session | undefin
   const newest =
     last && `${shortOid(last.commit)}, ${age(last.time, now)}${last.label ? `, "${last.label}"` : ''}`;
   const count = changes?.length ?? 0;
-  const since = count === 0 ? 'nothing since' : `${plural(count, 'path')} since; see: agt snapshot diff`;
+  const refs = last && isOfGit && count === 0 ? await refsSince(here, last.commit) : undefined;
+  const since =
+    count > 0
+      ? `${plural(count, 'path')} since; see: agt snapshot diff`
+      : refs === undefined
+        ? 'nothing since'
+        : `no file since, but in git: ${someLines(refs, MOST_LEFT_OUT).join(', ')}`;
   const rows = [
     ['folder', showPath(folder)],
     ['store', repository.commonDir],
@@ -161,13 +169,22 @@ async function withoutSnapshots(context: Context) {
 /** The snapshots can be read on a disk that is full or read-only, too. */
 async function readChanges(session: Session, now: Date) {
   try {
-    const { changes, skipped } = await previewCapture(session, { now });
-    return { changes, skipped: skipped.filter(({ path }) => !path.endsWith('/.git')) };
+    const { changes, skipped, outcome } = await previewCapture(session, { now });
+    const isOfGit = outcome !== 'unchanged' && isAttached(session.record);
+    return { changes, isOfGit, skipped: skipped.filter(({ path }) => !path.endsWith('/.git')) };
   } catch (error) {
     const problem = isAgtError(error) ? error.message : systemFailure(error);
     if (problem === undefined) throw error;
     return { problem };
   }
+}
+
+/** Of a folder's repository, for people. Without any, its index has changed, or an operation of git. */
+async function refsSince({ repository, record }: Session, last: string): Promise<string[]> {
+  const then = (await capturedRefs(repository.git, last)) ?? new Map<string, string>();
+  const state = await readGitState(repository, record.checkout ?? record.sandbox);
+  const refs = state === undefined ? [] : differing(then, refsIn(state)).map(nameOf);
+  return refs.length === 0 ? ['the index'] : refs;
 }
 
 /** The largest first, by what git ignores. */

@@ -38,6 +38,7 @@ import { isOtherRepository, isReplaceable } from './other-repository.ts';
 import { capturedLogs, capturedPlaces, capturedRefs, differing, readGitState, refsIn } from './read-state.ts';
 import {
   describeLeft,
+  isOfHead,
   LINK,
   NO_BRANCHES,
   NO_LOG,
@@ -134,10 +135,10 @@ export async function putGitBack(
   const named = commitsIn(...logs.values());
   if ((await findObjects(git, named)).includes(undefined)) bringObjects(kept.directory, state.commonDir);
   warnings.push(...describeLeft(plan));
-  const isOfHead = (ref: string) => ref === 'HEAD' || (`ref: ${ref}` === then.get('HEAD') && !plan.detached);
-  if (left.some(({ ref }) => isOfHead(ref)))
+  const isItsHead = ({ ref }: RefMove) => isOfHead(ref, then) && (ref === 'HEAD' || !plan.detached);
+  if (left.some(isItsHead))
     return { moves, warnings: [...warnings, 'the index stays as it is'], isWhole: false };
-  const ofOthers = moves.find(({ ref }) => isOfHead(ref) && others.has(ref));
+  const ofOthers = moves.find((move) => isItsHead(move) && others.has(move.ref));
   const theirs = ofOthers && others.get(ofOthers.ref)?.commit;
   if (theirs !== undefined) {
     await restoreIndex(store, await readSnapshotMetadata(store, theirs), folder);

@@ -96,11 +96,19 @@ export async function withoutBusyBranches(
 }
 
 /** Whether to go from one snapshot to the other would change the repository, and not only a reflog. */
-export async function changesGit(git: Git, from: SnapshotMetadata, to: SnapshotMetadata): Promise<boolean> {
+export async function changesGit(
+  git: Git,
+  from: SnapshotMetadata,
+  to: SnapshotMetadata,
+  others: OthersMoves,
+): Promise<boolean> {
   const then = await capturedRefs(git, to.commit);
   if (then === undefined) return false;
   const now = await capturedRefs(git, from.commit);
-  if (now === undefined || planRefs(now, then, new Map()).moves.length > 0) return true;
+  if (now === undefined) return true;
+  const { moves, left } = planRefs(now, then, others);
+  if (moves.length > 0) return true;
+  if (left.some(({ ref }) => isOfHead(ref, then))) return false;
   const [one, other] = [
     await digestOfCapturedIndex(git, from.commit),
     await digestOfCapturedIndex(git, to.commit),
@@ -109,6 +117,11 @@ export async function changesGit(git: Git, from: SnapshotMetadata, to: SnapshotM
   const [log, otherLog] = [await capturedLogs(git, from.commit), await capturedLogs(git, to.commit)];
   if (!isSameLog(log.get(SHARED_STASH), otherLog.get(SHARED_STASH))) return true;
   return (await differingGitDirFiles(git, from, to, NO_BRANCHES)).length > 0;
+}
+
+/** Where it stays, the index does, too. */
+export function isOfHead(ref: string, then: Refs): boolean {
+  return ref === 'HEAD' || `${LINK}${ref}` === then.get('HEAD');
 }
 
 /** For people. */

@@ -18,6 +18,7 @@ import {
 } from '../../snapshot/manifest.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import { keepIgnored, listIgnored } from './ignored-files.ts';
+import { othersRefs } from './others-changes.ts';
 import { isDirectory, pathsOf, planFrom } from './restore-files.ts';
 
 /**
@@ -112,7 +113,9 @@ export async function changesAnything(
   if (!isAttached(record)) return true;
   const wanted = await readSnapshotMetadata(repository.git, commit);
   const from = await readSnapshotMetadata(repository.git, captured.commit);
-  if (await changesGit(repository.git, from, wanted)) return true;
+  const latest = { from: captured.commit, isNew: false, isUndo: true };
+  const { moved } = await othersRefs(session, latest, commit);
+  if (await changesGit(repository.git, from, wanted, moved)) return true;
   const plan = await planFrom(repository.git, { captured: captured.commit, wanted, scope: TOP_FOLDERS });
   const present = plan.emptyDirectories.made.filter((path) => isDirectory(record, path));
   if (pathsOf(plan).length > plan.deletions.length + present.length) return true;

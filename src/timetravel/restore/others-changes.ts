@@ -78,6 +78,8 @@ export interface Latest {
   readonly from: string | undefined;
   /** It has just been made, and holds what nobody had captured. In a preview, such a snapshot is to come. */
   readonly isNew: boolean | 'to come';
+  /** What a person has done to git since the agent's last event is no step, also if nothing else is taken back. */
+  readonly isUndo?: boolean;
 }
 
 /**
@@ -85,8 +87,8 @@ export interface Latest {
  * If an undo takes back nothing but the latter, they are what the person means.
  */
 async function othersSnapshots(
-  { git, record }: Session,
-  { from, isNew }: Latest,
+  { git, record, repository, id }: Session,
+  { from, isNew, isUndo = false }: Latest,
   to: string,
 ): Promise<Pick<OthersRefs, 'hasUncaptured'> & { theirs: Snapshot[]; sinceRestore: ReadonlySet<string> }> {
   const newest = await readNewest(git, snapshotRefs(record), MOST_SNAPSHOTS);
@@ -95,18 +97,22 @@ async function othersSnapshots(
   if (start < 0) return { theirs: [], sinceRestore: new Set(), hasUncaptured: false };
   const going = newest.slice(start, end);
   const isBeforeAgent = (one: Snapshot) => one.before !== undefined || promptIn(one) !== undefined;
-  const hasAgent = going.some(
-    (one) => isBeforeAgent(one) || one.call !== undefined || one.agent !== undefined,
-  );
+  const isOfAgent = (one: Snapshot) =>
+    isBeforeAgent(one) || one.call !== undefined || one.agent !== undefined;
+  const [hasAgent, hadAgent] = [going.some(isOfAgent), isUndo && newest.some(isOfAgent)];
   const isNobodys = ({ agent, tool, label, restoredBy, during }: Snapshot) =>
     (agent ?? tool ?? label ?? restoredBy) === undefined && during.length === 0;
   const isAfterAgent = (one: Snapshot, i: number) =>
-    i === 0 && isNew !== 'to come' && (isNew || isNobodys(one)) && hasAgent && going.length > 1;
+    i === 0 &&
+    isNew !== 'to come' &&
+    ((hadAgent && isNobodys(one)) || ((isNew || isNobodys(one)) && hasAgent && going.length > 1));
   const restored = going.findIndex(({ restoredBy }) => restoredBy !== undefined);
   const fresh = going.slice(0, restored < 0 ? undefined : restored);
   const theirs = going.filter((one, i) => isBeforeAgent(one) || isAfterAgent(one, i));
   const sinceRestore = new Set(fresh.map(({ commit }) => commit));
-  return { theirs, sinceRestore, hasUncaptured: isNew === 'to come' && hasAgent };
+  const isAtWork = callsAtWork(repository.agtDir, id, new Date()).length > 0;
+  const hasUncaptured = isNew === 'to come' && (hasAgent || (hadAgent && !isAtWork));
+  return { theirs, sinceRestore, hasUncaptured };
 }
 
 /** Whether a change is of a person or of another program. Only events of calls tell that of those of an agent. */

@@ -46,8 +46,10 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   const { git } = repository;
   refuseRedo(record, request.by);
   refusePart(session, request);
-  const { content, isUncaptured, ...onDisk } = await readCurrent(session);
-  const snapshot = (await unfinishedTarget(session, request)) ?? (await request.choose(isUncaptured));
+  const { content, isUncaptured, isOfGit, ...onDisk } = await readCurrent(session);
+  const isOthers = isOfGit && (await othersMoved(session, request));
+  const snapshot =
+    (await unfinishedTarget(session, request)) ?? (await request.choose(isUncaptured && !isOthers));
   await refuseTarget(session, snapshot, request);
   const to = await readSnapshotMetadata(git, snapshot.commit);
   const isIgnored = session.place === 'here' ? await listIgnored(session, to.commit) : undefined;
@@ -61,7 +63,7 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   const isNew = isUncaptured ? ('to come' as const) : false;
   const isWhole = request.scope.includes('sandbox') && request.filesOnly !== true;
   const { moves, staying } = isWhole
-    ? await previewMoves(session, { content, isUncaptured }, snapshot, to)
+    ? await previewMoves(session, { content, isUncaptured }, snapshot, to, request)
     : NO_MOVES;
   const later = session.place === 'here' ? undefined : await laterCommits(session, snapshot, request);
   return {
@@ -87,6 +89,7 @@ async function previewMoves(
   { content: now, isUncaptured }: Pick<Current, 'content' | 'isUncaptured'>,
   snapshot: Snapshot,
   to: SnapshotMetadata,
+  { by }: RestoreRequest,
 ): Promise<Pick<Preview, 'moves' | 'staying'>> {
   if (!isAttached(session.record)) {
     if (now === undefined || session.place !== 'here') return NO_MOVES;
@@ -95,22 +98,36 @@ async function previewMoves(
   }
   const { commit } = to;
   const last = (await session.history())[0]?.commit;
-  const latest = { from: last, isNew: isUncaptured ? ('to come' as const) : false };
+  const latest = {
+    from: last,
+    isNew: isUncaptured ? ('to come' as const) : false,
+    isUndo: by !== 'restore',
+  };
   const { moved, hasUncaptured } = await othersRefs(session, latest, commit);
   const plan = await previewGit(session, { commit, last: hasUncaptured ? last : undefined }, moved);
   return { moves: plan.moves, staying: describeLeft(plan) };
+}
+
+/** An undo passes over what nobody has captured then. */
+async function othersMoved(session: Session, { by }: RestoreRequest): Promise<boolean> {
+  const last = (await session.history())[0]?.commit;
+  if (by !== 'undo' || last === undefined) return false;
+  const latest = { from: last, isNew: 'to come', isUndo: true } as const;
+  return (await othersRefs(session, latest, last)).hasUncaptured;
 }
 
 interface Current extends FolderOnDisk {
   /** Describes the disk; its `commit` is the last snapshot. Undefined without a sandbox. */
   readonly content: SnapshotMetadata | undefined;
   readonly isUncaptured: boolean;
+  /** In an attached folder: of git's alone. */
+  readonly isOfGit: boolean;
 }
 
 async function readCurrent(session: Session): Promise<Current> {
   const isHere = session.place === 'here';
   if (!isHere && (isAttached(session.record) || !holdsFiles(session.folder)))
-    return { content: undefined, isUncaptured: false, directories: new Set(), changes: [] };
+    return { content: undefined, isUncaptured: false, isOfGit: false, directories: new Set(), changes: [] };
   const options = isHere ? await filesOfLast(session) : { filesOnly: true };
   const { refs, last, index, scanned, manifest } = await observeSession(session, options);
   const changed = [...scanned.writes, ...scanned.deletions.map((path) => [path, undefined] as const)];
@@ -121,5 +138,12 @@ async function readCurrent(session: Session): Promise<Current> {
     (manifest.git_dir_digest === before?.git_dir_digest || manifest.session !== before?.session);
   const isSame = before !== undefined && isGitSame && isSameManifest(session.repository, before, manifest);
   const isUncaptured = changes.length > 0 || !isSame;
-  return { content: metadataOf(refs.tip, manifest), isUncaptured, directories: scanned.directories, changes };
+  const { head, operation } = manifest;
+  const isOfGit =
+    isAttached(session.record) &&
+    changes.length === 0 &&
+    before !== undefined &&
+    isSameManifest(session.repository, { ...before, head, operation }, manifest);
+  const content = metadataOf(refs.tip, manifest);
+  return { content, isUncaptured, isOfGit, directories: scanned.directories, changes };
 }

@@ -229,7 +229,8 @@ async function bringBack(
   if (!request.scope.includes('sandbox') || request.filesOnly === true) return { changed, warnings };
   if (isAttached(record)) {
     const there = session.with(record);
-    const { moved: others } = await othersRefs(there, latestOf(before), snapshot.commit);
+    const latest = { ...latestOf(before), isUndo: request.by !== 'restore' };
+    const { moved: others } = await othersRefs(there, latest, snapshot.commit);
     const git = await putGitBack(there, wanted, others, request.by === 'restore');
     return { changed, warnings: [...warnings, ...git.warnings], git };
   } else {
