@@ -1,9 +1,10 @@
 /** agt gc knows which sessions a remote has. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
 import { agt, agtOk, git, write } from '../harness/world.ts';
-import { factsOf, makeTwo, withoutKey } from './two.ts';
+import { factsOf, makeTwo, withoutKey, workIn } from './two.ts';
 
 const tipOf = (repository: string, id: string) =>
   git(repository, 'for-each-ref', '--format=%(objectname)', `refs/agt/tip/${id}`);
@@ -102,4 +103,19 @@ test('a pull after gc --pushed takes up the work branch that gc has kept, but no
   agtOk(here, 'session', 'pull', 's1', 'origin', '--take');
   agtOk(here, 'undo', 's1');
   expect(factsOf(sessionOf(here, 's1'))).toEqual(before);
+});
+
+test('a push sends the session whole if commits of the last part are gone here', () => {
+  const { here, there } = makeTwo();
+  const session = workIn(here);
+  agtOk(here, 'session', 'push', 's1');
+  const file = join(here, '.git/agt/shared/s1.json');
+  const known = JSON.parse(readFileSync(file, 'utf8')) as { parts: object[] };
+  // As after gc --thin, which writes the history anew.
+  const parts = known.parts.map((part) => ({ ...part, tips: ['1'.repeat(40)] }));
+  writeFileSync(file, JSON.stringify({ ...known, parts }));
+  write(join(session.sandbox, 'a.txt'), 'later\n');
+  expect(agtOk(here, 'session', 'push', 's1', '--release')).toMatch(/^pushed s1 to origin \(4 snapshots, /);
+  agtOk(there, 'session', 'pull', 's1');
+  expect(factsOf(sessionOf(there, 's1'))).toEqual(factsOf(session));
 });
