@@ -71,7 +71,8 @@ export const sessionRun = defineCommand({
     ["agt run --all -- sh -c 'npm test || :'", 'in every session, also after one that fails'],
   ],
   run: async (args, context) => {
-    const words = commandArgument(args.rest, await exampleOf(context, args.ids ?? []));
+    const example = args.rest[0] ? '' : await exampleOf(context, args.ids ?? []);
+    const words = commandArgument(args.rest, example);
     if (args.from !== undefined && !args.new) throw usageError('--from is for a new session', 'add --new');
     if (args.all && (args.new || args.session !== undefined || (args.ids ?? []).length > 0))
       throw usageError('--all stands for every active session', 'leave out the ids, --session and --new');
