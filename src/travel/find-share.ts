@@ -11,7 +11,7 @@ import { type Landed, listRecords, readRecord, recordNamed, type SessionRecord }
 import { allOf, copyNamed, readShare, type Share } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { commandsToShare, type Keys, requireKeys } from './keys.ts';
-import { remoteOf, requireRemote } from './known-share.ts';
+import { requireRemote } from './known-share.ts';
 import { chooseRemote, listShares, type RemoteShare } from './remote.ts';
 import { type Head, idOf } from './share.ts';
 
@@ -68,10 +68,7 @@ export async function findThere(repository: Repository, keys: Keys | undefined, 
   const { id, remote: given, as, env } = request;
   const local = idProblem(as ?? id) === undefined ? ((as ?? id) as SessionId) : undefined;
   const own = local === undefined ? undefined : readShare({ repository, id: local });
-  const remote =
-    local === undefined
-      ? (given ?? (await chooseRemote(repository, undefined)))
-      : await remoteOf({ repository, id: local }, given);
+  const remote = await chooseRemote(repository, given ?? own?.remote);
   if (given === undefined && own !== undefined)
     await requireRemote({ repository, id: local as SessionId }, remote);
   const known = own && allOf(own).find((share) => share.remote === remote);

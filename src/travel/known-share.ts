@@ -9,17 +9,12 @@ import { isBusy, type LockedSession, withSessionLock } from '../session/lock.ts'
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { allOf, readShare, type Share, writeShare } from '../session/share-file.ts';
-import { chooseRemote, isRemote, moveRefs, type RemoteShare, readRefs, withoutTracking } from './remote.ts';
+import { isRemote, moveRefs, type RemoteShare, readRefs, withoutTracking } from './remote.ts';
 import type { Seal } from './seal.ts';
 import { type Head, sealHead } from './share.ts';
 
 export function newShare(remote: string): Share {
   return { remote, share: randomBytes(10).toString('hex'), refs: {}, parts: [], number: 0 };
-}
-
-/** The remote that the user names, or that has the session, or the usual one. */
-export async function remoteOf(session: Held, given: string | undefined): Promise<string> {
-  return given ?? readShare(session)?.remote ?? chooseRemote(session.repository, undefined);
 }
 
 type Held = Pick<Session, 'repository' | 'id'>;

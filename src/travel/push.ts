@@ -23,9 +23,9 @@ import { captureSession, previewCapture } from '../workspace/capture-session.ts'
 import { contentOf, existingRefs, plainMode, sealFor, type Wish } from './content.ts';
 import { snapshotsSince } from './held.ts';
 import { readKeys } from './keys.ts';
-import { moveShare, newShare, remoteOf, requireRemote, startOf } from './known-share.ts';
+import { moveShare, newShare, requireRemote, startOf } from './known-share.ts';
 import { type Added, addPart, partsToKeep, type Sealing } from './parts.ts';
-import { branchesOf, listShares, readRefs } from './remote.ts';
+import { branchesOf, chooseRemote, listShares, readRefs } from './remote.ts';
 import { holderHere } from './share.ts';
 
 export interface PushRequest extends Wish {
@@ -76,7 +76,7 @@ const MOST_PAUSES = 10;
 export async function pushSession(session: Session, request: PushRequest): Promise<Pushed> {
   const mode = plainMode(session.record, request);
   const remembered = readShare(session);
-  const remote = await remoteOf(session, request.remote);
+  const remote = await chooseRemote(session.repository, request.remote ?? remembered?.remote);
   const there = remembered && allOf(remembered).find((share) => share.remote === remote);
   const plain = mode ?? there?.plain;
   const { env, dryRun, again } = request;
