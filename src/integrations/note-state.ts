@@ -11,15 +11,15 @@ import type { Place } from './place.ts';
 /** A folder without a store notes none. */
 export function noteState(
   place: Place,
-  { name: tool, program: agent }: Pick<Integration, 'name' | 'program'>,
+  by: Integration,
   event: FileEvent,
   env: NodeJS.ProcessEnv,
   now: Date,
 ) {
-  const name = conversationName(tool, event.conversation);
+  const name = conversationName(by.name, event.conversation);
   const change = changeOf(event);
   if (name === undefined || change === undefined || !existsSync(place.agtDir)) return;
-  const next = noteAgentState(place.agtDir, place.id, name, { ...change, agent }, now);
+  const next = noteAgentState(place.agtDir, place.id, name, { ...change, agent: by.program }, now);
   if (next !== undefined && next.state !== 'works') notify(place, next, env);
 }
 

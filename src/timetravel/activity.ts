@@ -144,10 +144,7 @@ export function agentsOf(records: readonly SessionRecord[]): ReadonlyMap<string,
 }
 
 /** A pull begins with a snapshot, which says whether it was one into this repository; that of an ended session has none. */
-function madeElsewhere(
-  snapshots: readonly Snapshot[],
-  records: readonly SessionRecord[],
-): ReadonlySet<Snapshot> {
+function madeElsewhere(snapshots: readonly Snapshot[], records: readonly SessionRecord[]): Set<Snapshot> {
   const bySession = Map.groupBy(snapshots, ({ session }) => session);
   const others = records.flatMap(({ session_id: id, created_at, moved }) => {
     if (moved === undefined) return [];

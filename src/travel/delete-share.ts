@@ -70,7 +70,7 @@ export async function deleteForeignShare(
     remote,
     ({ share: one }) => `agt session push ${one} ${remote} --delete`,
   );
-  if (found === undefined) throw noShare(all, { id: name, remote, keys });
+  if (found === undefined) throw noShare(all, name, remote, keys);
   const { share, oid, head, isNew } = found;
   const isOurs = isHere({ repository }, head?.holder);
   if (!isOurs && (!force || (isNew && head !== undefined))) throw notOurs(name, remote, head);

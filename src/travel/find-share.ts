@@ -39,12 +39,8 @@ export function commandToPull(
 
 /** As another session than the one of this id here. */
 export function commandToPullAs(request: PullRequest, { share, head }: RemoteShare): string {
-  const take = request.take || goesOnElsewhere(head);
-  return commandToPull(request, { id: share, as: request.as ?? 'ID', take });
-}
-
-function goesOnElsewhere(head: Head | undefined): boolean {
-  return head?.holder !== undefined && !isEnded(head.record);
+  const isHeld = head?.holder !== undefined && !isEnded(head.record);
+  return commandToPull(request, { id: share, as: request.as ?? 'ID', take: request.take || isHeld });
 }
 
 export interface Pulled {
@@ -79,7 +75,7 @@ export async function findThere(repository: Repository, keys: Keys | undefined, 
     const record = here && readRecord(repository, here);
     if (record?.away !== undefined) return { known, remote, there, here };
     if (keys === undefined && all.length > 0) await requireKeys(env);
-    throw noShare(all, { id, remote, keys });
+    throw noShare(all, id, remote, keys);
   }
   if (there.head !== undefined) return { known, remote, there, here };
   if (there.problem === undefined) await requireKeys(env);
@@ -117,10 +113,7 @@ function ownerOf(head: Head | undefined): string {
   return `of ${head.holder.name}, in ${head.holder.repository}:`;
 }
 
-export function noShare(
-  all: readonly RemoteShare[],
-  { id, remote, keys }: { readonly id: string; readonly remote: string; readonly keys: Keys | undefined },
-): AgtError {
+export function noShare(all: readonly RemoteShare[], id: string, remote: string, keys?: Keys): AgtError {
   const others = all.filter(({ head }) => head === undefined).length;
   const ids = all.flatMap(({ head }) => (head === undefined ? [] : [idOf(head)]));
   return new AgtError(`there is no session "${id}" on ${remote}`, {
