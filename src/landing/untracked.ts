@@ -56,10 +56,11 @@ export async function untrackedToLeaveOut(
 const SECRET = new RegExp(
   [
     '\\.env(\\.(?!example|sample|template|dist|defaults?)[^.]+)*',
+    '(?!(example|sample|template|dist|defaults?)\\.).+\\.env',
     'id_(rsa|dsa|ecdsa|ed25519)(_sk)?',
     '.*\\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk)',
     '(credentials?|secrets?|service[-_]account.*)(\\.(json|ya?ml|toml|ini|env|txt|csv))?',
-    '[._](netrc|pgpass|pypirc|htpasswd)',
+    '[._](netrc|npmrc|pgpass|pypirc|htpasswd|dockercfg|s3cfg)',
     '\\.(git-credentials|my\\.cnf)',
   ]
     .map((name) => `^${name}$`)

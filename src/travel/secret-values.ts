@@ -11,7 +11,7 @@ const LOGINS = new Set(
 /** By its name, a file of keys or of a login. */
 export function holdsSecrets(path: string): boolean {
   const name = basename(path);
-  return LOGINS.has(name) || name === '.npmrc' || looksSecret(name);
+  return LOGINS.has(name) || looksSecret(name);
 }
 
 export interface Secret {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
 
 test('show names the reason of an end, and in place the last commit; new says that the checkout is shared', () => {
@@ -76,4 +77,14 @@ test('list says when each session ended, as which commit, and why it ended or fa
     state_at: expect.any(String),
     landed: { commit: git(repository, 'rev-parse', 'main'), onto: 'main' },
   });
+});
+
+test('names the branch that the sandbox is on, and the commit of the work branch', () => {
+  const { repository, sandbox } = makeSession();
+  const tip = git(repository, 'rev-parse', '--short=10', 'agt/s1');
+  git(sandbox, 'checkout', '-q', '-b', 'other');
+  git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'x');
+  const head = git(sandbox, 'rev-parse', '--short=10', 'HEAD');
+  const shown = agtOk(repository, 'session', 'show', 's1');
+  expect(shown).toMatch(new RegExp(`^head +other at ${head}\nwork branch +agt/s1 at ${tip}$`, 'm'));
 });

@@ -19,22 +19,26 @@ export function sessionTable(
     { heading: 'ID', cell: ({ record }) => record.session_id },
     { heading: 'STATE', cell: stateCell },
     views.some(({ agentState }) => agentState !== undefined) && { heading: 'NOW', cell: nowCell(now) },
-    views.some((view) => agentOf(view) !== '') && { heading: 'AGENT', cell: agentOf, dispensable: 2 },
-    views.some(isOffItsBranch) && { heading: 'BRANCH', cell: currentBranch, dispensable: 3 },
+    views.some((view) => agentOf(view) !== '') && { heading: 'AGENT', cell: agentOf, dispensable: 1 },
+    views.some(isOffItsBranch) && { heading: 'BRANCH', cell: branchCell },
     { heading: 'COMMITS', cell: commitsCell, alignRight: true },
     { heading: 'DIRTY', cell: dirtyCell, alignRight: true },
     ...more,
-    { heading: 'DIFF', cell: diffText, alignRight: true, dispensable: 4 },
+    { heading: 'DIFF', cell: diffText, alignRight: true, dispensable: 3 },
     {
       heading: 'BEHIND',
       cell: ({ behind, record }) => (isEnded(record) ? '' : count(behind)),
       alignRight: true,
-      dispensable: 1,
+      dispensable: 2,
     },
     { heading: 'MERGE', cell: mergeCell },
-    { heading: 'AUTOCOMMIT', cell: (view) => shortAgo(view.lastAutocommit?.time, now), dispensable: 5 },
-    { heading: 'AGE', cell: ({ record }) => shortAge(new Date(record.created_at), now), dispensable: 6 },
-    views.some(({ record }) => isEnded(record)) && { heading: 'ENDED', cell: endedCell(now) },
+    { heading: 'AUTOCOMMIT', cell: (view) => shortAgo(view.lastAutocommit?.time, now), dispensable: 4 },
+    { heading: 'AGE', cell: ({ record }) => shortAge(new Date(record.created_at), now), dispensable: 5 },
+    views.some(({ record }) => isEnded(record)) && {
+      heading: 'ENDED',
+      cell: endedCell(now),
+      flexible: true,
+    },
     views.some((view) => reasonCell(view) !== '') && { heading: 'REASON', cell: reasonCell, flexible: true },
   ] satisfies (Column<SessionStatus> | false)[];
   const shown = all.filter((column) => column !== false);
@@ -78,6 +82,10 @@ function agentOf({ record: { agent, profile } }: SessionStatus): string {
 
 function isOffItsBranch(view: SessionStatus): boolean {
   return view.sandboxPresent && view.record.work_branch !== `refs/heads/${view.head}`;
+}
+
+function branchCell(view: SessionStatus): string {
+  return isOffItsBranch(view) ? currentBranch(view) : '';
 }
 
 function stateCell(view: SessionStatus): Cell {
@@ -157,7 +165,6 @@ function endedCell(now: Date) {
   };
 }
 
-/** Why it failed or ended. */
 /** Why an agent waits, or why the session failed or ended. */
 function reasonCell({ record, agentState }: SessionStatus): string {
   const waits = agentState?.state === 'waits' ? agentState.for : undefined;
@@ -175,7 +182,7 @@ export interface Column<T> {
   /** A column with a higher number goes first if the terminal is too narrow; without one, it stays. */
   readonly dispensable?: number;
   readonly alignRight?: true;
-  /** It is shortened if the terminal is too narrow, in place of the first column. */
+  /** It is shortened if the terminal is too narrow. */
   readonly flexible?: true;
 }
 
@@ -186,7 +193,7 @@ const NARROWEST = 8;
 const COMFORTABLE = 24;
 
 /**
- * A table of cells with styles that fits the width of the terminal: it leaves out columns, then shortens one. An empty
+ * A table of cells with styles that fits the width of the terminal: it leaves out columns, then shortens some. An empty
  * cell is `-`. `width` is undefined if there is no terminal: then every column is shown.
  */
 export function columns<T>(
@@ -208,9 +215,9 @@ export function columns<T>(
     if (least === 0) break;
     shown = shown.filter(({ dispensable }) => dispensable !== least);
   }
-  const last = shown.find(({ flexible }) => flexible) ?? shown[0];
-  if (last !== undefined && excess() > 0) {
-    last.width = Math.max(NARROWEST, last.width - excess());
+  for (const last of shown.filter(({ flexible }) => flexible).reverse()) {
+    if (excess() <= 0) break;
+    last.width = Math.min(last.width, Math.max(NARROWEST, last.width - excess()));
     last.cells = last.cells.map(({ text, style }) => ({ text: shorten(text, last.width), style }));
   }
   const lines = [undefined, ...rows].map((_, i) => {

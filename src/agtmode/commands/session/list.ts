@@ -25,7 +25,7 @@ import { type Answer, partOf, reportEach } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { everywhere } from '../../everywhere.ts';
 import { age, showPath, table } from '../../output/format.ts';
-import { leftOutRows, sessionJson, shownState } from '../../output/session.ts';
+import { currentBranch, leftOutRows, sessionJson, shownState } from '../../output/session.ts';
 import {
   landingPlace,
   movedNote,
@@ -228,6 +228,7 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
   } = record;
   const share = readShare(session);
   const workBranch = shortBranch(work);
+  const at = (tip: string | undefined) => (tip === undefined ? '' : ` at ${shortOid(tip)}`);
   const missing = isOutOfSight ? 'out of sight from here' : 'missing';
   const startCommit = shortOid(record.from_commit);
   // For a session in place: the user sees that branch checked out.
@@ -245,7 +246,8 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
     ...rowsOfNow(view, now),
     ['folder', folder],
     ['sandbox', sandboxPresent ? sandbox : `${sandbox} (${missing})`],
-    ['work branch', headCommit ? `${workBranch} at ${shortOid(headCommit)}` : workBranch],
+    sandboxPresent && view.head !== workBranch && ['head', `${currentBranch(view)}${at(headCommit)}`],
+    ['work branch', `${workBranch}${at(await resolveObject(session.git, work))}`],
     ['shadow branch', `${shortBranch(record.branch)}, ${plural(view.autocommits ?? 0, 'autocommit')}`],
     ['last autocommit', view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.time, now)],
     ['user branch', home === undefined ? 'none (started from a commit)' : shortBranch(home)],
