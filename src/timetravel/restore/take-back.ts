@@ -11,7 +11,7 @@ import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, findRenames, mayHaveRenames } from '../../git/objects/raw-diff.ts';
 import { editTree, withIndex, withoutIndex } from '../../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { FSYNC_ARGS, type Git, gitText, runGit } from '../../git/run/git.ts';
+import { FSYNC_ARGS, type Git, gitBytes, gitText, runGit } from '../../git/run/git.ts';
 import type { Session } from '../../session/session.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { parseSnapshot, type Snapshot } from '../../snapshot/history.ts';
@@ -62,12 +62,12 @@ export async function planTakeBack(
     let isNothing = true;
     for (const span of request.spans) {
       const changes = await changesOf(git, span);
-      const later = await changesBetween(git, span.commit, tip.commit);
+      const later = await changesSince(git, span.commit, tip.commit);
       const atTip = (path: string, otherwise: Version) =>
         later.entries.has(path) ? later.entries.get(path)?.after : otherwise;
       for (const { path, before, after: base } of changes.entries.values()) {
         const from = changes.oldNames.get(path) ?? path;
-        const tipPath = later.newNames.get(path) ?? path;
+        const tipPath = later.names.get(path) ?? path;
         const names = [path, from, tipPath];
         const isMeant = request.paths?.some((one) => names.some((name) => isUnder(name, [one]))) ?? true;
         if (!isMeant || changes.newNames.has(path)) continue;
@@ -137,6 +137,34 @@ async function changesOf(git: Git, { previous, commit, parents }: Snapshot): Pro
   if (previous !== undefined) return changesBetween(git, previous, commit);
   // The commit before the first snapshot has the files of the sandbox at its top.
   return changesBetween(git, `${parents[0]}^{tree}`, await sandboxTree(git, commit), 'sandbox/');
+}
+
+/** `names`: those of now of files that were renamed, step by step: a later copy may be more alike. */
+async function changesSince(git: Git, from: string, to: string) {
+  const found = await diffTrees(withoutIndex(git), from, to, {
+    ...{ paths: TOP_FOLDERS, countLines: false, decodePath },
+  });
+  const names = mayHaveRenames(found) ? await namesSince(git, from, to) : new Map<string, string>();
+  return { entries: new Map(found.map((entry) => [entry.path, entry])), names };
+}
+
+async function namesSince(git: Git, from: string, to: string): Promise<ReadonlyMap<string, string>> {
+  const words = ['log', '--first-parent', '--reverse', '--no-show-signature', '-z', '--format=%x01'];
+  const renames = ['-M', '--diff-filter=R', '--name-status', `${from}..${to}`, '--', ...TOP_FOLDERS];
+  const output = (await gitBytes(withoutIndex(git), [...words, ...renames])).toString('latin1');
+  const first = new Map<string, string>();
+  for (const step of output.split('\x01')) {
+    const fields = step.split('\0').filter((field) => field.trim() !== '');
+    const pairs = fields.flatMap((status, i) =>
+      i % 3 === 0 && status.trim().startsWith('R')
+        ? [[fields[i + 1] ?? '', fields[i + 2] ?? ''] as const]
+        : [],
+    );
+    const before = pairs.map(([old]) => first.get(old) ?? old);
+    for (const [old] of pairs) first.delete(old);
+    for (const [i, [, name]] of pairs.entries()) first.set(name, before[i] ?? name);
+  }
+  return new Map([...first].map(([name, old]) => [decodePath(old), decodePath(name)]));
 }
 
 async function changesBetween(git: Git, from: string, to: string, under = ''): Promise<Changes> {
