@@ -136,7 +136,7 @@ function isBisectOfGit([word, what = 'run']: readonly string[]): boolean {
 
 /** Commands of git that people try on a session, and what does it. */
 const ON_SESSIONS: Readonly<Record<string, (id: string, words: readonly string[]) => string>> = {
-  diff: (id, words) => ['agt session diff', id, ...optionsOf('session diff', words)].join(' '),
+  diff: (id, words) => ['agt session diff', id, '--base', ...optionsOf('session diff', words)].join(' '),
   log: (id, words) => ['agt session log', id, ...optionsOf('session log', words)].join(' '),
   show: (id) => `agt session show ${id}`,
   rm: (id) => `agt remove ${id}`,

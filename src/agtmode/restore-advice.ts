@@ -30,11 +30,13 @@ export async function adviseOnWords(
       hints: [],
       isPath: false,
     }));
-    const examples = error.hints.filter((hint) => hint.startsWith('for example'));
+    const isExample = (hint: string) => hint.startsWith('for example') && given.paths.length === 0;
+    const examples = error.hints.filter(isExample);
     if (hints.length > 0) error.hints.splice(0, Infinity, ...examples, ...hints);
     const isThere = given.words.some((word) => existsSync(resolve(context.cwd, word)));
     const isNoGit = args.some((word) => word.startsWith('@{')) || given.paths.length > 0;
-    const isOfGit = ofGit && !isNoGit && (isPath || isThere);
+    const isOfGit =
+      ofGit && !isNoGit && (isPath || isThere) && !(await isSession(context, given.words[0] ?? ''));
     if (isOfGit && (await context.repositoryIfAny()) !== undefined)
       error.hints.push(
         `git's own command, which overwrites files: agt git restore ${args.map(shellQuote).join(' ')}`,
@@ -94,8 +96,9 @@ async function advise({ words, paths }: Given, isUndo: boolean, context: Context
     others.length === 1 &&
     (await resolveSnapshot(git, snapshotRefs(record), spec, context.now(), history).catch(() => undefined));
   const snapshot = named ? spec : await newestOther(session, history, meant.map(placeOf), context.now());
-  if (snapshot === undefined) return nothing;
   const path = meant.map(shellQuote).join(' ');
+  if (snapshot === undefined)
+    return { hints: [`no earlier snapshot has another version of ${path}`, list], isPath: true };
   return { hints: [`to bring a path back: ${restore} ${shown(snapshot)} -- ${path}`, list], isPath: true };
 }
 

@@ -4,16 +4,18 @@ import { plural } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { whyRefused } from '../folders/refuse.ts';
 import { hasStore } from '../folders/store.ts';
+import { inDirectory, resolveObject } from '../git/run/git.ts';
 import { findHooks } from '../integrations/install/install.ts';
 import type { Integration } from '../integrations/integration.ts';
 import { INTEGRATIONS } from '../integrations/tools.ts';
+import { FIRST_COMMIT } from '../lifecycle/start-point.ts';
 import { ownVersion } from '../process/invocation.ts';
 import { sessionContaining } from '../session/find-session.ts';
 import { listRecords } from '../session/record.ts';
 import type { Context } from './context.ts';
 import { hooksProgram } from './front/write-front.ts';
 import { hooksFile, isInstalled } from './hooks/status.ts';
-import { folderHere } from './session-here.ts';
+import { attachedHere, folderHere } from './session-here.ts';
 
 const MOST_STEPS = 3;
 
@@ -29,7 +31,7 @@ export async function welcome(context: Context): Promise<string> {
   ].join('');
 }
 
-async function hookSteps(context: Context): Promise<Step[]> {
+export async function hookSteps(context: Context): Promise<Step[]> {
   const present = INTEGRATIONS.filter((integration) => isInstalled(integration, context));
   const states = await Array.fromAsync(present, (one) => stateOfHooks(context, one).catch(() => 'unknown'));
   const titles = (state: string) =>
@@ -53,12 +55,11 @@ async function stateOfHooks(context: Context, integration: Integration) {
 async function stepsHere(context: Context): Promise<Step[]> {
   const { folder, user } = await folderHere(context);
   const access = context.folderAccess();
-  const inFolder: Step[] = hasStore(access, folder)
-    ? [
-        ['agt snapshot list', 'the steps that agents made in this folder'],
-        ['agt undo', 'go back by one of them'],
-      ]
-    : [];
+  const snapshots = hasStore(access, folder) ? ((await (await attachedHere(context))?.history()) ?? []) : [];
+  const inFolder: Step[] = [
+    ...(snapshots.length > 0 ? [['agt snapshot list', 'the snapshots of this folder'] as const] : []),
+    ...(snapshots.length > 1 ? [['agt undo', 'go back by one of them'] as const] : []),
+  ];
   if (user === undefined) {
     const canRecord = whyRefused(access, folder, user) === undefined;
     return [
@@ -76,6 +77,8 @@ async function stepsHere(context: Context): Promise<Step[]> {
       ['agt accept', 'bring its work to your branch, and end it'],
     ];
   }
+  const directory = inDirectory(user.git, user.worktree ?? user.git.cwd);
+  const isUnborn = (await resolveObject(directory, 'HEAD^{commit}')) === undefined;
   const active = listRecords(user).records.filter(isActive);
   const running = active.flatMap(({ session_id: id, owner }): Step[] =>
     owner === undefined || processIsGone(owner)
@@ -89,6 +92,7 @@ async function stepsHere(context: Context): Promise<Step[]> {
       ? []
       : [['agt list', `${them} here: the work, and whether it would merge`] as const]),
     ...inFolder,
+    ...(isUnborn ? [[FIRST_COMMIT, 'make the first commit, from which sessions begin'] as const] : []),
     ['agt run --new NAME -- COMMAND', 'start an agent in a session of its own'],
     ['agt status', 'show this repository, its sessions, and what is wrong'],
     ['agt doctor', 'check git, the settings and every session'],

@@ -123,10 +123,14 @@ function refuse(
 ): void {
   if (overlap.size === 0) return;
   const files = plural(overlap.size, 'file');
+  const hasUntracked = [...overlap.values()].includes(UNTRACKED);
   const lines = [...overlap].map(([path, kind]) => `${displayPath(path)}: ${kind}`);
   // The sandbox of a session in place is a link.
   throw new AgtError(`${files} in ${realpathSync(git.cwd)} would be overwritten, and nothing has changed`, {
-    hints: [...someLines(lines, LISTED), wayOut],
+    hints: [
+      ...someLines(lines, LISTED),
+      hasUntracked ? wayOut.replace('stash', 'stash (git stash -u)') : wayOut,
+    ],
   });
 }
 

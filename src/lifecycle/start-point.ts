@@ -33,6 +33,9 @@ export async function resolveStartPoint(repository: Repository, spec: string | u
   return startFromRevision(repository, git, spec, surrounding?.user_branch ?? head);
 }
 
+/** Also in a folder without files. */
+export const FIRST_COMMIT = 'git add . && git commit --allow-empty -m start';
+
 /** HEAD of the worktree in which the user works. */
 export function startAt({ commit, branch }: FoundHead): StartPoint {
   return { commit, userBranch: branch };
@@ -41,7 +44,9 @@ export function startAt({ commit, branch }: FoundHead): StartPoint {
 async function startFromSession(git: Git, session: SessionRecord, spec: string | undefined) {
   const commit = await commitOf(git, spec === undefined ? 'HEAD' : session.work_branch);
   if (commit === undefined)
-    throw new AgtError(`nothing to start from: session "${session.session_id}" has no commits`);
+    throw new AgtError(`nothing to start from: session "${session.session_id}" has no work branch any more`, {
+      hints: [`start from its last snapshot: agt fork ${session.session_id}`],
+    });
   return { commit, userBranch: session.user_branch, session: session.session_id, spec };
 }
 
@@ -49,7 +54,7 @@ async function startFromHead(git: Git, head: string | undefined): Promise<StartP
   const commit = await commitOf(git, 'HEAD');
   if (commit === undefined) {
     throw new AgtError(`nothing to start from: ${head ?? 'HEAD'} has no commits yet`, {
-      hints: ['make a first commit, for example: git commit --allow-empty -m start'],
+      hints: [`make a first commit, so that the sandbox has your files: ${FIRST_COMMIT}`],
     });
   }
   return { commit, userBranch: head };

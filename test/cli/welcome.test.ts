@@ -1,5 +1,5 @@
 /** `agt` alone, in a terminal that script(1) makes: three next steps, by the place. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AGT, agtOk, makeRepository, makeTempDir, run } from '../harness/world.ts';
@@ -30,6 +30,9 @@ test('no repository; a folder with snapshots', () => {
   const folder = join(makeTempDir(), 'folder');
   mkdirSync(folder);
   expect(welcome(folder, home)).toEqual(['agt snapshot', 'agt clone URL', 'agt status']);
+  run(AGT, ['snapshot'], { cwd: folder, env: { HOME: home, XDG_STATE_HOME: undefined } });
+  expect(welcome(folder, home).slice(0, 2)).toEqual(['agt snapshot list', 'agt snapshot']);
+  writeFileSync(join(folder, 'a'), 'a');
   run(AGT, ['snapshot'], { cwd: folder, env: { HOME: home, XDG_STATE_HOME: undefined } });
   expect(welcome(folder, home).slice(0, 2)).toEqual(['agt snapshot list', 'agt undo']);
 });

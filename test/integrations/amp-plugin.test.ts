@@ -26,7 +26,7 @@ test('a snapshot for prompt, tool and turn; agt undo by the model; no file elsew
     stderr: 'note: agt knows the hooks of Amp from its documentation alone\n',
   });
   expect(JSON.parse(home.ok('status', 'amp', '--json'))).toMatchObject([{ known_by: 'documentation' }]);
-  expect(home.ok('status', 'amp')).toMatch(/^amp +installed \(by documentation\)/m);
+  expect(home.ok('status', 'amp')).toMatch(/^amp +installed, untested: made from its documentation/m);
   const session = makeSession();
   const { sandbox, repository } = session;
   const driver = join(home.dir, 'driver.mjs');

@@ -57,12 +57,17 @@ export const doctor = defineCommand({
       text: async () => {
         const isShort = report.findings.length === 0 && !args.verbose;
         if (isShort) return [...report.fixed.map(describeFix), 'nothing is wrong\n'].join('');
-        return describeReport(context, report, args.fix && args.dryRun);
+        return describeReport(context, report, args);
       },
       failed: report.findings.some(({ level }) => level !== 'note'),
     };
   },
 });
+
+interface DoctorArguments {
+  readonly fix: boolean;
+  readonly dryRun: boolean;
+}
 
 type Report = Awaited<ReturnType<typeof examine>>;
 
@@ -155,7 +160,11 @@ function reportJson(report: Report) {
   };
 }
 
-async function describeReport(context: Context, report: Report, previewFix: boolean): Promise<string> {
+async function describeReport(
+  context: Context,
+  report: Report,
+  { fix, dryRun }: DoctorArguments,
+): Promise<string> {
   const { git, version, pcre, repository, attached, settings, fixed, findings } = report;
   const withPcre = pcre === undefined ? '' : pcre ? ', with PCRE' : ', without PCRE';
   const rows = settings.map(({ name, value, origin }) => [name, showValue(name, value), origin]);
@@ -168,6 +177,7 @@ async function describeReport(context: Context, report: Report, previewFix: bool
   const made = provider ?? 'refused: fs.snapshots names a provider that cannot work';
   const sessions =
     repository && `${listRecords(repository).records.length} in ${await repository.sessionsDir()}`;
+  const stays = fix && !dryRun ? ' that --fix leaves to you' : '';
   const parts = [
     `git         ${git.path}, version ${version.text}${withPcre}\n`,
     `repository  ${repository?.commonDir ?? 'none here'}\n`,
@@ -178,8 +188,8 @@ async function describeReport(context: Context, report: Report, previewFix: bool
     `new session  provider ${made}, working copy ${workingCopy}\n`,
     `cow-overlay  ${cowOverlay.text}\n`,
     ...fixed.map(describeFix),
-    findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'finding')}\n`,
-    describeFindings(context, findings, previewFix),
+    findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'problem')}${stays}\n`,
+    describeFindings(context, findings, fix && dryRun),
   ];
   return parts.join('');
 }

@@ -87,7 +87,8 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   const disk = (await pruned?.catch((error: unknown) => void errors.push(error))) ?? null;
   const unreachable = dryRun ? await previewPrune(repository, pruneBefore) : 0;
   const coming = total + unreachable;
-  const freed = outcomes.length === 0 && coming === 0 ? NOTHING : `would free ${showSize(coming)}\n`;
+  const freed =
+    outcomes.length === 0 && coming === 0 ? NOTHING_BUT_PACKS : `would free ${showSize(coming)}\n`;
   const sessions = outcomes.map((outcome) => outcomeJson(outcome, bytes, copies));
   const failed = failures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
   return {
@@ -107,6 +108,7 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
 }
 
 const NOTHING = 'nothing to delete\n';
+const NOTHING_BUT_PACKS = 'nothing to delete; packing objects anew may free space all the same\n';
 
 const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, plain: string]>> = {
   drop: ['deleted', 'delete'],

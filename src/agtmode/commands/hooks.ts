@@ -84,7 +84,11 @@ async function install(
     if (args.all) return { json, text: `${title}: not found\n` };
     const missing = new AgtError(
       `${title} is not installed: there is no "${integration.program}" on PATH, and it has no settings yet`,
-      { hints: [`start it once, or add hooks to a project: agt hooks install ${tool} --project`] },
+      {
+        hints: [
+          `install it and start it once, or add hooks to a project: agt hooks install ${tool} --project`,
+        ],
+      },
     );
     return { json, errors: [missing] };
   }
@@ -216,7 +220,7 @@ export const hooksStatus = defineCommand({
     const now = context.now();
     const rows = lines.map(({ integration, state, last_event: last }) => [
       integration.name,
-      `${state.replaceAll('-', ' ')}${integration.isByDocumentation ? ' (by documentation)' : ''}`,
+      `${state.replaceAll('-', ' ')}${integration.isByDocumentation && state !== 'agent-not-found' ? ', untested: made from its documentation' : ''}`,
       last === null ? '-' : `${age(new Date(last.at), now)}${last.event === '' ? '' : ` (${last.event})`}`,
     ]);
     const shown = [['AGENT', 'HOOKS', 'LAST EVENT'], ...rows];
@@ -239,7 +243,7 @@ function adviceOfOverlay({ cwd }: Context, lines: readonly HookStatus[]): string
   const option = lines.some(({ state }) => state === 'installed') ? overlayOption(cwd) : undefined;
   return option === undefined
     ? ''
-    : `To keep all commands of an agent from your checkout: agt run --new ${option} -- AGENT\n`;
+    : `So that no command of an agent can change your checkout: agt run --new ${option} -- AGENT\n`;
 }
 
 function warningsOf(status: HookStatus, now: Date): string {
@@ -262,7 +266,8 @@ function chosenTools(given: readonly string[] = [], all = false): readonly Integ
   if (all) return INTEGRATIONS;
   if (given.length === 0) throw usageError('no agent given', `give one of ${NAMES.join(', ')}, or --all`);
   return [...new Set(given)].map((name) => {
-    const known = findIntegration(name) ?? INTEGRATIONS.find(({ program }) => program === name);
+    const lower = name.toLowerCase();
+    const known = findIntegration(lower) ?? INTEGRATIONS.find(({ program }) => program === lower);
     if (known !== undefined) return known;
     throw usageError(
       `agt knows no agent "${name}"`,

@@ -56,6 +56,7 @@ export const shimUninstall = defineCommand({
     removeFront(frontIn(dir));
     rmSync(dirname(linkPath(dir)), { recursive: true, force: true });
     if (args.dir === undefined) for (const own of [dir, dirname(dir)]) attempt(() => rmdirSync(own)); // if empty
+    context.out(`removed ${showPath(path)}\n`);
     return EXIT.done;
   },
 });

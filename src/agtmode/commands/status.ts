@@ -30,7 +30,7 @@ export const status = defineCommand({
   summary: 'show sessions, their changes since the last autocommit, and problems',
   description:
     'Show the sessions as agt list does, and what is wrong. UNSAVED counts the paths that changed since the last ' +
-    'autocommit, in all folders of a session; COMPLETE says when agt last captured everything. In a folder that has ' +
+    'autocommit, in all folders of a session; ALL SAVED says when agt last captured everything. In a folder that has ' +
     'snapshots without a session, show these as agt snapshot status does.',
   options: option.shared('everywhere', 'json'),
   examples: [['agt status', 'show the state of this repository and its sessions']],
@@ -153,7 +153,7 @@ function describeSessions(context: Context, sessions: readonly StatusLine[], end
     shortAgo(lastAutocommit && lastComplete, context.now());
   const more = [
     { heading: 'UNSAVED', cell: unsaved, alignRight: true },
-    { heading: 'COMPLETE', cell: complete, dispensable: 7 },
+    { heading: 'ALL SAVED', cell: complete, dispensable: 7 },
   ] as const;
   context.err(outOfSightNote(views));
   for (const { view, failed, problem } of sessions) {

@@ -78,7 +78,10 @@ export async function readFolderStatus(context: Context, here: Session | undefin
     ['store', repository.commonDir],
     ['snapshots', String(history.length)],
     newest !== undefined && ['last', newest],
-    current + 1 < steps.length && ['position', `${current + 1} of ${steps.length}; agt redo goes forward`],
+    current + 1 < steps.length && [
+      'position',
+      `step ${current + 1} of ${steps.length}; agt redo goes forward`,
+    ],
     record.intent !== undefined && ['unfinished', describeUnfinished(record.intent)],
     ['changed', changes === undefined ? `agt cannot tell: ${problem}` : since],
     ...describeStrays(strays, now),

@@ -122,7 +122,7 @@ export function describePosition(
     return `${by === 'redo' ? 'redone' : 'undone'}: ${turns.length === 1 ? 'turn' : `${turns.length} turns,`} ${named}`;
   }
   const name = snapshot.label === undefined ? shortOid(snapshot.commit) : `"${snapshot.label}"`;
-  return `now at ${name}, ${age(snapshot.time, now)}, ${step} of ${of}`;
+  return `now at ${name}, ${age(snapshot.time, now)}, step ${step} of ${of}`;
 }
 
 export function positionJson({ snapshot, ...position }: Position) {

@@ -188,15 +188,19 @@ export async function stayingFiles(
   const paths = [...staying, ...above, ...directories];
   const wasIgnored = (path: string) => isIgnored?.(path) === true;
   const kinds = [
-    { which: 'that git ignored before the restore', files: staying.filter(wasIgnored) },
-    { which: 'written during the restore', files: staying.filter((path) => !wasIgnored(path)) },
+    {
+      which: 'that git ignored before the restore',
+      files: staying.filter(wasIgnored),
+      why: ', because agt deletes no ignored file',
+    },
+    { which: 'written during the restore', files: staying.filter((path) => !wasIgnored(path)), why: '' },
   ];
   const warnings = kinds
     .filter(({ files }) => files.length > 0)
-    .map(({ which, files: [first = '', ...others] }) =>
+    .map(({ which, why, files: [first = '', ...others] }) =>
       others.length === 0
-        ? `a file ${which} stays: ${shown(first)}`
-        : `${others.length + 1} files ${which} stay, such as ${shown(first)}`,
+        ? `a file ${which} stays${why}: ${shown(first)}`
+        : `${others.length + 1} files ${which} stay${why}, such as ${shown(first)}`,
     );
   return { paths: new Set(paths.map(shown)), warnings };
 }

@@ -71,7 +71,7 @@ test('agt history is no error of git, and --hlep neither', () => {
 });
 
 test.each([
-  ['diff', 'agt session diff s1'],
+  ['diff', 'agt session diff s1 --base'],
   ['merge', 'agt accept s1'],
   ['rm', 'agt remove s1'],
   ['switch', 'cd "$(agt session path s1)"'],
@@ -95,7 +95,7 @@ test('agt log with options on a session, and agt diff on a snapshot: the command
       /^fatal: .*\nhint: "s1" is a session: agt session log s1 --stat\n$/s,
     );
   expect(agt(repository, 'diff', 's1', '--name-only', '--stat').stderr).toMatch(
-    /: agt session diff s1 --name-only --stat\n$/,
+    /: agt session diff s1 --base --name-only --stat\n$/,
   );
   agtOk(repository, 'session', 'new', '--id', 's2');
   for (const two of [['s1..s2'], ['s1...s2'], ['s1', 's2']])

@@ -211,7 +211,7 @@ export const sessionReject = defineSessionCommand({
         checkout === undefined ? removed : returned,
         back,
         `${verb(dryRun, 'deleted', 'delete')}  branch ${shortBranch(work_branch)}`,
-        `${verb(dryRun, 'kept', 'keep')}     its snapshots on ${shortBranch(branch)} until agt gc; agt undo ${id} brings it back`,
+        `${verb(dryRun, 'kept', 'keep')}     its snapshots on ${shortBranch(branch)} for agt.retention; agt undo ${id} brings it back`,
         off && record.landed && `stays    on ${shortBranch(record.landed.onto)}, accepted before; ${off}`,
         ignored.length > 0 && `no snapshot has ${listPaths(ignored, LISTED)}, because of .agtignore`,
       ]),

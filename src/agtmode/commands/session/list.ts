@@ -4,6 +4,7 @@ import { isActive } from '../../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { isPartialClone } from '../../../git/objects/object-store.ts';
 import { gitAnswer, inDirectory, resolveObject } from '../../../git/run/git.ts';
+import { FIRST_COMMIT } from '../../../lifecycle/start-point.ts';
 import { localTime } from '../../../local-time.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { countNew } from '../../../review/review.ts';
@@ -146,7 +147,7 @@ async function refuseName(repository: Repository, name: string): Promise<never> 
 
 async function nothingNote({ git, worktree = git.cwd }: Repository, ended: number): Promise<string> {
   const canBegin = (await resolveObject(inDirectory(git, worktree), 'HEAD^{commit}')) !== undefined;
-  const first = canBegin ? '' : 'make a first commit: git commit --allow-empty -m start; then ';
+  const first = canBegin ? '' : `make a first commit: ${FIRST_COMMIT}; then `;
   const begin = `${first}begin one: agt new ID, or agt run --new -- COMMAND`;
   if (ended === 0) return `note: no sessions yet; ${begin}\n`;
   return `note: no session is active; ${begin}; those that have ended: agt list --all\n`;

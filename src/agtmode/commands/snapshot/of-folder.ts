@@ -5,6 +5,7 @@ import { type Command, defineCommand, option, SNAPSHOT_FORMS } from '../../comma
 import type { Context } from '../../context.ts';
 import { readFolderStatus } from '../../output/folder-status.ts';
 import { adviceToSnapshot, sessionIfAny } from '../../session-here.ts';
+import { hookSteps } from '../../welcome.ts';
 import { sessionDiff } from '../session/diff.ts';
 import { sessionLog } from '../session/log.ts';
 import { sessionRestore } from '../session/restore.ts';
@@ -17,9 +18,11 @@ async function requireSnapshots(context: Context): Promise<void> {
   const user = await context.repositoryIfAny();
   if (user === undefined || (await sessionIfAny(context)) !== undefined) return;
   refuseMoved(user, context.cwd);
-  const agents = 'to have one of each step of your agents: agt hooks install --all';
+  const agents = (await hookSteps(context)).map(
+    ([command]) => `to have one of each step of your agents: ${command}`,
+  );
   throw new AgtError('this folder has no snapshots yet', {
-    hints: [await adviceToSnapshot(context, 'to take one'), agents],
+    hints: [await adviceToSnapshot(context, 'to take one'), ...agents],
   });
 }
 
