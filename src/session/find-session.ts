@@ -17,17 +17,11 @@ const LISTED_IDS = 10;
 
 const WITHOUT_SESSIONS = 'begin one: agt new ID; what agents do without one is in your own files';
 
-/** `more`: a hint for a user who may have meant something else. */
-export function findSession(
-  repository: Repository,
-  id: string | undefined,
-  cwd: string,
-  more?: string,
-): SessionRecord {
-  return id === undefined ? sessionOfFolder(repository, cwd, more) : namedSession(repository, id);
+export function findSession(repository: Repository, id: string | undefined, cwd: string): SessionRecord {
+  return id === undefined ? sessionOfFolder(repository, cwd) : namedSession(repository, id);
 }
 
-/** `more`: as above. */
+/** `more`: a hint for a user who may have meant something else. */
 export function namedSession(repository: Repository, id: string, more?: string): SessionRecord {
   const record = readRecord(repository, checkId(id));
   if (record !== undefined) return record;
@@ -66,13 +60,13 @@ function toName({ going, ended }: Known): string[] {
   ];
 }
 
-function sessionOfFolder(repository: Repository, cwd: string, more: string | undefined): SessionRecord {
+function sessionOfFolder(repository: Repository, cwd: string): SessionRecord {
   const record = sessionContaining(repository, cwd);
   if (record !== undefined) return record;
   refuseMoved(repository, cwd);
   const known = toName(sessionsHere(repository));
   throw new AgtError('no session given, and the current directory belongs to none', {
-    hints: [...(known.length === 0 ? [WITHOUT_SESSIONS] : known), ...(more === undefined ? [] : [more])],
+    hints: known.length === 0 ? [WITHOUT_SESSIONS] : known,
   });
 }
 

@@ -136,7 +136,7 @@ test('a restore says which files stay, and why: git ignored them before, or some
   const words = ['snapshot', 'restore', 'then'];
   const { exitCode, stderr } = run(AGT, words, { cwd: folder, env: runsAsGit(join(bin, 'git')) });
   expect(stderr).toBe(
-    'warning: 2 files that git ignored before the restore stay, such as x.log\n' +
+    'warning: 2 files that git ignored before the restore stay, because agt deletes no ignored file, such as x.log\n' +
       'warning: a file written during the restore stays: new\n',
   );
   expect(exitCode).toBe(0);

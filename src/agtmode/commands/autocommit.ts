@@ -1,4 +1,4 @@
-import { AgtError, usageError } from '../../errors.ts';
+import { AgtError, isAgtError, usageError } from '../../errors.ts';
 import { isActive, isCapturedByItself } from '../../filter/session-file.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -12,6 +12,7 @@ import { defineCommand, givenSession, option, SESSION_ARGUMENT } from '../comman
 import { reportEach } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
 import { reportAutocommit } from '../output/autocommit.ts';
+import { adviceToSnapshot } from '../session-here.ts';
 import { sweepFirst } from '../sweeping.ts';
 
 export const autocommit = defineCommand({
@@ -61,8 +62,7 @@ export const autocommit = defineCommand({
       const result = await captureSession(new Session(repository, record), options);
       return reportAutocommit(record, result, args.all);
     };
-    if (!args.all)
-      return capture(findSession(repository, given, context.cwd, 'without a session: agt snapshot'));
+    if (!args.all) return capture(await sessionToCapture(context, repository, given));
     if (!args.dryRun) await sweepFirst(context, repository);
     const { records, damaged } = listRecords(repository);
     for (const { problem } of damaged) context.err(`error: ${problem}\n`);
@@ -100,6 +100,16 @@ function parseTimestamp(text: string | undefined): number | undefined {
     throw usageError(`invalid Unix time "${text}"`, 'for example: --timestamp "$(date +%s)"');
   }
   return seconds;
+}
+
+/** @throws AgtError that says how to record the folder without a session */
+async function sessionToCapture(context: Context, repository: Repository, given: string | undefined) {
+  try {
+    return findSession(repository, given, context.cwd);
+  } catch (error) {
+    if (given === undefined && isAgtError(error)) error.hints.push(await adviceToSnapshot(context, 'without a session'));
+    throw error;
+  }
 }
 
 /** Why a command that acts by itself does nothing here, by agt.enabled or AGT_OFF; undefined if it is not switched off. */
