@@ -1,11 +1,13 @@
 /** The work of a session that would be lost with its branches. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { listSome, plural } from '../errors.ts';
 import { landedRef, shadowNamespaces, takenRef, tipRef } from '../filter/agent-refs.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
-import { gitBytes, gitText, resolveObject } from '../git/run/git.ts';
+import { gitAnswer, gitBytes, gitText, resolveObject } from '../git/run/git.ts';
 import { ignoredPaths, requireReadableSandbox, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { stashEntries } from '../session/stash.ts';
@@ -94,7 +96,16 @@ async function onlyInSnapshots(session: Session): Promise<string[]> {
     ignored.has(path)
       ? !path.split('/').some(isBuildOutput) && !(isHere && record.checkout !== undefined && when === 'now')
       : !isHere || when === 'before';
-  return [...lost].filter(isLost).map(([path]) => displayPath(path));
+  const found = [...lost].filter(isLost).map(([path]) => path);
+  // Such as the copies that `.worktreeinclude` names.
+  const isInCheckout = await Promise.all(
+    found.map(async (path) => {
+      const words = ['hash-object', '--no-filters', '--', displayPath(path)];
+      const there = existsSync(join(git.cwd, displayPath(path))) ? await gitAnswer(git, words) : undefined;
+      return lost.get(path) === 'now' && there !== undefined && there === now(SANDBOX + path)?.oid;
+    }),
+  );
+  return found.filter((_, i) => !isInCheckout[i]).map(displayPath);
 }
 
 const SANDBOX = 'sandbox/';

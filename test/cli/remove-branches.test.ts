@@ -61,3 +61,9 @@ test('--delete-branch loses nothing of a build, of what has landed, of what a fo
   agtOk(repository, 'remove', 's1', '--delete-branch');
   expect(agt(repository, 'remove', 's2', '--delete-branch').stderr).toContain('(gone.txt)');
 });
+
+test('a copy of a file that the checkout has is not lost', () => {
+  const { repository, sandbox } = makeSession({ '.gitignore': '.env\n' });
+  for (const top of [repository, sandbox]) write(join(top, '.env'), 'KEY=1\n');
+  agtOk(repository, 'remove', 's1', '--delete-branch');
+});
