@@ -63,12 +63,15 @@ function benchSearch(snapshots: number, size: number): void {
   ]);
 }
 
-/** Each tenth commit changes a line of the file; an accepted session has changed five lines in five calls. */
+/**
+ * Each tenth commit changes the file, and its lines come from all of the history. An accepted session has changed five lines
+ * in five calls.
+ */
 function benchBlame(commits: number, size: number): void {
   const repository = makeTree(1, 'blamed');
   const lines = Array.from({ length: size }, (_, n) => `line ${n}\n`);
   const history = Array.from({ length: commits }, (_, n) => {
-    lines[(n * 7919) % size] = `line of ${n}\n`;
+    lines[(Math.floor((n * size) / commits) * 7919) % size] = `line of ${n}\n`;
     const [path, content] = n % 10 === 0 ? ['file', lines.join('')] : [`other${n % 200}`, `${n}\n`];
     const head = `commit refs/heads/main\ncommitter Ada <ada@agt> ${1_700_000_000 + n} +0000\ndata 1\nc\n`;
     return `${head}M 100644 inline ${path}\ndata ${content.length}\n${content}\n`;
