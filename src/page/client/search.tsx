@@ -14,6 +14,7 @@ interface Found {
   readonly path: string | null;
   readonly line: number | null;
   readonly text: string | null;
+  readonly prompt: string | null;
   readonly label: string | null;
 }
 
@@ -42,14 +43,11 @@ export function Search({ route, row }: { route: Route; row: Row | undefined }) {
         <button type="submit">Search</button>
         {row !== undefined && <a href={hrefOf({ view: 'search', repository, q })}>in all sessions</a>}
       </form>
+      <p class="quiet">agt lists the steps at which a text came or went, in every state of every session.</p>
       <Show of={found}>
         {(list) =>
-          list === null ? (
-            <p class="empty">
-              agt finds where a text came from, and where it went, in every state of every session.
-            </p>
-          ) : list.length === 0 ? (
-            <p class="empty">Nothing found.</p>
+          list === null ? null : list.length === 0 ? (
+            <p class="empty">Nothing found. A text that never changed has no step: look in Files.</p>
           ) : (
             <ol class="found">
               {list.map((one, i) => (
@@ -58,11 +56,13 @@ export function Search({ route, row }: { route: Route; row: Row | undefined }) {
                     <span class={`sign ${one.change === 'came' ? 'plus' : 'minus'}`} title={one.change}>
                       {one.change === 'came' ? '+' : '−'}
                     </span>
-                    <strong>{one.path ?? one.label}</strong>
+                    <strong>{one.path === null ? one.label : `${one.change} in ${one.path}`}</strong>
                     <span class="quiet">
                       {one.session_id} ·{' '}
                       {one.path === null ? (one.agent ?? 'an agent') : nameOfAuthor(one.author, one.agent)} ·{' '}
                       {clock(one.at)}
+                      {one.path !== null && one.prompt !== null && ` · “${one.prompt}”`}
+                      {wasFirst(one, list.slice(i + 1)) && ' · was there from the beginning'}
                     </span>
                     {one.text !== null && <code>{one.text.slice(0, 300)}</code>}
                   </a>
@@ -75,6 +75,10 @@ export function Search({ route, row }: { route: Route; row: Row | undefined }) {
     </main>
   );
 }
+
+/** Nothing before it brought the text. */
+const wasFirst = ({ change, path, session_id }: Found, older: readonly Found[]) =>
+  change === 'went' && !older.some((one) => one.path === path && one.session_id === session_id);
 
 function linkOf({ session_id, commit, path }: Found, repository: string | undefined): Route {
   const session = session_id ?? undefined;
