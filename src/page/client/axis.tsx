@@ -31,20 +31,13 @@ interface AxisProps extends Life {
   readonly onSelect: (step: Step) => void;
 }
 
-function withEdges(from: number, to: number) {
-  const edge = Math.max(SHORTEST / 4, (to - from) / 50);
-  return { from: from - edge, to: to + edge };
-}
-
 export function Axis({ turns, steps, forks, selected, onSelect }: AxisProps) {
   const times = steps.map(({ at }) => Date.parse(at));
   const begin = Math.min(...times, ...turns.map(({ began_at }) => Date.parse(began_at)));
   const end = Math.max(...times, ...forks.map(({ created_at }) => Date.parse(created_at)));
-  const whole = withEdges(begin, end);
-  // What a person does long after the agents would leave these no room.
-  const agents = withEdges(begin, Math.max(begin, ...turns.map(({ at }) => Date.parse(at))));
-  const isShort = turns.length > 0 && agents.to - agents.from < (whole.to - whole.from) / 3;
-  const [zoom, setZoom] = useState(isShort ? agents : undefined);
+  const edge = Math.max(SHORTEST / 4, (end - begin) / 50);
+  const whole = { from: begin - edge, to: end + edge };
+  const [zoom, setZoom] = useState<typeof whole>();
   const span = zoom ?? whole;
   const length = span.to - span.from;
   const place = useRef<HTMLDivElement>(null);
