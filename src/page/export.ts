@@ -43,8 +43,8 @@ export async function exportPage(
   await ask([...diff, '--base', '--patch', '--json']);
   for (const { number } of turns) await ask([...diff, '--turn', `${number}`, '--patch', '--json']);
   for (const [i, { commit }] of steps.slice(0, MOST_STEPS).entries()) {
-    const before = steps[i + 1]?.commit;
-    if (before !== undefined) await ask([...diff, before, commit, '--patch', '--json']);
+    const before = steps[i + 1]?.commit ?? commit;
+    await ask([...diff, before, commit, '--patch', '--json']);
   }
   return htmlOf({ rows: [row], answers }, cut);
 }

@@ -21,7 +21,9 @@ describePage('acts on the page', (here) => {
     expect(result.trim()).toBe(`Done.${told}`);
     await takeBack();
     expect(existsSync(inSandbox('src/old.ts'))).toBe(false);
-    expect((await act('Bring back src/')).preview).toMatch(/brought back src\/old\.ts/);
+    expect((await act('Bring back all files in src/ as they were before…')).preview).toMatch(
+      /brought back src\/old\.ts/,
+    );
     expect(existsSync(inSandbox('src/old.ts'))).toBe(true);
     await takeBack();
     await page.keyboard.press('f');
@@ -44,15 +46,22 @@ describePage('acts on the page', (here) => {
     await press('Close');
     expect(existsSync(inSandbox('.env'))).toBe(true);
     const first = page.locator('.turn', { hasText: 'Turn 2' });
-    await first.getByRole('button', { name: 'Take back…' }).click();
+    const again = first.getByRole('button', { name: 'Take back…' });
+    await again.click();
     await press('Do it');
     await page.getByRole('dialog').getByRole('status').waitFor();
+    await press('Close');
+    await again.click();
+    await page.getByText('Nothing of turn 2 is left to take back.').waitFor();
+    expect(await page.getByRole('button', { name: 'Do it' }).isDisabled()).toBe(true);
+    await press('Cancel');
     expect(readFileSync(inSandbox('src/login.ts'), 'utf8')).not.toContain('attempts');
     expect(readFileSync(inSandbox('src/login.ts'), 'utf8')).toContain('hashOf');
-    await takeBack();
+    await act('Undo');
+    await press('Close');
     expect(readFileSync(inSandbox('src/login.ts'), 'utf8')).toContain('attempts');
     const name = () => page.getByRole('dialog').getByRole('textbox').fill('named on the page');
-    await act('Label…', name);
+    await act('Label the present…', name);
     await press('Close');
     await page.getByRole('button', { name: /named on the page/ }).waitFor();
   });
@@ -60,17 +69,22 @@ describePage('acts on the page', (here) => {
   test('fork, sync, accept and back, reject and remove', async () => {
     const { page, scene } = here;
     await at('#timeline?session=fix-login');
-    await act('Fork…', () => page.getByRole('dialog').getByRole('textbox').fill('another-way'));
-    await press('Close');
+    await act('Fork the present…', () => page.getByRole('dialog').getByRole('textbox').fill('another-way'));
+    await page.getByRole('link', { name: 'Session another-way' }).click();
+    await page.getByRole('link', { name: /^fork of fix-login, at \w{10}$/ }).waitFor();
     await at('#now');
-    await page.locator('.row', { hasText: 'another-way' }).waitFor();
+    await page.locator('.row', { hasText: /another-way.*fork of fix-login/ }).waitFor();
     await at('#changes?session=new-api');
-    expect((await act('Sync…')).result).toMatch(/has all commits/);
-    await press('Close');
+    await page.getByRole('button', { name: 'Sync…' }).click();
+    await page.getByText('has all commits').waitFor();
+    expect(await page.getByRole('button', { name: 'Do it' }).isDisabled()).toBe(true);
+    await press('Cancel');
     const { preview } = await act('Accept all…', () =>
       page.getByLabel('Message of the commit').fill('Orders\n\nby hand'),
     );
-    expect(preview).toMatch(/^Branch main gets one new commit: 1 file changed, 1 file new\./);
+    expect(preview).toMatch(
+      /^Branch main gets one new commit: 1 file changed, 1 file new\. Rejected lines go out/,
+    );
     expect(preview).toMatch(/new src\/orders\.ts \+1 −0/);
     expect(existsSync(join(scene.project, 'src/orders.ts'))).toBe(true);
     const head = readFileSync(join(scene.project, '.git/refs/heads/main'), 'utf8').trim();
@@ -138,7 +152,7 @@ describePage('acts on the page', (here) => {
     await press('Close');
     await file('src/login.test.ts').getByText('test it with a limit').waitFor();
     await page.getByRole('status').getByText('1 rejected').waitFor();
-    await file('src/login.test.ts').getByRole('button', { name: 'Not rejected' }).click();
+    await file('src/login.test.ts').getByRole('button', { name: 'Undo the rejection' }).click();
     await file('src/login.test.ts').getByRole('button', { name: 'Reject…' }).click();
     await page.getByRole('dialog').getByRole('textbox').fill('test it with a limit');
     await press('Do it');

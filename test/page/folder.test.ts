@@ -38,12 +38,14 @@ describePage('a folder on the page', (here) => {
     await act('Take back…');
     expect(existsSync(join(scene.project, 'notes/a.md'))).toBe(false);
     await takeBack();
-    await act('Label…', () => page.getByRole('dialog').getByRole('textbox').fill('notes are good'));
+    await act('Label the present…', () =>
+      page.getByRole('dialog').getByRole('textbox').fill('notes are good'),
+    );
     await press('Close');
     await page.getByRole('button', { name: /notes are good/ }).waitFor();
     await at(`#file?session=${scene.project}&path=notes/a.md`);
     await page.getByRole('button', { name: 'Who wrote each line' }).click();
-    await page.locator('.origin', { hasText: 'claude turn 1' }).waitFor();
+    await page.locator('.origin', { hasText: /^turn 1: / }).waitFor();
     expect(await page.getByRole('button', { name: /Fork|Accept/ }).count()).toBe(0);
   });
 });

@@ -122,7 +122,10 @@ describePage('the page', (here) => {
     const { page } = here;
     await at('#file?session=fix-login&path=src/login.ts');
     await page.getByRole('button', { name: 'Who wrote each line' }).click();
-    await page.locator('.origin', { hasText: 'claude turn 1' }).first().waitFor();
+    await page
+      .locator('.origin', { hasText: /^turn 1: / })
+      .first()
+      .waitFor();
     expect(await page.locator('.origin').first().textContent()).toMatch(/^.+ \w{8}$/);
     await at('#file?session=fix-login&path=.env');
     expect(await page.locator('main').textContent()).not.toContain('secret-of-the-shop');
@@ -151,5 +154,22 @@ describePage('the page', (here) => {
     await at('#now');
     expect(await page.title()).not.toBe('taken');
     expect(await page.locator('main img, main script').count()).toBe(0);
+  });
+
+  test('the first snapshot is no edit by hand, and a lost file has its state from before', async () => {
+    const { page, scene } = here;
+    scene.agt(scene.project, 'new', 'quiet');
+    scene.agt(scene.project, 'autocommit', 'quiet');
+    await at('#timeline?session=quiet');
+    await page.getByRole('button', { name: 'the session begins' }).click();
+    await page.getByRole('link', { name: 'What changed' }).click();
+    await page.getByText('Nothing differs.').waitFor();
+    await at('#file?session=fix-login&path=src/old.ts');
+    await page.getByRole('button', { name: 'Delete the file, as of this moment…' }).waitFor();
+    await page.getByRole('link', { name: 'as it was before these steps' }).click();
+    await page.getByText('export const old = true').waitFor();
+    await page.getByRole('button', { name: 'Restore this version…' }).waitFor();
+    await at('#search?q=old = true&session=fix-login');
+    await page.getByText(/· was there from the beginning$/).waitFor();
   });
 });

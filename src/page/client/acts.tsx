@@ -2,9 +2,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { shellQuote } from '../../process/shell-quote.ts';
 import { ask, isSaved, type Row, withJson } from './api.ts';
-import { type Effect, Effects, type Outcome, Told } from './effects.tsx';
+import { type Effect, Effects, isIdle, type Outcome, Told } from './effects.tsx';
 import { isFolder } from './format.ts';
-import { Button, focus, useLoaded } from './shell.tsx';
+import { Button, focus, hrefOf, ofSession, useLoaded } from './shell.tsx';
 
 export interface Act {
   readonly title: string;
@@ -14,6 +14,8 @@ export interface Act {
   readonly paths?: readonly string[];
   /** The command knows no dry run: this says what it does. */
   readonly says?: string;
+  /** This says that it would change nothing. */
+  readonly idle?: string;
   /** Takes it back. */
   readonly back?: readonly string[];
   /** A text that the person gives, as the value of an option. The preview may propose it. */
@@ -36,10 +38,11 @@ export const ACTS = {
   undoTurn: (row: Row, turn: number): Act => ({
     title: `Take back turn ${turn}, and nothing else`,
     words: session('undo', row, `${turn}`, '--turn'),
+    idle: `Nothing of turn ${turn} is left to take back.`,
     back: session('undo', row),
   }),
   fork: (row: Row, commit?: string): Act => ({
-    title: 'Fork from here',
+    title: commit ? 'Fork from the chosen step' : 'Fork from the present moment',
     words: session('fork', row, ...(commit ? ['--at', commit] : [])),
     says: 'A new session begins with these files. This one stays as it is.',
     asks: { label: 'Name of the new session', option: '--id' },
@@ -55,9 +58,9 @@ export const ACTS = {
   reject: plain('reject', 'Reject: end the session without its work'),
   remove: plain('remove', 'Remove: end the session, keep its snapshots'),
   label: (row: Row): Act => ({
-    title: 'Label this moment',
+    title: 'Label the present moment',
     words: isFolder(row) ? ['snapshot'] : ['autocommit', row.session_id],
-    says: 'This moment gets a name, by which you find it again. No file changes.',
+    says: 'The present moment gets a name, by which you find it again. No file changes.',
     asks: { label: 'Name', option: '--label' },
   }),
 } as const;
@@ -93,12 +96,13 @@ function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: () => v
     setWorking(false);
   };
   const found = preview.isLoading ? undefined : preview.value;
-  const isReady = found?.failed === false;
+  const at = ofSession('timeline', row);
+  const isReady = found?.failed === false && !(found.effect && isIdle(found.effect));
   const Field = asks?.isProposed ? 'textarea' : 'input';
   const shown = (outcome: Outcome, wasBack = false) => (
     <>
       {says !== undefined && !wasBack && !outcome.failed && <p>{says}</p>}
-      {(says === undefined || wasBack) && <Effects row={row} effect={outcome.effect} />}
+      {(says === undefined || wasBack) && <Effects row={row} {...outcome} {...(!wasBack && act)} />}
       <Told {...outcome} />
     </>
   );
@@ -110,6 +114,11 @@ function ActDialog({ row, act, onClose }: { row: Row; act: Act; onClose: () => v
           <div class={done.failed ? '' : 'success'} role="status">
             {!done.failed && <strong>Done.</strong>}
             {shown(done, done.wasBack)}
+            {act.words[1] === 'fork' && done.effect?.session_id && (
+              <a href={hrefOf({ ...at, session: done.effect.session_id })} onClick={onClose}>
+                Session {done.effect.session_id}
+              </a>
+            )}
           </div>
           <p class="buttons">
             {back !== undefined && !done.failed && !done.wasBack && (

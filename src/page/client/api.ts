@@ -29,6 +29,7 @@ export interface Row {
   readonly last_autocommit_at: string | null;
   readonly user_branch?: string | null;
   readonly from?: string | null;
+  readonly from_spec?: string | null;
   readonly work_branch: string;
   readonly checkout?: string | null;
   readonly pulse?: readonly number[];
@@ -58,6 +59,8 @@ export interface Step {
   readonly author: 'agent' | 'other' | 'restore' | 'unknown';
   readonly turn: number | null;
   readonly files: readonly Change[];
+  /** Of the oldest one of all: words for it. */
+  readonly begins?: string;
 }
 
 export interface Turn {

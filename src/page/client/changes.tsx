@@ -17,7 +17,7 @@ import {
   useKeys,
   useLoaded,
 } from './shell.tsx';
-import { AT_ONCE } from './timeline.tsx';
+import { readSteps } from './timeline.tsx';
 
 /** The words of the comparison, without paths. */
 export function wordsOf(row: Row, { a, b, turn, other }: Partial<Route>): string[] {
@@ -37,7 +37,7 @@ function titleOf({ a, b, turn, other }: Route, row: Row, steps: readonly Step[])
   const isNext = (one: Step, i: number) => one.commit === b && steps[i + 1]?.commit === a;
   if (turn) return `Turn ${turn}`;
   if (other) return `Compared with ${other}`;
-  if (a && b && steps.some(isNext)) return `Before and after ${name(b)}`;
+  if (a && b && (a === b || steps.some(isNext))) return `Before and after ${name(b)}`;
   if (a && b) return `From ${name(a)} to ${name(b)}`;
   if (b) return `Since ${name(b)}`;
   return isFolder(row)
@@ -54,9 +54,8 @@ export function Changes({ row, rows, route }: { row: Row; rows: readonly Row[]; 
   );
   const { a, b, turn } = route;
   const hasMoments = (a ?? b ?? turn) !== undefined;
-  const log = ['session', 'log', row.session_id, '--number', `${AT_ONCE}`, '--stat'];
   const { value: steps = [] } = useLoaded(
-    async () => (hasMoments ? askJson<Step[]>(row, log) : []),
+    async () => (hasMoments ? readSteps(row) : []),
     [row.session_id, hasMoments],
   );
   const first = steps.findLastIndex((step) => `${step.turn}` === turn);
@@ -118,6 +117,7 @@ interface Shown {
 }
 
 function ChangedFiles({ changes, ...about }: Shown & { changes: readonly Change[] }) {
+  const { row, before } = about;
   const [chosen, setChosen] = useState<Change>();
   const [from, setFrom] = useState(0);
   const choose = (change: Change) => {
@@ -132,7 +132,7 @@ function ChangedFiles({ changes, ...about }: Shown & { changes: readonly Change[
         <p class="quiet">{plural(changes.length, 'file')}</p>
         <Many all={[...folders]}>
           {([name, own]) => (
-            <Folder key={name} {...about} {...{ name, own, choose }} isSmall={changes.length <= MOST_OPEN} />
+            <Folder key={name} {...{ name, own, choose }} isSmall={changes.length <= MOST_OPEN} />
           )}
         </Many>
       </nav>
@@ -147,6 +147,21 @@ function ChangedFiles({ changes, ...about }: Shown & { changes: readonly Change[
             <FileChange key={change.path} {...about} change={change} isFirst={change === changes[from]} />
           )}
         </Many>
+        {canAct && before && (
+          <p class="buttons">
+            <Many all={[...folders.keys()]}>
+              {(name) => {
+                const title = `Bring back all files ${name && `in ${name} `}as they were before`;
+                const act = ACTS.restore(row, before, title, [name || './']);
+                return (
+                  <Button key={name} onClick={() => start(row, act)}>
+                    {title}…
+                  </Button>
+                );
+              }}
+            </Many>
+          </p>
+        )}
       </div>
     </div>
   );
@@ -173,7 +188,7 @@ const Sign = ({ status }: { status: string }) => (
 /** Of so many files, all directories are open. */
 const MOST_OPEN = 200;
 
-interface FolderProps extends Shown {
+interface FolderProps {
   readonly name: string;
   readonly own: readonly Change[];
   readonly isSmall: boolean;
@@ -181,20 +196,11 @@ interface FolderProps extends Shown {
 }
 
 /** Draws what is in it once it is open. */
-function Folder({ row, before, name, own, isSmall, choose }: FolderProps) {
+function Folder({ name, own, isSmall, choose }: FolderProps) {
   const [isOpen, setOpen] = useState(isSmall);
-  const title = `Bring back ${name || 'all files'}`;
   return (
     <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>{name || '/'}</summary>
-      {isOpen && canAct && before && (
-        <Button
-          aria-label={title}
-          onClick={() => start(row, ACTS.restore(row, before, title, [name || './']))}
-        >
-          Bring back…
-        </Button>
-      )}
       <ul>
         <Many all={isOpen ? own : []} in="list">
           {(change) => (

@@ -111,7 +111,7 @@ export const FileView = ({ path, text, origins }: FileProps) => (
       {(line, i) => (
         <tr key={`${i}`}>
           {origins !== undefined && (
-            <td class="origin" title={origins[i]?.title}>
+            <td class="origin" title={origins[i]?.title} tabIndex={-1}>
               {origins[i]?.words === origins[i - 1]?.words ? '' : origins[i]?.words}
             </td>
           )}

@@ -1,10 +1,11 @@
 /** Says in plain words what a command would change or has changed, from its JSON, and what else it told. */
 import type { Change, Row } from './api.ts';
-import { isFolder, nameOf, plural } from './format.ts';
+import { isFolder, nameOf, plural, shortRef } from './format.ts';
 import { Lines, Many } from './shell.tsx';
 
 /** Fields of the results of all acts. */
 export interface Effect {
+  readonly session_id?: string;
   /** In the session. */
   readonly changes?: readonly Change[];
   /** `null`: there is none. */
@@ -44,7 +45,10 @@ const FATES: Readonly<Record<string, string>> = {
 /** Of the session itself: it comes back with them. */
 const OWN = ['config', 'sandbox', 'xdg'];
 
-export function Effects({ effect, row }: { effect: Effect | undefined; row: Row }) {
+export const isIdle = ({ changes, refs = [], branch, commits = 0 }: Effect) =>
+  changes === undefined ? branch !== undefined && commits === 0 : changes.length + refs.length === 0;
+
+export function Effects({ effect, row, idle }: Partial<Outcome> & { row: Row; idle?: string }) {
   if (effect === undefined) return null;
   const { changes = [], files: landed = changes } = effect;
   const isBack = changes.some(({ path }) => path === 'sandbox');
@@ -56,7 +60,7 @@ export function Effects({ effect, row }: { effect: Effect | undefined; row: Row 
     .join(', ');
   return (
     <>
-      {sentencesOf(effect, row, counts).map((sentence) => (
+      {sentencesOf(effect, row, counts, idle).map((sentence) => (
         <p key={sentence}>{sentence}</p>
       ))}
       {files.length > 0 && (
@@ -76,9 +80,7 @@ export function Effects({ effect, row }: { effect: Effect | undefined; row: Row 
   );
 }
 
-const shortRef = (ref: string | null = '') => ref?.replace(/^refs\/(heads|tags)\//, '');
-
-function sentencesOf(effect: Effect, row: Row, counts: string): string[] {
+function sentencesOf(effect: Effect, row: Row, counts: string, idle?: string): string[] {
   const { changes, refs = [], onto, undone, worktree, left_out: left = [] } = effect;
   const { branch, commits = 0, folder, reason, ignored = [] } = effect;
   const name = `${isFolder(row) ? 'the folder' : 'session'} ${nameOf(row)}`;
@@ -86,7 +88,7 @@ function sentencesOf(effect: Effect, row: Row, counts: string): string[] {
   if (changes !== undefined)
     all.push(
       changes.length > 0 && `In ${name}: ${counts}. All else stays as it is.`,
-      changes.length + refs.length === 0 && `Nothing changes: ${name} is as it was then.`,
+      isIdle(effect) && (idle ?? `Nothing changes: ${name} is as it was then.`),
       changes.some(({ path }) => path === 'sandbox') && 'The session goes on, in its folder.',
       ...refs.map(({ ref, from, to }) => {
         const move = to === null ? 'is deleted' : from === null ? 'comes back' : 'moves to where it was';
@@ -96,7 +98,7 @@ function sentencesOf(effect: Effect, row: Row, counts: string): string[] {
   if (onto !== undefined)
     all.push(
       undone === undefined
-        ? `Branch ${onto} gets one new commit: ${counts}.`
+        ? `Branch ${onto} gets one new commit: ${counts}. Rejected lines go out of the session, too.`
         : `Branch ${onto} goes back to where it was before: ${counts}.`,
       worktree && `The files in ${worktree} follow.`,
       left.length > 0 && `Left out: ${left.join(', ')}.`,

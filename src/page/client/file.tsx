@@ -36,6 +36,11 @@ function FileHistory({ row, path, at }: { row: Row; path: string; at: string | u
       {(steps) => {
         const chosen = at === undefined ? steps[0] : steps.find(({ commit }) => commit === at);
         const moment = at ?? steps[0]?.commit ?? '@{0}';
+        const oldest = steps.at(-1);
+        const begin = oldest?.files.some(({ status }) => status !== 'added') && `${oldest.commit}~1`;
+        const isGone = chosen?.files.some((file) => file.path === path && file.status === 'deleted');
+        const title = isGone ? `Delete ${path}, as of this moment` : `Restore ${path}`;
+        const hrefAt = (at: string) => hrefOf(ofSession('file', row, { path, at }));
         return (
           <div class="with-tree">
             <nav class="tree" aria-label="History of the file">
@@ -43,10 +48,7 @@ function FileHistory({ row, path, at }: { row: Row; path: string; at: string | u
               <ol class="history">
                 {steps.map((step, i) => (
                   <li key={step.commit}>
-                    <a
-                      href={hrefOf(ofSession('file', row, { path, at: step.commit }))}
-                      aria-current={step.commit === moment ? 'true' : undefined}
-                    >
+                    <a href={hrefAt(step.commit)} aria-current={step.commit === moment ? 'true' : undefined}>
                       <span>{titleOf(step)}</span>
                       <time class="quiet" dateTime={step.at}>
                         {clock(step.at)}
@@ -55,14 +57,23 @@ function FileHistory({ row, path, at }: { row: Row; path: string; at: string | u
                     </a>
                   </li>
                 ))}
+                {begin && (
+                  <li>
+                    <a href={hrefAt(begin)} aria-current={begin === moment ? 'true' : undefined}>
+                      as it was before these steps
+                    </a>
+                  </li>
+                )}
               </ol>
             </nav>
             <article class="change" aria-label={path}>
               <header>
                 <h1>{path}</h1>
-                <span class="quiet">{chosen ? clock(chosen.at) : moment.slice(0, 10)}</span>
-                <Button onClick={() => start(row, ACTS.restore(row, moment, `Restore ${path}`, [path]))}>
-                  Restore this version…
+                <span class="quiet">
+                  {chosen ? clock(chosen.at) : at === begin ? 'before' : moment.slice(0, 10)}
+                </span>
+                <Button onClick={() => start(row, ACTS.restore(row, moment, title, [path]))}>
+                  {isGone ? 'Delete the file, as of this moment…' : 'Restore this version…'}
                 </Button>
               </header>
               <Content {...{ row, path, moment }} isNewest={moment === (steps[0]?.commit ?? '@{0}')} />
@@ -151,9 +162,10 @@ function originOf({ origin, commit, author, summary }: BlameLine): Origin {
   if (origin === null) return { words: `${author} ${commit?.slice(0, 8) ?? ''}`.trim(), title: summary };
   const { by, agent, turn, tool, prompt, session } = origin;
   const who = [nameOfAuthor(by, agent), turn !== null && `turn ${turn}`].filter(Boolean).join(' ');
+  const short = turn === null ? who : `turn ${turn}`;
   return {
-    words: prompt === null ? who : `${who}: ${prompt}`,
-    title: [prompt ?? '', `${session}${tool === null ? '' : `, ${tool}`}`].join('\n').trim(),
+    words: prompt === null ? short : `${short}: ${prompt}`,
+    title: [prompt ?? '', `${who}, ${session}${tool === null ? '' : `, ${tool}`}`].join('\n').trim(),
   };
 }
 

@@ -40,21 +40,25 @@ export function stateOf(row: Row): { readonly state: string; readonly words: str
 }
 
 export const agentOf = (row: Row) =>
-  isFolder(row) ? row.session_id : (row.agent ?? row.profile ?? 'no agent');
+  isFolder(row) ? row.session_id : (row.agent ?? row.profile ?? forkOf(row) ?? 'no agent');
+
+export const forkOf = ({ from, from_spec: at }: Row) =>
+  from ? `fork of ${from}${at ? `, at ${at.slice(0, 10)}` : ''}` : undefined;
+
+export const shortRef = (ref: string | null = '') => ref?.replace(/^refs\/(heads|tags)\//, '');
 
 export const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`;
 
 /** Changes whenever the files of the session do, also before there is a snapshot of them. */
-export const filesOf = ({ last_autocommit, dirty, diff, new_hunks, ahead }: Row) =>
-  JSON.stringify([last_autocommit, dirty, diff, new_hunks, ahead]);
+export const filesOf = ({ last_autocommit, dirty, diff, new_hunks, ahead, landed }: Row) =>
+  JSON.stringify([last_autocommit, dirty, diff, new_hunks, ahead, landed]);
 
 /** The kind of a step: a prompt, a call of a tool, a label, a restore, an edit of a person. */
 export function titleOf(step: Step): string {
   if (step.restored !== null) return step.label ?? `restored ${step.restored.slice(0, 10)}`;
   if (step.tool !== null) return `${step.tool}${step.summary === null ? '' : ` ${step.summary}`}`;
   if (kindOf(step) === 'hand') return 'edited by hand';
-  if (step.label !== null) return step.label;
-  return 'snapshot';
+  return step.label ?? step.begins ?? (step.files.length === 0 ? 'no file changed' : 'snapshot');
 }
 
 export const nameOfAuthor = (author: Step['author'], agent: string | null) =>
@@ -68,5 +72,5 @@ export function kindOf(step: Step): StepKind {
     return step.author === 'other' && step.files.length > 0 ? 'hand' : 'prompt';
   if (step.label !== null) return 'label';
   if (step.outcome === 'failed') return 'failed';
-  return step.author === 'other' ? 'hand' : 'tool';
+  return step.author === 'other' && step.files.length > 0 && step.begins === undefined ? 'hand' : 'tool';
 }

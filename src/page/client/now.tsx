@@ -1,7 +1,7 @@
 /** One row for each session: who works, who waits for a person, and what came of it. */
 import { useEffect, useState } from 'preact/hooks';
 import { askJson, type Row } from './api.ts';
-import { agentOf, ago, isEnded, isFolder, lastPart, nameOf, plural, stateOf } from './format.ts';
+import { agentOf, ago, isEnded, isFolder, lastPart, nameOf, plural, shortRef, stateOf } from './format.ts';
 import {
   Button,
   go,
@@ -90,7 +90,7 @@ function SessionRow({ row }: { row: Row }) {
         </span>
         <span class="prompt">
           {row.agent_state?.for && <em>{row.agent_state.for} · </em>}
-          {row.agent_state?.prompt ?? <i class="quiet">no prompt yet</i>}
+          {row.agent_state?.prompt ?? <i class="quiet">{row.from ? 'no prompt since' : 'no prompt yet'}</i>}
         </span>
         <Pulse values={row.pulse ?? []} />
         <span class="numbers">
@@ -112,11 +112,12 @@ function SessionRow({ row }: { row: Row }) {
   );
 }
 
-function MergeState({ row: { merge, merged, operation } }: { row: Row }) {
+function MergeState({ row: { merge, merged, operation, user_branch: branch } }: { row: Row }) {
   if (operation !== null) return <span class="merge is-conflict">in a {operation}</span>;
   if (merge === 'conflict') return <span class="merge is-conflict">conflict</span>;
   if (merged) return <span class="merge is-clean">merged</span>;
-  return <span class="merge is-clean">{merge === 'clean' ? 'would merge' : ''}</span>;
+  const into = branch ? `would merge into ${shortRef(branch)}` : 'would merge';
+  return <span class="merge is-clean">{merge === 'clean' && into}</span>;
 }
 
 function Pulse({ values }: { values: readonly number[] }) {

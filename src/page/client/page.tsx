@@ -5,7 +5,7 @@ import { ACTS, type Act, Acts, canAct, start } from './acts.tsx';
 import { isSaved, type Row, watchRows } from './api.ts';
 import { Changes } from './changes.tsx';
 import { FilePage } from './file.tsx';
-import { ago, isEnded, isFolder, lastPart, nameOf, stateOf } from './format.ts';
+import { ago, forkOf, isEnded, isFolder, lastPart, nameOf, stateOf } from './format.ts';
 import { Now, useEnded } from './now.tsx';
 import { Review } from './review.tsx';
 import { Search } from './search.tsx';
@@ -114,25 +114,26 @@ function SessionHead({ row }: { row: Row }) {
         {row.repository && <span class="quiet">{lastPart(row.repository)}</span>}
         <span class={`pill is-${state}`}>{words}</span>
         {row.agent_state?.for && <em>{row.agent_state.for}</em>}
-        {state === 'waits' && <span class="quiet">answer in its terminal</span>}
+        {state === 'waits' && <span class="quiet">(answer in its terminal)</span>}
+        {row.from && <a href={hrefOf({ ...ofSession('timeline', row), session: row.from })}>{forkOf(row)}</a>}
         {row.landed && (
           <span class="quiet" title={row.landed.commit}>
             accepted {ago(row.landed.at)} ago, on {row.landed.onto}
           </span>
         )}
-        {row.agent_state?.prompt && <span class="prompt">{row.agent_state.prompt}</span>}
+        {row.agent_state?.prompt && <span class="prompt">Prompt: {row.agent_state.prompt}</span>}
       </p>
       {canAct && (
         <div class="acts" role="toolbar" aria-label="Acts">
           {button('Undo', ACTS.undo(row))}
           {button('Redo', ACTS.redo(row))}
           {row.landed && button('Take the acceptance back…', ACTS.unaccept(row))}
-          {!isEnded(row) && button('Label…', ACTS.label(row))}
-          {!isFolder(row) && button('Fork…', ACTS.fork(row))}
+          {!isEnded(row) && button('Label the present…', ACTS.label(row))}
+          {!isFolder(row) && button('Fork the present…', ACTS.fork(row))}
           {!isEnded(row) && !isFolder(row) && (
             <>
               {button('Sync…', ACTS.sync(row))}
-              {button('Accept all…', ACTS.accept(row), 'main')}
+              {button('Accept all…', ACTS.accept(row), row.diff?.files === 0 ? '' : 'main')}
               {button('Reject session…', ACTS.reject(row))}
               {button('Remove…', ACTS.remove(row))}
             </>

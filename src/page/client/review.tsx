@@ -26,7 +26,7 @@ const review = (row: Row, ...words: string[]) => ['session', 'review', row.sessi
 const reject = (row: Row, { path, id }: Hunk, split: readonly string[]): Act => ({
   title: `Reject lines of ${path}`,
   words: review(row, ...split, `--reject=${path}`, `--hunk=${id}`),
-  says: 'Accept leaves these lines out from now on. In the session they stay until the agent ends its next turn.',
+  says: 'These lines stay out of every Accept. In the session they stay until the next Accept, or until the agent ends its next turn: both take them out there, too.',
   asks: { label: 'Why? The agent can read it', option: '--message' },
   back: review(row, ...split, `--new=${path}`, `--hunk=${id}`),
 });
@@ -107,7 +107,7 @@ export function Review({ row }: { row: Row }) {
             </Button>
             <Button
               class="main"
-              disabled={count('seen') === 0}
+              disabled={count('seen') === 0 || row.diff?.files === 0}
               onClick={() => start(row, ACTS.accept(row, true), reload)}
             >
               Accept what I saw…
@@ -147,7 +147,7 @@ export function Review({ row }: { row: Row }) {
                         )}
                         {canAct && hunk.state !== 'new' && (
                           <Button onClick={() => mark(`--new=${hunk.path}`, `--hunk=${hunk.id}`)}>
-                            Not {hunk.state}
+                            {hunk.state === 'seen' ? 'Mark as new' : 'Undo the rejection'}
                           </Button>
                         )}
                         {hunk.sentence !== null && <q>{hunk.sentence}</q>}

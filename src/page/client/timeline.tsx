@@ -10,13 +10,19 @@ import { Button, go, hrefOf, Lines, ofSession, Show, useKeys, useLoaded } from '
 /** Steps that come at once; older ones when a person wants them. */
 export const AT_ONCE = 300;
 
+export async function readSteps(row: Row, most = AT_ONCE): Promise<Step[]> {
+  const log = ['session', 'log', row.session_id, '--number', `${most}`, '--stat'];
+  const steps = await askJson<Step[]>(row, log);
+  const begins = isFolder(row) ? 'the snapshots begin' : 'the session begins';
+  return steps.map((step, i) => (i === steps.length - 1 && i < most - 1 ? { ...step, begins } : step));
+}
+
 export function Timeline({ row, rows }: { row: Row; rows: readonly Row[] }) {
   const [most, setMost] = useState(AT_ONCE);
   const loaded = useLoaded(async () => {
-    const log = ['session', 'log', row.session_id, '--number', `${most}`];
     const [turns, steps] = await Promise.all([
-      askJson<Turn[]>(row, [...log, '--turns']),
-      askJson<Step[]>(row, [...log, '--stat']),
+      askJson<Turn[]>(row, ['session', 'log', row.session_id, '--number', `${most}`, '--turns']),
+      readSteps(row, most),
     ]);
     return { turns, steps };
   }, [row.session_id, row.last_autocommit, most]);
@@ -85,7 +91,7 @@ function Steps({ row, turns, steps, forks }: Life & { row: Row }) {
       {marked !== undefined && (
         <p class="hint" role="status">
           “{titleOf(marked)}” is chosen. Open another step and press Compare, or go to it with j and k and
-          press m. <Button onClick={() => setMarked(undefined)}>Leave it</Button>
+          press m. <Button onClick={() => setMarked(undefined)}>Do not compare</Button>
         </p>
       )}
       <ol class="turns">
@@ -145,8 +151,8 @@ const restoreTo = (row: Row, step: Step) =>
 
 /** The change of a step: from the one before to it. */
 function changesOf(row: Row, steps: readonly Step[], step: Step) {
-  const before = steps[steps.indexOf(step) + 1];
-  return ofSession('changes', row, { ...(before && { a: before.commit }), b: step.commit });
+  const before = step.begins ? step.commit : (steps[steps.indexOf(step) + 1]?.commit ?? `${step.commit}~1`);
+  return ofSession('changes', row, { a: before, b: step.commit });
 }
 
 const SIGNS = { prompt: '›', restore: '↺', label: '⚑', failed: '✕', hand: '✎', tool: '•' } as const;
