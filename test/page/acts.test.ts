@@ -91,6 +91,12 @@ describePage('acts on the page', (here) => {
     expect(scene.agt(scene.project, 'session', 'show', 'new-api', '--json')).toContain(head);
     await press('Close');
     await page.getByTitle(head).getByText('on main').waitFor();
+    await at('#review?session=new-api');
+    await page
+      .getByRole('status')
+      .getByText(/^nothing new, \d accepted$/)
+      .waitFor();
+    expect(await page.getByRole('button', { name: 'Accept what I saw…' }).isDisabled()).toBe(true);
     expect((await act('Take the acceptance back…')).preview).toMatch(
       /^Branch main goes back to where it was before: 1 file changed, 1 file deleted\./,
     );

@@ -44,7 +44,6 @@ export const agentOf = (row: Row) =>
 
 export const forkOf = ({ from, from_spec: at }: Row) =>
   from ? `fork of ${from}${at ? `, at ${at.slice(0, 10)}` : ''}` : undefined;
-
 export const shortRef = (ref: string | null = '') => ref?.replace(/^refs\/(heads|tags)\//, '');
 
 export const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`;
