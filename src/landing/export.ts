@@ -8,6 +8,7 @@ import { shadowNamespaces } from '../filter/agent-refs.ts';
 import { HEADS, REMOTES, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { type Git, gitAnswer, gitLines, gitText, runGit } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
@@ -15,6 +16,7 @@ import type { SessionRecord } from '../session/record.ts';
 import { type SandboxHead, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { OWN } from '../snapshot/format.ts';
+import { refuseOperation } from './target.ts';
 
 interface ExportRequest {
   /** Branch name at the remote; by default the name of the branch that the sandbox has checked out. */
@@ -103,6 +105,8 @@ async function exportableBranch(session: Session, allowDirty: boolean) {
   const { git, record } = session;
   const head = await sandboxHead(session);
   const isOwn = head.ref !== undefined && (await isMadeSince(git, head.ref, record.created_at));
+  if (head.ref === undefined)
+    await refuseOperation(session.sandboxGit, `the sandbox of "${record.session_id}"`);
   const exportable = ownBranch(record, head, isOwn);
   const uncommitted = await uncommittedPaths(session);
   if (uncommitted.length > 0 && !allowDirty) {
@@ -139,22 +143,23 @@ async function requireOwnCommits(
 function ownBranch(record: SessionRecord, { ref, commit }: SandboxHead, isOwn: boolean) {
   const sandbox = `sandbox of "${record.session_id}"`;
   const work = shortBranch(record.work_branch);
+  const git = `git -C ${shellQuote(record.checkout ?? record.sandbox)}`;
+  const merge = (commits: string) =>
+    `merge its commits into the work branch: ${git} switch ${work} && ${git} merge ${commits}`;
   if (ref === undefined) {
     throw new AgtError(`${sandbox} has a detached HEAD`, {
-      hints: [
-        `merge its commits into the work branch: git switch ${work} && git merge ${commit ?? 'COMMIT'}`,
-      ],
+      hints: [merge(commit ?? 'COMMIT')],
     });
   }
   const branch = shortBranch(ref);
   if (commit === undefined) {
     throw new AgtError(`${sandbox} is on "${branch}", which has no commits yet`, {
-      hints: [`switch to the work branch: git switch ${work}`],
+      hints: [`switch to the work branch: ${git} switch ${work}`],
     });
   }
   if (ref !== record.work_branch && !isOwn) {
     throw new AgtError(`${sandbox} is on "${branch}", not on its work branch "${work}"`, {
-      hints: [`merge its commits into the work branch: git switch ${work} && git merge ${branch}`],
+      hints: [merge(branch)],
     });
   }
   return { ref, commit };

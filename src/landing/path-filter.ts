@@ -34,7 +34,7 @@ export async function choosePaths(
     throw noMatch(`--exclude "${pattern}" matches no changed file`, changes);
   }
   const left = changes.filter(({ path }) => !wanted(displayPath(path)));
-  if (left.length === changes.length) throw noMatch('no changed file matches the patterns', changes);
+  if (left.length === changes.length) throw noMatch('the patterns leave no changed file', changes);
   const chosen = await leaveOut(bench, tree, left);
   const taken = await diffTrees(git, base, chosen.tree);
   if (taken.length !== changes.length - left.length) {

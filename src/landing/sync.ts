@@ -10,6 +10,7 @@ import { branchNamespaces } from '../filter/agent-refs.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { HEADS, shortBranch } from '../git/files/ref-files.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
+import { branchUser } from '../git/files/worktree-registrations.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitAnswer, gitText, resolveObject, runGit } from '../git/run/git.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
@@ -30,7 +31,7 @@ import { commitsBetween } from './plan-landing.ts';
 import { rebaseInMemory, refuseUncommitted } from './rebase.ts';
 import { readSandbox } from './sandbox-content.ts';
 import { commitMerge, landedOn, revertAmong, withoutLanded } from './sync-landed.ts';
-import { refuseOperation, unmergedPaths } from './target.ts';
+import { branchInUse, refuseOperation, unmergedPaths } from './target.ts';
 import { untrackedAmong } from './untracked.ts';
 import { mergeInMemory, mergeWithBase, type Workbench, withWorkbench } from './workbench.ts';
 
@@ -228,6 +229,8 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
   if (head === undefined) throw new AgtError(`the sandbox of "${id}" is on a branch without commits`);
   const missing = await commitsBetween(git, [head], tip);
   const [commits, landed] = [missing.length, await landedOn(session, branch, tip)];
+  const user = commits > 0 ? await branchUser(git, `${HEADS}${branch}`, '') : undefined;
+  if (user !== undefined && user.use !== 'checked out') throw branchInUse(`${HEADS}${branch}`, user);
   const own = missing.filter((commit) => landed.has(commit)).length;
   const reverting = await revertAmong(session, missing, head);
   const operation = rebase ? 'rebase' : 'merge';

@@ -5,7 +5,7 @@ import { isSameDirectory } from '../disk/real-path.ts';
 import { AgtError } from '../errors.ts';
 import { branchNamespaces } from '../filter/agent-refs.ts';
 import { HEADS, shortBranch } from '../git/files/ref-files.ts';
-import { branchUser, listWorktrees } from '../git/files/worktree-registrations.ts';
+import { type BranchUser, branchUser, listWorktrees } from '../git/files/worktree-registrations.ts';
 import { type Git, gitAnswer, gitBytes, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { folderOfNamespace, type Repository } from '../repository/repository.ts';
@@ -63,13 +63,15 @@ async function worktreeOf(repository: Repository, ref: string): Promise<string |
     });
   }
   const other = await branchUser(git, ref, worktree ?? '');
-  if (other !== undefined) {
-    throw new AgtError(`"${branch}" is ${other.use} in ${other.worktree}`, {
-      hints: ['finish or abort that first'],
-    });
-  }
+  if (other !== undefined) throw branchInUse(ref, other);
   if (worktree !== undefined) await requireUsable(repository, worktree, branch);
   return worktree;
+}
+
+export function branchInUse(ref: string, { use, worktree }: BranchUser): AgtError {
+  return new AgtError(`"${shortBranch(ref)}" is ${use} in ${worktree}`, {
+    hints: ['finish or abort that first'],
+  });
 }
 
 async function requireUsable(repository: Repository, worktree: string, branch: string): Promise<void> {

@@ -65,7 +65,7 @@ const SECRET = new RegExp(
   ]
     .map((name) => `^${name}$`)
     .join('|'),
-  'i',
+  'is',
 );
 
 /** A directory that may hold sources, too, has so many new files if it holds dependencies. */

@@ -164,7 +164,7 @@ describe('agt accept', () => {
     expect(tree('--exclude', '{a,dir/**,link}').listed).toEqual(['gone', 'new file']);
     expect(tree('--committed-only')).toMatchObject({ listed: ['a'] });
     const none = agt(repository, 'accept', 's1', '--include', '*.rs');
-    expect(none.stderr).toMatch(/no changed file matches the patterns/);
+    expect(none.stderr).toMatch(/the patterns leave no changed file/);
     const typo = agt(repository, 'accept', 's1', '--exclude', '*.rs');
     expect(typo.stderr).toMatch(
       /^error: --exclude "\*\.rs" matches no changed file, and nothing has changed\n/,

@@ -107,7 +107,8 @@ async function sessionToCapture(context: Context, repository: Repository, given:
   try {
     return findSession(repository, given, context.cwd);
   } catch (error) {
-    if (given === undefined && isAgtError(error)) error.hints.push(await adviceToSnapshot(context, 'without a session'));
+    if (given === undefined && isAgtError(error))
+      error.hints.push(await adviceToSnapshot(context, 'without a session'));
     throw error;
   }
 }

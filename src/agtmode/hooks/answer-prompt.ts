@@ -156,7 +156,7 @@ export function runAgt(
 function asPrompts(text: string): string {
   return text
     .replace(/agt -C .+? (?=(snapshot|undo|redo)\b)/g, 'agt ')
-    .replace(/agt (session log \S+|snapshot list)/g, 'agt snapshots')
+    .replace(/agt (session log \S+|snapshot list)( --turns)?/g, 'agt snapshots')
     .replace(/agt session undo \S+/g, 'agt undo')
     .replace(/one step back: agt undo/g, '$& step')
     .replace(/agt snapshot restore /g, 'agt restore ')

@@ -1,0 +1,30 @@
+/** The user, or the agent, is in the middle of a rebase. */
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
+
+/** Edits the last commit of a rebase: HEAD is detached meanwhile. */
+const stop = { GIT_SEQUENCE_EDITOR: "sed -i -e 's/^pick/edit/'" };
+
+test('sync takes no branch that is being rebased, and export names the rebase in the sandbox', () => {
+  const { repository, sandbox, id } = makeSession({ a: '1\n' });
+  write(`${repository}/b`, 'b\n');
+  git(repository, 'add', 'b');
+  git(repository, 'commit', '-qm', 'mine');
+  run(REAL_GIT, ['rebase', '-q', '-i', 'HEAD~1'], { cwd: repository, env: stop });
+  expect(agt(repository, 'sync', id).stderr).toBe(
+    `error: "main" is being rebased in ${repository}\nhint: finish or abort that first\n`,
+  );
+  git(repository, 'rebase', '--abort');
+  agtOk(repository, 'sync', id);
+  write(`${sandbox}/c`, 'c\n');
+  git(sandbox, 'add', 'c');
+  git(sandbox, 'commit', '-qm', 'by the agent');
+  run(REAL_GIT, ['rebase', '-q', '-i', 'HEAD~1'], { cwd: sandbox, env: stop });
+  expect(agt(repository, 'export', id).stderr).toContain(`the sandbox of "${id}" has a rebase in progress`);
+  git(sandbox, 'rebase', '--abort');
+  git(sandbox, 'checkout', '-q', '--detach');
+  expect(agt(repository, 'export', id).stderr).toContain(
+    `git -C ${sandbox} switch agt/${id} && git -C ${sandbox} merge `,
+  );
+});
