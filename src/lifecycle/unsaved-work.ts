@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { listSome, plural } from '../errors.ts';
 import { landedRef, shadowNamespaces, takenRef, tipRef } from '../filter/agent-refs.ts';
+import { objectName } from '../git/objects/commits.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
+import { readObjects } from '../git/objects/object-reader.ts';
 import { diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { gitAnswer, gitBytes, gitText, resolveObject } from '../git/run/git.ts';
@@ -69,9 +71,13 @@ async function onlyInSnapshots(session: Session): Promise<string[]> {
   const { landed, from_commit: start, work_branch: work, user_branch: home } = record;
   const base = (await readStartTree(git, start)).files;
   const saved = new Set([...base.values()].map(({ oid }) => oid));
+  const tracked = new Set(base.keys());
   for (const name of [head, work, home, landed?.source, landed?.commit]) {
     const tree = name && (await resolveObject(git, `${name}^{tree}`));
-    if (tree) for (const { oid } of await listTree(git, tree, 'files')) saved.add(oid);
+    for (const { oid, path } of tree ? await listTree(git, tree, 'files') : []) {
+      saved.add(oid);
+      tracked.add(SANDBOX + path);
+    }
   }
   const tip = await resolveObject(git, tipRef(session.id));
   const files = seen || tip === undefined ? undefined : await readSnapshotTree(git, tip);
@@ -90,6 +96,19 @@ async function onlyInSnapshots(session: Session): Promise<string[]> {
     if (oid !== undefined && !saved.has(oid)) lost.set(path.slice(SANDBOX.length), 'now');
     else if (oid === base.get(path)?.oid && [...oids].some((one) => !saved.has(one)))
       lost.set(path.slice(SANDBOX.length), 'before');
+  }
+  // The worktree may have other ends of lines than the commit.
+  const converted = [...lost.keys()].filter(
+    (path) => lost.get(path) === 'now' && tracked.has(SANDBOX + path),
+  );
+  const contents = await readObjects(
+    git,
+    converted.map((path) => now(SANDBOX + path)?.oid ?? ''),
+  );
+  for (const [i, path] of converted.entries()) {
+    const text = contents[i]?.content.toString('latin1').replaceAll('\r\n', '\n');
+    const content = Buffer.from(text ?? '', 'latin1');
+    if (text !== undefined && saved.has(objectName({ type: 'blob', content }, start))) lost.delete(path);
   }
   const ignored = await ignoredPaths(isHere ? session.sandboxGit : git, [...lost.keys()]);
   const isLost = ([path, when]: [string, string]) =>

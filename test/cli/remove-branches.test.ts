@@ -67,3 +67,9 @@ test('a copy of a file that the checkout has is not lost', () => {
   for (const top of [repository, sandbox]) write(join(top, '.env'), 'KEY=1\n');
   agtOk(repository, 'remove', 's1', '--delete-branch');
 });
+
+test('--delete-branch asks for no file of which only the ends of lines differ from its commit', () => {
+  const { repository } = makeSession({ '.gitattributes': '*.bat eol=crlf\n', 'a.bat': 'a\nb\n' });
+  agtOk(repository, 'remove', 's1');
+  agtOk(repository, 'remove', 's1', '--delete-branch');
+});
