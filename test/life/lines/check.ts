@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { agtOk } from '../../harness/world.ts';
-import type { Files, Line } from './pen.ts';
+import type { Files, Line, Pen } from './pen.ts';
 
 /** `unknown`: agt does not say it, and could. `shared`: two agents were at work, so agt must not say it. */
 export const sums = { lines: 0, unknown: 0, shared: 0 };
@@ -26,9 +26,14 @@ interface Answer {
 }
 
 export class Checks {
+  private readonly pen: Pen;
   private readonly digest = createHash('sha1');
   private readonly before = { ...sums };
   private readonly began = performance.now();
+
+  constructor(pen: Pen) {
+    this.pen = pen;
+  }
 
   check(cwd: string, files: Files, when: string, names: Iterable<string> = files.keys()): void {
     for (const name of names) {
@@ -64,7 +69,7 @@ export class Checks {
       return answer;
     });
     this.digest.update(JSON.stringify([at, said]));
-    const expected = lines.map((line, i) => expectedOf(line, said[i], files));
+    const expected = lines.map((line, i) => expectedOf(line, said[i], files, this.pen));
     expect(said, Object.values(at).join(': ')).toEqual(expected);
   }
 
@@ -78,12 +83,14 @@ export class Checks {
   }
 }
 
-function expectedOf(line: Line, said: Answer | undefined, files: Files): Answer {
+function expectedOf(line: Line, said: Answer | undefined, files: Files, pen: Pen): Answer {
   const { text, by, call, from } = line;
   if (said?.by === 'unknown' && by !== 'unknown') return { text, by: 'unknown', call };
-  // If the file that it comes from is gone, git may take the copy for that file under another name.
+  // If the file that it comes from is gone, git may take the copy for that file, or for another copy of it that is gone.
   const isMaybeRenamed = from?.names.some((name) => !files.has(name)) === true;
+  const isOther = (one: Line) => one.by === said?.by && one.call === said.call;
+  if (isMaybeRenamed && said !== undefined && pen.inGone(text, files).some(isOther)) return said;
   return isMaybeRenamed && (by !== said?.by || call !== said.call)
-    ? expectedOf({ ...from.line, text }, said, files)
+    ? expectedOf({ ...from.line, text }, said, files, pen)
     : { text, by, call };
 }

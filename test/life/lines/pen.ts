@@ -78,6 +78,14 @@ export class Pen {
     }
   }
 
+  /** The same line in files that are gone. */
+  inGone(text: string, files: Files): Line[] {
+    return [...this.known].flatMap(([key, line]) => {
+      const [name = '', own] = key.split('\0');
+      return own === text && !files.has(name) ? [line] : [];
+    });
+  }
+
   /** The files of a worktree after git has merged: each line is of the one who put it there. */
   read(folder: string): Files {
     const names = git(folder, 'ls-files', '--cached', '--others', '--exclude-standard')
