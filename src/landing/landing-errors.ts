@@ -140,3 +140,25 @@ export function nothingYet({ session_id: id }: SessionRecord): AgtError {
     { hints: [`see: agt session show ${id}`] },
   );
 }
+
+interface Syncing {
+  readonly operation: 'merge' | 'rebase';
+  readonly branch: string;
+}
+
+export function syncRefused(
+  { session_id: id, sandbox }: SessionRecord,
+  { operation, branch }: Syncing,
+): AgtError {
+  return new AgtError(`git did not ${operation} "${branch}" in the sandbox of "${id}"; nothing has changed`, {
+    hints: [`commit the changes of the sandbox first: git -C ${sandbox} commit --all`, 'then sync again'],
+  });
+}
+
+/** A hook, a signature or a lock was in the way. */
+export function notCommitted({ session_id: id, sandbox }: SessionRecord, { operation }: Syncing): AgtError {
+  const goOn = operation === 'merge' ? 'commit' : 'rebase --continue';
+  return new AgtError(`git did not finish the ${operation} in the sandbox of "${id}", without a conflict`, {
+    hints: [`go on: git -C ${sandbox} ${goOn}`, `or go back: agt session undo ${id}`],
+  });
+}

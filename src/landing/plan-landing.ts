@@ -1,6 +1,7 @@
 /** Merges the work of a session with a branch, and decides which commit the branch gets. */
 import { displayPath } from '../disk/path-bytes.ts';
 import { listSome } from '../errors.ts';
+import { shortBranch } from '../git/files/ref-files.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
@@ -31,7 +32,8 @@ import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.t
 import { commitsToTell, commitsTouching, landedPaths } from './session-commits.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
-import { type OthersCommit, othersCommits, othersWarning } from './taken-back.ts';
+import { droppedCommits, type OthersCommit, othersCommits, othersWarning } from './taken-back.ts';
+import type { LandingTarget } from './target.ts';
 import { looksSecret, untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
 import { mergeInMemory, mergeWithBase } from './workbench.ts';
@@ -135,6 +137,12 @@ export async function planLanding(session: Session, landable: Landable): Promise
       ...failedWarning(calls.leftOut),
       ...changes.flatMap(submoduleWarning),
       ...along.map((one) => othersWarning(one, target.onto)),
+      ...droppedWarning(
+        record,
+        await droppedCommits(git, record, content.head, target.from),
+        target,
+        request,
+      ),
       ...secretWarning(record, changes, new Set(untracked), request),
     ],
   };
@@ -219,6 +227,22 @@ function secretWarning(
 
 /** Names in a warning. */
 const SECRETS = 5;
+
+function droppedWarning(
+  { session_id: id }: SessionRecord,
+  dropped: readonly string[],
+  { onto }: LandingTarget,
+  { dryRun }: AcceptRequest,
+): string[] {
+  if (dropped.length === 0) return [];
+  const back = dryRun ? '' : `agt unaccept ${id} && `;
+  return [
+    `"${shortBranch(onto)}" had dropped ${listSome(dropped, LISTED_COMMITS)}: what the session has of it comes back; ` +
+      `to leave it out: ${back}agt sync ${id} --rebase`,
+  ];
+}
+
+const LISTED_COMMITS = 3;
 
 /** The branch gets the name of a commit alone: it may be only in the sandbox. */
 function submoduleWarning({ path, after }: DiffEntry): string[] {

@@ -27,12 +27,25 @@ export async function refuseUncommitted(session: Session, branch: string): Promi
   );
 }
 
-/** Copies the commits of `head` that `onto` lacks, as `git rebase` does: no merges, and none that `onto` has as a copy. */
-export async function rebaseInMemory(bench: Workbench, head: string, onto: string): Promise<Merged> {
+/**
+ * Copies the commits of `head` that `onto` lacks, as `git rebase` does: no merges, and none that `onto` has as a copy.
+ * `without`: nor those that this commit has.
+ */
+export async function rebaseInMemory(
+  bench: Workbench,
+  head: string,
+  onto: string,
+  without?: string,
+): Promise<Merged> {
   const { git } = bench;
   const args = ['rev-list', '--reverse', '--topo-order', '--no-merges', '--right-only', '--cherry-pick'];
   let tip = onto;
-  for (const commit of await gitLines(git, [...args, `${onto}...${head}`, '--'])) {
+  for (const commit of await gitLines(git, [
+    ...args,
+    `${onto}...${head}`,
+    ...(without === undefined ? [] : [`^${without}`]),
+    '--',
+  ])) {
     const merged = await mergeWithBase(bench, { base: `${commit}^`, ours: tip, theirs: commit });
     if (merged.conflicts !== undefined) return merged;
     tip = await plainCommit(git, merged.tree, [tip]);

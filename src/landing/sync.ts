@@ -25,12 +25,14 @@ import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { landedSource } from '../survey/merged.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { captureSession } from '../workspace/capture-session.ts';
+import { notCommitted, syncRefused } from './landing-errors.ts';
 import { commitFirst } from './message.ts';
 import { refuseInTheWay, refuseOverlap } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
 import { rebaseInMemory, refuseUncommitted } from './rebase.ts';
 import { readSandbox } from './sandbox-content.ts';
 import { commitMerge, landedOn, revertAmong, withoutLanded } from './sync-landed.ts';
+import { droppedCommits } from './taken-back.ts';
 import { branchInUse, refuseOperation, unmergedPaths } from './target.ts';
 import { untrackedAmong } from './untracked.ts';
 import { mergeInMemory, mergeWithBase, type Workbench, withWorkbench } from './workbench.ts';
@@ -55,6 +57,8 @@ export interface SyncResult {
   readonly own: number;
   /** One of them that reverts work which the sandbox has as commits: git takes it out of the sandbox as well. */
   readonly reverting: string | undefined;
+  /** Those that the branch has dropped since the session began with them. A rebase leaves them out. */
+  readonly dropped: readonly string[];
   /** The commits of the sandbox that the branch lacks. */
   readonly ahead: number;
   /** HEAD of the sandbox now. */
@@ -80,7 +84,7 @@ export async function syncSession(session: Session, request: SyncRequest): Promi
   if (!result.isRefused) return result;
   // Before git refuses, it may have written some files, or a merge into AUTO_MERGE.
   await finishSync(session.with(result.record));
-  throw refused(record, result);
+  throw syncRefused(record, result);
 }
 
 async function sync(given: LockedSession, request: SyncRequest): Promise<SyncResult> {
@@ -190,11 +194,14 @@ async function otherBranch(git: Git, { work_branch }: SessionRecord): Promise<st
 }
 
 /** Returns the paths in conflict. @throws AgtError if uncommitted files of the sandbox would be in the way. */
-async function conflictsOfSync(session: Session, { operation, branch, head }: SyncResult) {
+async function conflictsOfSync(session: Session, { operation, branch, head, dropped }: SyncResult) {
   const { repository, record, sandboxGit } = session;
   const tip = await gitText(sandboxGit, ['rev-parse', '--verify', `${branch}^{commit}`]);
   return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
-    const merged = await (operation === 'merge' ? mergeInMemory : rebaseInMemory)(bench, head, tip);
+    const without = dropped.length > 0 ? record.from_commit : undefined;
+    const merged = await (operation === 'merge'
+      ? mergeInMemory(bench, head, tip)
+      : rebaseInMemory(bench, head, tip, without));
     // git looks for files in the way before it shows a conflict.
     const changes = await diffTrees(bench.git, head, merged.tree);
     await refuseOverlap(sandboxGit, changes, (paths) => commitFirst(session, paths));
@@ -243,36 +250,26 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
       ],
     });
   }
-  const ahead = (await commitsBetween(git, [tip], head)).length;
-  return { record, branch, commits, own, reverting, ahead, head, conflicts: [], operation };
+  const isHome = user_branch !== undefined && branch === shortBranch(user_branch);
+  const dropped = commits > 0 && isHome ? await droppedCommits(git, record, head, tip) : [];
+  const left = dropped.length > 0 ? [record.from_commit] : [];
+  const ahead = (await commitsBetween(git, [tip, ...left], head)).length;
+  return { record, branch, commits, own, reverting, dropped, ahead, head, conflicts: [], operation };
 }
 
 /** The advice comes from agt. */
 const QUIET = ['skippedCherryPicks', 'mergeConflict'].flatMap((name) => ['-c', `advice.${name}=false`]);
 
 /** Nothing of the user's stash, and no other branch, may move with it. */
-async function runSync(git: Git, { operation, branch }: SyncResult): Promise<number> {
+async function runSync(git: Git, { operation, branch, dropped, record }: SyncResult): Promise<number> {
+  const onto = dropped.length > 0 ? ['--onto', branch, record.from_commit] : [branch];
   const words =
     operation === 'merge'
       ? ['merge', '--ff', '--no-edit', '--no-autostash', '--', branch]
-      : [...QUIET, '-c', 'rebase.updateRefs=false', 'rebase', '--quiet', '--no-autostash', branch];
+      : [...QUIET, '-c', 'rebase.updateRefs=false', 'rebase', '--quiet', '--no-autostash', ...onto];
   const env = { GIT_EDITOR: ':' };
   const run = await runGit(git, words, { env, stdout: 'ignore', stderr: 'inherit' });
   return run.exitCode;
-}
-
-function refused({ session_id: id, sandbox }: SessionRecord, { operation, branch }: SyncResult): AgtError {
-  return new AgtError(`git did not ${operation} "${branch}" in the sandbox of "${id}"; nothing has changed`, {
-    hints: [`commit the changes of the sandbox first: git -C ${sandbox} commit --all`, 'then sync again'],
-  });
-}
-
-/** A hook, a signature or a lock was in the way. */
-function notCommitted({ session_id: id, sandbox }: SessionRecord, { operation }: SyncResult): AgtError {
-  const goOn = operation === 'merge' ? 'commit' : 'rebase --continue';
-  return new AgtError(`git did not finish the ${operation} in the sandbox of "${id}", without a conflict`, {
-    hints: [`go on: git -C ${sandbox} ${goOn}`, `or go back: agt session undo ${id}`],
-  });
 }
 
 /** git would end in the middle where a killed one has left a lock. */

@@ -1,7 +1,7 @@
-/** Work of another session that was taken off the branch, in a session that has synced meanwhile. */
+/** Commits that the branch has lost and a session still has: work of another session, and those that it began with. */
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch, shortOid } from '../git/files/ref-files.ts';
-import { type Git, gitLines, gitText } from '../git/run/git.ts';
+import { type Git, gitLines, gitText, isAncestor } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
@@ -21,6 +21,18 @@ export async function holdersOf({ git, id, repository }: Session, commit: string
 export function takeOut({ sandbox, checkout }: SessionRecord, onto: string, commit: string): string {
   const at = `git -C ${shellQuote(checkout ?? sandbox)}`;
   return `${at} rebase --autostash --onto ${shortBranch(onto)} ${shortOid(commit)}`;
+}
+
+/** Those that the user has dropped by an amend, a reset or a rebase since the session began with them. */
+export async function droppedCommits(
+  git: Git,
+  { from_commit: start }: SessionRecord,
+  head: string,
+  tip: string,
+): Promise<string[]> {
+  if ((await isAncestor(git, start, tip)) || !(await isAncestor(git, start, head))) return [];
+  const words = ['log', '--no-show-signature', '--format=%h %s', '--no-merges', '--cherry-pick'];
+  return gitLines(git, [...words, '--right-only', `${tip}...${start}`, '--']);
 }
 
 /** A commit that the acceptance of another session has made. */

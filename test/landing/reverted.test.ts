@@ -1,4 +1,4 @@
-/** A branch that has reverted an acceptance which kept the commits: git takes them for merged all the same. */
+/** A branch that has lost commits since: reverted after an acceptance that kept them, or dropped under a session. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -29,3 +29,33 @@ test('the session is not merged, a sync says what goes, and accept how to land i
   expect(readFileSync(join(repository, 'new'), 'utf8')).toBe('one\n');
   expect(JSON.parse(agtOk(repository, 'list', '--json'))[0]).toMatchObject({ merged: true });
 });
+
+test.each(['amend', 'reset'])(
+  'commits that the user has dropped by %s come back by no sync --rebase, and accept names them',
+  (how) => {
+    const { repository } = makeSession({ a: '1\n' });
+    writeFileSync(join(repository, 'note'), 'private\n');
+    git(repository, 'add', 'note');
+    git(repository, 'commit', '-qm', 'with a note');
+    const dropped = `${git(repository, 'rev-parse', '--short', 'HEAD')} with a note`;
+    agtOk(repository, 'new', 's2');
+    const sandbox = agtOk(repository, 'path', 's2');
+    writeFileSync(join(sandbox, 'x'), 'x\n');
+    git(sandbox, 'add', 'x');
+    git(sandbox, 'commit', '-qm', 'x');
+    git(repository, 'rm', '-q', 'note');
+    if (how === 'amend') git(repository, 'commit', '-q', '--amend', '--allow-empty', '-m', 'without');
+    else git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+    writeFileSync(join(repository, 'b'), 'b\n');
+    git(repository, 'add', 'b');
+    git(repository, 'commit', '-qm', 'b');
+    expect(agt(repository, 'accept', 's2', '-n').stderr).toContain(
+      `"main" had dropped ${dropped}: what the session has of it comes back; to leave it out: agt sync s2 --rebase`,
+    );
+    expect(agtOk(repository, 'sync', 's2')).toContain(`main had dropped ${dropped}: the session keeps it`);
+    agtOk(repository, 'undo', 's2');
+    expect(agtOk(repository, 'sync', 's2', '--rebase')).toContain(`main had dropped ${dropped}: left out`);
+    expect(agt(repository, 'accept', 's2').stderr).toBe('');
+    expect([existsSync(join(repository, 'note')), existsSync(join(repository, 'x'))]).toEqual([false, true]);
+  },
+);

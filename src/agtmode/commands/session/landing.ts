@@ -40,7 +40,7 @@ export const sessionSync = defineSessionCommand({
   run: async (args, context, session) => {
     const request = { ...args, now: context.now() };
     const result = await interruptible(context, session, syncSession, request);
-    const { branch, commits, own, reverting, head, conflicts, operation } = result;
+    const { branch, commits, own, reverting, dropped, head, conflicts, operation } = result;
     const isBlocked = commits > 0 && conflicts.length > 0;
     return {
       json: {
@@ -49,6 +49,7 @@ export const sessionSync = defineSessionCommand({
         commits,
         own_commits: own,
         ...orNull({ reverted_by: reverting }),
+        dropped_commits: dropped,
         head_commit: head,
         operation,
         conflicts,
@@ -58,6 +59,7 @@ export const sessionSync = defineSessionCommand({
         ? ''
         : describeSync(result, args.dryRun) +
           describeUserBranch(session, result) +
+          describeDropped(result) +
           describeRevert(result, args.dryRun),
       notes: isBlocked ? describeConflicts(result, args.dryRun) : '',
       failed: conflicts.length > 0,
@@ -83,6 +85,14 @@ function describeSync(
 function describeUserBranch({ record: before }: Session, { record, branch }: SyncResult): string {
   if (record.user_branch === before.user_branch) return '';
   return `the work of ${record.session_id} goes to ${branch} from now on\n`;
+}
+
+function describeDropped({ record, branch, dropped, operation }: SyncResult): string {
+  if (dropped.length === 0) return '';
+  const had = `${branch} had dropped ${listSome(dropped, LISTED)}`;
+  const id = record.session_id;
+  if (operation === 'rebase') return `${had}: left out\n`;
+  return `${had}: the session keeps it; to leave it out: agt undo ${id} && agt sync ${id} --rebase\n`;
 }
 
 function describeRevert({ record, branch, reverting }: SyncResult, dryRun: boolean): string {
