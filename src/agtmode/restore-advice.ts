@@ -30,7 +30,8 @@ export async function adviseOnWords(
       hints: [],
       isPath: false,
     }));
-    const isExample = (hint: string) => hint.startsWith('for example') && given.paths.length === 0;
+    const isExample = (hint: string) =>
+      hint.startsWith('for example') && (command === 'undo' || given.paths.length === 0);
     const examples = error.hints.filter(isExample);
     if (hints.length > 0) error.hints.splice(0, Infinity, ...examples, ...hints);
     const isThere = given.words.some((word) => existsSync(resolve(context.cwd, word)));

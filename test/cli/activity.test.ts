@@ -212,11 +212,11 @@ describe('agt log --all-sessions', () => {
     const hook = (event: string) =>
       JSON.stringify({ hook_event_name: event, session_id: 'c1', cwd: one.sandbox });
     const call = `printf %s '${hook('UserPromptSubmit')}' | ${AGT} hook claude-code`;
-    expect(named('sh', '-c', call)).toBe('claude');
-    expect(named('sh', '-c', 'true')).toBe('claude');
     expect(named(join(bin, 'codex'))).toBe('codex');
     expect(named('true')).toBe('codex');
     expect(activity(repository).map(({ agent }) => agent)).toContain('codex');
+    expect(named('sh', '-c', call)).toBe('claude');
+    expect(named('sh', '-c', 'true')).toBe('claude');
   });
 
   test('a turn that began before --since keeps its prompt', async () => {

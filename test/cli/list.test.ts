@@ -217,8 +217,8 @@ test('a list without sessions says what to do next, and in a partial clone why a
   const unborn = makeTempDir();
   git(unborn, 'init', '-q');
   const [, command = ''] =
-    /make a first commit: git ([^;]*); then begin one: agt new ID/.exec(agt(unborn, 'list').stderr) ?? [];
-  git(unborn, ...command.split(' '));
+    /make a first commit: (git [^;]*); then begin one: agt new ID/.exec(agt(unborn, 'list').stderr) ?? [];
+  expect(run('sh', ['-ec', command], { cwd: unborn }).exitCode).toBe(0);
   expect(agt(unborn, 'list').stderr).toBe(empty.stderr);
   const partial = join(makeTempDir(), 'partial');
   git(origin, 'clone', '-q', '--filter=blob:none', `file://${origin}`, partial);

@@ -188,7 +188,8 @@ test('events of the other agents', () => {
       expect(send(agent, event)).toEqual(silent);
     }
   }
-  expect(agtOk(session.repository, 'list')).toMatch(/ opencode /);
+  const [{ agent, agent_state: now }] = JSON.parse(agtOk(session.repository, 'list', '--json'));
+  expect(agent).toBe(now.agent); // the row speaks of one agent
   const wanted = Object.values(EVENTS).flatMap((events) => events.flatMap(([, expected]) => expected ?? []));
   expect(log(session).reverse()).toMatchObject(wanted);
   for (const agent of Object.keys(EVENTS))

@@ -89,6 +89,7 @@ test('after each hand-over, a turn is named pulled where it did not happen, and 
   };
   const give = (from: string, to: string) => {
     agtOk(from, 'session', 'push', 's1', '--release');
+    nextSecond();
     agtOk(to, 'session', 'pull', 's1');
   };
   work(here, 'one');
@@ -106,7 +107,9 @@ test('after each hand-over, a turn is named pulled where it did not happen, and 
   expect(pulled(there)).toEqual({ one: true, two: false, three: true, four: true, five: false });
   agtOk(there, 'session', 'reject', 's1');
   agtOk(there, 'session', 'push', 's1');
+  nextSecond();
   agtOk(here, 'session', 'pull', 's1', '--take');
+  nextSecond();
   agtOk(here, 'undo', 's1');
   work(here, 'six');
   const mine = { one: false, two: true, three: false, four: false };
@@ -144,6 +147,12 @@ test('marks that one side has taken back do not come back with those of the othe
   expect(marksIn(here)).toEqual({ one: 'new', two: 'new', three: 'seen' });
 });
 
+/** Snapshots have no finer time, and agt knows by it to where a session went. */
+function nextSecond() {
+  const left = 1000 - (Date.now() % 1000);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, left + 5);
+}
+
 test('work by hand after a pull is of no agent, and what only a fork has is of the fork', () => {
   const { here, there } = makeTwo();
   const work = (repository: string, id: string, path: string) => {
@@ -161,10 +170,12 @@ test('work by hand after a pull is of no agent, and what only a fork has is of t
   agtOk(here, 'session', 'bundle', 's1', file);
   agtOk(here, 'session', 'open', file, '--as', 'copy');
   work(here, 'copy', 'hand');
+  nextSecond();
   agtOk(there, 'session', 'pull', 's1', '--take');
   work(there, 's1', 'two');
   agtOk(there, 'session', 'push', 's1');
   work(here, 's1', 'stray');
+  nextSecond();
   agtOk(here, 'session', 'pull', 's1', '--take');
   const rows = agtOk(here, 'log', '--all-sessions');
   const table = rows.split('\n').map((line) => line.split(/ {2,}/).slice(1).join(' '));

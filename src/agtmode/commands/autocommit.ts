@@ -2,7 +2,7 @@ import { AgtError, isAgtError, usageError } from '../../errors.ts';
 import { isActive, isCapturedByItself } from '../../filter/session-file.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { findSession } from '../../session/find-session.ts';
+import { findSession, refuseMoved } from '../../session/find-session.ts';
 import { listRecords, readRecord, type SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
@@ -104,6 +104,7 @@ function parseTimestamp(text: string | undefined): number | undefined {
 
 /** @throws AgtError that says how to record the folder without a session */
 async function sessionToCapture(context: Context, repository: Repository, given: string | undefined) {
+  if (given === undefined) refuseMoved(repository, context.cwd);
   try {
     return findSession(repository, given, context.cwd);
   } catch (error) {
