@@ -7,14 +7,13 @@ import { type Command, commandName, findCommand } from './command.ts';
 /** The arguments as yargs would give them to the command; undefined if the command line needs yargs. */
 export function parseWithoutYargs(commands: readonly Command[], words: readonly string[]) {
   const command = findCommand(commands, words);
-  if (command === undefined || command.usage.includes('<')) return undefined;
+  if (command === undefined || /<|\.\./.test(command.usage)) return undefined;
   const { options = {} } = command;
-  const { names: positionals, many } = plainPositionals(command);
+  const positionals = plainPositionals(command);
   const withDefault = Object.entries(options).filter(([, option]) => 'default' in option);
   const args: Record<string, unknown> = Object.fromEntries(
     withDefault.map(([name, option]) => [name, option.default]),
   );
-  if (many !== undefined) args[many] = [];
   const given = new Set<string>();
   const rest = words.slice(commandName(command).split(' ').length);
   // yargs takes all the words that follow for an option that may be repeated.
@@ -27,14 +26,9 @@ export function parseWithoutYargs(commands: readonly Command[], words: readonly 
       if (rest.length > 0) args['--'] = rest.splice(0);
       break;
     }
-    const isWord = PLAIN.test(word) && !NO_NAME.test(word);
-    const argument = isWord ? positionals.shift() : undefined;
+    const argument = PLAIN.test(word) && !NO_NAME.test(word) ? positionals.shift() : undefined;
     if (argument !== undefined) {
       args[argument] = word;
-      continue;
-    }
-    if (isWord && many !== undefined) {
-      args[many] = [...(args[many] as string[]), word];
       continue;
     }
     const name = /^--([a-z]+(?:-[a-z]+)*)$/.exec(word)?.[1] ?? '';
@@ -61,14 +55,11 @@ const PLAIN = /^[^-'"][^'"]*$/;
 /** yargs takes these for the value of a boolean option before them. */
 const NO_NAME = /^(true|false)$/;
 
-/** The names of the arguments, in their order, if each may be left out. The last one may be `many` words. */
-function plainPositionals({ usage, positionals = {} }: Command): { names: string[]; many?: string } {
+/** The names of the arguments, in their order, if each is one word that may be left out. */
+function plainPositionals({ usage, positionals = {} }: Command): string[] {
   const names = Object.keys(positionals);
-  const arePlain = Object.values(positionals).every(({ type }) => type === 'string');
-  const last = usage.endsWith('..]') ? names.at(-1) : undefined;
-  const shape = names.map((name) => ` [${name}${name === last ? '..' : ''}]`).join('');
-  if (!arePlain || !usage.endsWith(shape)) return { names: [] };
-  return last === undefined ? { names } : { names: names.slice(0, -1), many: last };
+  const arePlain = Object.values(positionals).every(({ type, array }) => type === 'string' && array !== true);
+  return arePlain && usage.endsWith(names.map((name) => ` [${name}]`).join('')) ? names : [];
 }
 
 type Option = NonNullable<Command['options']>[string];
