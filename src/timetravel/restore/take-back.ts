@@ -11,7 +11,7 @@ import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, findRenames, mayHaveRenames } from '../../git/objects/raw-diff.ts';
 import { editTree, withIndex, withoutIndex } from '../../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { FSYNC_ARGS, type Git, gitBytes, gitText, runGit } from '../../git/run/git.ts';
+import { FSYNC_ARGS, fieldsOf, type Git, gitBytes, gitText, runGit } from '../../git/run/git.ts';
 import type { Session } from '../../session/session.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { parseSnapshot, type Snapshot } from '../../snapshot/history.ts';
@@ -149,20 +149,22 @@ async function changesSince(git: Git, from: string, to: string) {
 }
 
 async function namesSince(git: Git, from: string, to: string): Promise<ReadonlyMap<string, string>> {
-  const words = ['log', '--first-parent', '--reverse', '--no-show-signature', '-z', '--format=%x01'];
+  const words = ['log', '--first-parent', '--reverse', '--no-show-signature', '-z', '--format=%H'];
   const renames = ['-M', '--diff-filter=R', '--name-status', `${from}..${to}`, '--', ...TOP_FOLDERS];
-  const output = (await gitBytes(withoutIndex(git), [...words, ...renames])).toString('latin1');
+  const output = await gitBytes(withoutIndex(git), [...words, ...renames]);
   const first = new Map<string, string>();
-  for (const step of output.split('\x01')) {
-    const fields = step.split('\0').filter((field) => field.trim() !== '');
-    const pairs = fields.flatMap((status, i) =>
-      i % 3 === 0 && status.trim().startsWith('R')
-        ? [[fields[i + 1] ?? '', fields[i + 2] ?? ''] as const]
-        : [],
-    );
-    const before = pairs.map(([old]) => first.get(old) ?? old);
-    for (const [old] of pairs) first.delete(old);
-    for (const [i, [, name]] of pairs.entries()) first.set(name, before[i] ?? name);
+  let earlier: ReadonlyMap<string, string> = first;
+  // Each commit has its name, and then three fields for each file.
+  const fields = fieldsOf(output).values();
+  for (const field of fields) {
+    if (!/^\n?R\d+$/.test(field)) {
+      earlier = new Map(first);
+      continue;
+    }
+    const [old = '', name = ''] = [fields.next().value, fields.next().value];
+    first.set(name, earlier.get(old) ?? old);
+    // Unless another file has got its name.
+    if (first.get(old) === earlier.get(old)) first.delete(old);
   }
   return new Map([...first].map(([name, old]) => [decodePath(old), decodePath(name)]));
 }
