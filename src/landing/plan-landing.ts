@@ -237,7 +237,7 @@ function droppedWarning(
   if (dropped.length === 0) return [];
   const back = dryRun ? '' : `agt unaccept ${id} && `;
   return [
-    `"${shortBranch(onto)}" had dropped ${listSome(dropped, LISTED_COMMITS)}: what the session has of it comes back; ` +
+    `this brings back ${listSome(dropped, LISTED_COMMITS)}, which "${shortBranch(onto)}" has dropped; ` +
       `to leave it out: ${back}agt sync ${id} --rebase`,
   ];
 }

@@ -74,7 +74,7 @@ export async function syncSession(session: Session, request: SyncRequest): Promi
   const { repository, record } = session;
   if (request.dryRun) {
     const plan = await planSync(session, request);
-    if (plan.commits === 0) return plan;
+    if (isUpToDate(plan)) return plan;
     return { ...plan, conflicts: (await previewSync(session, plan)).conflicts };
   }
   const found = readRecord(repository, record.session_id) ?? record;
@@ -90,7 +90,7 @@ export async function syncSession(session: Session, request: SyncRequest): Promi
 async function sync(given: LockedSession, request: SyncRequest): Promise<SyncResult> {
   const session = await withUserBranch(given, request.from);
   const plan = await planSync(session, request);
-  if (plan.commits === 0) return plan;
+  if (isUpToDate(plan)) return plan;
   await breakLocks(session);
   const { now } = request;
   // Either way may be refused, so agt tries it first. git would replace a repository in the sandbox.
@@ -112,6 +112,11 @@ async function sync(given: LockedSession, request: SyncRequest): Promise<SyncRes
   if (exitCode === 0 || isSolved) return { ...plan, record: done, head };
   if (conflicts.length === 0) throw notCommitted(session.record, plan);
   return { ...plan, record: done, head, conflicts };
+}
+
+/** A rebase leaves out what the branch has dropped, also if nothing else is new there. */
+export function isUpToDate({ commits, dropped, operation }: SyncResult): boolean {
+  return commits === 0 && (operation === 'merge' || dropped.length === 0);
 }
 
 /** The branch that the user names takes the place of a user branch that is gone, as after `git branch -m`. */
@@ -251,7 +256,7 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
     });
   }
   const isHome = user_branch !== undefined && branch === shortBranch(user_branch);
-  const dropped = commits > 0 && isHome ? await droppedCommits(git, record, head, tip) : [];
+  const dropped = isHome ? await droppedCommits(git, record, head, tip) : [];
   const left = dropped.length > 0 ? [record.from_commit] : [];
   const ahead = (await commitsBetween(git, [tip, ...left], head)).length;
   return { record, branch, commits, own, reverting, dropped, ahead, head, conflicts: [], operation };

@@ -30,7 +30,7 @@ test('the session is not merged, a sync says what goes, and accept how to land i
   expect(JSON.parse(agtOk(repository, 'list', '--json'))[0]).toMatchObject({ merged: true });
 });
 
-test.each(['amend', 'reset'])(
+test.each(['amend', 'reset', 'reset alone'])(
   'commits that the user has dropped by %s come back by no sync --rebase, and accept names them',
   (how) => {
     const { repository } = makeSession({ a: '1\n' });
@@ -46,15 +46,24 @@ test.each(['amend', 'reset'])(
     git(repository, 'rm', '-q', 'note');
     if (how === 'amend') git(repository, 'commit', '-q', '--amend', '--allow-empty', '-m', 'without');
     else git(repository, 'reset', '-q', '--hard', 'HEAD~1');
-    writeFileSync(join(repository, 'b'), 'b\n');
-    git(repository, 'add', 'b');
-    git(repository, 'commit', '-qm', 'b');
+    if (how !== 'reset alone') {
+      writeFileSync(join(repository, 'b'), 'b\n');
+      git(repository, 'add', 'b');
+      git(repository, 'commit', '-qm', 'b');
+    }
+    const lost = `${dropped}, which main has dropped`;
+    const way = 'agt sync s2 --rebase\n';
     expect(agt(repository, 'accept', 's2', '-n').stderr).toContain(
-      `"main" had dropped ${dropped}: what the session has of it comes back; to leave it out: agt sync s2 --rebase`,
+      `this brings back ${dropped}, which "main" has dropped; to leave it out: ${way}`,
     );
-    expect(agtOk(repository, 'sync', 's2')).toContain(`main had dropped ${dropped}: the session keeps it`);
-    agtOk(repository, 'undo', 's2');
-    expect(agtOk(repository, 'sync', 's2', '--rebase')).toContain(`main had dropped ${dropped}: left out`);
+    expect(`${agtOk(repository, 'sync', 's2', '-n')}\n`).toContain(
+      `the session keeps ${lost}; to leave it out: ${way}`,
+    );
+    expect(agtOk(repository, 'sync', 's2', '-n', '--rebase')).toContain(`would leave out ${lost}`);
+    const undo = how === 'reset alone' ? '' : 'agt undo s2 && ';
+    expect(`${agtOk(repository, 'sync', 's2')}\n`).toContain(`to leave it out: ${undo}${way}`);
+    if (undo !== '') agtOk(repository, 'undo', 's2');
+    expect(agtOk(repository, 'sync', 's2', '--rebase')).toContain(`left out ${lost}`);
     expect(agt(repository, 'accept', 's2').stderr).toBe('');
     expect([existsSync(join(repository, 'note')), existsSync(join(repository, 'x'))]).toEqual([false, true]);
   },

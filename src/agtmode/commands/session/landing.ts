@@ -5,7 +5,7 @@ import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { resolveObject } from '../../../git/run/git.ts';
 import { exportSession } from '../../../landing/export.ts';
 import { draftPullRequest, openPullRequest } from '../../../landing/pull-request.ts';
-import { type SyncResult, syncSession } from '../../../landing/sync.ts';
+import { isUpToDate, type SyncResult, syncSession } from '../../../landing/sync.ts';
 import { takeOut } from '../../../landing/taken-back.ts';
 import { unacceptSession, wayOff } from '../../../landing/unaccept.ts';
 import { changeReason, planRemoval, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
@@ -25,7 +25,8 @@ export const sessionSync = defineSessionCommand({
   summary: 'bring your branch into a sandbox',
   description:
     'Autocommit the session, then let git merge the user branch into the branch of the sandbox, or rebase it. Conflicts ' +
-    'stay in the sandbox, for you or the agent to solve; agt session undo goes back to the snapshot before. Exit with 1 ' +
+    'stay in the sandbox, for you or the agent to solve; agt session undo goes back to the snapshot before. --rebase leaves out commits that the session began with and that ' +
+    'you have dropped from your branch since. Exit with 1 ' +
     'if there are conflicts; --dry-run finds them without touching the sandbox. If the user branch is gone, as after git branch ' +
     '-m, the branch of --from takes its place.',
   options: {
@@ -41,7 +42,7 @@ export const sessionSync = defineSessionCommand({
     const request = { ...args, now: context.now() };
     const result = await interruptible(context, session, syncSession, request);
     const { branch, commits, own, reverting, dropped, head, conflicts, operation } = result;
-    const isBlocked = commits > 0 && conflicts.length > 0;
+    const isBlocked = conflicts.length > 0;
     return {
       json: {
         session_id: session.record.session_id,
@@ -59,7 +60,7 @@ export const sessionSync = defineSessionCommand({
         ? ''
         : describeSync(result, args.dryRun) +
           describeUserBranch(session, result) +
-          describeDropped(result) +
+          describeDropped(result, args.dryRun) +
           describeRevert(result, args.dryRun),
       notes: isBlocked ? describeConflicts(result, args.dryRun) : '',
       failed: conflicts.length > 0,
@@ -67,12 +68,12 @@ export const sessionSync = defineSessionCommand({
   },
 });
 
-function describeSync(
-  { record, branch, commits, own, ahead, head, operation }: SyncResult,
-  dryRun: boolean,
-): string {
+function describeSync(result: SyncResult, dryRun: boolean): string {
+  const { record, branch, commits, own, ahead, head, operation } = result;
   const { session_id: id } = record;
-  if (commits === 0) return `${id} has all commits of ${branch}\n`;
+  if (isUpToDate(result)) return `${id} has all commits of ${branch}\n`;
+  if (commits === 0)
+    return `${verb(dryRun, 'rebased', 'rebase')} ${plural(ahead, 'commit')} of ${id} onto ${branch}\n`;
   const accepted = own === 0 ? '' : ` (${own} accepted from it)`;
   if (dryRun && operation === 'rebase')
     return `would rebase ${plural(ahead, 'commit')} of ${id} onto ${branch}, which has ${plural(commits, 'commit')} more${accepted}\n`;
@@ -87,12 +88,16 @@ function describeUserBranch({ record: before }: Session, { record, branch }: Syn
   return `the work of ${record.session_id} goes to ${branch} from now on\n`;
 }
 
-function describeDropped({ record, branch, dropped, operation }: SyncResult): string {
+function describeDropped(
+  { record, branch, commits, dropped, operation }: SyncResult,
+  dryRun: boolean,
+): string {
   if (dropped.length === 0) return '';
-  const had = `${branch} had dropped ${listSome(dropped, LISTED)}`;
+  const lost = `${listSome(dropped, LISTED)}, which ${branch} has dropped`;
+  if (operation === 'rebase') return `${dryRun ? 'would leave' : 'left'} out ${lost}\n`;
   const id = record.session_id;
-  if (operation === 'rebase') return `${had}: left out\n`;
-  return `${had}: the session keeps it; to leave it out: agt undo ${id} && agt sync ${id} --rebase\n`;
+  const back = dryRun || commits === 0 ? '' : `agt undo ${id} && `;
+  return `the session keeps ${lost}; to leave it out: ${back}agt sync ${id} --rebase\n`;
 }
 
 function describeRevert({ record, branch, reverting }: SyncResult, dryRun: boolean): string {
@@ -221,7 +226,7 @@ export const sessionReject = defineSessionCommand({
         checkout === undefined ? removed : returned,
         back,
         `${verb(dryRun, 'deleted', 'delete')}  branch ${shortBranch(work_branch)}`,
-        `${verb(dryRun, 'kept', 'keep')}     its snapshots on ${shortBranch(branch)} for agt.retention; agt undo ${id} brings it back`,
+        `${verb(dryRun, 'kept', 'keep')}     its snapshots on ${shortBranch(branch)} for the time of agt.retention; agt undo ${id} brings it back`,
         off && record.landed && `stays    on ${shortBranch(record.landed.onto)}, accepted before; ${off}`,
         ignored.length > 0 && `no snapshot has ${listPaths(ignored, LISTED)}, because of .agtignore`,
       ]),
