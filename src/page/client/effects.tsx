@@ -25,6 +25,7 @@ export interface Effect {
   /** That comes into the session. */
   readonly branch?: string;
   readonly commits?: number;
+  readonly reverted_by?: string | null;
   /** Of a session that ends; only a rejected one has a reason. */
   readonly folder?: string | null;
   readonly reason?: string | null;
@@ -82,7 +83,7 @@ export function Effects({ effect, row, idle }: Partial<Outcome> & { row: Row; id
 
 function sentencesOf(effect: Effect, row: Row, counts: string, idle?: string): string[] {
   const { changes, refs = [], onto, undone, worktree, left_out: left = [] } = effect;
-  const { branch, commits = 0, folder, reason, ignored = [] } = effect;
+  const { branch, commits = 0, reverted_by, folder, reason, ignored = [] } = effect;
   const name = `${isFolder(row) ? 'the folder' : 'session'} ${nameOf(row)}`;
   const all: (string | false | null | undefined)[] = [];
   if (changes !== undefined)
@@ -108,7 +109,7 @@ function sentencesOf(effect: Effect, row: Row, counts: string, idle?: string): s
     all.push(
       commits === 0
         ? `Nothing changes: ${name} has all commits of ${branch}.`
-        : `Into ${name}: ${plural(commits, 'commit')} of ${branch}. Its own work stays.`,
+        : `Into ${name}: ${plural(commits, 'commit')} of ${branch}. ${reverted_by ? 'One of them takes work of the session back: it goes here, too.' : 'Its own work stays.'}`,
     );
   if (folder !== undefined)
     all.push(
