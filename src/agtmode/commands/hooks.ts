@@ -200,9 +200,6 @@ async function takeBackTrust(context: Context, { trust, title }: Integration, fi
   }
 }
 
-/** States in which no event can come. */
-const WITHOUT_HOOKS: readonly string[] = ['not-installed', 'agent-not-found'];
-
 export const hooksStatus = defineCommand({
   usage: 'hooks status [tools..]',
   summary: 'show which agents have hooks of agt, and when the last event came',
@@ -223,11 +220,9 @@ export const hooksStatus = defineCommand({
       `${state.replaceAll('-', ' ')}${integration.isByDocumentation && state !== 'agent-not-found' ? ', untested: made from its documentation' : ''}`,
       last === null ? '-' : `${age(new Date(last.at), now)}${last.event === '' ? '' : ` (${last.event})`}`,
     ]);
-    const shown = [['AGENT', 'HOOKS', 'LAST EVENT'], ...rows];
-    const hasEvents = lines.some((one) => one.last_event !== null || !WITHOUT_HOOKS.includes(one.state));
     return {
       json: lines.map(({ integration, ...line }) => ({ tool: integration.name, ...line })),
-      text: `${table(hasEvents ? shown : shown.map((row) => row.slice(0, 2)))}${adviceOfProject(lines)}${adviceOfOverlay(context, lines)}`,
+      text: `${table([['AGENT', 'HOOKS', 'LAST EVENT'], ...rows])}${adviceOfProject(lines)}${adviceOfOverlay(context, lines)}`,
       notes: lines.map((line) => warningsOf(line, now)).join(''),
     };
   },
