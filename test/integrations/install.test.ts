@@ -31,7 +31,7 @@ test('in a new home: hooks for each event, and nothing is left after uninstall',
   const home = new Home();
   const before = home.content();
   const file = join(home.dir, '.claude/settings.json');
-  expect(home.ok('status')).toMatch(/^AGENT +HOOKS\nclaude-code /);
+  expect(home.ok('status')).toMatch(/^AGENT +HOOKS +LAST EVENT\nclaude-code /);
   expect(home.ok('install', 'claude-code', '-n')).toBe(`Claude Code: would install hooks in ${file}\n`);
   expect(home.content()).toBe(before);
   expect(home.ok('install', 'claude')).toBe(`Claude Code: hooks installed in ${file}\n`);
