@@ -32,7 +32,9 @@ export function parseWithoutYargs(commands: readonly Command[], words: readonly 
       continue;
     }
     const name = /^--([a-z]+(?:-[a-z]+)*)$/.exec(word)?.[1] ?? '';
-    const option = Object.hasOwn(options, name) ? options[name] : undefined;
+    // One that is an argument as well may be given twice.
+    const isArgument = Object.hasOwn(command.positionals ?? {}, name);
+    const option = Object.hasOwn(options, name) && !isArgument ? options[name] : undefined;
     if (option === undefined || !isPlain(option) || (given.has(name) && option.array !== true))
       return undefined;
     if (option.type === 'boolean') args[name] = true;

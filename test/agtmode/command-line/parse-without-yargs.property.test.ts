@@ -85,6 +85,10 @@ test('an accepted command line has the same arguments as with yargs', async () =
   expect(accepted).toBeGreaterThan(300);
 });
 
+test('an option of the same name as an argument needs yargs: both may be given', () => {
+  expect(parseWithoutYargs(COMMANDS, ['search', 'this', '--text', 'that'])).toBeUndefined();
+});
+
 test('the command lines of hooks, cron and the guard are accepted', () => {
   for (const words of [
     'autocommit',
