@@ -25,9 +25,11 @@ export function readContent(root: string, facts: Facts): Content {
   return content;
 }
 
-/** @throws Error if a file is not in the last snapshot of the session. */
+/** @throws Error if a file is not in the last snapshot of the session, that of the end of a sync aside. */
 export function snapshotHolds(root: string, id: string, content: Content): void {
-  const held = filesOf(root, `refs/heads/agtsessions/${id}`);
+  const last = `refs/heads/agtsessions/${id}`;
+  const isAfterSync = ok(REAL_GIT, ['log', '-1', '--format=%s', last, '--'], root) === 'after sync\n';
+  const held = filesOf(root, isAfterSync ? `${last}^1` : last);
   const lost = [...content].filter(([path, what]) => held.get(path) !== what);
   if (lost.length > 0)
     throw new Error(`the last snapshot of ${id} lacks what the agent left: ${JSON.stringify(lost)}`);
