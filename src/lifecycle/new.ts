@@ -102,7 +102,7 @@ export async function newSession(repository: Repository, request: NewRequest): P
   });
   const session = new Session(repository, record);
   if (source !== undefined) await warmUp(session);
-  await captureStart(session, request.now, changes !== undefined);
+  await captureStart(session, request.now, changes !== undefined, included.copied.length > 0);
   const taken = changes?.paths.filter((path) => !left.includes(path)) ?? [];
   return {
     record,
@@ -141,10 +141,15 @@ async function readStart(repository: Repository, request: NewRequest) {
   return { start, changes: Promise.resolve(changes) };
 }
 
-/** The user's changes, and files whose bytes git changed as it checked them out, are no work of the agent, and in no commit. */
-async function captureStart(session: Session, now: Date, hasChanges: boolean): Promise<void> {
+/** The user's changes, files that agt copied, and bytes that git changed as it checked them out are in no commit. */
+async function captureStart(
+  session: Session,
+  now: Date,
+  hasChanges: boolean,
+  isMore: boolean,
+): Promise<void> {
   const known = readStatCache(statCacheFile(session.repository.agtDir, session.id));
-  const isAsCommitted = !hasChanges && known?.files.hasUnread() === false;
+  const isAsCommitted = !hasChanges && !isMore && known?.files.hasUnread() === false;
   if (isAsCommitted || !isCapturedByItself(session.record)) return;
   const label = hasChanges ? WITH_CHANGES : AS_CHECKED_OUT;
   await withSessionLock(session, (locked) => captureSession(locked, { now, label })).catch(() => {}); // the next one says why

@@ -68,6 +68,8 @@ export const AFTER_THE_SWITCH = 'after the switch';
 export const AS_CHECKED_OUT = 'as checked out';
 /** A new sandbox with the uncommitted work of the user. */
 export const WITH_CHANGES = 'with your changes';
+/** The start commit, to which an undo has gone. */
+export const THE_START = 'the start';
 
 /** Of the snapshot that an accept takes, or a sync, when nothing refuses it. */
 export const BEFORE_ACCEPT = 'before accept';

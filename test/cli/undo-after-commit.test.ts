@@ -1,7 +1,8 @@
-/** `agt undo` in a folder where the person has committed after the agent. */
+/**  in a folder where the person has committed after the agent; and back to the start of a session. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
@@ -25,4 +26,32 @@ test('after a commit of the person, an undo takes back the last step of the agen
   agtOk(folder, 'redo');
   expect(git(folder, 'status', '--porcelain')).toBe('');
   expect(git(folder, 'rev-parse', 'main')).toBe(main);
+});
+
+test('before the first snapshot is the start: files, HEAD and index go there, and a redo goes forward', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  const undo = (...words: string[]) => agtOk(repository, 'undo', 's1', ...words);
+  const start = git(repository, 'rev-parse', 'main');
+  const isAtStart = () => {
+    expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(start);
+    expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1');
+  };
+  write(join(sandbox, 'a'), '1\n');
+  expect(undo('-n')).toMatch(/^M a\n.*: would restore 1 path to \w+$/);
+  git(sandbox, 'commit', '-qam', 'of the agent');
+  write(join(sandbox, 'new'), '1\n');
+  git(sandbox, 'add', 'new');
+  agtOk(repository, 'autocommit', 's1');
+  expect(undo()).toContain('\nnow at "the start", ');
+  isAtStart();
+  write(join(sandbox, 'other'), '1\n');
+  undo();
+  isAtStart();
+  agtOk(repository, 'redo', 's1');
+  undo();
+  expect(agtOk(repository, 'session', 'log', 's1')).toContain('the start');
+  expect(agt(repository, 'undo', 's1').stderr).toMatch(/^error: nothing to undo: "s1" is at its start\n/);
+  isAtStart();
+  agtOk(repository, 'redo', 's1');
+  expect(readFileSync(join(sandbox, 'other'), 'utf8')).toBe('1\n');
 });

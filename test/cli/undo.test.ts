@@ -34,10 +34,11 @@ describe('agt session undo and redo', () => {
       return text();
     };
     expect([step('undo'), step('undo'), step('undo')]).toEqual(['3', '2', '1']);
+    expect(step('undo')).toBe('0');
     const first = agt(session.repository, 'session', 'undo', 's1');
     expect(first.exitCode).toBe(1);
-    expect(first.stderr).toMatch(/^error: nothing to undo: "s1" is at its first step\n/);
-    expect([step('redo'), step('redo'), step('redo')]).toEqual(['2', '3', '4']);
+    expect(first.stderr).toMatch(/^error: nothing to undo: "s1" is at its start\n/);
+    expect([step('redo'), step('redo'), step('redo'), step('redo')]).toEqual(['1', '2', '3', '4']);
     const refusedRedo = () => agt(session.repository, 'session', 'redo', 's1');
     expect(refusedRedo()).toMatchObject({
       exitCode: 1,
@@ -99,9 +100,9 @@ describe('agt session undo and redo', () => {
       expect(text()).toBe('5');
       return [exitCode, stderr];
     };
-    expect(refused('undo', '6')).toEqual([
+    expect(refused('undo', '7')).toEqual([
       1,
-      expect.stringMatching(/^error: cannot undo 6 steps: "s1" has only 5\n/),
+      expect.stringMatching(/^error: cannot undo 7 steps: "s1" has only 6\n/),
     ]);
     expect(go(sandbox, 'undo')).toBe('3');
     expect(agt(sandbox, 'redo', '2').stderr).toMatch(/^error: cannot redo 2 steps: "s1" has only 1\n/);
@@ -187,24 +188,6 @@ describe('agt session undo and redo', () => {
       expect(agtOk(repository, 'undo', 's1')).toMatch(new RegExp(`^now at .* ${step} of 5$`, 'm'));
     expect(lstatSync(join(sandbox, 'a')).mode & 0o777).toBe(0o644);
   });
-});
-
-test('before the first snapshot is the start: the hint goes there', () => {
-  const { repository, sandbox } = makeSession({ a: 'a\n' });
-  write(join(sandbox, 'a'), '1\n');
-  git(sandbox, 'commit', '-qam', 'of the agent');
-  agtOk(repository, 'autocommit', 's1');
-  const { stderr } = agt(repository, 'undo', 's1');
-  const [, command = ''] =
-    /^error: nothing to undo: "s1" is at its first step\nhint: to go to the start, .*: agt (.*)\n/.exec(
-      stderr,
-    ) ?? [];
-  expect(command).toBe('undo s1 --step @{0}');
-  const [, reset = ''] =
-    /; to move it back: git (.*)\n/.exec(agt(repository, ...command.split(' ')).stderr) ?? [];
-  git(repository, ...reset.split(' '));
-  expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(git(repository, 'rev-parse', 'main'));
-  expect(git(sandbox, 'status', '--porcelain')).toBe('');
 });
 
 test("an undo in a session with the user's changes goes back to these", () => {

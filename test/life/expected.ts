@@ -91,6 +91,7 @@ function replay({ chain, forkedAt }: LifeSession, factsOf: (link: Link) => Facts
     const at = steps.findIndex(({ commit }) => commit === link.restored);
     const wasMove = link.by !== undefined && at >= 0 && (link.by === 'undo' ? at < current : at > current);
     if (wasMove) current = at;
+    else if (link.by === 'undo' && at < 0) current = -1;
     else if (current + 1 === steps.length || !before || !isSame(factsOf(before), factsOf(link))) {
       steps.splice(current + 1);
       current = steps.push(link) - 1;
@@ -104,13 +105,16 @@ function replay({ chain, forkedAt }: LifeSession, factsOf: (link: Link) => Facts
 export function moveTarget(life: Life, session: LifeSession, by: 'undo' | 'redo'): Facts | undefined {
   const factsOf = (link: Link) => life.snapshots.get(link.commit) as Facts;
   const { steps, current, begin } = replay(session, factsOf);
-  const here = steps[current];
-  if (here === undefined) return undefined;
-  const isNew = !isSame(factsOf(session.chain.at(-1) as Link), session.facts);
-  if (isNew) return by === 'undo' ? factsOf(here) : undefined;
-  const others = by === 'undo' ? steps.slice(begin, current).reverse() : steps.slice(current + 1);
-  const target = others.find((link) => !isSame(factsOf(link), factsOf(here)));
-  return target === undefined ? undefined : factsOf(target);
+  const { start } = session;
+  const at = steps[current] === undefined ? start : factsOf(steps[current]);
+  if (at === undefined) return undefined;
+  const last = session.chain.at(-1);
+  const isNew = !isSame(last === undefined ? at : factsOf(last), session.facts);
+  if (isNew) return by === 'undo' ? at : undefined;
+  const others =
+    by === 'undo' ? steps.slice(begin, Math.max(0, current)).reverse() : steps.slice(current + 1);
+  const all = [...others.map(factsOf), ...(by === 'undo' && start !== undefined ? [start] : [])];
+  return all.find((facts) => !isSame(facts, at));
 }
 
 /** Whether snapshots with these facts are the same. */

@@ -24,6 +24,8 @@ export interface LifeSession {
   /** How many snapshots of its chain are those of the session that it was forked from. */
   readonly forkedAt: number;
   isEnded: boolean;
+  /** Before its first snapshot; undefined in a fork. */
+  start: Facts | undefined;
   /** As last seen. */
   facts: Facts;
 }
@@ -96,10 +98,12 @@ export class Life {
       base: this.tip({ id }),
       forkedAt: chain.length,
       isEnded: false,
+      start: undefined,
       facts: new Map(),
     };
     this.sessions.push(session);
-    this.look(session);
+    const facts = this.look(session);
+    if (chain.length === 0) session.start = facts;
     return session;
   }
 

@@ -2,7 +2,6 @@
 import { AgtError, plural } from '../../errors.ts';
 import { shownId } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
-import { findObjects } from '../../git/objects/object-reader.ts';
 import { commandToList, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
 import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
@@ -12,7 +11,6 @@ import { isUsersWork } from './unfinished-restore.ts';
 
 interface Way {
   readonly steps: readonly { readonly first: Snapshot }[];
-  readonly history: readonly Snapshot[];
   readonly current: number;
   readonly begin: number;
   /** Steps that an undo could go to. */
@@ -20,9 +18,8 @@ interface Way {
   readonly unit: 'step' | 'turn';
 }
 
-export async function nothingToUndo(session: Session, way: Way): Promise<AgtError> {
-  const { record } = session;
-  const { steps, history, current, begin, earlier, unit } = way;
+export function nothingToUndo({ record }: Session, way: Way): AgtError {
+  const { steps, current, begin, earlier, unit } = way;
   const id = shownId(record);
   const hints = [`see: ${commandToList(record)}`];
   if (unit === 'turn' && earlier.length > 0) {
@@ -38,10 +35,6 @@ export async function nothingToUndo(session: Session, way: Way): Promise<AgtErro
     });
   }
   const [oldest] = steps;
-  if (oldest !== undefined && current < 1 && (await startsWithChanges(session, oldest.first)))
-    hints.unshift(
-      `to go to the start, and take back this step: agt undo ${id} --step @{${history.length - 1}}`,
-    );
   const usersWork = oldest !== undefined && isUsersWork(oldest.first) ? oldest.first : undefined;
   if (usersWork !== undefined && record.working_copy !== 'in-place')
     hints.push(
@@ -49,17 +42,11 @@ export async function nothingToUndo(session: Session, way: Way): Promise<AgtErro
     );
   const reason =
     earlier.length === 0
-      ? `"${id}" is at its first step`
+      ? `"${id}" is at its ${current < 0 && steps.length > 0 ? 'start' : 'first step'}`
       : isAttached(record)
         ? `no earlier snapshot of "${id}" would change anything`
         : `all earlier snapshots of "${id}" equal the current one`;
   return new AgtError(`nothing to undo: ${reason}`, { hints });
-}
-
-/** An undo goes to snapshots, and there is none of the start commit. */
-async function startsWithChanges({ git, record }: Session, { commit, parents }: Snapshot): Promise<boolean> {
-  const [start, first] = await findObjects(git, [`${parents[0]}^{tree}`, `${commit}:sandbox`]);
-  return !isAttached(record) && start !== undefined && start.oid !== first?.oid;
 }
 
 /** Restores are stops too, but agt counts turns as its log does. `most`: the stops that there are. */

@@ -46,11 +46,13 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   const { git } = repository;
   refuseRedo(record, request.by);
   refusePart(session, request);
-  const { content, isUncaptured, isOfGit, ...onDisk } = await readCurrent(session);
+  const { content: present, isUncaptured, isOfGit, isFirst, ...onDisk } = await readCurrent(session);
   const isOthers = isOfGit && (await othersMoved(session, request));
   const snapshot =
     (await unfinishedTarget(session, request)) ?? (await request.choose(isUncaptured && !isOthers));
   await refuseTarget(session, snapshot, request);
+  // The start commit has the files of the sandbox at its top, and its snapshot has the same files.
+  const content = present && (isFirst ? { ...present, commit: snapshot.commit } : present);
   const to = await readSnapshotMetadata(git, snapshot.commit);
   const isIgnored = session.place === 'here' ? await listIgnored(session, to.commit) : undefined;
   const plan = keepIgnored(await prepareCheckout(git, content, to, request.scope, onDisk), isIgnored);
@@ -120,6 +122,8 @@ interface Current extends FolderOnDisk {
   /** Describes the disk; its `commit` is the last snapshot. Undefined without a sandbox. */
   readonly content: SnapshotMetadata | undefined;
   readonly isUncaptured: boolean;
+  /** There is no snapshot yet. */
+  readonly isFirst?: boolean;
   /** In an attached folder: of git's alone. */
   readonly isOfGit: boolean;
 }
@@ -145,5 +149,5 @@ async function readCurrent(session: Session): Promise<Current> {
     before !== undefined &&
     isSameManifest(session.repository, { ...before, head, operation }, manifest);
   const content = metadataOf(refs.tip, manifest);
-  return { content, isUncaptured, isOfGit, directories: scanned.directories, changes };
+  return { content, isUncaptured, isOfGit, isFirst: last.isFirst, directories: scanned.directories, changes };
 }

@@ -21,6 +21,7 @@ import { Session } from '../../session/session.ts';
 import type { LaterCommits } from '../../session/state.ts';
 import { bringSubmodulesBack } from '../../session/submodules.ts';
 import { isUnder } from '../../snapshot/folders.ts';
+import { THE_START } from '../../snapshot/format.ts';
 import { refuseLostHistory, type Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
@@ -254,7 +255,8 @@ async function captureAndVerify(
 ): Promise<Pick<RestoreResult, 'commit' | 'moves' | 'mismatches' | 'warnings'>> {
   const { repository } = session;
   const { record, snapshot, wanted, taking, ambiguous } = start;
-  const marks = start.isThere ? {} : { restored: { commit: snapshot.commit, by, undone }, label };
+  const name = label ?? (snapshot.label === THE_START ? THE_START : undefined);
+  const marks = start.isThere ? {} : { restored: { commit: snapshot.commit, by, undone }, label: name };
   const { commit = '', failed } = await captureSession(session.with(record), { now, ...marks, ...taking });
   const after = await readSnapshotMetadata(repository.git, commit);
   const last = isAttached(record) || filesOnly ? undefined : start.before?.commit;

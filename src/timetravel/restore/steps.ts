@@ -14,12 +14,13 @@ import { snapshotRefs } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
-import { BEFORE_ACCEPT, BEFORE_SYNC, OWN, promptIn, TO_GREEN } from '../../snapshot/format.ts';
+import { BEFORE_ACCEPT, BEFORE_SYNC, OWN, promptIn, THE_START, TO_GREEN } from '../../snapshot/format.ts';
 import { requireHistory, type Snapshot } from '../../snapshot/history.ts';
 import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { changesAnything, hasSameMetadata, lostLeftOut } from './differences.ts';
 import { nothingToUndo, tooFar } from './nothing-to-undo.ts';
 import { othersSteps } from './others-changes.ts';
+import { startBefore } from './start.ts';
 import { isBeforeRedo, isUsersWork } from './unfinished-restore.ts';
 
 /** Whether a restore of one would change nothing in the other. */
@@ -70,7 +71,7 @@ interface Step {
 }
 
 /**
- * The steps, oldest first, and the index of the current one; -1 if there is none. A snapshot that changed nothing, such as
+ * The steps, oldest first, and the index of the current one; -1 if there is none, or at the start, which no snapshot has. A snapshot that changed nothing, such as
  * one with a label alone, is no step. It takes no redo away, and names the step. `begin`: the step that a snapshot led to, at
  * which a fork began: those before it are the parent's. `leapt`: the step from which an undo to green has come to this one.
  * `cut`: what has ended the redo since the undo, and the last step that the undo had taken back.
@@ -85,15 +86,17 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
   for (const [i, snapshot] of oldestFirst.entries()) {
     if (snapshot.unfinished !== undefined) continue;
     const target = targetOf(snapshot, steps, current);
+    const isStart = snapshot.restoredBy === 'undo' && snapshot.label === THE_START;
     const step = steps[current];
     const before = oldestFirst[i - 1];
     // After an unfinished restore, every snapshot is a step: it holds what the restore left.
     const isComparable = before !== undefined && before.unfinished === undefined;
-    if (target >= 0) {
+    if (target >= 0 || isStart) {
       leapt = snapshot.label?.startsWith(TO_GREEN) === true ? current : undefined;
       current = target;
       cut = undefined;
-    } else if (step !== undefined && isComparable && (await isNoStep(before, snapshot))) {
+    } else if (isComparable && (await isNoStep(before, snapshot))) {
+      if (step === undefined) continue; // as the start, to which an undo went
       step.commits.push(snapshot.commit);
       if (snapshot.label !== undefined) step.snapshot = snapshot;
       step.prompt = promptIn(snapshot) ?? step.prompt;
@@ -107,7 +110,7 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
     const act = ENDS_REDO.get(snapshot.label ?? '');
     const last = steps.splice(act === undefined ? steps.length : current + 1).at(-1)?.snapshot;
     if (act !== undefined && last !== undefined) cut = { act, last };
-    if (snapshot.commit === from) begin = current;
+    if (snapshot.commit === from) begin = Math.max(0, current);
   }
   return { steps, current, begin, leapt, cut };
 }
@@ -136,27 +139,25 @@ export interface Position {
   readonly turns: readonly string[];
 }
 
-/** Undefined before the first autocommit. */
+/** After a move to the snapshot `wanted`. */
 export async function readPosition(
   session: Session,
   by: 'undo' | 'redo',
   { unit, count }: Distance,
-): Promise<Position | undefined> {
+  wanted: Snapshot,
+): Promise<Position> {
   const { steps, current, isOthers } = await readSteps(session);
   const stopping = stops(steps, unit, isOthers);
   const isPassed = (i: number) => (by === 'undo' ? i >= current : i < current);
   const begins = [...steps.entries()].filter(([i, step]) => isPassed(i) && stopping.has(step));
   const passed = by === 'undo' ? begins.slice(0, count).reverse() : begins.slice(-count);
   const turns = passed.flatMap(([i, { prompt }]) => (steps[i + 1]?.isRestore === true ? [] : (prompt ?? [])));
-  const step = steps[current];
-  return (
-    step && {
-      snapshot: step.snapshot,
-      step: current + 1,
-      of: steps.length,
-      turns: unit === 'turn' ? turns : [],
-    }
-  );
+  return {
+    snapshot: steps[current]?.snapshot ?? wanted,
+    step: current + 1,
+    of: steps.length,
+    turns: unit === 'turn' ? turns : [],
+  };
 }
 
 /** The index of the step that an undo or a redo went to, again if it was killed; -1 for any other snapshot. */
@@ -164,8 +165,7 @@ function targetOf({ restored = '', restoredBy }: Snapshot, steps: readonly Step[
   const isTarget = ({ commits }: Step) => commits.includes(restored);
   if (restoredBy === 'undo') return steps.slice(0, current + 1).findLastIndex(isTarget);
   if (restoredBy !== 'redo') return -1;
-  const ahead = steps.slice(current).findIndex(isTarget);
-  return ahead < 0 ? -1 : current + ahead;
+  return steps.findIndex((step, i) => i >= current && isTarget(step));
 }
 
 /**
@@ -217,8 +217,13 @@ export async function findUndoTarget(
     done += 1;
     if (done === count) return snapshot;
   }
+  const isByStep = unit === 'step' || steps.every(({ prompt }) => prompt === undefined);
+  const at = from ?? (isBack ? undefined : history[0]);
+  const start = isByStep ? await startBefore(session, history.at(-1), at) : undefined;
+  if (start !== undefined) done += 1;
+  if (start !== undefined && done === count) return start;
   if (done > 0) throw tooFar(session, 'undo', { unit, count }, done, history);
-  throw await nothingToUndo(session, { steps, history, current, begin, earlier, unit });
+  throw nothingToUndo(session, { steps, current, begin, earlier, unit });
 }
 
 /** An undo from the next step passes over this one: it would change nothing. So the redo that takes it back does, too. */

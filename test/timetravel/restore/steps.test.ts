@@ -4,7 +4,8 @@ import { replayHistory } from '../../../src/timetravel/restore/steps.ts';
 
 /**
  * `a` is an autocommit; `b<undo a` is the snapshot b that an undo to a made; `c=` has the same files as the one before;
- * `d!` was made in the middle of a restore; `e=accept` by an accept.
+ * `d!` was made in the middle of a restore; `e=accept` by an accept;
+ * `f<undo start` by an undo to the start.
  */
 function snapshot(text: string): Snapshot {
   const [, commit = '', mark, accept, by, restored] =
@@ -15,7 +16,7 @@ function snapshot(text: string): Snapshot {
     restored,
     restoredBy: by,
     unfinished,
-    label: accept ? 'before accept' : mark,
+    label: accept ? 'before accept' : restored === 'start' ? 'the start' : mark,
   } as unknown as Snapshot;
 }
 
@@ -34,6 +35,9 @@ describe('the current step is in brackets after', () => {
     ['an undo to a snapshot that is not a step, which is a new step', ['a', 'b<undo x'], 'a [b]'],
     ['a label after an undo', ['a', 'b', 'c<undo a', 'd='], '[d] b'],
     ['labels and a redo after an undo', ['a', 'b', 'c<undo a', 'd=', 'e=', 'f<redo b'], 'e [b]'],
+    ['an undo to the start, and a label', ['a', 'b', 'c<undo start', 'd='], 'a b'],
+    ['an undo to the start, and redos', ['a', 'b', 'c<undo start', 'd<redo a', 'e<redo b'], 'a [b]'],
+    ['an undo to the start, and an autocommit', ['a', 'b', 'c<undo start', 'd'], '[d]'],
     ['a label after an undo, and an autocommit', ['a', 'b', 'c<undo a', 'd=', 'e'], 'd [e]'],
     ['labels at the end, which name the step', ['a', 'b', 'c=', 'd='], 'a [d]'],
     ['an undo to one snapshot of a step', ['a', 'b', 'c=', 'd', 'e<undo b', 'f<redo d'], 'a c [d]'],

@@ -134,7 +134,7 @@ export async function runRestore(
   const position =
     by === 'restore' || distance === undefined
       ? undefined
-      : await readPosition(session.with(restored.record), by, distance);
+      : await readPosition(session.with(restored.record), by, distance, restored.snapshot);
   const { before: from, isBeforeNew: isNew, snapshot } = restored;
   if (by === 'undo' && from !== undefined)
     context.err(warningOfOthers(session, await othersChanges(session, { from, isNew }, snapshot.commit)));

@@ -1,0 +1,75 @@
+/**
+ * The start commit as a snapshot, to which an undo goes from the first step. A session that began with anything else has a
+ * snapshot of that. No ref leads to this one, and the same session always gets the same.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { commitOid, objectName, storeCommits, storeObjects } from '../../git/objects/commits.ts';
+import { editTree, withIndex } from '../../git/objects/scratch-index.ts';
+import { withScratchObjects } from '../../git/objects/scratch-objects.ts';
+import { gitText } from '../../git/run/git.ts';
+import type { Session } from '../../session/session.ts';
+import { TOP_FOLDERS } from '../../snapshot/folders.ts';
+import { AUTHOR, isBroughtIn, OWN, snapshotMessage, THE_START } from '../../snapshot/format.ts';
+import { gitDirDigest } from '../../snapshot/git-dir-files.ts';
+import { parseSnapshot, type Snapshot } from '../../snapshot/history.ts';
+import { readSnapshotMetadata, serializeManifest } from '../../snapshot/manifest.ts';
+import { readStartTree } from '../../snapshot/tree.ts';
+import { workBranches } from './git-dir-of-session.ts';
+import { verifyRestore } from './verify.ts';
+
+/** Undefined if there is none, or if `from` is as the start. `first`: the first snapshot. */
+export async function startBefore(session: Session, first: Snapshot | undefined, from: Snapshot | undefined) {
+  const { git, record } = session;
+  if (record.from !== undefined || record.working_copy !== 'worktree' || isBroughtIn(first?.label))
+    return undefined;
+  if ((await readStartTree(git, record.from_commit)).unstorable.length > 0) return undefined;
+  const start = await writeStart(session, first);
+  if (from === undefined) return start;
+  const [after, wanted] = [
+    await readSnapshotMetadata(git, from.commit),
+    await readSnapshotMetadata(git, start.commit),
+  ];
+  const all = { branches: workBranches(session, start), ambiguous: new Set<string>(), withGit: true };
+  const { mismatches } = await verifyRestore(git, after, wanted, TOP_FOLDERS, all);
+  return mismatches.length === 0 ? undefined : start;
+}
+
+async function writeStart(session: Session, first: Snapshot | undefined): Promise<Snapshot> {
+  const { git, id } = session;
+  const { from_commit: start, work_branch: ref, created_at: at } = session.record;
+  const known = first && (await readSnapshotMetadata(git, first.commit)).manifest;
+  const octal = (mode: number) => (mode & ~process.umask()).toString(8).padStart(4, '0');
+  const usual = { file: octal(0o666), program: octal(0o777), directory: octal(0o777) };
+  const text = serializeManifest({
+    ...{ version: 1, skipped: [], ...(known?.agtignore && { agtignore: known.agtignore }) },
+    ...{ session: id, head: { ref, commit: start }, operation: null, label: null, tool: null },
+    git_dir_digest: gitDirDigest({ files: new Map() }),
+    modes: { ...usual, ...known?.modes, others: {} },
+    empty_directories: ['config', 'xdg'],
+    encoded: [],
+  });
+  return withScratchObjects(session.repository, async ({ dir }) => {
+    const [index, other] = [join(dir, 'index'), join(dir, 'other')];
+    await gitText(withIndex(git, index), ['read-tree', start]);
+    const blobs = [readFileSync(index), Buffer.from(text)].map(
+      (content) => ({ type: 'blob', content }) as const,
+    );
+    await storeObjects(git, blobs, start);
+    const [ofIndex, ofManifest] = blobs.map((blob) => `100644 ${objectName(blob, start)}`);
+    const edits = [
+      [OWN.index, ofIndex],
+      [OWN.manifest, ofManifest],
+    ] as const;
+    const wanted = await editTree(withIndex(git, other), { tree: start, prefix: 'sandbox/' }, edits);
+    const seconds = Math.floor(Date.parse(at) / 1000);
+    const who = `${AUTHOR} <${session.repository.settings.agentEmail}> ${seconds} +0000`;
+    const message = snapshotMessage(THE_START, { Session: id, Head: start, Label: THE_START });
+    const content = Buffer.from(
+      `tree ${wanted}\nparent ${start}\nauthor ${who}\ncommitter ${who}\n\n${message}`,
+    );
+    await storeCommits(git, [content], start);
+    const commit = commitOid(content, start);
+    return { ...parseSnapshot(commit, content.toString('latin1')), previous: undefined };
+  });
+}
