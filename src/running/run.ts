@@ -1,5 +1,6 @@
 /** `agt session run`: a command in the sandbox of a session, with autocommits while it runs and when it has ended. */
 import { constants } from 'node:os';
+import { identify } from '../disk/lock-owner.ts';
 import { attempt, isAgtError } from '../errors.ts';
 import { isCapturedByItself } from '../filter/session-file.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -77,7 +78,10 @@ function startRun(repository: Repository, { record, request }: SessionToRun) {
   const command = startCommand(request);
   if (command.pid !== undefined) request.onStarted?.();
   const name = program.replace(/^.*\//s, '');
-  const owner = command.pid === undefined ? undefined : ownerOf(command.pid, name, now());
+  const owner =
+    command.pid === undefined
+      ? undefined
+      : { ...ownerOf(command.pid, name, now()), runner: identify(process.pid) };
   let work: Promise<unknown> = Promise.resolve();
   let problem: unknown;
 

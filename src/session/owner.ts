@@ -12,10 +12,17 @@ export interface Owner extends ProcessIdentity {
   /** The name of the program, without its arguments: those may hold secrets. */
   readonly command: string;
   readonly at: string;
+  /** The `agt session run` that captures while the command runs. */
+  readonly runner?: ProcessIdentity;
 }
 
 export function ownerOf(pid: number, command: string, now: Date): Owner {
   return { ...identify(pid), command, at: now.toISOString() };
+}
+
+/** Whether the owner goes on although its `agt session run` was killed. */
+export function isAlone(owner: Owner | undefined): owner is Owner {
+  return owner?.runner !== undefined && processIsGone(owner.runner) && !processIsGone(owner);
 }
 
 /** A command of `agt session exec` runs in the session, and does not own it. Returns what ends the note. */

@@ -157,6 +157,30 @@ test('the session names its owner, and agt makes autocommits, while the command 
   expect(metadata(session).owner).toBeUndefined();
 });
 
+test('a command that goes on after its agt was killed is named, and captured by others', async () => {
+  const session = makeSession();
+  const script = 'echo ready; for i in $(seq 300); do test -e stop && break; sleep 0.1; done';
+  const child = await start(session, 'run', 's1', '--', 'sh', '-c', script);
+  while (metadata(session).owner === undefined) await sleep(50);
+  expect(agtOk(session.repository, 'doctor')).toBe('nothing is wrong');
+  child.kill('SIGKILL');
+  await ended(child);
+  const { pid } = metadata(session).owner;
+  const problem = `s1: sh (process ${pid}) goes on in it, and its agt run, which captured it, was killed\n`;
+  for (const command of ['doctor', 'status']) {
+    const { stdout, stderr } = agt(session.repository, command);
+    expect(stdout + stderr).toContain(problem);
+    expect(stdout + stderr).toContain(`agt watch s1 to capture it, or kill ${pid} to end it`);
+  }
+  expect(agtOk(session.repository, 'list')).toMatch(/^s1 +running alone /m);
+  write(join(session.sandbox, 'file'), '1\n');
+  agtOk(session.repository, 'autocommit', '--all');
+  expect(captured(session, 'file')).toBe('1\n');
+  write(join(session.sandbox, 'stop'), '');
+  while (agt(session.repository, 'list').stdout.includes('running')) await sleep(50);
+  expect(agtOk(session.repository, 'doctor')).toBe('nothing is wrong');
+});
+
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   '%s: the command ends, a last autocommit, the signal',
   async (signal) => {

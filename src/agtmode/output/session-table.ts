@@ -93,6 +93,7 @@ function stateCell(view: SessionStatus): Cell {
   const text = view.record.working_copy === 'in-place' ? `${state}, in place` : state;
   if (state === 'running') return { text, style: 'green' };
   if (state === 'active') return { text };
+  if (state === 'running alone') return { text, style: 'yellow' };
   return { text, style: isEnded(view.record) ? 'dim' : 'red' };
 }
 

@@ -4,6 +4,7 @@ import { someLines } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
+import { isAlone } from '../../session/owner.ts';
 import { EMPTY_FIELDS, isAttached, type Landed, type SessionRecord } from '../../session/record.ts';
 import type { SessionStatus } from '../../survey/status.ts';
 import { lines, orNull, showPath } from './format.ts';
@@ -84,7 +85,7 @@ export function shownState(status: SessionStatus): string {
   if (record.state === 'failed') return 'failed';
   if (record.intent !== undefined) return `${record.intent.operation} unfinished`;
   if (operation !== undefined) return `in a ${operation}`;
-  return running === true ? 'running' : record.state;
+  return running === true ? (isAlone(record.owner) ? 'running alone' : 'running') : record.state;
 }
 
 /** Each path that could not be captured, and why. */

@@ -15,6 +15,7 @@ import { findUsersSide } from '../../lifecycle/in-place/users-side.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
 import { beginAnew, commandToCapture, commandToRestore } from '../../session/advised-commands.ts';
 import { withSessionLock } from '../../session/lock.ts';
+import { isAlone } from '../../session/owner.ts';
 import { ensureWorkspace } from '../../session/provider.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { type Session, startCommit } from '../../session/session.ts';
@@ -60,6 +61,7 @@ async function check(session: Session, { worktrees, refs, finishers, preview }: 
     ...(isEnded(record) || isAttached(record) ? [] : await checkSandbox(session, worktrees)),
   );
   if (findings.length === 0 && isActive(record)) findings.push(...(await checkCapture(record, preview)));
+  findings.push(...checkRunner(record));
   return findings;
 }
 
@@ -85,6 +87,13 @@ export function checkUserBranches(records: readonly SessionRecord[], refs: Reado
 }
 
 const MOST_NAMED = 5;
+
+function checkRunner({ session_id: about, owner }: SessionRecord): Finding[] {
+  if (!isAlone(owner)) return [];
+  const problem = `${owner.command} (process ${owner.pid}) goes on in it, and its agt run, which captured it, was killed`;
+  const mend = `agt watch ${about} to capture it, or kill ${owner.pid} to end it`;
+  return [{ level: 'warning', about, problem, mend }];
+}
 
 /** Snapshots that agt can restore, and cannot describe. It reads every snapshot. */
 export async function checkMessages(session: Session): Promise<Finding[]> {
