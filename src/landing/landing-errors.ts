@@ -16,19 +16,30 @@ export function acceptAgain(id: string, request: AcceptRequest): string {
   const paragraphs = text?.trim().split(/\n\n+/) ?? [];
   const options = [
     chooseTree !== undefined ? '--seen' : keep && '--keep',
-    ...(onto === undefined ? [] : ['--onto', shellQuote(onto)]),
+    ...optionsOf('onto', onto ?? []),
     keepCommits && '--keep-commits',
     committedOnly && '--committed-only',
     withFailed && '--with-failed',
     !verify && '--no-verify',
     untracked === 'all' && '--untracked=all',
-    ...commits.flatMap((name) => ['--commits', shellQuote(name)]),
-    ...include.flatMap((pattern) => ['--include', shellQuote(pattern)]),
-    ...exclude.flatMap((pattern) => ['--exclude', shellQuote(pattern)]),
-    ...paragraphs.flatMap((paragraph) => ['-m', shellQuote(paragraph)]),
-    ...(summary === undefined ? [] : ['--summary', shellQuote(summary)]),
+    ...optionsOf('commits', commits),
+    ...optionsOf('include', include),
+    ...optionsOf('exclude', exclude),
+    ...optionsOf('message', paragraphs),
+    ...optionsOf('summary', summary ?? []),
   ];
   return ['agt accept', id, ...options.filter(Boolean)].join(' ');
+}
+
+/** A value may begin with a hyphen. */
+function optionsOf(name: string, values: string | readonly string[]): string[] {
+  return [values].flat().map((value) => `--${name}=${shellQuote(value)}`);
+}
+
+/** This path alone: it may look like a pattern, and a name without a slash would be one in every directory. */
+export function excluding(path: string): string {
+  const anchor = /\/./.test(path) ? '' : '/';
+  return `--exclude=${anchor}${path.replace(/[\\*?[\]{}()!+@|^$]/g, '\\$&')}`;
 }
 
 /** The same command without these paths. `words`: in place of one option for each. */
@@ -36,7 +47,7 @@ export function wayWithout(
   id: string,
   request: AcceptRequest,
   paths: readonly string[],
-  words: readonly string[] = paths.flatMap((path) => ['--exclude', path]),
+  words: readonly string[] = paths.map(excluding),
 ): WayOut {
   const hint = `leave them out: ${acceptAgain(id, request)} ${words.map(shellQuote).join(' ')}`;
   return { does: 'Leave these files out', words, hint };

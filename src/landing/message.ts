@@ -2,7 +2,7 @@
 import { displayPath } from '../disk/path-bytes.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { type Git, gitText } from '../git/run/git.ts';
-import { shellQuote } from '../process/shell-quote.ts';
+import { quotedPathspec, shellQuote } from '../process/shell-quote.ts';
 import type { Session } from '../session/session.ts';
 import { labelByPerson, promptIn } from '../snapshot/format.ts';
 import type { OthersCommit } from './taken-back.ts';
@@ -104,7 +104,7 @@ async function wordsOf(session: Session) {
 export async function commitFirst(session: Session, paths: readonly string[]): Promise<string> {
   const { sandbox, checkout } = session.record;
   const at = `git -C ${shellQuote(checkout ?? sandbox)}`;
-  const files = paths.map((path) => shellQuote(displayPath(path))).join(' ');
+  const files = paths.map((path) => quotedPathspec(displayPath(path))).join(' ');
   const [title = ''] = (await summarize(session, [])).split('\n');
   return `commit what is uncommitted in the sandbox first: ${at} add -- ${files} && ${at} commit -m ${shellQuote(title)}`;
 }

@@ -15,6 +15,7 @@ import { refuseSessionFolders } from './export.ts';
 import {
   acceptAgain,
   conflictError,
+  excluding,
   nothingCommitted,
   nothingToAccept,
   nothingYet,
@@ -217,7 +218,7 @@ function secretWarning(
     .filter(({ path, before, after }) => before === undefined && after !== undefined && looksSecret(path))
     .flatMap(({ path }) => (untracked.has(path) ? [] : displayPath(path)));
   if (names.length === 0) return [];
-  const excluded = names.map((name) => ` --exclude ${shellQuote(name)}`).join('');
+  const excluded = names.map((name) => ` ${shellQuote(excluding(name))}`).join('');
   const back = dryRun ? '' : `agt unaccept ${id}, then `;
   return [
     `${listSome(names, SECRETS)}: tracked in the sandbox, and looks like a key or a login; if it is one: ` +

@@ -41,7 +41,7 @@ test('an ignored file of the user that the agent commits does not land, and come
       exitCode: 1,
       stderr:
         'error: ignored files of yours would be replaced (mine.log)\n' +
-        'hint: leave them out: agt accept s1 --exclude mine.log\n',
+        'hint: leave them out: agt accept s1 --exclude=/mine.log\n',
     });
   }
   git(repository, 'checkout', '-q', 'main');

@@ -44,7 +44,7 @@ test('without a terminal, sources land, and keys, large files and dependencies a
         'hint: dump.sql: has 3.0 MiB\n' +
         'hint: target/: looks like dependencies\n' +
         'hint: web/node_modules/: looks like dependencies\n' +
-        `hint: leave them out: agt accept s1${again} --exclude .env --exclude deploy/id_rsa --exclude dump.sql --exclude target/ --exclude web/node_modules/\n` +
+        `hint: leave them out: agt accept s1${again} --exclude=/.env --exclude=deploy/id_rsa --exclude=/dump.sql --exclude=/target/ --exclude=web/node_modules/\n` +
         'hint: or take them all: --untracked=all; or name those to take: --include PATTERN\n',
     );
   }
@@ -58,7 +58,7 @@ test('without a terminal, sources land, and keys, large files and dependencies a
   ]);
   expect(JSON.parse(accept('-n', '--json', ...ways[0].words).stdout).untracked).toEqual(['src/more.ts']);
   // The way out that the hint names, with a path that needs no quotes.
-  const words = / (--exclude .*)$/m.exec(accept('-n').stderr)?.[1]?.split(' ') ?? [];
+  const words = / (--exclude=.*)$/m.exec(accept('-n').stderr)?.[1]?.split(' ') ?? [];
   expect(JSON.parse(accept('-n', '--json', ...words).stdout).untracked).toEqual(['src/more.ts']);
   agtOk(session.repository, 'accept', 's1', '--keep', '-m', 'One key', '--include', '.env');
   expect(landed()).toEqual(expect.arrayContaining(['.env']));
@@ -71,6 +71,22 @@ test('without a terminal, sources land, and keys, large files and dependencies a
   expect(none).toMatch(/^error: nothing to accept: only untracked files are left/);
   const names = /--untracked=all \((.*)\)/.exec(none)?.[1]?.split(', ') ?? [];
   expect(names).toEqual([...new Set(names)]);
+});
+
+test('the hint leaves out these files alone, whatever their names: a shell reads it as it stands', () => {
+  const names = ['-x.pem', 'a[1].pem', '*.pem', 'key ?.pem', "it's.pem", 'id_rsa'];
+  for (const name of names) put(name, 'key\n');
+  put('sub/id_rsa.txt/a', 'x\n');
+  const [, words = ''] = / ('?--exclude=.*)$/m.exec(accept('-n').stderr) ?? [];
+  for (const name of ['a1.pem', 'x.pem', 'sub/id_rsa']) put(name, 'other\n');
+  const left = run('sh', ['-c', `"$0" accept s1 -n --json --untracked=all ${words}`, AGT], {
+    cwd: session.repository,
+  });
+  expect(JSON.parse(left.stdout).left_out.toSorted()).toEqual(names.toSorted());
+  const ways = JSON.parse(accept('-n', '--json').stdout).ways[0].words;
+  expect(ways).toContain('--exclude=/-x.pem');
+  git(session.sandbox, 'add', '--all');
+  expect(accept('-n').stderr).toContain(` '--exclude=/a\\[1\\].pem'`);
 });
 
 test('what the agent has added or committed is no question, and the setting decides otherwise', () => {
@@ -93,7 +109,7 @@ test('a key among the commits of the agent lands with a warning, which names the
   git(session.sandbox, 'commit', '-qm', 'All');
   const isKey =
     'warning: deploy/id_rsa: tracked in the sandbox, and looks like a key or a login; if it is one: ';
-  const way = 'agt accept s1 --exclude deploy/id_rsa\n';
+  const way = 'agt accept s1 --exclude=deploy/id_rsa\n';
   expect(accept('-n').stderr).toContain(isKey + way);
   expect(accept().stderr).toContain(`${isKey}agt unaccept s1, then ${way}`);
   agtOk(session.repository, 'unaccept', 's1');
@@ -175,7 +191,7 @@ test('a file that git cannot store is named, and stays out if the user says so',
     stderr: expect.stringMatching(/^error: git cannot store d\/GIT~1, git~1, and nothing has changed\n/),
   });
   expect(landed()).toEqual(['.gitignore', 'a']);
-  const [, words = ''] = / (--exclude .*)$/m.exec(refused.stderr) ?? [];
+  const [, words = ''] = / ('?--exclude=.*)$/m.exec(refused.stderr) ?? [];
   expect(accept('--untracked=none', '-n').stderr).toContain('only untracked files are left');
   const done = accept(...words.replaceAll("'", '').split(' '));
   expect(done.stdout).toContain('left out d/GIT~1, git~1\n');
