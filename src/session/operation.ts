@@ -1,7 +1,7 @@
 /** Begins and completes the operations of the table in state.ts. Each step writes the session's metadata. */
 import { AgtError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
-import { shortBranch, shortOid } from '../git/files/ref-files.ts';
+import { shortBranch } from '../git/files/ref-files.ts';
 import type { LockedSession } from './lock.ts';
 import type { Failure, SessionRecord } from './record.ts';
 import { GERUND, type Intent, isEnded, type Operation, type SessionState, TRANSITIONS } from './state.ts';
@@ -11,13 +11,8 @@ export function requireActive(record: SessionRecord): void {
   const { session_id: id, state } = record;
   if (!isActive(record))
     throw new AgtError(`session "${id}" is ${state}, not active`, {
-      hints: [...wayBack(record), ...showLanded(record)],
+      hints: [...wayBack(record), ...(isEnded(record) ? [`to see what it did: agt session diff ${id}`] : [])],
     });
-}
-
-function showLanded({ landed, state }: SessionRecord): string[] {
-  if (landed === undefined || state !== 'accepted') return [];
-  return [`to see what landed: git diff ${shortOid(landed.from)} ${shortOid(landed.commit)}`];
 }
 
 /** Hints. Not agt unaccept: the branch may have lost the work, or gone on. */

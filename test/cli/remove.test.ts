@@ -193,9 +193,9 @@ test('a name that has ended: how it ended, and the way back', () => {
   const { repository } = makeSession();
   agtOk(repository, 'reject', 's1');
   expect(agt(repository, 'new', 's1').stderr).toMatch(/^error: session "s1" was rejected, and its snapshots/);
-  for (const words of [['autocommit'], ['accept'], ['session', 'diff']])
+  for (const words of [['autocommit'], ['accept'], ['review']])
     expect(agt(repository, ...words, 's1').stderr).toMatch(
-      /is rejected.*\nhint: bring it back: agt undo s1\n$/,
+      /is rejected.*\nhint: bring it back: agt undo s1\n(hint: to see what it did: agt session diff s1\n)?$/,
     );
 });
 

@@ -152,7 +152,10 @@ test.each([['--', 'b'], ['--path', 'b'], ['--only', 'config'], ['--files-only']]
     );
     agtOk(repository, 'restore', 's1', '@');
     agtOk(repository, 'reject', 's1');
-    refused('error: session "s1" is rejected, not active\nhint: bring it back: agt undo s1\n');
+    refused(
+      'error: session "s1" is rejected, not active\nhint: bring it back: agt undo s1\n' +
+        'hint: to see what it did: agt session diff s1\n',
+    );
     agtOk(repository, 'undo', 's1');
     agtOk(repository, 'restore', 's1', '@{1}', ...part);
     expect(readFileSync(join(session.sandbox, 'a'), 'utf8')).toBe('a\n');

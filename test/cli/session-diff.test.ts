@@ -226,18 +226,18 @@ describe('agt session diff', () => {
     expect(here('three').stderr).toMatch(/^error: no snapshot "three" of "s1"/);
   });
 
-  test('compares snapshots of a removed session, but not with files on disk', () => {
+  test.each(['remove', 'reject', 'accept'])('shows what a session did after %s', (end) => {
     const session = makeSession({ a: 'a\n' });
+    write(join(session.sandbox, 'new'), 'new\n');
     autocommit(session, '--label', 'one');
     write(join(session.sandbox, 'a'), 'b\n');
     autocommit(session, '--label', 'two');
-    agtOk(session.repository, 'session', 'remove', '--id', 's1');
+    agtOk(session.repository, 'session', end, 's1', ...(end === 'accept' ? ['--untracked=all'] : []));
     expect(diff(session, 'one', 'two', '--name-only').stdout).toBe('a\n');
-    const outcome = diff(session);
-    expect(outcome.exitCode).toBe(1);
-    expect(outcome.stderr).toMatch(
-      /^error: session "s1" is removed, not active\nhint: bring it back: agt undo s1\n/,
-    );
+    expect(diff(session, 'one', '--name-only').stdout).toBe('a\n');
+    expect(diff(session).stdout).toBe(gitDiff({ a: 'a\n' }, { a: 'b\n', new: 'new\n' }));
+    for (const stderr of [diff(session, '--base').stderr, agt(session.repository, 'review', 's1').stderr])
+      expect(stderr).toMatch(/^error: .* not active\n.*\nhint: to see what it did: agt session diff s1\n/);
   });
 
   test('--base shows what a session would bring home, and --with compares two sessions', () => {

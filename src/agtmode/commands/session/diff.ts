@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, isAgtError, usageError } from '../../../errors.ts';
-import { shellQuote } from '../../../process/shell-quote.ts';
+import { quotedPathspec, shellQuote } from '../../../process/shell-quote.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { recordNamed, snapshotRefs } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
+import { isEnded } from '../../../session/state.ts';
+import { isBroughtIn } from '../../../snapshot/format.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { unquoted } from '../../../timetravel/blame/porcelain.ts';
 import { type DiffRequest, listDiff, showDiff } from '../../../timetravel/diff/diff.ts';
@@ -56,7 +58,8 @@ export const sessionDiff = defineSessionCommand({
   summary: 'compare snapshots, the files on disk, the user branch, two sessions',
   description:
     'Compare snapshot <a> with snapshot <b>. Without <b>, compare <a> with the files on disk; without both, compare the ' +
-    'last snapshot with the files on disk. --base compares the commit where the session left the user branch, and ' +
+    'last snapshot with the files on disk. An ended session has its last snapshot in place of these; without both, show ' +
+    'all that it did. --base compares the commit where the session left the user branch, and ' +
     'what has landed since, with the sandbox as it is: everything that the session would bring home, with uncommitted and untracked files, without ' +
     'ignored ones. --with compares the sandbox with that of another session, or <a> of this one with <b> of that one. ' +
     'git prints the differences, with your colours, pager and settings, and takes its usual options, such as ' +
@@ -198,11 +201,15 @@ async function chooseEnds(
       throw error;
     });
   };
-  if (a === undefined) return { before: history[0] ?? 'start', after: 'disk' };
-  const before = await find(session, a);
+  const owner = other === undefined ? session : session.with(other);
+  // The folder of an ended session is gone.
+  const last = isEnded(owner.record) ? (await owner.history())[0] : undefined;
+  if (a === undefined && last === undefined) return { before: history[0] ?? 'start', after: 'disk' };
+  const first = history.findLast((one) => one.session === session.id && !isBroughtIn(one.label));
+  const began = history.find(({ commit }) => commit === first?.previous);
   return {
-    before,
-    after: b === undefined ? 'disk' : await find(other === undefined ? session : session.with(other), b),
+    before: a === undefined ? (began ?? 'start') : await find(session, a),
+    after: b === undefined ? (last ?? 'disk') : await find(owner, b),
     other,
   };
 }
@@ -213,7 +220,7 @@ function whatElse({ repository, id, record }: Session, word: string, before?: st
   if (recordNamed(repository, word))
     return [`to compare two sessions: agt session diff ${id} --with ${word}`];
   const isPath = existsSync(join(record.sandbox, word));
-  return isPath ? [`to compare one path: ${diff} -- ${shellQuote(word)}`] : [];
+  return isPath ? [`to compare one path: ${diff} -- ${quotedPathspec(word)}`] : [];
 }
 
 /** git prints the differences of files, agt those of permissions and empty directories. Returns the exit code. */
