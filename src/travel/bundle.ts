@@ -1,8 +1,17 @@
 /**
- * A session as one file: a line, the head, and one part, as on a remote. By default it leaves out what every clone of the
- * same remote has; the head names the commits that a repository must have to open it.
+ * A session as one file: a line, and one part, as on a remote, which begins with the head. By default it leaves out what
+ * every clone of the same remote has; the head names the commits that a repository must have to open it.
  */
-import { createReadStream, lstatSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  createReadStream,
+  lstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { flush } from '../disk/atomic-file.ts';
 import { failurePoint } from '../disk/failure-point.ts';
@@ -12,7 +21,7 @@ import { isActive } from '../filter/session-file.ts';
 import { REMOTES } from '../git/files/ref-files.ts';
 import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { gitLines, gitText } from '../git/run/git.ts';
+import { gitLines } from '../git/run/git.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
 import type { Repository } from '../repository/repository.ts';
 import { checkId, type SessionId } from '../session/id.ts';
@@ -24,14 +33,13 @@ import { isEnded } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { goOn } from './arrive.ts';
 import { contentOf, existingRefs, plainMode, sealFor, type Wish } from './content.ts';
-import { readKeys, requireKeys } from './keys.ts';
-import { rangeOf, takePack, writePart } from './parts.ts';
+import { requireKeys } from './keys.ts';
+import { edgesOf, openPart, rangeOf, takePack, writePart } from './parts.ts';
 import { requireComplete } from './pull.ts';
-import { isSealed } from './seal.ts';
-import { type Head, idOf, openHead, sealHead } from './share.ts';
+import { isForOthers, isSealed } from './seal.ts';
+import { type Head, idOf, requireHead } from './share.ts';
 
-/** Then a space, the length of the head and a line break. */
-const MAGIC = 'agt session 1';
+const FIRST_LINE = 'agt session 1\n';
 
 export interface BundleRequest extends Wish {
   readonly env: NodeJS.ProcessEnv;
@@ -69,19 +77,15 @@ export async function bundleSession(session: Session, request: BundleRequest): P
   return withScratchObjects(session.repository, async (scratch) => {
     const { git: from } = scratch;
     const { refs: sent } = await contentOf(session, scratch, sending);
-    const tips = [...new Set(Object.values(sent))];
-    const wanted = rangeOf(tips, [...new Set(known)]);
-    const edges = await gitText(from, ['rev-list', '--boundary', '--stdin'], { input: wanted });
-    const requires = edges.split('\n').flatMap((line) => (line.startsWith('-') ? [line.slice(1)] : []));
-    const head: Head = {
+    const tips = Object.values(sent);
+    const requires = await edgesOf(from, tips, known);
+    const first: Head = {
       ...{ version: 1, record, refs: sent, parts: '', number: 0, plain, requires },
       ...{ pushed_at: request.now.toISOString(), snapshots, size: 0 },
     };
-    const sealed = await sealHead(seal, head);
     const size = await writeFile(request, async (path) => {
-      const start = Buffer.concat([Buffer.from(`${MAGIC} ${sealed.length}\n`), sealed]);
-      writeFileSync(path, start, { flag: 'wx' });
-      return sealed.length + (await writePart({ from, seal: async () => ({ seal }), wanted, tips }, path));
+      writeFileSync(path, FIRST_LINE, { flag: 'wx' });
+      return writePart({ from, seal, wanted: rangeOf(tips, known), first }, path);
     });
     return { snapshots, size, requires, madeKey };
   });
@@ -135,27 +139,19 @@ export interface Opened {
 
 export async function openBundle(repository: Repository, request: OpenRequest): Promise<Opened> {
   const { file, as, env, now } = request;
-  const { sealed, start } = readHead(file);
-  const keys = await readKeys(env);
-  const head = await openHead(keys, sealed).catch((cause: Error) => {
-    throw damaged(file, cause);
+  const isEncrypted = readStart(file);
+  const keys = isEncrypted ? await requireKeys(env) : undefined;
+  const source = createReadStream(file, { start: FIRST_LINE.length });
+  const opening = openPart(keys, source).then(({ first, pack }) => ({ head: requireHead(first), pack }));
+  const { head, pack } = await opening.catch((cause: unknown) => {
+    throw isForOthers(cause) ? forOthers(file) : damaged(file, cause);
   });
-  if (head === undefined) {
-    await requireKeys(env);
-    throw new AgtError(`${file} is encrypted for other keys`, {
-      hints: [
-        'import the key for which it was made: agt key import FILE',
-        'or let them add yours (agt key show): agt config add --global agt.recipients KEY',
-      ],
-    });
-  }
   const id = as === undefined ? idOf(head) : checkId(as);
   await requireOwnId(repository, id, head, file);
   await requireCommits(repository, head, file);
   const { snapshots } = head;
   if (request.dryRun) return { record: { ...head.record, session_id: id }, snapshots };
-  const source = createReadStream(file, { start });
-  await takePack(repository.git, isSealed(sealed) ? keys : undefined, source).catch((cause: unknown) => {
+  await takePack(repository.git, pack).catch((cause: unknown) => {
     throw damaged(file, cause);
   });
   await requireComplete(repository, head, damaged(file, undefined));
@@ -163,29 +159,30 @@ export async function openBundle(repository: Repository, request: OpenRequest): 
   return { record, snapshots };
 }
 
-/** A longer head than any: its labels are in the snapshots. */
-const LONGEST_HEAD = 2 ** 24;
-
-function readHead(file: string): { readonly sealed: Buffer; readonly start: number } {
+/** Whether what follows the first line is encrypted. */
+function readStart(file: string): boolean {
+  const bytes = Buffer.alloc(100);
   const fd = openSync(file, 'r');
-  const read = (length: number, from: number) => {
-    const bytes = Buffer.alloc(length);
-    return bytes.subarray(0, readSync(fd, bytes, 0, length, from));
-  };
-  const line = read(MAGIC.length + 10, 0).toString('latin1');
-  const [whole, version, length] = /^agt session (\d+) (\d+)\n/.exec(line) ?? [];
-  if (whole === undefined)
+  const start = bytes.subarray(0, readSync(fd, bytes));
+  closeSync(fd);
+  if (start.indexOf(FIRST_LINE) === 0) return isSealed(start.subarray(FIRST_LINE.length));
+  const [, version] = /^agt session (\d+)\b/.exec(start.toString('latin1')) ?? [];
+  if (version === undefined)
     throw new AgtError(`${file} is no session of agt`, {
       hints: ['agt session bundle ID FILE makes such a file'],
     });
-  if (!whole.startsWith(`${MAGIC} `))
-    throw new AgtError(`${file} has version ${version} of this format, which this agt cannot read`, {
-      hints: ['agt upgrade'],
-    });
-  const size = Number(length);
-  const sealed = size > LONGEST_HEAD ? Buffer.alloc(0) : read(size, whole.length);
-  if (sealed.length < size) throw damaged(file, undefined);
-  return { sealed, start: whole.length + size };
+  throw new AgtError(`${file} has version ${version} of this format, which this agt cannot read`, {
+    hints: ['agt upgrade'],
+  });
+}
+
+function forOthers(file: string): AgtError {
+  return new AgtError(`${file} is encrypted for other keys`, {
+    hints: [
+      'import the key for which it was made: agt key import FILE',
+      'or let them add yours (agt key show): agt config add --global agt.recipients KEY',
+    ],
+  });
 }
 
 function damaged(file: string, cause: unknown): AgtError {

@@ -1,6 +1,5 @@
 /** What of a session is sent: all of it if it is encrypted; in plain text what the user agrees to. */
 import { AgtError, usageError } from '../errors.ts';
-import { readRefValues } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -9,10 +8,10 @@ import type { Session } from '../session/session.ts';
 import type { Part, Share } from '../session/share-file.ts';
 import { checkRecipients, keyFile, makeKeys, readKeys } from './keys.ts';
 import { areHere, rangeOf } from './parts.ts';
-import { cutSecrets, refuseSecrets, secretsOf } from './refuse-secrets.ts';
+import { cutSecrets, filesIn, refuseSecrets, secretsOf } from './refuse-secrets.ts';
 import type { Seal } from './seal.ts';
 import { refNames } from './share.ts';
-import { readSnapshots, withoutIgnored } from './without-ignored.ts';
+import { withoutIgnored } from './without-ignored.ts';
 
 /** For a remote or a reader that one trusts: nothing is encrypted. */
 export interface Wish {
@@ -79,40 +78,38 @@ export async function contentOf(
   scratch: ScratchObjects,
   { refs, plain, allowSecrets, known, kept }: Sending,
 ): Promise<{ readonly refs: Sending['refs']; readonly before: readonly Part[] }> {
-  if (plain === undefined) return { refs, before: kept };
-  const snapshots = await readSnapshots(scratch.git, rangeOf(Object.values(refs), known));
+  const all = rangeOf(Object.values(refs), known);
+  const files = plain === undefined ? [] : await filesIn(scratch.git, all);
   const names =
-    plain === 'with ignored'
-      ? new Map<string, string>()
-      : await withoutIgnored(repository, scratch, snapshots);
+    plain === 'without ignored'
+      ? await withoutIgnored(scratch, repository.commonDir, all, files)
+      : new Map<string, string>();
   const sent = Object.fromEntries(
     Object.entries(refs).map(([role, commit]) => [role, names.get(commit) ?? commit]),
   );
   // `agt gc --thin` may have rewritten the history.
   const before = (await areHere(scratch.git, kept.at(-1)?.tips ?? [])) ? kept : [];
-  if (!allowSecrets) {
+  if (plain !== undefined && !allowSecrets) {
     const range = rangeOf(Object.values(sent), [...(before.at(-1)?.tips ?? []), ...known]);
     const originals = new Map([...names].map(([old, name]) => [name, old]));
-    const values = await secretsOf(scratch.git, snapshots);
+    const values = await secretsOf(scratch.git, files);
     await refuseSecrets(scratch.git, range, record, values, originals);
   }
   return { refs: sent, before };
 }
 
 export async function existingRefs(session: Session): Promise<Record<string, string>> {
-  const { git, repository } = session;
   const names = Object.entries(refNames(session.record));
-  const refs = names.map(([, ref]) => ref);
-  const values = readRefValues(repository.commonDir, refs, git.env);
-  const oids = values
-    ? refs.map((ref) => values.get(ref))
-    : (await findObjects(git, refs)).map((found) => found?.oid);
-  return Object.fromEntries(names.flatMap(([role], i) => (oids[i] === undefined ? [] : [[role, oids[i]]])));
+  const found = await findObjects(
+    session.git,
+    names.map(([, ref]) => ref),
+  );
+  return Object.fromEntries(names.flatMap(([role], i) => (found[i] ? [[role, found[i].oid]] : [])));
 }
 
 /** Cuts what looks like a secret out of texts about the session, and what its files of keys and logins hold. */
 export async function secretsCutter(session: Session): Promise<(text: string) => string> {
   const range = rangeOf(Object.values(await existingRefs(session)), [session.record.from_commit]);
-  const values = await secretsOf(session.git, await readSnapshots(session.git, range));
+  const values = await secretsOf(session.git, await filesIn(session.git, range));
   return (text) => cutSecrets(text, values);
 }

@@ -1,7 +1,7 @@
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, EXIT } from '../errors.ts';
 import { sharedPartsRef } from '../filter/agent-refs.ts';
-import { findObject, findObjects } from '../git/objects/object-reader.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { runGit } from '../git/run/git.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
@@ -29,6 +29,7 @@ import { type Keys, readKeys } from './keys.ts';
 import { moveShare } from './known-share.ts';
 import { areHere, chainOf, takePart } from './parts.ts';
 import { fetchRefs, listShares, type RemoteShare } from './remote.ts';
+import { isForOthers } from './seal.ts';
 import { type Head, holderHere, idOf, isHere } from './share.ts';
 
 export async function pullSession(repository: Repository, request: PullRequest): Promise<Pulled> {
@@ -96,22 +97,31 @@ async function takeParts(
   await fetchRefs(git, remote, [sharedPartsRef(share)]).catch((error: unknown) => {
     throw /couldn't find remote ref/.test((error as Error).message) ? lostParts(remote) : error;
   });
-  if ((await findObject(git, last)) === undefined) throw lostParts(remote);
-  const chain = await chainOf(git, last).catch(() => {
-    throw lostParts(remote);
-  });
+  const chain = await chainOf(git, last).catch(() => []);
+  if (chain.length === 0) throw lostParts(remote);
   const parts: Part[] = [];
   for (const [i, link] of chain.entries()) {
     reportProgress('opening', i, chain.length);
     const own = had.find(({ commit }) => commit === link.commit);
-    parts.push(own ?? (await takePart(git, isPlain ? undefined : keys, link)));
+    const take = () =>
+      takePart(git, isPlain ? undefined : keys, link).catch((cause: unknown) => {
+        throw isForOthers(cause) ? partsForOthers() : lostParts(remote, cause);
+      });
+    parts.push(own ?? (await take()));
   }
   return parts;
 }
 
-function lostParts(remote: string): AgtError {
-  return new AgtError(`"${remote}" has lost a part of the session`, {
+function lostParts(remote: string, cause?: unknown): AgtError {
+  return new AgtError(`"${remote}" has lost a part of the session, or damaged it`, {
+    cause,
     hints: ['where the session was, this sends it whole again: agt session push ID --again'],
+  });
+}
+
+function partsForOthers(): AgtError {
+  return new AgtError('a part of the session is encrypted for other keys than yours', {
+    hints: ['where the session is, with your key in agt.recipients: agt session push ID --again'],
   });
 }
 

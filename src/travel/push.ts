@@ -24,8 +24,9 @@ import { contentOf, existingRefs, plainMode, sealFor, type Wish } from './conten
 import { snapshotsSince } from './held.ts';
 import { readKeys } from './keys.ts';
 import { moveShare, newShare, requireRemote, startOf } from './known-share.ts';
-import { type Added, addPart, partsToKeep, type Sealing } from './parts.ts';
+import { addPart, partsToKeep } from './parts.ts';
 import { branchesOf, chooseRemote, listShares, readRefs } from './remote.ts';
+import type { Seal } from './seal.ts';
 import { holderHere } from './share.ts';
 
 export interface PushRequest extends Wish {
@@ -96,7 +97,12 @@ export async function pushSession(session: Session, request: PushRequest): Promi
   return { ...pushed, madeKey: (await seal()).madeKey, plain };
 }
 
-type Push = PushRequest & { readonly remote: string; readonly seal: Sealing; readonly mode: Share['plain'] };
+interface Push extends PushRequest {
+  readonly remote: string;
+  readonly seal: () => ReturnType<typeof sealFor>;
+  readonly mode: Share['plain'];
+}
+
 type Done = Omit<Pushed, 'madeKey' | 'plain'>;
 
 /** A session that goes away is locked meanwhile. Otherwise agents work on while the remote is slow. */
@@ -121,7 +127,8 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
   const { record, left, unseen, refs } = state;
   const share = await startOf(session, found, request);
   const said = digestOf(record, refs, request);
-  if (said === share.said && (await isSealedFor(share, request))) {
+  const { seal } = await request.seal();
+  if (said === share.said && isSealedFor(share, seal)) {
     const snapshots = share.snapshots ?? (await session.history()).length;
     const done = { record, remote, snapshots, left, unseen, size: undefined };
     if (dryRun) return done;
@@ -132,10 +139,9 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
   }
   reportProgress('packing');
   const pushed = await withScratchObjects(session.repository, async (scratch) => {
-    const { to, sent, size } = await prepare(session, share, { ...request, ...state, scratch });
+    const { to, sent, size } = await prepare(session, share, { ...request, ...state, scratch, seal });
     const moving = { known: found ?? share, from: share, to: { ...to, said }, record, refs: sent };
     if (!dryRun) reportProgress('pushing');
-    const { seal } = await request.seal();
     const isDone = dryRun || (await moveShare(session, scratch, { ...moving, seal, step: 'push' }));
     return isDone ? { snapshots: to.snapshots, size } : undefined;
   });
@@ -174,19 +180,18 @@ async function capture(session: LockedSession, request: Push): Promise<Captured>
   };
 }
 
-type Preparing = Push & Captured & { readonly scratch: ScratchObjects };
+type Preparing = Omit<Push, 'seal'> & Captured & { readonly scratch: ScratchObjects; readonly seal: Seal };
 
 async function prepare(session: Session, share: Share, request: Preparing) {
   const { record, seal, release, now, dryRun, refs, scratch } = request;
-  const known = await branchesOf(session.repository, request.remote);
+  const known = await branchesOf(session.git, request.remote);
   const { mode: plain, allowSecrets = false } = request;
-  const sending = { refs, plain, allowSecrets, known, kept: partsToKeep(share.parts) };
+  const kept = isSealedFor(share, seal) ? partsToKeep(share.parts) : [];
+  const sending = { refs, plain, allowSecrets, known, kept };
   const { before, refs: sent } = await contentOf(session, scratch, sending);
   const tips = [...new Set(Object.values(sent))];
   const part = { scratch, seal, chain: share.parts, before, tips, known };
-  let added = dryRun ? undefined : await addPart(part);
-  if (before.length > 0 && added && !(await isSealedFor(share, request)))
-    added = await addPart({ ...part, before: [] });
+  const added = dryRun ? undefined : await addPart(part);
   const to = {
     ...share,
     refs,
@@ -197,29 +202,14 @@ async function prepare(session: Session, share: Share, request: Preparing) {
     pushed_at: now.toISOString(),
     failed: undefined,
     lost: undefined,
-    sealedFor: (await seal()).seal.recipients,
-    snapshots: countFrom(share, refs['tip'], added?.parents) ?? (await session.history()).length,
+    sealedFor: seal.recipients,
+    snapshots: (await session.history()).length,
   };
   return { to, sent, size: added?.size ?? 0 };
 }
 
-/** Undefined if the new snapshots are not on top of those that the remote has. */
-function countFrom(
-  { refs, snapshots }: Share,
-  tip: string | undefined,
-  parents: Added['parents'] = new Map(),
-) {
-  let count = snapshots;
-  for (let at = tip; at !== refs['tip'] && count !== undefined; at = parents.get(at)) {
-    if (at === undefined) return undefined;
-    count++;
-  }
-  return count;
-}
-
 /** Somebody who is new among the recipients could not open the parts that are there. */
-async function isSealedFor({ sealedFor = [] }: Share, { seal }: Push): Promise<boolean> {
-  const { recipients = [] } = (await seal()).seal;
+function isSealedFor({ sealedFor = [] }: Share, { recipients = [] }: Seal): boolean {
   return recipients.every((one) => sealedFor.includes(one));
 }
 

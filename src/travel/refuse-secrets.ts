@@ -3,27 +3,33 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, listSome, plural, someLines } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
 import { findObjects, readContents, readObjects } from '../git/objects/object-reader.ts';
-import { type Git, gitBytes } from '../git/run/git.ts';
+import { type DiffEntry, diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
+import { withoutIndex } from '../git/objects/scratch-index.ts';
+import { type Git, gitBytes, gitText } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
-import { findSecrets, holdsSecrets, SecretValues } from './secret-values.ts';
-import type { Snapshots } from './without-ignored.ts';
+import { findSecrets, holdsSecrets, type SecretValues, secretsInFile } from './secret-values.ts';
 
 /** Bytes of a file of keys or a login. */
 const LARGEST = 2 ** 20;
 
-/** Values in files of keys and logins of all snapshots, also of files that are left out. */
-export async function secretsOf(git: Git, { commits, trees }: Snapshots): Promise<SecretValues> {
-  const files = new Map<string, string>();
-  const roots = commits.flatMap(({ tree, manifest }) => (manifest === undefined ? [] : tree));
-  for (const [path, { oid, mode }] of trees.below(roots))
-    if (mode.startsWith('100') && holdsSecrets(decodePath(path))) files.set(oid, shown(path));
-  const values = new SecretValues();
-  const sizes = await findObjects(git, [...files.keys()]);
-  const small = [...files.keys()].filter((_, i) => (sizes[i]?.size ?? 0) <= LARGEST);
-  for (const one of await readObjects(git, small))
-    if (one !== undefined) values.add(files.get(one.oid) ?? '', one.content);
-  return values;
+/** Every version of every file that commits of `range` have, by its path in a tree: lines for git rev-list. */
+export async function filesIn(git: Git, range: string): Promise<DiffEntry[]> {
+  const commits = await gitText(git, ['rev-list', '--stdin'], { input: range });
+  const words = [...diffTreeWords(false), '--stdin', '--root', '--diff-merges=first-parent'];
+  const output = await gitBytes(withoutIndex(git), words, { input: `${commits}\n` });
+  return [...parseRawDiff(output.toString('latin1'), (path) => path).values()].flat();
+}
+
+/** Values in files of keys and logins, also of those that are left out. */
+export async function secretsOf(git: Git, files: readonly DiffEntry[]): Promise<SecretValues> {
+  const paths = new Map<string, string>();
+  for (const { path, after } of files)
+    if (after?.mode.startsWith('100') && holdsSecrets(decodePath(path))) paths.set(after.oid, shown(path));
+  const sizes = await findObjects(git, [...paths.keys()]);
+  const small = [...paths.keys()].filter((_, i) => (sizes[i]?.size ?? 0) <= LARGEST);
+  const found = await readObjects(git, small);
+  return new Map(found.flatMap((one) => (one ? secretsInFile(paths.get(one.oid) ?? '', one.content) : [])));
 }
 
 /**

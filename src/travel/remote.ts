@@ -3,13 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError, EXIT, listSome } from '../errors.ts';
 import { SHARED, sharedHeadRef, sharedPartsRef } from '../filter/agent-refs.ts';
-import {
-  looseRefNames,
-  packedRefNames,
-  REMOTES,
-  readPackedRefs,
-  readRefValues,
-} from '../git/files/ref-files.ts';
+import { REMOTES } from '../git/files/ref-files.ts';
 import { findObjects, readObjects } from '../git/objects/object-reader.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import { withSettings } from '../git/run/environment.ts';
@@ -185,16 +179,9 @@ function wayTo(remote: string, reason: string): string {
 }
 
 /** Commits here that branches of the remote have. The remote itself is asked if nobody has fetched from it. */
-export async function branchesOf({ git, commonDir }: Repository, remote: string): Promise<string[]> {
-  const place = `${REMOTES}${remote}/`;
-  // An address such as `../..` leads to other directories.
-  const loose = remote.includes('..') ? [] : looseRefNames(commonDir, place);
-  const all = [...loose, ...packedRefNames(readPackedRefs(commonDir), place)];
-  const branches = all.filter((name) => name !== `${place}HEAD`);
-  const words = ['for-each-ref', '--format=%(objectname)', '--', place];
-  const values = readRefValues(commonDir, branches, git.env)?.values() ?? (await gitLines(git, words));
-  const known = new Set([...values].filter((oid) => oid !== undefined));
-  if (known.size > 0) return [...known];
+export async function branchesOf(git: Git, remote: string): Promise<string[]> {
+  const known = await gitLines(git, ['for-each-ref', '--format=%(objectname)', '--', `${REMOTES}${remote}/`]);
+  if (known.length > 0) return known;
   const there = await askRemote(git, remote, ['ls-remote', '--heads', '--', remote]);
   const tips = [...new Set(there.map((line) => line.split('\t')[0] as string))];
   const found = await findObjects(git, tips);

@@ -46,24 +46,8 @@ export async function openBytes(keys: Keys | undefined, sealed: Uint8Array): Pro
 export async function openStream({ identities }: Keys, sealed: Bytes): Promise<Bytes> {
   const { Decrypter } = await import('age-encryption');
   const decrypter = new Decrypter();
-  for (const identity of identities) decrypter.addIdentity(await nativeKey(identity));
+  for (const identity of identities) decrypter.addIdentity(identity);
   return decrypter.decrypt(sealed);
-}
-
-/** PKCS #8 of an X25519 key (RFC 8410), before its 32 bytes. */
-const PKCS8 = Buffer.from('302e020100300506032b656e04220420', 'hex');
-
-const nativeKeys = new Map<string, CryptoKey>();
-
-/** Node then opens a head in half of the time. */
-async function nativeKey(identity: string): Promise<CryptoKey> {
-  const { bech32 } = await import('@scure/base');
-  const secret = Buffer.concat([PKCS8, bech32.decodeToBytes(identity).bytes]);
-  const key =
-    nativeKeys.get(identity) ??
-    (await crypto.subtle.importKey('pkcs8', secret, { name: 'X25519' }, false, ['deriveBits']));
-  nativeKeys.set(identity, key);
-  return key;
 }
 
 export function isForOthers(error: unknown): boolean {

@@ -58,7 +58,9 @@ export function findSecrets(text: string, values: SecretValues): Secret[] {
     const form = FORMS[match.slice(1).findIndex((group) => group !== undefined)];
     add(form?.[0] ?? '', match.index, match.index + match[0].length);
   }
-  for (const { kind, start, end } of values.find(text)) add(kind, start, end);
+  for (const [value, kind] of values)
+    for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + value.length))
+      add(kind, at, at + value.length);
   for (const { 0: whole, 1: value = '', index } of text.matchAll(ASSIGNED)) {
     const end = index + whole.length;
     if (looksRandom(value)) add('random value of a key or a password', end - value.length, end);
@@ -80,42 +82,14 @@ function looksRandom(value: string): boolean {
   return entropy >= LEAST_ENTROPY && digits >= LEAST_DIGITS && /[A-Za-z]/.test(value) && !isAddress;
 }
 
-const LEAST_LENGTH = 8;
+/** What files of keys and logins hold, and where it is from. */
+export type SecretValues = ReadonlyMap<string, string>;
 
-/** What files of keys and logins hold, found anywhere in one pass. */
-export class SecretValues {
-  /** By the first bytes. */
-  private readonly values = new Map<string, { value: string; kind: string }[]>();
-  /** Whether a value may begin with four bytes of this hash. */
-  private readonly starts = new Uint8Array(2 ** 16);
-
-  /** A file, by its path for people. */
-  add(path: string, content: Buffer): void {
-    if (content.includes(0)) return;
-    for (const [name, value] of valuesIn(content.toString('latin1'))) {
-      if (!isTelling(name, value)) continue;
-      const start = value.slice(0, LEAST_LENGTH);
-      const known = this.values.get(start) ?? [];
-      if (known.some((one) => one.value === value)) continue;
-      known.push({ value, kind: `value of ${path}` });
-      this.values.set(start, known);
-      this.starts[hashAt(value, 0)] = 1;
-    }
-  }
-
-  *find(text: string): Generator<Secret> {
-    if (this.values.size === 0) return;
-    for (let at = 0; at + LEAST_LENGTH <= text.length; at++) {
-      if (this.starts[hashAt(text, at)] === 0) continue;
-      for (const { value, kind } of this.values.get(text.slice(at, at + LEAST_LENGTH)) ?? [])
-        if (text.startsWith(value, at)) yield { kind, start: at, end: at + value.length };
-    }
-  }
-}
-
-function hashAt(text: string, at: number): number {
-  const [a, b] = [text.charCodeAt(at) | (text.charCodeAt(at + 1) << 8), text.charCodeAt(at + 2)];
-  return (a ^ (b << 5) ^ (text.charCodeAt(at + 3) << 9)) & 0xffff;
+/** Of a file, by its path for people. */
+export function secretsInFile(path: string, content: Buffer): [value: string, kind: string][] {
+  if (content.includes(0)) return [];
+  const found = valuesIn(content.toString('latin1')).filter(([name, value]) => isTelling(name, value));
+  return found.map(([, value]) => [value, `value of ${path}`]);
 }
 
 /** Strings of JSON; else what follows the first sign of each line, and every word. */
@@ -135,6 +109,8 @@ function stringsIn(name: string, json: unknown): [name: string, value: string][]
   if (typeof json !== 'object' || json === null) return [];
   return Object.entries(json).flatMap(([key, value]) => stringsIn(key, value));
 }
+
+const LEAST_LENGTH = 8;
 
 /** No plain word, and if its name says nothing, more than words and small numbers: an address, a date, a region. */
 function isTelling(name: string, value: string): boolean {

@@ -72,7 +72,12 @@ export async function sealHead(seal: Seal, head: Head): Promise<Uint8Array> {
 export async function openHead(keys: Keys | undefined, sealed: Uint8Array): Promise<Head | undefined> {
   const plain = await openBytes(keys, sealed).catch(() => new Uint8Array());
   if (plain === undefined) return undefined;
-  const head = attempt(() => JSON.parse(inflateSync(plain).toString()) as Head | null);
+  return requireHead(attempt(() => JSON.parse(inflateSync(plain).toString()) as unknown));
+}
+
+/** @throws AgtError if it is none */
+export function requireHead(content: unknown): Head {
+  const head = content as Head | null | undefined;
   if (typeof head?.record?.session_id === 'string' && typeof head.parts === 'string') return head;
   throw new AgtError('it is damaged, or of a newer agt');
 }

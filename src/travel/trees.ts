@@ -18,26 +18,21 @@ export class Trees {
   /** The new objects, by name. */
   readonly made = new Map<string, NewObject>();
   private readonly known = new Map<string, readonly Entry[]>();
-  private readonly git: Git;
-
-  constructor(git: Git) {
-    this.git = git;
-  }
 
   /** With all trees below. */
-  async load(roots: readonly string[]): Promise<void> {
-    const isNew = (oid: string) => !this.known.has(oid);
-    for (let level = [...new Set(roots)].filter(isNew); level.length > 0; ) {
-      const below = new Set<string>();
-      for (const [i, found] of (await readObjects(this.git, level)).entries()) {
-        const oid = level[i] as string;
-        if (found?.type !== 'tree') throw new AgtError(`git cannot read tree ${oid}`);
-        const entries = parseTree(found.content, oid.length / 2);
-        this.known.set(oid, entries);
-        for (const entry of entries) if (isDirectory(entry)) below.add(entry.oid);
-      }
-      level = [...below].filter(isNew);
+  async load(git: Git, roots: readonly string[]): Promise<void> {
+    const level = [...new Set(roots)].filter((oid) => !this.known.has(oid));
+    for (const [i, found] of (await readObjects(git, level)).entries()) {
+      const oid = level[i] as string;
+      if (found?.type !== 'tree') throw new AgtError(`git cannot read tree ${oid}`);
+      this.known.set(oid, parseTree(found.content, oid.length / 2));
     }
+    const below = level.flatMap((oid) => this.entries(oid).filter(isDirectory));
+    if (below.length > 0)
+      await this.load(
+        git,
+        below.map(({ oid }) => oid),
+      );
   }
 
   entries(oid: string): readonly Entry[] {
@@ -51,23 +46,6 @@ export class Trees {
       found =
         found && isDirectory(found) ? this.entries(found.oid).find((one) => one.name === name) : undefined;
     return found;
-  }
-
-  /** All that is in trees and below, each tree once in each place. */
-  *below(
-    roots: Iterable<string>,
-    prefix = '',
-    seen = new Set<string>(),
-  ): Generator<readonly [path: string, entry: Entry]> {
-    for (const root of roots) {
-      if (seen.has(`${root} ${prefix}`)) continue;
-      seen.add(`${root} ${prefix}`);
-      for (const entry of this.entries(root)) {
-        const path = prefix + entry.name;
-        yield [path, entry];
-        if (isDirectory(entry)) yield* this.below([entry.oid], `${path}/`, seen);
-      }
-    }
   }
 
   /** Undefined without entries, which no tree of git has. */

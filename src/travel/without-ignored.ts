@@ -9,40 +9,45 @@ import { AgtError } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
 import { readCommits, storeObjects } from '../git/objects/commits.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
+import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import { fieldsOf, type Git, gitFailed, gitText, runGit } from '../git/run/git.ts';
 import { withParents } from '../maintenance/retention/rewrite.ts';
-import type { Repository } from '../repository/repository.ts';
-import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { isUnder, TOP_FOLDERS } from '../snapshot/folders.ts';
 import { OWN } from '../snapshot/format.ts';
 import { parseSnapshot } from '../snapshot/history.ts';
 import { type SnapshotManifest, serializeManifest } from '../snapshot/manifest.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
-import { type Entry, isDirectory, Trees } from './trees.ts';
+import { isDirectory, Trees } from './trees.ts';
 
-/** New names by old ones. The new objects are in `scratch`. */
+/**
+ * New names by old ones, of the commits that `range` has, which is lines for git rev-list. `files`: all that they have.
+ * The new objects are in `scratch`, and `commonDir` is the repository.
+ */
 export async function withoutIgnored(
-  repository: Repository,
   scratch: ScratchObjects,
-  { commits, trees }: Snapshots,
+  commonDir: string,
+  range: string,
+  files: readonly Pick<DiffEntry, 'path'>[],
 ): Promise<ReadonlyMap<string, string>> {
   const { git } = scratch;
-  const blobs = await readObjects(
+  const commits = await readMoments(git, range);
+  const trees = new Trees();
+  await trees.load(
     git,
-    commits.flatMap(({ manifest }) => manifest ?? []),
+    commits.flatMap(({ tree, manifest }) => (manifest === undefined ? [] : tree)),
   );
-  const manifests: Manifests = new Map(
-    blobs.map((blob) => [blob?.oid, JSON.parse(String(blob?.content)) as SnapshotManifest]),
-  );
-  const ruleOf = await rulesOf(scratch, repository, { commits, trees }, manifests);
+  const empty = commits.flatMap(({ manifest }) => manifest?.empty_directories ?? []);
+  const all = new Set([...files.map(({ path }) => path), ...empty.map((path) => `${inTree(path)}/`)]);
+  const paths = [...all].flatMap((path) => belowSandbox(path) ?? []);
+  const ruleOf = await rulesOf(trees, commits, (rules) => askGit(scratch, commonDir, rules, paths));
   const names = new Map<string, string>();
   for (const { commit, raw, tree, parents, manifest } of commits) {
-    const known = manifests.get(manifest);
-    if (known === undefined) {
+    if (manifest === undefined) {
       if (parents.some((parent) => names.has(parent))) throw standsOnSnapshot(commit);
       continue;
     }
-    const text = raw.replace(/^tree \w+/, `tree ${smallerTree(trees, tree, known, ruleOf(tree))}`);
+    const text = raw.replace(/^tree \w+/, `tree ${smallerTree(trees, tree, manifest, ruleOf(tree))}`);
     const renamed = parents.map((parent) => names.get(parent) ?? parent);
     names.set(commit, trees.add({ type: 'commit', content: withParents(text, renamed, names) }, commit));
   }
@@ -50,40 +55,32 @@ export async function withoutIgnored(
   return names;
 }
 
-export interface Snapshots {
-  /** Those before which a commit stands are before it. */
-  readonly commits: readonly Listed[];
-  readonly trees: Trees;
-}
-
-interface Listed {
+interface Moment {
   readonly commit: string;
   /** One byte per character. */
   readonly raw: string;
   readonly parents: readonly string[];
   readonly tree: string;
-  /** The blob; undefined: it is no snapshot. */
-  readonly manifest: string | undefined;
+  /** Undefined: it is no snapshot. */
+  readonly manifest: SnapshotManifest | undefined;
 }
 
-type Manifests = ReadonlyMap<string | undefined, SnapshotManifest>;
-
-/** All commits that `tips` lead to and `known` do not, with the trees of snapshots. */
-export async function readSnapshots(git: Git, range: string): Promise<Snapshots> {
-  const listed = await gitText(git, ['rev-list', '--topo-order', '--reverse', '--stdin'], { input: range });
-  const contents = await readCommits(
+/** Those on which a commit stands are before it. */
+async function readMoments(git: Git, range: string): Promise<Moment[]> {
+  const words = ['rev-list', '--topo-order', '--reverse', '--stdin'];
+  const listed = (await gitText(git, words, { input: range })).split('\n').filter(Boolean);
+  const contents = await readCommits(git, listed);
+  const manifests = await readObjects(
     git,
-    listed.split('\n').filter((oid) => oid !== ''),
+    listed.map((commit) => `${commit}:${OWN.manifest}`),
   );
-  const parsed = [...contents].map(([commit, raw]) => ({ ...parseSnapshot(commit, raw), commit, raw }));
-  const trees = new Trees(git);
-  await trees.load(parsed.flatMap(({ isSnapshot, tree }) => (isSnapshot ? tree : [])));
-  const manifestIn = (tree: string) => trees.find(tree, OWN.manifest)?.oid;
-  const commits = parsed.map((one) => ({
-    ...one,
-    manifest: one.isSnapshot ? manifestIn(one.tree) : undefined,
-  }));
-  return { commits, trees };
+  return listed.map((commit, i) => {
+    const raw = contents.get(commit) ?? '';
+    const { isSnapshot, tree, parents } = parseSnapshot(commit, raw);
+    const content = isSnapshot ? manifests[i]?.content : undefined;
+    const manifest = content && (JSON.parse(String(content)) as SnapshotManifest);
+    return { commit, raw, parents, tree, manifest };
+  });
 }
 
 function standsOnSnapshot(commit: string): AgtError {
@@ -93,7 +90,7 @@ function standsOnSnapshot(commit: string): AgtError {
 }
 
 interface Rule {
-  /** Of a path in the tree of a snapshot; that of a directory ends with a slash. */
+  /** Of a path in the tree of a sandbox; that of a directory ends with a slash. */
   readonly isLeftOut: (path: string) => boolean;
   /** What became of trees by it. */
   readonly made: Map<string, string | undefined>;
@@ -101,60 +98,34 @@ interface Rule {
 
 /** By git's own rules: the `.gitignore` files of the snapshot, and the user's. What the index has is not ignored. */
 async function rulesOf(
-  scratch: ScratchObjects,
-  { commonDir }: Repository,
-  { commits, trees }: Snapshots,
-  manifests: Manifests,
+  trees: Trees,
+  commits: readonly Moment[],
+  ask: (files: string) => Promise<ReadonlySet<string>>,
 ): Promise<(root: string) => Rule> {
-  const oidOf = (tree: string, path: string) => trees.find(tree, path)?.oid ?? '';
   const filesBelow = memo((tree: string): string[] =>
     trees.entries(tree).flatMap((entry) => {
       if (isDirectory(entry)) return filesBelow(entry.oid).map((path) => `${entry.name}/${path}`);
       return entry.name === '.gitignore' && entry.mode.startsWith('100') ? [`.gitignore\0${entry.oid}`] : [];
     }),
   );
-  const filesOf = (root: string) => filesBelow(oidOf(root, 'sandbox')).join('\0');
-  const groups = new Map<string, { sandboxes: Set<string>; others: Set<string> }>();
-  for (const { tree, manifest } of commits) {
-    if (manifest === undefined) continue;
-    const group = groups.get(filesOf(tree)) ?? { sandboxes: new Set(), others: new Set() };
-    groups.set(filesOf(tree), group);
-    group.sandboxes.add(oidOf(tree, 'sandbox'));
-    const { empty_directories = [], skipped = [] } = manifests.get(manifest) ?? {};
-    for (const path of [...empty_directories, ...skipped.map((one) => one.path)].map(inTree)) {
-      const below = inSandbox(path);
-      if (below !== undefined) group.others.add(below).add(`${below}/`);
-    }
-  }
+  const filesOf = (root: string) => filesBelow(trees.find(root, 'sandbox')?.oid ?? '').join('\0');
   const ignored = new Map<string, ReadonlySet<string>>();
-  for (const [files, { sandboxes, others }] of groups)
-    ignored.set(files, await askGit(scratch, commonDir, files, [...pathsBelow(trees, sandboxes), ...others]));
-  const trackedIn = memo((oids: string) => pathsBelow(trees, oids.split(' ')));
-  const rules = memo((key: string): Rule => {
-    const end = key.lastIndexOf('\n');
-    const [names, tracked] = [ignored.get(key.slice(0, end)), trackedIn(key.slice(end + 1))];
-    const isLeftOut = (path: string) => {
-      const below = inSandbox(path);
-      return below === undefined || (names?.has(below) === true && !tracked.has(decodePath(below)));
-    };
-    return { isLeftOut, made: new Map() };
-  });
+  for (const { tree } of commits) {
+    const files = filesOf(tree);
+    if (!ignored.has(files)) ignored.set(files, await ask(files));
+  }
+  const rules = new Map<string, Rule>();
   return (root) => {
-    const stages = trees.entries(oidOf(root, OWN.stages)).map(({ oid }) => oid);
-    return rules(`${filesOf(root)}\n${[oidOf(root, OWN.staged), ...stages].join(' ')}`);
+    const files = filesOf(root);
+    const stages = trees.entries(trees.find(root, OWN.stages)?.oid ?? '');
+    const index = [trees.find(root, OWN.staged), ...stages].flatMap((entry) => entry?.oid ?? []);
+    const isTracked = (path: string) => index.some((tree) => trees.find(tree, decodePath(path)));
+    const isLeftOut = (path: string) => ignored.get(files)?.has(path) === true && !isTracked(path);
+    const key = `${files}\n${index}`;
+    const rule = rules.get(key) ?? { isLeftOut, made: new Map() };
+    rules.set(key, rule);
+    return rule;
   };
-}
-
-/** Undefined beside it. */
-function inSandbox(path: string): string | undefined {
-  return /^sandbox\/(.*)$/s.exec(path)?.[1];
-}
-
-/** Every file, and every directory with a slash at its end. */
-function pathsBelow(trees: Trees, roots: Iterable<string>): ReadonlySet<string> {
-  const found = new Set<string>();
-  for (const [path, entry] of trees.below(roots)) found.add(isDirectory(entry) ? `${path}/` : path);
-  return found;
 }
 
 /** Which of the paths git ignores, in a worktree that has nothing but the files with the rules. */
@@ -171,13 +142,13 @@ async function askGit(
     rules.map(({ oid }) => oid),
   );
   rmSync(worktree, { recursive: true, force: true });
+  mkdirSync(worktree);
   for (const [i, { path }] of rules.entries()) {
     const onDisk = (below: string) =>
       Buffer.concat([Buffer.from(`${worktree}/`), Buffer.from(below, 'latin1')]);
     mkdirSync(onDisk(dirname(path)), { recursive: true });
     writeFileSync(onDisk(path), contents[i]?.content ?? '');
   }
-  mkdirSync(worktree, { recursive: true });
   const env = { GIT_DIR: commonDir, GIT_WORK_TREE: worktree };
   // A colon at the beginning would be pathspec magic.
   const input = Buffer.from(paths.map((path) => `./${path}\0`).join(''), 'latin1');
@@ -213,12 +184,12 @@ function smallerTree(trees: Trees, root: string, manifest: SnapshotManifest, rul
     made.set(key, oid);
     return oid;
   };
-  const oidOf = (path: string) => trees.find(root, path)?.oid ?? '';
-  const sandbox = without(oidOf('sandbox'), 'sandbox/');
-  const text = serializeManifest(smallerManifest(trees, root, sandbox, manifest, rule));
+  const sandbox = without(trees.find(root, 'sandbox')?.oid ?? '', '');
+  const text = serializeManifest(smallerManifest(trees, sandbox, manifest, isLeftOut));
   const blob = trees.add({ type: 'blob', content: Buffer.from(text) }, root);
-  const isManifest = ({ name }: Entry) => `_/${name}` === OWN.manifest;
-  const own = trees.entries(oidOf('_')).map((entry) => (isManifest(entry) ? { ...entry, oid: blob } : entry));
+  const own = trees
+    .entries(trees.find(root, '_')?.oid ?? '')
+    .map((entry) => (`_/${entry.name}` === OWN.manifest ? { ...entry, oid: blob } : entry));
   const entries = trees.entries(root).flatMap((entry) => {
     const oid = { _: trees.make(own, root), sandbox }[entry.name];
     return oid === undefined ? [] : [{ ...entry, oid }];
@@ -229,22 +200,21 @@ function smallerTree(trees: Trees, root: string, manifest: SnapshotManifest, rul
 /** Without the names of what is left out. The folders beside the sandbox stay, empty. */
 function smallerManifest(
   trees: Trees,
-  root: string,
   sandbox: string | undefined,
   manifest: SnapshotManifest,
-  { isLeftOut }: Rule,
+  isLeftOut: Rule['isLeftOut'],
 ): SnapshotManifest {
-  const { modes, owners, empty_directories, encoded, skipped } = manifest;
-  const tops = TOP_FOLDERS.filter((path) => path !== 'sandbox' || sandbox === undefined);
-  const isIn = (all: readonly string[], path: string) =>
-    all.some((one) => one === path || one.startsWith(`${path}/`));
-  const empty = [
-    ...tops.filter((path) => trees.find(root, path) !== undefined || isIn(empty_directories, path)),
-    ...empty_directories.filter((path) => !tops.includes(path) && !isLeftOut(`${inTree(path)}/`)),
-  ].sort();
+  const { modes, owners, empty_directories, encoded } = manifest;
+  const emptied = TOP_FOLDERS.filter((top) => top !== 'sandbox' || sandbox === undefined);
+  const isKept = (path: string) => {
+    const below = belowSandbox(`${inTree(path)}/`);
+    return below !== undefined && below !== '' && !isLeftOut(below);
+  };
+  const empty = [...emptied, ...empty_directories.filter(isKept)].sort();
   const stays = (path: string) => {
-    const below = TOP_FOLDERS.includes(path) ? '' : inSandbox(inTree(path));
-    return (below !== undefined && trees.find(sandbox ?? '', below) !== undefined) || isIn(empty, path);
+    const below = path === 'sandbox' ? '' : belowSandbox(inTree(path));
+    const isFile = below !== undefined && trees.find(sandbox ?? '', below) !== undefined;
+    return isFile || empty.some((directory) => isUnder(directory, [path]));
   };
   const staying = (all: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(all).filter(([path]) => stays(path)));
@@ -254,11 +224,16 @@ function smallerManifest(
     ...(owners && { owners: staying(owners) }),
     empty_directories: empty,
     encoded: encoded.filter(stays),
-    skipped: skipped.filter(({ path }) => !isLeftOut(inTree(path)) && !isLeftOut(`${inTree(path)}/`)),
+    skipped: [],
   };
 }
 
 /** The name that a tree has for a path of a manifest. */
 function inTree(path: string): string {
   return encodePath(pathFromJson(path));
+}
+
+/** Undefined beside it. */
+function belowSandbox(path: string): string | undefined {
+  return path.startsWith('sandbox/') ? path.slice('sandbox/'.length) : undefined;
 }
