@@ -10,7 +10,7 @@ import {
 } from './expected.ts';
 import type { Facts } from './facts.ts';
 import type { Life, LifeSession, Link } from './life.ts';
-import { type Outcome, ok, parseJson, REAL_GIT } from './programs.ts';
+import { type Outcome, ok, parseJson, REAL_GIT, run } from './programs.ts';
 import { commitsStay, indexIsWhole, usersThings, usersThingsStay } from './promises.ts';
 
 interface RestoreReport {
@@ -85,14 +85,42 @@ export function comeBack(life: Life, session: LifeSession, taken: readonly strin
   const { random } = life;
   const { commit } = random.chance(0.6) ? (session.chain.at(-1) as Link) : random.pick(session.chain);
   const snapshot = life.snapshots.get(commit) as Facts;
-  const expectation = afterRestore(snapshot, surroundings(life, session, taken));
-  const users = usersThings(life, life.refs);
   const work = life.refs.get(session.workBranch);
+  const around = surroundings(life, session, taken);
+  const isTaken = around.headsElsewhere.includes(session.workBranch);
+  const goesOn = !isTaken && isNewest(life, session, commit) && isOnTop(life, work, snapshot);
+  const expectation = afterRestore(goesOn ? withTip(snapshot, work) : snapshot, around);
+  const users = usersThings(life, life.refs);
   const outcome = life.agt(['session', 'restore', session.id, '--to', commit, '--json']);
   session.isEnded = false;
   finish(life, session, outcome, expectation, withKeptCommit(life, session, work));
   usersThingsStay(users, usersThings(life, life.refs));
   commitsStay(life, [work], 'after the restore of a removed session');
+}
+
+/** It stands for the session as it was when it ended. */
+function isNewest(life: Life, { chain }: LifeSession, commit: string): boolean {
+  const last = chain.at(-1);
+  const head = (of: string | undefined) => life.snapshots.get(of ?? '')?.get('HEAD commit');
+  return [last?.commit, last?.restored].includes(commit) && head(commit) === head(last?.commit);
+}
+
+/** Somebody has committed on the work branch since. */
+function isOnTop(life: Life, work: string | undefined, snapshot: Facts): work is string {
+  const head = snapshot.get('HEAD commit');
+  if (work === undefined || head === undefined || head === work || snapshot.get('work branch') !== head)
+    return false;
+  return run(REAL_GIT, ['merge-base', '--is-ancestor', head, work], life.repository).exitCode === 0;
+}
+
+/** The commit has the tree of the one below it. */
+function withTip(snapshot: Facts, work: string): Facts {
+  const isOnBranch = snapshot.get('HEAD') === 'the work branch';
+  return new Map([
+    ...snapshot,
+    ['work branch', work],
+    ...(isOnBranch ? [['HEAD commit', work] as const] : []),
+  ]);
 }
 
 /**
@@ -140,7 +168,12 @@ function finish(
     report.mismatches.join() === expectation.named.join();
   if (!isAsTold) throw new Error(`exit code ${outcome.exitCode}\n${outcome.stdout}${outcome.stderr}`);
   life.look(session);
-  const known = new Map([[report.commit, session.facts]]);
+  // With later commits of the branch, which come after the restored state, another snapshot follows.
+  const restored = life.snapshots.get(report.snapshot) ?? session.facts;
+  const known = new Map([
+    [report.commit, restored],
+    [life.tip(session), session.facts],
+  ]);
   life.takeIn(session, before, known, { restored: report.snapshot, ...(by === undefined ? {} : { by }) });
   life.counts.restores++;
   const problems = compareWith(expectation, session.facts);
