@@ -5,9 +5,9 @@ import type { Facts } from '../facts.ts';
 import { type Content, commitsAreKept, readContent, snapshotHolds } from '../held.ts';
 import { changedPaths, dirtyPaths, overlap } from '../paths.ts';
 import { ok, REAL_GIT } from '../programs.ts';
-import { chosen, commitOf, mergeBase, otherThanGits, picked, squashed } from '../squash.ts';
+import { chosen, cleanCheckout, commitOf, mergeBase, otherThanGits, picked, squashed } from '../squash.ts';
 import { zeroed } from '../worktree.ts';
-import { faultsAfter } from './follows.ts';
+import { alreadyThere, faultsAfter } from './follows.ts';
 import type { LandingLife, Session } from './landing-life.ts';
 
 /** Before a command. */
@@ -115,7 +115,9 @@ export function acceptAct(life: LandingLife, session: Session): void {
     };
   else {
     life.session = undefined;
-    life.last = { id, branch, from, commit: to, content: before.content };
+    const changed = changedPaths(root, from, to);
+    const own = alreadyThere({ before: before.user, changed, clean: cleanCheckout(root, branch) });
+    life.last = { id, branch, from, commit: to, content: before.content, own };
   }
 }
 
@@ -195,8 +197,7 @@ function refusedRightly(life: LandingLife, before: Scene, refusal: Refusal): voi
       (/in progress/.test(output) && (isInProgress(before.sandbox) || isInProgress(before.user))) ||
       (/conflicts in its index/.test(output) && (isUnmerged(before.sandbox) || isUnmerged(before.user))) ||
       (/which lacks .* of its work branch/.test(output) && isElsewhere) ||
-      (/matches no changed file|no changed file matches|only a part of a file/.test(output) &&
-        words[0] === '--exclude');
+      (/no changed file|only a part of a file/.test(output) && words[0] === '--exclude');
     if (!isTrue) throw new Error(`accept refuses for no reason: ${output}`);
   }
 }
@@ -254,7 +255,7 @@ export function unacceptAct(life: LandingLife): void {
   const to = life.commit(last.branch);
   if (to !== last.from) throw new Error(`${last.branch} is not back`);
   report(
-    faultsAfter({ root, branch: last.branch, from: tip, to }, before, readCheckout(root)),
+    faultsAfter({ root, branch: last.branch, from: tip, to }, before, readCheckout(root), last.own),
     'after unaccept the user finds something else',
   );
   const sandbox = `${root}.agt/sessions/${last.id}/sandbox`;

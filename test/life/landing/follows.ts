@@ -12,26 +12,49 @@ export interface Move {
   readonly to: string;
 }
 
-/** The differences, as lines for people. */
-export function faultsAfter(move: Move, before: Facts, after: Facts): string[] {
+/** The differences, as lines for people. `own`: uncommitted before an acceptance that is taken back, and so again. */
+export function faultsAfter(move: Move, before: Facts, after: Facts, own: readonly string[] = []): string[] {
   const { root, branch, from, to } = move;
   const wanted = new Map(before);
   wanted.set(`ref refs/heads/${branch}`, to);
   const isCheckedOut = before.get('HEAD') === `ref: refs/heads/${branch}`;
   const ignore = new Set(isCheckedOut ? ['status', 'git ORIG_HEAD'] : []);
   if (isCheckedOut && from !== to)
-    follow(wanted, before, changedPaths(root, from, to), cleanCheckout(root, branch), ignore);
+    follow(
+      wanted,
+      before,
+      { changed: changedPaths(root, from, to), clean: cleanCheckout(root, branch), own },
+      ignore,
+    );
   return differences(wanted, after, (key) => ignore.has(key));
+}
+
+interface Followed {
+  readonly changed: readonly string[];
+  readonly clean: Facts;
+  readonly own: readonly string[];
+}
+
+/** Uncommitted paths that are on disk as they are to be: only the index follows. */
+export function alreadyThere({
+  before,
+  changed,
+  clean,
+}: Omit<Followed, 'own'> & { before: Facts }): string[] {
+  const dirty = new Set(dirtyPaths(before));
+  const isSame = (path: string) => before.get(`file ${path}`) === clean.get(`file ${path}`);
+  return changed.filter((path) => dirty.has(path) && isSame(path));
 }
 
 function follow(
   wanted: Map<string, string>,
   before: Facts,
-  changed: readonly string[],
-  clean: Facts,
+  { changed, clean, own }: Followed,
   ignore: Set<string>,
 ): void {
-  const dirty = new Set(dirtyPaths(before));
+  const dirty = new Set([...dirtyPaths(before), ...own]);
+  for (const path of [...alreadyThere({ before, changed, clean }), ...own])
+    set(wanted, `index 0 ${path}`, withFlags(before.get(`index 0 ${path}`), clean.get(`index 0 ${path}`)));
   const paths = changed.filter((path) => !dirty.has(path));
   // Other attributes give other bytes; which ones git uses depends on the order in which it writes.
   const hasAttributes = [...dirty, ...changed].some((path) => path.endsWith('.gitattributes'));

@@ -22,6 +22,8 @@ export interface Landed {
   readonly commit: string;
   /** Digests of what the sandbox had. */
   readonly content: ReadonlyMap<string, string>;
+  /** Uncommitted in the checkout before, with the content that was accepted. */
+  readonly own: readonly string[];
 }
 
 export class LandingLife {

@@ -99,7 +99,7 @@ function refusedRightly({ sandbox }: Scene, { output, way, id, changed }: Refusa
   const lines = zeroed(sandbox.get('status') ?? '').filter((line) => line.startsWith('1 '));
   const blocking = lines.filter((line) => way === 'rebase' || !line.startsWith('1 .'));
   const isTrue =
-    (/would be overwritten|did not (merge|rebase)/.test(output) &&
+    (/would be overwritten|(did|does) not (merge|rebase)/.test(output) &&
       (blocking.length > 0 || overlap(changed, ownPaths(sandbox)))) ||
     (/in progress/.test(output) && isInProgress(sandbox)) ||
     (/conflicts in its index/.test(output) && isUnmerged(sandbox)) ||
