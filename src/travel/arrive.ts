@@ -50,7 +50,7 @@ interface Left {
   readonly before: CaptureResult | undefined;
 }
 
-/** Ends the session that is here. Its folder stays: it may have files that no snapshot has. */
+/** Keeps as a fork what is here alone, and ends the session. Its folder stays: it may have files that no snapshot has. */
 export async function leave(
   repository: Repository,
   local: SessionRecord,
@@ -64,6 +64,7 @@ export async function leave(
   const fork = isOurs ? await freeForkId(session) : undefined;
   if (fork) await forkSession(session, { id: fork, snapshot: undefined, count: undefined, now });
   failurePoint('pull: fork made');
+  if (isEnded(local)) return { fork, before: undefined };
   if (isEnded(head.record) || !keepsFolder(local)) {
     await removeSession(session, { now, force: false, deleteBranch: false, keepsMarks: true });
     failurePoint('pull: sandbox gone');

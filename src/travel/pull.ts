@@ -67,13 +67,13 @@ export async function pullSession(repository: Repository, request: PullRequest):
   const parts = await takeParts(repository, there, keys, remote, own?.parts ?? []);
   await requireComplete(repository, head, lostParts(remote));
   if (request.dryRun) {
-    const fork = living && (await forkOf(new Session(repository, living), head, request.now));
+    const fork = local && (await forkOf(new Session(repository, local), head, request.now));
     return { record: local ?? head.record, remote, head, wasHere: false, fork };
   }
   if (living !== undefined) await requireLeavable(new Session(repository, living), head, request.now);
   const share = await takeLease(repository, { there, head, remote, parts, holds }, request, id);
   failurePoint('pull: taken');
-  const left = living && (await leave(repository, living, head, request.now));
+  const left = local && (await leave(repository, local, head, request.now));
   const arriving = { share, before: left?.before, marks: own?.refs['review'] };
   const arrived = await goOn(repository, id, head, request.now, arriving);
   const { record } = arrived;

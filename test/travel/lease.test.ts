@@ -119,6 +119,26 @@ test('each round of takes without work in between leaves no fork', () => {
   }
 });
 
+test.each(['remove', 'reject', 'accept --untracked=all'])(
+  'a session that ended here by %s, and went on elsewhere, leaves a fork of what only this side had',
+  (end) => {
+    const { here, there } = makeTwo();
+    const session = workIn(here);
+    git(session.sandbox, 'merge', '--quit');
+    agtOk(here, 'session', 'push', 's1');
+    agtOk(there, 'session', 'pull', 's1', '--take');
+    write(join(session.sandbox, 'only-here.txt'), 'only here\n');
+    agtOk(here, 'autocommit', 's1');
+    agtOk(here, ...end.split(' '), 's1');
+    write(join(sessionOf(there, 's1').sandbox, 'c.txt'), 'work of the other side\n');
+    agtOk(there, 'session', 'push', 's1');
+    expect(agtOk(here, 'session', 'pull', 's1', '--take', '-n')).toContain('fork     s1-2 would have');
+    expect(agtOk(here, 'session', 'pull', 's1', '--take')).toContain('fork     s1-2 has');
+    const { sandbox } = sessionOf(here, 's1-2');
+    expect(readFileSync(join(sandbox, 'only-here.txt'), 'utf8')).toBe('only here\n');
+  },
+);
+
 test('a session that comes back under another id is the one that is here', () => {
   const { here, there } = makeTwo();
   workIn(here);
