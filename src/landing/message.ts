@@ -24,6 +24,8 @@ interface Along {
   readonly along?: readonly OthersCommit[];
   /** The prompts asked for more. */
   readonly isPart?: boolean;
+  /** Only these of the session's files land, and no commits tell of them. */
+  readonly paths?: readonly string[] | undefined;
 }
 
 /** `commits`: those of the session, oldest first. */
@@ -31,12 +33,14 @@ export async function draftMessage(
   session: Session,
   commits: readonly string[],
   { text, summary }: MessageRequest,
-  { prompts, along = [], isPart = false }: Along = {},
+  { prompts, along = [], isPart = false, paths }: Along = {},
 ): Promise<string> {
   const { id, git, record } = session;
   if (text !== undefined) return withTrailer(git, text, id);
-  const told = await summarize(session, commits, prompts);
-  const own = isPart ? `Part of session ${id}\n\n${told}` : told;
+  const part = `Part of session ${id}`;
+  const told = paths ?? (await summarize(session, commits, prompts));
+  const own =
+    typeof told !== 'string' ? joined(told, part, `${part}: `) : isPart ? `${part}\n\n${told}` : told;
   const values: Readonly<Record<string, string>> = {
     summary: summary ?? [own, ...along.map(alongLine)].join('\n\n'),
     session: id,
@@ -83,8 +87,8 @@ export async function describePullRequest(session: Session, commits: readonly st
 }
 
 /** One line if that is short enough; else a title and a list. */
-function joined(lines: readonly string[], title: string): string {
-  const line = lines.join('; ');
+function joined(lines: readonly string[], title: string, before = ''): string {
+  const line = before + lines.join('; ');
   if (line !== '' && line.length <= SUBJECT_LENGTH) return line;
   return [title, ...(lines.length > 0 ? ['', ...lines.map((text) => `- ${text}`)] : [])].join('\n');
 }

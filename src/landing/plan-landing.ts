@@ -111,12 +111,16 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const others = await othersCommits(git, record, commits, target.from);
   const messages = (await commitsToTell(git, record, way)).filter(isNoneOf(others));
   const along = others.length === 0 ? [] : await landingAlong(git, way, others);
+  const paths =
+    chosen.leftOut.length > 0 && messages.length === 0
+      ? changes.map(({ path }) => displayPath(path))
+      : undefined;
   const notTaken = request.committedOnly ? content.uncommitted.map(({ path }) => displayPath(path)) : [];
   return {
     ...target,
     tree: merged.tree,
     parents: [target.from, ...(request.keepCommits ? [theirs] : [])],
-    message: await draftMessage(session, messages, request, { ...told, along }),
+    message: await draftMessage(session, messages, request, { ...told, along, paths }),
     commit: undefined,
     // git sees commits that are kept; what was uncommitted has become one that the sandbox does not have.
     source: request.keepCommits && theirs === content.head ? undefined : theirs,

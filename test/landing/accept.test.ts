@@ -125,6 +125,11 @@ describe('agt accept', () => {
     expect(message()).toBe('x works');
     agtOk(repository, 'autocommit', 's1', '--label', 'prompt: make x work');
     expect(message()).toBe('make x work');
+    write(join(sandbox, 'y'), 'y\n');
+    expect(message('--include', '[xy]')).toBe('make x work');
+    expect(message('--exclude', 'y')).toBe('Part of session s1: x');
+    expect(message('--exclude', 'y', '--summary', 'mine')).toBe('mine');
+    rmSync(join(sandbox, 'y'));
     for (const subject of ['Add x', 'Use x']) {
       write(join(sandbox, 'x'), `${subject}\n`);
       git(sandbox, 'add', '-A');
@@ -142,7 +147,7 @@ describe('agt accept', () => {
     const editor = join(repository, '.git', 'editor');
     write(editor, '#!/bin/sh\nsed -i "1s/.*/# comment/;2s/^/edited\\n/" "$1"\n', 0o755);
     git(repository, 'config', 'core.editor', editor);
-    agtOk(repository, 'accept', 's1', '--edit', '-m', 'raw');
+    expect(agtOk(repository, 'accept', 's1', '-q', '--edit', '-m', 'raw')).toBe('');
     expect(git(repository, 'log', '-1', '--format=%B').trim()).toBe('edited\n\nAgt-Session: s1');
   });
 
