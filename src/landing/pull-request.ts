@@ -22,7 +22,7 @@ export async function draftPullRequest(session: Session, { commit }: Exported): 
 
 /** The address of the pull request, as `gh` prints it; without `gh`, the place where a person can open it. */
 export async function openPullRequest(
-  { repository, record }: Session,
+  { repository, id, record }: Session,
   { remote, branch }: Exported,
   { title, body }: PullRequest,
 ): Promise<{ readonly address: string } | { readonly place: string }> {
@@ -38,10 +38,12 @@ export async function openPullRequest(
   if (made === undefined)
     return { place: (await addressOf(repository, remote, branch)) ?? `for "${branch}" at your remote` };
   if (made.exitCode === 0) return { address: made.stdout.toString().trim() };
+  // It gives gh the title and the text once more.
+  const again = `try again: agt session export ${id} --as ${branch} --remote ${remote} --pr`;
   const [first = `exit code ${made.exitCode}`, ...rest] = made.stderr.trim().split('\n');
   throw new AgtError(`the branch is exported, but gh did not open a pull request: ${first}`, {
     exitCode: EXIT.failed,
-    hints: [...rest, `try again: gh pr create --head ${branch}`].filter((line) => line.trim() !== ''),
+    hints: [...rest, again].filter((line) => line.trim() !== ''),
   });
 }
 

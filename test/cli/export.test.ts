@@ -105,6 +105,13 @@ describe('agt session export', () => {
     expect(readFileSync(join(dir, 'gh.args'), 'utf8')).toBe(
       'pr|create|--head|agt/s1|--base|main|--title|by the agent|--body||',
     );
+    write(join(dir, 'gh'), '#!/bin/sh\necho no rights >&2\nexit 1\n', 0o755);
+    expect(run(AGT, ['session', 'export', '--pr'], { cwd: sandbox, env: withoutGh })).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(
+        /gh did not open a pull request: no rights\nhint: try again: agt session export s1 --as agt\/s1 --remote origin --pr\n$/,
+      ),
+    });
     git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'Add b', '-m', 'As asked.');
     const text = { title: 'by the agent', body: 'Add b\n\nAs asked.' };
     expect(JSON.parse(agtOk(sandbox, 'export', '--pr', '-n', '--json'))).toMatchObject(text);
