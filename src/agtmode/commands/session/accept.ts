@@ -70,7 +70,7 @@ export const sessionAccept = defineSessionCommand({
       default: true,
       describe: 'run pre-merge-commit and commit-msg hooks (--no-verify: do not)',
     },
-    ...option.shared('wait', 'dry-run', 'json'),
+    ...option.shared('wait', 'dry-run', 'quiet', 'json'),
   },
   examples: [
     ['agt accept fix-login', 'one commit on your branch'],

@@ -32,7 +32,7 @@ export const sessionSync = defineSessionCommand({
   options: {
     rebase: option.flag('rebase the commits of the sandbox instead of merging'),
     from: { ...option.value('the branch to bring in (default: the user branch)'), valueName: 'branch' },
-    ...option.shared('wait', 'dry-run', 'json'),
+    ...option.shared('wait', 'dry-run', 'quiet', 'json'),
   },
   examples: [
     ['agt sync fix-login', 'merge your branch into the sandbox'],
@@ -128,7 +128,7 @@ export const sessionUnaccept = defineSessionCommand({
     'unless another repository goes on with it. If ' +
     'the branch has newer commits, or a remote has the commit already, change nothing and print the git command that ' +
     'undoes it by a new commit.',
-  options: option.shared('dry-run', 'json'),
+  options: option.shared('dry-run', 'quiet', 'json'),
   examples: [['agt session unaccept fix-login', 'the branch and the session are as before']],
   run: async ({ dryRun }, context, session) => {
     const request = { dryRun, now: context.now() };
@@ -183,7 +183,7 @@ export const sessionReject = defineSessionCommand({
     reason: option.value('why; agt session show prints it', 'm'),
     running: option.flag('also while a command of agt run or exec works there'),
     force: option.flag('as --running, and also with files that agt could not capture', 'f'),
-    ...option.shared('dry-run', 'json'),
+    ...option.shared('dry-run', 'quiet', 'json'),
   },
   examples: [
     ['agt reject fix-login --reason "breaks the API"', 'the session ends, and its work goes nowhere'],
@@ -255,7 +255,7 @@ export const sessionExport = defineSessionCommand({
     pr: option.flag(
       'open a pull request with gh; its text is the messages of the commits, below the first prompt if there are several',
     ),
-    ...option.shared('dry-run', 'json'),
+    ...option.shared('dry-run', 'quiet', 'json'),
   },
   examples: [
     ['agt session export fix-login', 'push to the branch agt/fix-login'],
