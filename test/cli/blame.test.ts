@@ -227,8 +227,15 @@ describe('lines in a checkout without a session', () => {
     expect(agtOk(repository, 'why', 'f:1')).toMatch(
       /^f:1: one\n {2}by {6}Ann Author\n {2}commit {2}.*\n\ndiff /,
     );
-    for (const place of ['f', 'f:0', 'f:99', 'nothing:1']) {
-      const refused = agt(repository, 'why', place);
+    expect(agtOk(repository, 'why', 'HEAD~1', 'f:2')).toMatch(/^f:2: two\n {2}by {6}Ann Author\n/);
+    const now = agtOk(repository, 'why', 'f:2');
+    for (const words of [
+      ['HEAD', 'f:2'],
+      ['HEAD', '--', 'f', '2'],
+    ])
+      expect(agtOk(repository, 'why', ...words)).toBe(now);
+    for (const place of ['f', 'f:0', 'f:99', 'nothing:1', 'HEAD f:1 f', 'HEAD f', 'none f:1']) {
+      const refused = agt(repository, 'why', ...place.split(' '));
       expect(refused.exitCode).toBeGreaterThan(0);
       expect(refused.stdout).toBe('');
     }

@@ -129,7 +129,12 @@ test('blame and why of a session: the command in its sandbox; an option of git: 
   expect(hintOf('blame', '-s', 'a')).toContain("hint: git's own command may have it: agt git blame\n");
   expect(hintOf('blame', '--jsn', 'a')).toContain('hint: did you mean: --json?\n');
   git(repository, 'branch', 's1');
-  expect(agtOk(repository, 'blame', 's1', 'a')).toContain('1');
+  for (const words of [
+    ['blame', 's1', 'a'],
+    ['why', 's1', 'a:1'],
+  ])
+    expect(agtOk(repository, ...words)).toContain('1');
+  git(repository, 'branch', '-D', 's1');
   agtOk(repository, 'reject', 's1');
   expect(hintOf('why', 's1', 'a:1')).toBe(
     `${isSession}hint: bring it back: agt undo s1\nhint: in its sandbox: ${there} why a:1\n`,

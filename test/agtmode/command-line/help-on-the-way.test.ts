@@ -104,7 +104,7 @@ test('agt log with options on a session, and agt diff on a snapshot: the command
     );
   expect(agt(repository, 'why', 'a:some text').stderr).toBe(
     'error: "a:some text" names no line\n' +
-      'hint: usage: agt why FILE:LINE, where LINE is a number\n' +
+      'hint: usage: agt why [REVISION] FILE:LINE, where LINE is a number\n' +
       "hint: the numbers of lines: grep -nF -- 'some text' a\n",
   );
   for (const [word, command] of [

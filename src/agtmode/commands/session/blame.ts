@@ -20,6 +20,8 @@ import { json, orNull, showPath } from '../../output/format.ts';
 import { showInPager } from '../../output/pager.ts';
 import { attachedIfUsable, refuseSession, repositoryHere, sessionIfAny } from '../../session-here.ts';
 
+const USAGE = ['blame', 'agt blame [REVISION] FILE'] as const;
+
 const GIT_OPTIONS = {
   w: option.flag('ignore changes of white space'),
   M: option.flag('find lines that were moved inside of the file'),
@@ -56,9 +58,7 @@ export const blame = defineCommand({
     ['agt blame -L 10,20 v1.2 -- src/login.c', 'the same for ten lines of an older version'],
   ],
   run: async (args, context) => {
-    const { revision, file } = fileAndRevision([...(args.words ?? []), ...args.rest], args.rest.length > 0);
-    if (revision !== undefined && (await resolveObject(await context.git(), revision)) === undefined)
-      await refuseSession(context, revision, ['blame', file]);
+    const { revision, file } = await fileAndRevision(context, [...(args.words ?? []), ...args.rest], USAGE);
     const options = Object.keys(GIT_OPTIONS).filter((name) => args[name as keyof typeof GIT_OPTIONS]);
     const { lines } = await blameHere(context, {
       ...{ file, revision, options: options.map((name) => `-${name}`) },
@@ -82,14 +82,18 @@ export const blame = defineCommand({
   },
 });
 
-function fileAndRevision(words: readonly string[], hasRest: boolean) {
+/** The last of the words is the file. @throws AgtError */
+export async function fileAndRevision(context: Context, words: readonly string[], [name, usage]: Asked) {
   const [first, second, ...more] = words;
-  const usage = 'agt blame [REVISION] FILE';
   if (first === undefined) throw usageError('no file given', `usage: ${usage}`);
-  if (more.length > 0 || (hasRest && words.length > 2))
-    throw usageError(`unknown argument "${more[0]}"`, `usage: ${usage}`);
-  return second === undefined ? { file: first, revision: undefined } : { file: second, revision: first };
+  if (more.length > 0) throw usageError(`unknown argument "${more[0]}"`, `usage: ${usage}`);
+  if (second === undefined) return { file: first, revision: undefined };
+  if ((await resolveObject(await context.git(), first)) === undefined)
+    await refuseSession(context, first, [name, second]);
+  return { file: second, revision: first };
 }
+
+type Asked = readonly [command: string, usage: string];
 
 interface Wanted {
   readonly file: string;

@@ -19,33 +19,31 @@ import { type AuthoredStep, readAuthors } from '../../../timetravel/turns.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { lines as linesOf, showPath } from '../../output/format.ts';
-import { refuseSession } from '../../session-here.ts';
-import { blameHere, describeOrigin, lineJson } from './blame.ts';
+import { blameHere, describeOrigin, fileAndRevision, lineJson } from './blame.ts';
 
 export const why = defineCommand({
-  usage: 'why <place> [line]',
+  usage: 'why [words..]',
+  takesRest: 'paths',
   summary: 'tell the story of a line: who wrote it, after which prompt, and what that changed',
   description:
     'Show who wrote a line, as agt blame knows it: the prompt, the call of a tool, the commit by which it came to your ' +
-    'branch, and what that step changed in the file. <place> is <file>:<line>, as compilers and editors print it.',
-  positionals: {
-    place: option.required('<file>:<line>'),
-    line: option.value('the line, in place of :<line>'),
-  },
+    'branch, and what that step changed in the file. <words> are a revision, if not the files on disk are meant, and ' +
+    '<file>:<line>, as compilers and editors print it.',
+  positionals: { words: option.many('[<revision>] <file>:<line>, or <file> <line>') },
   options: { open: option.flag('show all that the turn changed'), ...option.shared('json') },
   examples: [
     ['agt why src/login.c:42', 'see the prompt and the change that line 42 comes from'],
     ['agt why src/login.c:42 --open', 'and everything else that its turn changed'],
+    ['agt why v1.2 src/login.c:42', 'the same for a line of an older version'],
   ],
   run: async (args, context) => {
-    if (args.line !== undefined && !NUMBER.test(args.line))
-      await refuseSession(context, args.place, ['why', args.line]);
-    const { file, number } = placeOf(args.place, args.line);
-    const wanted = { file, revision: undefined, options: [], choice: ['-L', `${number},${number}`] };
+    const words = withLine([...(args.words ?? []), ...args.rest]);
+    const { file: place, revision } = await fileAndRevision(context, words, USAGE);
+    const { file, number } = placeOf(place);
+    const wanted = { file, revision, options: [], choice: ['-L', `${number},${number}`] };
     const { lines, sessionOf } = await blameHere(context, wanted);
     const [line] = lines;
-    if (line === undefined)
-      throw usageError(`${showPath(file)} has no line ${number}`, 'usage: agt why FILE:LINE');
+    if (line === undefined) throw usageError(`${showPath(file)} has no line ${number}`, `usage: ${USAGE[1]}`);
     if (args.json) return { json: lineJson(line) };
     const { origin, details, commit, path } = line;
     const isCommitted = !NOT_COMMITTED.test(commit);
@@ -78,6 +76,8 @@ export const why = defineCommand({
   },
 });
 
+const USAGE = ['why', 'agt why [REVISION] FILE:LINE'] as const;
+
 const NUMBER = /^[1-9]\d*$/;
 
 function adviceOnText(place: string): string[] {
@@ -87,14 +87,19 @@ function adviceOnText(place: string): string[] {
     : [`the numbers of lines: grep -nF -- ${shellQuote(text)} ${shellQuote(file)}`];
 }
 
-function placeOf(place: string, line: string | undefined) {
-  const [, file = place, ofPlace] = line === undefined ? (/^(.*?):(\d+)(?::\d+)?:?$/s.exec(place) ?? []) : [];
-  const number = line ?? ofPlace;
-  if (file !== '' && number !== undefined && NUMBER.test(number)) return { file, number };
+/** `FILE LINE` at the end is `FILE:LINE`. */
+function withLine(words: readonly string[]): readonly string[] {
+  const [file, line = ''] = words.slice(-2);
+  return /^\d+$/.test(line) ? [...words.slice(0, -2), `${file}:${line}`] : words;
+}
+
+function placeOf(place: string) {
+  const [, file = '', number = ''] = /^(.*?):(\d+)(?::\d+)?:?$/s.exec(place) ?? [];
+  if (file !== '' && NUMBER.test(number)) return { file, number };
   throw usageError(
-    `"${[place, ...(line === undefined ? [] : [line])].join(' ')}" names no line`,
-    'usage: agt why FILE:LINE, where LINE is a number',
-    ...(line === undefined ? adviceOnText(place) : []),
+    `"${place}" names no line`,
+    `usage: ${USAGE[1]}, where LINE is a number`,
+    ...adviceOnText(place),
   );
 }
 
