@@ -1,9 +1,9 @@
-/** Values that a command can do nothing with: one line says so, and nothing is made. */
+/** Values that a command can do nothing with: one line says so, and nothing is made. Values that look like options. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, makeTempDir } from '../harness/world.ts';
+import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
 
 test.each([
   ['shim install in ""', ['shim', 'install', '--dir', ''], 2, /^error: --dir is empty\n/],
@@ -39,6 +39,36 @@ test.each([
   expect(outcome.exitCode).toBe(exitCode);
   expect(outcome.stdout).toBe('');
   expect(readdirSync(session.sandbox)).toEqual(['.git', 'README.md']);
+});
+
+test('after -- a path, a text or a name may begin with a hyphen', () => {
+  const { sandbox } = makeSession();
+  const run = (...args: string[]) => agtOk(sandbox, ...args);
+  write(join(sandbox, '-x'), 'word -x\n');
+  run('autocommit');
+  git(sandbox, 'add', '--all');
+  git(sandbox, 'commit', '-qm', 'x');
+  const found = run('search', 'word');
+  expect([run('search', '--', '-x'), run('search', '--', '-x', '--', '-x')]).toEqual([found, found]);
+  expect(agt(sandbox, 'search', '--', '-x', 'README.md').exitCode).toBe(1);
+  expect(run('cat', '--', '@:-x')).toBe('word -x');
+  for (const place of [['-x:1'], ['-x', '1']]) expect(run('why', '--', ...place)).toContain('+word -x');
+  expect(run('why', 'HEAD', '--', '-x:1')).toContain('+word -x');
+  write(join(sandbox, '-x'), 'other\n');
+  run('autocommit');
+  for (const command of [
+    'session diff @{1}',
+    'session log --stat',
+    'restore @{1} -n',
+    'undo --step @{0} -n',
+    'review -n',
+  ])
+    expect(run(...command.split(' '), '--', '-x')).toContain('-x');
+  expect(run('session', 'show', '--', 's1')).toContain('agt/s1');
+  const refused = agt(sandbox, 'accept', '--', 'README.md').stderr;
+  expect(refused).toMatch(
+    /^error: unexpected argument "README.md" after --\nhint: use: agt accept --include=PATH\n/,
+  );
 });
 
 test('shim install makes the directories that are missing', () => {

@@ -121,7 +121,7 @@ function register(parser: Argv, command: Command, usage: string, run: RunCommand
     (inner) => describe(inner, command),
     async (args) => {
       refuseRepeatedOptions(command, args);
-      refuseRest(command, args);
+      takeRest(command, args);
       await run(command, args as never);
     },
   );
@@ -151,10 +151,16 @@ function refuseRepeatedOptions({ usage, options, positionals }: Command, args: R
   }
 }
 
-/** They would count for nothing, and `agt undo -- FILE` would undo everything. */
-function refuseRest(command: Command, { '--': rest }: Record<string, unknown>): void {
-  const [word] = (rest ?? []) as unknown[];
-  if (word !== undefined && command.takesRest === undefined)
+/** As with git, an argument after `--` may begin with a hyphen. A word too many would count for nothing. */
+function takeRest(command: Command, args: Record<string, unknown>): void {
+  if (command.takesRest !== undefined) return;
+  const rest = [...((args['--'] ?? []) as unknown[])];
+  const takesPaths = command.elsewhere?.['--path'] !== undefined;
+  for (const [name, { array }] of takesPaths ? [] : Object.entries(command.positionals ?? {}))
+    if (array && rest.length > 0) args[name] = [...((args[name] ?? []) as unknown[]), ...rest.splice(0)];
+    else args[name] ??= rest.shift();
+  const [word] = rest;
+  if (word !== undefined)
     throw usageError(
       `unexpected argument "${word}" after --`,
       ...(command.elsewhere?.['--path'] === undefined ? [] : [`use: ${command.elsewhere['--path']}`]),

@@ -47,14 +47,18 @@ export const sessionSearch = defineCommand({
     ['agt search --prompt login', 'find the prompts about the login'],
   ],
   run: async (args, context) => {
-    const pattern = patternOf(args);
+    // As in git grep, the text may come after `--`, and another `--` then.
+    const isAfter = (args.text ?? args.regex) === undefined;
+    const text = isAfter ? args.rest[0] : args.text;
+    const paths = args.rest.slice(isAfter ? (args.rest[1] === '--' ? 2 : 1) : 0);
+    const pattern = patternOf({ ...args, text });
     const limit = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number);
     const here =
       args.session === undefined ? await sessionIfAny(context) : await sessionHere(context, args.session);
     const repositories = await chooseRepositories(context, args.session === undefined ? undefined : here);
     const git = repositories[0]?.git ?? (await context.git());
     const since = args.since === undefined ? undefined : await parseSince(git, args.since, context.now());
-    const given = [...(args.path ?? []), ...args.rest];
+    const given = [...(args.path ?? []), ...paths];
     if (args.prompt && given.length > 0)
       throw usageError('--prompt searches no files', 'leave out the paths, or --prompt');
     const toFolder = await folderPaths(context, here);
