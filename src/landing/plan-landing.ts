@@ -33,7 +33,13 @@ import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.t
 import { commitsToTell, commitsTouching, landedPaths } from './session-commits.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
-import { droppedCommits, type OthersCommit, othersCommits, othersWarning } from './taken-back.ts';
+import {
+  type Dropped,
+  droppedCommits,
+  type OthersCommit,
+  othersCommits,
+  othersWarning,
+} from './taken-back.ts';
 import type { LandingTarget } from './target.ts';
 import { looksSecret, untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
@@ -144,7 +150,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
       ...along.map((one) => othersWarning(one, target.onto)),
       ...droppedWarning(
         record,
-        await droppedCommits(git, record, content.head, target.from),
+        await droppedCommits(git, record, content.head, { branch: target.onto, tip: target.from }),
         target,
         request,
       ),
@@ -235,7 +241,7 @@ const SECRETS = 5;
 
 function droppedWarning(
   { session_id: id }: SessionRecord,
-  dropped: readonly string[],
+  { commits: dropped }: Dropped,
   { onto }: LandingTarget,
   { dryRun }: AcceptRequest,
 ): string[] {

@@ -32,7 +32,7 @@ import { commitsBetween } from './plan-landing.ts';
 import { rebaseInMemory, refuseUncommitted } from './rebase.ts';
 import { readSandbox } from './sandbox-content.ts';
 import { commitMerge, landedOn, revertAmong, withoutLanded } from './sync-landed.ts';
-import { droppedCommits } from './taken-back.ts';
+import { type Dropped, droppedCommits } from './taken-back.ts';
 import { branchInUse, refuseOperation, unmergedPaths } from './target.ts';
 import { untrackedAmong } from './untracked.ts';
 import { mergeInMemory, mergeWithBase, type Workbench, withWorkbench } from './workbench.ts';
@@ -58,7 +58,7 @@ export interface SyncResult {
   /** One of them that reverts work which the sandbox has as commits: git takes it out of the sandbox as well. */
   readonly reverting: string | undefined;
   /** Those that the branch has dropped since the session began with them. A rebase leaves them out. */
-  readonly dropped: readonly string[];
+  readonly dropped: Dropped;
   /** The commits of the sandbox that the branch lacks. */
   readonly ahead: number;
   /** HEAD of the sandbox now. */
@@ -116,7 +116,7 @@ async function sync(given: LockedSession, request: SyncRequest): Promise<SyncRes
 
 /** A rebase leaves out what the branch has dropped, also if nothing else is new there. */
 export function isUpToDate({ commits, dropped, operation }: SyncResult): boolean {
-  return commits === 0 && (operation === 'merge' || dropped.length === 0);
+  return commits === 0 && (operation === 'merge' || dropped.last === undefined);
 }
 
 /** The branch that the user names takes the place of a user branch that is gone, as after `git branch -m`. */
@@ -203,7 +203,7 @@ async function conflictsOfSync(session: Session, { operation, branch, head, drop
   const { repository, record, sandboxGit } = session;
   const tip = await gitText(sandboxGit, ['rev-parse', '--verify', `${branch}^{commit}`]);
   return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
-    const without = dropped.length > 0 ? record.from_commit : undefined;
+    const without = dropped.last;
     const merged = await (operation === 'merge'
       ? mergeInMemory(bench, head, tip)
       : rebaseInMemory(bench, head, tip, without));
@@ -255,10 +255,8 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
       ],
     });
   }
-  const isHome = user_branch !== undefined && branch === shortBranch(user_branch);
-  const dropped = isHome ? await droppedCommits(git, record, head, tip) : [];
-  const left = dropped.length > 0 ? [record.from_commit] : [];
-  const ahead = (await commitsBetween(git, [tip, ...left], head)).length;
+  const dropped = await droppedCommits(git, record, head, { branch: `${HEADS}${branch}`, tip });
+  const ahead = (await commitsBetween(git, [tip, ...(dropped.last ? [dropped.last] : [])], head)).length;
   return { record, branch, commits, own, reverting, dropped, ahead, head, conflicts: [], operation };
 }
 
@@ -266,8 +264,8 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
 const QUIET = ['skippedCherryPicks', 'mergeConflict'].flatMap((name) => ['-c', `advice.${name}=false`]);
 
 /** Nothing of the user's stash, and no other branch, may move with it. */
-async function runSync(git: Git, { operation, branch, dropped, record }: SyncResult): Promise<number> {
-  const onto = dropped.length > 0 ? ['--onto', branch, record.from_commit] : [branch];
+async function runSync(git: Git, { operation, branch, dropped }: SyncResult): Promise<number> {
+  const onto = dropped.last === undefined ? [branch] : ['--onto', branch, dropped.last];
   const words =
     operation === 'merge'
       ? ['merge', '--ff', '--no-edit', '--no-autostash', '--', branch]

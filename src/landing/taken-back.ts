@@ -1,7 +1,7 @@
 /** Commits that the branch has lost and a session still has: work of another session, and those that it began with. */
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch, shortOid } from '../git/files/ref-files.ts';
-import { type Git, gitLines, gitText, isAncestor } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitLines, gitText, isAncestor } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
@@ -23,16 +23,30 @@ export function takeOut({ sandbox, checkout }: SessionRecord, onto: string, comm
   return `${at} rebase --autostash --onto ${shortBranch(onto)} ${shortOid(commit)}`;
 }
 
-/** Those that the user has dropped by an amend, a reset or a rebase since the session began with them. */
+export interface Dropped {
+  readonly commits: readonly string[];
+  /** The last one, on top of the others. */
+  readonly last: string | undefined;
+}
+
+const NONE: Dropped = { commits: [], last: undefined };
+
+/**
+ * Those that the user has dropped by an amend, a reset or a rebase since the session began with them. The branch had them
+ * once, as its reflog says: those of another session from which this one began are nothing that it has dropped.
+ */
 export async function droppedCommits(
   git: Git,
   { from_commit: start }: SessionRecord,
   head: string,
-  tip: string,
-): Promise<string[]> {
-  if ((await isAncestor(git, start, tip)) || !(await isAncestor(git, start, head))) return [];
+  { branch, tip }: { readonly branch: string; readonly tip: string },
+): Promise<Dropped> {
+  if ((await isAncestor(git, start, tip)) || !(await isAncestor(git, start, head))) return NONE;
+  const last = await gitAnswer(git, ['merge-base', '--fork-point', branch, start]);
+  if (last === undefined || (await isAncestor(git, last, tip))) return NONE;
   const words = ['log', '--no-show-signature', '--format=%h %s', '--no-merges', '--cherry-pick'];
-  return gitLines(git, [...words, '--right-only', `${tip}...${start}`, '--']);
+  const commits = await gitLines(git, [...words, '--right-only', `${tip}...${last}`, '--']);
+  return commits.length === 0 ? NONE : { commits, last };
 }
 
 /** A commit that the acceptance of another session has made. */

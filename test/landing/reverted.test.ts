@@ -68,3 +68,24 @@ test.each(['amend', 'reset', 'reset alone'])(
     expect([existsSync(join(repository, 'note')), existsSync(join(repository, 'x'))]).toEqual([false, true]);
   },
 );
+
+test.each([
+  ['fork', 'parent', '--id', 's2'],
+  ['new', 's2', '--from', 'parent'],
+])('agt %s: commits of the session before are nothing that the branch has dropped', (...words) => {
+  const { repository } = makeSession({ a: '1\n' });
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'second');
+  agtOk(repository, 'new', 'parent');
+  const sandbox = agtOk(repository, 'path', 'parent');
+  writeFileSync(join(sandbox, 'before'), 'before\n');
+  git(sandbox, 'add', 'before');
+  git(sandbox, 'commit', '-qm', 'by the session before');
+  agtOk(repository, ...words);
+  expect(agt(repository, 'accept', 's2', '-n').stderr).not.toContain('dropped');
+  // The branch drops a commit that the sessions began without.
+  git(repository, 'commit', '-q', '--amend', '--allow-empty', '-m', 'amended');
+  for (const way of [[], ['--rebase']])
+    expect(agtOk(repository, 'sync', 's2', '-n', ...way)).not.toContain('by the session before');
+  agtOk(repository, 'sync', 's2', '--rebase');
+  expect(existsSync(join(agtOk(repository, 'path', 's2'), 'before'))).toBe(true);
+});

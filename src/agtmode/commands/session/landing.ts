@@ -50,7 +50,7 @@ export const sessionSync = defineSessionCommand({
         commits,
         own_commits: own,
         ...orNull({ reverted_by: reverting }),
-        dropped_commits: dropped,
+        dropped_commits: dropped.commits,
         head_commit: head,
         operation,
         conflicts,
@@ -92,8 +92,8 @@ function describeDropped(
   { record, branch, commits, dropped, operation }: SyncResult,
   dryRun: boolean,
 ): string {
-  if (dropped.length === 0) return '';
-  const lost = `${listSome(dropped, LISTED)}, which ${branch} has dropped`;
+  if (dropped.last === undefined) return '';
+  const lost = `${listSome(dropped.commits, LISTED)}, which ${branch} has dropped`;
   if (operation === 'rebase') return `${dryRun ? 'would leave' : 'left'} out ${lost}\n`;
   const id = record.session_id;
   const back = dryRun || commits === 0 ? '' : `agt undo ${id} && `;
