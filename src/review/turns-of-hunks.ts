@@ -1,4 +1,4 @@
-/** Which turns wrote a hunk: those of its new lines, by blame in the session; without any, those that changed the file. */
+/** Which turns wrote a hunk: those of its new lines, by blame; if none wrote them, those that changed the file. */
 import { readObjects } from '../git/objects/object-reader.ts';
 import type { Workbench } from '../landing/workbench.ts';
 import { once } from '../once.ts';
@@ -37,15 +37,16 @@ export async function turnsOfHunks(
     const turnsOf = async ({ path, lines, newStart, pieces }: Hunk) => {
       const after = pieces[0]?.piece.file.after;
       const added = addedLines(lines, newStart);
-      if (after === undefined || added.length === 0) {
-        const changed = await files();
-        const isOf = (file: FileChange) => file.path === `sandbox/${path}`;
-        return history.turns.filter((turn) => changed.get(turn)?.some(isOf)).map(({ number }) => number);
+      if (after !== undefined && added.length > 0) {
+        const key = `${path}\0${after.oid}`;
+        if (!known.has(key)) known.set(key, turnsIn(path, after.oid));
+        const turnOf = await known.get(key);
+        const writers = [...new Set(added.flatMap((line) => turnOf?.(line) ?? []))];
+        if (writers.length > 0) return writers.sort((a, b) => a - b);
       }
-      const key = `${path}\0${after.oid}`;
-      if (!known.has(key)) known.set(key, turnsIn(path, after.oid));
-      const turnOf = await known.get(key);
-      return [...new Set(added.flatMap((line) => turnOf?.(line) ?? []))].sort((a, b) => a - b);
+      const changed = await files();
+      const isOf = (file: FileChange) => file.path === `sandbox/${path}`;
+      return history.turns.filter((turn) => changed.get(turn)?.some(isOf)).map(({ number }) => number);
     };
     return Array.fromAsync(hunks, turnsOf);
   });

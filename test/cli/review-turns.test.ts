@@ -1,5 +1,5 @@
 /** agt review of the work of several turns: whose a hunk is, and what is told of what lands. */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -71,7 +71,7 @@ test('a key that was seen lands if somebody says so; deleted since, it is to be 
   turn('work', { f: edited({ 3: 'three' }), '.env': 'KEY=1\n' });
   review('--all');
   const way = /^hint: leave them out: agt accept s1 (.*)$/m.exec(accept('-m', 'it is').stderr)?.[1];
-  expect(way).toBe("--seen -m 'it is' --exclude .env");
+  expect(way).toBe("--seen --message='it is' --exclude=.env");
   expect(JSON.parse(accept('-n', '--json', '--exclude', '.env').stdout)).toMatchObject({
     left_out: ['.env'],
     files: [{ path: 'f' }],
@@ -94,6 +94,19 @@ test('a search does not name the agent for a rejection', () => {
     { change: 'went', author: 'restore', agent: null },
     { change: 'came', author: 'agent', agent: 'claude' },
   ]);
+});
+
+test('both sides of a renamed file are of its turn', () => {
+  const { repository, sandbox } = makeSession({ old: LINES.join('') });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  agent.says('rename it');
+  agent.begins('mv');
+  renameSync(join(sandbox, 'old'), join(sandbox, 'new'));
+  agent.ends('mv');
+  agent.stops();
+  agtOk(repository, 'review', 's1', '--turn', '1', '--all');
+  const { files } = JSON.parse(agtOk(repository, 'accept', 's1', '--seen', '-n', '--json'));
+  expect(files.map(({ path }: { path: string }) => path)).toContain('new');
 });
 
 test('one hunk is marked by its line; a colon may be in a name', () => {
