@@ -71,7 +71,7 @@ test('a key that was seen lands if somebody says so; deleted since, it is to be 
   turn('work', { f: edited({ 3: 'three' }), '.env': 'KEY=1\n' });
   review('--all');
   const way = /^hint: leave them out: agt accept s1 (.*)$/m.exec(accept('-m', 'it is').stderr)?.[1];
-  expect(way).toBe("--seen --message='it is' --exclude=.env");
+  expect(way).toBe("--seen --message='it is' --exclude=/.env");
   expect(JSON.parse(accept('-n', '--json', '--exclude', '.env').stdout)).toMatchObject({
     left_out: ['.env'],
     files: [{ path: 'f' }],
