@@ -90,6 +90,9 @@ export const SHARED_STASH = 'refs/stash';
 /** The stash of the session in whose sandbox git runs. It is a ref of that worktree alone. */
 export const SESSION_STASH = 'refs/worktree/stash';
 
+/** All of them: from the main worktree, git sees them as `worktrees/<id>/refs/worktree/stash`. */
+export const STASHES_OF_SESSIONS = `*${SESSION_STASH}`;
+
 export function shadowRef(prefixes: Prefixes, sessionId: string): string {
   return `${shadowNamespace(prefixes)}${sessionId}`;
 }

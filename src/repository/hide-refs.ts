@@ -3,7 +3,7 @@
  * manages. agt only adds values that are missing; the user's own values stay.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AllPrefixes, allNamespaces, OWN_NAMESPACE, SHARED } from '../filter/agent-refs.ts';
+import { type AllPrefixes, allNamespaces, namespaceOf, OWN_NAMESPACE, SHARED } from '../filter/agent-refs.ts';
 import { isLockGone } from '../git/files/ref-locks.ts';
 import { type GitConfig, readGitConfig, remotesIn } from '../git/run/config.ts';
 import { type Git, gitFailed, runGit } from '../git/run/git.ts';
@@ -51,4 +51,12 @@ export async function hideAgentRefs(
     } else await sleep(LOCK_PAUSE_MS * (1 + Math.random()));
     missing = await missingHideRefs(git, prefixes);
   }
+}
+
+/** Takes back what agt has added. */
+export async function showAgentRefs({ git, prefixes }: Pick<Repository, 'git' | 'prefixes'>): Promise<void> {
+  const values = (await readGitConfig(git)).get(KEY.toLowerCase()) ?? [];
+  const own = values.filter((value) => namespaceOf(`${value.replace(/^!/, '')}/`, prefixes) !== undefined);
+  const names = own.map((value) => value.replace(/[.+(){}|$]/g, '\\$&'));
+  if (own.length > 0) await runGit(git, ['config', '--unset-all', KEY, `^(${names.join('|')})$`]);
 }

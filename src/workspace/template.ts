@@ -138,6 +138,11 @@ async function dropUnused(repository: Repository, { kind, path: current }: Token
   }
 }
 
+export async function forgetTemplate(repository: Repository): Promise<void> {
+  const template = readTemplate(repository);
+  if (template !== undefined) await dropTemplate(repository, template);
+}
+
 async function dropTemplate(repository: Repository, { token: text }: TemplateRecord): Promise<void> {
   const token = parseToken(text);
   if (token === undefined) return;

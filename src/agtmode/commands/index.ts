@@ -40,6 +40,7 @@ import { snapshotDiff, snapshotList, snapshotRestore, snapshotStatus } from './s
 import { snapshot, snapshotForget } from './snapshot/take.ts';
 import { status } from './status.ts';
 import { ui } from './ui.ts';
+import { uninstall } from './uninstall.ts';
 import { upgrade } from './upgrade.ts';
 import { watch } from './watch.ts';
 
@@ -119,6 +120,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
     shimUninstall,
     shimPrint,
     upgrade,
+    uninstall,
   ],
 };
 

@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path';
 import { readRegularFile, readSmallFile } from '../../disk/read-file.ts';
 import { attempt, errorCode } from '../../errors.ts';
-import { SESSION_STASH } from '../../filter/agent-refs.ts';
+import { SESSION_STASH, STASHES_OF_SESSIONS } from '../../filter/agent-refs.ts';
 import { pause } from '../../process/wait.ts';
 import type { GitAccess } from '../invocation.ts';
 import type { GitDirectories } from './git-directory.ts';
@@ -96,9 +96,6 @@ function withLock(file: string, action: (replace: (text: string) => void) => voi
   }
 }
 
-/** The stashes of sessions: from the main worktree, git sees them as `worktrees/<id>/refs/worktree/stash`. */
-const PATTERN = `*${SESSION_STASH}`;
-
 /**
  * The entries of a stash are lines of a reflog. git never expires those of `refs/stash`; of any other ref it expires them
  * after 30 or 90 days. So the repository's configuration names the stashes of sessions too.
@@ -106,7 +103,7 @@ const PATTERN = `*${SESSION_STASH}`;
 export function keepReflog({ gitDir, commonDir }: GitDirectories, ask: GitAccess['ask']): void {
   if (!existsSync(join(gitDir, 'logs', SESSION_STASH))) return;
   const config = join(commonDir, 'config');
-  if (readSmallFile(config)?.includes(PATTERN)) return;
+  if (readSmallFile(config)?.includes(STASHES_OF_SESSIONS)) return;
   for (const key of ['reflogExpire', 'reflogExpireUnreachable'])
-    ask(['config', '--file', config, `gc.${PATTERN}.${key}`, 'never']);
+    ask(['config', '--file', config, `gc.${STASHES_OF_SESSIONS}.${key}`, 'never']);
 }

@@ -1,0 +1,60 @@
+import { AgtError, plural } from '../../errors.ts';
+import { planUninstall, uninstall as removeAgt } from '../../maintenance/uninstall.ts';
+import { defineCommand, option } from '../command-line/command.ts';
+import { lines, showPath, verb } from '../output/format.ts';
+
+export const uninstall = defineCommand({
+  usage: 'uninstall',
+  summary: 'remove agt from this repository, with all sessions and snapshots',
+  description:
+    'Delete every session of this repository with its folder, branches and snapshots, and then the refs, files and ' +
+    'settings of agt. Your own branches and files stay, and nothing brings the sessions back. agt refuses while a ' +
+    'command of agt run works in a session, or a snapshot is mounted.',
+  options: {
+    force: option.flag('delete them; without it, agt only says what would be lost', 'f'),
+    ...option.shared('dry-run', 'json'),
+  },
+  examples: [
+    ['agt uninstall -n', 'show which sessions would go'],
+    ['agt uninstall --force', 'delete them, and all that agt has here'],
+  ],
+  run: async ({ force, dryRun }, context) => {
+    const repository = await context.repository();
+    const plan = await planUninstall(repository);
+    const { sessions, shared } = plan;
+    const pushed = shared > 0 && `${plural(shared, 'session')} that others have pushed here`;
+    const losses = sessions.flatMap(({ session: { id }, unsaved }) =>
+      unsaved.length === 0 ? [] : [`${id} has ${unsaved.join(' and ')}`],
+    );
+    if (!force && !dryRun) {
+      const all = [plural(sessions.length, 'session'), pushed].filter((part) => part !== false);
+      throw new AgtError(`${all.join(' and ')} would go with all snapshots, and nothing brings them back`, {
+        hints: [...losses, 'to look at them: agt list --all', 'to delete them: agt uninstall --force'],
+      });
+    }
+    const kept = dryRun ? [] : await removeAgt(repository, plan, context.now());
+    const branches = kept.map((branch) => `note: the branch ${branch} belongs to no session, and stays\n`);
+    const objects =
+      'note: git gc deletes the objects of the snapshots in two weeks; at once: git gc --prune=now\n';
+    const deleted = verb(dryRun, 'deleted', 'delete');
+    const ids = sessions.map(({ session }) => session.id);
+    return {
+      json: {
+        repository: repository.commonDir,
+        dry_run: dryRun,
+        sessions: ids,
+        shared,
+        unsaved: losses,
+        kept,
+      },
+      text: lines([
+        ...ids.map((id) => `${deleted} session ${id}`),
+        pushed && `${deleted} ${pushed}`,
+        `${verb(dryRun, 'removed', 'remove')} agt from ${showPath(repository.commonDir)}`,
+      ]),
+      notes: [...(dryRun ? losses.map((loss) => `note: ${loss}\n`) : branches), dryRun ? '' : objects].join(
+        '',
+      ),
+    };
+  },
+});

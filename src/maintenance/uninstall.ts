@@ -1,0 +1,96 @@
+/**
+ * `agt uninstall`: a repository without agt. The settings that keep snapshots out of clones go after the last snapshot, so
+ * a removal that fails on its way shows nobody anything.
+ */
+import { globSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { removeTree } from '../disk/remove-tree.ts';
+import { AgtError } from '../errors.ts';
+import {
+  localNamespaces,
+  OWN_NAMESPACE,
+  SHARED,
+  STASHES,
+  STASHES_OF_SESSIONS,
+  stashRef,
+} from '../filter/agent-refs.ts';
+import { isActive } from '../filter/session-file.ts';
+import { HEADS, shortBranch } from '../git/files/ref-files.ts';
+import { gitLines, runGit, updateRefs } from '../git/run/git.ts';
+import { areaConfigFile, shimFactsFile } from '../layout.ts';
+import { removeEmptyParents } from '../lifecycle/delete-folder.ts';
+import { aboutSetAside } from '../lifecycle/in-place/set-aside.ts';
+import { listMountRecords } from '../lifecycle/mounted/mount-record.ts';
+import { removeSession } from '../lifecycle/remove.ts';
+import { lostWithBranches } from '../lifecycle/unsaved-work.ts';
+import { shellQuote } from '../process/shell-quote.ts';
+import { showAgentRefs } from '../repository/hide-refs.ts';
+import type { Repository } from '../repository/repository.ts';
+import { refuseRunning } from '../session/owner.ts';
+import { listRecords } from '../session/record.ts';
+import { Session } from '../session/session.ts';
+import { forgetTemplate } from '../workspace/template.ts';
+
+export interface UninstallPlan {
+  readonly sessions: readonly { readonly session: Session; readonly unsaved: readonly string[] }[];
+  /** Sessions that others pushed to this repository. */
+  readonly shared: number;
+}
+
+/** @throws AgtError if a session runs, or something of the user's would go that is in no session. */
+export async function planUninstall(repository: Repository): Promise<UninstallPlan> {
+  const { records, damaged } = listRecords(repository);
+  const [broken] = damaged;
+  if (broken !== undefined)
+    throw new AgtError(broken.problem, { hints: ['see: agt doctor', 'then again: agt uninstall'] });
+  const [mount] = listMountRecords(repository.agtDir);
+  if (mount !== undefined)
+    throw new AgtError(`a snapshot is mounted at ${mount.directory}`, {
+      hints: [`agt session umount ${shellQuote(mount.directory)}`],
+    });
+  const all = await refsOf(repository, [OWN_NAMESPACE]);
+  const going = records.filter(isActive).map(({ session_id: id }) => stashRef(id));
+  const aside = all.find((ref) => ref.startsWith(STASHES) && !going.includes(ref));
+  if (aside !== undefined)
+    throw new AgtError('uncommitted work of yours from before a session is still set aside', {
+      hints: aboutSetAside(aside),
+    });
+  const sessions = await Array.fromAsync(records, async (record) => {
+    const session = new Session(repository, record);
+    refuseRunning(session);
+    return { session, unsaved: await lostWithBranches(session) };
+  });
+  const shared = all.filter((ref) => ref.startsWith(SHARED) && ref.endsWith('/head')).length;
+  return { sessions, shared };
+}
+
+/** Returns the branches in agt's namespace that belong to no session: they hold commits alone, and stay. */
+export async function uninstall(
+  repository: Repository,
+  { sessions }: UninstallPlan,
+  now: Date,
+): Promise<string[]> {
+  const { git, commonDir, agtDir, area, prefixes } = repository;
+  const sessionsDir = await repository.sessionsDir();
+  for (const { session } of sessions) await removeSession(session, { force: true, deleteBranch: true, now });
+  await forgetTemplate(repository);
+  const refs = await refsOf(repository, localNamespaces(prefixes));
+  const stays = refs.filter((ref) => prefixes.some(({ workPrefix }) => ref.startsWith(HEADS + workPrefix)));
+  const going = refs.filter((ref) => !stays.includes(ref));
+  await updateRefs(
+    git,
+    going.map((ref) => `delete ${ref}`),
+  );
+  for (const path of globSync(`{.,worktrees/*}/${basename(shimFactsFile(''))}`, { cwd: commonDir }))
+    rmSync(join(commonDir, path), { force: true });
+  if (area === undefined) removeEmptyParents(sessionsDir);
+  else removeTree(dirname(areaConfigFile(area)));
+  removeTree(agtDir);
+  await runGit(git, ['config', '--remove-section', `gc.${STASHES_OF_SESSIONS}`]);
+  await showAgentRefs(repository);
+  return stays.map(shortBranch);
+}
+
+function refsOf({ git }: Repository, namespaces: readonly string[]): Promise<string[]> {
+  return gitLines(git, ['for-each-ref', '--format=%(refname)', '--', ...namespaces]);
+}
