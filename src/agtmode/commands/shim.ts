@@ -2,12 +2,12 @@
 import { existsSync, lstatSync, rmdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { AgtError, attempt, EXIT, usageError } from '../../errors.ts';
+import { AgtError, attempt, usageError } from '../../errors.ts';
 import { linkPath } from '../../gitmode/shim/renew.ts';
 import { defineCommand, option } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
 import { frontIn, removeFront } from '../front/write-front.ts';
-import { showPath } from '../output/format.ts';
+import { lines, showPath } from '../output/format.ts';
 import { isShim, shimScript, writeShim } from '../shim.ts';
 
 const DIR_OPTION = {
@@ -47,17 +47,16 @@ export const shimUninstall = defineCommand({
   run: async (args, context) => {
     const dir = shimDirectory(args.dir, context);
     const path = join(dir, 'git');
-    if (!existsSync(path)) {
-      context.out(`no shim in ${showPath(dir)}\n`);
-      return EXIT.done;
-    }
+    if (!existsSync(path)) return `no shim in ${showPath(dir)}\n`;
     refuseOtherGit(path);
     rmSync(path);
-    removeFront(frontIn(dir));
+    const front = frontIn(dir);
+    const removed = removeFront(front) ? [path, front] : [path];
     rmSync(dirname(linkPath(dir)), { recursive: true, force: true });
     if (args.dir === undefined) for (const own of [dir, dirname(dir)]) attempt(() => rmdirSync(own)); // if empty
-    context.out(`removed ${showPath(path)}\n`);
-    return EXIT.done;
+    const notes =
+      'hint: a shell that has called them remembers where they were; it forgets that with: hash -r\n';
+    return { text: lines(removed.map((one) => `removed ${showPath(one)}`)), notes };
   },
 });
 

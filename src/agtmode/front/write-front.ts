@@ -71,8 +71,10 @@ export function writeScript(path: string, text: string): void {
   renameSync(temporary, path);
 }
 
-export function removeFront(path: string): void {
-  if (readFront(path) !== undefined) rmSync(path);
+export function removeFront(path: string): boolean {
+  const isFront = readFront(path) !== undefined;
+  if (isFront) rmSync(path);
+  return isFront;
 }
 
 /** The front in a directory that is on PATH. */

@@ -48,7 +48,11 @@ test('agt shim uninstall leaves nothing of the directory that agt has made', () 
   const own = { ...env, HOME: home, XDG_DATA_HOME: undefined };
   const outcome = run(AGT, ['shim', 'install'], { cwd: '/', env: own });
   expect(outcome.stdout).toBe(`${home}/.local/share/agt/bin/git\n`);
-  expect(run(AGT, ['shim', 'uninstall'], { cwd: '/', env: own }).exitCode).toBe(0);
+  expect(run(AGT, ['shim', 'uninstall'], { cwd: '/', env: own })).toMatchObject({
+    exitCode: 0,
+    stdout: ['git', 'agt'].map((name) => `removed ${home}/.local/share/agt/bin/${name}\n`).join(''),
+    stderr: expect.stringContaining('hash -r'),
+  });
   expect(readdirSync(join(home, '.local/share'))).toEqual([]);
   expect(run(AGT, ['shim', 'uninstall'], { cwd: '/', env: own })).toMatchObject({
     exitCode: 0,
