@@ -55,3 +55,18 @@ test('before the first snapshot is the start: files, HEAD and index go there, an
   agtOk(repository, 'redo', 's1');
   expect(readFileSync(join(sandbox, 'other'), 'utf8')).toBe('1\n');
 });
+
+test('back to the start of a session with a submodule, and of one that began from another session', () => {
+  const { repository } = makeSession({ a: 'a\n' });
+  const sub = makeRepository({ s: 's\n' });
+  git(repository, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', sub, 'libs/sub');
+  git(repository, 'commit', '-qm', 'sub');
+  for (const words of [['s2'], ['s3', '--from', 's2']]) {
+    const { sandbox } = JSON.parse(agtOk(repository, 'new', ...words, '--json'));
+    write(join(sandbox, 'new'), '1\n');
+    agtOk(sandbox, 'autocommit');
+    expect(agtOk(sandbox, 'undo')).toContain('verified\nnow at "the start", ');
+    expect(git(sandbox, 'status', '--porcelain')).toBe('');
+    agtOk(sandbox, 'redo');
+  }
+});

@@ -7,8 +7,9 @@ import { describeMove } from '../../folders/git-state/ref-plan.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
-import { commandToCompare, commandToRestore } from '../../session/advised-commands.ts';
+import { commandToCompare, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
 import type { Session } from '../../session/session.ts';
+import { THE_START } from '../../snapshot/format.ts';
 import { leftOutPaths, readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import type { OthersChanges } from '../../timetravel/restore/others-changes.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
@@ -46,7 +47,10 @@ export function describeMismatches(restored: RestoreResult, isPrompt: boolean, i
   const commit = shortOid(snapshot.commit);
   const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
   const see = isPrompt ? '' : `; see: ${commandToCompare(record, commit)} --name-status`;
-  const again = isPrompt ? `agt restore ${commit}` : commandToRestore(record, commit);
+  // No command but undo goes to the start.
+  const toStart = isPrompt ? 'agt undo step' : commandToMove(record, 'undo');
+  const toSnapshot = isPrompt ? `agt restore ${commit}` : commandToRestore(record, commit);
+  const again = snapshot.label === THE_START ? toStart : toSnapshot;
   return lines([
     `error: ${differing} from snapshot ${commit}:`,
     ...mismatches.slice(0, MOST_LISTED).map((path) => `  ${showPath(path)}`),
