@@ -23,12 +23,19 @@ export interface DiffStat {
   /** Lines; a binary file has none. */
   readonly insertions: number;
   readonly deletions: number;
+  /** There are more untracked files than are read. */
+  readonly in_part: boolean;
+}
+
+interface Sandbox {
+  readonly path: string;
+  readonly files: readonly StatusEntry[];
 }
 
 export interface Work {
   readonly head: string;
   /** With its uncommitted files; undefined: the commit alone. */
-  readonly sandbox?: { readonly path: string; readonly files: readonly StatusEntry[] } | undefined;
+  readonly sandbox?: Sandbox | undefined;
   /** The commit to compare with. */
   readonly base: string | undefined;
   /** Merge the sandbox into this commit. */
@@ -57,6 +64,7 @@ export interface Examined {
 
 interface Named {
   readonly work: Work;
+  readonly isInPart: boolean;
   readonly files: CommitName;
   readonly merge: CommitName | undefined;
   readonly homes: readonly { readonly home: Home; readonly merge: CommitName }[];
@@ -77,10 +85,9 @@ export async function examine(
   const history = new ScratchHistory();
   const config = await readGitConfig(scratch.git);
   const named = works.map((work) => {
-    const { sandbox } = work;
-    const converted =
-      sandbox === undefined ? undefined : convertedBlobs(scratch.git, commonDir, sandbox, config);
-    return addWork(history, work, converted);
+    const sandbox = work.sandbox && worthReading(work.sandbox);
+    const converted = sandbox && convertedBlobs(scratch.git, commonDir, sandbox, config);
+    return addWork(history, work, sandbox, converted);
   });
   if (!history.write(scratch, (works[0]?.head.length ?? 0) / 2)) return undefined;
   const { git } = scratch;
@@ -100,17 +107,28 @@ export async function examine(
   }));
 }
 
+/** So many untracked files are a directory that nobody has ignored yet. A listing reads no more of them. */
+const MOST_UNTRACKED = 2000;
+
+function worthReading(sandbox: Sandbox): Sandbox {
+  let untracked = 0;
+  const files = sandbox.files.filter(({ kind }) => kind !== 'untracked' || untracked++ < MOST_UNTRACKED);
+  return { ...sandbox, files };
+}
+
 function addWork(
   history: ScratchHistory,
   work: Work,
+  sandbox: Sandbox | undefined,
   converted: ReadonlyMap<string, string> = new Map(),
 ): Named {
-  const { head, sandbox, tip, landed, homes } = work;
+  const { head, tip, landed, homes } = work;
   const files = sandbox === undefined ? head : history.addSandbox(head, { ...sandbox, converted });
   const withParent = (commit: CommitName) =>
     landed === undefined ? commit : history.addMerge(commit, landed);
   return {
     work,
+    isInPart: sandbox?.files.length !== work.sandbox?.files.length,
     files,
     merge: tip && history.addMerge(withParent(tip), withParent(files)),
     homes: homes.map((home) => ({ home, merge: history.addMerge(home.tip, head) })),
@@ -131,13 +149,14 @@ function diffStats(git: Git, named: readonly Named[], history: ScratchHistory): 
   const args = ['diff-tree', '--stdin', '--always', ...NUMSTAT];
   const output =
     askGitSync(withoutIndex(git), args, { input: [...pairs, ...ofHomes].join('') })?.toString('latin1') ?? '';
-  const stats: { files: number; insertions: number; deletions: number }[] = [];
+  const stats: { files: number; insertions: number; deletions: number; in_part: boolean }[] = [];
   const fields = output.split('\0').values();
   for (const field of fields) {
     const counts = /^(\d+|-)\t(\d+|-)\t/.exec(field);
     const current = stats.at(-1);
     if (counts === null) {
-      if (field !== '') stats.push({ files: 0, insertions: 0, deletions: 0 });
+      const in_part = named[stats.length]?.isInPart === true;
+      if (field !== '') stats.push({ files: 0, insertions: 0, deletions: 0, in_part });
     } else if (current !== undefined) {
       current.files++;
       current.insertions += Number(counts[1]) || 0;

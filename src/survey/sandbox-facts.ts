@@ -72,27 +72,17 @@ function hasFailed(
 
 const OPTIONS = ['--untracked-files=all', '--ignore-submodules=dirty'];
 
-/** So many untracked files are a directory that nobody has ignored yet. A listing counts no more. */
-const MOST_UNTRACKED = 2000;
-
-/** By sandbox. None where there is no sandbox, and where git cannot tell. */
+/** By sandbox, without untracked repositories. None where there is no sandbox, and where git cannot tell. */
 export async function readWorkingFiles(git: Git, facts: readonly Pick<SandboxFacts, 'record' | 'gitDir'>[]) {
   const present = facts.filter(({ gitDir }) => gitDir !== undefined && isReadable(gitDir));
   const sandboxes = present.map(({ record }) => record.sandbox);
   const found = await statusOfEach(git, sandboxes, OPTIONS);
-  return new Map([...found].map(([sandbox, { entries }]) => [sandbox, worthCounting(entries)]));
+  const isFile = ({ kind, path }: StatusEntry) => kind !== 'untracked' || !path.endsWith('/');
+  return new Map([...found].map(([sandbox, { entries }]) => [sandbox, entries.filter(isFile)]));
 }
 
 /** git would wait for a named pipe. */
 function isReadable(gitDir: string): boolean {
   const index = lstatSync(join(gitDir, 'index'), { throwIfNoEntry: false });
   return index?.isFile() !== false && isReadableHead(gitDir);
-}
-
-/** Without untracked repositories, which git lists as directories. */
-function worthCounting(entries: readonly StatusEntry[]): StatusEntry[] {
-  let untracked = 0;
-  return entries.filter(
-    ({ kind, path }) => kind !== 'untracked' || (!path.endsWith('/') && untracked++ < MOST_UNTRACKED),
-  );
 }

@@ -47,7 +47,7 @@ export interface SessionStatus {
   /** The sandbox as it is against the commit where it left the user branch, without what has landed since. */
   readonly diff: DiffStat | undefined;
   /** Whether the user branch could take the sandbox as it is; undefined if there is nothing to take. */
-  readonly merge: 'clean' | 'conflict' | undefined;
+  readonly merge: 'clean' | 'conflict' | 'refused' | undefined;
   /** The user has all of it: the commits of HEAD, in this form or another, and each file that is not committed. */
   readonly merged: boolean;
   /** A remote has the commits of HEAD, which has some of the session. */
@@ -81,8 +81,8 @@ export async function surveySessions(
   const refs = readRefs(repository, records, [...headRefs, ...landedOn]);
   const heads = readHeads(repository, facts, refs);
   const sessions = await Promise.all(facts.map((one, i) => locate(repository, one, heads[i] as Head, refs)));
-  const tips = sessions.flatMap(({ head, base, homes }) =>
-    head.commit === undefined ? [] : [head.commit, ...(base === undefined ? [] : [base]), ...homes],
+  const tips = sessions.flatMap(({ head, base = [], workTip = [], homes }) =>
+    head.commit === undefined ? [] : [head.commit, base, workTip, homes].flat(),
   );
   const graph = readCommitGraph(repository.git, tips);
   const files = await reading;
@@ -110,6 +110,7 @@ interface Located {
   /** The tip of the user branch, else the start commit. */
   readonly base: string | undefined;
   readonly hasUserBranch: boolean;
+  readonly workTip: string | undefined;
   /** Tips of the branches that the work comes home to. */
   readonly homes: readonly string[];
   /** The content that an `accept --keep` brought onto a branch that has it still. */
@@ -122,7 +123,8 @@ async function locate({ git }: Repository, facts: SandboxFacts, head: Head, refs
   const homes = homePatterns(facts.record).flatMap((pattern) => refs.matching(pattern));
   const base = tip ?? (head.existing.has(start) ? start : undefined);
   const landed = head.commit && (await landedSource(git, facts.record, head.commit));
-  return { facts, head, base, hasUserBranch: tip !== undefined, homes, landed };
+  const workTip = refs.commits.get(facts.record.work_branch)?.commit;
+  return { facts, head, base, hasUserBranch: tip !== undefined, workTip, homes, landed };
 }
 
 function chainOf({ facts, head, base }: Located, refs: Refs) {
@@ -137,27 +139,33 @@ interface Compared extends Located {
   readonly files: readonly StatusEntry[] | undefined;
   /** Undefined if there is nothing to examine: no commits and no uncommitted files. */
   readonly work: Work | undefined;
+  /** `agt accept` does not even try: git is in the middle of something, or HEAD lacks commits of the work branch. */
+  readonly isRefused: boolean;
 }
 
 function compare(located: Located, graph: CommitGraph, files: readonly StatusEntry[] | undefined): Compared {
-  const { facts, head, base, hasUserBranch } = located;
-  const { commit } = head;
-  if (commit === undefined) return { ...located, comparison: undefined, files: undefined, work: undefined };
+  const { facts, base, hasUserBranch, workTip } = located;
+  const { commit } = located.head;
+  if (commit === undefined)
+    return { ...located, comparison: undefined, files: undefined, work: undefined, isRefused: false };
   const comparison = base === undefined ? undefined : graph.compare(commit, base);
   const isDirty = files !== undefined && files.length > 0;
   const isAhead = (comparison?.ahead.length ?? 0) > 0;
-  const isBehind = (comparison?.behind.length ?? 0) > 0;
   const homes = isAhead ? compareWithHomes(graph, commit, located.homes) : [];
   const landed = facts.record.landed?.onto === facts.record.user_branch ? located.landed : undefined;
+  const isRefused =
+    facts.operation !== undefined ||
+    files?.some(({ kind }) => kind === 'unmerged') === true ||
+    (facts.gitDir !== undefined && workTip !== undefined && graph.compare(commit, workTip).behind.length > 0);
   const work: Work = {
     head: commit,
     sandbox: isDirty ? { path: facts.record.sandbox, files } : undefined,
     base: landed ?? comparison?.mergeBase,
-    tip: hasUserBranch && isBehind ? base : undefined,
+    tip: hasUserBranch && comparison?.behind.length ? base : undefined,
     landed,
     homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),
   };
-  return { ...located, comparison, files, work: isAhead || isDirty ? work : undefined };
+  return { ...located, comparison, files, work: isAhead || isDirty ? work : undefined, isRefused };
 }
 
 async function examineAll(
@@ -245,17 +253,16 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const { facts, head, files, comparison, work, hasUserBranch } = compared;
   const { agent } = facts.agentState ?? {};
   const record = agent ? { ...facts.record, agent } : facts.record;
-  const { examined } = found;
   const shadow = found.refs.commits.get(record.branch);
   const ahead = comparison?.ahead.length;
   const dirty = files && new Set(files.map(({ path }) => path)).size;
-  const hasLandedAll = found.landed.has(compared);
   const fate = found.fates.get(record.landed?.commit ?? '') ?? STANDS;
   const [isGone, isOnlyInSnapshots] = [facts.gitDir === undefined, found.onlyInSnapshots.has(compared)];
-  const isClean = (dirty ?? 0) === 0 && !isOnlyInSnapshots;
+  const isClean = !dirty && !isOnlyInSnapshots;
   const isSame = work === undefined || (isGone && compared.landed !== undefined && !isOnlyInSnapshots);
   const hasMergedCommits =
-    examined?.isMerged === true || (ahead === 0 && hasUserBranch && head.commit !== record.from_commit);
+    found.examined?.isMerged === true || (ahead === 0 && hasUserBranch && head.commit !== record.from_commit);
+  const hasAll = found.landed.has(compared) || (hasMergedCommits && isClean);
   return {
     record,
     folder: sessionFolder(record),
@@ -270,12 +277,9 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     ahead,
     behind: hasUserBranch ? comparison?.behind.length : undefined,
     dirty,
-    diff: isSame && comparison !== undefined ? NO_DIFF : examined?.diff,
-    merge: hasLandedAll ? undefined : mergeOf(work, examined, hasUserBranch),
-    merged:
-      (hasLandedAll || (hasMergedCommits && isClean)) &&
-      facts.operation === undefined &&
-      fate.revertedBy === undefined,
+    diff: isSame && comparison !== undefined ? NO_DIFF : found.examined?.diff,
+    merge: mergeOf(compared, found),
+    merged: hasAll && facts.operation === undefined && fate.revertedBy === undefined,
     exported: head.commit !== record.from_commit && found.exported.has(head.commit ?? ''),
     fate,
     autocommits: found.autocommits,
@@ -284,14 +288,12 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   };
 }
 
-const NO_DIFF: DiffStat = { files: 0, insertions: 0, deletions: 0 };
+const NO_DIFF: DiffStat = { files: 0, insertions: 0, deletions: 0, in_part: false };
 
-function mergeOf(
-  work: Work | undefined,
-  examined: Examined | undefined,
-  hasUserBranch: boolean,
-): SessionStatus['merge'] {
-  if (work === undefined || !hasUserBranch) return undefined;
+function mergeOf(compared: Compared, { examined, landed }: Found): SessionStatus['merge'] {
+  const { work, hasUserBranch, isRefused } = compared;
+  if (isRefused && hasUserBranch) return 'refused';
+  if (work === undefined || !hasUserBranch || landed.has(compared)) return undefined;
   if (work.tip === undefined) return 'clean'; // the user branch has nothing of its own
   if (examined?.conflicts === undefined) return undefined;
   return examined.conflicts ? 'conflict' : 'clean';

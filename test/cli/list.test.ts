@@ -102,11 +102,11 @@ describe('agt list', () => {
       0,
       3,
       'conflict', // b.txt
-      { files: 3, insertions: 3, deletions: 21 },
+      { files: 3, insertions: 3, deletions: 21, in_part: false },
     ]);
     expect(shown('clean', 'ahead', 'dirty', 'merge', 'merged', 'on_remote', 'diff')).toEqual([
       ...[1, 1, 'clean', false, true],
-      { files: 2, insertions: 2, deletions: 1 },
+      { files: 2, insertions: 2, deletions: 1, in_part: false },
     ]);
     expect(shown('conflict', 'ahead', 'dirty', 'merge', 'merged', 'on_remote')).toEqual([
       1,
@@ -119,7 +119,7 @@ describe('agt list', () => {
     expect(shown('rebased', 'ahead', 'merge', 'merged')).toEqual([2, 'conflict', true]);
     expect(shown('empty', 'ahead', 'merge', 'merged', 'diff')).toEqual([
       ...[2, 'clean', false],
-      { files: 0, insertions: 0, deletions: 0 },
+      { files: 0, insertions: 0, deletions: 0, in_part: false },
     ]);
     expect(shown('merged', 'ahead', 'merged')).toEqual([0, true]);
     expect(shown('stuck', 'operation', 'running')).toEqual(['merge', null]);
@@ -145,6 +145,17 @@ describe('agt list', () => {
     expect(gitsOf(repository)).toBeLessThanOrEqual(12);
     // A listing leaves no objects and no directory behind.
     expect(run(REAL_GIT, ['ls-files', '-o', '.git/agt/scratch'], { cwd: repository }).stdout).toBe('');
+  });
+
+  test('counts all untracked files; the lines of those beyond the first 2,000 stay unread, and that is said', () => {
+    const repository = makeRepository();
+    const { sandbox } = sessionIn(repository, 'many');
+    for (let i = 0; i < 2002; i++) writeFileSync(join(sandbox, `new${i}`), 'x\n');
+    expect(list(repository).get('many')).toMatchObject({
+      dirty: 2002,
+      diff: { files: 2000, insertions: 2000, deletions: 0, in_part: true },
+    });
+    expect(agtOk(repository, 'list')).toMatch(/ 2002 +\+2000\+ -0 /);
   });
 
   test('asks git no more than for one, but for the status of each, and shows where HEAD is', () => {

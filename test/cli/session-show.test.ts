@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
+import { makeSession, sessionIn } from '../harness/session.ts';
+import { agt, agtOk, git, makeRepository, REAL_GIT, run, write } from '../harness/world.ts';
 
 test('show names the reason of an end, and in place the last commit; new says that the checkout is shared', () => {
   const repository = makeRepository();
@@ -87,4 +87,29 @@ test('names the branch that the sandbox is on, and the commit of the work branch
   const head = git(sandbox, 'rev-parse', '--short=10', 'HEAD');
   const shown = agtOk(repository, 'session', 'show', 's1');
   expect(shown).toMatch(new RegExp(`^head +other at ${head}\nwork branch +agt/s1 at ${tip}$`, 'm'));
+});
+
+test('promises no merge that accept refuses: git has not finished, a file has conflicts, HEAD lacks work', () => {
+  const repository = makeRepository({ 'a.txt': 'a\n' });
+  const rebasing = sessionIn(repository, 'rebasing').sandbox;
+  write(join(rebasing, 'x.txt'), 'x\n');
+  git(rebasing, 'add', 'x.txt');
+  git(rebasing, 'commit', '-q', '-m', 'x');
+  expect(agt(rebasing, 'git', 'rebase', '--exec', 'false', 'HEAD~1').exitCode).toBe(1);
+  const popped = sessionIn(repository, 'popped').sandbox;
+  write(join(popped, 'a.txt'), 'stashed\n');
+  git(popped, 'stash', '-q');
+  write(join(popped, 'a.txt'), 'committed\n');
+  git(popped, 'commit', '-q', '-a', '-m', 'y');
+  expect(run(REAL_GIT, ['stash', 'pop'], { cwd: popped }).exitCode).toBe(1);
+  const back = sessionIn(repository, 'back').sandbox;
+  git(back, 'commit', '-q', '--allow-empty', '-m', 'z');
+  git(back, 'checkout', '-q', '--detach', 'HEAD~1');
+  for (const { session_id: id, ...one } of JSON.parse(agtOk(repository, 'list', '--json'))) {
+    expect([id, one.merge, one.merged]).toEqual([id, 'refused', false]);
+    expect(agt(repository, 'accept', id, '-n').exitCode).toBe(1);
+  }
+  expect(agtOk(repository, 'session', 'show', 'rebasing')).toMatch(
+    /^state +in a rebase\ncommits +\+1\ndirty +-\ndiff +\+1 -0\nbehind +-\nmerge +refused$/m,
+  );
 });

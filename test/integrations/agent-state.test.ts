@@ -33,7 +33,9 @@ test('an agent works from its prompt on, waits for a permission, is done, and ha
   expect(agtOk(session.repository, 'list')).toMatch(/ NOW .*\n.* waits \d/);
   write(join(sandbox, 'new.txt'), 'a\nb\n');
   const shown = agtOk(session.repository, 'session', 'show', session.id);
-  expect(shown).toMatch(/^now +waits \d+s Claude needs your permission\ndirty +1\ndiff +\+2 -0$/m);
+  expect(shown).toMatch(
+    /^now +waits \d+s Claude needs your permission\ncommits +\+0\ndirty +1\ndiff +\+2 -0$/m,
+  );
   toolOf(sandbox, 'Bash', { command: 'ls' });
   expect(now(session)).toEqual(['works', 'fix the login']);
   expect(why(session)).toBe(null);

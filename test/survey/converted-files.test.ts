@@ -20,6 +20,6 @@ test.each([{ autocrlf: 'true' }, { autocrlf: 'false' }])(
     for (const name of ['a.txt', 'v.id', 'q.up']) appendFileSync(join(sandbox, name), 'more\r\n');
     writeFileSync(join(sandbox, 'new "1".txt'), '1\r\n2\r\n');
     const [listed] = JSON.parse(agtOk(repository, 'list', '--json'));
-    expect(listed.diff).toEqual({ files: 4, insertions: 5, deletions: 0 });
+    expect(listed.diff).toEqual({ files: 4, insertions: 5, deletions: 0, in_part: false });
   },
 );

@@ -21,17 +21,9 @@ export function sessionTable(
     views.some(({ agentState }) => agentState !== undefined) && { heading: 'NOW', cell: nowCell(now) },
     views.some((view) => agentOf(view) !== '') && { heading: 'AGENT', cell: agentOf, dispensable: 1 },
     views.some(isOffItsBranch) && { heading: 'BRANCH', cell: branchCell },
-    { heading: 'COMMITS', cell: commitsCell, alignRight: true },
-    { heading: 'DIRTY', cell: dirtyCell, alignRight: true },
+    ...WORK.slice(0, 2),
     ...more,
-    { heading: 'DIFF', cell: diffText, alignRight: true, dispensable: 3 },
-    {
-      heading: 'BEHIND',
-      cell: ({ behind, record }) => (isEnded(record) ? '' : count(behind)),
-      alignRight: true,
-      dispensable: 2,
-    },
-    { heading: 'MERGE', cell: mergeCell },
+    ...WORK.slice(2),
     { heading: 'AUTOCOMMIT', cell: (view) => shortAgo(view.lastAutocommit?.time, now), dispensable: 4 },
     { heading: 'AGE', cell: ({ record }) => shortAge(new Date(record.created_at), now), dispensable: 5 },
     views.some(({ record }) => isEnded(record)) && {
@@ -62,17 +54,14 @@ export function movedNote(views: readonly SessionStatus[]): string {
     : `note: to connect what has moved again (${ids.join(', ')}): agt doctor --fix\n`;
 }
 
-/** NOW, DIRTY and DIFF as the table has them, for one session. */
+/** NOW, and the columns of the work, for one session. */
 export function rowsOfNow(view: SessionStatus, now: Date): string[][] {
-  const cells = [
-    [
-      'now',
-      view.agentState && [nowCell(now)(view).text, showPath(view.agentState.for ?? '')].join(' ').trimEnd(),
-    ],
-    ['dirty', view.sandboxPresent ? dirtyCell(view).text : undefined],
-    ['diff', view.headCommit && diffText(view)],
-  ] as const;
-  return cells.flatMap(([name, text]) => (text === undefined ? [] : [[name, text || NOTHING]]));
+  const { agentState, sandboxPresent } = view;
+  const state = agentState && [nowCell(now)(view).text, showPath(agentState.for ?? '')].join(' ').trimEnd();
+  const work = WORK.map(({ heading, cell }) => [heading.toLowerCase(), asCell(cell(view)).text] as const);
+  return [['now', state ?? ''] as const, ...work].flatMap(([name, text]) =>
+    text === '' && (name === 'now' || !sandboxPresent) ? [] : [[name, text || NOTHING]],
+  );
 }
 
 /** The agent that worked there last, else the program, else the profile that it was made with. */
@@ -116,27 +105,40 @@ function commitsCell({ ahead, headCommit }: SessionStatus): string {
   return headCommit === undefined && ahead === undefined ? '' : count(ahead, '+');
 }
 
+function behindText({ behind, record }: SessionStatus): string {
+  return isEnded(record) ? '' : count(behind);
+}
+
 function dirtyCell({ dirty, sandboxPresent }: SessionStatus): Cell {
   if (!sandboxPresent) return { text: '' };
   return { text: count(dirty), style: 'yellow' };
 }
 
 function diffText({ diff }: SessionStatus): string {
-  if (diff === undefined) return '';
-  return diff.files === 0 ? '' : `+${diff.insertions} -${diff.deletions}`;
+  if (diff === undefined || diff.files === 0) return '';
+  return `+${diff.insertions}${diff.in_part ? '+' : ''} -${diff.deletions}`;
 }
 
 function mergeCell(view: SessionStatus): Cell {
   const words = mergeWords(view);
-  return { text: words.join(', '), style: words.includes('conflict') ? 'red' : 'green' };
+  return { text: words.join(', '), style: /conflict|refused/.test(words[0] ?? '') ? 'red' : 'green' };
 }
+
+/** `agt status` has columns of its own after the first two. */
+const WORK: readonly Column<SessionStatus>[] = [
+  { heading: 'COMMITS', cell: commitsCell, alignRight: true },
+  { heading: 'DIRTY', cell: dirtyCell, alignRight: true },
+  { heading: 'DIFF', cell: diffText, alignRight: true, dispensable: 3 },
+  { heading: 'BEHIND', cell: behindText, alignRight: true, dispensable: 2 },
+  { heading: 'MERGE', cell: mergeCell },
+];
 
 /** `clean, exported`: whether the user branch could take the work, and where the work is already. */
 function mergeWords(view: SessionStatus): string[] {
   const { merge, merged, exported, headCommit, record } = view;
   if (record.state === 'accepted' || record.away !== undefined || headCommit === undefined) return [];
   const isAccepted = record.landed !== undefined;
-  if (merged && merge !== 'conflict') return [isAccepted ? 'accepted' : 'merged'];
+  if (merged && (merge ?? 'clean') === 'clean') return [isAccepted ? 'accepted' : 'merged'];
   const isCurrent = exported || (record.exported !== undefined && record.exported.commit === headCommit);
   return [
     ...(merge === undefined ? [] : [merge]),
@@ -187,6 +189,10 @@ export interface Column<T> {
   readonly flexible?: true;
 }
 
+function asCell(cell: Cell | string): Cell {
+  return typeof cell === 'string' ? { text: cell } : cell;
+}
+
 const NOTHING = '-';
 const GAP = 2;
 /** The column that is shortened is never narrower; before it is narrower than the second, other columns go. */
@@ -203,8 +209,10 @@ export function columns<T>(
   { width, paint }: { readonly width: number | undefined; readonly paint: Paint },
 ): string {
   let shown = all.map(({ heading, cell, ...column }) => {
-    const own = rows.map(cell).map((each): Cell => (typeof each === 'string' ? { text: each } : each));
-    const filled = own.map((one): Cell => (one.text === '' ? { text: NOTHING, style: 'dim' } : one));
+    const filled = rows
+      .map(cell)
+      .map(asCell)
+      .map((one): Cell => (one.text === '' ? { text: NOTHING, style: 'dim' } : one));
     const cells: Cell[] = [{ text: heading, style: 'dim' }, ...filled];
     return { ...column, cells, width: Math.max(...cells.map(({ text }) => text.length)) };
   });

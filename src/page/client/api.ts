@@ -20,8 +20,8 @@ export interface Row {
   readonly ahead: number | null;
   readonly behind: number | null;
   readonly dirty: number | null;
-  readonly diff: { files: number; insertions: number; deletions: number } | null;
-  readonly merge: 'clean' | 'conflict' | null;
+  readonly diff: { files: number; insertions: number; deletions: number; in_part: boolean } | null;
+  readonly merge: 'clean' | 'conflict' | 'refused' | null;
   readonly merged: boolean;
   readonly landed: { readonly commit: string; readonly onto: string; readonly at: string } | null;
   readonly created_at: string;

@@ -97,6 +97,7 @@ function SessionRow({ row }: { row: Row }) {
           {ahead !== null && ahead > 0 && <span>{plural(ahead, 'commit')}</span>}
           {diff !== null && diff.files > 0 && (
             <span>
+              {diff.in_part && 'more than '}
               {plural(diff.files, 'file')} <Lines added={diff.insertions} removed={diff.deletions} />
             </span>
           )}
@@ -114,7 +115,7 @@ function SessionRow({ row }: { row: Row }) {
 
 function MergeState({ row: { merge, merged, operation, user_branch: branch } }: { row: Row }) {
   if (operation !== null) return <span class="merge is-conflict">in a {operation}</span>;
-  if (merge === 'conflict') return <span class="merge is-conflict">conflict</span>;
+  if (merge === 'conflict' || merge === 'refused') return <span class="merge is-conflict">{merge}</span>;
   if (merged) return <span class="merge is-clean">merged</span>;
   const into = branch ? `would merge into ${shortRef(branch)}` : 'would merge';
   return <span class="merge is-clean">{merge === 'clean' && into}</span>;

@@ -63,8 +63,9 @@ export const sessionList = defineCommand({
   description:
     'List the sessions of this repository. NOW says, by the hooks of the agent, since when it works, waits for you, is done or has failed. COMMITS counts commits of HEAD that the user branch does not have, DIRTY the ' +
     'files that differ from HEAD, DIFF the lines of the sandbox as it is against the commit where it left the user ' +
-    'branch, without what has landed since, BEHIND commits of the user branch that HEAD does not have. MERGE says whether the user branch could take ' +
-    'the sandbox as it is (clean, conflict), or has all of it already (merged: also squashed or rebased; accepted: by ' +
+    'branch, without what has landed since, BEHIND commits of the user branch that HEAD does not have. A + after its lines says that there are more untracked files than agt reads. MERGE says whether the user branch could take ' +
+    'the sandbox as it is (clean, conflict; refused: first git has to finish there, as STATE says, files have conflicts, or HEAD lacks commits of ' +
+    'the work branch), or has all of it already (merged: also squashed or rebased; accepted: by ' +
     'agt accept), whether some was accepted before, and whether a remote has the commits (exported). ENDED says when a session ended and as which commit, REASON why it waits, failed or ended. A narrow terminal shows fewer columns.',
   positionals: {
     'remote-name': option.value('with --remote: a remote, or its address (default: agt.push, else origin)'),
@@ -220,7 +221,6 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
   const {
     work_branch: work,
     user_branch: home,
-    state,
     state_reason: reason,
     sandbox,
     landed,
@@ -238,7 +238,7 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
   const frozen = moment && `${age(new Date(moment.made), now)}, snapshot ${shortOid(moment.commit)}`;
   return [
     ['session', record.session_id],
-    ['state', reason === undefined ? state : `${state}: ${reason}`],
+    ['state', [shownState(view), reason].filter(Boolean).join(': ')],
     isEnded(record) &&
       record.state_at !== undefined && [
         'ended',
