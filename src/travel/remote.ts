@@ -246,9 +246,9 @@ export async function moveRefs(
 
 const BUNDLE = 'write the session into a file: agt session bundle ID FILE';
 
-/** Whether git has a remote of this name, or it is an address. */
+/** Whether git has a remote of this name, or it is an address. The slash of `origin/` makes none. */
 export async function isRemote(git: Git, remote: string): Promise<boolean> {
-  return /[/:]/.test(remote) || (await gitLines(git, ['remote'])).includes(remote);
+  return /[/:]./.test(remote) || (await gitLines(git, ['remote'])).includes(remote);
 }
 
 /** The remote of `agt.push`, else the only one, else origin. */

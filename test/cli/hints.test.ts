@@ -87,7 +87,13 @@ test('agt list with a name: which session, or which remote, it may be', () => {
   expect(agt(repository, 'list', 's2').stderr).toMatch(
     /^error: no session "s2" in .*\nhint: did you mean: s1\?\n/,
   );
-  expect(agt(repository, 'list', 'backup').stderr).toMatch(/: agt session list --remote backup\n$/);
+  expect(agt(repository, 'list', 'backup').stderr).toMatch(/^note: no sessions on backup; /);
+  expect(agt(repository, 'list', 'backup/').stderr).toMatch(
+    /^error: this repository has no remote "backup\/"\nhint: did you mean: backup\?\n/,
+  );
+  expect(agt(repository, 'status', 's1').stderr).toMatch(
+    /^error: unknown argument "s1"\nhint: one session: agt session show s1\n/,
+  );
   expect(agtOk(repository, 'list', '--help')).toContain('agt session list [remote-name] [options]\n');
 });
 

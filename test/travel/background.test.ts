@@ -122,10 +122,11 @@ test('if one session is on a remote, those on none are named without agt.push, a
     write(join(sessionOf(here, id).sandbox, id), `${id}\n`);
     agtOk(here, 'autocommit', id);
   };
-  for (const id of ['away', 'open', 'gone', 'landed']) begin(id);
+  for (const id of ['away', 'open', 'gone', 'landed', 'refused']) begin(id);
   agtOk(here, 'session', 'new', '--id', 'empty');
   agtOk(here, 'remove', 'gone', 'empty');
   agtOk(here, 'accept', 'landed', '--untracked=all');
+  agtOk(here, 'reject', 'refused');
   expect(agtOk(here, 'status')).not.toContain('on no remote');
   agtOk(here, 'session', 'push', 'away');
   expect(agtOk(here, 'status')).toContain(

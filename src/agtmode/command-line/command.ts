@@ -52,7 +52,7 @@ export interface CommandDeclaration<O extends OptionTable, P extends PositionalT
   readonly options?: O;
   /** Options of git that it takes besides (git-options.ts). */
   readonly gitOptions?: ReadonlySet<string>;
-  /** The next step for a person who gives more arguments than it takes. */
+  /** The next step for a person who gives more arguments than it takes; WORD is the first of those. */
   readonly excess?: string;
   /** Words that people try here, and the command that does this. */
   readonly elsewhere?: Readonly<Record<string, string>>;

@@ -56,7 +56,8 @@ export function makeParser(commands: readonly Command[], run: RunCommand, words:
     const command = findCommand(commands, words);
     const problem = message ?? error.message;
     const reason = rephrase(problem, command, words);
-    const excess = reason.startsWith('unknown argument') ? (command?.excess ?? []) : [];
+    const word = /^unknown argument "(.*)"$/.exec(reason)?.[1];
+    const excess = (word !== undefined && command?.excess?.replace('WORD', () => word)) || [];
     const hints = [
       ...suggestions(problem, commands, command, words),
       ...[excess].flat(),

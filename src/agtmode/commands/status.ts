@@ -32,6 +32,7 @@ export const status = defineCommand({
     'Show the sessions as agt list does, and what is wrong. UNSAVED counts the paths that changed since the last ' +
     'autocommit, in all folders of a session; ALL SAVED says when agt last captured everything. In a folder that has ' +
     'snapshots without a session, show these as agt snapshot status does.',
+  excess: 'one session: agt session show WORD',
   options: option.shared('everywhere', 'json'),
   examples: [['agt status', 'show the state of this repository and its sessions']],
   run: async function status(args, context): Promise<Answer> {
@@ -183,12 +184,13 @@ function onlyHere(sessions: readonly StatusLine[], ended: number): string {
   return lines(parts);
 }
 
-/** How many ended sessions have work that neither a branch nor a remote has. */
+/** How many ended sessions have work that neither a branch nor a remote has, and that nobody has rejected. */
 async function countLost(repository: Repository, records: readonly SessionRecord[]): Promise<number> {
   const copies = copiesOnRemotes(repository);
   if (wantedRemote(repository, copies) === undefined) return 0;
   const ended = records.filter(
-    (one) => isEnded(one) && one.landed === undefined && !copies.has(one.session_id),
+    (one) =>
+      isEnded(one) && one.state !== 'rejected' && one.landed === undefined && !copies.has(one.session_id),
   );
   const ends = ended.flatMap(({ session_id: id, from_commit: start }) => [
     `${tipRef(id)}:sandbox`,

@@ -25,7 +25,7 @@ export async function listRemote(context: Context, given: string | undefined): P
   const rows = known.map(({ head, share }) => remoteRow({ head, share }, now, areElsewhere));
   return {
     json: shares.map(remoteJson),
-    text: rows.length > 0 ? table([[...heading, 'PUSHED', 'SNAPSHOTS', 'SIZE', 'SHARE'], ...rows]) : '',
+    text: rows.length > 0 ? table([[...heading, 'PUSHED', 'SNAPSHOTS', 'SIZE', 'COPY'], ...rows]) : '',
     notes: lines([
       shares.length === 0 && `note: no sessions on ${remote}; send one: agt session push ID`,
       ...damaged.map(({ share, problem }) => `note: ${share} there cannot be read: ${problem}`),

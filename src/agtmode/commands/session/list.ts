@@ -11,6 +11,7 @@ import { countNew } from '../../../review/review.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
 import { AGENT_STATES } from '../../../session/agent-state.ts';
 import { namedSession } from '../../../session/find-session.ts';
+import { idProblem } from '../../../session/id.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { readShare } from '../../../session/share-file.ts';
@@ -68,7 +69,7 @@ export const sessionList = defineCommand({
     'the work branch), or has all of it already (merged: also squashed or rebased; accepted: by ' +
     'agt accept), whether some was accepted before, and whether a remote has the commits (exported). ENDED says when a session ended and as which commit, REASON why it waits, failed or ended. A narrow terminal shows fewer columns.',
   positionals: {
-    'remote-name': option.value('with --remote: a remote, or its address (default: agt.push, else origin)'),
+    'remote-name': option.value('a remote, or its address: list the sessions there, in place of those here'),
   },
   options: {
     all: option.flag('include sessions that have ended', 'a'),
@@ -79,7 +80,7 @@ export const sessionList = defineCommand({
       'w',
     ),
     state: option.value(`only sessions in these states, of STATE or NOW: ${STATES.join(', ')}`),
-    remote: option.flag('the sessions on a remote, in place of those here'),
+    remote: option.flag('the same for the remote of agt.push, else origin'),
     folders: option.flag(
       'also the folder here if it has snapshots without a session; with --everywhere all of them',
     ),
@@ -95,10 +96,10 @@ export const sessionList = defineCommand({
   ],
   run: async function list(args, context, isOnce = false): Promise<Answer> {
     const { watch } = args;
-    if (args.remote && args.everywhere)
-      throw usageError('--remote and --everywhere are given', 'a remote is that of the repository here');
-    if (args.remote) return listRemote(context, args.remoteName);
-    if (args.remoteName !== undefined) await refuseName(await context.repository(), args.remoteName);
+    const ofRemote = args.remote || (await isRemoteName(context, args.remoteName));
+    if (ofRemote && args.everywhere)
+      throw usageError('a remote and --everywhere are given', 'a remote is that of the repository here');
+    if (ofRemote) return listRemote(context, args.remoteName);
     if (watch && !isOnce) return watchList(context, args.json, (there) => list(args, there, true));
     if (args.folders) {
       const parts = [
@@ -138,10 +139,11 @@ export const sessionList = defineCommand({
   },
 });
 
-/** @throws AgtError */
-async function refuseName(repository: Repository, name: string): Promise<never> {
-  if (await isRemote(repository.git, name))
-    throw usageError(`"${name}" is a remote`, `its sessions: agt session list --remote ${name}`);
+/** @throws AgtError if it may be a session */
+async function isRemoteName(context: Context, name: string | undefined): Promise<boolean> {
+  if (name === undefined) return false;
+  const repository = await context.repository();
+  if (idProblem(name) !== undefined || (await isRemote(repository.git, name))) return true;
   namedSession(repository, name);
   throw usageError(`a list has every session, not "${name}" alone`, `see: agt session show ${name}`);
 }

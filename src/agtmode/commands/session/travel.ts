@@ -51,7 +51,7 @@ export const sessionPush = defineCommand({
     ),
     delete: option.flag('delete the copy of the session on the remote that it was pushed to'),
     force: option.flag(
-      'with --delete: also if another repository has the session, which may be named by its SHARE in a list, or had it; only as a list has shown it',
+      'with --delete: also if another repository has the session, which may be named by the word in column COPY of agt session list --remote, or had it; only as a list has shown it',
       'f',
     ),
     later: { ...option.flag('for agt.push: in the background, when it is time'), hidden: true },
@@ -185,7 +185,7 @@ export const sessionPull = defineCommand({
   positionals: {
     id: {
       type: 'string',
-      describe: 'the session, by its id or by its SHARE in agt session list --remote',
+      describe: 'the session, by its id or by the word in column COPY of agt session list --remote',
       demandOption: true,
     },
     remote: option.value(REMOTE),
