@@ -12,7 +12,15 @@ import {
 } from '../git/objects/raw-diff.ts';
 import { editIndex, editTree, readIndex, withIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { type Git, gitLines, gitText, inDirectory, isAncestor, resolveObject } from '../git/run/git.ts';
+import {
+  type Git,
+  gitLines,
+  gitText,
+  inDirectory,
+  isAncestor,
+  resolveObject,
+  runGit,
+} from '../git/run/git.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, unfinishedError } from '../session/operation.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
@@ -102,7 +110,7 @@ async function planUnaccept(session: Session): Promise<BranchMove> {
   const { onto, commit: from, from: to } = landed;
   const keep = isActive(record);
   const { worktree, from: tip } = await findTarget(session, shortBranch(onto));
-  const problem = await problemWith(session, landed, tip);
+  const problem = await problemWith(session, landed, tip, worktree);
   if (problem !== undefined) throw problem;
   const changes = await diffTrees(git, from, to);
   const place = worktree && inDirectory(git, worktree);
@@ -164,6 +172,7 @@ async function problemWith(
   { git, id, record }: Session,
   landed: Landed,
   tip: string,
+  worktree?: string,
 ): Promise<AgtError | undefined> {
   const { commit, from, onto } = landed;
   const branch = shortBranch(onto);
@@ -173,7 +182,11 @@ async function problemWith(
   const isMerge = (await gitText(git, ['rev-list', '--parents', '-1', commit])).split(' ').length > 2;
   const isOne = (await gitText(git, ['rev-list', '--count', `${from}..${commit}`])) === '1';
   const plain = isOne ? `git revert ${last}` : `git revert --no-commit ${first}..${last} && git commit`;
-  const revert = isMerge ? `git revert -m 1 ${last}` : plain;
+  const place = worktree === undefined ? undefined : inDirectory(git, worktree);
+  const hasStaged = place && (await runGit(place, ['diff', '--cached', '--quiet'])).exitCode === 1;
+  // git reverts nothing while something is staged.
+  const around = (way: string) => (hasStaged ? `git stash && ${way} && git stash pop --index` : way);
+  const revert = around(isMerge ? `git revert -m 1 ${last}` : plain);
   const hints = [
     `undo it by a new commit, on "${branch}": ${revert}`,
     ...(isActive(record) || record.away !== undefined
@@ -192,7 +205,7 @@ async function problemWith(
   const names = found.map((oid) => oid.slice(0, ABBREVIATED)).join(' ');
   const part = found.length < count ? ` (agt knows only ${found.length} of ${count} commits)` : '';
   return new AgtError(`"${branch}" has the commit ${last} in another form, as ${names}${part}`, {
-    hints: [`undo it by a new commit, on "${branch}": git revert ${names}`, ...hints.slice(1)],
+    hints: [`undo it by a new commit, on "${branch}": ${around(`git revert ${names}`)}`, ...hints.slice(1)],
   });
 }
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git } from '../harness/world.ts';
+import { agt, agtOk, git, makeTempDir, run } from '../harness/world.ts';
 
 test('the session is not merged, a sync says what goes, and accept how to land it', () => {
   const { repository, sandbox } = makeSession({ a: '1\n' });
@@ -88,4 +88,20 @@ test.each([
     expect(agtOk(repository, 'sync', 's2', '-n', ...way)).not.toContain('by the session before');
   agtOk(repository, 'sync', 's2', '--rebase');
   expect(existsSync(join(agtOk(repository, 'path', 's2'), 'before'))).toBe(true);
+});
+
+test('the command that unaccept names for a pushed commit works while something is staged', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n' });
+  writeFileSync(join(sandbox, 'a'), '2\n');
+  agtOk(repository, 'accept', 's1');
+  git(makeTempDir(), 'init', '-q', '--bare', join(repository, '../origin.git'));
+  git(repository, 'remote', 'add', 'origin', join(repository, '../origin.git'));
+  git(repository, 'push', '-q', 'origin', 'main');
+  writeFileSync(join(repository, 'staged'), 'mine\n');
+  git(repository, 'add', 'staged');
+  const hint = /on "main": (git .*)$/m;
+  const [, way = ''] = hint.exec(agt(repository, 'unaccept', 's1').stderr) ?? [];
+  run('sh', ['-ec', way], { cwd: repository, env: { GIT_EDITOR: 'true' } });
+  expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('1\n');
+  expect(git(repository, 'status', '--porcelain')).toBe('A  staged');
 });
