@@ -52,16 +52,16 @@ export async function findLeftovers(
 ): Promise<Finding[]> {
   const { commonDir, agtDir } = repository;
   const isBusy = (await filterAsync(listLocks(agtDir), isLocked)).length > 0;
-  const killed = [
-    ...abandonedByAgt(agtDir, records, isBusy),
-    ...(await abandonedLifeSigns(agtDir)),
+  const left = [
+    ...abandonedByAgt(agtDir, records, isBusy).map((path) => [path, OF_AGT] as const),
+    ...(await abandonedLifeSigns(agtDir)).map((path) => [path, LIFE_SIGN] as const),
     // In another container the process ids in names mean nothing.
-    ...(isBusy ? [] : namedByProcess(commonDir)),
-    ...abandonedByGit(commonDir, records),
+    ...(isBusy ? [] : namedByProcess(commonDir)).map((path) => [path, NAMED] as const),
+    ...abandonedByGit(commonDir, records).map((path) => [path, OF_GIT] as const),
   ];
   return [
     ...(await staleLocks(agtDir)),
-    ...killed.map((path) => leftover(path, LEFT_BY_KILLED)),
+    ...left.map(([path, why]) => leftover(path, why)),
     ...abandonedDirectories(scratchDirectory(agtDir)).map((path) => leftover(path, SCRATCH)),
     ...abandonedDirectories(probesDirectory(agtDir, sessionsDir)).map((path) => leftover(path, PROBE)),
     ...(await abandonedWorktreeFolders(repository, records)),
@@ -69,7 +69,11 @@ export async function findLeftovers(
   ];
 }
 
-const LEFT_BY_KILLED = 'a killed process left this';
+const OF_AGT = 'a temporary file of agt, whose process has ended';
+const LIFE_SIGN = 'it says that a process runs, and that process has ended';
+const NAMED = 'a temporary file, and the process that its name tells has ended';
+const OF_GIT = 'git has left it: 10 minutes old, and no process has it open';
+const UNFINISHED = 'a sandbox that agt had not finished when it was killed';
 const SCRATCH = 'a killed agt left this directory; the next agt session diff deletes it';
 
 const PROBE = 'a killed agt left this copy of a snapshot; the next agt bisect run deletes it';
@@ -200,7 +204,7 @@ async function abandonedWorktreeFolders(
   );
   return free.map((session) => {
     const fix = () => withSessionLock(session, () => dropUnfinishedWorktree(session));
-    return leftover(folderBeside(session.record), LEFT_BY_KILLED, fix);
+    return leftover(folderBeside(session.record), UNFINISHED, fix);
   });
 }
 
@@ -218,7 +222,15 @@ function emptySessionsFolder(
   if (isInUse || !existsSync(sessionsDir) || readdirSync(sessionsDir).length > 0) return [];
   const fix = () => removeEmptyParents(sessionsDir);
   const mend = `rmdir ${shellQuote(sessionsDir)}`;
-  return [{ level: 'note', about: sessionsDir, problem: 'an empty folder', mend, fix }];
+  return [
+    {
+      level: 'note',
+      about: sessionsDir,
+      problem: 'an empty folder, and no session is left for it',
+      mend,
+      fix,
+    },
+  ];
 }
 
 /** Also what is left of the folder of a removed session: files that no snapshot has. */
