@@ -31,6 +31,8 @@ import { IGNORE_FILE, readIgnoreFile } from '../snapshot/ignore-file.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 
 export interface RemovalOptions {
+  /** The last hint of a refusal, for a command that has a better one than --force. */
+  readonly wayOut?: string;
   /** Delete also what agt could not capture. */
   readonly force: boolean;
   /** Delete also the branches, and so the snapshots. */

@@ -114,7 +114,10 @@ async function refuseInTheWay(session: Session, options: RemovalOptions): Promis
   refuseUnfinished(record, options);
   if (options.outcome !== undefined) refuseAway(record);
   if (!options.force && options.running !== true && isActive(record))
-    refuseRunning(session, `end the session all the same: agt session remove ${record.session_id} --force`);
+    refuseRunning(
+      session,
+      options.wayOut ?? `end the session all the same: agt session remove ${record.session_id} --force`,
+    );
   const place = session.place;
   if (place === 'elsewhere' || place === 'unmounted') refuseForeign(record, place);
   await refuseMovedSandbox(session);
@@ -136,10 +139,7 @@ async function refuseOtherFolder(session: Session): Promise<void> {
 }
 
 /** For a dry run. @throws AgtError where a removal would refuse. */
-export async function requireRemovable(
-  session: Session,
-  options: RemovalOptions & { readonly wayOut?: string },
-): Promise<void> {
+export async function requireRemovable(session: Session, options: RemovalOptions): Promise<void> {
   await refuseInTheWay(session, options);
   if (!isActive(session.record)) return;
   await requireReturnable(session);

@@ -74,6 +74,7 @@ test.each([
         const refused = agt(repository, command, 's1');
         expect(refused.exitCode).toBe(1);
         expect(refused.stderr).toMatch(/^error: "sh" runs in session "s1" \(process \d+\)\nhint: wait until/);
+        expect(agt(repository, command, 's1', '-n').stderr).toBe(refused.stderr);
       }
       expect(git(repository, 'log', '--format=%s', 'main')).toBe('first');
       agtOk(repository, 'accept', 's1', '--keep', '-m', 'Kept');

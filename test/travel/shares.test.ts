@@ -108,7 +108,7 @@ test('of copies on two remotes, the one that is named goes, and the other is sti
   expect(agtOk(here, 'session', 'push', 's1')).toContain('pushed s1 to origin');
 });
 
-test('accept, reject and remove name the remotes that go on saying active', () => {
+test('accept, reject and remove name the remotes that still list the session as active', () => {
   const { here, there } = makeTwo();
   for (const id of ['accepted', 'rejected', 'removed', 'gone']) {
     write(join(workIn(here, id).sandbox, id), id);
@@ -116,13 +116,13 @@ test('accept, reject and remove name the remotes that go on saying active', () =
   }
   agtOk(here, 'session', 'new', '--id', 'alone');
   expect(agtOk(here, 'reject', 'alone')).not.toContain('remote');
-  const line = (id: string, more = '') =>
-    `\nremote   origin goes on saying that it is active; to tell it: agt session push ${id} origin${more}\n`;
+  const line = (id: string, next = 'update', more = '') =>
+    `\nremote   origin still lists it as active; ${next} its copy there: agt session push ${id} origin${more}\n`;
   expect(agtOk(here, 'accept', 'accepted', '--untracked=all')).toContain(line('accepted'));
   expect(agtOk(here, 'reject', 'rejected')).toContain(line('rejected'));
   expect(agtOk(here, 'remove', 'removed')).toContain(line('removed'));
   const gone = agtOk(here, 'remove', 'gone', '--delete-branch', '--force');
-  expect(gone).toContain(line('gone', ' --delete').trimEnd());
+  expect(gone).toContain(line('gone', 'delete', ' --delete').trimEnd());
   for (const id of ['accepted', 'rejected', 'removed']) agtOk(here, 'session', 'push', id, 'origin');
   agtOk(here, 'session', 'push', 'gone', 'origin', '--delete');
   const listed = JSON.parse(agtOk(here, 'list', '--remote', '--json')) as { state: string }[];
@@ -136,7 +136,7 @@ test('accept, reject and remove name the remotes that go on saying active', () =
   );
   agtOk(here, 'session', 'pull', 'rejected', '--take');
   agtOk(here, 'config', 'set', 'agt.push', 'origin');
-  expect(agtOk(here, 'reject', 'rejected')).not.toContain('goes on saying');
+  expect(agtOk(here, 'reject', 'rejected')).not.toContain('still lists');
 });
 
 test('each hint of a pull keeps what was given, so that one leads to the next', () => {

@@ -38,10 +38,10 @@ function notTold({ repository, id, record }: Session, isForgotten: boolean): str
   const copies =
     share === undefined ? [] : allOf(share).filter(({ holder }) => isHere({ repository }, holder));
   const stale = copies.filter(({ remote }) => remote !== repository.settings.push || isForgotten);
-  const way = isForgotten ? ' --delete' : '';
+  const [next, way] = isForgotten ? ['delete', ' --delete'] : ['update', ''];
   return stale.map(
     ({ remote }) =>
-      `remote   ${remote} goes on saying that it is active; to tell it: agt session push ${id} ${remote}${way}`,
+      `remote   ${remote} still lists it as active; ${next} its copy there: agt session push ${id} ${remote}${way}`,
   );
 }
 
