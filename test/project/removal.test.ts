@@ -15,7 +15,13 @@ test('leaves nothing in a repository and in the home', () => {
     mkdirSync(join(home, directory), { recursive: true });
   symlinkSync(AGT, join(home, '.local/bin/agt'));
   const path = `${join(home, '.local/bin')}:${process.env['PATH']}`;
-  const own = { HOME: home, PATH: path, XDG_STATE_HOME: undefined, XDG_CONFIG_HOME: undefined };
+  const own = {
+    HOME: home,
+    PATH: path,
+    XDG_STATE_HOME: undefined,
+    XDG_CONFIG_HOME: undefined,
+    XDG_DATA_HOME: undefined,
+  };
   const type = (script: string, cwd = repository) => {
     writeFileSync(join(home, 'typed'), script);
     const { exitCode, stderr } = run('sh', ['-e', join(home, 'typed')], { cwd, env: own });
@@ -43,12 +49,12 @@ test('leaves nothing in a repository and in the home', () => {
   for (const id of ['accepted', 'rejected', 'active']) write(join(sandbox(id), 'a.txt'), `${id}\n`);
   type('agt accept accepted --untracked=all\nagt reject rejected\nagt autocommit active\nagt key new\n');
   git(repository, 'config', 'branch.agt/active.remote', 'origin');
-  // agt's own git, which the README puts first on PATH, hides every ref of a session.
-  type('PATH=~/.local/share/agt/bin:$PATH\ncd "$(agt path active)"\necho x >>a.txt\ngit stash -q\n');
   type(
     'agt hooks install --all\nagt shim install\nagt config set --global agt.retention "30 days"\nagt snapshot\n',
   );
   expect(blocks).toHaveLength(2);
+  // agt's own git, which the README puts first on PATH, hides every ref of a session.
+  type('PATH=~/.local/share/agt/bin:$PATH\ncd "$(agt path active)"\necho x >>a.txt\ngit stash -qu\n');
   const unasked = run(AGT, ['uninstall'], { cwd: repository, env: own });
   expect(unasked).toMatchObject({
     exitCode: 1,
