@@ -1,10 +1,15 @@
 /** The message of the commit that an acceptance makes. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { type Git, gitText } from '../git/run/git.ts';
+import { findRenames } from '../git/objects/raw-diff.ts';
+import { withScratchObjects } from '../git/objects/scratch-objects.ts';
+import { fieldsOf, type Git, gitBytes, gitText } from '../git/run/git.ts';
 import { quotedPathspec, shellQuote } from '../process/shell-quote.ts';
 import type { Session } from '../session/session.ts';
 import { labelByPerson, promptIn } from '../snapshot/format.ts';
+import { treeOfWork } from '../timetravel/diff/compared-tree.ts';
 import type { OthersCommit } from './taken-back.ts';
 
 /** Columns of the first line of a message. */
@@ -104,13 +109,38 @@ async function wordsOf(session: Session) {
   return { prompts: [...new Set(prompts)], labels: [...new Set(labels)] };
 }
 
-/** A hint: how to commit these files of the sandbox, so that git can merge the branch with them. */
+/**
+ * A hint: how to commit these files of the sandbox, so that git can merge the branch with them. A renamed one goes with its
+ * other name: apart, the branch would lose what it has changed in the old one.
+ */
 export async function commitFirst(session: Session, paths: readonly string[]): Promise<string> {
-  const { sandbox, checkout } = session.record;
-  const at = `git -C ${shellQuote(checkout ?? sandbox)}`;
-  const files = paths.map((path) => quotedPathspec(displayPath(path))).join(' ');
+  const { sandbox, checkout = sandbox } = session.record;
+  const at = `git -C ${shellQuote(checkout)}`;
+  const renames = await withScratchObjects(session.repository, async (scratch) => {
+    const { tree } = await treeOfWork(session, scratch);
+    return findRenames(
+      scratch.git,
+      await gitText(session.sandboxGit, ['rev-parse', 'HEAD']),
+      `${tree}:sandbox`,
+    );
+  });
+  const both = renames.flatMap(({ old, name }) =>
+    paths.some((path) => path === old || path === name) ? [old, name] : [],
+  );
+  const names = [...new Set([...paths, ...both].map(displayPath))];
+  const listed = await gitBytes(session.sandboxGit, [
+    '--literal-pathspecs',
+    'ls-files',
+    '-z',
+    '--',
+    ...names,
+  ]);
+  const tracked = fieldsOf(listed).map(displayPath);
+  // git does not add what is staged as deleted.
+  const files = names.filter((name) => tracked.includes(name) || existsSync(join(checkout, name)));
+  const add = files.length === 0 ? '' : `${at} add -- ${files.map(quotedPathspec).join(' ')} && `;
   const [title = ''] = (await summarize(session, [])).split('\n');
-  return `commit what is uncommitted in the sandbox first: ${at} add -- ${files} && ${at} commit -m ${shellQuote(title)}`;
+  return `commit what is uncommitted in the sandbox first: ${add}${at} commit -m ${shellQuote(title)}`;
 }
 
 async function messagesOf(git: Git, commits: readonly string[]): Promise<string[]> {
