@@ -23,6 +23,7 @@ import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { gitLines } from '../git/run/git.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import type { Repository } from '../repository/repository.ts';
 import { checkId, type SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
@@ -205,7 +206,7 @@ async function requireOwnId(
   if (record !== undefined)
     throw new AgtError(`session "${id}" is here already`, {
       exitCode: EXIT.failed,
-      hints: [`open it under another id: agt session open ${basename(file)} --as ID`],
+      hints: [`open it under another id: agt session open ${shellQuote(file)} --as ID`],
     });
   await requireFreeId(repository, id);
 }

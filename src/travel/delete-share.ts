@@ -1,9 +1,10 @@
 /** `agt session push --delete`: the copy of a session on a remote goes. */
-import { AgtError } from '../errors.ts';
+import { AgtError, attempt } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { refuseAway } from '../session/operation.ts';
-import type { Session } from '../session/session.ts';
-import { allOf, readShare, type Share, writeShare } from '../session/share-file.ts';
+import { listRecords } from '../session/record.ts';
+import { Session } from '../session/session.ts';
+import { allOf, copyNamed, readShare, type Share, writeShare } from '../session/share-file.ts';
 import { noShare, shareNamed } from './find-share.ts';
 import type { Keys } from './keys.ts';
 import { chooseRemote, listShares, moveRefs, readRefs } from './remote.ts';
@@ -28,17 +29,23 @@ export async function deleteShare(
   const all = known === undefined ? [] : allOf(known);
   const share = remote === undefined ? all[0] : all.find((one) => one.remote === remote);
   if (share === undefined)
-    throw new AgtError(`session "${id}" was never pushed${remote === undefined ? '' : ` to ${remote}`}`, {
+    throw new AgtError(`session "${id}" has no copy${remote === undefined ? '' : ` on ${remote}`}`, {
       hints: [`see: agt session list --remote ${remote ?? 'REMOTE'}`],
     });
   const there = await readRefs(git, share.remote, share.share);
   const isOurs = [share, share.pushing].some((one) => one !== undefined && one.head === there.head);
-  if (there.head !== undefined && !isOurs) throw await otherState(session, share, keys);
+  if (there.head !== undefined && !isOurs && !(force && (await isListed(session, share, keys))))
+    throw await otherState(session, share, keys);
   const { takenFrom: other } = share;
   if (other !== undefined && there.head !== undefined && !force)
     throw new AgtError(
       `${other.name}, in ${other.repository}, may not know that session "${id}" is here now`,
-      { hints: ['without the copy nothing tells it, and it goes on as well: it learns so by its next push'] },
+      {
+        hints: [
+          'it learns so from the copy when it pushes next; without the copy it goes on as well',
+          'to delete the copy all the same: --force',
+        ],
+      },
     );
   if (dryRun) return share.remote;
   const isGone = there.head === undefined && there.parts === undefined;
@@ -48,6 +55,12 @@ export async function deleteShare(
   const deleted = [...new Set([...(known?.deleted ?? []), share.remote])];
   writeShare(session, { ...next, ...(others.length > 0 && { others }), deleted });
   return share.remote;
+}
+
+/** An earlier list has shown this state. */
+async function isListed({ repository }: Session, { remote, share }: Share, keys: Keys | undefined) {
+  const [there] = await listShares(repository, remote, keys, share);
+  return there?.isNew === false;
 }
 
 async function otherState({ repository, id }: Session, { remote, share }: Share, keys: Keys | undefined) {
@@ -73,7 +86,14 @@ export async function deleteForeignShare(
   if (found === undefined) throw noShare(all, name, remote, keys);
   const { share, oid, head, isNew } = found;
   const isOurs = isHere({ repository }, head?.holder);
-  if (!isOurs && (!force || (isNew && head !== undefined))) throw notOurs(name, remote, head);
+  const held = listRecords(repository).records.find(
+    ({ session_id: id }) => attempt(() => copyNamed({ repository, id }, share)) !== undefined,
+  );
+  if (held !== undefined) {
+    await deleteShare(new Session(repository, held), keys, { remote, force, dryRun });
+    return { remote, head };
+  }
+  if (!isOurs && (!force || isNew)) throw notOurs(name, remote, head);
   const there = await readRefs(repository.git, remote, share);
   if (there.head !== oid || !(dryRun || (await moveRefs(repository.git, remote, share, there, {}))))
     throw new AgtError(`another repository has just pushed session "${name}" to ${remote}`, {

@@ -28,8 +28,7 @@ export async function debtOf(
   const share = readShare(session);
   const { remote = wanted, refs, pushed_at = null, failed = null } = share ?? {};
   const sent = refs?.['tip'];
-  const { away } = session.record;
-  if (tip === undefined || remote === undefined || sent === tip || away !== undefined) return undefined;
+  if (tip === undefined || remote === undefined || sent === tip) return undefined;
   const snapshots =
     sent === undefined ? (await session.history()).length : await snapshotsSince(session, sent);
   return { remote, snapshots, pushed_at, failed };
@@ -105,6 +104,7 @@ async function problemsOn(repository: Repository, remote: string, keys: Keys | u
   const shares = new Map((await listShares(repository, remote, keys)).map((one) => [one.oid, one]));
   return ({ share, head = '', parts }) => {
     const isThere = refs.get(`${share}/head`) === head && refs.get(`${share}/parts`) === parts.at(-1)?.commit;
+    if (!isThere && refs.has(`${share}/head`)) return `another repository has pushed it to ${remote} since`;
     if (!isThere) return `${remote} no longer has what was pushed`;
     return shares.get(head)?.head === undefined ? `no key here opens the copy on ${remote}` : undefined;
   };

@@ -1,9 +1,11 @@
+import { rmSync } from 'node:fs';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, EXIT } from '../errors.ts';
 import { sharedPartsRef } from '../filter/agent-refs.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { runGit } from '../git/run/git.ts';
+import { sharedFile } from '../layout.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -61,8 +63,12 @@ export async function pullSession(repository: Repository, request: PullRequest):
         ],
       },
     );
-  if (head.holder !== undefined && !isEnded(head.record) && !request.take && !holds)
+  if (head.holder !== undefined && !isEnded(head.record) && !request.take && !holds) {
+    // An earlier pull was killed before the remote took it for this repository.
+    if (own?.pulling)
+      forgetPull({ repository, id }, local && { ...own, pulling: undefined, pushing: undefined });
     throw heldError(head, head.holder, request);
+  }
   if (local === undefined && own === undefined) await requireFreeId(repository, id, head.refs['work']);
   const parts = await takeParts(repository, there, keys, remote, own?.parts ?? []);
   await requireComplete(repository, head, lostParts(remote));
@@ -79,6 +85,12 @@ export async function pullSession(repository: Repository, request: PullRequest):
   const { record } = arrived;
   const landed = local?.state === 'accepted' && !isEnded(record) ? local.landed : undefined;
   return { ...arrived, remote, head, wasHere: false, fork: left?.fork, landed, checkout: living?.checkout };
+}
+
+/** Somebody else has it: this repository knows of it what it knew before. */
+function forgetPull(session: Pick<Session, 'repository' | 'id'>, before: Share | undefined): void {
+  if (before !== undefined) writeShare(session, before);
+  else rmSync(sharedFile(session.repository.agtDir, session.id), { force: true });
 }
 
 /** Takes the objects of all parts that are not here yet. */
@@ -175,6 +187,7 @@ async function takeLease(
     moveShare(session, scratch, { ...moving, step: 'pull' }),
   );
   if (taken !== undefined) return taken;
+  forgetPull(session, before);
   const [winner] = await listShares(repository, remote, await readKeys(env), there.share);
   throw new AgtError(`${winner?.head?.holder?.name ?? 'somebody'} has taken session "${id}" meanwhile`, {
     exitCode: EXIT.busy,

@@ -77,7 +77,8 @@ export async function refuseSecrets(
         ),
         LISTED,
       ),
-      'without --plain everything is encrypted; or send them all the same: --allow-secrets',
+      'to send all of it encrypted, delete the plain copy on the remote (--delete), and push without --plain',
+      'or send them all the same: --allow-secrets',
     ],
   });
 }

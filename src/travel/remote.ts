@@ -43,7 +43,10 @@ export async function listShares(
   const { git } = repository;
   const listed = await listRefs(git, remote, sharedHeadRef(share));
   const found = [...listed].map(([name, oid]) => ({ oid, share: name.replace(/\/head$/, '') }));
-  const known = await readKnown(repository, keys);
+  const earlier = readKnownShares<Opened>(repository.agtDir);
+  // What was opened with the keys of then: each takes a millisecond.
+  const known = new Map(earlier?.recipient === keys?.recipient ? earlier?.heads : []);
+  const seen = new Set([...(earlier?.heads ?? []).map(([oid]) => oid), ...(earlier?.closed ?? [])]);
   const unknown = found.filter(({ oid }) => !known.has(oid));
   await fetchRefs(
     git,
@@ -60,7 +63,7 @@ export async function listShares(
     return listShares(repository, remote, keys, share, looks - 1);
   for (const [i, { oid }] of unknown.entries()) known.set(oid, await opened(keys, contents[i]?.content));
   const all = found.map((one) => {
-    return { ...one, ...(known.get(one.oid) ?? NOTHING), isNew: unknown.includes(one) };
+    return { ...one, ...(known.get(one.oid) ?? NOTHING), isNew: !seen.has(one.oid) };
   });
   if (unknown.length > 0 && share === '*') writeKnown(repository, keys, all);
   return all;
@@ -106,17 +109,12 @@ async function opened(keys: Keys | undefined, sealed: Buffer | undefined): Promi
   }
 }
 
-/** What was opened with the keys of then: each takes a millisecond. */
-async function readKnown({ agtDir }: Repository, keys: Keys | undefined): Promise<Map<string, Opened>> {
-  const known = readKnownShares<Opened>(agtDir);
-  return new Map(known?.recipient === keys?.recipient ? known?.heads : []);
-}
-
 function writeKnown({ agtDir }: Repository, keys: Keys | undefined, all: readonly RemoteShare[]): void {
   const heads = all
     .filter(({ head }) => head !== undefined)
     .map(({ oid, head, isPlain }) => [oid, { head, isPlain, problem: undefined }] as const);
-  writeKnownShares(agtDir, { recipient: keys?.recipient, heads });
+  const closed = all.flatMap(({ oid, head }) => (head === undefined ? oid : []));
+  writeKnownShares(agtDir, { recipient: keys?.recipient, heads, closed });
 }
 
 /** No ref here moves. `isApart`: nothing here leads to the objects or from them, so git need not compare histories. */

@@ -39,7 +39,7 @@ test('the file has every moment, and the session goes on in both repositories', 
   const again = agt(there, 'session', 'open', file);
   expect([again.exitCode, again.stderr]).toEqual([
     1,
-    'error: session "s1" is here already\nhint: open it under another id: agt session open s1.agt --as ID\n',
+    `error: session "s1" is here already\nhint: open it under another id: agt session open ${file} --as ID\n`,
   ]);
   const opened = JSON.parse(agtOk(there, 'session', 'open', file, '--as', 's2', '--json'));
   expect(opened).toMatchObject({ session_id: 's2', from: 's1', file, snapshots: 3 });

@@ -65,6 +65,7 @@ test('a session that goes on elsewhere is not taken by chance; where it was, it 
   // An agent that still works there loses nothing.
   write(join(session.sandbox, 'b.txt'), 'and later work\n');
   agtOk(here, 'autocommit', 's1');
+  expect(agtOk(here, 'status')).toMatch(/^s1 +2 snapshots not on origin /m);
   const own = factsOf(session);
   write(join(sessionOf(there, 's1').sandbox, 'c.txt'), 'work of the other side\n');
   agtOk(there, 'session', 'push', 's1');
@@ -182,6 +183,10 @@ test('of two that take it at once, one has it', async () => {
   expect(lost?.code).not.toBe(0);
   const holders = [there, third].filter((path) => agt(path, 'session', 'push', 's1').exitCode === 0);
   expect(holders).toHaveLength(1);
+  for (const path of [there, third]) {
+    expect(agtOk(path, 'doctor')).toContain('nothing is wrong');
+    expect(agt(path, 'status').stdout).not.toContain('did not bring');
+  }
 });
 
 test('a dry run says what it would do, and changes nothing on either side', () => {
@@ -210,9 +215,7 @@ test('a dry run says what it would do, and changes nothing on either side', () =
 test('the copy on a remote goes on demand, but not under another repository', () => {
   const { remote, here, there } = makeTwo();
   workIn(here);
-  expect(agt(here, 'session', 'push', 's1', '--delete').stderr).toMatch(
-    /^error: session "s1" was never pushed\n/,
-  );
+  expect(agt(here, 'session', 'push', 's1', '--delete').stderr).toMatch(/^error: session "s1" has no copy\n/);
   agtOk(here, 'session', 'push', 's1');
   expect(agtOk(here, 'session', 'push', 's1', '--delete', '-n')).toBe(
     'would delete the copy of s1 on origin',
@@ -227,8 +230,10 @@ test('the copy on a remote goes on demand, but not under another repository', ()
   agt(here, 'session', 'push', 's1');
   for (const more of [['-n'], []])
     expect(agt(there, 'session', 'push', 's1', '--delete', ...more).stderr).toMatch(
-      /^error: \S+@\S+, in \S+\/here, may not know that session "s1" is here now\nhint: .* by its next push\n$/,
+      /^error: \S+@\S+, in \S+\/here, may not know that session "s1" is here now\nhint: .* when it pushes next; .*\nhint: .*: --force\n$/,
     );
+  const [{ share }] = JSON.parse(agtOk(there, 'list', '--remote', '--json'));
+  expect(agt(there, 'session', 'push', share, '--delete').stderr).toContain('may not know that session "s1"');
   expect(agt(there, 'session', 'push', 's1', '--delete', '--force')).toMatchObject({
     stdout: 'deleted the copy of s1 on origin\n',
     stderr: `warning: s1 came from ${sessionOf(here, 's1').sandbox}: nobody can pull it back there without a copy\n`,

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
 import { factsOf, makeTwo, type Two, workIn } from './two.ts';
 
 function sharesOf({ there }: Two): string[] {
@@ -58,6 +58,25 @@ test('a copy of another repository goes only by force, also where nobody has pul
   expect(agt(here, 'session', 'push', '--all', '--delete').exitCode).toBe(2);
 });
 
+test('a copy that no key here opens goes by force as a list has shown it, and no later state', () => {
+  const two = makeTwo();
+  const { here, there, remote } = two;
+  const { sandbox } = workIn(here);
+  agtOk(here, 'session', 'push', 's1');
+  const [share = ''] = sharesOf(two);
+  const env = { XDG_CONFIG_HOME: join(there, '../other-keys') };
+  const other = (...args: string[]) => run(AGT, args, { cwd: there, env });
+  const force = () => other('session', 'push', share, '--delete', '--force');
+  other('key', 'new');
+  other('list', '--remote');
+  write(join(sandbox, 'a.txt'), 'newer\n');
+  agtOk(here, 'session', 'push', 's1');
+  expect(force().stderr).toContain('is not of this repository');
+  other('list', '--remote');
+  expect(force().exitCode).toBe(0);
+  expect(git(remote, 'for-each-ref', 'refs/agt')).toBe('');
+});
+
 test('neither the end of a session nor --force deletes what somebody else has pushed since', () => {
   const { here, there, remote } = makeTwo();
   const { sandbox } = workIn(here);
@@ -97,7 +116,7 @@ test('of copies on two remotes, the one that is named goes, and the other is sti
   agtOk(here, 'session', 'push', 's1', 'backup');
   agtOk(here, 'session', 'push', 's1', 'origin');
   expect(agt(here, 'session', 'push', 's1', 'elsewhere', '--delete').stderr).toMatch(
-    /^error: .* never pushed to/,
+    /^error: session "s1" has no copy on elsewhere\n/,
   );
   agtOk(here, 'session', 'push', 's1', 'backup', '--delete');
   expect(git(backup, 'for-each-ref', 'refs/agt')).toBe('');

@@ -86,7 +86,8 @@ function advice(
   place: SandboxPlace,
   worktrees: readonly WorktreeEntry[],
 ): string | undefined {
-  const { sandbox, work_branch } = session.record;
+  const { sandbox, work_branch, away } = session.record;
+  if (away !== undefined) return `agt session pull ${session.id}`;
   if (place === 'not a directory') return `put the directory itself at ${sandbox}`;
   const moved = worktrees.find(({ branch, prunable }) => branch === work_branch && prunable === undefined);
   if (moved !== undefined && moved.path !== sandbox)

@@ -6,6 +6,7 @@ import type { Repository } from '../../../repository/repository.ts';
 import { listRecords, recordNamed, type SessionRecord } from '../../../session/record.ts';
 import { connectAgain } from '../../../session/relocate.ts';
 import { Session } from '../../../session/session.ts';
+import { readShare } from '../../../session/share-file.ts';
 import { isEnded } from '../../../session/state.ts';
 import { deleteForeignShare, deleteShare } from '../../../travel/delete-share.ts';
 import type { Pulled } from '../../../travel/find-share.ts';
@@ -22,7 +23,8 @@ import { interruptible } from '../../output/interrupted.ts';
 import { recordJson } from '../../output/session.ts';
 import { sessionAndWords, sessionIfAny } from '../../session-here.ts';
 
-const REMOTE = 'a remote, or its address (default: agt.push, else the only remote, else origin)';
+const REMOTE =
+  'a remote, or its address (default: where the session was pushed last, else agt.push, the only remote, or origin)';
 
 /** Also of agt session bundle. */
 export const PLAIN = {
@@ -65,6 +67,7 @@ export const sessionPush = defineCommand({
   run: async ({ id, remote, all, later, ...args }, context) => {
     const given = [id, remote].filter((word) => word !== undefined);
     if (args.delete && all) throw usageError('--all and --delete are given', 'delete one copy at a time');
+    if (args.delete && args.release) throw usageError('--release and --delete are given', 'give one of them');
     if (args.force && !args.delete) throw usageError('--force is for --delete', 'leave it out');
     if (args.delete) return deleteCopy(context, given, { ...args, remote });
     if (!all) {
@@ -113,7 +116,9 @@ async function deleteCopy(context: Context, given: readonly string[], options: D
   const remote = await deleteShare(session, keys, { ...options, remote: words[0] });
   const from = record.moved?.from;
   const warnings = lines([
-    from !== undefined && `warning: ${id} came from ${from}: nobody can pull it back there without a copy`,
+    from !== undefined &&
+      readShare(session) === undefined &&
+      `warning: ${id} came from ${from}: nobody can pull it back there without a copy`,
   ]);
   return { ...deleted({ id, name: id, remote, dryRun }), warnings };
 }
