@@ -10,7 +10,7 @@ import { landedAs, landedSource } from '../survey/merged.ts';
 import { commitFirst } from './message.ts';
 import { refuseOverlap } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
-import { mergeInMemory, mergeWithBase, type Workbench, withWorkbench } from './workbench.ts';
+import { mergeInMemory, mergeWithBase, type Workbench, withoutSide, withWorkbench } from './workbench.ts';
 
 interface MergedBranch {
   readonly operation: 'merge' | 'rebase';
@@ -42,7 +42,7 @@ export async function withoutLanded(
   return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
     const merged = await mergeWithBase(bench, { base: landed, ours: head, theirs: tip });
     const left = new Set(merged.conflicts?.map(({ path }) => path));
-    const isSolved = (path: string) => !left.has(path);
+    const isSolved = (path: string) => !left.has(withoutSide(path, ['HEAD', branch]));
     if (!conflicts.some(isSolved)) return conflicts;
     const { tree } = await mergeInMemory(bench, head, tip);
     const others = (await diffTrees(bench.git, tree, merged.tree)).map(({ path }) => displayPath(path));
@@ -52,7 +52,7 @@ export async function withoutLanded(
       const own = changes.filter(({ path }) => solved.includes(displayPath(path)));
       await refuseOverlap(sandboxGit, own, (paths) => commitFirst(session, paths));
     } else await takeFiles(sandboxGit, bench, merged.tree, solved);
-    return conflicts.filter((path) => left.has(path));
+    return conflicts.filter((path) => !isSolved(path));
   });
 }
 

@@ -62,7 +62,7 @@ export async function mergeInMemory(bench: Workbench, ours: string, theirs: stri
   if (run.exitCode !== 0 && run.exitCode !== 1) throw gitFailed(args, run);
   const fields = run.stdout.toString('latin1').split('\0');
   const [tree = '', ...rest] = fields;
-  return run.exitCode === 0 ? { tree } : { tree, conflicts: parseConflicts(rest) };
+  return run.exitCode === 0 ? { tree } : { tree, conflicts: parseConflicts(rest, [ours, theirs]) };
 }
 
 export interface Sides {
@@ -82,16 +82,22 @@ export async function mergeWithBase(bench: Workbench, { base, ours, theirs }: Si
   return mergeInMemory(bench, await plainCommit(git, one, [root]), await plainCommit(git, other, [root]));
 }
 
+/** git puts a file that is in the way of the other side beside it: `path~SIDE`. */
+export function withoutSide(path: string, sides: readonly string[]): string {
+  const end = sides.map((side) => `~${side.replaceAll('/', '_')}`).find((one) => path.endsWith(one));
+  return path.slice(0, path.length - (end?.length ?? 0));
+}
+
 /** The stages of each path in conflict, an empty field, then messages: a count, so many paths, a type, a text. */
-function parseConflicts(fields: readonly string[]): Conflict[] {
+function parseConflicts(fields: readonly string[], sides: readonly string[]): Conflict[] {
   const end = fields.indexOf('');
+  const named = (path = '') => withoutSide(path, sides);
   const stages = fields.slice(0, end);
-  const kinds = new Map(stages.map((field) => [field.slice(field.indexOf('\t') + 1), 'content']));
+  const kinds = new Map(stages.map((field) => [named(field.slice(field.indexOf('\t') + 1)), 'content']));
   for (let i = end + 1; i < fields.length - 1; ) {
     const count = Number(fields[i]);
-    const paths = fields.slice(i + 1, i + 1 + count);
     const kind = /^CONFLICT \(([^)]+)\)/.exec(fields[i + count + 2] ?? '')?.[1];
-    for (const path of kind === undefined ? [] : paths.slice(0, 1)) kinds.set(path, kind ?? '');
+    if (kind !== undefined && count > 0) kinds.set(named(fields[i + 1]), kind);
     i += count + 3;
   }
   return [...kinds].map(([path, kind]) => ({ path: displayPath(path), kind }));

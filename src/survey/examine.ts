@@ -187,20 +187,37 @@ class Merger {
    * `git log --remerge-diff` merges the parents of each commit anew: many merges in one process, one for each branch.
    * Returns what the commit differs in from that, by commit; undefined if git failed.
    */
-  async remerge(merges: readonly Merge[], options: readonly string[]) {
+  async remerge(merges: readonly Merge[]) {
     const args = [
       ...['log', '--no-walk=unsorted', '--stdin', '--remerge-diff', '--no-color', '--format=%x01%H'],
-      ...['--no-show-signature', '--no-mailmap', '--no-notes', '--no-ext-diff', '--no-textconv'],
+      ...['--no-show-signature', '--no-mailmap', '--no-notes', '--name-only'],
     ];
     const found = new Map<string, string>();
     for (const [into, some] of Map.groupBy(merges, (merge) => merge.into)) {
       const input = some.map(({ oid }) => `${oid}\n`).join('');
       const git = await this.onBranch(into);
-      const output = askGitSync(git, [...args, ...options], { input })?.toString('latin1');
+      const output = askGitSync(git, args, { input })?.toString('latin1');
       if (output === undefined) return undefined;
       for (const part of output.split('\u0001').filter((text) => text !== '')) {
         const end = part.indexOf('\n');
         found.set(part.slice(0, end), part.slice(end).trim());
+      }
+    }
+    return found;
+  }
+
+  /** Whether each merge has conflicts, as `agt accept` asks; undefined if git failed. `git log` leaves out some kinds. */
+  async conflictsIn(merges: readonly Merge[]) {
+    const found = new Map<string, boolean>();
+    const args = ['merge-tree', '--write-tree', '--stdin', '--name-only', '--no-messages'];
+    for (const [into, some] of Map.groupBy(merges, (merge) => merge.into)) {
+      const input = some.map(({ oid }) => `${oid}^1 ${oid}^2\n`).join('');
+      const output = askGitSync(await this.onBranch(into), args, { input })?.toString('latin1');
+      if (output === undefined) return undefined;
+      const fields = output.split('\0');
+      for (const { oid } of some) {
+        found.set(oid, fields[0] === '0');
+        fields.splice(0, fields.indexOf('') + 1);
       }
     }
     return found;
@@ -227,9 +244,8 @@ class Merger {
 /** Whether a merge has conflicts; undefined if git cannot tell. */
 async function conflictsIn(merger: Merger, known: KnownMerges, merges: readonly Merge[]) {
   const unknown = merges.filter(({ oid }) => known.get('conflicts', oid) === undefined);
-  // With a filter, git lists only the merges that have something to show: here those with conflicts.
-  const found = await merger.remerge(unknown, ['-p', '--diff-filter=U']);
-  if (found !== undefined) for (const { oid } of unknown) known.add('conflicts', oid, found.has(oid));
+  const found = (await merger.conflictsIn(unknown)) ?? [];
+  for (const [oid, hasConflicts] of found) known.add('conflicts', oid, hasConflicts);
   return (oid: string) => known.get('conflicts', oid);
 }
 
@@ -245,7 +261,7 @@ async function mergedOf(
     .flatMap((one) => one.homes.map(({ home, merge }) => ({ one, home, oid: history.oidOf(merge) })))
     .map((asked, i) => ({ ...asked, into: asked.home.tip, changesFiles: statsOfHomes[i]?.files !== 0 }));
   const unknown = all.filter(({ oid }) => known.get('merged', oid) === undefined);
-  const changes = await merger.remerge(unknown, ['--name-only']);
+  const changes = await merger.remerge(unknown);
   // A merge of commits that cancel each other out changes nothing either, and proves nothing.
   const isIn = (asked: (typeof all)[number]) => changes?.get(asked.oid) === '' && asked.changesFiles;
   const open = unknown.filter((asked) => !isIn(asked));

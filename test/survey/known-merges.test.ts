@@ -27,7 +27,7 @@ beforeEach(() => {
 function list(cwd = repository) {
   const { stdout, stderr } = run(AGT, ['list', '--json'], { cwd, env: { AGT_TRACE: '1' } });
   const [{ merge, merged }] = JSON.parse(stdout);
-  return { merge, merged, merges: stderr.match(/--remerge-diff/g)?.length ?? 0 };
+  return { merge, merged, merges: stderr.match(/--remerge-diff|merge-tree/g)?.length ?? 0 };
 }
 
 test('the second listing merges nothing, and says the same', () => {
@@ -102,4 +102,23 @@ test('a damaged file, a part of one, and one that cannot be written', () => {
   rmSync(file);
   write(join(file, 'in the way'), '');
   expect(list()).toEqual({ merge: 'conflict', merged: false, merges: 2 });
+});
+
+test('a new file in a directory that the session has renamed is a conflict, as agt accept says', () => {
+  git(repository, 'reset', '-q', '--hard', 'HEAD~');
+  git(sandbox, 'reset', '-q', '--hard', 'main');
+  git(sandbox, 'mv', 'd', 'e');
+  git(sandbox, 'commit', '-q', '-m', 'e');
+  commit(repository, 'd/new', 'new\n');
+  expect(list().merge).toBe('conflict');
+  expect(run(AGT, ['accept', 's1', '-n'], { cwd: repository }).stderr).toContain('e/new: file location');
+});
+
+test('a file in the way of a directory has its own name', () => {
+  git(repository, 'reset', '-q', '--hard', 'HEAD~');
+  git(sandbox, 'reset', '-q', '--hard', 'main');
+  commit(sandbox, 'n', 'file\n');
+  commit(repository, 'n/file', 'file\n');
+  const { stderr } = run(AGT, ['accept', 's1', '-n'], { cwd: repository });
+  expect(stderr).toContain('\nhint: n: file/directory\n');
 });
