@@ -98,15 +98,24 @@ function joined(lines: readonly string[], title: string, before = ''): string {
   return [title, ...(lines.length > 0 ? ['', ...lines.map((text) => `- ${text}`)] : [])].join('\n');
 }
 
-/** Prompts, and labels that a person gave, since the last acceptance, oldest first. */
+/**
+ * Prompts, and labels that a person gave, since the last acceptance of the whole work, oldest first; without those that the
+ * message of a part has told.
+ */
 async function wordsOf(session: Session) {
-  const since = new Date(session.record.landed?.at ?? 0);
+  const parts: string[] = [];
+  let whole = session.record.landed;
+  for (; whole?.in_part; whole = whole.before) parts.push(whole.commit);
+  const messages = await messagesOf(session.git, parts);
+  const lines = messages.filter((text) => !text.startsWith('Part of ')).flatMap((text) => text.split('\n'));
+  const told = new Set(lines.flatMap((line) => line.replace(/^- /, '').split('; ')));
+  const since = new Date(whole?.at ?? 0);
   const own = (await session.history())
     .filter((snapshot) => snapshot.session === session.id && snapshot.time >= since)
     .toReversed();
-  const labels = own.flatMap((snapshot) => labelByPerson(snapshot) ?? []);
-  const prompts = own.flatMap((snapshot) => promptIn(snapshot) ?? []);
-  return { prompts: [...new Set(prompts)], labels: [...new Set(labels)] };
+  const labels = new Set(own.flatMap((snapshot) => labelByPerson(snapshot) ?? []));
+  const prompts = new Set(own.flatMap((snapshot) => promptIn(snapshot) ?? []));
+  return { prompts: [...prompts.difference(told)], labels: [...labels.difference(told)] };
 }
 
 /**
@@ -145,7 +154,7 @@ export async function commitFirst(session: Session, paths: readonly string[]): P
 
 async function messagesOf(git: Git, commits: readonly string[]): Promise<string[]> {
   if (commits.length === 0) return [];
-  const options = ['--no-walk=unsorted', '--stdin', '--no-show-signature', '--no-merges'];
+  const options = ['--no-walk=unsorted', '--stdin', '--ignore-missing', '--no-show-signature', '--no-merges'];
   const output = await gitText(git, ['log', ...options, '-z', '--format=%B'], {
     input: commits.map((commit) => `${commit}\n`).join(''),
   });

@@ -26,6 +26,7 @@ export interface LandingTarget {
 export async function findTarget(
   { repository, record }: Session,
   branch: string | undefined,
+  wayOut = 'name another one with --onto',
 ): Promise<LandingTarget> {
   const { git } = repository;
   const named = branch === undefined ? userBranch(record) : chosenBranch(repository, branch);
@@ -33,7 +34,7 @@ export async function findTarget(
   const from = await resolveObject(git, `${onto}^{commit}`);
   if (from === undefined) {
     throw new AgtError(`there is no branch "${shortBranch(onto)}"`, {
-      hints: [`name another one with --onto, or create it: git branch ${shortBranch(onto)} COMMIT`],
+      hints: [`${wayOut}, or create it: git branch ${shortBranch(onto)} COMMIT`],
     });
   }
   return { onto, from, worktree: await worktreeOf(repository, onto) };

@@ -109,7 +109,9 @@ async function planUnaccept(session: Session): Promise<BranchMove> {
   if (intent !== undefined) throw unfinishedError(id, intent.operation);
   const { onto, commit: from, from: to } = landed;
   const keep = isActive(record);
-  const { worktree, from: tip } = await findTarget(session, shortBranch(onto));
+  const branch = shortBranch(onto);
+  const named = `if it has another name now, give it this one again: git branch -m NAME ${branch}`;
+  const { worktree, from: tip } = await findTarget(session, branch, named);
   const problem = await problemWith(session, landed, tip, worktree);
   if (problem !== undefined) throw problem;
   const changes = await diffTrees(git, from, to);

@@ -129,6 +129,12 @@ describe('agt accept', () => {
     expect(message('--include', '[xy]')).toBe('make x work');
     expect(message('--exclude', 'y')).toBe('Part of session s1: x');
     expect(message('--exclude', 'y', '--summary', 'mine')).toBe('mine');
+    agtOk(repository, 'autocommit', 's1', '--label', 'prompt: make y work');
+    agtOk(repository, 'accept', 's1', '--exclude', 'y', '--keep', '--summary', 'make x work');
+    expect(message()).toBe('make y work');
+    agtOk(repository, 'autocommit', 's1', '--label', 'prompt: make z work');
+    expect(message()).toBe('make y work; make z work');
+    agtOk(repository, 'unaccept', 's1');
     rmSync(join(sandbox, 'y'));
     for (const subject of ['Add x', 'Use x']) {
       write(join(sandbox, 'x'), `${subject}\n`);

@@ -1,7 +1,8 @@
 /** A user branch that was renamed: what says so, and how its sessions go on. */
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git } from '../harness/world.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
 
 test('after git branch -m, status and sync name the way on, and sync --from takes it', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
@@ -24,4 +25,16 @@ test('after git branch -m, status and sync name the way on, and sync --from take
   expect(JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json')).user_branch).toBe(
     'refs/heads/trunk',
   );
+});
+
+test('unaccept names a way that it has', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, 'a'), 'b\n');
+  agtOk(repository, 'accept', 's1');
+  git(repository, 'branch', '-m', 'main', 'trunk');
+  const { stderr } = agt(repository, 'unaccept', 's1');
+  expect(stderr).toContain('if it has another name now, give it this one again: git branch -m NAME main');
+  expect(stderr).not.toContain('--onto');
+  git(repository, 'branch', '-m', 'trunk', 'main');
+  agtOk(repository, 'unaccept', 's1');
 });
