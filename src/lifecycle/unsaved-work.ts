@@ -135,7 +135,7 @@ async function ownVersions({ git, record, id }: Session): Promise<Map<string, Se
   const excluded = own.map((ref) => `--exclude=${ref}`);
   const words = ['rev-list', '--first-parent', '--ignore-missing', tipRef(id)];
   const input = await gitBytes(git, [...words, '--not', record.from_commit, ...excluded, '--all', '--']);
-  const diff = [...diffTreeWords(false), '--stdin', '-m', '--first-parent', '--', 'sandbox'];
+  const diff = [...diffTreeWords(false), '--stdin', '--diff-merges=first-parent', '--', 'sandbox'];
   const listed = await gitBytes(withoutIndex(git), diff, { input });
   const versions = new Map<string, Set<string>>();
   for (const changes of parseRawDiff(listed.toString('latin1'), decodePath).values())

@@ -70,3 +70,12 @@ test('back to the start of a session with a submodule, and of one that began fro
     agtOk(sandbox, 'redo');
   }
 });
+
+test('a session that nobody has changed has nothing to undo', () => {
+  const { repository } = makeSession({ a: 'a\n' });
+  agtOk(repository, 'session', 'new', 's2');
+  for (const dryRun of [[], ['-n']])
+    expect(agt(repository, 'undo', 's2', ...dryRun).stderr).toMatch(
+      /^error: nothing to undo: "s2" is at its /,
+    );
+});

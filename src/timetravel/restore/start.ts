@@ -34,7 +34,8 @@ export async function startBefore(session: Session, first: Snapshot | undefined,
   ];
   const all = { branches: workBranches(session, start), ambiguous: new Set<string>(), withGit: true };
   const { mismatches } = await verifyRestore(git, after, wanted, TOP_FOLDERS, all);
-  return mismatches.length === 0 ? undefined : start;
+  // git itself leaves an ORIG_HEAD in a new worktree.
+  return mismatches.every((one) => one.startsWith('ORIG_HEAD ')) ? undefined : start;
 }
 
 async function writeStart(session: Session, first: Snapshot | undefined): Promise<Snapshot> {

@@ -218,7 +218,8 @@ export async function findUndoTarget(
     if (done === count) return snapshot;
   }
   const isByStep = unit === 'step' || steps.every(({ prompt }) => prompt === undefined);
-  const at = from ?? (isBack ? undefined : history[0]);
+  // The first snapshot is of now, also if it was taken just before.
+  const at = from ?? (isBack && history.length > 1 ? undefined : history[0]);
   const start = isByStep ? await startBefore(session, history.at(-1), at) : undefined;
   if (start !== undefined) done += 1;
   if (start !== undefined && done === count) return start;
