@@ -1,27 +1,26 @@
 /** "Did you mean": the known words that a person may have meant. */
 
 /** Words for the same thing, from git, other tools and everyday speech. */
-const MEANINGS = new Map(
-  Object.entries({
-    list: 'ls dir sessions',
-    new: 'start create begin add make',
-    remove: 'rm delete del kill destroy',
-    accept: 'done finish land merge apply',
-    reject: 'discard drop abandon',
-    snapshot: 'save capture checkpoint',
-    undo: 'rollback rewind back',
-    log: 'history snapshots',
-    path: 'switch checkout enter',
-    export: 'publish push pr',
-  }).flatMap(([name, words]) => words.split(' ').map((word) => [word, name] as const)),
-);
+const MEANINGS = Object.entries({
+  status: 'st stat info',
+  list: 'ls dir sessions',
+  new: 'start create begin add make',
+  remove: 'rm delete del kill destroy',
+  accept: 'done finish land merge apply close end stop',
+  reject: 'discard drop abandon close end stop',
+  snapshot: 'save capture checkpoint',
+  undo: 'rollback rewind back',
+  log: 'history snapshots',
+  path: 'switch checkout enter',
+  export: 'publish push pr',
+}).map(([name, words]) => ({ name, words: words.split(' ') }));
 
 /** Most similar first, at most three. A word of its beginning counts, too: `rem` for `remove`. */
 export function similar(word: string, known: Iterable<string>): string[] {
   const names = new Set(known);
   if (names.has(word)) return [word];
-  const meaning = MEANINGS.get(word);
-  if (meaning !== undefined && names.has(meaning)) return [meaning];
+  const meant = MEANINGS.filter(({ name, words }) => words.includes(word) && names.has(name));
+  if (meant.length > 0) return meant.map(({ name }) => name);
   const limit = Math.max(1, Math.floor(word.length / 3));
   const scored = [...names].map((name) => ({ name, score: distance(word, name) }));
   const near = scored.filter(

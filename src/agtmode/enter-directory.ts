@@ -10,9 +10,15 @@ import { repositoryAround } from '../repository/find-repository.ts';
 import { bringBack } from '../session/advised-commands.ts';
 
 let birthOfOwn: string | undefined;
+/** The function of `agt shell-init` leaves a directory that is gone. */
+let isFollowed = false;
+
+export const FOLLOWED = 'AGT_SHELL_FOLLOWS';
 
 /** Returns the current directory. `directory`: the one of `-C`, to change to first. */
 export function enterDirectory(directory: string | undefined): string {
+  isFollowed = process.env[FOLLOWED] !== undefined;
+  delete process.env[FOLLOWED]; // it holds for this agt alone
   try {
     noteUserDirectory(process.cwd());
     birthOfOwn = birthOf('.');
@@ -53,7 +59,7 @@ export function placeOutside(gone: string): string {
 export function hintOutside(): string {
   const directory = userDirectory();
   const birth = attempt(() => birthOf(directory));
-  if (directory === '' || birth === birthOfOwn) return '';
+  if (directory === '' || birth === birthOfOwn || (isFollowed && birth === undefined)) return '';
   const [change, place] =
     birth === undefined ? ['gone', placeOutside(directory)] : ['another one', directory];
   return `hint: the directory that you are in is ${change} now: cd ${shellQuote(place)}\n`;

@@ -141,6 +141,7 @@ const ON_SESSIONS: Readonly<Record<string, (id: string, words: readonly string[]
   show: (id) => `agt session show ${id}`,
   rm: (id) => `agt remove ${id}`,
   merge: (id) => `agt accept ${id}`,
+  rebase: (id) => `agt accept ${id}`,
   switch: (id) => `cd "$(agt session path ${id})"`,
   checkout: (id) => `cd "$(agt session path ${id})"`,
 };
@@ -184,8 +185,7 @@ async function adviceOnSession(
   if (names.length === 0 && moment === undefined) return undefined;
   const repository = await context.repository().catch(() => undefined);
   if (repository === undefined) return undefined;
-  const isSession = (name: string) => names.includes(name) && existsSync(recordFile(repository.agtDir, name));
-  const [session, other] = [...words, a, b].filter(isSession);
+  const [session, other] = names.filter((name) => existsSync(recordFile(repository.agtDir, name)));
   if (command === 'diff' && session && other)
     return `"${session}" and "${other}" are sessions: agt diff ${session} --with ${other}`;
   if (session !== undefined) return `"${session}" is a session: ${advice(session, words)}`;

@@ -67,7 +67,7 @@ test('after -- a path, a text or a name may begin with a hyphen', () => {
   expect(run('session', 'show', '--', 's1')).toContain('agt/s1');
   const refused = agt(sandbox, 'accept', '--', 'README.md').stderr;
   expect(refused).toMatch(
-    /^error: unexpected argument "README.md" after --\nhint: use: agt accept --include=PATH\n/,
+    /^error: unexpected argument "README.md" after --\nhint: use: agt accept SESSION --include=PATH\n/,
   );
 });
 

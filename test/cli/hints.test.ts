@@ -184,3 +184,45 @@ test.each([
 /** As a shell. */
 const parse = (command: string) =>
   [...command.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word);
+
+test.each([
+  ['run s1 "echo x"', "put it after --: agt run s1 -- sh -c 'echo x'"],
+  ['run nope -- true', 'to begin it: agt run --new nope -- COMMAND'],
+  ['blame --session s1 a', 'use: agt -C "$(agt path SESSION)" blame FILE'],
+  ['st', 'did you mean: agt status?'],
+  ['close s1', 'did you mean: agt accept, agt reject?'],
+  ['rebase s1', '"s1" is a session: agt accept s1'],
+  ['accept s1 src/x', 'use: agt accept s1 --include=src/x'],
+])('agt %s: the command that was meant', (words, hint) => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, 'a'), 'b\n');
+  const { stderr, exitCode } = run('sh', ['-c', `"$0" ${words}`, AGT], { cwd: repository });
+  expect(stderr).toContain(`hint: ${hint}\n`);
+  expect(exitCode).toBeGreaterThan(0);
+  expect(git(repository, 'show', 'HEAD:a')).toBe('a');
+});
+
+test('a sandbox without its .git file is there, and agt list says so', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  rmSync(join(sandbox, '.git'));
+  expect(agtOk(repository, 'list')).toMatch(/^s1 {2}sandbox broken /m);
+});
+
+test.each(['mv', 'git mv'])('the hint of a conflict commits both names of a file: %s', (move) => {
+  const repository = makeRepository();
+  write(join(repository, 'old name'), '1\n2\n3\n4\n5\n6\n7\n8\n');
+  git(repository, 'add', '-A');
+  git(repository, 'commit', '-qm', 'old name');
+  agtOk(repository, 'new', 'moves');
+  const { stdout: moved } = run(AGT, ['path', 'moves'], { cwd: repository });
+  run('sh', ['-c', `${move} 'old name' new-name`], { cwd: moved.trim() });
+  write(join(moved.trim(), 'id_rsa'), 'key\n');
+  write(join(repository, 'old name'), '1\n2\n3\n4\n5\n6\n7\n8\nnine\n');
+  git(repository, 'commit', '-qam', 'nine');
+  const { stderr } = agt(repository, 'sync', 'moves');
+  const [, hint = ''] = /in the sandbox first: (.*)/.exec(stderr) ?? [];
+  expect(run('sh', ['-c', hint], { cwd: repository })).toMatchObject({ exitCode: 0, stderr: '' });
+  agtOk(repository, 'sync', 'moves');
+  expect(git(moved.trim(), 'show', 'HEAD:new-name')).toContain('nine');
+  expect(git(moved.trim(), 'ls-files', 'old name', 'id_rsa')).toBe('');
+});

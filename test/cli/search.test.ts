@@ -64,6 +64,7 @@ describe('agt search', () => {
     expect(agtOk(session.repository, 'cat', 's1', `${name}:src/a.ts`)).toBe('one\n\tneedle();\ntwo');
     agtOk(session.repository, 'restore', 's1', name);
     // The restore makes a snapshot as well.
+    expect(agtOk(session.repository, 'search', 'needle()')).toContain(` (restored ${name}) `);
     expect(search(session.repository, 'needle()').map(({ change }) => change)).toEqual([
       'came',
       'went',

@@ -2,7 +2,7 @@
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { agtOk, makeRepository } from '../harness/world.ts';
+import { agt, agtOk, makeRepository } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
 const LINES = Array.from({ length: 30 }, (_, i) => `line ${i}\n`);
@@ -26,6 +26,7 @@ test.each(['f', 'f\x01\nR100'])(
     writeFileSync(at('now'), later.join(''));
     agtOk(cwd, 'snapshot');
     agtOk(cwd, 'undo', '--turn', '1');
+    expect(agt(cwd, 'redo').stderr).toMatch(/that undo is a step of its own, which agt .*undo.* takes back/);
     expect(readFileSync(at('now'), 'utf8')).toBe(later.with(3, 'line 3\n').join(''));
     expect(readFileSync(at('copy'), 'utf8')).toBe(ofTurn.join(''));
   },

@@ -274,24 +274,6 @@ test('accept waits for another agt that works on the session, unless --wait=0', 
   expect(git(repository, 'ls-tree', '--name-only', 'main')).toContain('new');
 });
 
-test.each(['mv', 'git mv'])('the hint of a conflict commits both names of a file: %s', (move) => {
-  write(join(repository, 'old name'), '1\n2\n3\n4\n5\n6\n7\n8\n');
-  git(repository, 'add', '-A');
-  git(repository, 'commit', '-qm', 'old name');
-  agtOk(repository, 'new', 'moves');
-  const { stdout: moved } = run(AGT, ['path', 'moves'], { cwd: repository });
-  run('sh', ['-c', `${move} 'old name' new-name`], { cwd: moved.trim() });
-  write(join(moved.trim(), 'id_rsa'), 'key\n');
-  write(join(repository, 'old name'), '1\n2\n3\n4\n5\n6\n7\n8\nnine\n');
-  git(repository, 'commit', '-qam', 'nine');
-  const { stderr } = agt(repository, 'sync', 'moves');
-  const [, hint = ''] = /in the sandbox first: (.*)/.exec(stderr) ?? [];
-  expect(run('sh', ['-c', hint], { cwd: repository })).toMatchObject({ exitCode: 0, stderr: '' });
-  agtOk(repository, 'sync', 'moves');
-  expect(git(moved.trim(), 'show', 'HEAD:new-name')).toContain('nine');
-  expect(git(moved.trim(), 'ls-files', 'old name', 'id_rsa')).toBe('');
-});
-
 test('the hints of a conflict commit only the files in its way, in the words of the prompt', () => {
   write(join(sandbox, 'a'), '1\nII\n3\n');
   write(join(sandbox, 'id_rsa'), 'key\n');

@@ -1,7 +1,9 @@
 /** A command: a declaration, of which parser, help and manual page are made, and a function that runs it. */
 import type { InferredOptionType, Options, PositionalOptions } from 'yargs';
 import { usageError } from '../../errors.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import { findSession } from '../../session/find-session.ts';
+import { checkId, idProblem } from '../../session/id.ts';
 import { connectAgain } from '../../session/relocate.ts';
 import { Session } from '../../session/session.ts';
 import type { Context } from '../context.ts';
@@ -226,6 +228,7 @@ export function defineSessionCommand<
       if (chosen === undefined && ids.length < 2) return runOn({ id, session });
       if (ids.length > 1 && session !== undefined)
         throw usageError('sessions are given as arguments and by --session', 'give one');
+      refusePath(ids, declaration.elsewhere?.['--path']);
       const done: string[] = [];
       const report = await reportEach(
         [...new Set(chosen?.ids ?? ids)],
@@ -261,4 +264,14 @@ export function givenSession({ id, session }: GivenSession): string | undefined 
   if (id !== undefined && session !== undefined && id !== session)
     throw usageError(`two sessions are given: "${id}" and "${session}"`, 'give one');
   return id ?? session;
+}
+
+/** Before anything of the others is done. `meant`: the command that takes a path. */
+function refusePath(ids: readonly string[], meant: string | undefined): void {
+  const [session = ''] = ids;
+  const path = ids.find((id) => idProblem(id) !== undefined);
+  if (path === undefined) return;
+  if (meant === undefined) checkId(path);
+  const command = meant?.replace('SESSION', session).replace('PATH', shellQuote(path));
+  throw usageError(`"${path}" is not a session id`, `use: ${command}`);
 }

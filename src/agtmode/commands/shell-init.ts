@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { usageError } from '../../errors.ts';
 import { defineCommand, option } from '../command-line/command.ts';
 import type { Context } from '../context.ts';
+import { FOLLOWED } from '../enter-directory.ts';
 
 const positionals = { shell: option.value('bash, zsh or fish (default: the one of $SHELL)') };
 
@@ -84,7 +85,7 @@ agt() {
     local agt_sandbox
     agt_sandbox=$(command agt session path "$@") && cd -- "$agt_sandbox"
   else
-    command agt "$@"
+    ${FOLLOWED}=1 command agt "$@"
     agt_status=$?
     [ -d "$PWD" ] || cd -- "$(command agt --place-outside "$PWD" 2>/dev/null)"
     return $agt_status
@@ -98,7 +99,7 @@ function agt
     if test "$argv[1]" = cd
         set -l agt_sandbox (command agt session path $argv[2..-1]); and cd -- $agt_sandbox
     else
-        command agt $argv
+        ${FOLLOWED}=1 command agt $argv
         set -l agt_status $status
         test -d "$PWD"; or cd -- (command agt --place-outside "$PWD" 2>/dev/null)
         return $agt_status

@@ -1,4 +1,5 @@
 /** Sessions as text and as JSON. */
+import { existsSync } from 'node:fs';
 import type { NotCaptured } from '../../autocommit/capture.ts';
 import { someLines } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
@@ -81,7 +82,10 @@ export function currentBranch(status: SessionStatus): string {
 export function shownState(status: SessionStatus): string {
   const { record, sandboxPresent, isOutOfSight, hasMoved, operation, running } = status;
   if (!isActive(record) || record.state === 'away') return record.state;
-  if (!sandboxPresent && !isOutOfSight) return hasMoved ? 'sandbox moved' : 'sandbox missing';
+  if (!sandboxPresent && !isOutOfSight) {
+    if (hasMoved) return 'sandbox moved';
+    return existsSync(record.sandbox) ? 'sandbox broken' : 'sandbox missing';
+  }
   if (record.state === 'failed') return 'failed';
   if (record.intent !== undefined) return `${record.intent.operation} unfinished`;
   if (operation !== undefined) return `in a ${operation}`;

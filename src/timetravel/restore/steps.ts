@@ -9,7 +9,7 @@ import { AgtError } from '../../errors.ts';
 import { shownId } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import { commandToCompare, commandToRestore } from '../../session/advised-commands.ts';
+import { commandToCompare, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
 import { snapshotRefs } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
@@ -275,10 +275,11 @@ export async function findRedoTarget(
   const isLast = !hasUncaptured && history[0]?.restoredBy === 'redo';
   const reason = isLast
     ? `"${id}" is at its last step`
-    : `nothing was undone since the last change of "${id}"`;
-  throw new AgtError(`nothing to redo: ${reason}`, {
-    hints: [`to go to any snapshot: ${commandToRestore(session.record, 'SNAPSHOT')}`],
-  });
+    : !hasUncaptured && history[0]?.undone.length
+      ? `that undo is a step of its own, which ${commandToMove(session.record, 'undo')} takes back`
+      : `nothing was undone since the last change of "${id}"`;
+  const hints = [`to go to any snapshot: ${commandToRestore(session.record, 'SNAPSHOT')}`];
+  throw new AgtError(`nothing to redo: ${reason}`, { hints });
 }
 
 /** @throws AgtError unless the folder is as in a snapshot, apart from names and labels */

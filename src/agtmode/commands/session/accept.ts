@@ -31,7 +31,7 @@ const MANY = { type: 'string', array: true, nargs: 1 } as const;
 
 export const sessionAccept = defineSessionCommand({
   name: 'session accept',
-  elsewhere: { '--path': 'agt accept --include=PATH' },
+  elsewhere: { '--path': 'agt accept SESSION --include=PATH' },
   several: true,
   summary: 'bring the work of a session onto your branch, and end the session',
   description:

@@ -39,6 +39,7 @@ export const blame = defineCommand({
     "files on disk are meant, and the file. git's own command is agt git blame.",
   positionals: { words: option.many('[<revision>] <file>') },
   otherOptions: 'agt git blame',
+  elsewhere: { '--session': 'agt -C "$(agt path SESSION)" blame FILE' },
   options: {
     L: {
       ...option.many('only these lines: <start>,<end> or :<function>, as in git blame'),

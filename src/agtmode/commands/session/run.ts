@@ -88,7 +88,7 @@ export const sessionRun = defineCommand({
         ? listRecords(repository).records.filter(isActive)
         : ids.length === 0
           ? [findSession(repository, undefined, context.cwd)]
-          : ids.map((id) => namedSession(repository, id));
+          : ids.map((id) => namedSession(repository, id, `to begin it: agt run --new ${id} -- COMMAND`));
     const onStarted = once(() => context.err(made.said));
     const start = async () => {
       const records = await Array.fromAsync(found, async (record) => {
@@ -142,7 +142,9 @@ async function exampleOf(context: Context, given: readonly string[]): Promise<st
   if (repository && ids.length === 0 && first !== '' && similar(first, sessionIds(repository)).length > 0)
     namedSession(repository, first);
   const isHere = ids.length > 0 || (repository && sessionContaining(repository, context.cwd) !== undefined);
-  const command = words.length === 0 ? 'COMMAND' : words.map(shellQuote).join(' ');
+  const isLine = words.length === 1 && /\s/.test(first);
+  const command =
+    words.length === 0 ? 'COMMAND' : `${isLine ? 'sh -c ' : ''}${words.map(shellQuote).join(' ')}`;
   return ['agt run', ...(isHere ? ids : ['--new']), '--', command].join(' ');
 }
 

@@ -209,10 +209,12 @@ function nameOf({ folder, snapshot }: Step): string {
 }
 
 /** `Edit: fix the login`, the prompt, or the label. */
-export function workOf({ snapshot: { tool, call, before, label }, prompt }: Step): string {
+export function workOf({ snapshot: { tool, call, before, label, restored }, prompt }: Step): string {
   const summary = call?.summary === undefined ? '' : `: ${call.summary}`;
   const done = before === undefined ? tool && `${tool}${summary}` : `before ${before.tool}`;
-  return showPath(done ?? prompt ?? label ?? '-');
+  return showPath(
+    done ?? prompt ?? label ?? (restored === undefined ? '-' : `(restored ${shortOid(restored)})`),
+  );
 }
 
 function cut(text: string, most: number): string {
