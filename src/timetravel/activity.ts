@@ -42,6 +42,8 @@ export interface ActivityRequest {
   readonly since: Date | undefined;
   readonly limit: number;
   readonly countLines: boolean;
+  /** A renamed file is one, as git shows it. */
+  readonly asShown: boolean;
 }
 
 /** A part of a session has landed, or the session has ended. */
@@ -90,7 +92,7 @@ function landingsOf(landed: Landed | undefined): Landed[] {
 /** Newest first. */
 export async function readActivity(
   repository: Repository,
-  { since, limit, countLines }: ActivityRequest,
+  { since, limit, countLines, asShown }: ActivityRequest,
 ): Promise<Turn[]> {
   const { records } = listRecords(repository);
   const { snapshots, authored } = await readAllAuthors(repository, records);
@@ -107,7 +109,7 @@ export async function readActivity(
   // Of one second, the later one first.
   const newest = drafts.toReversed().toSorted((a, b) => endOf(b).getTime() - endOf(a).getTime());
   const chosen = newest.slice(0, limit);
-  const files = await filesOfTurns(repository.git, chosen, countLines);
+  const files = await filesOfTurns(repository.git, chosen, countLines, asShown);
   const agents = agentsOf(records);
   const isEmpty = (turn: TurnSteps) =>
     turn.prompt === undefined &&

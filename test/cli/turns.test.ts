@@ -295,5 +295,6 @@ test('a turn that renames a file counts its lines as agt diff --turn does', () =
   agent.ends('1');
   const table = agtOk(cwd, 'log', '--turns', '--stat');
   expect(table).toMatch(/ 1 +\+1 -0 +rename\n {4}R {2}\+1 -0 {2}a -> d\/b$/);
+  expect(agtOk(cwd, 'activity', '--stat')).toMatch(/ a -> d\/b$/m);
   expect(agtOk(cwd, 'diff', '--turn', '1', '--shortstat').trim()).toBe('1 file changed, 1 insertion(+)');
 });

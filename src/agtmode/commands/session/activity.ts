@@ -52,7 +52,7 @@ export const sessionActivity = defineCommand({
     // git reads a time only in a repository, and everywhere may begin in none.
     const git = sources[0]?.repository.git ?? (await context.git());
     const since = args.since === undefined ? undefined : await parseSince(git, args.since, context.now());
-    const request = { since, limit, countLines: args.stat || args.json };
+    const request = { since, limit, countLines: args.stat || args.json, asShown: !args.json };
     const { rows, errors } = await readAll(sources, request);
     const entries = rows.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, limit);
     if (!args.json) {
