@@ -83,8 +83,8 @@ export async function uninstall(
   );
   for (const path of globSync(`{.,worktrees/*}/${basename(shimFactsFile(''))}`, { cwd: commonDir }))
     rmSync(join(commonDir, path), { force: true });
-  if (area === undefined) removeEmptyParents(sessionsDir);
-  else removeTree(dirname(areaConfigFile(area)));
+  removeEmptyParents(sessionsDir);
+  if (area !== undefined) removeTree(dirname(areaConfigFile(area)));
   removeTree(agtDir);
   await runGit(git, ['config', '--remove-section', `gc.${STASHES_OF_SESSIONS}`]);
   await showAgentRefs(repository);
