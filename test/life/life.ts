@@ -1,5 +1,5 @@
 /** The state of a life: a repository, its sessions, and what each snapshot has to bring back. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type Facts, type Refs, readFacts, readRefs } from './facts.ts';
 import { AGT, makeDirectory, type Outcome, ok, parseJson, REAL_GIT, run } from './programs.ts';
@@ -102,6 +102,9 @@ export class Life {
       facts: new Map(),
     };
     this.sessions.push(session);
+    // git leaves one in a new worktree, and agt knows none at the start.
+    const gitDir = ok(REAL_GIT, ['rev-parse', '--absolute-git-dir'], sandbox).trim();
+    if (chain.length === 0) rmSync(join(gitDir, 'ORIG_HEAD'), { force: true });
     const facts = this.look(session);
     if (chain.length === 0) session.start = facts;
     return session;

@@ -4,7 +4,6 @@
  */
 import { pathFromJson } from '../../disk/path-bytes.ts';
 import { type LsTreeEntry, listTree } from '../../git/objects/ls-tree.ts';
-import { findObject } from '../../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees } from '../../git/objects/raw-diff.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes, gitText, runGitOnTerminal } from '../../git/run/git.ts';
@@ -195,17 +194,18 @@ async function agentTree(
 ): Promise<string> {
   const encoded = (metadata?.manifest.encoded ?? []).map((path) => encodePath(pathFromJson(path)));
   const withEncodedNames = new Set(encoded.flatMap(parentDirectories));
-  const decodedFolder = async (name: string) => {
-    const oid = await findObject(git, `${tree}:${name}`);
-    return oid === undefined || !tops.includes(name)
-      ? undefined
-      : decodeTree(git, oid, name, withEncodedNames);
+  const entries = await listTree(git, tree);
+  // Somebody may have put a file in the place of a folder.
+  const decoded = async (name: string): Promise<LsTreeEntry | undefined> => {
+    const entry = tops.includes(name) ? entries.find(({ path }) => path === name) : undefined;
+    if (entry?.type !== 'tree') return entry;
+    return { ...entry, oid: await decodeTree(git, entry.oid, name, withEncodedNames) };
   };
-  const sandbox = await decodedFolder('sandbox');
+  const sandbox = (await decoded('sandbox'))?.oid;
   const [beside, parent]: [string[], string[]] = [[], []];
   for (const name of FOLDERS_BESIDE_SANDBOX) {
-    const oid = await decodedFolder(name);
-    if (oid !== undefined) (ambiguous.has(name) ? parent : beside).push(`040000 tree ${oid}\t${name}`);
+    const entry = await decoded(name);
+    if (entry !== undefined) (ambiguous.has(name) ? parent : beside).push(mktreeLine(entry));
   }
   if (sandbox !== undefined && beside.length + parent.length === 0) return sandbox;
   const top = [...(sandbox === undefined ? [] : (await listTree(git, sandbox)).map(mktreeLine)), ...beside];

@@ -193,6 +193,8 @@ function refusedRightly(life: LandingLife, before: Scene, refusal: Refusal): voi
       life.user.ask(['merge-base', '--is-ancestor', words[1] as string, from]) !== undefined;
     const isTrue =
       (/nothing to accept/.test(output) && (expected === tree || isThere)) ||
+      // What has landed uncommitted is no reason to take it off the branch.
+      (/has all work of/.test(output) && words[0] === '--committed-only' && session.landed !== undefined) ||
       (/git repository inside|nested repository/.test(output) && has(before.sandbox, /^repo /)) ||
       (/in progress/.test(output) && (isInProgress(before.sandbox) || isInProgress(before.user))) ||
       (/conflicts in its index/.test(output) && (isUnmerged(before.sandbox) || isUnmerged(before.user))) ||

@@ -42,7 +42,11 @@ export function alreadyThere({
   clean,
 }: Omit<Followed, 'own'> & { before: Facts }): string[] {
   const dirty = new Set(dirtyPaths(before));
-  const isSame = (path: string) => before.get(`file ${path}`) === clean.get(`file ${path}`);
+  const fileOf = (facts: Facts, path: string) => {
+    const text = facts.get(`file ${path}`);
+    return text?.startsWith('directory') ? undefined : text;
+  };
+  const isSame = (path: string) => fileOf(before, path) === fileOf(clean, path);
   return changed.filter((path) => dirty.has(path) && isSame(path));
 }
 
