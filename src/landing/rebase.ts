@@ -8,7 +8,10 @@ import { commitFirst } from './message.ts';
 import { type Merged, mergeWithBase, type Workbench } from './workbench.ts';
 
 /** git rebases no worktree with uncommitted changes of tracked files, wherever they are. */
-export async function refuseUncommitted(session: Session, branch: string): Promise<void> {
+export async function refuseUncommitted(
+  session: Session,
+  { branch, commits }: { readonly branch: string; readonly commits: number },
+): Promise<void> {
   const tracked = [...STATUS, '--untracked-files=no', '--ignore-submodules=all'];
   const { entries } = parseStatus(await gitBytes(session.sandboxGit, tracked));
   if (entries.length === 0) return;
@@ -21,7 +24,7 @@ export async function refuseUncommitted(session: Session, branch: string): Promi
           session,
           entries.map(({ path }) => path),
         ),
-        `or merge "${branch}": agt sync ${id}`,
+        ...(commits > 0 ? [`or merge "${branch}": agt sync ${id}`] : []),
       ],
     },
   );

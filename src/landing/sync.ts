@@ -199,7 +199,7 @@ async function otherBranch(git: Git, { work_branch }: SessionRecord): Promise<st
 }
 
 /** Returns the paths in conflict. @throws AgtError if uncommitted files of the sandbox would be in the way. */
-async function conflictsOfSync(session: Session, { operation, branch, head, dropped }: SyncResult) {
+async function conflictsOfSync(session: Session, { operation, branch, commits, head, dropped }: SyncResult) {
   const { repository, record, sandboxGit } = session;
   const tip = await gitText(sandboxGit, ['rev-parse', '--verify', `${branch}^{commit}`]);
   return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
@@ -210,7 +210,7 @@ async function conflictsOfSync(session: Session, { operation, branch, head, drop
     // git looks for files in the way before it shows a conflict.
     const changes = await diffTrees(bench.git, head, merged.tree);
     await refuseOverlap(sandboxGit, changes, (paths) => commitFirst(session, paths));
-    if (operation === 'rebase') await refuseUncommitted(session, branch);
+    if (operation === 'rebase') await refuseUncommitted(session, { branch, commits });
     return (merged.conflicts ?? []).map(({ path }) => path);
   });
 }

@@ -178,8 +178,9 @@ async function problemWith(
 ): Promise<AgtError | undefined> {
   const { commit, from, onto } = landed;
   const branch = shortBranch(onto);
-  const listing = ['for-each-ref', '--format=%(refname:short)', '--contains', commit, 'refs/remotes/'];
-  const remote = await gitText(git, listing);
+  const format = '--format=%(if)%(symref)%(then)%(else)%(refname:short)%(end)';
+  const listing = ['for-each-ref', format, '--contains', commit, 'refs/remotes/'];
+  const [remote] = await gitLines(git, listing);
   const [first, last] = [from, commit].map((oid) => oid.slice(0, ABBREVIATED));
   const isMerge = (await gitText(git, ['rev-list', '--parents', '-1', commit])).split(' ').length > 2;
   const isOne = (await gitText(git, ['rev-list', '--count', `${from}..${commit}`])) === '1';
@@ -195,8 +196,8 @@ async function problemWith(
       ? []
       : [`bring only the session back: agt session undo ${id}`]),
   ];
-  if (tip === commit && remote === '') return undefined;
-  if (tip === commit) return new AgtError(`${remote.split('\n')[0]} has the commit already`, { hints });
+  if (tip === commit && remote === undefined) return undefined;
+  if (tip === commit) return new AgtError(`${remote} has the commit already`, { hints });
   if (isOne && (await isTakenBack(git, commit, tip)))
     return new AgtError(`"${branch}" has taken commit ${last} back already`, { hints: hints.slice(1) });
   if (tip !== commit && (await isAncestor(git, commit, tip)))

@@ -39,6 +39,7 @@ test('unaccept changes nothing if the branch has moved on, a remote has the comm
   git(makeTempDir(), 'init', '-q', '--bare', join(repository, '../origin.git'));
   git(repository, 'remote', 'add', 'origin', join(repository, '../origin.git'));
   git(repository, 'push', '-q', 'origin', 'main');
+  git(repository, 'remote', 'set-head', 'origin', 'main');
   refused(/origin\/main has the commit already\nhint: undo it by a new commit/);
   git(repository, 'reset', '-q', '--hard', 'HEAD~1');
   refused(/"main" does not have the commit any more\nhint: bring only the session back: agt session undo s1/);

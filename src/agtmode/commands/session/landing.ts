@@ -129,13 +129,13 @@ export const sessionUnaccept = defineSessionCommand({
     'the branch has newer commits, or a remote has the commit already, change nothing and print the git command that ' +
     'undoes it by a new commit.',
   options: option.shared('dry-run', 'quiet', 'json'),
-  examples: [['agt session unaccept fix-login', 'the branch and the session are as before']],
+  examples: [['agt session unaccept fix-login', 'the branch and the files of the session are as before']],
   run: async ({ dryRun }, context, session) => {
     const request = { dryRun, now: context.now() };
     const result = await interruptible(context, session, unacceptSession, request);
     const { record, onto, commit, tip, worktree, changes, shown, restored, holders } = result;
     const { session_id: id } = record;
-    const [took, is, isBack] = dryRun ? ['would take', 'would go', 'would be'] : ['took', 'is', 'is'];
+    const [took, is] = dryRun ? ['would take', 'would be'] : ['took', 'is'];
     return {
       json: {
         session_id: id,
@@ -152,7 +152,7 @@ export const sessionUnaccept = defineSessionCommand({
       text: lines([
         `${took} back the acceptance of ${id}: ${summaryOf(shown)}`,
         `branch   ${shortBranch(onto)} ${is} back at ${shortOid(tip)} (was ${shortOid(commit)})`,
-        restored && `session  ${id} ${isBack} back in ${record.sandbox}`,
+        restored && `session  ${id} ${is} back in ${record.sandbox}`,
         record.away && `session  ${id} stays away`,
       ]),
       warnings: [
