@@ -192,6 +192,7 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
   'snapshot status': ['-C ../folder snapshot status'],
   'snapshot restore': ['-C ../folder snapshot restore @{0}'],
   'snapshot forget': ['-C ../folder snapshot forget --force'],
+  uninstall: ['uninstall --dry-run', 'uninstall --force'],
 };
 
 /** Commands that look at no file of a session, or do what one above does, and why. */
