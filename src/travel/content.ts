@@ -1,5 +1,6 @@
 /** What of a session is sent: all of it if it is encrypted; in plain text what the user agrees to. */
 import { AgtError, usageError } from '../errors.ts';
+import { readRefValues } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -99,12 +100,15 @@ export async function contentOf(
 }
 
 export async function existingRefs(session: Session): Promise<Record<string, string>> {
+  const { git, repository } = session;
   const names = Object.entries(refNames(session.record));
-  const found = await findObjects(
-    session.git,
-    names.map(([, ref]) => ref),
-  );
-  return Object.fromEntries(names.flatMap(([role], i) => (found[i] ? [[role, found[i].oid]] : [])));
+  const refs = names.map(([, ref]) => ref);
+  // git is asked only where it stores refs in another way.
+  const values = readRefValues(repository.commonDir, refs, git.env);
+  const oids = values
+    ? refs.map((ref) => values.get(ref))
+    : (await findObjects(git, refs)).map((found) => found?.oid);
+  return Object.fromEntries(names.flatMap(([role], i) => (oids[i] === undefined ? [] : [[role, oids[i]]])));
 }
 
 /** Cuts what looks like a secret out of texts about the session, and what its files of keys and logins hold. */
