@@ -10,8 +10,10 @@ import { makeTempDir, REAL_GIT } from '../../harness/world.ts';
 test('another agt may delete the empty directory at any moment', async () => {
   const agtDir = makeTempDir();
   mkdirSync(join(agtDir, 'scratch'));
-  const loop =
-    'const { rmdirSync } = process.getBuiltinModule("fs"); for (;;) try { rmdirSync(process.argv[1]) } catch {}';
+  // With a short pause, as a loop alone on a processor would win every time.
+  const loop = `const { rmdirSync } = process.getBuiltinModule('fs');
+    const cell = new Int32Array(new SharedArrayBuffer(4));
+    for (;; Atomics.wait(cell, 0, 0, Math.random() / 10)) try { rmdirSync(process.argv[1]) } catch {}`;
   const other = spawn(process.execPath, ['-e', loop, join(agtDir, 'scratch')], { stdio: 'ignore' });
   const place = { git: openGit(REAL_GIT, agtDir, process.env), commonDir: agtDir, agtDir };
   try {
