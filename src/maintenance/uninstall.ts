@@ -4,6 +4,7 @@
  */
 import { globSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { failurePoint } from '../disk/failure-point.ts';
 import { removeTree } from '../disk/remove-tree.ts';
 import { AgtError } from '../errors.ts';
 import {
@@ -81,11 +82,13 @@ export async function uninstall(
     git,
     going.map((ref) => `delete ${ref}`),
   );
+  failurePoint('uninstall: refs deleted');
   for (const path of globSync(`{.,worktrees/*}/${basename(shimFactsFile(''))}`, { cwd: commonDir }))
     rmSync(join(commonDir, path), { force: true });
   removeEmptyParents(sessionsDir);
   if (area !== undefined) removeTree(dirname(areaConfigFile(area)));
   removeTree(agtDir);
+  failurePoint('uninstall: files deleted');
   await runGit(git, ['config', '--remove-section', `gc.${STASHES_OF_SESSIONS}`]);
   await showAgentRefs(repository);
   return stays.map(shortBranch);

@@ -50,7 +50,10 @@ interface Left {
   readonly before: CaptureResult | undefined;
 }
 
-/** Keeps as a fork what is here alone, and ends the session. Its folder stays: it may have files that no snapshot has. */
+/**
+ * Keeps as a fork what only this repository has, and ends the session. Its folder stays: it may have files that no
+ * snapshot has.
+ */
 export async function leave(
   repository: Repository,
   local: SessionRecord,

@@ -1,6 +1,6 @@
 /**
- * The start commit as a snapshot, to which an undo goes from the first step. A session that began with anything else has a
- * snapshot of that. No ref leads to this one, and the same session always gets the same.
+ * The start commit as a snapshot, to which an undo goes from the first step. A session that began with anything
+ * else has a snapshot of that. No ref leads to this one, and the same session always gets the same.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,9 @@ export async function startBefore(session: Session, first: Snapshot | undefined,
   const all = { branches: workBranches(session, start), ambiguous: new Set<string>(), withGit: true };
   const { mismatches } = await verifyRestore(git, after, wanted, TOP_FOLDERS, all);
   // git itself leaves an ORIG_HEAD in a new worktree.
-  return mismatches.every((one) => one.startsWith('ORIG_HEAD ')) ? undefined : start;
+  return mismatches.every((one) => one === 'ORIG_HEAD in the git directory of the sandbox')
+    ? undefined
+    : start;
 }
 
 async function writeStart(session: Session, first: Snapshot | undefined): Promise<Snapshot> {

@@ -1,0 +1,40 @@
+/** `agt uninstall` killed at every step: no clone gets a snapshot meanwhile, and the same command finishes it. */
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+
+const bundle = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
+
+test('no clone gets a snapshot, and the same command finishes it', { timeout: 300_000 }, () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, '.env'), 'TOKEN=1\n');
+  agtOk(repository, 'autocommit', 's1');
+  agtOk(repository, 'session', 'new', '--id', 's2');
+  const parent = dirname(repository);
+  const copy = join(makeTempDir(), 'copy');
+  cpSync(parent, copy, { recursive: true, verbatimSymlinks: true });
+  const uninstall = (env: Record<string, string>) =>
+    run(process.execPath, [bundle, 'uninstall', '--force'], { cwd: repository, env });
+  const list = join(makeTempDir(), 'list');
+  expect(uninstall({ AGT_TEST_LIST_POINTS: list }).exitCode).toBe(0);
+  const points = readFileSync(list, 'utf8').trim().split('\n');
+  const firsts = [...new Map(points.map((point) => [point.split('#')[0], point])).values()];
+  expect(firsts.length).toBeGreaterThan(5);
+  for (const point of firsts) {
+    rmSync(parent, { recursive: true });
+    cpSync(copy, parent, { recursive: true, verbatimSymlinks: true });
+    expect([point, uninstall({ AGT_TEST_KILL_AT: point }).exitCode]).toEqual([point, null]);
+    const shown = run(REAL_GIT, ['ls-remote', repository], { cwd: parent }).stdout;
+    expect(shown, point).not.toMatch(/agt/);
+    const again = uninstall({});
+    expect([point, again.exitCode, again.stderr]).toEqual([point, 0, expect.not.stringContaining('error')]);
+    expect(git(repository, 'for-each-ref', '--format=%(refname)'), point).toBe('refs/heads/main');
+    expect(git(repository, 'config', '--list', '--local'), point).not.toContain('agt');
+    expect([existsSync(join(repository, '.git/agt')), existsSync(`${repository}.agt`)]).toEqual([
+      false,
+      false,
+    ]);
+  }
+});
