@@ -57,17 +57,17 @@ export async function addPart({ scratch, seal, chain, before, tips, known }: New
   const { git } = scratch;
   const last = before.at(-1);
   if (last !== undefined && tips.every((tip) => last.tips.includes(tip))) return { parts: chain, size: 0 };
-  const wanted = rangeOf(tips, [...(last?.tips ?? []), ...known]);
+  const without = [...(last?.tips ?? []), ...known];
+  const wanted = rangeOf(tips, without);
   const [{ oid, size }, edges] = await Promise.all([
     storePart(scratch, { from: git, seal, wanted, first: { tips } }),
-    edgesOf(git, tips, known),
+    edgesOf(git, tips, without),
   ]);
   const held = before.flatMap(({ text }) => text.match(/(?<=^parent ).*$/gm) ?? []);
+  const own = new Set([...(last?.tips ?? []), ...held]);
+  const others = edges.filter((edge) => !own.has(edge));
   const tree = storeInScratch(scratch, { type: 'tree', content: treeOf(oid) }, oid);
-  const above = [
-    ...(last === undefined ? [] : [last.commit]),
-    ...edges.filter((edge) => !held.includes(edge)),
-  ];
+  const above = [...(last === undefined ? [] : [last.commit]), ...(await onBranches(git, others, known))];
   const store = (text: string) =>
     storeInScratch(scratch, { type: 'commit', content: Buffer.from(text, 'latin1') }, oid);
   // By these git sees that the remote has what the part builds on, also if it takes the place of some.
@@ -100,6 +100,14 @@ export async function edgesOf(
   const words = ['rev-list', '--boundary', '--stdin'];
   const listed = await gitText(git, words, { input: rangeOf(tips, known) });
   return listed.match(/(?<=^-).*$/gm) ?? [];
+}
+
+/** Those of the edges that branches have. All others are in earlier parts. */
+async function onBranches(git: Git, edges: readonly string[], known: readonly string[]): Promise<string[]> {
+  if (edges.every((edge) => known.includes(edge))) return [...edges];
+  const words = ['rev-list', '--no-walk=unsorted', '--stdin'];
+  const elsewhere = new Set((await gitText(git, words, { input: rangeOf(edges, known) })).split('\n'));
+  return edges.filter((edge) => !elsewhere.has(edge));
 }
 
 /** By a file: git would hold in memory what comes through a pipe. */

@@ -10,6 +10,7 @@ import { AgtError, plural } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { openHash } from '../git/objects/hash.ts';
 import { type ScratchObjects, withScratchObjects } from '../git/objects/scratch-objects.ts';
+import { isAncestor } from '../git/run/git.ts';
 import { pushLocks } from '../layout.ts';
 import { once } from '../once.ts';
 import { reportProgress } from '../process/progress.ts';
@@ -203,7 +204,7 @@ async function prepare(session: Session, share: Share, request: Preparing) {
     failed: undefined,
     lost: undefined,
     sealedFor: seal.recipients,
-    snapshots: (await session.history()).length,
+    snapshots: await countSnapshots(session, share, refs['tip'] ?? ''),
   };
   return { to, sent, size: added?.size ?? 0 };
 }
@@ -211,6 +212,14 @@ async function prepare(session: Session, share: Share, request: Preparing) {
 /** Somebody who is new among the recipients could not open the parts that are there. */
 function isSealedFor({ sealedFor = [] }: Share, { recipients = [] }: Seal): boolean {
   return recipients.every((one) => sealedFor.includes(one));
+}
+
+/** From what the remote has: a long history takes longer to read than a push. */
+async function countSnapshots(session: Session, { refs, snapshots }: Share, tip: string): Promise<number> {
+  const { tip: sent } = refs;
+  const isOnTop = sent !== undefined && (await isAncestor(session.git, sent, tip));
+  if (snapshots === undefined || !isOnTop) return (await session.history()).length;
+  return snapshots + (await snapshotsSince(session, sent));
 }
 
 /** Without the times that a look at the session changes. */
