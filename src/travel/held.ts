@@ -1,6 +1,6 @@
 /** What remotes have of sessions here, and what they lack. */
 import { attempt } from '../errors.ts';
-import { gitLines, resolveObject } from '../git/run/git.ts';
+import { gitAnswer } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
@@ -29,8 +29,7 @@ export async function debtOf(
   const { remote = wanted, refs, pushed_at = null, failed = null } = share ?? {};
   const sent = refs?.['tip'];
   if (tip === undefined || remote === undefined || sent === tip) return undefined;
-  const snapshots =
-    sent === undefined ? (await session.history()).length : await snapshotsSince(session, sent);
+  const snapshots = await snapshotsSince(session, sent, { tip });
   return { remote, snapshots, pushed_at, failed };
 }
 
@@ -42,10 +41,15 @@ export function wantedRemote(
   return settings.push === '' ? copies.values().next().value : settings.push;
 }
 
-export async function snapshotsSince({ git, record }: Session, tip: string | undefined): Promise<number> {
-  if (tip === undefined || (await resolveObject(git, tip)) === undefined) return 0;
-  return (await gitLines(git, ['rev-list', '--first-parent', `${tip}..${refNames(record)['tip']}`, '--']))
-    .length;
+/** From `sent` on, of which the remote has `before`; all if the session no longer builds on it. A long history is not read. */
+export async function snapshotsSince(
+  session: Session,
+  sent: string | undefined,
+  { tip = refNames(session.record)['tip'] ?? '', before = 0 } = {},
+): Promise<number> {
+  const words = ['rev-list', '--first-parent', `^${sent}^@`, tip, '--'];
+  const commits = sent === undefined ? [''] : ((await gitAnswer(session.git, words)) ?? '').split('\n');
+  return commits.at(-1) === sent ? before + commits.length - 1 : (await session.history()).length;
 }
 
 /** By session id: the remote of its copy, as this repository knows it. */

@@ -59,9 +59,9 @@ export async function addPart({ scratch, seal, chain, before, tips, known }: New
   if (last !== undefined && tips.every((tip) => last.tips.includes(tip))) return { parts: chain, size: 0 };
   const without = [...(last?.tips ?? []), ...known];
   const wanted = rangeOf(tips, without);
-  const [{ oid, size }, edges] = await Promise.all([
-    storePart(scratch, { from: git, seal, wanted, first: { tips } }),
+  const [edges, { oid, size }] = await Promise.all([
     edgesOf(git, tips, without),
+    storePart(scratch, { from: git, seal, wanted, first: { tips } }),
   ]);
   const held = before.flatMap(({ text }) => text.match(/(?<=^parent ).*$/gm) ?? []);
   const own = new Set([...(last?.tips ?? []), ...held]);

@@ -10,7 +10,6 @@ import { AgtError, plural } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { openHash } from '../git/objects/hash.ts';
 import { type ScratchObjects, withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { isAncestor } from '../git/run/git.ts';
 import { pushLocks } from '../layout.ts';
 import { once } from '../once.ts';
 import { reportProgress } from '../process/progress.ts';
@@ -185,14 +184,17 @@ type Preparing = Omit<Push, 'seal'> & Captured & { readonly scratch: ScratchObje
 
 async function prepare(session: Session, share: Share, request: Preparing) {
   const { record, seal, release, now, dryRun, refs, scratch } = request;
-  const known = await branchesOf(session.git, request.remote);
   const { mode: plain, allowSecrets = false } = request;
   const kept = isSealedFor(share, seal) ? partsToKeep(share.parts) : [];
+  const known = await branchesOf(session.repository, request.remote);
   const sending = { refs, plain, allowSecrets, known, kept };
   const { before, refs: sent } = await contentOf(session, scratch, sending);
   const tips = [...new Set(Object.values(sent))];
-  const part = { scratch, seal, chain: share.parts, before, tips, known };
-  const added = dryRun ? undefined : await addPart(part);
+  const counted = share.snapshots === undefined ? undefined : share.refs['tip'];
+  const [snapshots, added] = await Promise.all([
+    snapshotsSince(session, counted, { tip: refs['tip'], before: share.snapshots }),
+    dryRun ? undefined : addPart({ scratch, seal, chain: share.parts, before, tips, known }),
+  ]);
   const to = {
     ...share,
     refs,
@@ -204,7 +206,7 @@ async function prepare(session: Session, share: Share, request: Preparing) {
     failed: undefined,
     lost: undefined,
     sealedFor: seal.recipients,
-    snapshots: await countSnapshots(session, share, refs['tip'] ?? ''),
+    snapshots,
   };
   return { to, sent, size: added?.size ?? 0 };
 }
@@ -212,14 +214,6 @@ async function prepare(session: Session, share: Share, request: Preparing) {
 /** Somebody who is new among the recipients could not open the parts that are there. */
 function isSealedFor({ sealedFor = [] }: Share, { recipients = [] }: Seal): boolean {
   return recipients.every((one) => sealedFor.includes(one));
-}
-
-/** From what the remote has: a long history takes longer to read than a push. */
-async function countSnapshots(session: Session, { refs, snapshots }: Share, tip: string): Promise<number> {
-  const { tip: sent } = refs;
-  const isOnTop = sent !== undefined && (await isAncestor(session.git, sent, tip));
-  if (snapshots === undefined || !isOnTop) return (await session.history()).length;
-  return snapshots + (await snapshotsSince(session, sent));
 }
 
 /** Without the times that a look at the session changes. */

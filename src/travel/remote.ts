@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError, EXIT, listSome } from '../errors.ts';
 import { SHARED, sharedHeadRef, sharedPartsRef } from '../filter/agent-refs.ts';
-import { REMOTES } from '../git/files/ref-files.ts';
+import { REMOTES, readValuesBelow } from '../git/files/ref-files.ts';
 import { findObjects, readObjects } from '../git/objects/object-reader.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import { withSettings } from '../git/run/environment.ts';
@@ -177,8 +177,11 @@ function wayTo(remote: string, reason: string): string {
 }
 
 /** Commits here that branches of the remote have. The remote itself is asked if nobody has fetched from it. */
-export async function branchesOf(git: Git, remote: string): Promise<string[]> {
-  const known = await gitLines(git, ['for-each-ref', '--format=%(objectname)', '--', `${REMOTES}${remote}/`]);
+export async function branchesOf({ git, commonDir }: Repository, remote: string): Promise<string[]> {
+  const below = `${REMOTES}${remote}/`;
+  const known =
+    readValuesBelow(commonDir, below, git.env) ??
+    (await gitLines(git, ['for-each-ref', '--format=%(objectname)', '--', below]));
   if (known.length > 0) return known;
   const there = await askRemote(git, remote, ['ls-remote', '--heads', '--', remote]);
   const tips = [...new Set(there.map((line) => line.split('\t')[0] as string))];

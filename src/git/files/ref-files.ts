@@ -99,6 +99,19 @@ export function readRefValues(
   }
 }
 
+/** Of the branches below `refs/remotes/origin/` and the like; HEAD there is the name of one of them. */
+export function readValuesBelow(
+  commonDir: string,
+  directory: string,
+  env: NodeJS.ProcessEnv,
+): string[] | undefined {
+  const packed = packedRefNames(readPackedRefs(commonDir), directory);
+  const names = new Set([...looseRefNames(commonDir, directory), ...packed]);
+  names.delete(`${directory}HEAD`);
+  const values = readRefValues(commonDir, [...names], env)?.values();
+  return values && [...values].filter((value) => value !== undefined);
+}
+
 class OnlyGitKnows extends Error {}
 
 const OBJECT_NAME = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
