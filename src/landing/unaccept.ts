@@ -181,35 +181,35 @@ async function problemWith(
   const format = '--format=%(if)%(symref)%(then)%(else)%(refname:short)%(end)';
   const listing = ['for-each-ref', format, '--contains', commit, 'refs/remotes/'];
   const [remote] = await gitLines(git, listing);
-  const [first, last] = [from, commit].map((oid) => oid.slice(0, ABBREVIATED));
+  if (tip === commit && remote === undefined) return undefined;
+  const last = commit.slice(0, ABBREVIATED);
   const isMerge = (await gitText(git, ['rev-list', '--parents', '-1', commit])).split(' ').length > 2;
-  const isOne = (await gitText(git, ['rev-list', '--count', `${from}..${commit}`])) === '1';
-  const plain = isOne ? `git revert ${last}` : `git revert --no-commit ${first}..${last} && git commit`;
+  const own = isMerge ? [commit] : await gitLines(git, ['rev-list', `${from}..${commit}`]);
+  const isThere = await isAncestor(git, commit, tip);
+  const { found, count } = isThere ? { found: own, count: own.length } : await otherForms(git, landed, tip);
+  const open: string[] = [];
+  for (const oid of found) if (!(await isTakenBack(git, oid, tip))) open.push(oid);
+  const names = open.map((oid) => oid.slice(0, ABBREVIATED)).join(' ');
+  const isRange = isThere && own.length > 1 && open.length === own.length;
+  const range = `git revert --no-commit ${from.slice(0, ABBREVIATED)}..${last} && git commit`;
+  const revert = isRange ? range : `git revert ${isThere && isMerge ? '-m 1 ' : ''}${names}`;
   const place = worktree === undefined ? undefined : inDirectory(git, worktree);
   const hasStaged = place && (await runGit(place, ['diff', '--cached', '--quiet'])).exitCode === 1;
   // git reverts nothing while something is staged.
-  const around = (way: string) => (hasStaged ? `git stash && ${way} && git stash pop --index` : way);
-  const revert = around(isMerge ? `git revert -m 1 ${last}` : plain);
-  const hints = [
-    `undo it by a new commit, on "${branch}": ${revert}`,
-    ...(isActive(record) || record.away !== undefined
+  const way = hasStaged ? `git stash && ${revert} && git stash pop --index` : revert;
+  const alone =
+    isActive(record) || record.away !== undefined
       ? []
-      : [`bring only the session back: agt session undo ${id}`]),
-  ];
-  if (tip === commit && remote === undefined) return undefined;
-  if (tip === commit) return new AgtError(`${remote} has the commit already`, { hints });
-  if (isOne && (await isTakenBack(git, commit, tip)))
-    return new AgtError(`"${branch}" has taken commit ${last} back already`, { hints: hints.slice(1) });
-  if (tip !== commit && (await isAncestor(git, commit, tip)))
-    return new AgtError(`"${branch}" has newer commits`, { hints });
-  const { found, count } = await otherForms(git, landed, tip);
+      : [`bring only the session back: agt session undo ${id}`];
+  const hints = [`undo it by a new commit, on "${branch}": ${way}`, ...alone];
   if (found.length === 0)
-    return new AgtError(`"${branch}" does not have the commit any more`, { hints: hints.slice(1) });
-  const names = found.map((oid) => oid.slice(0, ABBREVIATED)).join(' ');
+    return new AgtError(`"${branch}" does not have the commit any more`, { hints: alone });
+  if (open.length === 0)
+    return new AgtError(`"${branch}" has taken commit ${last} back already`, { hints: alone });
+  if (tip === commit) return new AgtError(`${remote} has the commit already`, { hints });
+  if (isThere) return new AgtError(`"${branch}" has newer commits`, { hints });
   const part = found.length < count ? ` (agt knows only ${found.length} of ${count} commits)` : '';
-  return new AgtError(`"${branch}" has the commit ${last} in another form, as ${names}${part}`, {
-    hints: [`undo it by a new commit, on "${branch}": ${around(`git revert ${names}`)}`, ...hints.slice(1)],
-  });
+  return new AgtError(`"${branch}" has the commit ${last} in another form, as ${names}${part}`, { hints });
 }
 
 /** How the work of an acceptance leaves the branch when the session is gone; undefined if the branch has lost it. */
@@ -217,7 +217,6 @@ export async function wayOff(session: Session): Promise<string | undefined> {
   const { git, id, record } = session;
   const tip = record.landed && (await resolveObject(git, record.landed.onto));
   if (record.landed === undefined || tip === undefined) return undefined;
-  if (await isTakenBack(git, record.landed.commit, tip)) return undefined;
   const problem = await problemWith(session, record.landed, tip);
   return problem === undefined ? `to take it off: agt undo ${id}; agt unaccept ${id}` : problem.hints[0];
 }

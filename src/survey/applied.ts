@@ -52,10 +52,12 @@ export async function isTakenBack(git: Git, commit: string, tip: string): Promis
   if (change === undefined) return false;
   // A commit that takes it back changes each of its paths.
   const path = `:(literal)${Buffer.from(change.path, 'latin1')}`;
-  const options = ['--no-show-signature', '--reverse', '--full-history', '--no-merges', '-z'];
+  const options = ['--no-show-signature', '--reverse', '--full-history', '-z'];
   const args = ['log', ...options, '--format=%H %P%n%B', tip, '--not', `${commit}^@`, '--', path];
   const [own, ...later] = (await gitText(git, args)).split('\0').map((entry) => {
-    const [pair = '', ...message] = entry.split('\n');
+    const [line = '', ...message] = entry.split('\n');
+    // A merge is what it brought to the branch.
+    const pair = line.split(' ', 2).join(' ');
     const reverts = [...message.join('\n').matchAll(/^This reverts commit ([0-9a-f]+)/gm)];
     return { pair, oid: pair.split(' ')[0], reverts: reverts.map((match) => match[1]) };
   });

@@ -105,3 +105,30 @@ test('the command that unaccept names for a pushed commit works while something 
   expect(readFileSync(join(repository, 'a'), 'utf8')).toBe('1\n');
   expect(git(repository, 'status', '--porcelain')).toBe('A  staged');
 });
+
+test.each(['amended', 'rebased', 'a merge'])('unaccept repeats no revert of the user: commit %s', (how) => {
+  const { repository, sandbox } = makeSession({ a: '1\n' });
+  for (const name of ['one', 'two']) {
+    writeFileSync(join(sandbox, name), `${name}\n`);
+    git(sandbox, 'add', name);
+    git(sandbox, 'commit', '-qm', name);
+  }
+  agtOk(repository, 'accept', 's1', ...(how === 'amended' ? [] : ['--keep-commits']));
+  if (how === 'amended') git(repository, 'commit', '-q', '--amend', '-m', 'in my words');
+  if (how === 'rebased') git(repository, 'rebase', '-q', '--force', 'HEAD^');
+  const revert = (...words: readonly string[]) =>
+    run('git', ['revert', '--no-edit', ...words], {
+      cwd: repository,
+      env: { GIT_AUTHOR_DATE: '2001-01-01T00:00:00Z' },
+    });
+  revert(...(how === 'a merge' ? ['-m', '1', 'HEAD'] : ['HEAD']));
+  if (how === 'rebased') {
+    const [, oid = ''] = /: git revert (\w+)$/m.exec(agt(repository, 'unaccept', 's1').stderr) ?? [];
+    expect(git(repository, 'log', '-1', '--format=%s', oid)).toBe('one');
+    revert(oid);
+  }
+  expect(existsSync(join(repository, 'one')) || existsSync(join(repository, 'two'))).toBe(false);
+  expect(agt(repository, 'unaccept', 's1').stderr).toMatch(
+    /^error: "main" has taken commit \w+ back already\nhint: bring only the session back: agt session undo s1\n$/,
+  );
+});
