@@ -5,7 +5,7 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { findRenames } from '../git/objects/raw-diff.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { fieldsOf, type Git, gitBytes, gitText } from '../git/run/git.ts';
+import { fieldsOf, type Git, gitBytes, gitLines, gitText } from '../git/run/git.ts';
 import { quotedPathspec, shellQuote } from '../process/shell-quote.ts';
 import type { Session } from '../session/session.ts';
 import { labelByPerson, promptIn } from '../snapshot/format.ts';
@@ -60,11 +60,12 @@ function alongLine({ session, subject }: OthersCommit): string {
   return `With work of session ${session}: ${subject}`;
 }
 
-/** The messages of its commits; without any the prompts, then the labels. */
+/** The messages of its commits; without any the prompts, then the labels. `told`: commits that tell of other work. */
 export async function summarize(
   session: Session,
   commits: readonly string[],
   chosen: readonly string[] = [],
+  told: readonly string[] = [],
 ): Promise<string> {
   const { session_id: id } = session.record;
   if (chosen.length > 0) return joined(chosen, `${id}: ${chosen.length} prompts`);
@@ -73,7 +74,7 @@ export async function summarize(
   if (only !== undefined && others.length === 0) return only;
   const subjects = [...new Set(messages.map((message) => message.split('\n')[0] ?? ''))];
   if (subjects.length > 0) return joined(subjects, `${id}: ${messages.length} commits`);
-  const { prompts, labels } = await wordsOf(session);
+  const { prompts, labels } = await wordsOf(session, told);
   if (prompts.length > 0) return joined(prompts, `${id}: ${prompts.length} prompts`);
   return joined(labels, labels.length > 0 ? `${id}: ${labels.length} steps` : `Work of session ${id}`);
 }
@@ -100,10 +101,10 @@ function joined(lines: readonly string[], title: string, before = ''): string {
 
 /**
  * Prompts, and labels that a person gave, since the last acceptance of the whole work, oldest first; without those that the
- * message of a part has told.
+ * message of a part or of one of these commits has told.
  */
-async function wordsOf(session: Session) {
-  const parts: string[] = [];
+async function wordsOf(session: Session, commits: readonly string[] = []) {
+  const parts = [...commits];
   let whole = session.record.landed;
   for (; whole?.in_part; whole = whole.before) parts.push(whole.commit);
   const messages = await messagesOf(session.git, parts);
@@ -148,8 +149,12 @@ export async function commitFirst(session: Session, paths: readonly string[]): P
   // git does not add what is staged as deleted.
   const files = names.filter((name) => tracked.includes(name) || existsSync(join(checkout, name)));
   const add = files.length === 0 ? '' : `${at} add -- ${files.map(quotedPathspec).join(' ')} && `;
-  const [title = ''] = (await summarize(session, [])).split('\n');
-  return `commit what is uncommitted in the sandbox first: ${add}${at} commit -m ${shellQuote(title)}`;
+  const range = ['rev-list', 'HEAD', '--not', session.record.from_commit, '--'];
+  const commits = await gitLines(session.sandboxGit, range);
+  const [title = ''] = (await summarize(session, [], [], commits)).split('\n');
+  const isTaken = (await messagesOf(session.git, commits)).some((text) => text.split('\n')[0] === title);
+  const message = isTaken ? '' : ` -m ${shellQuote(title)}`;
+  return `commit what is uncommitted in the sandbox first: ${add}${at} commit${message}`;
 }
 
 async function messagesOf(git: Git, commits: readonly string[]): Promise<string[]> {

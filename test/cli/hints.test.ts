@@ -226,3 +226,19 @@ test.each(['mv', 'git mv'])('the hint of a conflict commits both names of a file
   expect(git(moved.trim(), 'show', 'HEAD:new-name')).toContain('nine');
   expect(git(moved.trim(), 'ls-files', 'old name', 'id_rsa')).toBe('');
 });
+
+test('the hint to commit first repeats no title of a commit of the sandbox', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(repository, 'a'), 'mine\n');
+  git(repository, 'commit', '-qam', 'mine');
+  const labels = ['login form', 'dark mode', undefined, undefined];
+  const titles = labels.map((label, i) => {
+    write(join(sandbox, 'a'), `${i}\n`);
+    agtOk(repository, 'autocommit', 's1', ...(label === undefined ? [] : ['--label', label]));
+    const [, commit = ''] = /in the sandbox first: (.*)/.exec(agt(repository, 'accept', 's1').stderr) ?? [];
+    const env = { GIT_EDITOR: 'echo in my words >' };
+    expect(run('sh', ['-c', commit], { cwd: repository, env }).exitCode).toBe(0);
+    return git(sandbox, 'log', '-1', '--format=%s');
+  });
+  expect(titles).toEqual(['login form', 'dark mode', 'Work of session s1', 'in my words']);
+});
