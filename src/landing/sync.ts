@@ -13,6 +13,7 @@ import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { branchUser } from '../git/files/worktree-registrations.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitAnswer, gitText, resolveObject, runGit } from '../git/run/git.ts';
+import { endProgress } from '../process/progress.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
@@ -260,19 +261,20 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
   return { record, branch, commits, own, reverting, dropped, ahead, head, conflicts: [], operation };
 }
 
-/** The advice comes from agt. */
-const QUIET = ['skippedCherryPicks', 'mergeConflict'].flatMap((name) => ['-c', `advice.${name}=false`]);
-
 /** Nothing of the user's stash, and no other branch, may move with it. */
 async function runSync(git: Git, { operation, branch, dropped }: SyncResult): Promise<number> {
   const onto = dropped.last === undefined ? [branch] : ['--onto', branch, dropped.last];
   const words =
     operation === 'merge'
       ? ['merge', '--ff', '--no-edit', '--no-autostash', '--', branch]
-      : [...QUIET, '-c', 'rebase.updateRefs=false', 'rebase', '--quiet', '--no-autostash', ...onto];
+      : ['-c', 'rebase.updateRefs=false', 'rebase', '--quiet', '--no-autostash', ...onto];
   const env = { GIT_EDITOR: ':' };
-  const run = await runGit(git, words, { env, stdout: 'ignore', stderr: 'inherit' });
-  return run.exitCode;
+  const streams = operation === 'merge' ? ({ stderr: 'inherit' } as const) : { detached: false };
+  const { exitCode, stderr } = await runGit(git, words, { env, stdout: 'ignore', ...streams });
+  // agt gives the advice; and git names the commit twice.
+  endProgress();
+  process.stderr.write(stderr.replace(/^(hint: |Could not apply ).*\n/gm, ''));
+  return exitCode;
 }
 
 /** git would end in the middle where a killed one has left a lock. */

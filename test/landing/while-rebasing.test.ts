@@ -28,3 +28,20 @@ test('sync takes no branch that is being rebased, and export names the rebase in
     `git -C ${sandbox} switch agt/${id} && git -C ${sandbox} merge `,
   );
 });
+
+test('a sync that stops in a conflict of a rebase advises in the words of agt alone', () => {
+  const { repository, sandbox, id } = makeSession({ a: '1\n' });
+  write(`${sandbox}/a`, 'by the agent\n');
+  git(sandbox, 'commit', '-qam', 'by the agent');
+  const commit = git(sandbox, 'rev-parse', '--short', 'HEAD');
+  write(`${repository}/a`, 'mine\n');
+  git(repository, 'commit', '-qam', 'mine');
+  const [first, ...lines] = agt(repository, 'sync', id, '--rebase').stderr.split('\n');
+  expect(first).toBe(`error: could not apply ${commit}... by the agent`);
+  expect(lines).toEqual([
+    `error: main conflicts with ${id} in 1 file: a`,
+    expect.stringMatching(/^hint: solve them in .* git rebase --continue$/),
+    `hint: or go back: agt undo ${id}`,
+    '',
+  ]);
+});
