@@ -44,6 +44,17 @@ test('a hunk that was seen keeps its turn when a later one changes it', () => {
   ]);
 });
 
+test('a line that no hunk changes leads to the nearest hunk', () => {
+  const { repository, turn, review } = begin();
+  turn('first', { f: edited({ 3: 'three', 30: 'thirty' }) });
+  for (const [line, near] of ['5 4', '24 31', '99 31'].map((pair) => pair.split(' '))) {
+    const { stderr } = agt(repository, 'review', 's1', '--seen', `f:${line}`);
+    expect(stderr).toBe(`error: nothing new in f:${line}\nhint: the nearest new hunk: f:${near}\n`);
+  }
+  review('--seen', 'f:31');
+  expect(agt(repository, 'review', 's1', '--new', 'f:1').stderr).toContain('nearest marked hunk: f:31\n');
+});
+
 test('agt accept --seen names only the turns whose work lands', () => {
   const { repository, turn, review } = begin();
   turn('the first', { f: edited({ 3: 'three' }) });

@@ -133,11 +133,18 @@ async function chooseHunks(context: Context, session: Session, args: ReviewArgum
   const none = places.find((place) => !hunks.some((hunk) => isWanted(hunk) && isAt(place, hunk)));
   if (none !== undefined) {
     const isRejected = hunks.some((hunk) => hunk.state === 'rejected' && isAt(none, hunk));
+    const state = marked.length > 0 ? 'marked' : 'new';
+    const near = nearestLine(
+      hunks.filter((hunk) => isWanted(hunk) && hunk.path === none.path),
+      none.line,
+    );
     throw usageError(
-      `nothing ${marked.length > 0 ? 'marked' : 'new'} in ${showPath(none.given)}`,
+      `nothing ${state} in ${showPath(none.given)}`,
       args.now && isRejected
         ? `it is rejected already; take all such hunks back: agt review ${session.id} --now`
-        : `see: agt review ${session.id} --json`,
+        : near !== undefined
+          ? `the nearest ${state} hunk: ${none.given.replace(/\d+$/, `${near}`)}`
+          : `see: agt review ${session.id} --json`,
     );
   }
   const under = rest.map((path) => inSandbox(context, session, path));
@@ -159,6 +166,16 @@ function hasLine({ kind, pieces }: ReviewHunk, line: number): boolean {
   return pieces.some(({ piece: { newAt, added } }) => {
     return line > newAt && line <= newAt + Math.max(added.length, 1);
   });
+}
+
+/** A changed one. */
+function nearestLine(hunks: readonly ReviewHunk[], line = 0): number | undefined {
+  const changed = hunks.flatMap(({ kind, pieces }) =>
+    kind !== 'lines'
+      ? []
+      : pieces.flatMap(({ piece: { newAt, added } }) => [newAt + 1, newAt + Math.max(added.length, 1)]),
+  );
+  return changed.toSorted((a, b) => Math.abs(a - line) - Math.abs(b - line))[0];
 }
 
 function hunkJson({ id, path, state, kind, turns, lines, oldStart, newStart, sentence, pieces }: ReviewHunk) {
