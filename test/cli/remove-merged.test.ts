@@ -118,3 +118,13 @@ test('a session without its folder is not merged as long as only a snapshot has 
   agtOk(repository, 'remove', 's1');
   expect(merge()).toEqual([false, false]);
 });
+
+test('agt list names the branch of accept --onto, which is not that of the session', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  git(repository, 'branch', 'other');
+  write(join(sandbox, 'a'), 'by the agent\n');
+  agtOk(repository, 'accept', 's1', '--onto', 'other', '--keep');
+  expect(agtOk(repository, 'list')).toMatch(/^s1 .* accepted on other /m);
+  write(join(sandbox, 'a'), 'again\n');
+  expect(agtOk(repository, 'list')).toMatch(/^s1 .* clean, accepted before on other /m);
+});

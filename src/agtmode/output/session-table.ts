@@ -137,12 +137,13 @@ const WORK: readonly Column<SessionStatus>[] = [
 function mergeWords(view: SessionStatus): string[] {
   const { merge, merged, exported, headCommit, record } = view;
   if (record.state === 'accepted' || record.away !== undefined || headCommit === undefined) return [];
-  const isAccepted = record.landed !== undefined;
-  if (merged && (merge ?? 'clean') === 'clean') return [isAccepted ? 'accepted' : 'merged'];
+  const { landed, user_branch: home } = record;
+  const where = landed === undefined || landed.onto === home ? '' : ` on ${shortBranch(landed.onto)}`;
+  if (merged && (merge ?? 'clean') === 'clean') return [landed ? `accepted${where}` : 'merged'];
   const isCurrent = exported || (record.exported !== undefined && record.exported.commit === headCommit);
   return [
     ...(merge === undefined ? [] : [merge]),
-    ...(isAccepted ? ['accepted before'] : []),
+    ...(landed ? [`accepted before${where}`] : []),
     ...(isCurrent ? ['exported'] : record.exported === undefined ? [] : ['exported before']),
   ];
 }

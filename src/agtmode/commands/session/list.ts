@@ -67,7 +67,7 @@ export const sessionList = defineCommand({
     'branch, without what has landed since, BEHIND commits of the user branch that HEAD does not have. A + after its lines says that there are more untracked files than agt reads. MERGE says whether the user branch could take ' +
     'the sandbox as it is (clean, conflict; refused: first git has to finish there, as STATE says, files have conflicts, or HEAD lacks commits of ' +
     'the work branch), or has all of it already (merged: also squashed or rebased; accepted: by ' +
-    'agt accept), whether some was accepted before, and whether a remote has the commits (exported). ENDED says when a session ended and as which commit, REASON why it waits, failed or ended. A narrow terminal shows fewer columns.',
+    'agt accept, which names a branch of --onto), whether some was accepted before, and whether a remote has the commits (exported). ENDED says when a session ended and as which commit, REASON why it waits, failed or ended. A narrow terminal shows fewer columns.',
   positionals: {
     'remote-name': option.value('a remote, or its address: list the sessions there, in place of those here'),
   },
