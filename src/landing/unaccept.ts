@@ -89,7 +89,13 @@ async function moved(session: LockedSession, move: BranchMove, now: Date): Promi
   const before = landed?.before;
   await unstage(session, move, landed?.taken ?? []);
   await keepSources(session, before);
-  const record = { ...rest, ...(before && { landed: before }) };
+  const record = {
+    ...rest,
+    ...(before && { landed: before }),
+    ...(landed && {
+      taken_back: [...(rest.taken_back ?? []), { ...withoutContent(landed), taken_at: now.toISOString() }],
+    }),
+  };
   const result = await resultOf(session.with(record), move);
   if (!result.restored) return { ...result, record: complete(session.with(record), 'unaccept', now) };
   const { commit: snapshot } = await newestSnapshot(session.with(record));
@@ -129,6 +135,10 @@ async function planUnaccept(session: Session): Promise<BranchMove> {
     editTree(withIndex(git, join(dir, 'index')), { tree: to }, editsOf(back)),
   );
   return { onto, from, to, tree, worktree, keep, present };
+}
+
+function withoutContent({ before: _, source: __, present: ___, taken: ____, ...landed }: Landed): Landed {
+  return landed;
 }
 
 /** The user's files that the acceptance replaced by what the agent made of them. */

@@ -64,6 +64,8 @@ export interface SessionRecord {
   readonly failure?: Failure;
   /** The last commit that `accept` made of its work. */
   readonly landed?: Landed;
+  /** Acceptances that `unaccept` took back, oldest first: `at` is when they landed. */
+  readonly taken_back?: readonly (Landed & { readonly taken_at: string })[];
   /** It came from another repository, where the agent worked at this path. `came`: each time that it began here, or came. */
   readonly moved?: { readonly from: string; readonly at: string; readonly came: readonly string[] };
   /** `away`: another repository goes on with it, or may do so. Undefined holder: nobody has taken it yet. */

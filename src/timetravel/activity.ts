@@ -46,12 +46,12 @@ export interface ActivityRequest {
   readonly asShown: boolean;
 }
 
-/** A part of a session has landed, or the session has ended. */
+/** A part of a session has landed, this was taken back, or the session has ended. */
 export interface Outcome {
   readonly session: string;
   readonly agent: string | undefined;
   readonly at: Date;
-  readonly outcome: SessionState | 'accepted-in-part';
+  readonly outcome: SessionState | 'accepted-in-part' | 'unaccepted';
   readonly landed: Landed | undefined;
   readonly fate: Fate;
   readonly reason: string | undefined;
@@ -64,14 +64,23 @@ export function readOutcomes(repository: Repository, since: Date | undefined): O
     .flatMap((record): Outcome[] => {
       const { session_id: session, state, state_at: at, state_reason: reason } = record;
       const about = { session, agent: agents.get(session), fate: STANDS, reason: undefined };
-      const landings = landingsOf(record.landed).map((landed): Outcome => {
+      const landingOf = (landed: Landed): Outcome => {
         const outcome = landed.in_part ? 'accepted-in-part' : 'accepted';
         return { ...about, at: new Date(landed.at), outcome, landed };
+      };
+      const back = (record.taken_back ?? []).flatMap(({ taken_at, ...landed }): Outcome[] => {
+        const one = { ...landingOf(landed), fate: { ...STANDS, isLost: true } };
+        return [one, { ...one, at: new Date(taken_at), outcome: 'unaccepted' }];
       });
+      const landings = landingsOf(record.landed).map(landingOf);
       const hasOwnEnd =
         isEnded(record) && at !== undefined && (state !== 'accepted' || landings.length === 0);
-      if (!hasOwnEnd) return landings;
-      return [...landings, { ...about, at: new Date(at), outcome: state, landed: undefined, reason }];
+      if (!hasOwnEnd) return [...back, ...landings];
+      return [
+        ...back,
+        ...landings,
+        { ...about, at: new Date(at), outcome: state, landed: undefined, reason },
+      ];
     })
     .filter((one) => since === undefined || one.at >= since);
   const landings = outcomes.flatMap(({ landed }) => landed ?? []);
@@ -82,7 +91,7 @@ export function readOutcomes(repository: Repository, since: Date | undefined): O
     landings.map(({ onto }) => onto),
   );
   const fates = findFates(repository.git, landings, refs);
-  return outcomes.map((one) => ({ ...one, fate: fates.get(one.landed?.commit ?? '') ?? STANDS }));
+  return outcomes.map((one) => ({ ...one, fate: fates.get(one.landed?.commit ?? '') ?? one.fate }));
 }
 
 function landingsOf(landed: Landed | undefined): Landed[] {

@@ -160,7 +160,10 @@ describe('agt log --all-sessions', () => {
     expect(activity(repository, '--since', new Date(Date.now() + 60_000).toISOString())).toEqual([]);
     agtOk(repository, 'undo', 'two');
     agtOk(repository, 'unaccept', 'one');
-    expect(facts()).toEqual(rows.slice(2));
+    expect(facts()).toEqual([['one', 'unaccepted', whole, 'main', null], ...rows.slice(1)]);
+    const undone = agtOk(repository, 'activity');
+    expect(undone).toContain(` unaccepted ${whole.slice(0, 10)} on main\n`);
+    expect(undone).toContain(` accepted as ${whole.slice(0, 10)}, no longer on main\n`);
   });
 
   test('says by which commit work that has landed was reverted, and no more when that was reverted', () => {

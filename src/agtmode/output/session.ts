@@ -11,7 +11,7 @@ import type { SessionStatus } from '../../survey/status.ts';
 import { lines, orNull, showPath } from './format.ts';
 
 /** Metadata as docs/guide/json.md has them: there `branch` is nothing, because a session has three. */
-export function recordJson({ branch, landed, failure: _, ...record }: SessionRecord) {
+export function recordJson({ branch, landed, failure: _, taken_back: __, ...record }: SessionRecord) {
   return {
     ...ABSENT,
     ...record,
@@ -27,10 +27,10 @@ const ABSENT = {
   ...{ exported: null, moved: null, away: null },
 } as const satisfies { [K in OptionalField]: null };
 
-/** `landed` and `failure` have other forms in JSON. */
+/** `landed` and `failure` have other forms in JSON; `taken_back` is for `agt activity`. */
 type OptionalField = Exclude<
   { [K in keyof SessionRecord]-?: undefined extends SessionRecord[K] ? K : never }[keyof SessionRecord],
-  'landed' | 'failure'
+  'landed' | 'failure' | 'taken_back'
 >;
 
 function landedJson({ from, onto, before, source, in_part: inPart, ...landed }: Landed): object {

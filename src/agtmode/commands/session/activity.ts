@@ -31,7 +31,7 @@ export const sessionActivity = defineCommand({
     'List the turns of all agents, newest first: when the turn ended, its session and agent, the number of files ' +
     'that it changed, and the first words of the prompt, or the labels. A turn goes from one prompt to the next; ' +
     'agt knows prompts from the hooks of agents. Further rows say what has landed, as which commit, whether only in ' +
-    'part, and which sessions were rejected or removed. Sessions that have ended count as long as agt gc has not deleted ' +
+    'part, what agt unaccept took back, and which sessions were rejected or removed. Sessions that have ended count as long as agt gc has not deleted ' +
     'their snapshots. agt activity and agt log --all-sessions are the same command.',
   options: {
     'all-sessions': { ...option.flag('list what the agents of all sessions did'), hidden: true },
@@ -228,8 +228,9 @@ function whatOf(row: Row): string {
 /** `accepted in part as 9b6a52d7ab on main` */
 function outcomeText(row: ReturnType<typeof outcomeEntry>): string {
   const { outcome, commit, onto, lost, reverted_by: by, reason } = row;
-  const fate = { isLost: lost, revertedBy: by ?? undefined };
-  const landed = commit === null || onto === null ? '' : ` as ${landingPlace({ commit, onto }, fate)}`;
+  const [as, isLost] = outcome === 'unaccepted' ? ['', false] : ['as ', lost];
+  const fate = { isLost, revertedBy: by ?? undefined };
+  const landed = commit === null || onto === null ? '' : ` ${as}${landingPlace({ commit, onto }, fate)}`;
   return `${outcome.replaceAll('-', ' ')}${landed}${reason === null ? '' : `: ${showPath(reason)}`}`;
 }
 
