@@ -119,10 +119,15 @@ function hasRepositories(paths: readonly string[]): AgtError {
 }
 
 /** The commit below which the work of the session and the branch have a common history. */
-export async function mergeBase(git: Git, branch: string, head: string): Promise<string> {
+export async function mergeBase(
+  git: Git,
+  branch: string,
+  head: string,
+  hint = OTHER_BRANCH,
+): Promise<string> {
   const base = await gitAnswer(git, ['merge-base', branch, head]);
   if (base !== undefined) return base;
-  throw new AgtError('the work of the session and the branch have no common history', {
-    hints: ['name another branch with --onto'],
-  });
+  throw new AgtError('the work of the session and the branch have no common history', { hints: [hint] });
 }
+
+const OTHER_BRANCH = 'name another branch with --onto';

@@ -31,7 +31,7 @@ import { commitFirst } from './message.ts';
 import { refuseInTheWay, refuseOverlap } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
 import { rebaseInMemory, refuseUncommitted } from './rebase.ts';
-import { readSandbox } from './sandbox-content.ts';
+import { mergeBase, readSandbox } from './sandbox-content.ts';
 import { commitMerge, landedOn, revertAmong, withoutLanded } from './sync-landed.ts';
 import { type Dropped, droppedCommits } from './taken-back.ts';
 import { branchInUse, refuseOperation, unmergedPaths } from './target.ts';
@@ -203,6 +203,8 @@ async function otherBranch(git: Git, { work_branch }: SessionRecord): Promise<st
 async function conflictsOfSync(session: Session, { operation, branch, commits, head, dropped }: SyncResult) {
   const { repository, record, sandboxGit } = session;
   const tip = await gitText(sandboxGit, ['rev-parse', '--verify', `${branch}^{commit}`]);
+  const way = `join them all the same: git -C ${record.sandbox} merge --allow-unrelated-histories ${branch}`;
+  if (operation === 'merge') await mergeBase(sandboxGit, tip, head, way);
   return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
     const without = dropped.last;
     const merged = await (operation === 'merge'

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir, run } from '../harness/world.ts';
+import { agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
 
 test('the session is not merged, a sync says what goes, and accept how to land it', () => {
   const { repository, sandbox } = makeSession({ a: '1\n' });
@@ -131,4 +131,22 @@ test.each(['amended', 'rebased', 'a merge'])('unaccept repeats no revert of the 
   expect(agt(repository, 'unaccept', 's1').stderr).toMatch(
     /^error: "main" has taken commit \w+ back already\nhint: bring only the session back: agt session undo s1\n$/,
   );
+});
+
+test('a branch that was begun anew is no branch to merge, and sync says how to do it all the same', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n' });
+  write(join(sandbox, 'new'), 'new\n');
+  git(sandbox, 'add', 'new');
+  git(sandbox, 'commit', '-qm', 'by the agent');
+  git(repository, 'checkout', '-q', '--orphan', 'anew');
+  git(repository, 'commit', '-qm', 'anew');
+  git(repository, 'branch', '-qM', 'main');
+  const reason = 'error: the work of the session and the branch have no common history\nhint: ';
+  expect(agt(repository, 'accept', 's1').stderr).toBe(`${reason}name another branch with --onto\n`);
+  const way = `git -C ${sandbox} merge --allow-unrelated-histories main`;
+  for (const words of [['-n'], []])
+    expect(agt(repository, 'sync', 's1', ...words).stderr).toBe(`${reason}join them all the same: ${way}\n`);
+  expect(run('sh', ['-c', way], { cwd: repository }).exitCode).toBe(0);
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'show', 'main:new')).toBe('new');
 });
