@@ -82,7 +82,9 @@ test.each(seedsOfLives(700))('life %i of a checkout', { timeout: 600_000 }, (see
     moments.push({ commit: newest(folder), state: wanted });
     if (existsSync(join(folder, '.git/HEAD'))) {
       const { stderr } = run('git', ['fsck', '--connectivity-only', '--no-dangling'], { cwd: folder });
-      expect(stderr.replace(/^notice: .*\n/gm, ''), told).toBe('');
+      // The moment had a symbolic ref to a branch that was gone.
+      const known = /^(notice: .*|error: refs\/heads\/link\d+: invalid sha1 pointer 0+)\n/gm;
+      expect(stderr.replace(known, ''), told).toBe('');
     }
   }
 });
