@@ -13,6 +13,7 @@ const MEANINGS = Object.entries({
   log: 'history snapshots',
   path: 'switch checkout enter',
   export: 'publish push pr',
+  fork: 'rename copy duplicate',
 }).map(([name, words]) => ({ name, words: words.split(' ') }));
 
 /** Most similar first, at most three. A word of its beginning counts, too: `rem` for `remove`. */

@@ -190,6 +190,7 @@ test.each([
   ['run nope -- true', 'to begin it: agt run --new nope -- COMMAND'],
   ['blame --session s1 a', 'use: agt -C "$(agt path SESSION)" blame FILE'],
   ['st', 'did you mean: agt status?'],
+  ['rename s1 s2', 'did you mean: agt fork?'],
   ['close s1', 'did you mean: agt accept, agt reject?'],
   ['rebase s1', '"s1" is a session: agt accept s1'],
   ['accept s1 src/x', 'use: agt accept s1 --include=src/x'],
