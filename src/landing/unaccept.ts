@@ -198,7 +198,10 @@ async function problemWith(
   const isThere = await isAncestor(git, commit, tip);
   const { found, count } = isThere ? { found: own, count: own.length } : await otherForms(git, landed, tip);
   const open: string[] = [];
-  for (const oid of found) if (!(await isTakenBack(git, oid, tip))) open.push(oid);
+  const [newest = ''] = found;
+  // One that the agent itself has taken back goes together with the commit that did so.
+  for (const oid of found)
+    if ((await isTakenBack(git, oid, newest)) || !(await isTakenBack(git, oid, tip))) open.push(oid);
   const names = open.map((oid) => oid.slice(0, ABBREVIATED)).join(' ');
   const isRange = isThere && own.length > 1 && open.length === own.length;
   const range = `git revert --no-commit ${from.slice(0, ABBREVIATED)}..${last} && git commit`;

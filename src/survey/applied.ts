@@ -54,13 +54,14 @@ export async function isTakenBack(git: Git, commit: string, tip: string): Promis
   const path = `:(literal)${Buffer.from(change.path, 'latin1')}`;
   const options = ['--no-show-signature', '--reverse', '--full-history', '-z'];
   const args = ['log', ...options, '--format=%H %P%n%B', tip, '--not', `${commit}^@`, '--', path];
-  const [own, ...later] = (await gitText(git, args)).split('\0').map((entry) => {
+  const [own, ...others] = (await gitText(git, args)).split('\0').map((entry) => {
     const [line = '', ...message] = entry.split('\n');
-    // A merge is what it brought to the branch.
-    const pair = line.split(' ', 2).join(' ');
+    const [oid, ...parents] = line.split(' ');
     const reverts = [...message.join('\n').matchAll(/^This reverts commit ([0-9a-f]+)/gm)];
-    return { pair, oid: pair.split(' ')[0], reverts: reverts.map((match) => match[1]) };
+    const pair = [oid, ...parents.slice(0, 1)].join(' ');
+    return { pair, oid, isMerge: parents.length > 1, reverts: reverts.map((match) => match[1]) };
   });
+  const later = others.filter(({ isMerge }) => !isMerge);
   if (own === undefined || own.oid !== commit) return false;
   const inverse = inverseOf(own.pair);
   const ids = patchIds(git, [inverse, own.pair, ...later.map(({ pair }) => pair)]);

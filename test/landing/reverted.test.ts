@@ -133,6 +133,25 @@ test.each(['amended', 'rebased', 'a merge'])('unaccept repeats no revert of the 
   );
 });
 
+test('the command that unaccept names takes back what the agent has taken back itself, too', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n' });
+  writeFileSync(join(sandbox, 'a'), '2\n');
+  git(sandbox, 'commit', '-qam', 'two');
+  git(sandbox, 'revert', '--no-edit', 'HEAD');
+  writeFileSync(join(sandbox, 'b'), 'b\n');
+  git(sandbox, 'add', 'b');
+  git(sandbox, 'commit', '-qm', 'b');
+  agtOk(repository, 'accept', 's1', '--keep-commits');
+  git(repository, 'rebase', '-q', '--force', 'HEAD^');
+  const [, way = ''] = /: (git revert .*)$/m.exec(agt(repository, 'unaccept', 's1').stderr) ?? [];
+  expect(way.split(' ')).toHaveLength(5);
+  expect(run('sh', ['-c', way], { cwd: repository, env: { GIT_EDITOR: 'true' } }).exitCode).toBe(0);
+  expect([readFileSync(join(repository, 'a'), 'utf8'), existsSync(join(repository, 'b'))]).toEqual([
+    '1\n',
+    false,
+  ]);
+});
+
 test('a branch that was begun anew is no branch to merge, and sync says how to do it all the same', () => {
   const { repository, sandbox } = makeSession({ a: '1\n' });
   write(join(sandbox, 'new'), 'new\n');

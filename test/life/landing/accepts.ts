@@ -244,7 +244,8 @@ export function unacceptAct(life: LandingLife): void {
     report(differences(before, readCheckout(root)), 'a refused unaccept changed what the user has');
     const changed = changedPaths(root, last.commit, last.from);
     const isTrue =
-      (/has newer commits|does not have the commit/.test(outcome.stderr) && tip !== last.commit) ||
+      (/has newer commits|does not have the commit|has taken commit/.test(outcome.stderr) &&
+        tip !== last.commit) ||
       (/would be overwritten/.test(outcome.stderr) && overlap(changed, ownPaths(before))) ||
       (/in progress/.test(outcome.stderr) && isInProgress(before)) ||
       (/conflicts in its index/.test(outcome.stderr) && isUnmerged(before));
