@@ -125,5 +125,8 @@ test('a folder without git: lines come from its snapshots, the first one too', (
   expect(agt(cwd, 'blame', 'HEAD', 'd/f').stderr).toMatch(
     /^error: "HEAD" names a commit, and this folder has no/,
   );
-  expect(agt(cwd, 'blame', 'gone').stderr).toBe('error: there is no file gone\n');
+  const step = 'hint: the step that deleted it, if one did: agt log -- gone\n';
+  expect(agt(cwd, 'blame', 'gone').stderr).toBe(`error: there is no file gone\n${step}`);
+  expect(agt(cwd, 'why', 'gone').stderr).toContain(step);
+  expect(agt(cwd, 'why', 'd/f').stderr).not.toContain(step);
 });

@@ -2,11 +2,12 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
-import { AgtError, usageError } from '../../../errors.ts';
+import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { findObjects } from '../../../git/objects/object-reader.ts';
 import { type Git, gitText, inDirectory, resolveObject } from '../../../git/run/git.ts';
 import { ownVersion } from '../../../process/invocation.ts';
+import { shellQuote } from '../../../process/shell-quote.ts';
 import type { SessionId } from '../../../session/id.ts';
 import { isAttached, readRecord } from '../../../session/record.ts';
 import { Session } from '../../../session/session.ts';
@@ -103,22 +104,30 @@ interface Wanted {
   readonly choice: readonly string[];
 }
 
-/** A folder without git has no commits. @throws AgtError */
-function requireFileOnDisk(cwd: string, { file, revision }: Wanted): void {
-  if (revision !== undefined)
-    throw new AgtError(`"${revision}" names a commit, and this folder has no git repository`, {
-      hints: ['an older version of a file: agt cat SNAPSHOT:FILE'],
+/** @throws AgtError */
+function requireFile(cwd: string, { file, revision }: Wanted, hasSteps: boolean): void {
+  if (revision === undefined && !existsSync(resolve(cwd, file)))
+    throw new AgtError(`there is no file ${showPath(file)}`, {
+      exitCode: EXIT.git,
+      hints: hasSteps ? adviceOnGone(file) : [],
     });
-  if (!existsSync(resolve(cwd, file))) throw new AgtError(`there is no file ${showPath(file)}`);
+}
+
+export function adviceOnGone(file: string): string[] {
+  return [`the step that deleted it, if one did: agt log -- ${shellQuote(file)}`];
 }
 
 /** With the session, or the folder, of an origin, if it is still known. */
 export async function blameHere(context: Context, wanted: Wanted) {
   const repository = await repositoryHere(context);
-  if ((await context.repositoryIfAny()) === undefined) requireFileOnDisk(context.cwd, wanted);
+  if (wanted.revision !== undefined && (await context.repositoryIfAny()) === undefined)
+    throw new AgtError(`"${wanted.revision}" names a commit, and this folder has no git repository`, {
+      hints: ['an older version of a file: agt cat SNAPSHOT:FILE'],
+    });
   const found = await sessionIfAny(context);
   const session = found !== undefined && !isAttached(found.record) ? found : undefined;
   const folder = session === undefined ? (await attachedIfUsable(context)).attached : undefined;
+  requireFile(context.cwd, wanted, (session ?? folder) !== undefined);
   const lines = await blameFile({
     git: inDirectory(repository.git, context.cwd),
     repository,
