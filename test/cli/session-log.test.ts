@@ -113,6 +113,25 @@ describe('agt session log', () => {
     expect(agtOk(session.repository, 'session', 'log', 's2')).toMatch(/first \(in s1\)$/);
   });
 
+  test('names only restored snapshots that it lists', () => {
+    const session = makeSession();
+    const steps = ['1\n', '2\n'].map((content) => {
+      write(join(session.sandbox, 'a'), content);
+      autocommit(session);
+      return git(session.sandbox, 'rev-parse', '--short=10', 'refs/agt/tip/s1');
+    });
+    for (const words of [['--step', '@{0}'], [], [], []]) agtOk(session.sandbox, 'undo', ...words);
+    const listed = agtOk(session.repository, 'session', 'log', 's1').trimEnd().split('\n').slice(1);
+    expect(listed.map((line) => line.replace(/^.*[0-9a-f]{10} {2}/, ''))).toEqual([
+      'the start (restored)',
+      `(restored ${steps[0]})`,
+      `(restored ${steps[1]})`,
+      `undo of step ${steps[1]}`,
+      '-',
+      '-',
+    ]);
+  });
+
   test('works for a removed session, and is empty for one without autocommits', () => {
     const session = twoStates();
     agtOk(session.repository, 'session', 'remove', '--id', 's1');

@@ -2,7 +2,7 @@ import { shortOid } from '../../../git/files/ref-files.ts';
 import { localTime } from '../../../local-time.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { isAttached, snapshotRefs } from '../../../session/record.ts';
-import { isArrival } from '../../../snapshot/format.ts';
+import { isArrival, THE_START } from '../../../snapshot/format.ts';
 import { requireHistory, type Snapshot } from '../../../snapshot/history.ts';
 import {
   type AmbiguousFolders,
@@ -69,7 +69,8 @@ export const sessionLog = defineSessionCommand({
       ...entryJson(entry, numbers, ambiguous),
       ...authorJson(made.get(entry.snapshot.commit)),
     }));
-    if (!args.json) await showInPager(context, logText(context, entries, record.session_id, args.stat));
+    const notes = (entry: Entry) => notesOf(entry, record.session_id, numbers);
+    if (!args.json) await showInPager(context, logText(context, entries, notes, args.stat));
     return { json: args.stat ? entries : entries.map(({ files: _, ...entry }) => entry) };
   },
 });
@@ -86,9 +87,14 @@ async function readChanges(
 }
 
 /** A table; with files, below each row the files that the snapshot changed. */
-function logText(context: Context, entries: readonly Entry[], sessionId: string, withFiles: boolean): string {
+function logText(
+  context: Context,
+  entries: readonly Entry[],
+  notes: (entry: Entry) => readonly string[],
+  withFiles: boolean,
+): string {
   if (entries.length === 0) return '';
-  const what = (entry: Entry) => showPath(notesOf(entry, sessionId).join(' '));
+  const what = (entry: Entry) => showPath(notes(entry).join(' '));
   const cells = [...COLUMNS, { heading: 'WHAT', cell: what, flexible: true } as const];
   return tableOfChanges(context, cells, entries, withFiles);
 }
@@ -114,15 +120,21 @@ const COLUMNS: readonly Column<Entry>[] = [
   },
 ];
 
-function notesOf(entry: Entry, sessionId: string): string[] {
+function notesOf(entry: Entry, sessionId: string, known: ReadonlyMap<string, number>): string[] {
   return [
     entry.label ?? '',
     toolNote(entry),
     entry.by_session === null ? '' : `(by session ${entry.by_session})`,
     entry.agent === null ? '' : `(${entry.agent})`,
-    entry.restored === null || isArrival(entry) ? '' : `(restored ${shortOid(entry.restored)})`,
+    entry.restored === null || isArrival(entry) ? '' : restoredNote(entry.restored, entry.label, known),
     entry.session_id === sessionId ? '' : `(in ${entry.session_id})`,
   ].filter((note) => note !== '');
+}
+
+/** The start and what the undo of one thing brings back are in no list: the labels of these say what came back. */
+function restoredNote(restored: string, label: string | null, known: ReadonlyMap<string, number>): string {
+  if (known.has(restored)) return `(restored ${shortOid(restored)})`;
+  return label === null || label === THE_START ? '(restored)' : '';
 }
 
 /** `(Edit)`, `(Bash, failed: npm test)`. */
