@@ -143,6 +143,9 @@ export const sessionRedo = defineSessionCommand({
 });
 
 interface MoveArguments {
+  /** The first word that the user has given, and `--session`. */
+  readonly id?: string;
+  readonly session?: string;
   readonly count: string | undefined;
   readonly turns: boolean;
   readonly filesOnly: boolean;
@@ -152,7 +155,7 @@ interface MoveArguments {
 async function move(
   context: Context,
   session: Session,
-  { count: counted, turns, filesOnly, dryRun }: MoveArguments,
+  { id, session: named, count: counted, turns, filesOnly, dryRun }: MoveArguments,
   by: 'undo' | 'redo',
 ): Promise<Report> {
   const given = counted ?? '1';
@@ -161,13 +164,16 @@ async function move(
       `"${given}" is no number of steps`,
       `without the sign: agt ${by} ${session.id} ${given.slice(1)}`,
     );
-  // A word that is no number was to be a session, and the reason says which ones there are.
-  if (!/^\d+$/.test(given)) await sessionHere(context, given);
+  // A word alone that is no number was to be a session, and the reason says which ones there are.
+  if (!/^\d+$/.test(given) && id === given && named === undefined) await sessionHere(context, given);
   if (counted === undefined && /^\d+$/.test(session.id)) await refuseBoth(context, session, by);
   const isDefault = counted === undefined;
   const distance: Distance = { count: Number(given), unit: turns ? 'turn' : 'step', isDefault };
   if (!(distance.count >= 1))
-    throw usageError(`"${given}" is no number of ${distance.unit}s`, `for example: agt ${by} 2`);
+    throw usageError(
+      `"${given}" is no number of ${distance.unit}s`,
+      `for example: ${commandToMove(session.record, by)} 2`,
+    );
   const findTarget = by === 'undo' ? findUndoTarget : findRedoTarget;
   const request: RestoreRequest = {
     scope: TOP_FOLDERS,
