@@ -127,6 +127,26 @@ describe('help', () => {
       expect(offered(command)).toEqual(['gone', 'kept', 'open']);
   });
 
+  test('completion offers turns, states of agents, and after -- programs or what the shell has', () => {
+    const repository = makeRepository();
+    const { sandbox } = JSON.parse(agtOk(repository, 'new', 's1', '--json'));
+    write(join(sandbox, 'a'), 'a');
+    agtOk(sandbox, 'autocommit', '--tool', 'Edit');
+    const bin = makeTempDir('bin');
+    write(join(bin, 'agt-tool'), '#!/bin/sh\n', 0o755);
+    const offered = (...words: string[]) => {
+      const line = ['--get-yargs-completions', 'agt', ...words];
+      const { stdout } = run(AGT, line, { cwd: repository, env: { PATH: `${bin}:${process.env['PATH']}` } });
+      return stdout.split('\n').slice(0, -1);
+    };
+    expect(offered('undo', 's1', '--turn', '')).toEqual(['1']);
+    expect(offered('session', 'log', 's1', '--turn', '')).toEqual(['1']);
+    expect(offered('list', '--state', 'w')).toEqual(['waits', 'works']);
+    expect(offered('run', 's1', '--', 'agt-t')).toEqual(['agt-tool']);
+    for (const words of ['run s1 -- agt-tool', 'run -- agt-tool', 'restore s1 @{0} --', 'run s1 --'])
+      for (const last of ['', '-']) expect(offered(...words.split(' '), last)).toEqual([]);
+  });
+
   test('agt completion completes commands and options', () => {
     const dir = makeTempDir();
     expect(agtOk(dir, 'completion')).toContain('agt --get-yargs-completions');

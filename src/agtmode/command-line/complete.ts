@@ -1,13 +1,18 @@
 /** Completion in a shell: what may stand in place of the last word of a command line. */
+import { readdirSync } from 'node:fs';
+import { delimiter } from 'node:path';
 import { findKey, SETTING_KEYS } from '../../config/setting-table.ts';
+import { attempt } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
 import { INTEGRATIONS } from '../../integrations/tools.ts';
 import type { Repository } from '../../repository/repository.ts';
+import { AGENT_STATES } from '../../session/agent-state.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { SESSION_STATES } from '../../session/state.ts';
+import { readAuthors } from '../../timetravel/turns.ts';
 import type { Context } from '../context.ts';
 import { attachedHere } from '../session-here.ts';
 import { type Command, commandName, findCommand } from './command.ts';
@@ -53,6 +58,9 @@ async function candidates(before: readonly string[], current: string, words: Wor
       return [...rest.map(([first = '']) => first), ...shortForms, 'help', 'git', 'cd'];
     return secondWords(commands, before);
   }
+  // The shell itself completes files.
+  if (before.includes('--'))
+    return command.takesRest === 'command' && before.at(-1) === '--' ? programs(current, context) : [];
   const rest = before.slice(commandName(command).split(' ').length);
   const assigned = /^(--[a-z-]+)=/.exec(current)?.[1];
   if (assigned !== undefined) {
@@ -93,6 +101,12 @@ function positionalsIn(command: Command, rest: readonly string[]): string[] {
   return rest.filter((word, i) => !word.startsWith('-') && valueOption(command, rest[i - 1]) === undefined);
 }
 
+/** Without a letter, bash would quote thousands, one by one. */
+function programs(current: string, { env }: Context): string[] {
+  const directories = current === '' ? [] : (env['PATH'] ?? '').split(delimiter);
+  return directories.flatMap((directory) => attempt(() => readdirSync(directory)) ?? []);
+}
+
 const SNAPSHOTS = ['snapshot', 'to', 'at', 'a', 'b'];
 const BRANCHES = ['from', 'onto'];
 
@@ -103,24 +117,32 @@ async function valuesOf(name: string, command: Command, rest: readonly string[],
   if (name === 'key') return SETTING_KEYS.map((key) => key.name);
   if (name === 'value') return [...(findKey(positionalsIn(command, rest)[0] ?? '')?.choices ?? [])];
   if (name === 'tools' || name === 'tool') return INTEGRATIONS.map((integration) => integration.name);
-  if (name === 'state') return [...SESSION_STATES, 'running'];
+  if (name === 'state') return [...SESSION_STATES, 'running', ...AGENT_STATES];
   const repository = await context.repositoryIfAny().catch(() => undefined);
-  if (repository === undefined) return SNAPSHOTS.includes(name) ? snapshotsOfFolder(context) : [];
-  const { records } = listRecords(repository);
+  const records = repository === undefined ? [] : listRecords(repository).records;
   const ids = records.map((record) => record.session_id as string);
   if (['id', 'ids', 'session', 'with'].includes(name))
     return records.filter(fits(command)).map((record) => record.session_id);
-  if (name === 'remote') return linesOf(repository, ['remote']);
-  if (BRANCHES.includes(name)) return [...branches(repository), ...(name === 'from' ? ids : [])];
-  if (!SNAPSHOTS.includes(name) && name !== 'agent') return [];
+  if (repository !== undefined && name === 'remote') return linesOf(repository, ['remote']);
+  if (repository !== undefined && BRANCHES.includes(name))
+    return [...branches(repository), ...(name === 'from' ? ids : [])];
+  const isTurn = name === 'turn' || (name === 'count' && rest.includes('--turn'));
+  if (!SNAPSHOTS.includes(name) && name !== 'agent' && !isTurn) return [];
   const named = [...positionalsIn(command, rest), rest[rest.indexOf('--session') + 1]];
   const isHere = ({ sandbox }: SessionRecord) =>
     `${context.cwd}/`.startsWith(sandbox.replace(/sandbox$/, ''));
   const record = records.find(({ session_id: id }) => named.includes(id)) ?? records.find(isHere);
-  const session = record && new Session(repository, record);
-  if (name === 'agent') return (await session?.history())?.flatMap(({ agent }) => agent ?? []) ?? [];
-  return session === undefined ? snapshotsOfFolder(context) : snapshotNames(session);
+  const session = repository && record ? new Session(repository, record) : await attachedHere(context);
+  if (session === undefined) return [];
+  if (isTurn) return (await readAuthors(session)).turns.slice(-NUMBERED).map(({ number }) => String(number));
+  const history = await session.history();
+  if (name === 'agent') return history.flatMap(({ agent }) => agent ?? []);
+  const labels = history.flatMap(({ label }) => label ?? []);
+  return [...labels, ...history.slice(0, NUMBERED).map((_, i) => `@{${i}}`)];
 }
+
+/** How many turns and how many snapshots without a label completion offers. */
+const NUMBERED = 10;
 
 /** Commands that need the folder of a session. */
 const NEED_FOLDER = /^(autocommit|session (accept|reject|sync|export|run|exec|env|record|fail|open|path))$/;
@@ -130,20 +152,6 @@ function fits(command: Command): (record: SessionRecord) => boolean {
   const name = commandName(command);
   if (name === 'session unaccept') return ({ landed }) => landed !== undefined;
   return NEED_FOLDER.test(name) ? isActive : () => true;
-}
-
-async function snapshotsOfFolder(context: Context): Promise<string[]> {
-  const here = await attachedHere(context);
-  return here === undefined ? [] : snapshotNames(here);
-}
-
-/** How many snapshots without a label completion offers. */
-const NUMBERED = 10;
-
-async function snapshotNames(session: Session): Promise<string[]> {
-  const history = await session.history();
-  const labels = history.flatMap(({ label }) => label ?? []);
-  return [...labels, ...history.slice(0, NUMBERED).map((_, i) => `@{${i}}`)];
 }
 
 function branches(repository: Repository): string[] {

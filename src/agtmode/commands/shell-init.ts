@@ -73,6 +73,7 @@ if [ "$funcstack[1]" = _agt ]; then _agt "$@"; else compdef _agt agt; fi
 `,
   fish: `# completion of agt for fish
 complete -c agt -f -a '(command agt --get-yargs-completions (commandline -opc) (commandline -ct) 2>/dev/null)'
+complete -c agt -n 'contains -- -- (commandline -opc)' -F
 `,
 };
 
