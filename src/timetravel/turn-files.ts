@@ -31,16 +31,46 @@ export async function turnLeft(session: Session, { steps, turns }: AuthoredHisto
   const undone = new Set(steps.slice(end + 1).flatMap(({ snapshot }) => snapshot.undone));
   const tip = steps.at(-1)?.snapshot;
   if (tip === undefined || undone.size === 0) return undefined;
-  for (const turn of turns.toReversed()) {
-    const spans = spansOf(turn).toReversed();
-    // An undo of paths or of a step has left the rest. Lines in a conflict stay, as somebody has decided.
-    const isUndone = spans.every(({ previous }) => undone.has(previous ?? ''));
-    const onConflict = isUndone ? 'ours' : 'refuse';
-    const request = { spans, paths: undefined, onConflict, name: '' } as const;
-    const { wanted, conflicts } = await planTakeBack(session, tip, request);
-    if (wanted !== undefined || (!isUndone && conflicts.length > 0)) return turn.number;
-  }
+  for (const turn of turns.toReversed()) if (await isLeft(session, tip, turn, undone)) return turn.number;
   return 0;
+}
+
+/** An undo of paths or of a step has left the rest. Lines in a conflict stay, as somebody has decided. */
+async function isLeft(session: Session, tip: Snapshot, turn: TurnSteps, undone: ReadonlySet<string>) {
+  const spans = spansOf(turn).toReversed();
+  const isUndone = areIn(spans, undone);
+  const onConflict = isUndone ? 'ours' : 'refuse';
+  const request = { spans, paths: undefined, onConflict, name: '' } as const;
+  const { wanted, conflicts } = await planTakeBack(session, tip, request);
+  return wanted !== undefined || (!isUndone && conflicts.length > 0);
+}
+
+function areIn(spans: readonly Snapshot[], undone: ReadonlySet<string>): boolean {
+  return spans.every(({ previous }) => undone.has(previous ?? ''));
+}
+
+/** The turns that undos have taken back as a whole, apart from what a redo has brought back since. */
+export async function undoneTurns(
+  session: Session,
+  { steps, turns }: AuthoredHistory,
+): Promise<ReadonlySet<TurnSteps>> {
+  const known = new Map(steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
+  const standing = new Set<string>();
+  const undone = new Set<string>();
+  const tip = steps.at(-1)?.snapshot;
+  for (let at = tip; at !== undefined; ) {
+    standing.add(at.commit);
+    for (const before of at.undone) undone.add(before);
+    const isMove = at.restoredBy === 'undo' || at.restoredBy === 'redo';
+    at = known.get((isMove ? at.restored : at.previous) ?? '');
+  }
+  const found = new Set<TurnSteps>();
+  for (const turn of turns.filter((one) => one.steps.length > 0)) {
+    const isBack = turn.steps.every(({ commit }) => !standing.has(commit));
+    const isMarked = !isBack && tip !== undefined && areIn(spansOf(turn), undone);
+    if (isBack || (isMarked && !(await isLeft(session, tip, turn, undone)))) found.add(turn);
+  }
+  return found;
 }
 
 /** By turn. A file that came and went again is none. `asShown`: a renamed file is one, as git shows it. */

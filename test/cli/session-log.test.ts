@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
 import { agt, agtOk, git, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 
 interface Listed {
   state: string;
@@ -130,6 +131,41 @@ describe('agt session log', () => {
       '-',
       '-',
     ]);
+  });
+
+  test('marks turns that undos have taken back, until a redo', () => {
+    const { sandbox: cwd } = makeSession({ a: 'a\n' });
+    const agent = agentIn(cwd, 'claude-code', 'c-1');
+    for (const name of ['one', 'two', 'three']) {
+      agent.says(name);
+      for (const file of [name, `${name}.txt`]) {
+        agent.begins(file);
+        write(join(cwd, file), file);
+        agent.ends(file);
+      }
+    }
+    const turns = () => {
+      const table = agtOk(cwd, 'session', 'log', '--turns').split('\n').slice(1);
+      return table.map((line) => /(\(undone\) )?\w+$/.exec(line)?.[0]);
+    };
+    const after = (...words: string[]) => {
+      agtOk(cwd, ...words);
+      return turns();
+    };
+    const [all, withoutTwo] = [
+      ['three', 'two', 'one'],
+      ['three', '(undone) two', 'one'],
+    ];
+    expect(turns()).toEqual(all);
+    expect(after('undo', '--turn', '2', '--', 'two')).toEqual(all);
+    expect(after('undo', '--turn', '2')).toEqual(withoutTwo);
+    expect(after('undo', '2')).toEqual(all);
+    expect(after('undo')).toEqual(all);
+    expect(after('undo')).toEqual(['(undone) three', 'two', 'one']);
+    expect(after('redo', '2')).toEqual(all);
+    expect(after('undo', '--turn', '2')).toEqual(withoutTwo);
+    agent.says('go on');
+    expect(turns()).toEqual(withoutTwo);
   });
 
   test('works for a removed session, and is empty for one without autocommits', () => {

@@ -4,7 +4,7 @@ import { localTime } from '../../../local-time.ts';
 import type { Session } from '../../../session/session.ts';
 import { promptIn } from '../../../snapshot/format.ts';
 import type { FileChange } from '../../../timetravel/timeline.ts';
-import { filesOfTurns } from '../../../timetravel/turn-files.ts';
+import { filesOfTurns, undoneTurns } from '../../../timetravel/turn-files.ts';
 import { readAuthors, type TurnSteps } from '../../../timetravel/turns.ts';
 import type { Context } from '../../context.ts';
 import { orNull, showPath } from '../../output/format.ts';
@@ -28,12 +28,16 @@ export async function logTurns(context: Context, session: Session, args: LogArgu
   const limit = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number);
   const since =
     args.since === undefined ? undefined : await parseSince(session.git, args.since, context.now());
-  const { turns } = await readAuthors(session);
+  const authored = await readAuthors(session);
   const isSince = ({ snapshots, from }: TurnSteps) =>
     since === undefined || (snapshots.at(-1)?.time ?? from) >= since;
-  const chosen = turns.filter(isSince).toReversed().slice(0, limit);
+  const chosen = authored.turns.filter(isSince).toReversed().slice(0, limit);
   const files = await filesOfTurns(session.git, chosen, true, !args.json);
-  const entries = chosen.map((turn) => entryOf(turn, files.get(turn) ?? []));
+  const undone = await undoneTurns(session, authored);
+  const entries = chosen.map((turn) => ({
+    ...entryOf(turn, files.get(turn) ?? []),
+    stands: !undone.has(turn),
+  }));
   if (!args.json)
     await showInPager(
       context,
@@ -42,7 +46,7 @@ export async function logTurns(context: Context, session: Session, args: LogArgu
   return { json: entries };
 }
 
-type Entry = ReturnType<typeof entryOf>;
+type Entry = ReturnType<typeof entryOf> & { readonly stands: boolean };
 
 function entryOf({ snapshots, from, ...turn }: TurnSteps, files: readonly FileChange[]) {
   const { number, session: session_id, prompt, agent, conversation } = turn;
@@ -77,5 +81,9 @@ const COLUMNS: readonly Column<Entry>[] = [
   },
   { heading: 'FILES', cell: ({ files }) => String(files.length), alignRight: true },
   { heading: 'DIFF', cell: ({ insertions, deletions }) => `+${insertions} -${deletions}`, alignRight: true },
-  { heading: 'PROMPT', cell: ({ prompt }) => showPath(prompt ?? ''), flexible: true },
+  { heading: 'PROMPT', cell: promptOf, flexible: true },
 ];
+
+function promptOf({ prompt, stands }: Entry): string {
+  return `${stands ? '' : '(undone) '}${showPath(prompt ?? '')}`.trimEnd();
+}
