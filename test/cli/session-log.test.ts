@@ -148,7 +148,7 @@ describe('agt session log', () => {
       const table = agtOk(cwd, 'session', 'log', '--turns').split('\n').slice(1);
       return table.map((line) => /(\(undone\) )?\w+$/.exec(line)?.[0]);
     };
-    const after = (...words: string[]) => {
+    const turnsAfter = (...words: string[]) => {
       agtOk(cwd, ...words);
       return turns();
     };
@@ -157,13 +157,13 @@ describe('agt session log', () => {
       ['three', '(undone) two', 'one'],
     ];
     expect(turns()).toEqual(all);
-    expect(after('undo', '--turn', '2', '--', 'two')).toEqual(all);
-    expect(after('undo', '--turn', '2')).toEqual(withoutTwo);
-    expect(after('undo', '2')).toEqual(all);
-    expect(after('undo')).toEqual(all);
-    expect(after('undo')).toEqual(['(undone) three', 'two', 'one']);
-    expect(after('redo', '2')).toEqual(all);
-    expect(after('undo', '--turn', '2')).toEqual(withoutTwo);
+    expect(turnsAfter('undo', '--turn', '2', '--', 'two')).toEqual(all);
+    expect(turnsAfter('undo', '--turn', '2')).toEqual(withoutTwo);
+    expect(turnsAfter('undo', '2')).toEqual(all);
+    expect(turnsAfter('undo')).toEqual(all);
+    expect(turnsAfter('undo')).toEqual(['(undone) three', 'two', 'one']);
+    expect(turnsAfter('redo', '2')).toEqual(all);
+    expect(turnsAfter('undo', '--turn', '2')).toEqual(withoutTwo);
     agent.says('go on');
     expect(turns()).toEqual(withoutTwo);
   });
