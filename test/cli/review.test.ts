@@ -253,6 +253,9 @@ test('on a terminal: questions as git add -p asks them', ({ skip }) => {
   const answer = (input: string) =>
     run('script', ['-qec', line, '/dev/null'], { cwd: session.repository, input });
   skip(run('sh', ['-c', 'command -v script'], { cwd: '/' }).exitCode !== 0, 'script(1) is not installed');
+  const printed = run('script', ['-qec', `${line} | cat`, '/dev/null'], { cwd: session.repository }).stdout;
+  expect(printed).toContain('+three');
+  expect(printed).not.toContain('Seen?');
   const asked = answer('?\ns\ny\nn\nr\nnot this\na\nq\n');
   expect(asked.stdout).toContain('Seen? [y,n,r,a,d,s,q,?]');
   expect(asked.stdout).toContain('y - I have seen this hunk');

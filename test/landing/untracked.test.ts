@@ -1,4 +1,5 @@
 /** Untracked files of a sandbox: what lands without a question, what does not, and who is asked. */
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
@@ -150,6 +151,22 @@ test('on a terminal agt lists the files and asks', () => {
   expect(stdout).toContain('accepted s1');
   expect(landed()).toContain('dump.sql');
   expect(existsSync(session.folder)).toBe(false);
+});
+
+test('an odd answer is asked again; a signal ends the question, and nothing has changed', async () => {
+  const line = `echo "pid $$"; exec ${AGT} accept s1`;
+  const asking = spawn('script', ['-qec', `sh -c '${line}'`, '/dev/null'], { cwd: session.repository });
+  let [said, asked] = ['', 0];
+  for await (const chunk of asking.stdout) {
+    said += chunk;
+    const now = said.split('[Y/n/q] ').length - 1;
+    if (now > asked && now === 1) asking.stdin.write('?\n');
+    if (now > asked && now === 2) process.kill(Number(/pid (\d+)/.exec(said)?.[1]), 'SIGTERM');
+    asked = now;
+  }
+  expect(said).toContain('interrupted; session "s1" has not changed');
+  expect(landed()).toEqual(['.gitignore', 'a']);
+  expect(accept('-n').stdout).toContain('A src/new.ts');
 });
 
 test('a step that empties the sandbox lands, and so does the next one', () => {

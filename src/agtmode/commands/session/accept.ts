@@ -134,6 +134,7 @@ async function askUntracked(
     usual;
   if (/^y/i.test(answer)) return 'all';
   if (/^n/i.test(answer)) return 'none';
+  if (!/^q/i.test(answer)) return askUntracked(context, files, hasCommits);
   throw new AgtError('you accepted nothing, and nothing has changed', {
     hints: [
       'leave some out: --exclude PATTERN, or take all or none: --untracked=all, --untracked=none',

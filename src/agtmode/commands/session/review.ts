@@ -96,7 +96,9 @@ export const sessionReview = defineSessionCommand({
       return reportTakenBack(context, session, chosen, args);
     if (json) return { json: chosen.map(hunkJson) };
     if (open.length === 0) return { text: `${session.id}: nothing new\n` };
-    if (context.interactive && !dryRun) return reviewOnTerminal(context, session, open, wayOf(args));
+    // `agt review | cat` prints.
+    if (context.interactive && context.columns !== undefined && !dryRun)
+      return reviewOnTerminal(context, session, open, wayOf(args));
     return showNew(session, idsOf(open), context.now());
   },
 });
