@@ -2,11 +2,11 @@
  * `agt uninstall`: a repository without agt. The settings that keep snapshots out of clones go after the last snapshot, so
  * a removal that fails on its way shows nobody anything.
  */
-import { globSync, rmSync } from 'node:fs';
+import { globSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { removeTree } from '../disk/remove-tree.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, attempt } from '../errors.ts';
 import {
   localNamespaces,
   OWN_NAMESPACE,
@@ -88,6 +88,7 @@ export async function uninstall(
   removeEmptyParents(sessionsDir);
   if (area !== undefined) removeTree(dirname(areaConfigFile(area)));
   removeTree(agtDir);
+  for (const empty of ['refs/agt', 'worktrees']) attempt(() => rmdirSync(join(commonDir, empty)));
   failurePoint('uninstall: files deleted');
   await runGit(git, ['config', '--remove-section', `gc.${STASHES_OF_SESSIONS}`]);
   await showAgentRefs(repository);

@@ -281,3 +281,14 @@ function writeNew(session: TestSession, path: string): string {
   writeFileSync(absolute, '');
   return absolute;
 }
+
+test('a restore names the files that it deletes, and says that a prompt comes before its work', () => {
+  const session = makeSession({ a: 'a\n' });
+  const { repository, sandbox, id } = session;
+  autocommit(session, '--label', 'prompt: write docs');
+  writeFileSync(join(sandbox, 'docs'), 'docs\n');
+  autocommit(session);
+  const { stdout, stderr } = agt(repository, 'restore', id, 'write docs', '--', 'docs');
+  expect(stdout).toContain('s1: restored 1 path, verified\n  D docs\n');
+  expect(stderr).toContain('note: this snapshot is from before the work on that prompt; ');
+});

@@ -222,3 +222,16 @@ test('on a full disk the snapshot is made, agt says what it could not keep, and 
     run('umount', [state], { cwd: '/' });
   }
 });
+
+test('an undo in the checkout after an acceptance names the command that takes that back', () => {
+  const folder = makeCheckout();
+  agtOk(folder, 'snapshot');
+  const { sandbox } = JSON.parse(agtOk(folder, 'session', 'new', 's1', '--json'));
+  write(join(sandbox, 'by-the-agent'), 'new\n');
+  agtOk(folder, 'accept', 's1', '--untracked=all', '-m', 'Work');
+  const note = 'note: to take back the acceptance of "s1": agt unaccept s1\n';
+  expect(agt(folder, 'undo', '-n').stderr).toContain(note);
+  write(join(folder, 'mine'), 'mine\n');
+  git(folder, 'commit', '-q', '--allow-empty', '-m', 'more');
+  expect(agt(folder, 'undo', '-n').stderr).not.toContain('unaccept');
+});

@@ -3,7 +3,7 @@ import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 const bundle = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
@@ -36,5 +36,12 @@ test('no clone gets a snapshot, and the same command finishes it', { timeout: 30
       false,
       false,
     ]);
+    for (const empty of ['refs/agt', 'worktrees'])
+      expect(existsSync(join(repository, '.git', empty)), `${point} ${empty}`).toBe(false);
   }
+});
+
+test('without sessions nothing is lost, and nobody is asked', () => {
+  const repository = makeRepository({ a: 'a\n' });
+  expect(agtOk(repository, 'uninstall')).toBe(`removed agt from ${join(repository, '.git')}`);
 });

@@ -26,8 +26,9 @@ export const uninstall = defineCommand({
     const losses = sessions.flatMap(({ session: { id }, unsaved }) =>
       unsaved.length === 0 ? [] : [`${id} has ${unsaved.join(' and ')}`],
     );
-    if (!force && !dryRun) {
-      const all = [plural(sessions.length, 'session'), pushed].filter((part) => part !== false);
+    if (!force && !dryRun && sessions.length + shared > 0) {
+      const own = sessions.length > 0 && plural(sessions.length, 'session');
+      const all = [own, pushed].filter((part) => part !== false);
       throw new AgtError(`${all.join(' and ')} would go with all snapshots, and nothing brings them back`, {
         hints: [...losses, 'to look at them: agt list --all', 'to delete them: agt uninstall --force'],
       });
@@ -35,7 +36,8 @@ export const uninstall = defineCommand({
     const kept = dryRun ? [] : await removeAgt(repository, plan, context.now());
     const branches = kept.map((branch) => `note: the branch ${branch} belongs to no session, and stays\n`);
     const objects =
-      'note: git gc deletes the objects of the snapshots in two weeks; at once: git gc --prune=now\n';
+      'note: git gc deletes the objects of the snapshots in two weeks; at once: git gc --prune=now\n' +
+      'note: hooks, the shim and snapshots of folders stay; see: agt hooks status, agt du --folders\n';
     const deleted = verb(dryRun, 'deleted', 'delete');
     const ids = sessions.map(({ session }) => session.id);
     return {

@@ -8,6 +8,7 @@ import { isAttached, snapshotRefs } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
+import { promptIn } from '../../../snapshot/format.ts';
 import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { othersChanges } from '../../../timetravel/restore/others-changes.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
@@ -18,7 +19,7 @@ import {
   readPosition,
   requireUnchanged,
 } from '../../../timetravel/restore/steps.ts';
-import type { RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
+import { isOfFiles, type RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
 import { pathInSession, readAmbiguousFolders, requireKnownPaths } from '../../../timetravel/session-paths.ts';
 import { defineSessionCommand, option, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
@@ -97,7 +98,11 @@ export const sessionRestore = defineSessionCommand({
         return snapshot;
       },
     };
-    return runRestore(context, session, request, args.dryRun);
+    const report = await runRestore(context, session, request, args.dryRun);
+    if (!promptIn(snapshot)?.startsWith(spec)) return report;
+    const list = commandToList(record);
+    const note = `note: this snapshot is from before the work on that prompt; for later ones see: ${list}\n`;
+    return { ...report, notes: `${report.notes ?? ''}${note}` };
   },
 });
 
@@ -141,7 +146,12 @@ export async function runRestore(
   const { sandbox, checkout = sandbox, state } = restored.record;
   const again = isEnded(session.record) ? `${state} again` : isGone && 'back';
   const isBack = again && `${shownId(session.record)} is ${again} in ${showPath(checkout)}`;
-  const report = reportRestore(context, restored, by, { position, distance, isBack });
+  const report = reportRestore(context, restored, by, {
+    position,
+    distance,
+    isBack,
+    ofPaths: isOfFiles(request),
+  });
   const gone = request.scope.includes('sandbox') ? await leftOutAndGone(session, restored) : [];
   return gone.length === 0 ? report : { ...report, notes: notBackNote(gone) };
 }
@@ -151,13 +161,15 @@ interface Told {
   readonly position: Position | undefined;
   readonly distance: Distance | undefined;
   readonly isBack: string | false;
+  /** Paths are given. */
+  readonly ofPaths: boolean;
 }
 
 function reportRestore(
   context: Context,
   restored: RestoreResult,
   by: RestoreRequest['by'],
-  { position, distance, isBack }: Told,
+  { position, distance, isBack, ofPaths }: Told,
 ): Report {
   const { record, snapshot, before, commit, changed, moves, later, mismatches, warnings } = restored;
   const isPrompt = context.isPrompt === true;
@@ -168,7 +180,9 @@ function reportRestore(
   const back = isPrompt && undo ? promptToGoBack(by, distance) : undo;
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
   const done = `restored ${plural(changed.length, 'path')}, ${verified ? 'verified' : 'some differ from the snapshot'}`;
-  const files = isPrompt ? changed.map(({ kind, path }) => `  ${kind} ${showPath(path)}`) : [];
+  // The word "restored" alone would not say that a file is gone.
+  const named = isPrompt ? changed : changed.filter(({ kind }) => ofPaths && kind === 'D');
+  const files = named.map(({ kind, path }) => `  ${kind} ${showPath(path)}`);
   const text = [
     `${shownId(record)}: ${commit === before ? nothingToRestore(snapshot.commit) : done}`,
     ...files.slice(0, MOST_LISTED),

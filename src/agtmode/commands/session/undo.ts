@@ -1,8 +1,10 @@
 /** agt session undo and redo: back to an earlier step, forward again, and the undo of one thing. */
 import { AgtError, usageError } from '../../../errors.ts';
 import { shownId } from '../../../folders/store.ts';
+import { inDirectory, resolveObject } from '../../../git/run/git.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
 import { commandToMove } from '../../../session/advised-commands.ts';
+import { listRecords } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { withPresent } from '../../../timetravel/restore/present.ts';
@@ -182,7 +184,22 @@ async function move(
     filesOnly,
     choose: (uncaptured) => findTarget(session, uncaptured, distance),
   };
-  return runRestore(context, session, request, dryRun, distance);
+  const report = await runRestore(context, session, request, dryRun, distance);
+  const notes =
+    by === 'undo' && session.record.checkout ? await noteOnAccepted(context, session.record.checkout) : '';
+  return { ...report, notes: `${report.notes ?? ''}${notes}` };
+}
+
+/** An undo in the checkout goes by its own snapshots, and leaves the commit of an acceptance. */
+async function noteOnAccepted(context: Context, checkout: string): Promise<string> {
+  const repository = await context.repositoryIfAny();
+  if (repository === undefined) return '';
+  const head = await resolveObject(inDirectory(repository.git, checkout), 'HEAD');
+  const { records } = listRecords(repository);
+  const accepted = records.find(({ landed }) => landed !== undefined && landed.commit === head);
+  return accepted === undefined
+    ? ''
+    : `note: to take back the acceptance of "${accepted.session_id}": agt unaccept ${accepted.session_id}\n`;
 }
 
 /** @throws AgtError in another session: the number is the name of this one, and may be a number of steps. */
