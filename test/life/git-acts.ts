@@ -71,9 +71,16 @@ function nothingIsLost(life: Life, session: LifeSession, { name }: GitStep, befo
       !text.startsWith('directory') &&
       session.facts.get(key) !== text &&
       !renamed.has(text) &&
-      snapshot?.get(key) !== text,
+      snapshot?.get(key) !== text &&
+      !isInHead(session, key, text),
   );
   if (lost.length > 0) throw new Error(`no snapshot has what git destroyed:\n${lost.join('\n')}`);
+}
+
+/** A commit that ends a merge brings the work back that the merge had set aside. */
+function isInHead({ sandbox }: LifeSession, key: string, text: string): boolean {
+  const path = key.replace(/^file sandbox\//, '');
+  return run(REAL_GIT, ['show', `HEAD:${path}`], sandbox).stdout === text.replace(/^file \d+ /, '');
 }
 
 /** The commits that the step may leave without a name: those of refs, of stashes, or of the reflog of HEAD. */
