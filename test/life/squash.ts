@@ -113,7 +113,11 @@ export function brought(repository: string, { way, head, branch }: Bring): strin
   // git refuses to rebase where attributes give a clean checkout other ends of lines.
   writeFileSync(join(clone, '.git/info/attributes'), '* -text -eol -ident\n');
   ok(REAL_GIT, ['checkout', '-q', '-B', 'work', head], clone);
-  const args = way === 'merge' ? ['merge', '-q', '--no-edit', branch] : ['rebase', '-q', branch];
+  const { stdout: fork } = run(REAL_GIT, ['merge-base', '--fork-point', 'main', head], repository);
+  // What main has dropped since does not come along; the clone has no reflog.
+  const isUsual = ['', mergeBase(clone, head, branch)].includes(fork.trim());
+  const onto = isUsual ? [branch] : ['--onto', branch, fork.trim()];
+  const args = way === 'merge' ? ['merge', '-q', '--no-edit', branch] : ['rebase', '-q', ...onto];
   return run(REAL_GIT, args, clone).exitCode === 0
     ? ok(REAL_GIT, ['rev-parse', 'HEAD^{tree}'], clone).trim()
     : undefined;
