@@ -1,5 +1,5 @@
 /** agt blame in a checkout without a session: options of git, files that git does not know, branches. */
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -125,8 +125,20 @@ test('a folder without git: lines come from its snapshots, the first one too', (
   expect(agt(cwd, 'blame', 'HEAD', 'd/f').stderr).toMatch(
     /^error: "HEAD" names a commit, and this folder has no/,
   );
-  const step = 'hint: the step that deleted it, if one did: agt log -- gone\n';
-  expect(agt(cwd, 'blame', 'gone').stderr).toBe(`error: there is no file gone\n${step}`);
-  expect(agt(cwd, 'why', 'gone').stderr).toContain(step);
-  expect(agt(cwd, 'why', 'd/f').stderr).not.toContain(step);
+  for (const words of [['blame'], ['why']])
+    expect(agt(cwd, ...words, 'nosuch').stderr).toBe('error: there is no file nosuch\n');
+  agent.says('second');
+  agent.begins('2');
+  rmSync(join(cwd, 'd/f'));
+  const said = (...words: string[]) => agt(cwd, ...words).stderr;
+  const asBefore = said('blame', 'd/f');
+  expect(asBefore).toMatch(
+    /^error: there is no file d\/f\nhint: it was deleted after the last snapshot\nhint: to bring it back: /,
+  );
+  agent.ends('2');
+  const [, back = ''] = /\nhint: to bring it back: agt (.*)\n$/.exec(said('why', 'd/f')) ?? [];
+  expect(said('why', 'd/f:2')).toMatch(/\nhint: step \w{10} deleted it: claude notes\S* turn 2 Bash\n/);
+  expect(asBefore).toContain(back);
+  agtOk(cwd, ...back.split(' '));
+  expect(agtOk(cwd, 'why', 'd/f:4')).toContain('mine');
 });

@@ -8,17 +8,21 @@ import { findObjects } from '../../../git/objects/object-reader.ts';
 import { type Git, gitText, inDirectory, resolveObject } from '../../../git/run/git.ts';
 import { ownVersion } from '../../../process/invocation.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
+import { commandToRestore } from '../../../session/advised-commands.ts';
 import type { SessionId } from '../../../session/id.ts';
 import { isAttached, readRecord } from '../../../session/record.ts';
 import { Session } from '../../../session/session.ts';
 import { type AuthoredLine, blameFile } from '../../../timetravel/blame/blame.ts';
-import type { Origin } from '../../../timetravel/blame/origin.ts';
+import { type Origin, originOf } from '../../../timetravel/blame/origin.ts';
 import { NOT_COMMITTED } from '../../../timetravel/blame/porcelain.ts';
+import { pathInSession } from '../../../timetravel/session-paths.ts';
+import { readAuthors } from '../../../timetravel/turns.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { agentTrace } from '../../output/agent-trace.ts';
 import { json, orNull, showPath } from '../../output/format.ts';
 import { showInPager } from '../../output/pager.ts';
+import { newestWith } from '../../restore-advice.ts';
 import { attachedIfUsable, refuseSession, repositoryHere, sessionIfAny } from '../../session-here.ts';
 
 const USAGE = ['blame', 'agt blame [REVISION] FILE'] as const;
@@ -104,17 +108,36 @@ interface Wanted {
   readonly choice: readonly string[];
 }
 
-/** @throws AgtError */
-function requireFile(cwd: string, { file, revision }: Wanted, hasSteps: boolean): void {
-  if (revision === undefined && !existsSync(resolve(cwd, file)))
-    throw new AgtError(`there is no file ${showPath(file)}`, {
-      exitCode: EXIT.git,
-      hints: hasSteps ? adviceOnGone(file) : [],
-    });
+/** @throws AgtError that names the step which deleted the file, and the way back */
+export async function requireFile(context: Context, { file, revision }: Pick<Wanted, 'file' | 'revision'>) {
+  if (revision !== undefined || existsSync(resolve(context.cwd, file))) return;
+  const { session, folder } = await workHere(context);
+  const hints = await adviceOnGone(context, session ?? folder, file).catch(() => []);
+  throw new AgtError(`there is no file ${showPath(file)}`, { exitCode: EXIT.git, hints });
 }
 
-export function adviceOnGone(file: string): string[] {
-  return [`the step that deleted it, if one did: agt log -- ${shellQuote(file)}`];
+async function adviceOnGone({ cwd }: Context, session: Session | undefined, file: string): Promise<string[]> {
+  if (session === undefined) return [];
+  const { steps } = await readAuthors(session);
+  const newestFirst = steps.map(({ snapshot }) => snapshot).reverse();
+  const place = pathInSession(session.record, file, cwd, new Set());
+  const { n = -1 } = (await newestWith(session, newestFirst, [place])) ?? {};
+  const last = newestFirst[n];
+  if (last === undefined) return [];
+  const step = steps.at(-n);
+  const who = describeOrigin({ origin: originOf(step) });
+  const what = `step ${shortOid(step?.snapshot.commit ?? '')} deleted it${who === undefined ? '' : `: ${who}`}`;
+  return [
+    n === 0 ? 'it was deleted after the last snapshot' : what,
+    `to bring it back: ${commandToRestore(session.record, shortOid(last.commit))} -- ${shellQuote(file)}`,
+  ];
+}
+
+async function workHere(context: Context) {
+  const found = await sessionIfAny(context);
+  const session = found !== undefined && !isAttached(found.record) ? found : undefined;
+  const folder = session === undefined ? (await attachedIfUsable(context)).attached : undefined;
+  return { session, folder };
 }
 
 /** With the session, or the folder, of an origin, if it is still known. */
@@ -124,10 +147,8 @@ export async function blameHere(context: Context, wanted: Wanted) {
     throw new AgtError(`"${wanted.revision}" names a commit, and this folder has no git repository`, {
       hints: ['an older version of a file: agt cat SNAPSHOT:FILE'],
     });
-  const found = await sessionIfAny(context);
-  const session = found !== undefined && !isAttached(found.record) ? found : undefined;
-  const folder = session === undefined ? (await attachedIfUsable(context)).attached : undefined;
-  requireFile(context.cwd, wanted, (session ?? folder) !== undefined);
+  const { session, folder } = await workHere(context);
+  await requireFile(context, wanted);
   const lines = await blameFile({
     git: inDirectory(repository.git, context.cwd),
     repository,
@@ -164,7 +185,7 @@ const bytes = (text: string) => Buffer.from(text, 'latin1');
 const asBytes = (text: string) => Buffer.from(text).toString('latin1');
 
 /** `claude fix-login turn 3 Edit`; undefined if git knows better who it was. */
-export function describeOrigin({ origin }: AuthoredLine): string | undefined {
+export function describeOrigin({ origin }: Pick<AuthoredLine, 'origin'>): string | undefined {
   if (origin === undefined || origin.author === 'other' || origin.author === 'restore') return undefined;
   const { agent, author, session, turn, tool } = origin;
   const who = agent ?? (author === 'agent' ? 'agent' : 'unknown');

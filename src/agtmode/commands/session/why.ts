@@ -1,7 +1,5 @@
 /** agt why FILE:LINE: the whole story of a line. */
 
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
@@ -21,7 +19,7 @@ import { type AuthoredStep, readAuthors } from '../../../timetravel/turns.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { lines as linesOf, showPath } from '../../output/format.ts';
-import { adviceOnGone, blameHere, describeOrigin, fileAndRevision, lineJson } from './blame.ts';
+import { blameHere, describeOrigin, fileAndRevision, lineJson, requireFile } from './blame.ts';
 
 export const why = defineCommand({
   usage: 'why [words..]',
@@ -41,7 +39,8 @@ export const why = defineCommand({
   run: async (args, context) => {
     const words = withLine([...(args.words ?? []), ...args.rest]);
     const { file: place, revision } = await fileAndRevision(context, words, USAGE);
-    const { file, number } = placeOf(context.cwd, place);
+    if (!place.includes(':')) await requireFile(context, { file: place, revision });
+    const { file, number } = placeOf(place);
     const wanted = { file, revision, options: [], choice: ['-L', `${number},${number}`] };
     const { lines, sessionOf } = await blameHere(context, wanted);
     const [line] = lines;
@@ -82,9 +81,9 @@ const USAGE = ['why', 'agt why [REVISION] FILE:LINE'] as const;
 
 const NUMBER = /^[1-9]\d*$/;
 
-function adviceOn(place: string, isFile: boolean): string[] {
+function adviceOnText(place: string): string[] {
   const [, file, text = ''] = /^(.+?):(.*\D.*)$/s.exec(place) ?? [];
-  if (file === undefined) return isFile ? [] : adviceOnGone(place);
+  if (file === undefined) return [];
   return [`the numbers of lines: grep -nF -- ${shellQuote(text)} ${shellQuote(file)}`];
 }
 
@@ -94,13 +93,13 @@ function withLine(words: readonly string[]): readonly string[] {
   return /^\d+$/.test(line) ? [...words.slice(0, -2), `${file}:${line}`] : words;
 }
 
-function placeOf(cwd: string, place: string) {
+function placeOf(place: string) {
   const [, file = '', number = ''] = /^(.*?):(\d+)(?::\d+)?:?$/s.exec(place) ?? [];
   if (file !== '' && NUMBER.test(number)) return { file, number };
   throw usageError(
     `"${place}" names no line`,
     `usage: ${USAGE[1]}, where LINE is a number`,
-    ...adviceOn(place, existsSync(resolve(cwd, place))),
+    ...adviceOnText(place),
   );
 }
 
