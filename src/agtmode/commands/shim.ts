@@ -32,10 +32,12 @@ export const shimInstall = defineCommand({
     const dir = shimDirectory(args.dir, context);
     const path = join(dir, 'git');
     refuseOtherGit(path);
+    const isNew = !existsSync(path);
     await writeShim(dir, context);
     const isOnPath = (context.env['PATH'] ?? '').split(delimiter).includes(dir);
     const hint = `hint: put it first on the PATH of your agents: export PATH='${dir}':"$PATH"\n`;
-    return { text: `${path}\n`, notes: isOnPath ? '' : hint };
+    // An assignment to PATH makes a shell look for git again.
+    return { text: `${path}\n`, notes: isOnPath ? (isNew ? REMEMBERS : '') : hint };
   },
 });
 
@@ -54,9 +56,7 @@ export const shimUninstall = defineCommand({
     const removed = removeFront(front) ? [path, front] : [path];
     rmSync(dirname(linkPath(dir)), { recursive: true, force: true });
     if (args.dir === undefined) for (const own of [dir, dirname(dir)]) attempt(() => rmdirSync(own)); // if empty
-    const notes =
-      'hint: a shell that has called them remembers where they were; it forgets that with: hash -r\n';
-    return { text: lines(removed.map((one) => `removed ${showPath(one)}`)), notes };
+    return { text: lines(removed.map((one) => `removed ${showPath(one)}`)), notes: REMEMBERS };
   },
 });
 
@@ -67,6 +67,8 @@ export const shimPrint = defineCommand({
   examples: [['agt shim print | less', 'read the script before installing it']],
   run: async (args, context) => shimScript(shimDirectory(args.dir, context), context),
 });
+
+const REMEMBERS = 'hint: a shell remembers where it has found a command; it forgets that with: hash -r\n';
 
 function shimDirectory(given: string | undefined, context: Context): string {
   if (given === '') throw usageError('--dir is empty', 'name a directory of its own, such as ~/.agt-bin');

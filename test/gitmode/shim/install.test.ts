@@ -59,3 +59,13 @@ test('agt shim uninstall leaves nothing of the directory that agt has made', () 
     stdout: `no shim in ${home}/.local/share/agt/bin\n`,
   });
 });
+
+test('agt shim install advises what is still missing: the PATH, or a shell that looks again', () => {
+  const dir = makeTempDir('shim');
+  const path = `${dir}:${env.PATH}`;
+  const said = (PATH: string) =>
+    run(AGT, ['shim', 'install', '--dir', dir], { cwd: '/', env: { ...env, PATH } }).stderr;
+  expect(said(path)).toMatch(/^hint: [^\n]*: hash -r\n$/);
+  expect(said(path)).toBe('');
+  expect(said(env.PATH)).toContain(`export PATH='${dir}':"$PATH"`);
+});
