@@ -120,7 +120,12 @@ async function isSession(context: Context, word: string): Promise<boolean> {
 type Places = readonly (string | undefined)[];
 
 /** The number of the newest one that has all of them, with another content than `but`. */
-export async function newestWith({ git }: Session, history: readonly Snapshot[], places: Places, but?: string) {
+export async function newestWith(
+  { git }: Session,
+  history: readonly Snapshot[],
+  places: Places,
+  but?: string,
+) {
   if (places.includes(undefined)) return undefined;
   const names = history.flatMap(({ commit }) =>
     places.map((place) => `${commit}:${Buffer.from(encodePath(place ?? ''), 'latin1').toString()}`),
