@@ -49,11 +49,14 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
       }
     : told;
   const isLeft = running === false && ['works', 'waits'].includes(state?.state ?? '');
+  const isOver = ['done', 'failed'].includes(state?.state ?? '');
+  // An agent without hooks has come since.
+  const isOfOther = isOver && Boolean(state?.agent && record.agent) && state?.agent !== record.agent;
   const isElsewhere = record.away !== undefined;
   return {
     record,
     gitDir,
-    agentState: isEnded(record) || isLeft || isElsewhere ? undefined : state,
+    agentState: isEnded(record) || isLeft || isOfOther || isElsewhere ? undefined : state,
     isOutOfSight: outOfSight,
     hasMoved: isBeside || (place === 'broken link' && !outOfSight),
     head: gitDir === undefined ? undefined : readHeadFile(gitDir),

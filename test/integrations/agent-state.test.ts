@@ -69,6 +69,21 @@ test('an agent works from its prompt on, waits for a permission, is done, and ha
   expect(existsSync(join(session.repository, '.git/agt/states', session.id))).toBe(false);
 });
 
+test('an agent without hooks shows after one with hooks that is done', () => {
+  const session = makeSession();
+  say(session.sandbox, 'fix the login');
+  hook(session.sandbox, 'Stop');
+  expect(agtOk(session.repository, 'list')).toMatch(/ done \d+s +claude /);
+  const bin = makeTempDir('bin');
+  write(join(bin, 'gemini'), '#!/bin/sh\n', 0o755);
+  agtOk(session.repository, 'run', session.id, '--', join(bin, 'gemini'));
+  expect(agtOk(session.repository, 'list')).toMatch(/^s1 +active +gemini /m);
+  say(session.sandbox, 'go on');
+  expect(agtOk(session.repository, 'list')).toMatch(/ works \d+s +claude /);
+  hook(session.sandbox, 'Stop');
+  expect(agtOk(session.repository, 'list')).toMatch(/ done \d+s +claude /);
+});
+
 test('a list by what the agents do: selected, and those that wait first', () => {
   const { repository, sandbox } = makeSession({}, 'idle');
   const [asks, works] = ['asks', 'works'].map((id) => sessionIn(repository, id).sandbox);
