@@ -1,7 +1,17 @@
-/** `agt log` and `agt diff` are git's own, but for options that only agt has. */
+/** Commands of git: `agt log` and `agt diff` have options that only agt has, and others are tried on sessions. */
+import { existsSync } from 'node:fs';
+import { recordFile } from '../layout.ts';
+import { shellQuote } from '../process/shell-quote.ts';
+import { commandToCompare, commandToList } from '../session/advised-commands.ts';
+import { idProblem } from '../session/id.ts';
+import { sessionIds } from '../session/record.ts';
+import { similar } from '../similar.ts';
 import { commandName, isHelp, type OptionTable } from './command-line/command.ts';
+import { takeGitOptions } from './command-line/git-options.ts';
 import { COMMANDS } from './commands/index.ts';
+import type { Context } from './context.ts';
 import { optionLines } from './output/help.ts';
+import { sessionIfAny } from './session-here.ts';
 
 /** For each command of git: the options, and the command of agt that takes them. */
 const BESIDE_GIT: Readonly<Record<string, readonly (readonly [option: string, command: string])[]>> = {
@@ -50,4 +60,63 @@ function rowsOf(name: string) {
 
 function optionsOf(command: string): OptionTable {
   return COMMANDS.find((one) => commandName(one) === command)?.options ?? {};
+}
+
+/** Commands of git that people try on a session, and what does it. */
+const ON_SESSIONS: Readonly<Record<string, (id: string, words: readonly string[]) => string>> = {
+  diff: (id, words) => ['agt session diff', id, '--base', ...optionsIn('session diff', words)].join(' '),
+  log: (id, words) => ['agt session log', id, ...optionsIn('session log', words)].join(' '),
+  show: (id, words) => {
+    const file = words.find((word) => word.startsWith(`${id}:`))?.slice(id.length + 1);
+    return file ? `agt cat ${id} ${shellQuote(`@:${file}`)}` : `agt session show ${id}`;
+  },
+  rm: (id) => `agt remove ${id}`,
+  merge: (id) => `agt accept ${id}`,
+  rebase: (id) => `agt accept ${id}`,
+  'cherry-pick': (id) => `agt accept ${id}`,
+  switch: (id) => `cd "$(agt session path ${id})"`,
+  checkout: (id) => `cd "$(agt session path ${id})"`,
+};
+
+/** The flags among them that the command of agt has as well, and the options that it hands on. */
+function optionsIn(name: string, words: readonly string[]): string[] {
+  const options = optionsOf(name);
+  const flags = words.filter((word) => word.startsWith('--') && options[word.slice(2)]?.type === 'boolean');
+  return [...flags, ...takeGitOptions(COMMANDS, [...name.split(' '), ...words]).gitOptions.map(shellQuote)];
+}
+
+/** Such a name means something in both. */
+export const REFLOG = "git's reflog has ";
+
+/** For a command of git one of whose arguments is a session, or a snapshot of the session here. */
+export async function adviceOnSession(
+  [command = '', ...others]: readonly string[],
+  context: Context,
+): Promise<string | undefined> {
+  const advice = Object.hasOwn(ON_SESSIONS, command) ? ON_SESSIONS[command] : undefined;
+  if (advice === undefined) return undefined;
+  const end = others.indexOf('--');
+  const words = end < 0 ? others : others.slice(0, end);
+  const [, a = '', b = ''] =
+    (command === 'diff' && /^(.+?)\.{2,3}(.+)$/.exec(words.find((word) => word.includes('..')) ?? '')) || [];
+  const named = command === 'show' ? words.map((word) => word.replace(/:.*$/s, '')) : words;
+  const names = [...named, a, b].filter((word) => idProblem(word) === undefined);
+  const moment = ['diff', 'show', 'log'].includes(command)
+    ? words.find((word) => /^@\{[^-up].*\}$/.test(word))
+    : undefined;
+  if (names.length === 0 && moment === undefined) return undefined;
+  const repository = await context.repository().catch(() => undefined);
+  if (repository === undefined) return undefined;
+  const [session, other] = names.filter((name) => existsSync(recordFile(repository.agtDir, name)));
+  if (command === 'diff' && session && other)
+    return `"${session}" and "${other}" are sessions: agt diff ${session} --with ${other}`;
+  if (session !== undefined) return `"${session}" is a session: ${advice(session, words)}`;
+  const here = moment && (await sessionIfAny(context));
+  if (here) {
+    const name = moment.includes(' ') ? shellQuote(moment) : moment;
+    const shows = command === 'log' ? commandToList(here.record) : commandToCompare(here.record, name);
+    return `${REFLOG}${moment} here; for snapshots of "${here.id}": ${shows}`;
+  }
+  const [meant] = others.length === 1 ? similar(names[0] ?? '', sessionIds(repository)) : [];
+  return meant && `did you mean the session "${meant}": ${advice(meant, words)}`;
 }

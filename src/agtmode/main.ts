@@ -8,17 +8,12 @@ import { queryGitSync } from '../git/run/run-sync.ts';
 import { COMMANDS as GIT_COMMANDS } from '../gitmode/commands.ts';
 import { guardWords, isOfGitMode } from '../gitmode/guard/guard.ts';
 import { runGitMode } from '../gitmode/main.ts';
-import { recordFile } from '../layout.ts';
 import { isStartedByGuard, printOwnVersion } from '../process/invocation.ts';
-import { shellQuote } from '../process/shell-quote.ts';
 import { isTerminal, writer } from '../process/streams.ts';
 import { isOutsideRepositories } from '../repository/find-repository.ts';
-import { commandToCompare, commandToList } from '../session/advised-commands.ts';
-import { idProblem } from '../session/id.ts';
-import { sessionIds } from '../session/record.ts';
 import { didYouMean, similar } from '../similar.ts';
 import { serveMount } from '../timetravel/mount/serve.ts';
-import { besideGit, helpBesideGit } from './beside-git.ts';
+import { adviceOnSession, besideGit, helpBesideGit, REFLOG } from './beside-git.ts';
 import { commandName, isHelp } from './command-line/command.ts';
 import { takeGitOptions } from './command-line/git-options.ts';
 import { parseWithoutYargs, withNewNames } from './command-line/parse-without-yargs.ts';
@@ -134,25 +129,6 @@ function isBisectOfGit([word, what = 'run']: readonly string[]): boolean {
   return word === 'bisect' && what !== 'run' && !isHelp(what);
 }
 
-/** Commands of git that people try on a session, and what does it. */
-const ON_SESSIONS: Readonly<Record<string, (id: string, words: readonly string[]) => string>> = {
-  diff: (id, words) => ['agt session diff', id, '--base', ...optionsOf('session diff', words)].join(' '),
-  log: (id, words) => ['agt session log', id, ...optionsOf('session log', words)].join(' '),
-  show: (id) => `agt session show ${id}`,
-  rm: (id) => `agt remove ${id}`,
-  merge: (id) => `agt accept ${id}`,
-  rebase: (id) => `agt accept ${id}`,
-  switch: (id) => `cd "$(agt session path ${id})"`,
-  checkout: (id) => `cd "$(agt session path ${id})"`,
-};
-
-/** The flags among them that the command of agt has as well, and the options that it hands on. */
-function optionsOf(name: string, words: readonly string[]): string[] {
-  const { options = {} } = COMMANDS.find((command) => commandName(command) === name) ?? {};
-  const flags = words.filter((word) => word.startsWith('--') && options[word.slice(2)]?.type === 'boolean');
-  return [...flags, ...takeGitOptions(COMMANDS, [...name.split(' '), ...words]).gitOptions.map(shellQuote)];
-}
-
 /** git would say that it finds no repository, at length. @throws AgtError in a folder that has snapshots */
 async function refuseWithoutGit([command = '', ...words]: readonly string[], context: Context) {
   if (!['log', 'diff'].includes(command) || words.includes('--no-index')) return;
@@ -162,41 +138,6 @@ async function refuseWithoutGit([command = '', ...words]: readonly string[], con
     hints: [command === 'log' ? 'see: agt snapshot list' : 'see: agt snapshot diff'],
     exitCode: EXIT.git,
   });
-}
-
-/** Such a name means something in both. */
-const REFLOG = "git's reflog has ";
-
-/** For a command of git one of whose arguments is a session, or a snapshot of the session here. */
-async function adviceOnSession(
-  [command = '', ...others]: readonly string[],
-  context: Context,
-): Promise<string | undefined> {
-  const advice = Object.hasOwn(ON_SESSIONS, command) ? ON_SESSIONS[command] : undefined;
-  if (advice === undefined) return undefined;
-  const end = others.indexOf('--');
-  const words = end < 0 ? others : others.slice(0, end);
-  const [, a = '', b = ''] =
-    (command === 'diff' && /^(.+?)\.{2,3}(.+)$/.exec(words.find((word) => word.includes('..')) ?? '')) || [];
-  const names = [...words, a, b].filter((word) => idProblem(word) === undefined);
-  const moment = ['diff', 'show', 'log'].includes(command)
-    ? words.find((word) => /^@\{[^-up].*\}$/.test(word))
-    : undefined;
-  if (names.length === 0 && moment === undefined) return undefined;
-  const repository = await context.repository().catch(() => undefined);
-  if (repository === undefined) return undefined;
-  const [session, other] = names.filter((name) => existsSync(recordFile(repository.agtDir, name)));
-  if (command === 'diff' && session && other)
-    return `"${session}" and "${other}" are sessions: agt diff ${session} --with ${other}`;
-  if (session !== undefined) return `"${session}" is a session: ${advice(session, words)}`;
-  const here = moment && (await sessionIfAny(context));
-  if (here) {
-    const name = moment.includes(' ') ? shellQuote(moment) : moment;
-    const shows = command === 'log' ? commandToList(here.record) : commandToCompare(here.record, name);
-    return `${REFLOG}${moment} here; for snapshots of "${here.id}": ${shows}`;
-  }
-  const [meant] = others.length === 1 ? similar(names[0] ?? '', sessionIds(repository)) : [];
-  return meant && `did you mean the session "${meant}": ${advice(meant, words)}`;
 }
 
 async function runOwnCommand(given: string[], context: Context): Promise<number> {

@@ -193,6 +193,8 @@ test.each([
   ['rename s1 s2', 'did you mean: agt fork?'],
   ['close s1', 'did you mean: agt accept, agt reject?'],
   ['rebase s1', '"s1" is a session: agt accept s1'],
+  ['cherry-pick s1', '"s1" is a session: agt accept s1'],
+  ['show s1:a', '"s1" is a session: agt cat s1 @:a'],
   ['accept s1 src/x', 'use: agt accept s1 --include=src/x'],
 ])('agt %s: the command that was meant', (words, hint) => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
