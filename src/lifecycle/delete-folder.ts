@@ -47,7 +47,10 @@ export interface RemovalOptions {
   readonly reason?: string | undefined;
 }
 
-/** @returns readable paths that agt leaves in the session folder: they came too late to be captured, or nobody may delete them. */
+/**
+ * @returns readable paths that agt leaves in the session folder: they came too late to be captured, or nobody
+ * may delete them.
+ */
 export async function deleteFolder(session: LockedSession, options: RemovalOptions): Promise<Remaining> {
   const { record, repository } = session;
   const begun = beginRemoval(session, session.place === 'here' ? 'moving' : 'deleting', options);

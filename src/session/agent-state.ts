@@ -1,6 +1,7 @@
 /**
- * The agents of a session or a folder, and what they do right now, by the events of their hooks: a small file for each conversation.
- * The front answers calls of tools without agt; its note of them (calls-at-work.ts) says that one who waited works again.
+ * The agents of a session or a folder, and what they do right now, by the events of their hooks: a small file
+ * for each conversation. The front answers calls of tools without agt; its note of them (calls-at-work.ts)
+ * says that one who waited works again.
  */
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';

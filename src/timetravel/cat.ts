@@ -48,7 +48,10 @@ export async function findFile(
   });
 }
 
-/** `snapshotName` is what the user wrote. @throws what `find` throws for the shortest possible name, which is most likely what the user means. */
+/**
+ * `snapshotName` is what the user wrote. @throws what `find` throws for the shortest possible name, which is
+ * most likely what the user means.
+ */
 async function splitSpec(spec: string, find: (name: string) => Promise<Snapshot>) {
   const colons = [...spec.matchAll(/:/g)].map(({ index }) => index).reverse();
   let reason: unknown;

@@ -1,4 +1,7 @@
-/** Captures a session by `agt autocommit`, or a folder by `agt snapshot`, in a process of its own: git mode holds nothing that can capture. */
+/**
+ * Captures a session by `agt autocommit`, or a folder by `agt snapshot`, in a process of its own: git mode
+ * holds nothing that can capture.
+ */
 import { spawnSync } from 'node:child_process';
 import { realpathSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';

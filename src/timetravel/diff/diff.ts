@@ -1,6 +1,7 @@
 /**
- * `agt session diff`: compares two snapshots of one session or of two, commits, and files on disk. git itself compares and prints, so
- * that colours, pager, renames and exit codes are git's. The command changes nothing in the session and leaves no files.
+ * `agt session diff`: compares two snapshots of one session or of two, commits, and files on disk. git itself
+ * compares and prints, so that colours, pager, renames and exit codes are git's. The command changes nothing
+ * in the session and leaves no files.
  */
 import { pathFromJson } from '../../disk/path-bytes.ts';
 import { type LsTreeEntry, listTree } from '../../git/objects/ls-tree.ts';
@@ -36,7 +37,10 @@ import {
   treeOfWork,
 } from './compared-tree.ts';
 
-/** `start`: where the session began. `base`: the content that the next acceptance compares with. `work`: what git would commit. */
+/**
+ * `start`: where the session began. `base`: the content that the next acceptance compares with. `work`: what
+ * git would commit.
+ */
 export type DiffEnd = Snapshot | 'start' | 'base' | 'disk' | 'work';
 
 export interface DiffRequest {

@@ -72,8 +72,8 @@ interface Step {
 
 /**
  * The steps, oldest first, and the index of the current one; -1 if there is none, or at the start, which no snapshot has.
- * A snapshot that changed nothing, such as one with a label alone, is no step. It takes no redo away, and names the step. `begin`: the step that a snapshot led to, at
- * which a fork began: those before it are the parent's. `leapt`: the step from which an undo to green has come to this one.
+ * A snapshot that changed nothing is no step: it takes no redo away, and its label names the step. `begin`: the step at
+ * which a fork began; those before it are the parent's. `leapt`: the step from which an undo to green has come to this one.
  * `cut`: what has ended the redo since the undo, and the last step that the undo had taken back.
  */
 export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSame, from?: string) {

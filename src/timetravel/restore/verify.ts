@@ -12,8 +12,9 @@ import type { SnapshotManifest, SnapshotMetadata } from '../../snapshot/manifest
 import { type AmbiguousFolders, shownPath } from '../session-paths.ts';
 
 /**
- * All is returned as shown to people. `withGit`: compare HEAD, the index and the operation in progress, too. `mismatches`: paths, relative to the sandbox, and parts of the sandbox that are not as
- * wanted. `ignored`: paths that `.agtignore` matches in one of the snapshots, so that they cannot be compared.
+ * All is returned as shown to people. `withGit`: compare HEAD, the index and the operation in progress, too.
+ * `mismatches`: paths, relative to the sandbox, and parts of the sandbox that are not as wanted. `ignored`:
+ * paths that `.agtignore` matches in one of the snapshots, so that they cannot be compared.
  */
 export async function verifyRestore(
   git: Git,

@@ -256,7 +256,10 @@ function noteOthers(facts: FactLines, { commonDir }: Repository, record: Session
   facts.look(...others.map((path) => `outside ${path}`));
 }
 
-/** With `--all`, each of five hundred sessions would read five hundred registrations. The facts are older than this when they are used. */
+/**
+ * With `--all`, each of five hundred sessions would read five hundred registrations. The facts are older than
+ * this when they are used.
+ */
 const KNOWN_FOR_MS = 500;
 let known = { commonDir: '', until: 0, paths: [] as readonly string[] };
 
