@@ -122,6 +122,10 @@ export async function printNewSession(
   const { paths: left = [], notRead } = (await staying) ?? {};
   if (notRead !== undefined)
     context.err(`note: agt could not look for uncommitted work in your worktree: ${notRead}\n`);
+  if (record.from && files !== undefined)
+    context.err(
+      `note: it has the commits of ${record.from} alone; with its files: agt fork ${record.from}\n`,
+    );
   if (left.length === 0) return;
   context.err(`note: uncommitted work stays in your worktree alone: ${listPaths(left, MOST_LISTED)}\n`);
   if (taken.length === 0) context.err('note: to take it along: agt session new --with-changes\n');

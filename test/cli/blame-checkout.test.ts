@@ -141,4 +141,8 @@ test('a folder without git: lines come from its snapshots, the first one too', (
   expect(asBefore).toContain(back);
   agtOk(cwd, ...back.split(' '));
   expect(agtOk(cwd, 'why', 'd/f:4')).toContain('mine');
+  write(join(cwd, 'my docs/read me.md'), 'docs\n');
+  expect(agt(cwd, 'blame', 'my', 'docs/read', 'me.md').stderr).toContain(
+    "hint: a path with spaces needs quotes: agt blame 'my docs/read me.md'\n",
+  );
 });

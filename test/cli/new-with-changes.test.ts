@@ -76,7 +76,9 @@ describe('agt session new and the uncommitted work of the user', () => {
       /^note: uncommitted work stays in your worktree alone: a\.txt, b\.txt, dir\/file, gone\.txt, new\.txt, and \d more\nnote: to take it along: agt session new --with-changes\n$/,
     );
     const { sandbox } = JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json'));
-    expect(agt(sandbox, 'new', 's2').stderr).toBe('');
+    expect(agt(sandbox, 'new', 's2').stderr).toBe(
+      'note: it has the commits of s1 alone; with its files: agt fork s1\n',
+    );
     expect(agt(repository, 'new', 'quiet', '-q')).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
     const { left_behind: named } = JSON.parse(agtOk(repository, 'new', 'quiet-json', '-q', '--json'));
     expect(named).toContain('b.txt');

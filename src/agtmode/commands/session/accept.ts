@@ -235,7 +235,7 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
   const back = `agt session unaccept ${id}`;
   all.push(
     kept ? `session  ${id} goes on` : `removed  ${sessionFolder(record)}`,
-    kept ? `undo     ${back}` : `undo     ${back}, or for the session alone: agt undo ${id}`,
+    kept ? `undo     ${back}` : `undo     ${back}; the session alone, without the branch: agt undo ${id}`,
   );
   return lines(all);
 }

@@ -92,7 +92,12 @@ export const blame = defineCommand({
 export async function fileAndRevision(context: Context, words: readonly string[], [name, usage]: Asked) {
   const [first, second, ...more] = words;
   if (first === undefined) throw usageError('no file given', `usage: ${usage}`);
-  if (more.length > 0) throw usageError(`unknown argument "${more[0]}"`, `usage: ${usage}`);
+  if (more.length > 0) {
+    const all = words.join(' ');
+    const isOne = existsSync(resolve(context.cwd, all.replace(/:\d+$/, '')));
+    const quotes = isOne ? [`a path with spaces needs quotes: agt ${name} ${shellQuote(all)}`] : [];
+    throw usageError(`unknown argument "${more[0]}"`, ...quotes, `usage: ${usage}`);
+  }
   if (second === undefined) return { file: first, revision: undefined };
   if ((await resolveObject(await context.git(), first)) === undefined)
     await refuseSession(context, first, [name, second]);
