@@ -1,5 +1,5 @@
 /** agt blame: lines of agents through every way home, and in checkouts without a session. */
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { endedDaysAgo } from '../harness/opened.ts';
@@ -205,6 +205,10 @@ describe('lines in a checkout without a session', () => {
     expect(agtOk(join(cwd, 'd'), 'blame', '--porcelain', 'g')).toBe(
       git(join(cwd, 'd'), 'blame', '--line-porcelain', 'g'),
     );
+    symlinkSync('nowhere', join(cwd, 'link'));
+    git(cwd, 'add', 'link');
+    git(cwd, 'commit', '-qm', 'link');
+    expect(of(agtOk(cwd, 'blame', 'link').split('\n'))).toEqual(of(git(cwd, 'blame', 'link').split('\n')));
     expect(agt(cwd, 'blame', 'missing')).toMatchObject({ exitCode: 128, stdout: '' });
     expect(agt(cwd, 'blame')).toMatchObject({ exitCode: 2, stdout: '' });
   });

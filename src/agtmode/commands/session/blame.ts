@@ -1,8 +1,8 @@
 /** agt blame: who wrote each line. */
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
-import { AgtError, EXIT, usageError } from '../../../errors.ts';
+import { AgtError, attempt, EXIT, usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { findObjects } from '../../../git/objects/object-reader.ts';
 import { type Git, gitText, inDirectory, resolveObject } from '../../../git/run/git.ts';
@@ -115,7 +115,8 @@ interface Wanted {
 
 /** @throws AgtError that names the step which deleted the file, and the way back */
 export async function requireFile(context: Context, { file, revision }: Pick<Wanted, 'file' | 'revision'>) {
-  if (revision !== undefined || existsSync(resolve(context.cwd, file))) return;
+  // A link may lead nowhere.
+  if (revision !== undefined || attempt(() => lstatSync(resolve(context.cwd, file)))) return;
   const { session, folder } = await workHere(context);
   const hints = await adviceOnGone(context, session ?? folder, file).catch(() => []);
   throw new AgtError(`there is no file ${showPath(file)}`, { exitCode: EXIT.git, hints });
