@@ -24,8 +24,10 @@ export async function resolveSnapshot(
   const there = isHere ? inDirectory(git, refs.sandbox ?? '') : git;
   const found = await findByName(there, known ?? (await requireHistory(git, refs)), spec, now);
   if (typeof found !== 'string') return found;
-  throw new AgtError(`no snapshot "${spec}" of "${refs.session}": ${found}`, {
-    hints: [`see: ${refs.list}`],
+  const [kind, sessions] =
+    refs.sandbox === undefined ? ['the folder ', ['or a session: agt list --everywhere']] : ['', []];
+  throw new AgtError(`no snapshot "${spec}" of ${kind}"${refs.session}": ${found}`, {
+    hints: [`see: ${refs.list}`, ...sessions],
   });
 }
 

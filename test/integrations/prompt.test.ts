@@ -192,7 +192,7 @@ test('agt undo brings a folder back that its agent has deleted', () => {
     (JSON.parse(say(cwd, prompt).stdout) as { reason: string }).reason;
   rmSync(join(folder, '..'), { recursive: true });
   expect(answer(folder, 'agt snapshots')).toMatch(/^SNAPSHOT .*\n@\{0\}/);
-  expect(answer(folder, 'agt restore nothing')).toMatch(/^error: no snapshot "nothing"/);
+  expect(answer(folder, 'agt restore nothing')).toMatch(/^error: no snapshot "nothing" of the folder "/);
   expect(existsSync(join(folder, '..'))).toBe(false);
   expect(answer(join(folder, 'sub'), 'agt undo')).toMatch(/^deep: restored 1 path, verified/);
   expect(readFileSync(join(folder, 'sub/a'), 'utf8')).toBe('a\n');
