@@ -88,7 +88,7 @@ export async function uninstall(
   removeEmptyParents(sessionsDir);
   if (area !== undefined) removeTree(dirname(areaConfigFile(area)));
   removeTree(agtDir);
-  for (const empty of ['refs/agt', 'worktrees']) attempt(() => rmdirSync(join(commonDir, empty)));
+  for (const empty of [OWN_NAMESPACE, 'worktrees']) attempt(() => rmdirSync(join(commonDir, empty)));
   failurePoint('uninstall: files deleted');
   await runGit(git, ['config', '--remove-section', `gc.${STASHES_OF_SESSIONS}`]);
   await showAgentRefs(repository);
