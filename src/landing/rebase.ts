@@ -1,8 +1,12 @@
-/** Predicts `agt session sync --rebase`. */
-import { AgtError } from '../errors.ts';
+/** `agt session sync --rebase`: predicted in memory, and done by git. */
+import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AgtError, attempt } from '../errors.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { parseStatus, STATUS } from '../git/objects/status.ts';
-import { gitBytes, gitLines, gitText } from '../git/run/git.ts';
+import { type Git, gitBytes, gitLines, gitText, runGit } from '../git/run/git.ts';
+import { endProgress } from '../process/progress.ts';
 import type { Session } from '../session/session.ts';
 import { commitFirst } from './message.ts';
 import { type Merged, mergeWithBase, type Workbench } from './workbench.ts';
@@ -54,4 +58,28 @@ export async function rebaseInMemory(
     tip = await plainCommit(git, merged.tree, [tip]);
   }
   return { tree: await gitText(git, ['rev-parse', '--verify', `${tip}^{tree}`]) };
+}
+
+/** Without git's advice, as agt gives its own. If agt is killed, a pipe in place of the file would end git in the middle. */
+export async function rebaseByGit(git: Git, onto: readonly string[]): Promise<number> {
+  const words = ['-c', 'rebase.updateRefs=false', 'rebase', '--quiet', '--no-autostash', ...onto];
+  const said = attempt(openUnnamed);
+  const streams = { stdout: 'ignore', stderr: said ?? 'inherit', detached: false } as const;
+  const { exitCode } = await runGit(git, words, { env: { GIT_EDITOR: ':' }, ...streams });
+  if (said === undefined) return exitCode;
+  const text = Buffer.alloc(fstatSync(said).size);
+  readSync(said, text, 0, text.length, 0);
+  closeSync(said);
+  endProgress();
+  // git names the commit twice.
+  process.stderr.write(text.toString().replace(/^(hint: |Could not apply ).*\n/gm, ''));
+  return exitCode;
+}
+
+/** A file that nobody has to delete. */
+function openUnnamed(): number {
+  const folder = mkdtempSync(join(tmpdir(), 'agt-'));
+  const fd = openSync(join(folder, 'said'), 'wx+');
+  rmSync(folder, { recursive: true });
+  return fd;
 }

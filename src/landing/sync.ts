@@ -13,7 +13,7 @@ import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { branchUser } from '../git/files/worktree-registrations.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitAnswer, gitText, resolveObject, runGit } from '../git/run/git.ts';
-import { endProgress } from '../process/progress.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
@@ -30,7 +30,7 @@ import { notCommitted, syncRefused } from './landing-errors.ts';
 import { commitFirst } from './message.ts';
 import { refuseInTheWay, refuseOverlap } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
-import { rebaseInMemory, refuseUncommitted } from './rebase.ts';
+import { rebaseByGit, rebaseInMemory, refuseUncommitted } from './rebase.ts';
 import { mergeBase, readSandbox } from './sandbox-content.ts';
 import { commitMerge, landedOn, revertAmong, withoutLanded } from './sync-landed.ts';
 import { type Dropped, droppedCommits } from './taken-back.ts';
@@ -203,8 +203,8 @@ async function otherBranch(git: Git, { work_branch }: SessionRecord): Promise<st
 async function conflictsOfSync(session: Session, { operation, branch, commits, head, dropped }: SyncResult) {
   const { repository, record, sandboxGit } = session;
   const tip = await gitText(sandboxGit, ['rev-parse', '--verify', `${branch}^{commit}`]);
-  const way = `join them all the same: git -C ${record.sandbox} merge --allow-unrelated-histories ${branch}`;
-  if (operation === 'merge') await mergeBase(sandboxGit, tip, head, way);
+  const join = `git -C ${shellQuote(sandboxGit.cwd)} merge --allow-unrelated-histories ${shellQuote(branch)}`;
+  if (operation === 'merge') await mergeBase(sandboxGit, tip, head, `join them all the same: ${join}`);
   return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
     const without = dropped.last;
     const merged = await (operation === 'merge'
@@ -265,18 +265,11 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
 
 /** Nothing of the user's stash, and no other branch, may move with it. */
 async function runSync(git: Git, { operation, branch, dropped }: SyncResult): Promise<number> {
-  const onto = dropped.last === undefined ? [branch] : ['--onto', branch, dropped.last];
-  const words =
-    operation === 'merge'
-      ? ['merge', '--ff', '--no-edit', '--no-autostash', '--', branch]
-      : ['-c', 'rebase.updateRefs=false', 'rebase', '--quiet', '--no-autostash', ...onto];
-  const env = { GIT_EDITOR: ':' };
-  const streams = operation === 'merge' ? ({ stderr: 'inherit' } as const) : { detached: false };
-  const { exitCode, stderr } = await runGit(git, words, { env, stdout: 'ignore', ...streams });
-  // agt gives the advice; and git names the commit twice.
-  endProgress();
-  process.stderr.write(stderr.replace(/^(hint: |Could not apply ).*\n/gm, ''));
-  return exitCode;
+  if (operation === 'rebase')
+    return rebaseByGit(git, dropped.last === undefined ? [branch] : ['--onto', branch, dropped.last]);
+  const words = ['merge', '--ff', '--no-edit', '--no-autostash', '--', branch];
+  return (await runGit(git, words, { env: { GIT_EDITOR: ':' }, stdout: 'ignore', stderr: 'inherit' }))
+    .exitCode;
 }
 
 /** git would end in the middle where a killed one has left a lock. */

@@ -36,6 +36,8 @@ export interface UninstallPlan {
   readonly sessions: readonly { readonly session: Session; readonly unsaved: readonly string[] }[];
   /** Sessions that others pushed to this repository. */
   readonly shared: number;
+  /** Refs of agt, if there is no session: snapshots whose session is lost. */
+  readonly orphans: number;
 }
 
 /** @throws AgtError if a session runs, or something of the user's would go that is in no session. */
@@ -62,7 +64,9 @@ export async function planUninstall(repository: Repository): Promise<UninstallPl
     return { session, unsaved: await lostWithBranches(session) };
   });
   const shared = all.filter((ref) => ref.startsWith(SHARED) && ref.endsWith('/head')).length;
-  return { sessions, shared };
+  const { going: ownRefs } = await otherRefs(repository);
+  const orphans = sessions.length > 0 ? 0 : ownRefs.filter((ref) => !ref.startsWith(SHARED)).length;
+  return { sessions, shared, orphans };
 }
 
 /** Returns the branches in agt's namespace that belong to no session: they hold commits alone, and stay. */
@@ -71,13 +75,11 @@ export async function uninstall(
   { sessions }: UninstallPlan,
   now: Date,
 ): Promise<string[]> {
-  const { git, commonDir, agtDir, area, prefixes } = repository;
+  const { git, commonDir, agtDir, area } = repository;
   const sessionsDir = await repository.sessionsDir();
   for (const { session } of sessions) await removeSession(session, { force: true, deleteBranch: true, now });
   await forgetTemplate(repository);
-  const refs = await refsOf(repository, localNamespaces(prefixes));
-  const stays = refs.filter((ref) => prefixes.some(({ workPrefix }) => ref.startsWith(HEADS + workPrefix)));
-  const going = refs.filter((ref) => !stays.includes(ref));
+  const { going, stays } = await otherRefs(repository);
   await updateRefs(
     git,
     going.map((ref) => `delete ${ref}`),
@@ -93,6 +95,13 @@ export async function uninstall(
   await runGit(git, ['config', '--remove-section', `gc.${STASHES_OF_SESSIONS}`]);
   await showAgentRefs(repository);
   return stays.map(shortBranch);
+}
+
+async function otherRefs(repository: Repository) {
+  const { prefixes } = repository;
+  const refs = await refsOf(repository, localNamespaces(prefixes));
+  const stays = refs.filter((ref) => prefixes.some(({ workPrefix }) => ref.startsWith(HEADS + workPrefix)));
+  return { stays, going: refs.filter((ref) => !stays.includes(ref)) };
 }
 
 function refsOf({ git }: Repository, namespaces: readonly string[]): Promise<string[]> {

@@ -231,7 +231,6 @@ test('an undo in the checkout after an acceptance names the command that takes t
   agtOk(folder, 'accept', 's1', '--untracked=all', '-m', 'Work');
   const note = 'note: to take back the acceptance of "s1": agt unaccept s1\n';
   expect(agt(folder, 'undo', '-n').stderr).toContain(note);
-  write(join(folder, 'mine'), 'mine\n');
   git(folder, 'commit', '-q', '--allow-empty', '-m', 'more');
   expect(agt(folder, 'undo', '-n').stderr).not.toContain('unaccept');
 });

@@ -1,7 +1,11 @@
 /** The user, or the agent, is in the middle of a rebase. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 /** Edits the last commit of a rebase: HEAD is detached meanwhile. */
 const stop = { GIT_SEQUENCE_EDITOR: "sed -i -e 's/^pick/edit/'" };
@@ -44,4 +48,25 @@ test('a sync that stops in a conflict of a rebase advises in the words of agt al
     `hint: or go back: agt undo ${id}`,
     '',
   ]);
+});
+
+test('agt is killed while git rebases: git comes to its conflict, and can go on from there', async () => {
+  const { repository, sandbox, id } = makeSession({ a: '1\n', '.gitattributes': 'a merge=slow\n' });
+  write(`${sandbox}/a`, 'by the agent\n');
+  git(sandbox, 'commit', '-qam', 'by the agent');
+  write(`${repository}/a`, 'mine\n');
+  git(repository, 'commit', '-qam', 'mine');
+  // Its parent is git, and that of git is agt.
+  const script = join(makeTempDir(), 'merge');
+  const kill = `read -r _ _ _ agt _ <"/proc/$PPID/stat"; echo "$PPID" >${script}.git; kill -9 "$agt"`;
+  write(script, `if [ -d "$(git rev-parse --git-dir)/rebase-merge" ]; then ${kill}; fi; exit 1\n`);
+  git(repository, 'config', 'merge.slow.driver', `exec sh ${script}`);
+  expect(spawnSync(AGT, ['sync', id, '--rebase'], { cwd: repository }).signal).toBe('SIGKILL');
+  const pid = Number(readFileSync(`${script}.git`, 'utf8'));
+  while (existsSync(`/proc/${pid}`)) await setTimeout(20);
+  write(`${sandbox}/a`, 'both\n');
+  git(sandbox, 'add', 'a');
+  const env = { GIT_EDITOR: ':' };
+  expect(run(REAL_GIT, ['rebase', '--continue'], { cwd: sandbox, env }).exitCode).toBe(0);
+  expect(git(sandbox, 'log', '--format=%s', 'main..')).toBe('by the agent');
 });

@@ -3,7 +3,7 @@ import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 const bundle = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
@@ -39,6 +39,19 @@ test('no clone gets a snapshot, and the same command finishes it', { timeout: 30
     for (const empty of ['refs/agt', 'worktrees'])
       expect(existsSync(join(repository, '.git', empty)), `${point} ${empty}`).toBe(false);
   }
+});
+
+test('snapshots whose session is lost go only with --force', () => {
+  const { repository } = makeSession({ a: 'a\n' });
+  agtOk(repository, 'autocommit', 's1');
+  rmSync(join(repository, '.git/agt/sessions/s1.json'));
+  const before = git(repository, 'for-each-ref');
+  const refused = agt(repository, 'uninstall');
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(/^error: \d refs of lost sessions would go with all snapshots, /),
+  });
+  expect(git(repository, 'for-each-ref')).toBe(before);
 });
 
 test('without sessions nothing is lost, and nobody is asked', () => {

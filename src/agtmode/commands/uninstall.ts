@@ -21,14 +21,15 @@ export const uninstall = defineCommand({
   run: async ({ force, dryRun }, context) => {
     const repository = await context.repository();
     const plan = await planUninstall(repository);
-    const { sessions, shared } = plan;
+    const { sessions, shared, orphans } = plan;
     const pushed = shared > 0 && `${plural(shared, 'session')} that others have pushed here`;
     const losses = sessions.flatMap(({ session: { id }, unsaved }) =>
       unsaved.length === 0 ? [] : [`${id} has ${unsaved.join(' and ')}`],
     );
-    if (!force && !dryRun && sessions.length + shared > 0) {
+    if (!force && !dryRun && sessions.length + shared + orphans > 0) {
       const own = sessions.length > 0 && plural(sessions.length, 'session');
-      const all = [own, pushed].filter((part) => part !== false);
+      const lost = orphans > 0 && `${plural(orphans, 'ref')} of lost sessions`;
+      const all = [own, lost, pushed].filter((part) => part !== false);
       throw new AgtError(`${all.join(' and ')} would go with all snapshots, and nothing brings them back`, {
         hints: [...losses, 'to look at them: agt list --all', 'to delete them: agt uninstall --force'],
       });

@@ -34,7 +34,7 @@ export interface RunOptions {
   /** Variables to add to the clean environment, such as GIT_INDEX_FILE. */
   readonly env?: Readonly<Record<string, string>>;
   /** 'inherit' shows the user git's progress and prompts. */
-  readonly stderr?: 'pipe' | 'inherit';
+  readonly stderr?: 'pipe' | 'inherit' | number;
   readonly stdout?: 'pipe' | 'inherit' | 'ignore' | number;
   readonly stdin?: 'ignore' | 'inherit';
   /** Gets standard output as it comes, instead of the result. */

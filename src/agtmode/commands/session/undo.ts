@@ -7,6 +7,7 @@ import { commandToMove } from '../../../session/advised-commands.ts';
 import { listRecords } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
+import type { Snapshot } from '../../../snapshot/history.ts';
 import { withPresent } from '../../../timetravel/restore/present.ts';
 import { type Distance, findRedoTarget, findUndoTarget } from '../../../timetravel/restore/steps.ts';
 import type { RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
@@ -177,29 +178,36 @@ async function move(
       `for example: ${commandToMove(session.record, by)} 2`,
     );
   const findTarget = by === 'undo' ? findUndoTarget : findRedoTarget;
+  const chosen: Snapshot[] = [];
   const request: RestoreRequest = {
     scope: TOP_FOLDERS,
     by,
     now: context.now(),
     filesOnly,
-    choose: (uncaptured) => findTarget(session, uncaptured, distance),
+    choose: async (uncaptured) => {
+      const found = await findTarget(session, uncaptured, distance);
+      chosen.push(found);
+      return found;
+    },
   };
   const report = await runRestore(context, session, request, dryRun, distance);
-  const notes =
-    by === 'undo' && session.record.checkout ? await noteOnAccepted(context, session.record.checkout) : '';
-  return { ...report, notes: `${report.notes ?? ''}${notes}` };
+  const to = chosen.at(-1);
+  if (by === 'redo' || to === undefined || session.record.checkout === undefined) return report;
+  return {
+    ...report,
+    notes: `${report.notes ?? ''}${await noteOnAccepted(context, session.record.checkout, to)}`,
+  };
 }
 
-/** An undo in the checkout goes by its own snapshots, and leaves the commit of an acceptance. */
-async function noteOnAccepted(context: Context, checkout: string): Promise<string> {
-  const repository = await context.repositoryIfAny();
+/** An undo in the checkout goes by its own snapshots, and leaves the commit of an acceptance that came after `to`. */
+async function noteOnAccepted(context: Context, checkout: string, to: Snapshot): Promise<string> {
+  const repository = await context.repositoryIfAny().catch(() => undefined);
   if (repository === undefined) return '';
-  const head = await resolveObject(inDirectory(repository.git, checkout), 'HEAD');
   const { records } = listRecords(repository);
-  const accepted = records.find(({ landed }) => landed !== undefined && landed.commit === head);
-  return accepted === undefined
-    ? ''
-    : `note: to take back the acceptance of "${accepted.session_id}": agt unaccept ${accepted.session_id}\n`;
+  const recent = records.filter(({ landed }) => landed !== undefined && new Date(landed.at) >= to.time);
+  const head = recent.length > 0 && (await resolveObject(inDirectory(repository.git, checkout), 'HEAD'));
+  const id = recent.find(({ landed }) => landed?.commit === head)?.session_id;
+  return id === undefined ? '' : `note: to take back the acceptance of "${id}": agt unaccept ${id}\n`;
 }
 
 /** @throws AgtError in another session: the number is the name of this one, and may be a number of steps. */
