@@ -70,10 +70,7 @@ export interface CaptureOptions {
   readonly siblings?: readonly string[] | undefined;
   /** Unix seconds: files modified then or later are read, even if they look unchanged. */
   readonly rereadSince?: number | undefined;
-  /**
-   * The paths that somebody has seen to be newer than the last scan; undefined if nobody knows. Asked once,
-   * after the scan began.
-   */
+  /** Paths known to be newer than the last scan; undefined if nobody knows. Asked once, after the scan began. */
   readonly newerPaths?: (() => NewerPaths | undefined) | undefined;
   readonly dryRun?: boolean;
   readonly label?: string | undefined;

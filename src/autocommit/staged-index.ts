@@ -32,10 +32,7 @@ export interface IndexContent {
 /** That of an attached folder without a repository. */
 export const NO_INDEX: StagedIndex = { content: undefined, digest: '', stat: 'none', warnings: [] };
 
-/**
- * `gitDir` is the worktree's own. `oidLength` is in bytes. agt makes copies in `copiesIn`. A damaged index is
- * no reason to capture nothing.
- */
+/** `gitDir` is the worktree's own; `oidLength` is in bytes. A damaged index does not stop the capture. */
 export async function readStagedIndex(
   git: Git,
   gitDir: string,

@@ -68,10 +68,7 @@ export interface LeftOutByGit extends Partial<Amount> {
   readonly path: string;
 }
 
-/**
- * The files that git ignores in an attached folder and no snapshot takes, the largest last. Without an amount
- * if it has too many files.
- */
+/** Ignored files of an attached folder that no snapshot takes, the largest last; too many have no amount. */
 export async function ignoredAndLeftOut(target: CaptureTarget): Promise<LeftOutByGit[]> {
   const found = await ignoredFiles(target, {});
   const folder = Buffer.from(target.folder).toString('latin1');

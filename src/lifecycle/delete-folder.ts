@@ -47,10 +47,7 @@ export interface RemovalOptions {
   readonly reason?: string | undefined;
 }
 
-/**
- * @returns readable paths that agt leaves in the session folder: they came too late to be captured, or nobody
- * may delete them.
- */
+/** @returns paths that agt leaves in the session folder: they came too late, or nobody may delete them. */
 export async function deleteFolder(session: LockedSession, options: RemovalOptions): Promise<Remaining> {
   const { record, repository } = session;
   const begun = beginRemoval(session, session.place === 'here' ? 'moving' : 'deleting', options);

@@ -246,10 +246,7 @@ async function deleteRefs(session: LockedSession): Promise<void> {
   await dropBranchSettings(session.git, session.record.work_branch);
 }
 
-/**
- * A restore makes it again from the snapshots. A branch that a worktree uses, or that has a commit which no
- * snapshot keeps, stays.
- */
+/** A restore makes it again. A branch stays if a worktree uses it, or no snapshot keeps one of its commits. */
 async function dropWorkBranch({ git, record }: Session): Promise<void> {
   const { work_branch: ref, sandbox, session_id: id } = record;
   const tip = await resolveObject(git, ref);

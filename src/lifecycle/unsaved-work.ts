@@ -129,10 +129,7 @@ async function onlyInSnapshots(session: Session): Promise<string[]> {
 
 const SANDBOX = 'sandbox/';
 
-/**
- * Of each file that a snapshot of this session alone has changed. A fork shares the older ones with the
- * session that it comes from.
- */
+/** Each file that a snapshot of this session alone has changed. A fork shares the older ones with its parent. */
 async function ownVersions({ git, record, id }: Session): Promise<Map<string, Set<string>>> {
   const own = [record.branch, tipRef(id), takenRef(id), landedRef(id), record.work_branch];
   const excluded = own.map((ref) => `--exclude=${ref}`);

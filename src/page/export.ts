@@ -1,7 +1,4 @@
-/**
- * `agt ui --export`: the timeline, the review and the diffs of one session in a single file: the client, with
- * all answers inside.
- */
+/** `agt ui --export`: timeline, review and diffs of one session in a single file, the client with all answers. */
 import { createHash } from 'node:crypto';
 import { AgtError } from '../errors.ts';
 import type { SessionRecord } from '../session/record.ts';

@@ -66,10 +66,7 @@ export async function markFailed(session: Session, error: unknown, now: Date): P
   await writeFailure(session, { at: now.toISOString(), reason, of_turn: false }).catch(() => {}); // the disk is full, or the metadata are damaged
 }
 
-/**
- * A turn of the agent has failed: the session is active again when the agent goes on. @throws AgtError if agt
- * cannot write that.
- */
+/** A turn of the agent has failed; the session is active again when it goes on. @throws AgtError if that cannot be written */
 export async function failAgent(session: Session, reason: string, now: Date): Promise<void> {
   await writeFailure(session, { at: now.toISOString(), reason, of_turn: true });
 }

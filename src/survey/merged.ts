@@ -60,10 +60,7 @@ export async function mergedSource(
   return (await resolveObject(git, `${landed.source}^{commit}`)) && landed.source;
 }
 
-/**
- * The commit of an acceptance, as it is on the branch: the user may have amended or rebased it, which keeps
- * its author and time.
- */
+/** The commit of an acceptance as the branch has it: an amended or rebased one keeps its author and time. */
 export async function landedAs(
   git: Git,
   { commit, from }: Pick<Landed, 'commit' | 'from'>,

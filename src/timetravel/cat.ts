@@ -48,10 +48,7 @@ export async function findFile(
   });
 }
 
-/**
- * `snapshotName` is what the user wrote. @throws what `find` throws for the shortest possible name, which is
- * most likely what the user means.
- */
+/** @throws what `find` throws for the shortest possible name, which is most likely what the user means. */
 async function splitSpec(spec: string, find: (name: string) => Promise<Snapshot>) {
   const colons = [...spec.matchAll(/:/g)].map(({ index }) => index).reverse();
   let reason: unknown;

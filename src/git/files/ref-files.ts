@@ -83,10 +83,7 @@ export function shortOid(oid: string): string {
 /** Undefined for a ref that does not exist. */
 export type RefValues = ReadonlyMap<string, string | undefined>;
 
-/**
- * A loose ref counts before a packed one, as in git. Undefined if only git can tell: a symbolic ref, a
- * damaged one, refs that are not in files.
- */
+/** A loose ref counts before a packed one. Undefined if only git can tell: a symbolic or damaged ref, no ref files. */
 export function readRefValues(
   commonDir: string,
   names: readonly string[],

@@ -3,10 +3,7 @@ import { LINK } from '../modes.ts';
 import { type Git, gitBytes, gitText } from '../run/git.ts';
 import { listTree } from './ls-tree.ts';
 
-/**
- * Writes those of a commit into the work tree of `git`, which has an index of its own: a merge reads them as
- * in a clean checkout.
- */
+/** Writes those of a commit into the work tree of `git`, so that a merge reads them as in a clean checkout. */
 export async function layOutAttributes(git: Git, commit: string): Promise<void> {
   const listed = await listTree(git, commit, 'files');
   const files = listed.filter(({ path, mode }) => /(^|\/)\.gitattributes$/.test(path) && mode !== LINK);

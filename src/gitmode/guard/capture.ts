@@ -1,7 +1,4 @@
-/**
- * Captures a session by `agt autocommit`, or a folder by `agt snapshot`, in a process of its own: git mode
- * holds nothing that can capture.
- */
+/** Captures a session or a folder by another process: git mode holds nothing that can capture. */
 import { spawnSync } from 'node:child_process';
 import { realpathSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -37,10 +37,7 @@ import {
   treeOfWork,
 } from './compared-tree.ts';
 
-/**
- * `start`: where the session began. `base`: the content that the next acceptance compares with. `work`: what
- * git would commit.
- */
+/** `start`: where the session began. `base`: what the next acceptance compares with. `work`: what git would commit. */
 export type DiffEnd = Snapshot | 'start' | 'base' | 'disk' | 'work';
 
 export interface DiffRequest {

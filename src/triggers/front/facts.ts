@@ -256,10 +256,7 @@ function noteOthers(facts: FactLines, { commonDir }: Repository, record: Session
   facts.look(...others.map((path) => `outside ${path}`));
 }
 
-/**
- * With `--all`, each of five hundred sessions would read five hundred registrations. The facts are older than
- * this when they are used.
- */
+/** With `--all`, 500 sessions would each read 500 registrations. The facts are older than this when they are used. */
 const KNOWN_FOR_MS = 500;
 let known = { commonDir: '', until: 0, paths: [] as readonly string[] };
 
