@@ -1,4 +1,4 @@
-/** Counts the tests in one line, which scripts/test prints last, and prints why tests were skipped. */
+/** Counts the tests in one line, which scripts/test prints last, under the names of those that failed. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Reporter, TestModule } from 'vitest/node';
@@ -6,21 +6,32 @@ import type { Reporter, TestModule } from 'vitest/node';
 export default class Summary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     const count = { passed: 0, failed: errors.length, skipped: 0, pending: 0 };
+    const failures: string[] = [];
     for (const module of modules) {
+      const file = module.relativeModuleId;
       const tests = [...module.children.allTests()];
+      const skipped = new Map<string, number>();
       for (const test of tests) {
-        count[test.result().state] += 1;
-        const { note } = test.result().state === 'skipped' ? (test.result() as { note?: string }) : {};
-        if (note !== undefined) console.log(`skipped: ${test.fullName}: ${note}`);
+        const result = test.result();
+        count[result.state] += 1;
+        if (result.state === 'failed') failures.push(`failed: ${file}: ${test.fullName}\n`);
+        if (result.state === 'skipped' && result.note !== undefined) {
+          skipped.set(result.note, (skipped.get(result.note) ?? 0) + 1);
+        }
       }
-      if (tests.length === 0 && module.state() === 'failed') count.failed += 1;
+      for (const [note, number] of skipped)
+        console.log(`skipped: ${file}: ${number} of ${tests.length}: ${note}`);
+      if (tests.length === 0 && module.state() === 'failed') {
+        count.failed += 1;
+        failures.push(`failed: ${file}\n`);
+      }
     }
     const line = `${count.passed} passed, ${count.failed} failed, ${count.skipped + count.pending} skipped`;
-    writeSummary(line);
+    writeSummary(`${failures.join('')}${line}`);
   }
 }
 
-/** The line that scripts/test prints last. */
-export function writeSummary(line: string): void {
-  writeFileSync(join(import.meta.dirname, '../../node_modules/.agt-test-summary'), `${line}\n`);
+/** The lines that scripts/test prints last. */
+export function writeSummary(lines: string): void {
+  writeFileSync(join(import.meta.dirname, '../../node_modules/.agt-test-summary'), `${lines}\n`);
 }
