@@ -89,6 +89,7 @@ export async function printNewSession(
   record: SessionRecord,
   asJson: boolean,
   files?: NewFiles,
+  forkOf?: string,
 ): Promise<void> {
   const { included = [], notIncluded = [], taken = [], staying, setAside = [] } = files ?? {};
   if (asJson) {
@@ -111,6 +112,8 @@ export async function printNewSession(
     `session  ${record.session_id}`,
     `sandbox  ${record.checkout ?? record.sandbox}`,
     `branch   ${shortBranch(record.work_branch)} ${start}`,
+    forkOf !== undefined &&
+      `files    as in snapshot ${shortOid(record.from_spec ?? '')} of ${showPath(forkOf)}`,
     included.length > 0 && `copied   ${included.join(', ')}`,
     taken.length > 0 && `taken    ${listPaths(taken, MOST_LISTED)}`,
     setAside.length > 0 && `aside    ${describeSetAside(setAside)}`,

@@ -76,26 +76,29 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);
   const before = [target.from, ...(landed === undefined ? [] : [landed])];
   const commits = await commitsBetween(git, before, content.head);
-  const unwanted = await untrackedToLeaveOut(session, untracked, commits.length > 0, request);
   const { isUsers } = await usersOwn(session);
-  const left = [
-    ...added.filter((change) => unwanted.has(change.path) || isUsers(change)),
-    ...(landed === undefined
+  const uncommitted =
+    landed === undefined
       ? await untrackedByCommits(session, content, request)
-      : await landedUncommitted(git, content, { landed, branch: target.from, added, request })),
-  ];
-  const { tree, leftOut } = await leaveOut(bench, chosen.tree, left);
-  const theirs = await commitToMerge(session, { ...content, tree }, landable);
-  const merged =
-    landed === undefined && base === common
-      ? await mergeInMemory(bench, target.from, theirs)
-      : await mergeWithBase(bench, { base, ours: target.from, theirs });
-  if (merged.conflicts !== undefined) {
+      : await landedUncommitted(git, content, { landed, branch: target.from, added, request });
+  const mergeWithout = async (unwanted: ReadonlySet<string>) => {
+    const left = [...added.filter((change) => unwanted.has(change.path) || isUsers(change)), ...uncommitted];
+    const { tree, leftOut } = await leaveOut(bench, chosen.tree, left);
+    const theirs = await commitToMerge(session, { ...content, tree }, landable);
+    const merged =
+      landed === undefined && base === common
+        ? await mergeInMemory(bench, target.from, theirs)
+        : await mergeWithBase(bench, { base, ours: target.from, theirs });
+    if (merged.conflicts === undefined) return { left, leftOut, theirs, merged };
     const theirChanges = new Set((await diffTrees(git, base, target.from)).map(({ path }) => path));
     const open = content.uncommitted.flatMap(({ path }) => (theirChanges.has(path) ? path : []));
     const way = open.length === 0 ? [] : [await commitFirst(session, open)];
     throw conflictError(record, target, merged.conflicts, [...way, solveInSandbox(record, target)]);
-  }
+  };
+  // No answer to the question would help.
+  if (request.askUntracked !== undefined && untracked.length > 0) await mergeWithout(new Set(untracked));
+  const unwanted = await untrackedToLeaveOut(session, untracked, commits.length > 0, request);
+  const { left, leftOut, theirs, merged } = await mergeWithout(unwanted);
   const changes = await diffTrees(git, target.from, merged.tree);
   if (changes.length === 0) {
     if (calls.leftOut.length > 0) throw onlyFailedCalls(record, calls.leftOut);

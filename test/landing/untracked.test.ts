@@ -153,6 +153,17 @@ test('on a terminal agt lists the files and asks', () => {
   expect(existsSync(session.folder)).toBe(false);
 });
 
+test('agt asks nothing if the merge has conflicts whatever the answer', () => {
+  put('a', 'by the agent\n');
+  write(join(session.repository, 'a'), 'by the user\n');
+  git(session.repository, 'commit', '-qam', 'By the user');
+  const line = [AGT, 'accept', 's1'].join(' ');
+  const { stdout, exitCode } = run('script', ['-qec', line, '/dev/null'], { cwd: session.repository });
+  expect(stdout).toMatch(/^error: .*conflict/);
+  expect(stdout).not.toContain('Accept these files');
+  expect(exitCode).toBe(1);
+});
+
 test('an odd answer is asked again; a signal ends the question, and nothing has changed', async () => {
   const line = `echo "pid $$"; exec ${AGT} accept s1`;
   const asking = spawn('script', ['-qec', `sh -c '${line}'`, '/dev/null'], { cwd: session.repository });

@@ -41,7 +41,7 @@ export async function logTurns(context: Context, session: Session, args: LogArgu
   if (!args.json)
     await showInPager(
       context,
-      entries.length === 0 ? NONE : tableOfChanges(context, COLUMNS, entries, args.stat),
+      entries.length === 0 ? noneOf(authored.begun) : tableOfChanges(context, COLUMNS, entries, args.stat),
     );
   return { json: entries };
 }
@@ -68,7 +68,10 @@ function entryOf({ snapshots, from, ...turn }: TurnSteps, files: readonly FileCh
   };
 }
 
-const NONE = 'no turns: agt knows prompts and calls from the hooks of agents\n';
+function noneOf(begun: readonly TurnSteps[]): string {
+  const isPrompted = begun.some(({ prompt }) => prompt !== undefined);
+  return `no turns: ${isPrompted ? 'no prompt has led to the call of a tool yet' : 'agt knows prompts and calls from the hooks of agents'}\n`;
+}
 
 const COLUMNS: readonly Column<Entry>[] = [
   { heading: 'TURN', cell: ({ number }) => ({ text: String(number), style: 'yellow' }), alignRight: true },

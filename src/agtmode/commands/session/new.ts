@@ -138,7 +138,9 @@ export const sessionFork = defineCommand({
         });
     for (const warning of warnings) context.err(`warning: ${warning}\n`);
     if (args.json && args.count !== undefined) return { json: records.map(recordJson) };
-    for (const record of records) await printNewSession(context, record, args.json);
+    const { checkout } = source.record;
+    const origin = (isAttached(source.record) && checkout) || source.id;
+    for (const record of records) await printNewSession(context, record, args.json, undefined, origin);
     const [fork] = records;
     if (resumed === undefined || fork === undefined) return EXIT.done;
     return resume(context, new Session(await context.repository(), fork), resumed, []);
