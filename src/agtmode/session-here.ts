@@ -8,7 +8,12 @@ import { findAttached, folderAt, settingsFile, shownId } from '../folders/store.
 import { shellQuote } from '../process/shell-quote.ts';
 import type { Repository } from '../repository/repository.ts';
 import { agtInFolder, commandToList, commandToRestore } from '../session/advised-commands.ts';
-import { namedSession, refuseMoved, sessionContaining } from '../session/find-session.ts';
+import {
+  inOtherRepositories,
+  namedSession,
+  refuseMoved,
+  sessionContaining,
+} from '../session/find-session.ts';
 import { idProblem, type SessionId } from '../session/id.ts';
 import { wayBack } from '../session/operation.ts';
 import { readRecord } from '../session/record.ts';
@@ -28,7 +33,7 @@ export async function sessionHere(context: Context, given?: string): Promise<Ses
     return attached;
   const there = isKnown ? undefined : await folderNamed(context, given);
   if (there !== undefined) return there;
-  if (user === undefined) throw noSession(given, attached?.record.checkout ?? context.cwd, attached);
+  if (user === undefined) throw noSession(context, given, attached?.record.checkout ?? context.cwd, attached);
   const more = attached && needsNoId(attached);
   return new Session(user, namedSession(user, given, more));
 }
@@ -131,11 +136,15 @@ export async function adviceToSnapshot(context: Context, purpose: string): Promi
 }
 
 /** Outside of git repositories. */
-function noSession(given: string, folder: string, attached: Session | undefined): AgtError {
+function noSession({ env }: Context, given: string, folder: string, attached: Session | undefined): AgtError {
   const problem = `there is no session "${given}" here: ${showPath(folder)} is in no git repository`;
-  if (attached !== undefined) return new AgtError(problem, { hints: [needsNoId(attached)] });
+  const elsewhere = inOtherRepositories(env, given);
+  if (attached !== undefined) return new AgtError(problem, { hints: [...elsewhere, needsNoId(attached)] });
   return new AgtError(`${problem}, and has no snapshots`, {
-    hints: ['for sessions, change to a repository', 'the folders that have snapshots: agt du --folders'],
+    hints: [
+      ...(elsewhere.length > 0 ? elsewhere : ['for sessions, change to a repository']),
+      'the folders that have snapshots: agt du --folders',
+    ],
   });
 }
 

@@ -3,6 +3,9 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, sep } from 'node:path';
 import { isSameDirectory, realPath } from '../disk/real-path.ts';
 import { AgtError, listSome } from '../errors.ts';
+import { agtDirectory, recordFile } from '../layout.ts';
+import { shellQuote } from '../process/shell-quote.ts';
+import { knownRepositories, placeOf } from '../repository/known-repositories.ts';
 import type { Repository } from '../repository/repository.ts';
 import { didYouMean } from '../similar.ts';
 import { checkId } from './id.ts';
@@ -31,12 +34,24 @@ export function namedSession(repository: Repository, id: string, more?: string):
     ...(isOnRemote(repository.agtDir, id)
       ? [`a remote has it; to go on with it here: agt session pull ${id}`]
       : []),
+    ...inOtherRepositories(repository.git.env, id),
     ...didYouMean(id, [...going, ...ended]),
     ...toName({ going, ended }),
   ];
   throw new AgtError(`no session "${id}" in ${repository.commonDir}`, {
     hints: hints.length === 0 ? ['create one: agt session new'] : hints,
   });
+}
+
+const MOST_PLACES = 3;
+
+/** Hints. */
+export function inOtherRepositories(env: NodeJS.ProcessEnv, id: string): string[] {
+  const holding = knownRepositories(env).present.filter((commonDir) =>
+    existsSync(recordFile(agtDirectory(commonDir), id)),
+  );
+  const places = holding.map((commonDir) => shellQuote(placeOf({ commonDir })));
+  return places.slice(0, MOST_PLACES).map((place) => `another repository has it: agt -C ${place} list`);
 }
 
 interface Known {

@@ -1,5 +1,5 @@
 /** `--everywhere`: a command in each repository that has sessions, also in one that was moved. */
-import { cpSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionIn } from '../harness/session.ts';
@@ -68,4 +68,14 @@ test('a repository that git cannot read is named, and hides no other', () => {
   expect(stderr).toMatch(new RegExp(`^error: ${one}/\\.git: `, 'm'));
   expect(stdout).toContain('in-two');
   rmSync(one, { recursive: true });
+});
+
+test('a session of another repository is named with the command that lists it', () => {
+  const there = makeRepository({ a: 'a' });
+  agtOk(there, 'session', 'new', 'only-there');
+  const hint = `hint: another repository has it: agt -C ${there} list\n`;
+  for (const cwd of [makeRepository({ a: 'a' }), realpathSync(makeTempDir())]) {
+    expect(agt(cwd, 'session', 'log', 'only-there').stderr).toContain(hint);
+    expect(agt(cwd, 'session', 'log', 'nowhere').stderr).not.toContain('another repository');
+  }
 });

@@ -1,9 +1,9 @@
 /** Turns of agents, and who made each change: in a session and in a folder, with two agents and a person. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession, sessionIn } from '../harness/session.ts';
-import { AGT, agt, agtOk, makeRepository, run, write } from '../harness/world.ts';
+import { agt, agtOk, makeRepository, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
 const steps = (cwd: string) =>
@@ -297,19 +297,4 @@ test('a turn that renames a file counts its lines as agt diff --turn does', () =
   expect(table).toMatch(/ 1 +\+1 -0 +rename\n {4}R {2}\+1 -0 {2}a -> d\/b$/);
   expect(agtOk(cwd, 'activity', '--stat')).toMatch(/ a -> d\/b$/m);
   expect(agtOk(cwd, 'diff', '--turn', '1', '--shortstat').trim()).toBe('1 file changed, 1 insertion(+)');
-});
-
-test('the events that the guide shows are a turn with a call; a prompt without a call is none', () => {
-  const { sandbox } = makeSession({ a: '1\n' });
-  const guide = readFileSync(join(import.meta.dirname, '../../docs/guide/agents.md'), 'utf8');
-  const [, events = ''] = /\n\n( {4}tell\(\) .*?)\n\n/s.exec(guide) ?? [];
-  const env = { PATH: `${dirname(AGT)}:${process.env['PATH']}` };
-  const of = (chosen: RegExp) => {
-    const lines = events.split('\n').filter((line) => chosen.test(line));
-    return run('sh', ['-ec', lines.join('\n')], { cwd: sandbox, env }).stdout;
-  };
-  expect(of(/tell\(\)|agt hook|Prompt|Stop|agt log/)).toBe(
-    'no turns: no prompt has led to the call of a tool yet\n',
-  );
-  expect(of(/./)).toMatch(/^TURN .*\n +1 .* claude +1 +1 +\+1 -0 +Add a file\n$/);
 });

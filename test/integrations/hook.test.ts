@@ -1,7 +1,7 @@
 /** agt hook: events of agents become snapshots, and nothing that fails reaches the agent. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession, sessionIn } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
@@ -239,4 +239,19 @@ test('in a session that has ended, and with agt.hooks=false, agt does nothing', 
   mkdirSync(ended.sandbox, { recursive: true });
   expect(hook(ended.sandbox, 'Stop')).toEqual(silent);
   expect(failures()).toEqual([]);
+});
+
+test('the events that the guide shows are a turn with a call; a prompt without a call is none', () => {
+  const { sandbox } = makeSession({ a: '1\n' });
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/guide/agents.md'), 'utf8');
+  const [, events = ''] = /\n\n( {4}tell\(\) .*?)\n\n/s.exec(guide) ?? [];
+  const env = { PATH: `${dirname(AGT)}:${process.env['PATH']}` };
+  const of = (chosen: RegExp) => {
+    const lines = events.split('\n').filter((line) => chosen.test(line));
+    return run('sh', ['-ec', lines.join('\n')], { cwd: sandbox, env }).stdout;
+  };
+  expect(of(/tell\(\)|agt hook|Prompt|Stop|agt log/)).toBe(
+    'no turns: no prompt has led to the call of a tool yet\n',
+  );
+  expect(of(/./)).toMatch(/^TURN .*\n +1 .* claude +1 +1 +\+1 -0 +Add a file\n$/);
 });
