@@ -8,14 +8,15 @@ import { readObjects } from '../git/objects/object-reader.ts';
 import { gitLines, gitText } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, type Landed, listRecords, type SessionRecord, snapshotRefs } from '../session/record.ts';
+import { Session } from '../session/session.ts';
 import { isEnded, type SessionState } from '../session/state.ts';
 import { isArrival, labelByPerson } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
 import { type Fate, findFates, STANDS } from '../survey/landed.ts';
 import { readRefs } from '../survey/refs.ts';
 import type { FileChange } from './timeline.ts';
-import { filesOfTurns } from './turn-files.ts';
-import { authorsOf, isOfHook, type TurnSteps } from './turns.ts';
+import { filesOfTurns, undoneTurns } from './turn-files.ts';
+import { type AuthoredHistory, authorsOf, isOfHook, type TurnSteps } from './turns.ts';
 
 export interface Turn {
   readonly session: string;
@@ -35,6 +36,8 @@ export interface Turn {
   readonly first: string;
   /** It began in another repository, where the session was then. */
   readonly isPulled: boolean;
+  /** False if undos have taken all of it back. */
+  readonly stands: boolean;
   readonly files: readonly FileChange[];
 }
 
@@ -120,6 +123,7 @@ export async function readActivity(
   const chosen = newest.slice(0, limit);
   const files = await filesOfTurns(repository.git, chosen, countLines, asShown);
   const agents = agentsOf(records);
+  const undone = await undoneSteps(repository, records, authored);
   const isEmpty = (turn: TurnSteps) =>
     turn.prompt === undefined &&
     (files.get(turn) ?? []).length === 0 &&
@@ -142,9 +146,27 @@ export async function readActivity(
       commit: all.at(-1)?.commit ?? '',
       first: all[0]?.commit ?? '',
       isPulled: all[0] !== undefined && pulled.has(all[0]),
+      stands: !turn.steps.some((step) => undone.has(step)),
       files: files.get(turn) ?? [],
     };
   });
+}
+
+/** Steps of turns that undos have taken back. Most sessions have no undo, and need no look at their files. */
+async function undoneSteps(
+  repository: Repository,
+  records: readonly SessionRecord[],
+  authored: readonly AuthoredHistory[],
+): Promise<ReadonlySet<Snapshot>> {
+  const found: Snapshot[] = [];
+  for (const history of authored) {
+    const { session } = history.steps[0]?.snapshot ?? {};
+    const record = records.find(({ session_id: id }) => id === session);
+    const hasUndo = history.steps.some(({ snapshot }) => snapshot.restoredBy === 'undo');
+    if (record === undefined || !hasUndo) continue;
+    for (const { steps } of await undoneTurns(new Session(repository, record), history)) found.push(...steps);
+  }
+  return new Set(found);
 }
 
 const endOf = ({ snapshots, from }: TurnSteps) => snapshots.at(-1)?.time ?? from;

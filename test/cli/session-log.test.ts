@@ -166,6 +166,8 @@ describe('agt session log', () => {
     expect(turnsAfter('undo', '--turn', '2')).toEqual(withoutTwo);
     agent.says('go on');
     expect(turns()).toEqual(withoutTwo);
+    const ofAll = agtOk(cwd, 'log', '--all-sessions').replace(/^.*claude +/gm, '');
+    expect(ofAll).toMatch(/^2 +three\n2 +\(undone\) two\n2 +one$/m);
   });
 
   test('works for a removed session, and is empty for one without autocommits', () => {

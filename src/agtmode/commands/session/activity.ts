@@ -169,6 +169,7 @@ function turnEntry(source: Source, turn: Turn) {
     snapshots,
     failed_calls: failed,
     commit,
+    stands: turn.stands,
     files: filesJson(files, (path) =>
       record === undefined ? path.replace(/^sandbox\//, '') : shownPath(record, path),
     ),
@@ -188,6 +189,7 @@ function outcomeEntry(source: Source, one: Outcome) {
     ...orNull({ reason, reverted_by: fate.revertedBy }),
     ...{ prompt: null, labels: [], began_at: null, at: at.toISOString(), snapshots: 0, failed_calls: 0 },
     commit: landed?.commit ?? null,
+    stands: !fate.isLost && fate.revertedBy === undefined,
     files: [],
   };
 }
@@ -213,9 +215,10 @@ function activityText(context: Context, rows: readonly Row[], everywhere: boolea
 
 function whatOf(row: Row): string {
   if (row.outcome !== null) return outcomeText(row);
-  const { failed_calls: failed, prompt, labels, pulled, files } = row;
+  const { failed_calls: failed, prompt, labels, pulled, files, stands } = row;
   const words = prompt ?? labels.join('; ');
   const notes = [
+    !stands && '(undone)',
     pulled && '(pulled)',
     failed > 0 && `(${plural(failed, 'call')} failed)`,
     words === '' && '(no prompt)',
