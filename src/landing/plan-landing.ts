@@ -9,6 +9,7 @@ import { type Git, gitLines, resolveObject } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
+import { neverHad } from '../survey/landed.ts';
 import { landedSource } from '../survey/merged.ts';
 import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
@@ -120,6 +121,11 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const others = await othersCommits(git, record, commits, target.from);
   const messages = (await commitsToTell(git, record, way)).filter(isNoneOf(others));
   const along = others.length === 0 ? [] : await landingAlong(git, way, others);
+  const never = neverHad(
+    git,
+    target.onto,
+    along.map(({ commit }) => commit),
+  );
   const paths =
     chosen.leftOut.length > 0 && messages.length === 0
       ? changes.map(({ path }) => displayPath(path))
@@ -150,7 +156,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
       ...unreadableWarning(content.unreadable),
       ...failedWarning(calls.leftOut),
       ...changes.flatMap(submoduleWarning),
-      ...along.map((one) => othersWarning(one, target.onto)),
+      ...along.map((one) => othersWarning(one, target.onto, never)),
       ...droppedWarning(
         record,
         await droppedCommits(git, record, content.head, { branch: target.onto, tip: target.from }),

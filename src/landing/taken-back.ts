@@ -81,7 +81,13 @@ export async function othersCommits(
   return found;
 }
 
-export function othersWarning({ commit, session, subject }: OthersCommit, onto: string): string {
-  const work = `this is work of session "${session}", which "${shortBranch(onto)}" does not have any more`;
+/** `never`: commits that the branch has not had. */
+export function othersWarning(
+  { commit, session, subject }: OthersCommit,
+  onto: string,
+  never: ReadonlySet<string>,
+): string {
+  const since = never.has(commit) ? '' : ' any more';
+  const work = `this is work of session "${session}", which "${shortBranch(onto)}" does not have${since}`;
   return `${work}: ${shortOid(commit)} ${subject}`;
 }

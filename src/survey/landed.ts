@@ -1,32 +1,61 @@
 /** Commits of accepted work that the branch has lost since, as by a reset, or has reverted: a few processes for all of them. */
 import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
-import type { Landed } from '../session/record.ts';
+import type { Landed, SessionRecord } from '../session/record.ts';
 import type { Refs } from './refs.ts';
 
 export interface Fate {
   /** The branch does not have the commit any more. */
   readonly isLost: boolean;
+  /** The work landed in another repository, and the branch has not had the commit here yet. */
+  readonly isElsewhere: boolean;
+  /** The commit that the branch has in its place, after a rebase or an amend. */
+  readonly nowAs: string | undefined;
   /** The commit that has taken it back. */
   readonly revertedBy: string | undefined;
 }
 
-export const STANDS: Fate = { isLost: false, revertedBy: undefined };
+export const STANDS: Fate = { isLost: false, isElsewhere: false, nowAs: undefined, revertedBy: undefined };
+
+/** Oldest first. */
+export function landingsOf(landed: Landed | undefined): Landed[] {
+  return landed === undefined ? [] : [...landingsOf(landed.before), landed];
+}
 
 /** By commit; those that stand are not in it. */
-export function findFates(git: Git, all: readonly Landed[], refs: Refs): ReadonlyMap<string, Fate> {
-  const lost = findLost(git, all, refs);
-  const branches = Map.groupBy(
-    all.filter(({ commit }) => !lost.has(commit)),
-    ({ onto }) => onto,
+export function findFates(
+  git: Git,
+  records: readonly SessionRecord[],
+  refs: Refs,
+): ReadonlyMap<string, Fate> {
+  const landings = records.flatMap(({ landed, moved }) =>
+    landingsOf(landed).map((one) => ({ ...one, hasMoved: moved !== undefined })),
   );
-  const fates = new Map([...lost].map((commit): [string, Fate] => [commit, { ...STANDS, isLost: true }]));
-  for (const [onto, landings] of branches) {
-    const tip = refs.commits.get(onto)?.commit;
-    const revertedBy = tip === undefined ? undefined : findReverts(git, tip, landings);
-    for (const { commit } of landings) {
-      const by = revertedBy?.(commit);
-      if (by !== undefined) fates.set(commit, { ...STANDS, revertedBy: by });
+  const fates = new Map<string, Fate>();
+  if (landings.length === 0) return fates;
+  const commits = new Set(landings.map(({ commit }) => commit));
+  const branches = Map.groupBy(landings, ({ onto }) => onto);
+  const tips = new Map([...branches.keys()].map((onto) => [onto, refs.commits.get(onto)?.commit]));
+  const missing = notIn(git, commits, new Set(tips.values()));
+  for (const [onto, all] of branches) {
+    const tip = tips.get(onto);
+    const open = all.filter(({ commit }) => missing.has(commit));
+    const forms = tip === undefined ? new Map<string, string>() : findForms(git, tip, open, commits);
+    const gone = open.filter(({ commit }) => !forms.has(commit));
+    const came = gone.filter(({ hasMoved }) => hasMoved).map(({ commit }) => commit);
+    const never = neverHad(git, onto, came);
+    for (const { commit } of gone) {
+      const isElsewhere = never.has(commit);
+      if (tip !== undefined || isElsewhere)
+        fates.set(commit, { ...STANDS, isLost: !isElsewhere, isElsewhere });
+    }
+    const there = all.filter(({ commit }) => !fates.has(commit)).map(({ commit }) => commit);
+    if (tip === undefined || there.length === 0) continue;
+    const current = (commit: string) => forms.get(commit) ?? commit;
+    const revertedBy = findReverts(git, tip, there.map(current));
+    for (const commit of there) {
+      const fate = { ...STANDS, nowAs: forms.get(commit), revertedBy: revertedBy(current(commit)) };
+      if ((fate.nowAs ?? fate.revertedBy) !== undefined) fates.set(commit, fate);
     }
   }
   return fates;
@@ -34,12 +63,12 @@ export function findFates(git: Git, all: readonly Landed[], refs: Refs): Readonl
 
 /** The commit of the branch that has taken the acceptance back. */
 export function revertOf(git: Git, tip: string, landed: Landed): string | undefined {
-  return findReverts(git, tip, [landed])(landed.commit);
+  return findReverts(git, tip, [landed.commit])(landed.commit);
 }
 
 /** By `git revert`, which names the commit; a revert may be reverted. */
-function findReverts(git: Git, tip: string, landings: readonly Landed[]) {
-  const commits = [...new Set(landings.map(({ commit }) => commit))];
+function findReverts(git: Git, tip: string, landed: readonly string[]) {
+  const commits = [...new Set(landed)];
   const ask = (words: readonly string[]) => askGitSync(git, words)?.toString().trimEnd() ?? '';
   const [only = '', ...others] = commits;
   const start = others.length === 0 ? only : ask(['merge-base', '--octopus', ...commits]);
@@ -66,36 +95,48 @@ function findReverts(git: Git, tip: string, landings: readonly Landed[]) {
   return revertOf;
 }
 
-/** Commits. One that the user has amended or rebased keeps its author and time, and is not lost. */
-function findLost(git: Git, all: readonly Landed[], refs: Refs): ReadonlySet<string> {
-  const landed = all.flatMap(({ commit, onto }) => {
-    const tip = refs.commits.get(onto)?.commit;
-    return tip === undefined ? [] : [{ commit, tip }];
-  });
-  if (landed.length === 0) return new Set();
-  const tips = [...new Set(landed.map(({ tip }) => tip))];
-  const linesOf = (args: readonly string[], revisions: readonly string[]) => {
-    const input = [...revisions, ''].join('\n');
-    return new Set(
-      askGitSync(git, [...args, '--ignore-missing', '--stdin'], { input })
-        ?.toString()
-        .split('\n'),
-    );
+function linesOf(git: Git, words: readonly string[], revisions: Iterable<string>): Set<string> {
+  const input = [...revisions, ''].join('\n');
+  const output = askGitSync(git, [...words, '--ignore-missing', '--stdin'], { input });
+  return new Set(output?.toString().split('\n').filter(Boolean));
+}
+
+function notIn(git: Git, commits: Iterable<string>, tips: ReadonlySet<string | undefined>): Set<string> {
+  const known = [...tips].flatMap((tip) => (tip === undefined ? [] : `^${tip}`));
+  if (known.length === 0) return new Set(commits);
+  return linesOf(git, ['rev-list'], [...commits, ...known]);
+}
+
+/** Those that the branch, as its reflog says, has not had in this repository. */
+export function neverHad(git: Git, branch: string, commits: readonly string[]): Set<string> {
+  if (commits.length === 0) return new Set();
+  const words = ['log', '--walk-reflogs', '--no-show-signature', '--format=%H', branch, '--'];
+  return notIn(git, commits, new Set(askGitSync(git, words)?.toString().split('\n').filter(Boolean)));
+}
+
+/** An amended or rebased commit keeps its author and time; several acceptances of one second differ in the subject. */
+function findForms(git: Git, tip: string, open: readonly Landed[], landed: ReadonlySet<string>) {
+  const forms = new Map<string, string>();
+  if (open.length === 0) return forms;
+  const list = (words: readonly string[], revisions: readonly string[]) => {
+    const log = ['log', '--no-show-signature', '--no-mailmap', '--format=%ct %H %at %ae %an%x00%s'];
+    return [...linesOf(git, [...log, ...words], revisions)].map((line) => {
+      const [, time, commit = '', author = '', subject] = /^(\d+) (\w+) (.*)\0(.*)$/.exec(line) ?? [];
+      return { time: Number(time), commit, author, subject };
+    });
   };
-  const commits = landed.map(({ commit }) => commit);
-  const missing = linesOf(['rev-list'], [...commits, ...tips.map((tip) => `^${tip}`)]);
-  const open = landed.filter(({ commit }) => missing.has(commit));
-  if (open.length === 0) return new Set();
-  const log = ['log', '--no-show-signature', '--no-mailmap'];
-  const listed = linesOf(
-    [...log, '--no-walk', '--format=%ct %H %at %ae %an'],
+  const own = list(
+    ['--no-walk'],
     open.map(({ commit }) => commit),
   );
-  const known = [...listed].flatMap((line) => {
-    const [, time, commit = '', author = ''] = /^(\d+) (\w+) (.*)$/.exec(line) ?? [];
-    return time === undefined ? [] : [{ time: Number(time), commit, author }];
-  });
-  const since = `--since=${Math.min(...known.map(({ time }) => time))}`;
-  const there = linesOf([...log, '--format=%at %ae %an', since], tips);
-  return new Set(known.flatMap(({ commit, author }) => (there.has(author) ? [] : commit)));
+  const [first] = open.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const since = `--since=${Math.min(...own.map(({ time }) => time))}`;
+  const there = list([since], [tip, `^${first?.from}`]);
+  const others = there.filter(({ commit }) => !landed.has(commit));
+  for (const { commit, author, subject } of own) {
+    const same = others.filter((one) => one.author === author);
+    const form = same.findLast((one) => one.subject === subject) ?? same.at(-1);
+    if (form !== undefined) forms.set(commit, form.commit);
+  }
+  return forms;
 }

@@ -17,7 +17,7 @@ import { type SessionRecord, sessionFolder } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
 import { type DiffStat, type Examined, examine, type Work } from './examine.ts';
-import { type Fate, findFates, STANDS } from './landed.ts';
+import { type Fate, findFates, landingsOf, STANDS } from './landed.ts';
 import { compareWithHomes, homePatterns, isAsLanded, landedSource } from './merged.ts';
 import { countSnapshots, type Head, type Refs, readHeads, readRefs } from './refs.ts';
 import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
@@ -77,7 +77,7 @@ export async function surveySessions(
   const facts = records.map((record) => readSandboxFacts(new Session(repository, record), sessionsDir));
   const reading = readWorkingFiles(repository.git, facts);
   const headRefs = facts.flatMap(({ head }) => head?.ref ?? []);
-  const landedOn = records.flatMap(({ landed }) => landed?.onto ?? []);
+  const landedOn = records.flatMap(({ landed }) => landingsOf(landed).map(({ onto }) => onto));
   const refs = readRefs(repository, records, [...headRefs, ...landedOn]);
   const heads = readHeads(repository, facts, refs);
   const sessions = await Promise.all(facts.map((one, i) => locate(repository, one, heads[i] as Head, refs)));
@@ -93,8 +93,7 @@ export async function surveySessions(
   const landed = await findLanded(repository, compared);
   const exported = findExported(repository, compared);
   const onlyInSnapshots = await findOnlyInSnapshots(repository, compared);
-  const landings = records.flatMap((record) => record.landed ?? []);
-  const fates = findFates(repository.git, landings, refs);
+  const fates = findFates(repository.git, records, refs);
   const chains = sessions.flatMap((one) => chainOf(one, refs));
   const common = { refs, landed, exported, onlyInSnapshots, fates };
   const counted = counts ? countSnapshots(repository, chains) : undefined;

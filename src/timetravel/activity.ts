@@ -12,7 +12,7 @@ import { Session } from '../session/session.ts';
 import { isEnded, type SessionState } from '../session/state.ts';
 import { isArrival, labelByPerson } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
-import { type Fate, findFates, STANDS } from '../survey/landed.ts';
+import { type Fate, findFates, landingsOf, STANDS } from '../survey/landed.ts';
 import { readRefs } from '../survey/refs.ts';
 import type { FileChange } from './timeline.ts';
 import { filesOfTurns, undoneTurns } from './turn-files.ts';
@@ -86,19 +86,12 @@ export function readOutcomes(repository: Repository, since: Date | undefined): O
       ];
     })
     .filter((one) => since === undefined || one.at >= since);
-  const landings = outcomes.flatMap(({ landed }) => landed ?? []);
-  if (landings.length === 0) return outcomes;
-  const refs = readRefs(
-    repository,
-    [],
-    landings.map(({ onto }) => onto),
-  );
-  const fates = findFates(repository.git, landings, refs);
+  const shown = new Set(outcomes.flatMap(({ landed, session }) => (landed === undefined ? [] : session)));
+  if (shown.size === 0) return outcomes;
+  const landed = records.filter(({ session_id: id }) => shown.has(id));
+  const branches = landed.flatMap((record) => landingsOf(record.landed).map(({ onto }) => onto));
+  const fates = findFates(repository.git, landed, readRefs(repository, [], branches));
   return outcomes.map((one) => ({ ...one, fate: fates.get(one.landed?.commit ?? '') ?? one.fate }));
-}
-
-function landingsOf(landed: Landed | undefined): Landed[] {
-  return landed === undefined ? [] : [...landingsOf(landed.before), landed];
 }
 
 /** Newest first. */

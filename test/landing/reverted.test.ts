@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
 
 test('the session is not merged, a sync says what goes, and accept how to land it', () => {
   const { repository, sandbox } = makeSession({ a: '1\n' });
@@ -68,6 +68,28 @@ test.each(['amend', 'reset', 'reset alone'])(
     expect([existsSync(join(repository, 'note')), existsSync(join(repository, 'x'))]).toEqual([false, true]);
   },
 );
+
+test('a landing is named by the commit that the branch has after a rebase, which may be reverted', () => {
+  const { repository } = makeSession({ a: '1\n' });
+  agtOk(repository, 'new', 's2');
+  for (const id of ['s1', 's2']) writeFileSync(join(agtOk(repository, 'path', id), id), `${id}\n`);
+  const env = { GIT_AUTHOR_DATE: '2026-01-05T12:00:00+0100' };
+  for (const id of ['s1', 's2'])
+    expect(run(AGT, ['accept', id, '--untracked=all'], { cwd: repository, env }).exitCode).toBe(0);
+  const landed = git(repository, 'rev-parse', '--short=10', 'HEAD~1');
+  git(repository, 'switch', '-qc', 'other', 'HEAD~2');
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'other');
+  git(repository, 'rebase', '-q', 'other', 'main');
+  const now = git(repository, 'rev-parse', 'HEAD~1');
+  const place = `accepted as ${landed}, now ${now.slice(0, 10)} on main`;
+  expect(`${agtOk(repository, 'activity')}\n`).toContain(`${place}\n`);
+  git(repository, 'revert', '--no-edit', now);
+  const by = git(repository, 'rev-parse', 'HEAD');
+  expect(agtOk(repository, 'activity')).toContain(`${place}, reverted by ${by.slice(0, 10)}`);
+  const rows = JSON.parse(agtOk(repository, 'activity', '--json')) as { session_id: string }[];
+  const row = rows.find(({ session_id: id }) => id === 's1');
+  expect(row).toMatchObject({ lost: false, elsewhere: false, now_as: now, reverted_by: by });
+});
 
 test.each([
   ['fork', 'parent', '--id', 's2'],

@@ -75,3 +75,36 @@ test('a sandbox without its link is one again', () => {
   agtOk(here, 'session', 'pull', 's1');
   expect(factsOf(session)).toEqual(before);
 });
+
+test('work that was accepted elsewhere is on the branch here, or no longer, only after that came', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  const { sandbox } = sessionOf(here, 's1');
+  write(join(sandbox, 'one'), 'one\n');
+  git(sandbox, 'add', '-A');
+  git(sandbox, 'commit', '-qm', 'One');
+  agtOk(here, 'session', 'push', 's1', '--release');
+  agtOk(there, 'session', 'pull', 's1');
+  agtOk(there, 'accept', 's1');
+  agtOk(there, 'session', 'push', 's1');
+  git(there, 'push', '-q', 'origin', 'main');
+  const landed = git(there, 'rev-parse', '--short=10', 'main');
+  agtOk(here, 'session', 'pull', 's1', '--take');
+  const place = (words: string) => {
+    const asked = [['activity'], ['list', '-a'], ['session', 'show', 's1']].map((one) => agtOk(here, ...one));
+    for (const text of asked) expect(`${text}\n`).toContain(`${landed}${words}\n`);
+    return JSON.parse(agtOk(here, 'activity', '--json'))[0];
+  };
+  expect(place(', not on main here')).toMatchObject({ lost: false, elsewhere: true, stands: true });
+  agtOk(here, 'new', 's2');
+  const other = agtOk(here, 'path', 's2');
+  git(other, 'pull', '-q', 'origin', 'main');
+  const warning = (end: string) =>
+    `this is work of session "s1", which "main" does not have${end}: ${landed}`;
+  expect(agt(here, 'accept', 's2', '-n').stderr).toContain(warning(''));
+  git(here, 'pull', '-q', 'origin', 'main');
+  expect(place(' on main')).toMatchObject({ lost: false, elsewhere: false });
+  git(here, 'reset', '-q', '--hard', 'HEAD~1');
+  expect(place(', no longer on main')).toMatchObject({ lost: true, elsewhere: false, stands: false });
+  expect(agt(here, 'accept', 's2', '-n').stderr).toContain(warning(' any more'));
+});

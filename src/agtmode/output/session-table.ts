@@ -151,10 +151,12 @@ function mergeWords(view: SessionStatus): string[] {
 /** `9b6a52d7ab on main` */
 export function landingPlace(
   { commit, onto }: Pick<Landed, 'commit' | 'onto'>,
-  { isLost, revertedBy }: Fate,
+  { isLost, isElsewhere, nowAs, revertedBy }: Fate,
 ): string {
   const reverted = revertedBy === undefined ? '' : `, reverted by ${shortOid(revertedBy)}`;
-  return `${shortOid(commit)}${isLost ? ', no longer' : ''} on ${shortBranch(onto)}${reverted}`;
+  const now = nowAs === undefined ? '' : `, now ${shortOid(nowAs)}`;
+  const [before, after] = isElsewhere ? [', not', ' here'] : [isLost ? ', no longer' : now, reverted];
+  return `${shortOid(commit)}${before} on ${shortBranch(onto)}${after}`;
 }
 
 /** `3h ago as 9b6a52d7ab on main`: when, and by which commit. */

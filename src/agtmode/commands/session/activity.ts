@@ -161,7 +161,8 @@ function turnEntry(source: Source, turn: Turn) {
   const { record } = source;
   return {
     ...placeEntry(source, turn),
-    ...{ outcome: null, onto: null, lost: false, reverted_by: null, reason: null, pulled: turn.isPulled },
+    ...{ outcome: null, onto: null, lost: false, elsewhere: false, now_as: null, reverted_by: null },
+    ...{ reason: null, pulled: turn.isPulled },
     ...orNull({ prompt }),
     labels,
     began_at: from.toISOString(),
@@ -184,9 +185,10 @@ function outcomeEntry(source: Source, one: Outcome) {
       outcome,
       onto: landed === undefined ? null : shortBranch(landed.onto),
       lost: fate.isLost,
+      elsewhere: fate.isElsewhere,
       pulled: false,
     },
-    ...orNull({ reason, reverted_by: fate.revertedBy }),
+    ...orNull({ now_as: fate.nowAs, reverted_by: fate.revertedBy, reason }),
     ...{ prompt: null, labels: [], began_at: null, at: at.toISOString(), snapshots: 0, failed_calls: 0 },
     commit: landed?.commit ?? null,
     stands: !fate.isLost && fate.revertedBy === undefined,
@@ -230,9 +232,9 @@ function whatOf(row: Row): string {
 
 /** `accepted in part as 9b6a52d7ab on main` */
 function outcomeText(row: ReturnType<typeof outcomeEntry>): string {
-  const { outcome, commit, onto, lost, reverted_by: by, reason } = row;
+  const { outcome, commit, onto, lost, elsewhere: isElsewhere, now_as: now, reverted_by: by, reason } = row;
   const [as, isLost] = outcome === 'unaccepted' ? ['', false] : ['as ', lost];
-  const fate = { isLost, revertedBy: by ?? undefined };
+  const fate = { isLost, isElsewhere, nowAs: now ?? undefined, revertedBy: by ?? undefined };
   const landed = commit === null || onto === null ? '' : ` ${as}${landingPlace({ commit, onto }, fate)}`;
   return `${outcome.replaceAll('-', ' ')}${landed}${reason === null ? '' : `: ${showPath(reason)}`}`;
 }
