@@ -7,9 +7,13 @@ import { findRenames } from '../git/objects/raw-diff.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { fieldsOf, type Git, gitBytes, gitLines, gitText } from '../git/run/git.ts';
 import { quotedPathspec, shellQuote } from '../process/shell-quote.ts';
+import { isAttached } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { labelByPerson, promptIn } from '../snapshot/format.ts';
+import type { Snapshot } from '../snapshot/history.ts';
 import { treeOfWork } from '../timetravel/diff/compared-tree.ts';
+import { undoneTurns } from '../timetravel/turn-files.ts';
+import { authorsOf } from '../timetravel/turns.ts';
 import type { OthersCommit } from './taken-back.ts';
 
 /** Columns of the first line of a message. */
@@ -111,12 +115,21 @@ async function wordsOf(session: Session, commits: readonly string[] = []) {
   const lines = messages.filter((text) => !text.startsWith('Part of ')).flatMap((text) => text.split('\n'));
   const told = new Set(lines.flatMap((line) => line.replace(/^- /, '').split('; ')));
   const since = new Date(whole?.at ?? 0);
-  const own = (await session.history())
-    .filter((snapshot) => snapshot.session === session.id && snapshot.time >= since)
+  const history = await session.history();
+  const undone = await undoneSnapshots(session, history);
+  const own = history
+    .filter((one) => one.session === session.id && one.time >= since && !undone.has(one))
     .toReversed();
   const labels = new Set(own.flatMap((snapshot) => labelByPerson(snapshot) ?? []));
   const prompts = new Set(own.flatMap((snapshot) => promptIn(snapshot) ?? []));
   return { prompts: [...prompts.difference(told)], labels: [...labels.difference(told)] };
+}
+
+/** Of turns that undos have taken back. */
+async function undoneSnapshots(session: Session, history: readonly Snapshot[]) {
+  if (!history.some(({ restoredBy }) => restoredBy === 'undo')) return new Set<Snapshot>();
+  const turns = await undoneTurns(session, authorsOf(history.toReversed(), isAttached(session.record)));
+  return new Set([...turns].flatMap(({ snapshots }) => snapshots));
 }
 
 /**

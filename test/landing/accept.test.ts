@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { makeSession, sessionIn, type TestSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 
 const LINES = '1\n2\n3\n4\n5\n6\n';
 
@@ -155,6 +156,22 @@ describe('agt accept', () => {
     git(repository, 'config', 'core.editor', editor);
     expect(agtOk(repository, 'accept', 's1', '-q', '--edit', '-m', 'raw')).toBe('');
     expect(git(repository, 'log', '-1', '--format=%B').trim()).toBe('edited\n\nAgt-Session: s1');
+  });
+
+  test('the message does not tell of a turn that was undone', () => {
+    const agent = agentIn(sandbox, 'claude-code', 'c-1');
+    for (const name of ['x', 'y']) {
+      agent.says(`Add ${name}`);
+      agent.begins(name);
+      write(join(sandbox, name), name);
+      agent.ends(name);
+    }
+    const message = () => JSON.parse(agtOk(repository, 'accept', 's1', '-n', '--json')).message;
+    expect(message()).toMatch(/^Add x; Add y\n/);
+    agtOk(sandbox, 'undo', '--turn');
+    expect(message()).toMatch(/^Add x\n/);
+    agtOk(sandbox, 'redo');
+    expect(message()).toMatch(/^Add x; Add y\n/);
   });
 
   test('takes only some paths, only commits, or single commits', () => {
