@@ -1,7 +1,7 @@
 /** agt review on a terminal, in the manner of `git add -p`: a question for each hunk, and the marks after each file. */
 import { displayPath } from '../disk/path-bytes.ts';
 import { plural } from '../errors.ts';
-import { BEFORE_LANDING, takeRejectedBack } from '../review/act.ts';
+import { TAKEN_BACK, takeRejectedBack } from '../review/act.ts';
 import { listHunks, markRejected, markSeen, type ReviewHunk, splitShown } from '../review/review.ts';
 import type { Way } from '../review/state.ts';
 import type { Session } from '../session/session.ts';
@@ -63,7 +63,7 @@ export async function reviewOnTerminal(
   } finally {
     terminal.close();
   }
-  if (way === 'now') await takeRejectedBack(session, BEFORE_LANDING, context.now());
+  if (way === 'now') await takeRejectedBack(session, TAKEN_BACK, context.now());
   const left = await listHunks(session, { now: context.now() });
   const count = (state: ReviewHunk['state']) => left.filter((hunk) => hunk.state === state).length;
   const earlier = count('rejected') - (way === 'now' ? 0 : rejected);

@@ -17,7 +17,15 @@ import { planTakeBack, snapshotWith } from '../timetravel/restore/take-back.ts';
 import { readAuthors } from '../timetravel/turns.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { type Piece, piecesOf, readHunks, treeWith, withoutObstructed } from './hunks.ts';
-import { change, type Review, readStarts, treeOf, withReview } from './review.ts';
+import {
+  change,
+  listHunks,
+  type Review,
+  readStarts,
+  refuseSubmodules,
+  treeOf,
+  withReview,
+} from './review.ts';
 import { moveTo, type Rejection, type ReviewState, readState, type Way } from './state.ts';
 import { turnsOfHunks } from './turns-of-hunks.ts';
 
@@ -69,14 +77,16 @@ async function turnsBetween(session: Session, bench: Workbench, from: string, to
   return new Set((await turnsOfHunks(session, bench, await readHunks(git, from, to))).flat());
 }
 
-const pendingOf = ({ rejected }: ReviewState, ways: readonly Way[]) =>
-  rejected.filter(({ state, way }) => state === 'pending' && ways.includes(way));
+const standingOf = ({ rejected }: ReviewState, ways: readonly Way[]) =>
+  rejected.filter(({ state, way }) => state !== 'gone' && ways.includes(way));
 
 /** The rejected hunks go back in the sandbox first, once nothing else refuses the acceptance. */
 export async function acceptUnrejected(session: Session, request: AcceptRequest): Promise<AcceptResult> {
   const { dryRun, now } = request;
-  const paths = (await standingRejections(session, now)).map(({ path }) => path);
+  const paths = (await standingRejections(session, BEFORE_LANDING, now)).map(({ path }) => path);
   if (paths.length === 0 && !dryRun) return acceptSession(session, request);
+  const rejected = (await listHunks(session, { now })).filter(({ state }) => state === 'rejected');
+  refuseSubmodules(rejected, (path) => `let it land: agt review ${session.id} --new ${shellQuote(path)}`);
   const planning = dryRun ? request : { ...request, dryRun: true, planned: [] };
   const planned = await acceptSession(session, { ...planning, withoutRejected });
   if (!dryRun) await takeRejectedBack(session, BEFORE_LANDING, now);
@@ -87,11 +97,14 @@ export async function acceptUnrejected(session: Session, request: AcceptRequest)
   return { ...done, warnings: [`${paths.length} rejected ${stay} out: ${files}`, ...done.warnings] };
 }
 
-export const BEFORE_LANDING: readonly Way[] = ['now', 'end'];
+/** Those that the agent does not just hear of. */
+export const TAKEN_BACK: readonly Way[] = ['now', 'end'];
+
+const BEFORE_LANDING: readonly Way[] = [...TAKEN_BACK, 'tell'];
 
 async function withoutRejected(session: Session, bench: Workbench, { head, tree }: Content) {
   const known = await readState(session);
-  const ids = new Set(known && pendingOf(known, BEFORE_LANDING).map(({ id }) => id));
+  const ids = new Set(known && standingOf(known, BEFORE_LANDING).map(({ id }) => id));
   if (known === undefined || ids.size === 0) return { tree, rejected: 0 };
   const { seen } = await moveTo(bench, known, await readStarts(session, bench, head));
   const { sandboxGit } = session;
@@ -108,11 +121,14 @@ function treeWithout(index: Git, tree: string, ids: ReadonlySet<string>, all: re
   return treeWith(index, tree, withoutObstructed(chosen, all, true), all, true);
 }
 
-/** Those that go before the work lands, and that the agent does not just hear of. */
-export async function standingRejections(session: Session, now: Date): Promise<Rejection[]> {
+export async function standingRejections(
+  session: Session,
+  ways: readonly Way[],
+  now: Date,
+): Promise<Rejection[]> {
   const known = await readState(session);
-  if (known === undefined || pendingOf(known, BEFORE_LANDING).length === 0) return [];
-  return withReview(session, { writes: false, now }, async ({ state }) => pendingOf(state, BEFORE_LANDING));
+  if (known === undefined || standingOf(known, ways).length === 0) return [];
+  return withReview(session, { writes: false, now }, async ({ state }) => standingOf(state, ways));
 }
 
 /** Undefined if there is none. @throws AgtError if a file is not as git stores it; then nothing has changed. */
@@ -122,7 +138,7 @@ export async function takeRejectedBack(
   now: Date,
 ): Promise<RestoreResult | undefined> {
   const known = await readState(session);
-  if (known === undefined || pendingOf(known, ways).length === 0) return undefined;
+  if (known === undefined || standingOf(known, ways).length === 0) return undefined;
   await autocommit(session, { now });
   const [tip] = await session.history();
   if (tip === undefined) return undefined;
@@ -149,7 +165,7 @@ export async function takeRejectedBack(
       hints: ['the rejected hunks are not taken back yet; try again'],
     });
   };
-  const label = `rejected: ${[...new Set(pendingOf(known, ways).map(({ sentence }) => sentence))].join('; ')}`;
+  const label = `rejected: ${[...new Set(standingOf(known, ways).map(({ sentence }) => sentence))].join('; ')}`;
   const common = { by: 'restore', filesOnly: true, label } as const;
   const restored = await restoreSession(session, { ...common, scope: paths, now, choose });
   await change(session, now, async ({ state }) => ({ state, result: undefined }));
@@ -159,7 +175,7 @@ export async function takeRejectedBack(
 /** A snapshot that changes nothing but the rejected hunks: its files are as on disk. */
 async function spanOf(session: Session, review: Review, tip: Snapshot, ways: readonly Way[]) {
   const { state, work, open, index, bench } = review;
-  const ids = new Set(pendingOf(state, ways).map(({ id }) => id));
+  const ids = new Set(standingOf(state, ways).map(({ id }) => id));
   const changes = await diffTrees(bench.git, work, await treeWithout(index, work, ids, piecesOf(open)));
   if (changes.length === 0) return undefined;
   const side = async (when: 'before' | 'after') => {
@@ -184,9 +200,11 @@ async function onDisk({ git, bench }: Review, { path }: DiffEntry, version: Diff
 /** For the agent's next prompt; undefined if there is nothing to tell. */
 export async function whatWasRejected(session: Session, now: Date): Promise<string | undefined> {
   const known = await readState(session);
-  if (known === undefined || pendingOf(known, ['tell']).length === 0) return undefined;
+  const toTell = ({ rejected }: ReviewState) =>
+    rejected.filter(({ state, way }) => state === 'pending' && way === 'tell');
+  if (known === undefined || toTell(known).length === 0) return undefined;
   return change(session, now, async ({ state }) => {
-    const told = pendingOf(state, ['tell']);
+    const told = toTell(state);
     const parts = told.map(({ path, line, lines, sentence }) => {
       const shown = lines.slice(0, MOST_LINES).map(displayPath).join('\n');
       return `${displayPath(path)}, line ${line}: ${sentence}\n${shown}`;

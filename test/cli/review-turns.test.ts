@@ -161,4 +161,10 @@ test('the change of a submodule cannot be rejected, but told', () => {
   expect(told().every((one) => one.startsWith('new'))).toBe(true);
   review('--reject', 'sub', '-m', 'no', '--tell');
   expect(told().some((one) => one.startsWith('rejected'))).toBe(true);
+  const accept = () => agt(repository, 'accept', 's1', '--keep', '--untracked=all');
+  expect(accept().stderr).toBe(
+    'error: agt cannot take back the change of submodule "sub"\nhint: let it land: agt review s1 --new sub\n',
+  );
+  review('--new', 'sub');
+  expect(accept().exitCode).toBe(0);
 });

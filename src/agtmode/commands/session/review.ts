@@ -1,12 +1,7 @@
 /** agt review: the hunks that nobody has seen yet, asked one by one, listed, or marked by their paths. */
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, listSome, plural, usageError } from '../../../errors.ts';
-import {
-  BEFORE_LANDING,
-  standingRejections,
-  takeRejectedBack,
-  whatWasRejected,
-} from '../../../review/act.ts';
+import { standingRejections, TAKEN_BACK, takeRejectedBack, whatWasRejected } from '../../../review/act.ts';
 import {
   listHunks,
   type Marked,
@@ -17,6 +12,7 @@ import {
   refuseSubmodules,
   resetReview,
   showNew,
+  tellInstead,
 } from '../../../review/review.ts';
 import { awayError } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
@@ -203,7 +199,7 @@ async function reportMarks(
 ): Promise<Report> {
   const now = new Date();
   const { dryRun, message = '' } = args;
-  if (as === 'rejected') refuseSubmodules(hunks, wayOf(args));
+  if (as === 'rejected' && !args.tell) refuseSubmodules(hunks, tellInstead);
   const marked = dryRun ? { marked: hunks, missing: [], waiting: [] } : await mark();
   const restored =
     args.now && as === 'rejected' && !dryRun ? await takeRejectedBack(session, ['now'], now) : undefined;
@@ -234,9 +230,9 @@ async function reportTakenBack(
   { dryRun }: ReviewArguments,
 ): Promise<Report> {
   const now = context.now();
-  const standing = new Set((await standingRejections(session, now)).map(({ id }) => id));
+  const standing = new Set((await standingRejections(session, TAKEN_BACK, now)).map(({ id }) => id));
   const going = hunks.filter(({ pieces }) => pieces.some(({ piece }) => standing.has(piece.id)));
-  const restored = dryRun ? undefined : await takeRejectedBack(session, BEFORE_LANDING, now);
+  const restored = dryRun ? undefined : await takeRejectedBack(session, TAKEN_BACK, now);
   const files = plural(new Set(going.map(({ path }) => path)).size, 'file');
   const done = verb(dryRun, 'took', 'take');
   return {
@@ -287,7 +283,7 @@ async function reset(context: Context, session: Session, dryRun: boolean): Promi
 
 /** At the end of a turn and before a prompt: standard output is for the model. */
 async function settle(context: Context, session: Session, when: string): Promise<number> {
-  if (when === 'turn') await takeRejectedBack(session, ['end', 'now'], context.now());
+  if (when === 'turn') await takeRejectedBack(session, TAKEN_BACK, context.now());
   else context.out((await whatWasRejected(session, context.now())) ?? '');
   return EXIT.done;
 }
