@@ -64,6 +64,28 @@ test('rejected first, and taken back at once later: all that stand, but not what
   expect(review(session, '--now')).toBe('s1: no rejected hunk to take back');
 });
 
+test('each way says what becomes of the hunks; those that stand are named when nothing is new', () => {
+  const session = work();
+  const { repository, sandbox } = session;
+  say(sandbox, 'go on');
+  expect(review(session, '--reject', 'f:4', '-m', 'no', '-n')).toBe('s1: would reject 1 hunk in 1 file');
+  expect(review(session, '--reject', 'f:4', '-m', 'no', '--now')).toBe(
+    's1: rejected 1 hunk in 1 file and took it back',
+  );
+  expect(review(session, '--reject', 'f:31', '-m', 'no', '--tell')).toBe(
+    's1: rejected 1 hunk in 1 file; the agent reads it with your next prompt',
+  );
+  hook(sandbox, 'Stop');
+  expect(review(session, '--reject', 'f:6', 'new', '-m', 'no')).toBe(
+    's1: rejected 2 hunks in 2 files; they go when the agent ends its turn, or now: agt review s1 --now',
+  );
+  expect(agtOk(repository, 'review', 's1')).toBe(
+    's1: nothing new; 2 rejected hunks stand: agt review s1 --now takes them back',
+  );
+  review(session, '--now');
+  expect(review(session)).toBe('s1: nothing new');
+});
+
 test('an acceptance says that only rejected hunks are left; without them the session is merged', () => {
   const session = work();
   const { repository } = session;

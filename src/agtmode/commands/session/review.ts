@@ -1,6 +1,6 @@
 /** agt review: the hunks that nobody has seen yet, asked one by one, listed, or marked by their paths. */
 import { displayPath } from '../../../disk/path-bytes.ts';
-import { EXIT, listSome, plural, usageError } from '../../../errors.ts';
+import { EXIT, plural, usageError } from '../../../errors.ts';
 import { standingRejections, TAKEN_BACK, takeRejectedBack, whatWasRejected } from '../../../review/act.ts';
 import {
   listHunks,
@@ -23,6 +23,7 @@ import { type Arguments, defineSessionCommand, option } from '../../command-line
 import type { Report } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { changeStatus, lines, orNull, showPath, verb } from '../../output/format.ts';
+import { describeFate, describeMarks, warningsOf } from '../../output/marks.ts';
 import { reviewOnTerminal } from '../../reviewing.ts';
 
 const OPTIONS = {
@@ -91,7 +92,7 @@ export const sessionReview = defineSessionCommand({
     if (args.now && (open.length === 0 || json || dryRun || !context.interactive))
       return reportTakenBack(context, session, chosen, args);
     if (json) return { json: chosen.map(hunkJson) };
-    if (open.length === 0) return { text: `${session.id}: nothing new\n` };
+    if (open.length === 0) return reportNothingNew(context, session, chosen);
     // `agt review | cat` prints.
     if (context.interactive && context.columns !== undefined && !dryRun)
       return reviewOnTerminal(context, session, open, wayOf(args));
@@ -212,9 +213,13 @@ async function reportMarks(
       taken_back: restored?.commit ?? null,
       dry_run: dryRun,
     },
-    text: `${session.id}: ${describeMarks(marked, as, dryRun)}\n`,
+    text: `${session.id}: ${describeMarks(marked, as, dryRun)}${as === 'rejected' && !dryRun ? fate() : ''}\n`,
     warnings: warningsOf(marked),
   };
+
+  function fate() {
+    return args.now && restored === undefined ? '' : describeFate(session.id, marked, wayOf(args));
+  }
 
   function mark(): Promise<Marked> {
     if (as === 'new') return markNew(session, idsOf(hunks), now);
@@ -229,10 +234,8 @@ async function reportTakenBack(
   hunks: readonly ReviewHunk[],
   { dryRun }: ReviewArguments,
 ): Promise<Report> {
-  const now = context.now();
-  const standing = new Set((await standingRejections(session, TAKEN_BACK, now)).map(({ id }) => id));
-  const going = hunks.filter(({ pieces }) => pieces.some(({ piece }) => standing.has(piece.id)));
-  const restored = dryRun ? undefined : await takeRejectedBack(session, TAKEN_BACK, now);
+  const going = await standingAmong(context, session, hunks);
+  const restored = dryRun ? undefined : await takeRejectedBack(session, TAKEN_BACK, context.now());
   const files = plural(new Set(going.map(({ path }) => path)).size, 'file');
   const done = verb(dryRun, 'took', 'take');
   return {
@@ -251,25 +254,23 @@ async function reportTakenBack(
   };
 }
 
+async function reportNothingNew(context: Context, session: Session, hunks: readonly ReviewHunk[]) {
+  const { length } = await standingAmong(context, session, hunks);
+  const [stand, them] = length === 1 ? ['stands', 'it'] : ['stand', 'them'];
+  const rest = `${plural(length, 'rejected hunk')} ${stand}: agt review ${session.id} --now takes ${them} back`;
+  return { text: `${session.id}: nothing new${length === 0 ? '' : `; ${rest}`}\n` };
+}
+
+async function standingAmong(context: Context, session: Session, hunks: readonly ReviewHunk[]) {
+  const standing = new Set(
+    (await standingRejections(session, TAKEN_BACK, context.now())).map(({ id }) => id),
+  );
+  return hunks.filter(({ pieces }) => pieces.some(({ piece }) => standing.has(piece.id)));
+}
+
 function wayOf({ now, tell }: { readonly now: boolean; readonly tell: boolean }) {
   return now ? 'now' : tell ? 'tell' : 'end';
 }
-
-function describeMarks({ marked }: Marked, as: ReviewHunk['state'], dryRun: boolean): string {
-  const files = new Set(marked.map(({ path }) => path)).size;
-  const word = as === 'rejected' ? verb(dryRun, 'rejected', 'reject') : verb(dryRun, 'marked', 'mark');
-  return `${word} ${plural(marked.length, 'hunk')} in ${plural(files, 'file')}${as === 'rejected' ? '' : ` as ${as}`}`;
-}
-
-function warningsOf({ missing, waiting }: Pick<Marked, 'missing' | 'waiting'>): string {
-  const paths = listSome(waiting.map(displayPath).map(showPath), MOST_PATHS);
-  return lines([
-    missing.length > 0 && `warning: ${plural(missing.length, 'hunk')} changed meanwhile, and stay new`,
-    waiting.length > 0 && `warning: not marked before the files whose place they take: ${paths}`,
-  ]);
-}
-
-const MOST_PATHS = 10;
 
 async function reset(context: Context, session: Session, dryRun: boolean): Promise<Report> {
   const hunks = dryRun ? await listHunks(session, { now: context.now(), withSeen: true }) : [];
