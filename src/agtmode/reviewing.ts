@@ -1,6 +1,8 @@
 /** agt review on a terminal, in the manner of `git add -p`: a question for each hunk, and the marks after each file. */
 import { displayPath } from '../disk/path-bytes.ts';
 import { plural } from '../errors.ts';
+import { FILE } from '../git/modes.ts';
+import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { TAKEN_BACK, takeRejectedBack } from '../review/act.ts';
 import { listHunks, markRejected, markSeen, type ReviewHunk, splitShown } from '../review/review.ts';
 import type { Way } from '../review/state.ts';
@@ -120,16 +122,12 @@ function showHunk(
   { path, kind, lines: body, oldStart, newStart, sentence, pieces }: ReviewHunk,
 ) {
   const dye = paint(context.colour());
-  const file = pieces[0]?.piece.file;
-  const change = `${file?.before?.mode ?? 'nothing'} -> ${file?.after?.mode ?? 'nothing'}`;
   const count = (sign: string) => body.filter((line) => line[0] === sign || line[0] === ' ').length;
   const range = (start: number, lines: number) => (lines === 1 ? `${start}` : `${start},${lines}`);
   const head =
     kind === 'lines'
       ? `@@ -${range(oldStart, count('-'))} +${range(newStart, count('+'))} @@`
-      : kind === 'mode'
-        ? `mode ${change}`
-        : change;
+      : changeOf(pieces[0]?.piece.file);
   return lines([
     dye('bold', `${showPath(displayPath(path))}  ${head}`),
     sentence !== undefined && dye('yellow', `rejected before: ${sentence}`),
@@ -139,4 +137,11 @@ function showHunk(
     }),
     kind === 'file' && body.length === 0 && 'binary, empty, a link or a submodule',
   ]);
+}
+
+function changeOf(file: Partial<Pick<DiffEntry, 'before' | 'after'>> | undefined): string {
+  const [before, after] = [file?.before?.mode, file?.after?.mode];
+  if (after === undefined) return 'deleted file';
+  if (before === undefined) return after === FILE ? 'new file' : `new file, mode ${after}`;
+  return before === after ? 'changed file' : `mode ${before} -> ${after}`;
 }

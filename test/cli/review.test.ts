@@ -249,6 +249,10 @@ test('on a terminal: questions as git add -p asks them', ({ skip }) => {
   put(session, 'f', edited({ 3: 'three', 5: '\u001b[31mfive', 30: 'thirty' }));
   put(session, 'new', 'new\n');
   put(session, 'other', 'other\n');
+  put(session, 'tool', '#!\n');
+  chmodSync(join(session.sandbox, 'tool'), 0o755);
+  chmodSync(join(session.sandbox, 'd/e'), 0o755);
+  rmSync(join(session.sandbox, 'gone'));
   const line = `'${AGT}' review s1`;
   const answer = (input: string) =>
     run('script', ['-qec', line, '/dev/null'], { cwd: session.repository, input });
@@ -256,6 +260,11 @@ test('on a terminal: questions as git add -p asks them', ({ skip }) => {
   const printed = run('script', ['-qec', `${line} | cat`, '/dev/null'], { cwd: session.repository }).stdout;
   expect(printed).toContain('+three');
   expect(printed).not.toContain('Seen?');
+  const heads = answer('n\n'.repeat(7)).stdout;
+  for (const head of ['gone  deleted', 'new  new', 'tool  new file, mode 100755', 'e  mode 100644 -> 100755'])
+    expect(heads).toContain(head);
+  git(session.sandbox, 'checkout', '-q', '--', 'd/e', 'gone');
+  rmSync(join(session.sandbox, 'tool'));
   const asked = answer('?\ns\ny\nn\nr\nnot this\na\nq\n');
   expect(asked.stdout).toContain('Seen? [y,n,r,a,d,s,q,?]');
   expect(asked.stdout).toContain('y - I have seen this hunk');
