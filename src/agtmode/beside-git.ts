@@ -4,6 +4,7 @@ import { recordFile } from '../layout.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { commandToCompare, commandToList } from '../session/advised-commands.ts';
 import { idProblem } from '../session/id.ts';
+import { isOnRemote } from '../session/known-shares.ts';
 import { sessionIds } from '../session/record.ts';
 import { similar } from '../similar.ts';
 import { commandName, isHelp, type OptionTable } from './command-line/command.ts';
@@ -20,6 +21,7 @@ const BESIDE_GIT: Readonly<Record<string, readonly (readonly [option: string, co
     ['turns', 'session log'],
     ['turn', 'session log'],
     ['json', 'session log'],
+    ['everywhere', 'session activity'],
   ],
   diff: [
     ['turn', 'session diff'],
@@ -70,6 +72,13 @@ const ON_SESSIONS: Readonly<Record<string, (id: string, words: readonly string[]
     const file = words.find((word) => word.startsWith(`${id}:`))?.slice(id.length + 1);
     return file ? `agt cat ${id} ${shellQuote(`@:${file}`)}` : `agt session show ${id}`;
   },
+  push: (id, words) => `agt session push ${id}${otherWord(id, words)}`,
+  pull: (id, words) => `agt session pull ${id}${otherWord(id, words)}`,
+  bundle: (id, words) =>
+    [
+      `agt session bundle ${id}${otherWord(id, words) || ' FILE'}`,
+      ...optionsIn('session bundle', words),
+    ].join(' '),
   rm: (id) => `agt remove ${id}`,
   merge: (id) => `agt accept ${id}`,
   rebase: (id) => `agt accept ${id}`,
@@ -85,6 +94,23 @@ function optionsIn(name: string, words: readonly string[]): string[] {
   return [...flags, ...takeGitOptions(COMMANDS, [...name.split(' '), ...words]).gitOptions.map(shellQuote)];
 }
 
+/** The last one that is no option: a remote, or a file. */
+function otherWord(id: string, words: readonly string[]): string {
+  const other = words.findLast((word) => word !== id && !word.startsWith('-'));
+  return other === undefined ? '' : ` ${shellQuote(other)}`;
+}
+
+/** The command line with the options that only agt has, if one of these is nearly among the words. */
+function withMeantOptions(command: string, words: readonly string[]): string | undefined {
+  const own = rowsOf(command).map(([option]) => `--${option}`);
+  const meant = words.map((word) => {
+    const [near] = word.startsWith('--') ? similar(word, ['--all', ...own]) : [];
+    return near !== undefined && own.includes(near) ? near : word;
+  });
+  if (meant.every((word, i) => word === words[i])) return undefined;
+  return `did you mean: agt ${[command, ...meant.map(shellQuote)].join(' ')}?`;
+}
+
 /** Such a name means something in both. */
 export const REFLOG = "git's reflog has ";
 
@@ -97,6 +123,8 @@ export async function adviceOnSession(
   if (advice === undefined) return undefined;
   const end = others.indexOf('--');
   const words = end < 0 ? others : others.slice(0, end);
+  const meantOptions = withMeantOptions(command, words);
+  if (meantOptions !== undefined) return meantOptions;
   const [, a = '', b = ''] =
     (command === 'diff' && /^(.+?)\.{2,3}(.+)$/.exec(words.find((word) => word.includes('..')) ?? '')) || [];
   const named = command === 'show' ? words.map((word) => word.replace(/:.*$/s, '')) : words;
@@ -107,7 +135,10 @@ export async function adviceOnSession(
   if (names.length === 0 && moment === undefined) return undefined;
   const repository = await context.repository().catch(() => undefined);
   if (repository === undefined) return undefined;
-  const [session, other] = names.filter((name) => existsSync(recordFile(repository.agtDir, name)));
+  const isSession = (name: string) =>
+    existsSync(recordFile(repository.agtDir, name)) ||
+    (command === 'pull' && isOnRemote(repository.agtDir, name));
+  const [session, other] = names.filter(isSession);
   if (command === 'diff' && session && other)
     return `"${session}" and "${other}" are sessions: agt diff ${session} --with ${other}`;
   if (session !== undefined) return `"${session}" is a session: ${advice(session, words)}`;

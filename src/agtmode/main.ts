@@ -114,13 +114,17 @@ export async function runAgtMode(args: string[]): Promise<number> {
   if (word === 'help' && others.length === 1 && !/^git/.test(others[0] ?? ''))
     refuseUnknown(others[0] ?? '', context);
   if (word !== 'git') await refuseWithoutGit(words, context);
-  // Snapshots must not reach others because a push names no refs, and a session has a stash of its own.
-  if (word !== 'git' && isOfGitMode(words, context.gitPath(), process.env)) return runGitMode(words, true);
-  guardWords(words, context.gitPath(), process.env);
   const advice = word === 'git' ? undefined : await adviceOnSession(words, context);
-  if (advice === undefined) return becomeGit(context.gitPath(), words, marked(process.env));
-  const exitCode = await runAsChild(context.gitPath(), words, marked(process.env));
-  if (exitCode !== EXIT.done || advice.startsWith(REFLOG)) context.err(`hint: ${advice}\n`);
+  const returns = advice !== undefined;
+  const run = () => {
+    // Snapshots must not reach others because a push names no refs, and a session has a stash of its own.
+    if (word !== 'git' && isOfGitMode(words, context.gitPath(), process.env))
+      return runGitMode(words, { isOfUser: true, returns });
+    guardWords(words, context.gitPath(), process.env);
+    return (returns ? runAsChild : becomeGit)(context.gitPath(), words, marked(process.env));
+  };
+  const exitCode = await run();
+  if (returns && (exitCode !== EXIT.done || advice.startsWith(REFLOG))) context.err(`hint: ${advice}\n`);
   return exitCode;
 }
 

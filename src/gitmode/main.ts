@@ -21,8 +21,11 @@ import { sandboxWords, stashRun } from './stash/stash.ts';
 import { openView } from './view/repository-view.ts';
 import { hasNothingToHide } from './view/view.ts';
 
-/** `isOfUser`: of `agt push`; agt.refuse is for the git of agents alone. */
-export async function runGitMode(words: string[], isOfUser = false): Promise<number> {
+/** `isOfUser`: of `agt push`; agt.refuse is for the git of agents alone. `returns`: the caller has more to say. */
+export async function runGitMode(
+  words: string[],
+  { isOfUser = false, returns = false } = {},
+): Promise<number> {
   if (asksWhetherAgt(words, process.env)) {
     writeSync(1, `${SHIM_MARK}\n`);
     return EXIT.done;
@@ -62,7 +65,8 @@ export async function runGitMode(words: string[], isOfUser = false): Promise<num
   const rewritten = sandboxWords(decision, plan.words, invocation);
   const gitEnv = { ...env, ...plan.env };
   const move = autostashMove(decision.line, invocation);
-  if (directory === undefined && move === undefined) return becomeGit(git.path, rewritten, gitEnv);
+  if (directory === undefined && move === undefined && !returns)
+    return becomeGit(git.path, rewritten, gitEnv);
   const clean = () => {
     if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
     move?.();

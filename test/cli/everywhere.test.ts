@@ -44,6 +44,7 @@ test('a repository that was moved is found after the next command there; one tha
   expect(known).toEqual([]);
   for (const place of [before, copy])
     expect(notes).toMatch(new RegExp(`^note: ${place} is gone; if you moved it, call agt there once; `, 'm'));
+  expect(agt('/', 'log', '--everywhere').stderr).toBe(agt('/', 'activity', '--everywhere').stderr);
   expect(agt('/', 'log', '--all-sessions', '--everywhere').stderr).toContain(`note: ${before} is gone`);
   agtOk(after, 'list');
   expect(listed()).toEqual({ known: [after], notes: expect.not.stringContaining(before) });

@@ -194,6 +194,11 @@ test.each([
   ['close s1', 'did you mean: agt accept, agt reject?'],
   ['rebase s1', '"s1" is a session: agt accept s1'],
   ['cherry-pick s1', '"s1" is a session: agt accept s1'],
+  ['push s1', '"s1" is a session: agt session push s1'],
+  ['push backup s1', '"s1" is a session: agt session push s1 backup'],
+  ['pull s1', '"s1" is a session: agt session pull s1'],
+  ['bundle s1 s1.html --html', '"s1" is a session: agt session bundle s1 s1.html --html'],
+  ['log --all-session -n 3', 'did you mean: agt log --all-sessions -n 3?'],
   ['show s1:a', '"s1" is a session: agt cat s1 @:a'],
   ['accept s1 src/x', 'use: agt accept s1 --include=src/x'],
 ])('agt %s: the command that was meant', (words, hint) => {

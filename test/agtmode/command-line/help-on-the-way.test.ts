@@ -284,7 +284,7 @@ test('session open starts the editor of the setting, VISUAL or EDITOR in the san
 });
 
 test.each([
-  ['log', ['--all-sessions', '--turns', '--turn <n>', '--json']],
+  ['log', ['--all-sessions', '--turns', '--turn <n>', '--json', '--everywhere']],
   ['diff', ['--turn <n>', '--base', '--with <id>', '--json']],
 ])('agt %s --help: the options that only agt has, and where those of git are', (command, options) => {
   const { repository } = makeSession();
