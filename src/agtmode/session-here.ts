@@ -22,10 +22,10 @@ import { isEnded } from '../session/state.ts';
 import { type Context, openContext } from './context.ts';
 import { showPath } from './output/format.ts';
 
-/** `given`: the id that the user names. @throws AgtError if there is no such session. */
-export async function sessionHere(context: Context, given?: string): Promise<Session> {
+/** `given`: the id that the user names. `instead`: a further hint. @throws AgtError if there is no such session. */
+export async function sessionHere(context: Context, given?: string, instead?: string): Promise<Session> {
   const user = await context.repositoryIfAny();
-  if (given === undefined) return (await sessionIfAny(context)) ?? notInSession(context, user);
+  if (given === undefined) return (await sessionIfAny(context)) ?? notInSession(context, user, instead);
   const isKnown =
     user !== undefined && idProblem(given) === undefined && readRecord(user, given as SessionId);
   const attached = isKnown ? undefined : await attachedHere(context);
@@ -74,14 +74,22 @@ function atMost(most: number, words: readonly string[]): readonly string[] {
   throw usageError(`unknown argument "${unknown}"`, 'paths come after --: agt COMMAND -- PATH');
 }
 
-async function notInSession(context: Context, user: Repository | undefined): Promise<never> {
+async function notInSession(
+  context: Context,
+  user: Repository | undefined,
+  instead?: string,
+): Promise<never> {
   if (user !== undefined) {
     refuseMoved(user, context.cwd);
     const known = 'give a session id (see: agt session list), or change to the folder of a session';
     throw new AgtError(
       'no session given, and the current directory belongs to none and has no snapshots yet',
       {
-        hints: [known, await adviceToSnapshot(context, 'to snapshot this folder')],
+        hints: [
+          known,
+          ...(instead === undefined ? [] : [instead]),
+          await adviceToSnapshot(context, 'to snapshot this folder'),
+        ],
       },
     );
   }

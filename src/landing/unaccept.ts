@@ -108,9 +108,10 @@ async function planUnaccept(session: Session): Promise<BranchMove> {
   const { git, id, record } = session;
   const { landed, intent } = record;
   if (landed === undefined) {
-    throw new AgtError(`session "${id}" was not accepted, so there is nothing to take back`, {
-      hints: [`see: agt session show ${id}`],
-    });
+    const why = record.taken_back?.length
+      ? `"${id}" was taken back already`
+      : `session "${id}" was not accepted, so there is nothing to take back`;
+    throw new AgtError(why, { hints: [`see: agt session show ${id}`] });
   }
   if (intent !== undefined) throw unfinishedError(id, intent.operation);
   const { onto, commit: from, from: to } = landed;

@@ -20,8 +20,20 @@ const LISTED_IDS = 10;
 
 const WITHOUT_SESSIONS = 'begin one: agt new ID; what agents do without one is in your own files';
 
-export function findSession(repository: Repository, id: string | undefined, cwd: string): SessionRecord {
-  return id === undefined ? sessionOfFolder(repository, cwd) : namedSession(repository, id);
+export interface Kind {
+  /** Such as `accepted sessions`. */
+  readonly name: string;
+  readonly fits: (record: SessionRecord) => boolean;
+}
+
+/** `only`: those that a hint lists. */
+export function findSession(
+  repository: Repository,
+  id: string | undefined,
+  cwd: string,
+  only?: Kind,
+): SessionRecord {
+  return id === undefined ? sessionOfFolder(repository, cwd, only) : namedSession(repository, id);
 }
 
 /** `more`: a hint for a user who may have meant something else. */
@@ -75,14 +87,23 @@ function toName({ going, ended }: Known): string[] {
   ];
 }
 
-function sessionOfFolder(repository: Repository, cwd: string): SessionRecord {
+function sessionOfFolder(repository: Repository, cwd: string, only: Kind | undefined): SessionRecord {
   const record = sessionContaining(repository, cwd);
   if (record !== undefined) return record;
   refuseMoved(repository, cwd);
-  const known = toName(sessionsHere(repository));
+  const known = only === undefined ? toName(sessionsHere(repository)) : [ofKind(repository, only)];
   throw new AgtError('no session given, and the current directory belongs to none', {
     hints: known.length === 0 ? [WITHOUT_SESSIONS] : known,
   });
+}
+
+/** A hint. */
+function ofKind(repository: Repository, { name, fits }: Kind): string {
+  const { records } = listRecords(repository);
+  const ids = records.filter(fits).map(({ session_id: id }) => id);
+  return ids.length === 0
+    ? `there are no ${name} here`
+    : `${name}: ${listSome(ids.toReversed(), LISTED_IDS)}`;
 }
 
 /** @throws AgtError if `cwd` is in the folder of a session that agt knows at another place. */

@@ -66,6 +66,38 @@ test('after a move of the repository with its sessions, each command on a sessio
   expect(readFileSync(join(moved, 'a'), 'utf8')).toBe('2\n');
 });
 
+test('unaccept lists what was accepted, and says that an acceptance was taken back already', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n' });
+  const hintOf = () => agt(repository, 'unaccept').stderr.split('\n')[1];
+  expect(hintOf()).toBe('hint: there are no accepted sessions here');
+  agtOk(repository, 'new', 'other', '-q');
+  write(join(sandbox, 'a'), '2\n');
+  agtOk(repository, 'accept', 's1');
+  expect(hintOf()).toBe('hint: accepted sessions: s1');
+  expect(agt(repository, 'unaccept', 'other').stderr).toMatch(/^error: session "other" was not accepted, /);
+  agtOk(repository, 'unaccept', 's1');
+  expect(agt(repository, 'unaccept', 's1').stderr).toMatch(/^error: "s1" was taken back already\n/);
+});
+
+test('where there is no session or no repository: the command for all of them', () => {
+  const { repository } = makeSession();
+  for (const words of [
+    ['log', '--turns'],
+    ['session', 'log'],
+  ])
+    expect(agt(repository, ...words).stderr).toContain('\nhint: of all sessions: agt activity\n');
+  expect(agtOk(repository, 'activity')).toBe('no snapshots');
+  expect(agt('/', 'list')).toMatchObject({
+    exitCode: 0,
+    stderr: 'hint: in all repositories: agt list --everywhere\n',
+  });
+  expect(agt('/', 'list', '--json')).toEqual({ exitCode: 0, stdout: '[]\n', stderr: '' });
+  expect(agt('/', 'activity')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(/\nhint: in all repositories: agt activity --everywhere\n$/),
+  });
+});
+
 test('a setting for all repositories: agt says that the own one of this repository counts, and how to change it', () => {
   const { repository } = makeSession();
   agtOk(repository, 'config', 'set', 'agt.maxFileSize', '1m');

@@ -2,7 +2,7 @@
 import type { InferredOptionType, Options, PositionalOptions } from 'yargs';
 import { usageError } from '../../errors.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
-import { findSession } from '../../session/find-session.ts';
+import { findSession, type Kind } from '../../session/find-session.ts';
 import { checkId, idProblem } from '../../session/id.ts';
 import { connectAgain } from '../../session/relocate.ts';
 import { Session } from '../../session/session.ts';
@@ -61,6 +61,8 @@ export interface CommandDeclaration<O extends OptionTable, P extends PositionalT
   /** The command of git that may have the options that it lacks. */
   readonly otherOptions?: string;
   readonly examples: readonly (readonly [line: string, purpose: string])[];
+  /** It can do something only with these, as far as the metadata tell: a survey would take too long. */
+  readonly only?: Kind;
   /** The words that it takes after `--`. */
   readonly takesRest?: 'paths' | 'command';
   /** The command of somebody else uses the terminal meanwhile, or agt prints all the time: no progress is shown. */
@@ -173,6 +175,8 @@ interface SessionCommand<O extends OptionTable, P extends PositionalTable, T>
   ) => Promise<{ readonly ids: readonly string[]; readonly note: string } | undefined>;
   /** Arguments after the session. Without a session of that name, the first word is the first of these. */
   readonly more?: P;
+  /** A hint for a person who names no session where there is none. */
+  readonly instead?: string;
   /** Refuses what is wrong before agt looks for the session. `run` gets the result. */
   readonly check?: (args: Arguments<O>, context: Context) => T;
   readonly run: (
@@ -194,6 +198,7 @@ export function defineSessionCommand<
   choose,
   more,
   check,
+  instead,
   run,
   ...declaration
 }: SessionCommand<O, P, T>): Command {
@@ -217,8 +222,8 @@ export function defineSessionCommand<
         return run({ ...args, ...own } as never, context, await connectAgain(chosen.session), checked);
       }
       const runOn = async (given: GivenSession) => {
-        const found = alsoFolders === true ? sessionHere(context, givenSession(given)) : undefined;
-        const session = await (found ?? sessionInRepository(context, given));
+        const found = alsoFolders === true ? sessionHere(context, givenSession(given), instead) : undefined;
+        const session = await (found ?? sessionInRepository(context, given, declaration.only));
         return run(own, context, await connectAgain(session), checked);
       };
       const chosen = await choose?.(own, context);
@@ -255,9 +260,13 @@ interface GivenSession {
 }
 
 /** A session of the repository here. */
-export async function sessionInRepository(context: Context, given: GivenSession): Promise<Session> {
+export async function sessionInRepository(
+  context: Context,
+  given: GivenSession,
+  only?: Kind,
+): Promise<Session> {
   const repository = await context.repository();
-  return new Session(repository, findSession(repository, givenSession(given), context.cwd));
+  return new Session(repository, findSession(repository, givenSession(given), context.cwd, only));
 }
 
 export function givenSession({ id, session }: GivenSession): string | undefined {

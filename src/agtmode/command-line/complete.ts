@@ -147,11 +147,8 @@ const NUMBERED = 10;
 /** Commands that need the folder of a session. */
 const NEED_FOLDER = /^(autocommit|session (accept|reject|sync|export|run|exec|env|record|fail|open|path))$/;
 
-/** Whether the command can do something with a session, as far as the metadata tell: a survey would take too long. */
 function fits(command: Command): (record: SessionRecord) => boolean {
-  const name = commandName(command);
-  if (name === 'session unaccept') return ({ landed }) => landed !== undefined;
-  return NEED_FOLDER.test(name) ? isActive : () => true;
+  return command.only?.fits ?? (NEED_FOLDER.test(commandName(command)) ? isActive : () => true);
 }
 
 function branches(repository: Repository): string[] {

@@ -122,6 +122,7 @@ function describeConflicts({ record, branch, conflicts, operation }: SyncResult,
 
 export const sessionUnaccept = defineSessionCommand({
   name: 'session unaccept',
+  only: { name: 'accepted sessions', fits: ({ landed }) => landed !== undefined },
   summary: 'take back agt session accept',
   description:
     'Move the branch back to the commit before the acceptance, let the worktree follow, and bring the session back, ' +

@@ -25,6 +25,7 @@ export const sessionLog = defineSessionCommand({
   name: 'session log',
   alsoFolders: true,
   takesRest: 'paths',
+  instead: 'of all sessions: agt activity',
   summary: 'list the snapshots of a session and what each of them changed',
   description:
     'List snapshots, newest first: name, time, commit, number of files changed, added and deleted, size of the new ' +
