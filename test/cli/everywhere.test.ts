@@ -55,6 +55,15 @@ test('a repository that was moved is found after the next command there; one tha
   expect(readdirSync(home)).toContain('after');
 });
 
+test('a state that is none is an error of the command line, once', () => {
+  for (const name of ['one', 'two']) sessionIn(makeRepository(), name);
+  const { exitCode, stderr } = agt('/', 'list', '--everywhere', '--state', 'waiting');
+  expect([exitCode, stderr]).toEqual([
+    2,
+    expect.stringMatching(/^error: unknown state "waiting"\nhint: states: creating, .*\n$/),
+  ]);
+});
+
 test('--everywhere takes no session', () => {
   expect(agt('/', 'du', 'one', '--everywhere').exitCode).toBe(2);
 });

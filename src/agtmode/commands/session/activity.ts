@@ -1,6 +1,6 @@
 /** `agt log --all-sessions`: what the agents did, in this repository or everywhere. */
 
-import { plural } from '../../../errors.ts';
+import { isAgtError, plural } from '../../../errors.ts';
 import { listStores, openListedStore, shownId, shownPath } from '../../../folders/store.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { inDirectory } from '../../../git/run/git.ts';
@@ -81,7 +81,13 @@ interface Source {
 
 async function sourcesHere(context: Context): Promise<Source[]> {
   const found = await repositoriesHere(context);
-  if (found.length === 0) await context.repository(); // says why there is none
+  if (found.length === 0) {
+    // It says why there is none.
+    await context.repository().catch((error: unknown) => {
+      if (isAgtError(error)) error.hints.push('in all repositories: agt activity --everywhere');
+      throw error;
+    });
+  }
   return found.map(sourceOf);
 }
 

@@ -101,6 +101,8 @@ export const sessionList = defineCommand({
       throw usageError('a remote and --everywhere are given', 'a remote is that of the repository here');
     if (ofRemote) return listRemote(context, args.remoteName);
     if (watch && !isOnce) return watchList(context, args.json, (there) => list(args, there, true));
+    const states = parseStates(args.failed ? [args.state, 'failed'].filter(Boolean).join(',') : args.state);
+    const compare = comparison(args.sort);
     if (args.folders) {
       const parts = [
         () => list({ ...args, folders: false }, context, true),
@@ -110,10 +112,13 @@ export const sessionList = defineCommand({
     }
     if (args.everywhere)
       return everywhere(context, (there) => list({ ...args, everywhere: false }, there, true));
-    const states = parseStates(args.failed ? [args.state, 'failed'].filter(Boolean).join(',') : args.state);
-    const compare = comparison(args.sort);
     const repository = await context.repositoryIfAny();
-    if (repository === undefined) return { json: [], text: () => noSessions(context) };
+    if (repository === undefined)
+      return {
+        json: [],
+        text: () => noSessions(context),
+        notes: 'hint: in all repositories: agt list --everywhere\n',
+      };
     const { records, damaged } = listRecords(repository);
     const candidates = records.filter((record) => mayBeIn(record, states, args.all));
     const surveyed = await surveySessions(repository, candidates, { counts: args.json && !watch });
