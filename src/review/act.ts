@@ -85,8 +85,11 @@ export async function acceptUnrejected(session: Session, request: AcceptRequest)
   const { dryRun, now } = request;
   const paths = (await standingRejections(session, BEFORE_LANDING, now)).map(({ path }) => path);
   if (paths.length === 0 && !dryRun) return acceptSession(session, request);
-  const rejected = (await listHunks(session, { now })).filter(({ state }) => state === 'rejected');
-  refuseSubmodules(rejected, (path) => `let it land: agt review ${session.id} --new ${shellQuote(path)}`);
+  if (paths.length > 0) {
+    const hunks = await listHunks(session, { now });
+    const rejected = hunks.filter(({ state }) => state === 'rejected');
+    refuseSubmodules(rejected, (path) => `let it land: agt review ${session.id} --new ${shellQuote(path)}`);
+  }
   const planning = dryRun ? request : { ...request, dryRun: true, planned: [] };
   const planned = await acceptSession(session, { ...planning, withoutRejected });
   if (!dryRun) await takeRejectedBack(session, BEFORE_LANDING, now);
