@@ -65,6 +65,21 @@ export async function commitTree(
   });
 }
 
+/** With the author and the message of another commit. */
+export async function copyCommit(
+  git: Git,
+  commit: string,
+  content: { readonly tree: string; readonly parents: readonly string[] },
+  reword = async (message: string) => message,
+): Promise<string> {
+  const format = '--format=%an%x00%ae%x00%ad%x00%B';
+  const args = ['log', '--max-count=1', '--no-show-signature', '--no-mailmap', '--date=raw', format];
+  const output = await gitText(git, [...args, commit, '--']);
+  const [name = '', email = '', date = '', message = ''] = output.split('\0');
+  const env = { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: `@${date}` };
+  return commitTree(git, { ...content, message: await reword(message) }, env);
+}
+
 type Hook = 'pre-merge-commit' | 'prepare-commit-msg' | 'commit-msg' | 'post-merge';
 
 /** Whether there is such a hook, as a file or in the configuration (git 2.54). `git` runs in the worktree. */

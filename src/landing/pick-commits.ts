@@ -14,7 +14,7 @@ import { landedSource } from '../survey/merged.ts';
 import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import { conflictError, nothingPicked } from './landing-errors.ts';
-import { commitTree } from './make-commit.ts';
+import { commitTree, copyCommit } from './make-commit.ts';
 import { withTrailer } from './message.ts';
 import { commitsTouching } from './session-commits.ts';
 import { changesSince, ownChangesOf, treesOfStep } from './snapshot-step.ts';
@@ -172,21 +172,11 @@ async function copyOf(
   pick: Pick,
   content: Omit<Parameters<typeof commitTree>[1], 'message'>,
 ): Promise<string> {
-  const { message, env } =
-    typeof pick === 'string' ? await readCommit(git, pick) : { message: titleOf(pick), env: {} };
-  const text = await withTrailer(git, message, session);
-  return commitTree(git, { ...content, message: text }, env);
+  const withSession = (message: string) => withTrailer(git, message, session);
+  if (typeof pick === 'string') return copyCommit(git, pick, content, withSession);
+  return commitTree(git, { ...content, message: await withSession(titleOf(pick)) });
 }
 
 function titleOf({ label, call, tool, time }: Snapshot): string {
   return call?.summary ?? label ?? `${tool ?? 'Work'} of ${time.toISOString()}`;
-}
-
-async function readCommit(git: Git, commit: string) {
-  const format = '--format=%an%x00%ae%x00%ad%x00%B';
-  const args = ['log', '--max-count=1', '--no-show-signature', '--no-mailmap', '--date=raw', format];
-  const output = await gitText(git, [...args, commit, '--']);
-  const [name = '', email = '', date = '', message = ''] = output.split('\0');
-  const env = { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: `@${date}` };
-  return { message, env };
 }

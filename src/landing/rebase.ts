@@ -8,6 +8,7 @@ import { parseStatus, STATUS } from '../git/objects/status.ts';
 import { type Git, gitBytes, gitLines, gitText, runGit } from '../git/run/git.ts';
 import { endProgress } from '../process/progress.ts';
 import type { Session } from '../session/session.ts';
+import { copyCommit } from './make-commit.ts';
 import { commitFirst } from './message.ts';
 import { type Merged, mergeWithBase, type Workbench } from './workbench.ts';
 
@@ -34,30 +35,50 @@ export async function refuseUncommitted(
   );
 }
 
-/**
- * Copies the commits of `head` that `onto` lacks, as `git rebase` does: no merges, and none that `onto` has as a copy.
- * `without`: nor those that this commit has.
- */
+/** As `git rebase` would, in memory. `without`: a commit whose history stays out as well. */
 export async function rebaseInMemory(
   bench: Workbench,
   head: string,
   onto: string,
   without?: string,
 ): Promise<Merged> {
+  const copy = (_: string, tree: string, tip: string) => plainCommit(bench.git, tree, [tip]);
+  const { tip, conflict } = await pickOnto(bench, { head, onto, without }, copy);
+  return conflict ?? { tree: await treeOf(bench.git, tip) };
+}
+
+/**
+ * The commits of `head` that have something which `onto` lacks, copied there; where one conflicts, it and the later ones
+ * stay out. Returns the last.
+ */
+export async function copyOnto(bench: Workbench, head: string, onto: string): Promise<string> {
   const { git } = bench;
-  const args = ['rev-list', '--reverse', '--topo-order', '--no-merges', '--right-only', '--cherry-pick'];
+  const copy = async (commit: string, tree: string, tip: string) =>
+    tree === (await treeOf(git, tip)) ? tip : copyCommit(git, commit, { tree, parents: [tip] });
+  return (await pickOnto(bench, { head, onto }, copy)).tip;
+}
+
+const treeOf = (git: Git, commit: string) => gitText(git, ['rev-parse', '--verify', `${commit}^{tree}`]);
+
+/** No merges, and no commit that `onto` has as a copy. */
+async function pickOnto(
+  bench: Workbench,
+  {
+    head,
+    onto,
+    without,
+  }: { readonly head: string; readonly onto: string; readonly without?: string | undefined },
+  copy: (commit: string, tree: string, tip: string) => Promise<string>,
+): Promise<{ readonly tip: string; readonly conflict?: Merged }> {
+  const order = ['--reverse', '--topo-order', '--no-merges', '--right-only', '--cherry-pick'];
+  const range = [`${onto}...${head}`, ...(without === undefined ? [] : [`^${without}`])];
   let tip = onto;
-  for (const commit of await gitLines(git, [
-    ...args,
-    `${onto}...${head}`,
-    ...(without === undefined ? [] : [`^${without}`]),
-    '--',
-  ])) {
+  for (const commit of await gitLines(bench.git, ['rev-list', ...order, ...range, '--'])) {
     const merged = await mergeWithBase(bench, { base: `${commit}^`, ours: tip, theirs: commit });
-    if (merged.conflicts !== undefined) return merged;
-    tip = await plainCommit(git, merged.tree, [tip]);
+    if (merged.conflicts !== undefined) return { tip, conflict: merged };
+    tip = await copy(commit, merged.tree, tip);
   }
-  return { tree: await gitText(git, ['rev-parse', '--verify', `${tip}^{tree}`]) };
+  return { tip };
 }
 
 /** Without git's advice, as agt gives its own. If agt is killed, a pipe in place of the file would end git in the middle. */

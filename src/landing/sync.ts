@@ -30,7 +30,7 @@ import { notCommitted, syncRefused } from './landing-errors.ts';
 import { commitFirst } from './message.ts';
 import { refuseInTheWay, refuseOverlap } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
-import { rebaseByGit, rebaseInMemory, refuseUncommitted } from './rebase.ts';
+import { copyOnto, rebaseByGit, rebaseInMemory, refuseUncommitted } from './rebase.ts';
 import { mergeBase, readSandbox } from './sandbox-content.ts';
 import { commitMerge, landedOn, revertAmong, withoutLanded } from './sync-landed.ts';
 import { type Dropped, droppedCommits } from './taken-back.ts';
@@ -142,8 +142,8 @@ async function previewSync(session: Session, plan: SyncResult) {
 
 /**
  * After `accept --keep` the branch has the work of the sandbox, but not as the commits and files that the sandbox has; a
- * merge of git would find each change twice. Here the sandbox goes on from the tip of the branch, and only the work that
- * came since stays: uncommitted.
+ * merge of git would find each change twice. Here the sandbox goes on from the tip of the branch. Work that came since stays
+ * uncommitted; commits that a part has left out are copied.
  *
  * Whether this was the way to sync. If not, nothing has changed. @throws AgtError if ignored files are in the way.
  */
@@ -156,16 +156,18 @@ async function syncLanded(session: Session, { branch, head }: SyncResult, dryRun
   const tip = await gitText(git, ['rev-parse', '--verify', `${ref}^{commit}`]);
   const landed = await landedSource(git, record, head, { onto: ref, from: tip });
   if (landed === undefined || !(await hasNoCommitsSince(git, landed, head))) return false;
-  return withWorkbench(session.repository, { ref, dryRun: true }, async (bench) => {
+  const isPart = record.landed?.in_part === true;
+  return withWorkbench(session.repository, { ref, dryRun: dryRun || !isPart }, async (bench) => {
     const { tree: content } = await readSandbox(session, bench, false);
     const merged = await mergeWithBase(bench, { base: landed, ours: content, theirs: tip });
     if (merged.conflicts !== undefined) return false;
     refuseInTheWay(sandbox, await diffTrees(bench.git, content, merged.tree));
     if (dryRun) return true;
-    const since = await diffTrees(bench.git, tip, merged.tree);
+    const to = isPart ? await copyOnto(bench, head, tip) : tip;
+    const since = await diffTrees(bench.git, to, merged.tree);
     const untracked = new Set(await untrackedAmong(session, since));
     const added = since.filter(({ path, before }) => before === undefined && !untracked.has(path));
-    await goOnFrom(sandbox, bench, [content, merged.tree], tip);
+    await goOnFrom(sandbox, bench, [content, merged.tree], to);
     await keepTracked(sandbox, added);
     return true;
   });

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 import { busyCheckout, look, metadata } from '../lifecycle/in-place/checkout.ts';
 
@@ -206,4 +207,61 @@ test('git cannot write during a record, because the disk is full: failed with th
   } finally {
     spawnSync('umount', [disk]);
   }
+});
+
+test.each([
+  ['', 'review --seen'],
+  ['--rebase', 'review --seen'],
+  ['', 'accept --include'],
+])('sync %s after a part by %s: commits that stayed out stay commits, by the same author', (way, part) => {
+  const { repository, sandbox } = makeSession({ base: '1\n2\n3\n' });
+  const commit = (file: string, text: string, ...words: string[]) => {
+    write(join(sandbox, file), text);
+    git(sandbox, 'add', '.');
+    git(
+      sandbox,
+      'commit',
+      '-q',
+      '--author=Agent <a@example.com>',
+      '--date=2026-02-03T04:05:06+0100',
+      ...words,
+    );
+  };
+  commit('a', 'a\n', '-m', 'Add a');
+  commit('b', 'b\n', '-m', 'Add b', '-m', 'Because of c.');
+  write(join(sandbox, 'b'), 'open\n');
+  write(join(sandbox, 'untracked'), 'u\n');
+  if (part.startsWith('review')) agtOk(repository, 'review', 's1', '--seen', 'a');
+  const words = part.startsWith('review') ? ['--seen'] : ['--include', 'a', '--keep'];
+  agtOk(repository, 'accept', 's1', ...words, '-m', 'Part');
+  write(join(repository, 'base'), '0\n2\n3\n');
+  git(repository, 'commit', '-qam', 'By the user');
+  agtOk(repository, 'sync', 's1', ...(way === '' ? [] : [way]));
+  expect(git(sandbox, 'log', '--format=%an %aI %B%P', 'main..')).toBe(
+    `Agent 2026-02-03T04:05:06+01:00 Add b\n\nBecause of c.\n${git(repository, 'rev-parse', 'main')}`,
+  );
+  expect(git(sandbox, 'show', '--stat', '--format=')).toMatch(/^ b \| 1 \+\n 1 file changed/);
+  expect(git(sandbox, 'status', '--porcelain')).toBe(' M b\n?? untracked');
+  expect(agtOk(repository, 'accept', 's1', '--untracked=none')).toContain('accepted s1: 1 file changed');
+  expect(git(repository, 'log', '-1', '--format=%B')).toContain('Add b\n\nBecause of c.\n');
+});
+
+test('sync after a part: a commit that conflicts with the branch stays uncommitted', () => {
+  const { repository, sandbox } = makeSession({ f: '1\n2\n3\n' });
+  for (const [file, text] of [
+    ['a', 'a\n'],
+    ['f', 'one\n2\n3\n'],
+    ['f', '1\n2\n3\n'],
+    ['z', 'z\n'],
+  ] as const) {
+    write(join(sandbox, file), text);
+    git(sandbox, 'add', '.');
+    git(sandbox, 'commit', '-qm', `${file} ${text[0]}`);
+  }
+  agtOk(repository, 'accept', 's1', '--include', 'a', '--keep', '-m', 'Part');
+  write(join(repository, 'f'), 'uno\n2\n3\n');
+  git(repository, 'commit', '-qam', 'By the user');
+  agtOk(repository, 'sync', 's1');
+  expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(git(repository, 'rev-parse', 'main'));
+  expect(git(sandbox, 'status', '--porcelain')).toBe('A  z');
 });
