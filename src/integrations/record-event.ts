@@ -11,7 +11,7 @@ import { shellQuote } from '../process/shell-quote.ts';
 import type { Repository } from '../repository/repository.ts';
 import { endOwnership, takeOwnership } from '../running/marks.ts';
 import { sweep } from '../running/sweep.ts';
-import { conversationName, forgetCalls, noteCall } from '../session/calls-at-work.ts';
+import { callsAtWork, conversationName, forgetCalls, noteCall } from '../session/calls-at-work.ts';
 import { ownerOf } from '../session/owner.ts';
 import { Session } from '../session/session.ts';
 import { copyTranscriptInto, noteTranscript } from '../session/transcript-copy.ts';
@@ -95,9 +95,16 @@ function noteCalls({ agtDir, id }: Place, { event, integration, isInBackground }
   else forgetCalls(agtDir, id, name);
 }
 
+function callOf({ agtDir, id }: Place, { event, integration, now }: RecordRequest): string | undefined {
+  const name = conversationName(integration.name, event.conversation);
+  const isInCall = name !== undefined && callsAtWork(agtDir, id, now).includes(name);
+  return isInCall ? 'the agent is in a call already' : undefined;
+}
+
 async function begin(place: Place, event: SessionStart, request: RecordRequest): Promise<void> {
   if (request.isInBackground) {
-    await capture(place, request);
+    // The prompt may have come meanwhile, and a call, whose work this would take for a person's.
+    await capture(place, request, { reasonToWait: () => callOf(place, request) });
     if (place.user !== undefined) await sweepAll(place.user, request);
     // Snapshots of folders that are older than their time, once a day.
     const { access, now } = request;

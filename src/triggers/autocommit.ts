@@ -1,6 +1,7 @@
 /** An autocommit: locks the session, keeps within the budget, captures, and joins small packs. */
 import type { CaptureResult } from '../autocommit/capture.ts';
 import { TooManyFiles } from '../autocommit/scan/scan-options.ts';
+import { AgtError, EXIT } from '../errors.ts';
 import { createStore } from '../folders/create-store.ts';
 import { identityOf } from '../folders/moved.ts';
 import { FolderRefused, forgetRefusal, knownRefusal, noteRefusal, refuseFolder } from '../folders/refuse.ts';
@@ -21,8 +22,11 @@ import { readNewerPaths } from './front/newer-paths.ts';
 export async function autocommit(session: Session, options: AutocommitOptions): Promise<CaptureResult> {
   if (options.dryRun) return previewCapture(session, options);
   const { waitMs } = options;
-  const capture = async (locked: LockedSession) =>
-    autocommitLocked(locked.with(await followMove(locked)), options);
+  const capture = async (locked: LockedSession) => {
+    const reason = options.reasonToWait?.();
+    if (reason !== undefined) throw new AgtError(reason, { exitCode: EXIT.busy });
+    return autocommitLocked(locked.with(await followMove(locked)), options);
+  };
   const result = await withSessionLock(session, capture, { waitMs });
   if (result.outcome === 'committed') await autoRepack(session.repository);
   return result;

@@ -23,6 +23,8 @@ export interface AutocommitOptions extends Omit<CaptureOptions, 'agentEmail' | '
   readonly agentGoesOn?: boolean;
   /** The front may have looked already. Nobody relies on what has changed since. */
   readonly isAskedByFront?: boolean;
+  /** A reason that leaves the change to the next capture; asked once nobody else works on the session. */
+  readonly reasonToWait?: () => string | undefined;
   /** How long to wait for another agt that works on the session. */
   readonly waitMs?: number;
   /** Do not freeze the folder, because it goes. */

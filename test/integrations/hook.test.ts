@@ -255,3 +255,27 @@ test('the events that the guide shows are a turn with a call; a prompt without a
   );
   expect(of(/./)).toMatch(/^TURN .*\n +1 .* claude +1 +1 +\+1 -0 +Add a file\n$/);
 });
+
+test('the background job of a start takes no work of a call for that of nobody', () => {
+  const session = makeSession({ a: 'a\n' });
+  const { sandbox } = session;
+  const start = { kind: 'session-start', name: 'SessionStart', cwd: sandbox, conversation: 'c1' };
+  const runJob = () =>
+    run(AGT, ['hook', 'claude-code', '--background'], {
+      cwd: '/',
+      input: Buffer.from(JSON.stringify(start)),
+    });
+  say(sandbox, 'add b');
+  toolOf(sandbox, 'Write', { file_path: 'b' }, 'PreToolUse');
+  write(join(sandbox, 'b'), 'b\n');
+  runJob();
+  toolOf(sandbox, 'Write', { file_path: 'b' });
+  write(join(sandbox, 'c'), 'c\n');
+  runJob();
+  expect(log(session)).toMatchObject([
+    { tool: null, author: 'other', added: 1 },
+    { tool: 'Write', author: 'agent', added: 1 },
+    { label: 'prompt: add b' },
+  ]);
+  expect(failures()).toEqual([]);
+});
