@@ -247,7 +247,7 @@ async function deleteRefs(session: LockedSession): Promise<void> {
 }
 
 /** A restore makes it again. A branch stays if a worktree uses it, or no snapshot keeps one of its commits. */
-async function dropWorkBranch({ git, record }: Session): Promise<void> {
+export async function dropWorkBranch({ git, record }: Session): Promise<void> {
   const { work_branch: ref, sandbox, session_id: id } = record;
   const tip = await resolveObject(git, ref);
   if (tip === undefined) return;

@@ -13,7 +13,7 @@ import { type Git, gitLines, isAncestor, resolveObject, runGit, updateRefs } fro
 import { keepSources } from '../landing/end-session.ts';
 import { agentStates } from '../layout.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
-import { removeSession, requireRemovable } from '../lifecycle/remove.ts';
+import { dropWorkBranch, removeSession, requireRemovable } from '../lifecycle/remove.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { requireWritable } from '../repository/sessions-place.ts';
@@ -201,6 +201,8 @@ export async function goOn(
     if (landed !== head.record.landed) await keepSources(new Session(repository, record), landed);
     failurePoint('pull: refs moved');
     locked.write(record);
+    if (isEnded(head.record) && head.record.state !== 'removed')
+      await dropWorkBranch(new Session(repository, record));
     rmSync(agentStates(agtDir, id), { recursive: true, force: true });
   });
   failurePoint('pull: metadata written');

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
 import { chain, factsOf, makeTwo, workIn } from './two.ts';
 
 const LEFT = ['node_modules/p', 'n/.git/HEAD', 'large'];
@@ -90,6 +90,7 @@ test('work that was accepted elsewhere is on the branch here, or no longer, only
   git(there, 'push', '-q', 'origin', 'main');
   const landed = git(there, 'rev-parse', '--short=10', 'main');
   agtOk(here, 'session', 'pull', 's1', '--take');
+  expect(run(REAL_GIT, ['branch', '--list', 'agt/*'], { cwd: here }).stdout).toBe('');
   const place = (words: string) => {
     const asked = [['activity'], ['list', '-a'], ['session', 'show', 's1']].map((one) => agtOk(here, ...one));
     for (const text of asked) expect(`${text}\n`).toContain(`${landed}${words}\n`);
@@ -107,4 +108,6 @@ test('work that was accepted elsewhere is on the branch here, or no longer, only
   git(here, 'reset', '-q', '--hard', 'HEAD~1');
   expect(place(', no longer on main')).toMatchObject({ lost: true, elsewhere: false, stands: false });
   expect(agt(here, 'accept', 's2', '-n').stderr).toContain(warning(' any more'));
+  agtOk(here, 'undo', 's1');
+  expect(git(sessionOf(here, 's1').sandbox, 'log', '-1', '--format=%s', 'agt/s1')).toBe('One');
 });
