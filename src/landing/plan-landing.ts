@@ -153,6 +153,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
       ]),
     ],
     warnings: [
+      ...(record.failure === undefined ? [] : [`the session had failed: ${record.failure.reason}`]),
       ...unreadableWarning(content.unreadable),
       ...failedWarning(calls.leftOut),
       ...changes.flatMap(submoduleWarning),

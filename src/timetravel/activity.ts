@@ -49,7 +49,7 @@ export interface ActivityRequest {
   readonly asShown: boolean;
 }
 
-/** A part of a session has landed, this was taken back, or the session has ended. */
+/** A part of a session has landed, this was taken back, or the session has failed or ended. */
 export interface Outcome {
   readonly session: string;
   readonly agent: string | undefined;
@@ -76,8 +76,8 @@ export function readOutcomes(repository: Repository, since: Date | undefined): O
         return [one, { ...one, at: new Date(taken_at), outcome: 'unaccepted' }];
       });
       const landings = landingsOf(record.landed).map(landingOf);
-      const hasOwnEnd =
-        isEnded(record) && at !== undefined && (state !== 'accepted' || landings.length === 0);
+      const hasOwnRow = state === 'failed' || isEnded(record);
+      const hasOwnEnd = hasOwnRow && at !== undefined && (state !== 'accepted' || landings.length === 0);
       if (!hasOwnEnd) return [...back, ...landings];
       return [
         ...back,

@@ -80,6 +80,8 @@ test('no command of a person mends a failed agent, only its next step and an end
   };
   const failed = facts();
   expect(failed.slice(0, 2)).toEqual(['failed', 'no answer']);
+  expect(agtOk(repository, 'activity')).toMatch(/ s1 +- +- +failed: no answer$/m);
+  expect(agt(repository, 'accept', 's1', '-n').stderr).toBe('warning: the session had failed: no answer\n');
   const line = [
     ['undo', 's1'],
     ['restore', 's1', '@{1}', '--', 'sandbox/a'],
