@@ -41,9 +41,13 @@ export function awayError({ session_id: id, away }: SessionRecord, hints: readon
         ],
       },
     );
-  const place = holder === undefined ? `on ${remote}` : `at ${holder.name}, in ${holder.repository}`;
+  const place = placeOfAway(away);
   const pull = `bring it here: agt session pull ${id}${holder === undefined ? '' : ' --take'}`;
   return new AgtError(`session "${id}" is away: it is ${place}`, { hints: [...hints, pull] });
+}
+
+export function placeOfAway({ holder, remote }: Partial<NonNullable<SessionRecord['away']>> = {}): string {
+  return holder === undefined ? `on ${remote}` : `at ${holder.name}, in ${holder.repository}`;
 }
 
 /** They change nothing that another repository goes on with. */

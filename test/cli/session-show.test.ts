@@ -61,13 +61,20 @@ test('list says when each session ended, as which commit, and why it ended or fa
     git(sandbox, 'commit', '-q', '-m', id);
   }
   expect(agtOk(repository, 'list')).not.toContain('ENDED');
+  agtOk(repository, 'accept', 'dropped', '--keep');
+  const before = git(repository, 'rev-parse', '--short=10', 'main');
   agtOk(repository, 'accept', 'taken', '-m', 'taken');
   agtOk(repository, 'reject', 'dropped', '--reason', 'wrong file');
   const commit = git(repository, 'rev-parse', '--short=10', 'main');
   const all = agtOk(repository, 'list', '--all');
   expect(all).toMatch(/ENDED +REASON$/m);
-  expect(all).toMatch(new RegExp(`^taken .*  \\d+s ago as ${commit} on main  -$`, 'm'));
-  expect(all).toMatch(/^dropped .* {2}\d+s ago +wrong file$/m);
+  expect(all).toMatch(new RegExp(`^taken .*  \\d+s ago as ${commit} on main +-$`, 'm'));
+  expect(all).toMatch(
+    new RegExp(`^dropped .* {2}\\d+s ago; landed before as ${before} on main +wrong file$`, 'm'),
+  );
+  const shown = agtOk(repository, 'session', 'show', 'dropped');
+  expect(shown).toMatch(/^sandbox .*\/dropped\/sandbox \(removed with the session\)$/m);
+  expect(shown).not.toContain('work branch');
   expect(all).toMatch(/^open .* - +-$/m);
   agtOk(repository, 'session', 'fail', 'open', '--reason', 'tests are red');
   for (const words of [['list'], ['list', '--failed'], ['status']])

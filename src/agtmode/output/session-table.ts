@@ -1,5 +1,6 @@
 /** The table of `agt list`: one line for each session, with everything that tells which of them needs a person. */
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
+import { placeOfAway } from '../../session/operation.ts';
 import type { Landed } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
 import type { Fate } from '../../survey/landed.ts';
@@ -165,14 +166,15 @@ function endedCell(now: Date) {
     const { state, state_at: at, landed } = record;
     if (!isEnded(record)) return '';
     const when = at === undefined ? [] : [shortAgo(new Date(at), now)];
-    const isLanded = state === 'accepted' && landed !== undefined;
-    const commit = isLanded ? [`as ${landingPlace(landed, fate)}`] : [];
-    return [...when, ...commit].join(' ');
+    const place = landed && landingPlace(landed, fate);
+    if (place === undefined) return when.join('');
+    return [...when, `as ${place}`].join(state === 'accepted' ? ' ' : '; landed before ');
   };
 }
 
-/** Why an agent waits, or why the session failed or ended. */
+/** Why an agent waits, why the session failed or ended, or where it is. */
 function reasonCell({ record, agentState }: SessionStatus): string {
+  if (record.state === 'away') return showPath(placeOfAway(record.away));
   const waits = agentState?.state === 'waits' ? agentState.for : undefined;
   return showPath(waits ?? record.state_reason ?? '');
 }
@@ -203,8 +205,8 @@ const NARROWEST = 8;
 const COMFORTABLE = 24;
 
 /**
- * A table of cells with styles that fits the width of the terminal: it leaves out columns, then shortens some. An empty
- * cell is `-`. `width` is undefined if there is no terminal: then every column is shown.
+ * A table of cells with styles that fits the width of the terminal: it leaves out columns, empty ones first, then shortens
+ * some. An empty cell is `-`. `width` is undefined if there is no terminal: then every column is shown.
  */
 export function columns<T>(
   all: readonly Column<T>[],
@@ -217,11 +219,13 @@ export function columns<T>(
       .map(asCell)
       .map((one): Cell => (one.text === '' ? { text: NOTHING, style: 'dim' } : one));
     const cells: Cell[] = [{ text: heading, style: 'dim' }, ...filled];
-    return { ...column, cells, width: Math.max(...cells.map(({ text }) => text.length)) };
+    const isEmpty = filled.every(({ text }) => text === NOTHING);
+    return { ...column, cells, isEmpty, width: Math.max(...cells.map(({ text }) => text.length)) };
   });
   const excess = (widest = Infinity) =>
     shown.reduce((sum, one) => sum + (one.flexible ? Math.min(one.width, widest) : one.width) + GAP, -GAP) -
     (width ?? Infinity);
+  if (excess() > 0) shown = shown.filter(({ isEmpty }) => !isEmpty);
   while (excess(COMFORTABLE) > 0) {
     const least = Math.max(...shown.map(({ dispensable = 0 }) => dispensable));
     if (least === 0) break;

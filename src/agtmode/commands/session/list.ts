@@ -12,6 +12,7 @@ import { commandToList } from '../../../session/advised-commands.ts';
 import { AGENT_STATES } from '../../../session/agent-state.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { idProblem } from '../../../session/id.ts';
+import { placeOfAway } from '../../../session/operation.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { readShare } from '../../../session/share-file.ts';
@@ -67,7 +68,7 @@ export const sessionList = defineCommand({
     'branch, without what has landed since, BEHIND commits of the user branch that HEAD does not have. A + after its lines says that there are more untracked files than agt reads. MERGE says whether the user branch could take ' +
     'the sandbox as it is (clean, conflict; refused: first git has to finish there, as STATE says, files have conflicts, or HEAD lacks commits of ' +
     'the work branch), or has all of it already (merged: also squashed or rebased; accepted: by ' +
-    'agt accept, which names a branch of --onto), whether some was accepted before, and whether a remote has the commits (exported). ENDED says when a session ended and as which commit, REASON why it waits, failed or ended. A narrow terminal shows fewer columns.',
+    'agt accept, which names a branch of --onto), whether some was accepted before, and whether a remote has the commits (exported). ENDED says when a session ended and as which commit, REASON why it waits, failed or ended, or where it is if it is away. A narrow terminal shows fewer columns.',
   positionals: {
     'remote-name': option.value('a remote, or its address: list the sessions there, in place of those here'),
   },
@@ -237,7 +238,9 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
   const share = readShare(session);
   const workBranch = shortBranch(work);
   const at = (tip: string | undefined) => (tip === undefined ? '' : ` at ${shortOid(tip)}`);
-  const missing = isOutOfSight ? 'out of sight from here' : 'missing';
+  const removed = isEnded(record) ? 'removed with the session' : 'missing';
+  const missing = isOutOfSight ? 'out of sight from here' : removed;
+  const workTip = await resolveObject(session.git, work);
   const startCommit = shortOid(record.from_commit);
   // For a session in place: the user sees that branch checked out.
   const words = ['log', '-1', '--no-show-signature', '--format=%h %s', work, '--'];
@@ -255,7 +258,7 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
     ['folder', folder],
     ['sandbox', sandboxPresent ? sandbox : `${sandbox} (${missing})`],
     sandboxPresent && view.head !== workBranch && ['head', `${currentBranch(view)}${at(headCommit)}`],
-    ['work branch', `${workBranch}${at(await resolveObject(session.git, work))}`],
+    (workTip !== undefined || !isEnded(record)) && ['work branch', `${workBranch}${at(workTip)}`],
     ['shadow branch', `${shortBranch(record.branch)}, ${plural(view.autocommits ?? 0, 'autocommit')}`],
     ['last autocommit', view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.time, now)],
     ['user branch', home === undefined ? 'none (started from a commit)' : shortBranch(home)],
@@ -268,8 +271,8 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
     ],
     record.away && [
       'away',
-      record.away.holder?.name ??
-        `on ${record.away.remote}, for ${record.away.sealed ? 'other keys' : 'anybody'}`,
+      showPath(placeOfAway(record.away)) +
+        (record.away.holder ? '' : `, for ${record.away.sealed ? 'other keys' : 'anybody'}`),
     ],
     ['created', localTime(new Date(record.created_at))],
     ['provider', `${record.provider}${record.captures === undefined ? '' : ', snapshots by command only'}`],
