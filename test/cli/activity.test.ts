@@ -246,6 +246,7 @@ describe('agt log --all-sessions', () => {
     expect(JSON.parse(agtOk(one.repository, 'activity', '--json'))).toEqual(activity(one.repository));
     expect(agtOk(one.repository, 'activity', '-n', '0')).toBe('');
     expect(agt(one.repository, 'activity', '--since', 'nonsense')).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(agt(one.repository, 'activity', '-n', '-1').stderr).toContain('invalid number of rows "-1"');
   });
 
   test('prints a table, with --stat the files', () => {
@@ -278,8 +279,7 @@ describe('agt log --all-sessions', () => {
     git(other, 'update-ref', '-d', 'HEAD');
     write(join(other, '.git', 'config'), '[broken\n');
     const after = call('/', 'log', '--all-sessions', '--everywhere');
-    expect(after.stdout).toContain('a note');
-    expect(after.exitCode).not.toBe(0);
+    expect([after.stdout.includes('a note'), after.exitCode === 0]).toEqual([true, false]);
   });
 });
 

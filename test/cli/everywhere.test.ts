@@ -1,9 +1,9 @@
 /** `--everywhere`: a command in each repository that has sessions, also in one that was moved. */
-import { cpSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionIn } from '../harness/session.ts';
-import { agt, agtOk, makeRepository, makeTempDir } from '../harness/world.ts';
+import { AGT, agt, agtOk, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 
 test.each(['list', 'status', 'du', 'doctor'])(
   'agt %s --everywhere shows each repository under its path',
@@ -62,6 +62,31 @@ test('a state that is none is an error of the command line, once', () => {
     2,
     expect.stringMatching(/^error: unknown state "waiting"\nhint: states: creating, .*\n$/),
   ]);
+});
+
+test('a narrow table has no empty columns, and short names of places that tell them apart', () => {
+  const home = realpathSync(makeTempDir());
+  const env = { HOME: home, XDG_STATE_HOME: join(home, 'state'), GIT_PAGER: 'cat', NO_COLOR: '1' };
+  const places = ['api', 'on/the/way/to/other/api', 'on/the/way/to/a/frontend'].map((name) =>
+    join(home, name),
+  );
+  for (const place of places) {
+    mkdirSync(dirname(place), { recursive: true });
+    renameSync(makeRepository({ a: place }), place);
+    run(AGT, ['new', 's1'], { cwd: place, env });
+    const sandbox = run(AGT, ['path', 's1'], { cwd: place, env }).stdout.trimEnd();
+    write(join(sandbox, 'new'), 'new\n');
+    run(AGT, ['accept', 's1', '--untracked=all'], { cwd: place, env });
+  }
+  const narrow = (words: string) =>
+    run('script', ['-qec', `stty cols 80; ${AGT} ${words}`, '/dev/null'], { cwd: join(home, 'api'), env })
+      .stdout;
+  const rows = narrow('activity --everywhere');
+  for (const place of ['~/api', 'other/api', 'frontend'])
+    expect(rows).toMatch(new RegExp(`^.{16}  ${place} +s1 .* accepted as [0-9a-f]{10} on main\r?$`, 'm'));
+  const list = narrow('list -a');
+  expect(list).toMatch(/^ID +STATE +AUTOCOMMIT +AGE +ENDED\r?$/m);
+  expect(list).toMatch(/^s1 .* as [0-9a-f]{10} on main\r?$/m);
 });
 
 test('--everywhere takes no session', () => {

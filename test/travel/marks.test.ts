@@ -37,7 +37,10 @@ test.each([
     agtOk(there, 'review', 's1', '--seen', 'two');
     agtOk(there, 'review', 's1', '--reject', 'four', '--tell', '-m', 'nor this one');
     agtOk(there, 'session', 'push', 's1');
-    expect(agt(here, 'session', 'push', 's1').stderr).toContain('is away');
+    const [, place = ''] =
+      /is away: it is (at .*, in .*)/.exec(agt(here, 'session', 'push', 's1').stderr) ?? [];
+    expect(`${agtOk(here, 'list')}\n`).toContain(`  ${place}\n`);
+    expect(`${agtOk(here, 'session', 'show', 's1')}\n`).toContain(`  ${place}\n`);
     expect(agt(here, 'review', 's1', '--seen', 'five', '-n').stderr).toMatch(
       /^note: session "s1" is away: it is at .*, in .*\n/,
     );
@@ -181,10 +184,10 @@ test('work by hand after a pull is of no agent, and what only a fork has is of t
   const table = rows.split('\n').map((line) => line.split(/ {2,}/).slice(1).join(' '));
   expect(table.toSorted()).toEqual([
     'SESSION AGENT FILES WHAT',
-    'copy - 1 (no prompt) hand',
-    's1 - 1 (pulled) (no prompt) two',
+    'copy - 1 (no agent) hand',
+    's1 - 1 (pulled) (no agent) two',
     's1 claude 1 do it',
-    's1-2 - 1 (no prompt) stray',
+    's1-2 - 1 (no agent) stray',
   ]);
   const found = (text: string) => JSON.parse(agtOk(here, 'search', text, '--json'));
   const other = { author: 'other', agent: null };

@@ -102,6 +102,23 @@ export function showPath(path: string): string {
   return /[\u0000-\u001f\u007f]/.test(path) ? JSON.stringify(path) : path;
 }
 
+/** Each with as many of its last names as tell it from the others; `~` is home. */
+export function shortPaths(paths: Iterable<string>, home = ''): ReadonlyMap<string, string> {
+  const names = [...new Set(paths)].map((path) => {
+    const inHome = home !== '' && path.startsWith(`${home}/`);
+    return { path, parts: (inHome ? `~${path.slice(home.length)}` : path).split('/') };
+  });
+  const end = (parts: readonly string[], count: number) => parts.slice(-count).join('/');
+  const short = names.map(({ path, parts }): [string, string] => {
+    const isShared = (count: number) =>
+      names.filter((other) => end(other.parts, count) === end(parts, count)).length > 1;
+    let count = 1;
+    while (count < parts.length && isShared(count)) count++;
+    return [path, end(parts, count)];
+  });
+  return new Map(short);
+}
+
 /** The first `most` of them. */
 export function listPaths(paths: readonly string[], most: number): string {
   return listSome(paths.map(showPath), most);

@@ -29,8 +29,8 @@ export function fileLines(entry: { readonly files: readonly ListedFile[] } | und
   return table(rows, '    ');
 }
 
-export function parseNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw usageError(`invalid number of snapshots "${text}"`);
+export function parseNumber(text: string, what = 'snapshots'): number {
+  if (!/^\d+$/.test(text)) throw usageError(`invalid number of ${what} "${text}"`);
   return Number(text);
 }
 

@@ -18,7 +18,7 @@ import {
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { goneNotes } from '../../everywhere.ts';
-import { orNull, showPath } from '../../output/format.ts';
+import { orNull, shortPaths, showPath } from '../../output/format.ts';
 import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
 import { showInPager } from '../../output/pager.ts';
 import { type Column, landingPlace } from '../../output/session-table.ts';
@@ -31,7 +31,7 @@ export const sessionActivity = defineCommand({
     'List the turns of all agents, newest first: when the turn ended, its session and agent, the number of files ' +
     'that it changed, and the first words of the prompt, or the labels. A turn goes from one prompt to the next; ' +
     'agt knows prompts from the hooks of agents. Further rows say what has landed, as which commit, whether only in ' +
-    'part, what agt unaccept took back, and which sessions were rejected or removed. Sessions that have ended count as long as agt gc has not deleted ' +
+    'part, what agt unaccept took back, and which sessions have failed, were rejected or removed. Sessions that have ended count as long as agt gc has not deleted ' +
     'their snapshots. agt activity and agt log --all-sessions are the same command.',
   options: {
     'all-sessions': { ...option.flag('list what the agents of all sessions did'), hidden: true },
@@ -46,7 +46,7 @@ export const sessionActivity = defineCommand({
     ['agt log --all-sessions --everywhere --stat', 'the same in all repositories, with the files'],
   ],
   run: async (args, context) => {
-    const limit = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number);
+    const limit = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number, 'rows');
     const { present, gone } = args.everywhere ? knownRepositories(context.env) : NONE;
     const sources = args.everywhere ? sourcesEverywhere(context, present) : await sourcesHere(context);
     // git reads a time only in a repository, and everywhere may begin in none.
@@ -205,9 +205,13 @@ function outcomeEntry(source: Source, one: Outcome) {
 type Row = Entry & { readonly place: string; readonly name: string; readonly key: string | undefined };
 
 function activityText(context: Context, rows: readonly Row[], everywhere: boolean, stat: boolean): string {
+  const where = shortPaths(
+    rows.map(({ place }) => place),
+    context.env['HOME'],
+  );
   const cells: readonly (Column<Row> | false)[] = [
     { heading: 'WHEN', cell: ({ at }) => localTime(new Date(at)).slice(0, MINUTES) },
-    everywhere && { heading: 'WHERE', cell: ({ place }) => showPath(place) },
+    everywhere && { heading: 'WHERE', cell: ({ place }) => showPath(where.get(place) ?? place) },
     { heading: 'SESSION', cell: ({ name, folder }) => (folder === null ? name : `${name} (folder)`) },
     { heading: 'AGENT', cell: ({ agent, outcome }) => (outcome === null ? (agent ?? '') : '') },
     { heading: 'FILES', cell: ({ outcome, files }) => (outcome === null ? String(files.length) : '') },
@@ -223,13 +227,13 @@ function activityText(context: Context, rows: readonly Row[], everywhere: boolea
 
 function whatOf(row: Row): string {
   if (row.outcome !== null) return outcomeText(row);
-  const { failed_calls: failed, prompt, labels, pulled, files, stands } = row;
+  const { agent, failed_calls: failed, prompt, labels, pulled, files, stands } = row;
   const words = prompt ?? labels.join('; ');
   const notes = [
     !stands && '(undone)',
     pulled && '(pulled)',
     failed > 0 && `(${plural(failed, 'call')} failed)`,
-    words === '' && '(no prompt)',
+    words === '' && (agent === null ? '(no agent)' : '(no prompt)'),
   ];
   const [first, second, ...others] = files.map(({ path }) => path);
   const paths = [first, second, others.length > 0 && `${others.length} more`].filter(Boolean).join(', ');
