@@ -46,16 +46,16 @@ export async function exportPage(
     const before = steps[i + 1]?.commit ?? commit;
     await ask([...diff, before, commit, '--patch', '--json']);
   }
-  return htmlOf({ rows: [row], answers }, cut);
+  return htmlOf(id, { rows: [row], answers }, cut);
 }
 
-function htmlOf(saved: unknown, cut: (text: string) => string): string {
+function htmlOf(id: string, saved: unknown, cut: (text: string) => string): string {
   const style = asset('page.css');
   const script = asset('page.js').replaceAll('</script', '<\\/script');
   const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
   const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; base-uri 'none'; form-action 'none'`;
   const data = JSON.stringify(saved, (_, value) => (typeof value === 'string' ? cut(value) : value));
-  return `${HEAD}
+  return `${HEAD.replace('<title>', `<title>${id} - `)}
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <style>${style}</style>
 </head>

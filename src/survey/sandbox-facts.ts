@@ -26,6 +26,8 @@ export interface SandboxFacts {
   readonly operation: string | undefined;
   /** Undefined if no hook has told agt, or the agent has ended in the middle. */
   readonly agentState: AgentState | undefined;
+  /** Also of an agent or a session that has ended. */
+  readonly lastPrompt: string | null | undefined;
   /** Whether the owner of the session runs; undefined without an owner. */
   readonly running: boolean | undefined;
 }
@@ -57,6 +59,7 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
     record,
     gitDir,
     agentState: isEnded(record) || isLeft || isOfOther || isElsewhere ? undefined : state,
+    lastPrompt: told?.prompt,
     isOutOfSight: outOfSight,
     hasMoved: isBeside || (place === 'broken link' && !outOfSight),
     head: gitDir === undefined ? undefined : readHeadFile(gitDir),

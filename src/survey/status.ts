@@ -33,6 +33,7 @@ export interface SessionStatus {
   /** Whether the command that owns the session runs; undefined if there is none. */
   readonly running: boolean | undefined;
   readonly agentState: AgentState | undefined;
+  readonly lastPrompt: SandboxFacts['lastPrompt'];
   /** A merge, rebase or the like that git has not finished in the sandbox. */
   readonly operation: string | undefined;
   /** Short name of the branch in the sandbox; undefined if HEAD is detached or the sandbox is gone. */
@@ -250,7 +251,8 @@ interface Found {
 
 function describe(repository: Repository, compared: Compared, found: Found): SessionStatus {
   const { facts, head, files, comparison, work, hasUserBranch } = compared;
-  const { agent } = facts.agentState ?? {};
+  const { isOutOfSight, hasMoved, running, agentState, lastPrompt, operation } = facts;
+  const { agent } = agentState ?? {};
   const record = agent ? { ...facts.record, agent } : facts.record;
   const shadow = found.refs.commits.get(record.branch);
   const ahead = comparison?.ahead.length;
@@ -266,11 +268,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     record,
     folder: sessionFolder(record),
     sandboxPresent: !isGone,
-    isOutOfSight: facts.isOutOfSight,
-    hasMoved: facts.hasMoved,
-    running: facts.running,
-    agentState: facts.agentState,
-    operation: facts.operation,
+    ...{ isOutOfSight, hasMoved, running, agentState, lastPrompt, operation },
     head: head.branch,
     headCommit: head.commit,
     ahead,
@@ -278,7 +276,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     dirty,
     diff: isSame && comparison !== undefined ? NO_DIFF : found.examined?.diff,
     merge: mergeOf(compared, found),
-    merged: hasAll && facts.operation === undefined && fate.revertedBy === undefined,
+    merged: hasAll && operation === undefined && fate.revertedBy === undefined,
     exported: head.commit !== record.from_commit && found.exported.has(head.commit ?? ''),
     fate,
     autocommits: found.autocommits,

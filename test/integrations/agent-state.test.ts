@@ -65,6 +65,9 @@ test('an agent works from its prompt on, waits for a permission, is done, and ha
   other.stops();
   expect(now(session)).toEqual(['done', 'another']);
   expect(failures()).toEqual([]);
+  agtOk(session.repository, 'reject', session.id);
+  const [ended] = JSON.parse(agtOk(session.repository, 'list', '--all', '--json'));
+  expect([ended.agent_state, ended.last_prompt]).toEqual([null, 'another']);
   agtOk(session.repository, 'remove', session.id, '--force', '--delete-branch');
   expect(existsSync(join(session.repository, '.git/agt/states', session.id))).toBe(false);
 });

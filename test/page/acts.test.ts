@@ -129,10 +129,16 @@ describePage('acts on the page', (here) => {
 
   test('ended sessions stand behind a button, with their timeline and diffs, and come back', async () => {
     const { page, scene } = here;
+    scene.agt(scene.project, 'accept', 'new-api', '--untracked=all');
     await at('#now');
     await page.getByRole('button', { name: 'Ended sessions' }).click();
     const row = page.locator('.row', { hasText: 'cleanup' });
     await row.getByText('rejected').waitFor();
+    expect(await row.textContent()).toMatch(/Remove dead code.*ended \d+ \w+$/);
+    const accepted = page.locator('.row.is-ended', { hasText: 'new-api' });
+    expect(await accepted.textContent()).toMatch(
+      /Add an endpoint.*accepted as [0-9a-f]{10} on mainended \d+ \w+$/,
+    );
     expect(await faultsOf(page)).toEqual([]);
     await row.getByRole('link').click();
     await page.getByRole('button', { name: /Bash rm src\/old\.ts/ }).click();

@@ -34,6 +34,7 @@ test.skipIf(noBrowser !== undefined)(
       page.on('pageerror', ({ message }) => asked.push(message));
       await page.goto(pathToFileURL(file).href);
       await page.getByRole('heading', { name: /Turn 2/ }).waitFor();
+      expect(await page.title()).toBe('fix-login - agt');
       expect(await faultsOf(page)).toEqual([]);
       await page.getByRole('link', { name: 'Review', exact: true }).click();
       const hunkOf = (path: string) => page.getByRole('region', { name: new RegExp(`hunk of ${path}$`) });

@@ -45,8 +45,20 @@ function landedJson({ from, onto, before, source, in_part: inPart, ...landed }: 
 }
 
 export function sessionJson({ record, folder, isOutOfSight, sandboxPresent, ...status }: SessionStatus) {
-  const { running, agentState, operation, head, headCommit, ahead, behind, dirty, diff, merge, merged } =
-    status;
+  const {
+    running,
+    agentState,
+    lastPrompt,
+    operation,
+    head,
+    headCommit,
+    ahead,
+    behind,
+    dirty,
+    diff,
+    merge,
+    merged,
+  } = status;
   const { exported, autocommits, lastAutocommit: last, lastComplete } = status;
   const times = [record.last_activity_at, last?.time, agentState?.since].filter((at) => at !== undefined);
   return {
@@ -56,6 +68,7 @@ export function sessionJson({ record, folder, isOutOfSight, sandboxPresent, ...s
     sandbox_present: isOutOfSight ? null : sandboxPresent,
     ...orNull({
       agent_state: agentState,
+      last_prompt: lastPrompt,
       running,
       operation,
       head,

@@ -13,6 +13,9 @@ export interface Row {
     /** Why it waits, or has failed. */
     for: string | null;
   } | null;
+  readonly last_prompt: string | null;
+  /** It came from another repository, whose prompts are not known here. */
+  readonly moved?: object | null;
   readonly agent?: string | null;
   readonly profile?: string | null;
   readonly running: boolean | null;
@@ -25,6 +28,8 @@ export interface Row {
   readonly merged: boolean;
   readonly landed: { readonly commit: string; readonly onto: string; readonly at: string } | null;
   readonly created_at: string;
+  /** When it ended, or came into another state. */
+  readonly state_at?: string | null;
   readonly last_autocommit: string | null;
   readonly last_autocommit_at: string | null;
   readonly user_branch?: string | null;

@@ -79,6 +79,8 @@ function counted(rows: readonly Row[]): string {
 function SessionRow({ row }: { row: Row }) {
   const { state, words } = stateOf(row);
   const { ahead, diff, behind } = row;
+  const withoutPrompt = row.from ? 'no prompt since' : 'no prompt yet';
+  const mayGetOne = !isEnded(row) && !row.moved;
   return (
     <li class={`row is-${state}`}>
       <a href={hrefOf(ofSession('timeline', row))}>
@@ -90,7 +92,7 @@ function SessionRow({ row }: { row: Row }) {
         </span>
         <span class="prompt">
           {row.agent_state?.for && <em>{row.agent_state.for} · </em>}
-          {row.agent_state?.prompt ?? <i class="quiet">{row.from ? 'no prompt since' : 'no prompt yet'}</i>}
+          {row.agent_state?.prompt ?? row.last_prompt ?? (mayGetOne && <i class="quiet">{withoutPrompt}</i>)}
         </span>
         <Pulse values={row.pulse ?? []} />
         <span class="numbers">
@@ -106,20 +108,25 @@ function SessionRow({ row }: { row: Row }) {
         </span>
         <MergeState row={row} />
         <span class="age quiet" title={`began ${row.created_at}`}>
-          {ago(row.created_at)}
+          {isEnded(row) ? row.state_at && `ended ${ago(row.state_at)}` : ago(row.created_at)}
         </span>
       </a>
     </li>
   );
 }
 
-function MergeState({ row: { merge, merged, operation, user_branch: branch } }: { row: Row }) {
+function MergeState({ row }: { row: Row }) {
+  const { merge, merged, operation, user_branch: branch, landed } = row;
+  if (isEnded(row)) return <span class="merge is-clean">{row.state === 'accepted' && landedAs(landed)}</span>;
   if (operation !== null) return <span class="merge is-conflict">in a {operation}</span>;
   if (merge === 'conflict' || merge === 'refused') return <span class="merge is-conflict">{merge}</span>;
   if (merged) return <span class="merge is-clean">merged</span>;
   const into = branch ? `would merge into ${shortRef(branch)}` : 'would merge';
   return <span class="merge is-clean">{merge === 'clean' && into}</span>;
 }
+
+const landedAs = (landed: Row['landed']) =>
+  landed && `accepted as ${landed.commit.slice(0, 10)} on ${landed.onto}`;
 
 function Pulse({ values }: { values: readonly number[] }) {
   const most = Math.max(1, ...values);
