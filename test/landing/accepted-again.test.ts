@@ -31,9 +31,12 @@ test('after accept and undo, list and accept say that the branch has all; later 
   writeFileSync(theirs, 'one\n');
   git(repository, 'commit', '-qam', 'Back');
   expect(listed(repository)).toMatchObject({ merge: 'clean', merged: false });
-  agtOk(repository, 'accept', 's1');
+  agtOk(repository, 'accept', 's1', '-m', 'Later work');
   expect(read()).toBe('one\ntwo\n');
-  agtOk(repository, 'session', 'unaccept', 's1');
+  const said = agtOk(repository, 'session', 'unaccept', 's1');
+  expect(said).toMatch(
+    /\ncommit {3}\w{10} Later work\nbranch .*\nstands {3}\w{10} Work of session s1: an earlier /,
+  );
   expect([read(), readFileSync(join(sandbox, 'new'), 'utf8')]).toEqual(['one\n', 'one\ntwo\n']);
 });
 
@@ -175,7 +178,7 @@ test('-n predicts that git rebases no sandbox with uncommitted changes, and says
       /^error: git does not rebase the sandbox of "s1" with uncommitted changes; .*\nhint: commit .* add -- a && /,
     );
   git(sandbox, 'checkout', 'a');
-  expect(rebase('-n').stdout).toBe('would rebase 3 commits of s1 onto main, which has 1 commit more\n');
+  expect(rebase('-n').stdout).toBe('would rebase 3 commits onto main (1 new commit) in s1\n');
   expect(rebase().exitCode).toBe(0);
 });
 

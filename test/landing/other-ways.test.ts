@@ -187,9 +187,11 @@ test('sync after accept --keep goes on from the branch, with only the later work
   const before = git(sandbox, 'rev-parse', 'HEAD');
   const dirty = git(sandbox, 'status', '--porcelain');
   expect(agtOk(repository, 'sync', 's1', '-n')).toBe(
-    'would merge 2 commits of main (1 accepted from it) into s1',
+    'would merge 2 commits of main (1 of them accepted from it) into s1',
   );
-  expect(agtOk(repository, 'sync', 's1')).toContain('merged 2 commits of main (1 accepted from it) into s1');
+  expect(agtOk(repository, 'sync', 's1')).toContain(
+    'merged 2 commits of main (1 of them accepted from it) into s1',
+  );
   expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1\n?? later');
   expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(git(repository, 'rev-parse', 'main'));
   expect(readFileSync(join(sandbox, 'user'), 'utf8')).toBe('user\n');

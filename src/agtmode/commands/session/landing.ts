@@ -1,14 +1,12 @@
-/** agt session sync, unaccept, reject and export: the ways between a session and your branches beside accept. */
+/** agt session sync, reject and export: the ways between a session and your branches beside accept. */
 import { AgtError, listSome, plural } from '../../../errors.ts';
-import { stashRef } from '../../../filter/agent-refs.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
-import { resolveObject } from '../../../git/run/git.ts';
 import { exportSession } from '../../../landing/export.ts';
 import { draftPullRequest, openPullRequest } from '../../../landing/pull-request.ts';
 import { isUpToDate, type SyncResult, syncSession } from '../../../landing/sync.ts';
-import { takeOut } from '../../../landing/taken-back.ts';
-import { unacceptSession, wayOff } from '../../../landing/unaccept.ts';
+import { wayOff } from '../../../landing/unaccept.ts';
 import { changeReason, planRemoval, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
+import { shellQuote } from '../../../process/shell-quote.ts';
 import { wayBack } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
@@ -17,7 +15,8 @@ import { besideTheEnd } from '../../output/beside-the-end.ts';
 import { lines, listPaths, orNull, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { recordJson } from '../../output/session.ts';
-import { fileJson, indented, LISTED, summaryOf } from './accept.ts';
+import { indented, LISTED } from './accept.ts';
+import { stillSetAside } from './unaccept.ts';
 
 export const sessionSync = defineSessionCommand({
   name: 'session sync',
@@ -25,10 +24,10 @@ export const sessionSync = defineSessionCommand({
   summary: 'bring your branch into a sandbox',
   description:
     'Autocommit the session, then let git merge the user branch into the branch of the sandbox, or rebase it. Conflicts ' +
-    'stay in the sandbox, for you or the agent to solve; agt session undo goes back to the snapshot before. --rebase leaves out commits that the session began with and that ' +
-    'you have dropped from your branch since. Exit with 1 ' +
-    'if there are conflicts; --dry-run finds them without touching the sandbox. If the user branch is gone, as after git branch ' +
-    '-m, the branch of --from takes its place.',
+    'stay in the sandbox, for you or the agent to solve; agt session undo goes back to the snapshot before. --rebase ' +
+    'leaves out commits that the session began with and that you have dropped from your branch since. Exit with 1 if ' +
+    'there are conflicts; --dry-run finds them without touching the sandbox. If the user branch is gone, as after git ' +
+    'branch -m, the branch of --from takes its place.',
   options: {
     rebase: option.flag('rebase the commits of the sandbox instead of merging'),
     from: { ...option.value('the branch to bring in (default: the user branch)'), valueName: 'branch' },
@@ -72,14 +71,17 @@ function describeSync(result: SyncResult, dryRun: boolean): string {
   const { record, branch, commits, own, ahead, head, operation } = result;
   const { session_id: id } = record;
   if (isUpToDate(result)) return `${id} has all commits of ${branch}\n`;
-  if (commits === 0)
-    return `${verb(dryRun, 'rebased', 'rebase')} ${plural(ahead, 'commit')} of ${id} onto ${branch}\n`;
-  const accepted = own === 0 ? '' : ` (${own} accepted from it)`;
-  if (dryRun && operation === 'rebase')
-    return `would rebase ${plural(ahead, 'commit')} of ${id} onto ${branch}, which has ${plural(commits, 'commit')} more${accepted}\n`;
-  const count = `${plural(commits, 'commit')} of ${branch}${accepted}`;
-  if (dryRun) return `would merge ${count} into ${id}\n`;
-  return `${operation}d ${count} into ${id}, which is at ${shortOid(head)}\n`;
+  const now = dryRun ? '' : `, which is at ${shortOid(head)}`;
+  const isRebase = operation === 'rebase';
+  const notes = [
+    isRebase && commits > 0 && plural(commits, 'new commit'),
+    own > 0 && `${own} of them accepted from it`,
+  ];
+  const more = ` (${notes.filter(Boolean).join(', ')})`.replace(' ()', '');
+  const what = isRebase
+    ? `${plural(ahead, 'commit')} onto ${branch}${more} in`
+    : `${plural(commits, 'commit')} of ${branch}${more} into`;
+  return `${verb(dryRun, `${operation}d`, operation)} ${what} ${id}${now}\n`;
 }
 
 /** The branch that the user has named takes the place of one that is gone. */
@@ -97,7 +99,8 @@ function describeDropped(
   if (operation === 'rebase') return `${dryRun ? 'would leave' : 'left'} out ${lost}\n`;
   const id = record.session_id;
   const back = dryRun || commits === 0 ? '' : `agt undo ${id} && `;
-  return `the session keeps ${lost}; to leave it out: ${back}agt sync ${id} --rebase\n`;
+  const from = branch === shortBranch(record.user_branch ?? '') ? '' : ` --from ${shellQuote(branch)}`;
+  return `the session keeps ${lost}; to leave it out: ${back}agt sync ${id} --rebase${from}\n`;
 }
 
 function describeRevert({ record, branch, reverting }: SyncResult, dryRun: boolean): string {
@@ -118,59 +121,6 @@ function describeConflicts({ record, branch, conflicts, operation }: SyncResult,
     `hint: solve them in ${sandbox}, then: git add FILE… && ${end}`,
     `hint: or go back: agt undo ${id}`,
   ]);
-}
-
-export const sessionUnaccept = defineSessionCommand({
-  name: 'session unaccept',
-  only: { name: 'accepted sessions', fits: ({ landed }) => landed !== undefined },
-  summary: 'take back agt session accept',
-  description:
-    'Move the branch back to the commit before the acceptance, let the worktree follow, and bring the session back, ' +
-    'unless another repository goes on with it. If ' +
-    'the branch has newer commits, or a remote has the commit already, change nothing and print the git command that ' +
-    'undoes it by a new commit.',
-  options: option.shared('dry-run', 'quiet', 'json'),
-  examples: [['agt session unaccept fix-login', 'the branch and the files of the session are as before']],
-  run: async ({ dryRun }, context, session) => {
-    const request = { dryRun, now: context.now() };
-    const result = await interruptible(context, session, unacceptSession, request);
-    const { record, onto, commit, tip, worktree, changes, shown, restored, holders } = result;
-    const { session_id: id } = record;
-    const [took, is] = dryRun ? ['would take', 'would be'] : ['took', 'is'];
-    return {
-      json: {
-        session_id: id,
-        state: record.state,
-        onto: shortBranch(onto),
-        undone: commit,
-        commit: tip,
-        files: changes.map(fileJson),
-        worktree: worktree ?? null,
-        sandbox_restored: restored,
-        also_in: holders.map((one) => one.session_id),
-        dry_run: dryRun,
-      },
-      text: lines([
-        `${took} back the acceptance of ${id}: ${summaryOf(shown)}`,
-        `branch   ${shortBranch(onto)} ${is} back at ${shortOid(tip)} (was ${shortOid(commit)})`,
-        restored && `session  ${id} ${is} back in ${record.sandbox}`,
-        record.away && `session  ${id} stays away`,
-      ]),
-      warnings: [
-        ...holders.map(
-          (one) =>
-            `warning: ${one.session_id} has it, too; take it out there: ${takeOut(one, onto, commit)}\n`,
-        ),
-        restored ? await stillSetAside(session) : '',
-      ].join(''),
-    };
-  },
-});
-
-async function stillSetAside({ git, id }: Session): Promise<string> {
-  const stash = stashRef(id);
-  const isSetAside = (await resolveObject(git, stash)) !== undefined;
-  return isSetAside ? `warning: ${stash} still has work of yours; see: agt doctor\n` : '';
 }
 
 export const sessionReject = defineSessionCommand({

@@ -1,0 +1,69 @@
+/** agt session unaccept: takes an acceptance back. */
+import { stashRef } from '../../../filter/agent-refs.ts';
+import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
+import { gitText, resolveObject } from '../../../git/run/git.ts';
+import { takeOut } from '../../../landing/taken-back.ts';
+import { unacceptSession } from '../../../landing/unaccept.ts';
+import type { Session } from '../../../session/session.ts';
+import { defineSessionCommand, option } from '../../command-line/command.ts';
+import { lines, showPath } from '../../output/format.ts';
+import { interruptible } from '../../output/interrupted.ts';
+import { fileJson, summaryOf } from './accept.ts';
+
+export const sessionUnaccept = defineSessionCommand({
+  name: 'session unaccept',
+  only: { name: 'accepted sessions', fits: ({ landed }) => landed !== undefined },
+  summary: 'take back agt session accept',
+  description:
+    'Move the branch back to the commit before the acceptance, let the worktree follow, and bring the session back, ' +
+    'unless another repository goes on with it. If ' +
+    'the branch has newer commits, or a remote has the commit already, change nothing and print the git command that ' +
+    'undoes it by a new commit.',
+  options: option.shared('dry-run', 'quiet', 'json'),
+  examples: [['agt session unaccept fix-login', 'the branch and the files of the session are as before']],
+  run: async ({ dryRun }, context, session) => {
+    const request = { dryRun, now: context.now() };
+    const result = await interruptible(context, session, unacceptSession, request);
+    const { record, onto, commit, tip, worktree, changes, shown, restored, holders } = result;
+    const { session_id: id } = record;
+    const [took, is] = dryRun ? ['would take', 'would be'] : ['took', 'is'];
+    const log = ['log', '-1', '--no-show-signature', '--abbrev=10', '--format=%h %s'];
+    const titled = async (oid: string) => showPath(await gitText(session.git, [...log, oid, '--']));
+    const earlier = dryRun ? record.landed?.before : record.landed;
+    return {
+      json: {
+        session_id: id,
+        state: record.state,
+        onto: shortBranch(onto),
+        undone: commit,
+        commit: tip,
+        files: changes.map(fileJson),
+        worktree: worktree ?? null,
+        sandbox_restored: restored,
+        also_in: holders.map((one) => one.session_id),
+        dry_run: dryRun,
+      },
+      text: lines([
+        `${took} back the acceptance of ${id}: ${summaryOf(shown)}`,
+        `commit   ${await titled(commit)}`,
+        `branch   ${shortBranch(onto)} ${is} back at ${shortOid(tip)}`,
+        earlier && `stands   ${await titled(earlier.commit)}: an earlier acceptance of ${id}`,
+        restored && `session  ${id} ${is} back in ${record.sandbox}`,
+        record.away && `session  ${id} stays away`,
+      ]),
+      warnings: [
+        ...holders.map(
+          (one) =>
+            `warning: ${one.session_id} has it, too; take it out there: ${takeOut(one, onto, commit)}\n`,
+        ),
+        restored ? await stillSetAside(session) : '',
+      ].join(''),
+    };
+  },
+});
+
+export async function stillSetAside({ git, id }: Session): Promise<string> {
+  const stash = stashRef(id);
+  const isSetAside = (await resolveObject(git, stash)) !== undefined;
+  return isSetAside ? `warning: ${stash} still has work of yours; see: agt doctor\n` : '';
+}
