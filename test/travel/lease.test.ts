@@ -29,7 +29,8 @@ test('a session that goes on elsewhere is not taken by chance; where it was, it 
   ])
     expect(agt(there, ...words).stderr).toBe(
       `error: no session "s1" in ${there}/.git\n` +
-        'hint: a remote has it; to go on with it here: agt session pull s1\n',
+        'hint: a remote has it; to go on with it here: agt session pull s1\n' +
+        `hint: another repository has it: agt -C ${here} list\n`,
     );
   expect(agt(there, 'accept', 's2').stderr).not.toContain('pull');
   agtOk(there, 'session', 'pull', 's1', '--take');
