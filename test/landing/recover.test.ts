@@ -144,6 +144,6 @@ test.each(['worktree: folder made', 'worktree: led to the sandbox', 'restore: br
     expect(report).toMatchObject({ session_id: 's1', onto: 'main', undone: accepted, commit: before });
     expect(readFileSync(join(sandbox, 'new'), 'utf8')).toBe('new\n');
     expect(agtOk(repository, 'doctor')).toMatch(/(^|\n)nothing is wrong$/);
-    expect(agt(repository, ...command).stderr).toContain('was not accepted');
+    expect(agt(repository, ...command).stderr).toContain('was taken back already');
   },
 );
