@@ -50,7 +50,9 @@ export async function reviewOnTerminal(
     const { done, value } = await given.next();
     return done === true ? undefined : value.trim();
   };
-  const files = Map.groupBy(hunks, ({ path }) => path);
+  // A renamed file is one question, under its new name.
+  const asked = hunks.filter(({ pieces, partner }) => partner === undefined || pieces[0]?.piece.file.after);
+  const files = Map.groupBy(asked, ({ path }) => path);
   let [seen, rejected, missing] = [0, 0, 0];
   try {
     for (const own of files.values()) {
@@ -119,7 +121,7 @@ async function markAnswers(session: Session, { seen, rejected }: Answers, way: W
 /** Control characters are the agent's, and must not reach the terminal. */
 function showHunk(
   context: Context,
-  { path, kind, lines: body, oldStart, newStart, sentence, pieces }: ReviewHunk,
+  { path, kind, lines: body, oldStart, newStart, sentence, pieces, partner }: ReviewHunk,
 ) {
   const dye = paint(context.colour());
   const count = (sign: string) => body.filter((line) => line[0] === sign || line[0] === ' ').length;
@@ -128,8 +130,12 @@ function showHunk(
     kind === 'lines'
       ? `@@ -${range(oldStart, count('-'))} +${range(newStart, count('+'))} @@`
       : changeOf(pieces[0]?.piece.file);
+  const isSame = partner !== undefined && partner.file.before?.oid === pieces[0]?.piece.file.after?.oid;
+  const shown = showPath(displayPath(path));
+  if (isSame) return lines([dye('bold', `${showPath(displayPath(partner.file.path))} -> ${shown}  renamed`)]);
+  const renamed = partner === undefined ? '' : `${showPath(displayPath(partner.file.path))} -> `;
   return lines([
-    dye('bold', `${showPath(displayPath(path))}  ${head}`),
+    dye('bold', `${renamed}${shown}  ${partner === undefined ? head : 'renamed and changed'}`),
     sentence !== undefined && dye('yellow', `rejected before: ${sentence}`),
     ...body.map((line) => {
       const text = displayPath(line).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\u00b7');

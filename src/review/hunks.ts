@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { readObjects } from '../git/objects/object-reader.ts';
-import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, diffTrees, entryOf, findRenames } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withoutIndex } from '../git/objects/scratch-index.ts';
 import { FSYNC_ARGS, type Git, gitBytes, gitText } from '../git/run/git.ts';
 import { isUnder } from '../snapshot/folders.ts';
@@ -163,6 +163,32 @@ export function splitHunk(
     });
   }
   return hunks;
+}
+
+/** Files that git calls renamed: by the id of each half, the other half. */
+export async function renamesAmong(
+  git: Git,
+  from: string,
+  to: string,
+  hunks: readonly Hunk[],
+): Promise<ReadonlyMap<string, Piece>> {
+  const files = piecesOf(hunks).filter(({ kind }) => kind === 'file');
+  const without = (end: 'before' | 'after') =>
+    new Map(files.filter(({ file }) => file[end] === undefined).map((piece) => [piece.file.path, piece]));
+  const [made, gone] = [without('before'), without('after')];
+  if (made.size === 0 || gone.size === 0) return new Map();
+  const renames = await findRenames(withoutIndex(git), from, to);
+  return new Map(
+    renames.flatMap(({ old, name }): [string, Piece][] => {
+      const [one, other] = [gone.get(old), made.get(name)];
+      return one && other
+        ? [
+            [one.id, other],
+            [other.id, one],
+          ]
+        : [];
+    }),
+  );
 }
 
 export function piecesOf(hunks: readonly Hunk[]): Piece[] {

@@ -6,12 +6,11 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
-import { REVIEWS, reviewRef } from '../filter/agent-refs.ts';
 import { SUBMODULE } from '../git/modes.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { withIndex } from '../git/objects/scratch-index.ts';
-import { type Git, gitLines, runGitOnTerminal } from '../git/run/git.ts';
+import { type Git, runGitOnTerminal } from '../git/run/git.ts';
 import { withoutDiffPrograms } from '../git/run/programs.ts';
 import { changedSince } from '../landing/accept.ts';
 import { leaveOut } from '../landing/path-filter.ts';
@@ -20,10 +19,8 @@ import { withoutFailedCalls } from '../landing/snapshot-step.ts';
 import { untrackedAmong } from '../landing/untracked.ts';
 import { usersOwn } from '../landing/users-side.ts';
 import { type Workbench, withWorkbench } from '../landing/workbench.ts';
-import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
-import type { SessionRecord } from '../session/record.ts';
-import { Session } from '../session/session.ts';
+import type { Session } from '../session/session.ts';
 import { landedSource, mergedSource } from '../survey/merged.ts';
 import { baseCommit } from '../timetravel/diff/diff.ts';
 import {
@@ -31,6 +28,7 @@ import {
   type Piece,
   piecesOf,
   readHunks,
+  renamesAmong,
   splitHunk,
   treeWith,
   withoutObstructed,
@@ -55,6 +53,8 @@ export interface ReviewHunk extends Hunk {
   readonly sentence: string | undefined;
   /** Numbers of the turns that wrote it; undefined unless somebody asked for them. */
   readonly turns: readonly number[] | undefined;
+  /** The other half of a renamed file; marks are on both. */
+  readonly partner?: Piece | undefined;
 }
 
 /** The session as it is now. */
@@ -91,13 +91,14 @@ export function withReview<T>(
     );
     const sentences = new Map(rejected.map(({ id, sentence }) => [id, sentence]));
     const standing = new Set(rejected.filter((one) => one.state !== 'gone').map(({ id }) => id));
+    const partners = await renamesAmong(git, moved.seen, work, hunks);
     const isApart = (a: Piece, b: Piece) => standing.has(a.id) !== standing.has(b.id);
     const open = hunks
       .flatMap((hunk) => splitHunk(hunk, isApart))
       .map((hunk) => {
         const { id } = firstOf(hunk);
         const sentence = piecesOf([hunk]).flatMap((piece) => sentences.get(piece.id) ?? [])[0];
-        return shown(hunk, standing.has(id) ? 'rejected' : 'new', sentence);
+        return { ...shown(hunk, standing.has(id) ? 'rejected' : 'new', sentence), partner: partners.get(id) };
       });
     const index = withIndex(bench.git, join(bench.dir, 'review-index'));
     return action({ state: { ...moved, rejected }, work, open, git, bench, index });
@@ -169,18 +170,6 @@ export function listHunks(session: Session, request: ListRequest): Promise<Revie
   });
 }
 
-/** By session; only of those in which something was marked, and that agt can read. */
-export async function countNew(repository: Repository, records: readonly SessionRecord[], now: Date) {
-  const names = await gitLines(repository.git, ['for-each-ref', '--format=%(refname)', '--', REVIEWS]);
-  const counts = new Map<string, number>();
-  for (const record of records) {
-    if (!names.includes(reviewRef(record.session_id))) continue;
-    const hunks = await listHunks(new Session(repository, record), { now }).catch(() => undefined);
-    if (hunks) counts.set(record.session_id, hunks.filter(({ state }) => state === 'new').length);
-  }
-  return counts;
-}
-
 /** git prints these hunks as a diff, with the user's colours and pager. Returns its exit code. */
 export function showNew(session: Session, ids: readonly string[], now: Date): Promise<number> {
   return withReview(session, { writes: false, now }, async ({ state, work, open, git, index }) => {
@@ -222,7 +211,9 @@ export function markSeen(session: Session, ids: readonly string[], now: Date): P
 /** Takes marks and rejections back. */
 export function markNew(session: Session, ids: readonly string[], now: Date): Promise<Marked> {
   return change(session, now, async ({ state, open, index, git }) => {
-    const own = (await readHunks(git, state.base, state.seen)).map((hunk) => shown(hunk, 'seen'));
+    const read = await readHunks(git, state.base, state.seen);
+    const partners = await renamesAmong(git, state.base, state.seen, read);
+    const own = read.map((hunk) => ({ ...shown(hunk, 'seen'), partner: partners.get(firstOf(hunk).id) }));
     const { hunks, missing } = findHunks([...own, ...open.filter((hunk) => hunk.state === 'rejected')], ids);
     const pieces = piecesOf(hunks.filter((hunk) => hunk.state === 'seen'));
     const seen = await treeWith(index, state.seen, pieces, piecesOf(own), true);
@@ -272,7 +263,8 @@ function withoutThose({ rejected }: ReviewState, pieces: readonly Piece[]): Reje
 
 /** A hunk of which only some parts are named is split. */
 function findHunks(hunks: readonly ReviewHunk[], ids: readonly string[]) {
-  const wanted = new Set(ids);
+  const partners = hunks.flatMap(({ id, partner }) => (partner && ids.includes(id) ? partner.id : []));
+  const wanted = new Set([...ids, ...partners]);
   const found = hunks.flatMap((hunk) =>
     wanted.has(hunk.id) ? [hunk] : splitShown(hunk).filter(({ id }) => wanted.has(id)),
   );

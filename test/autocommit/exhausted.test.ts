@@ -46,7 +46,7 @@ describe('on a small disk', () => {
   });
 
   afterEach(() => {
-    if (disk !== '') spawnSync('umount', [disk]);
+    if (disk !== '') spawnSync('umount', ['--lazy', disk]);
   });
 
   test('an autocommit that does not fit is not begun; the message has both numbers', ({ skip }) => {

@@ -148,7 +148,7 @@ test('a file with fewer bytes than its size says is not captured as another file
     });
     expect(tree().has('sandbox/odd')).toBe(false);
   } finally {
-    spawnSync('umount', [at('sandbox/odd')]);
+    spawnSync('umount', ['--lazy', at('sandbox/odd')]);
   }
   expect(git(session.repository, 'fsck', '--strict')).toBe('');
 });

@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makeSession, type TestSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeTempDir, REAL_GIT, run } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeTempDir, REAL_GIT, run } from '../harness/world.ts';
 import { failures, hook, say, silent } from '../integrations/hooks.ts';
 
 const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
@@ -234,6 +234,46 @@ test('on a full disk a mark fails in one line, and those before stay', ({ skip }
     expect(hunks.map(({ path, state }) => `${state} ${path}`)).toEqual(['seen a', 'new b']);
     agtOk(repository, 'review', 's1', '--all');
   } finally {
-    spawnSync('umount', [disk]);
+    spawnSync('umount', ['--lazy', disk]);
   }
+});
+
+describe('a renamed file is one change', () => {
+  const renamed = (text?: string) => {
+    const session = makeSession({ old: LINES.join('') });
+    git(session.sandbox, 'mv', 'old', 'new');
+    if (text !== undefined) put(session, 'new', text);
+    return session;
+  };
+  const files = (session: TestSession) => agtOk(session.repository, 'accept', 's1', '-n').split('\n')[1];
+
+  test.each(['old', 'new'])('a mark on %s is on both of its names, and so is the way back', (name) => {
+    const session = renamed();
+    review(session, '--seen', name);
+    expect(states(session)).toEqual(['seen new', 'seen old']);
+    review(session, '--new', name);
+    expect(states(session)).toEqual(['new new', 'new old']);
+    review(session, '--reject', name, '-m', 'no', '--now');
+    expect(read(session, 'old')).toBe(LINES.join(''));
+    expect(existsSync(join(session.sandbox, 'new'))).toBe(false);
+  });
+
+  test.each([
+    [undefined, 'old -> new  renamed\n'],
+    [edited({ 3: 'three' }), 'old -> new  renamed and changed\n'],
+  ])('on a terminal it is one question', (text, heading) => {
+    const session = renamed(text);
+    const asked = run('script', ['-qec', `${AGT} review s1`, '/dev/null'], {
+      cwd: session.repository,
+      input: 'y\n',
+    }).stdout.replace(/\r|\x1b\[\d*m/g, '');
+    expect(asked).toContain(heading);
+    expect(asked.match(/Seen\?/g)).toHaveLength(1);
+    expect(files(session)).toBe('  R old -> new');
+    agtOk(session.repository, 'accept', 's1', '--seen');
+    expect([
+      existsSync(join(session.repository, 'old')),
+      existsSync(join(session.repository, 'new')),
+    ]).toEqual([false, true]);
+  });
 });

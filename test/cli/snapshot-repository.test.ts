@@ -51,7 +51,7 @@ test('a store on another file system keeps copies', ({ skip }) => {
     expect(run(AGT, ['undo'], { cwd: folder, env }).stderr).toContain('is back');
     expect(stateOf(folder)).toBe(before);
   } finally {
-    run('umount', [state], { cwd: '/' });
+    run('umount', ['--lazy', state], { cwd: '/' });
   }
 });
 
@@ -219,7 +219,7 @@ test('on a full disk the snapshot is made, agt says what it could not keep, and 
     expect(outside('undo').stderr).toContain('there is no repository');
     expect(existsSync(join(folder, '.git'))).toBe(false);
   } finally {
-    run('umount', [state], { cwd: '/' });
+    run('umount', ['--lazy', state], { cwd: '/' });
   }
 });
 

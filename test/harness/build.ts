@@ -37,7 +37,8 @@ export default function setup(): () => void {
   noteStarts(home);
   return () => {
     printStarts(home);
-    rmSync(home, { recursive: true, force: true });
+    // A job of agt in the background may still write there.
+    rmSync(home, { recursive: true, force: true, maxRetries: 10 });
   };
 }
 

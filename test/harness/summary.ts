@@ -6,7 +6,7 @@ import type { Reporter, TestModule } from 'vitest/node';
 export default class Summary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     const count = { passed: 0, failed: errors.length, skipped: 0, pending: 0 };
-    const failures: string[] = [];
+    const failures = errors.map((error) => `failed: ${messageOf(error)}\n`);
     for (const module of modules) {
       const file = module.relativeModuleId;
       const tests = [...module.children.allTests()];
@@ -29,6 +29,11 @@ export default class Summary implements Reporter {
     const line = `${count.passed} passed, ${count.failed} failed, ${count.skipped + count.pending} skipped`;
     writeSummary(`${failures.join('')}${line}`);
   }
+}
+
+function messageOf(error: unknown): string {
+  const { message = String(error) } = error as Partial<Error>;
+  return message.split('\n')[0] ?? '';
 }
 
 /** The lines that scripts/test prints last. */

@@ -186,7 +186,7 @@ test('a folder that the call removes, and a disk that is full, stop nothing', ({
       { tool: 'claude-code', event: 'PreToolUse', reason: expect.stringMatching(/space/i) },
     ]);
   } finally {
-    run('umount', [disk], { cwd: '/' });
+    run('umount', ['--lazy', disk], { cwd: '/' });
     delete process.env['XDG_STATE_HOME'];
   }
 });

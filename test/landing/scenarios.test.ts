@@ -205,7 +205,7 @@ test('git cannot write during a record, because the disk is full: failed with th
     agtOk(repository, 'accept', 's1');
     expect(git(repository, 'ls-tree', '--name-only', 'main').split('\n')).toEqual(['one', 'two']);
   } finally {
-    spawnSync('umount', [disk]);
+    spawnSync('umount', ['--lazy', disk]);
   }
 });
 

@@ -1,20 +1,21 @@
 /** agt session list and show. */
 import { plural, usageError } from '../../../errors.ts';
+import { REVIEWS, reviewRef } from '../../../filter/agent-refs.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { isPartialClone } from '../../../git/objects/object-store.ts';
-import { gitAnswer, inDirectory, resolveObject } from '../../../git/run/git.ts';
+import { gitAnswer, gitLines, inDirectory, resolveObject } from '../../../git/run/git.ts';
 import { FIRST_COMMIT } from '../../../lifecycle/start-point.ts';
 import { localTime } from '../../../local-time.ts';
 import type { Repository } from '../../../repository/repository.ts';
-import { countNew } from '../../../review/review.ts';
+import { listHunks } from '../../../review/review.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
 import { AGENT_STATES } from '../../../session/agent-state.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { idProblem } from '../../../session/id.ts';
 import { placeOfAway } from '../../../session/operation.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
-import type { Session } from '../../../session/session.ts';
+import { Session } from '../../../session/session.ts';
 import { readShare } from '../../../session/share-file.ts';
 import { sharedStashEntries, stashEntries } from '../../../session/stash.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
@@ -282,4 +283,16 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
     commit !== undefined && ['last commit', commit],
     moment && ['last frozen', `${frozen}: ${moment.token.path}`],
   ];
+}
+
+/** By session; only of those in which something was marked, and that agt can read. */
+async function countNew(repository: Repository, records: readonly SessionRecord[], now: Date) {
+  const names = await gitLines(repository.git, ['for-each-ref', '--format=%(refname)', '--', REVIEWS]);
+  const counts = new Map<string, number>();
+  for (const record of records) {
+    if (!names.includes(reviewRef(record.session_id))) continue;
+    const hunks = await listHunks(new Session(repository, record), { now }).catch(() => undefined);
+    if (hunks) counts.set(record.session_id, hunks.filter(({ state }) => state === 'new').length);
+  }
+  return counts;
 }
