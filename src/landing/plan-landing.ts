@@ -40,6 +40,7 @@ import {
   type OthersCommit,
   othersCommits,
   othersWarning,
+  startElsewhere,
 } from './taken-back.ts';
 import type { LandingTarget } from './target.ts';
 import { looksSecret, untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
@@ -64,7 +65,12 @@ export async function planLanding(session: Session, landable: Landable): Promise
       ? { tree: content.tree, leftOut: [] }
       : await withoutFailedCalls(session, bench, content, landable.newer);
   const landed = await landedSource(git, record, content.head, target);
-  const common = landed ?? (await mergeBase(git, target.from, content.head));
+  const place = { branch: target.onto, tip: target.from };
+  const dropped = await droppedCommits(git, record, content.head, place);
+  const isWhole = request.keepCommits || landed !== undefined || dropped.last !== undefined;
+  const start = isWhole ? undefined : await startElsewhere(git, record, content.head, target.from);
+  const fork = landed ?? (await mergeBase(git, target.from, content.head));
+  const common = start ?? fork;
   const taken = await takenChanges(session);
   const base = await baseWithTaken(session, bench, common, target, taken);
   const work = { ...content, tree: calls.tree };
@@ -75,7 +81,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const chosen = await choosePaths(bench, { ...content, base, tree: wanted }, request);
   const added = await diffTrees(git, base, chosen.tree);
   const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);
-  const before = [target.from, ...(landed === undefined ? [] : [landed])];
+  const before = [target.from, landed, start].filter((one) => one !== undefined);
   const commits = await commitsBetween(git, before, content.head);
   const { isUsers } = await usersOwn(session);
   const uncommitted =
@@ -87,7 +93,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
     const { tree, leftOut } = await leaveOut(bench, chosen.tree, left);
     const theirs = await commitToMerge(session, { ...content, tree }, landable);
     const merged =
-      landed === undefined && base === common
+      landed === undefined && start === undefined && base === common
         ? await mergeInMemory(bench, target.from, theirs)
         : await mergeWithBase(bench, { base, ours: target.from, theirs });
     if (merged.conflicts === undefined) return { left, leftOut, theirs, merged };
@@ -158,12 +164,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
       ...failedWarning(calls.leftOut),
       ...changes.flatMap(submoduleWarning),
       ...along.map((one) => othersWarning(one, target.onto, never)),
-      ...droppedWarning(
-        record,
-        await droppedCommits(git, record, content.head, { branch: target.onto, tip: target.from }),
-        target,
-        request,
-      ),
+      ...droppedWarning(record, dropped, target, request),
       ...secretWarning(record, changes, new Set(untracked), request),
     ],
   };

@@ -49,6 +49,24 @@ export async function droppedCommits(
   return commits.length === 0 ? NONE : { commits, last };
 }
 
+/**
+ * The last commit that a session has from people and the branch `tip` never had: it began there, or a sync brought it. The
+ * work of the session is what came after it. Undefined for a fork, which goes on with the work of its parent.
+ */
+export async function startElsewhere(
+  git: Git,
+  { from, from_commit, user_branch }: SessionRecord,
+  head: string,
+  tip: string,
+): Promise<string | undefined> {
+  if (from !== undefined) return undefined;
+  const synced = user_branch && (await gitAnswer(git, ['merge-base', user_branch, head]));
+  for (const commit of [synced, from_commit])
+    if (commit && (await isAncestor(git, commit, head)) && !(await isAncestor(git, commit, tip)))
+      return commit;
+  return undefined;
+}
+
 /** A commit that the acceptance of another session has made. */
 export interface OthersCommit {
   readonly commit: string;

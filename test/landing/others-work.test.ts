@@ -1,6 +1,6 @@
 /** The commit of an acceptance tells of another session's work, which came by a sync, only what lands with it. */
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makeSession, sessionIn } from '../harness/session.ts';
 import { agt, agtOk, git, write } from '../harness/world.ts';
 
@@ -34,4 +34,57 @@ test('work of another session that is off the branch, taken out, and back on the
   git(good, 'restore', '-q', '--staged', '--worktree', 'bad');
   agtOk(repository, 'accept', 's1');
   expect(planned()).toEqual(without);
+});
+
+describe('a branch that never had the commits with which the session began', () => {
+  const release = () => {
+    const { repository } = makeSession({ a: '1\n' });
+    git(repository, 'branch', 'release');
+    const commit = (at: string, name: string) => {
+      write(join(at, name), `${name}\n`);
+      git(at, 'add', name);
+      git(at, 'commit', '-qm', `Add ${name}`);
+    };
+    commit(repository, 'mine');
+    const { sandbox } = sessionIn(repository, 'fix');
+    const accept = (...words: string[]) => agt(repository, 'accept', 'fix', '--onto', 'release', ...words);
+    const landed = () => git(repository, 'log', '--format=%s', '--name-only', 'main~1..release').split(/\n+/);
+    return { repository, sandbox, commit, accept, landed };
+  };
+
+  test.each([false, true])('it gets the work of the session alone (with commits: %s)', (withCommits) => {
+    const { repository, sandbox, commit, accept, landed } = release();
+    if (withCommits) commit(sandbox, 'own');
+    write(join(sandbox, 'open'), 'open\n');
+    const own = withCommits ? ['own'] : [];
+    const title = withCommits ? 'Add own' : 'Work of session fix';
+    expect(accept('--keep')).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(landed()).toEqual([title, 'open', ...own]);
+    write(join(sandbox, 'open'), 'later\n');
+    expect(accept('--keep', '-m', 'Later').exitCode).toBe(0);
+    expect(landed()).toEqual(['Later', 'open', title, 'open', ...own]);
+    agtOk(repository, 'accept', 'fix');
+    expect(git(repository, 'ls-tree', '--name-only', 'main')).toBe(['a', 'mine', 'open', ...own].join('\n'));
+  });
+
+  test('after a sync as well; with kept commits, and from a fork, it gets all', () => {
+    const { repository, sandbox, commit, accept, landed } = release();
+    commit(sandbox, 'own');
+    commit(repository, 'mine-too');
+    agtOk(repository, 'sync', 'fix');
+    agtOk(repository, 'fork', 'fix', '--id', 'next');
+    commit(agtOk(repository, 'path', 'next'), 'more');
+    expect(JSON.parse(accept('-n', '--json').stdout).files).toMatchObject([{ path: 'own' }]);
+    expect(JSON.parse(accept('-n', '--json', '--keep-commits').stdout).files).toHaveLength(3);
+    const fork = JSON.parse(agtOk(repository, 'accept', 'next', '--onto', 'release', '-n', '--json'));
+    expect(fork.files).toHaveLength(4);
+    expect(accept('--keep').exitCode).toBe(0);
+    expect(landed()).toEqual(['Add own', 'own']);
+  });
+
+  test('work that needs such a commit conflicts', () => {
+    const { sandbox, accept } = release();
+    write(join(sandbox, 'mine'), 'changed\n');
+    expect(accept()).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('mine: modify/delete') });
+  });
 });
