@@ -21,6 +21,8 @@ import { type AuthoredHistory, authorsOf, isOfHook, type TurnSteps } from './tur
 export interface Turn {
   readonly session: string;
   readonly agent: string | undefined;
+  /** The session whose agent made the changes from outside of this folder. */
+  readonly bySession: string | undefined;
   /** Its first words; undefined if no hook has told agt. */
   readonly prompt: string | undefined;
   /** Labels that a person gave. */
@@ -133,6 +135,7 @@ export async function readActivity(
         to: endOf(turn),
         agent: isPersons ? undefined : (turn.agent ?? agents.get(session)),
       },
+      bySession: turn.steps.find((step) => step.bySession !== undefined)?.bySession,
       labels: [...new Set(labels)],
       snapshots: all.length,
       failed: all.filter(({ call }) => call?.outcome === 'failed').length,

@@ -48,6 +48,13 @@ test.each([
     expect(status).toMatch(/by session +s1, .*: Bash: .* \(claude, t1\) has changed /);
     expect(status).toMatch(/to take it back: agt undo\n/);
     expect(agtOk(repository, 'snapshot', 'list')).toMatch(/\(Bash: .*\) \(by session s1\) \(claude\)/);
+    expect(agtOk(repository, 'activity')).toMatch(/ project \(folder\) +claude +\d+ +\(by session s1\)/);
+    for (const options of [[], ['--everywhere']])
+      expect(JSON.parse(agtOk(repository, 'activity', '--json', ...options))).toContainEqual(
+        expect.objectContaining({
+          ...{ folder: repository, repository: null, session_id: null, by_session: 's1' },
+        }),
+      );
     agtOk(repository, 'undo');
     expect(readFileSync(join(repository, 'x'), 'utf8')).toBe('x of a person\n');
     expect(readFileSync(join(repository, 'sub/y'), 'utf8')).toBe('y\n');

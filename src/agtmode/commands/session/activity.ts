@@ -7,7 +7,7 @@ import { inDirectory } from '../../../git/run/git.ts';
 import { localTime } from '../../../local-time.ts';
 import { knownRepositories, placeOf } from '../../../repository/known-repositories.ts';
 import { openRepository, type Repository } from '../../../repository/repository.ts';
-import type { SessionRecord } from '../../../session/record.ts';
+import { isAttached, listRecords, type SessionRecord } from '../../../session/record.ts';
 import {
   type ActivityRequest,
   type Outcome,
@@ -99,15 +99,14 @@ function sourcesEverywhere(context: Context, present: readonly string[]): Source
   });
   const ofFolders = listStores(access).flatMap((store): Source[] => {
     const session = openListedStore(access, store);
-    if (session === undefined) return [];
-    const { repository, record } = session;
-    return [{ repository, place: record.checkout ?? store, record }];
+    return session === undefined ? [] : [sourceOf(session.repository)];
   });
   return [...ofRepositories, ...ofFolders];
 }
 
 function sourceOf(repository: Repository): Source {
-  return { repository, place: placeOf(repository), record: undefined };
+  const record = listRecords(repository).records.find(isAttached);
+  return { repository, place: record?.checkout ?? placeOf(repository), record };
 }
 
 /** One that cannot be read hides no other. */
@@ -169,7 +168,7 @@ function turnEntry(source: Source, turn: Turn) {
     ...placeEntry(source, turn),
     ...{ outcome: null, onto: null, lost: false, elsewhere: false, now_as: null, reverted_by: null },
     ...{ reason: null, pulled: turn.isPulled },
-    ...orNull({ prompt }),
+    ...orNull({ prompt, by_session: turn.bySession }),
     labels,
     began_at: from.toISOString(),
     at: to.toISOString(),
@@ -195,7 +194,8 @@ function outcomeEntry(source: Source, one: Outcome) {
       pulled: false,
     },
     ...orNull({ now_as: fate.nowAs, reverted_by: fate.revertedBy, reason }),
-    ...{ prompt: null, labels: [], began_at: null, at: at.toISOString(), snapshots: 0, failed_calls: 0 },
+    ...{ prompt: null, by_session: null, labels: [], began_at: null },
+    ...{ at: at.toISOString(), snapshots: 0, failed_calls: 0 },
     commit: landed?.commit ?? null,
     stands: !fate.isLost && fate.revertedBy === undefined,
     files: [],
@@ -227,13 +227,14 @@ function activityText(context: Context, rows: readonly Row[], everywhere: boolea
 
 function whatOf(row: Row): string {
   if (row.outcome !== null) return outcomeText(row);
-  const { agent, failed_calls: failed, prompt, labels, pulled, files, stands } = row;
+  const { agent, by_session: by, failed_calls: failed, prompt, labels, pulled, files, stands } = row;
   const words = prompt ?? labels.join('; ');
   const notes = [
     !stands && '(undone)',
     pulled && '(pulled)',
     failed > 0 && `(${plural(failed, 'call')} failed)`,
-    words === '' && (agent === null ? '(no agent)' : '(no prompt)'),
+    by !== null && `(by session ${by})`,
+    words === '' && by === null && (agent === null ? '(no agent)' : '(no prompt)'),
   ];
   const [first, second, ...others] = files.map(({ path }) => path);
   const paths = [first, second, others.length > 0 && `${others.length} more`].filter(Boolean).join(', ');
