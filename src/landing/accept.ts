@@ -139,13 +139,14 @@ async function previewAccept(session: Session, request: AcceptRequest): Promise<
   const newer = await changedSince(session, request.now);
   const target = await findTarget(session, request.onto);
   const after = (await plannedOn(target, request)).map((one) => one.session.id);
-  const result = await withPlan(session, request, newer, async (plan) => plan).catch((error: unknown) => {
+  const planFor = (asked: AcceptRequest) => withPlan(session, asked, newer, async (plan) => plan);
+  const result = await planFor(request).catch(async (error: unknown) => {
     if (!isAgtError(error) || after.length === 0) throw error;
-    const first = `accept the others first: agt accept ${after.join(' ')}`;
-    const hints = [first, ...error.hints.map((hint) => `then ${hint}`)];
+    const alone: unknown = await planFor({ ...request, planned: [] }).catch((reason: unknown) => reason);
+    if (isAgtError(alone) && alone.message === error.message) throw alone;
     throw new AgtError(`once the work of ${after.join(' and ')} has landed: ${error.message}`, {
       ...error,
-      hints,
+      hints: [`first let the others land: agt accept ${after.join(' ')}`, ...error.hints],
     });
   });
   request.planned?.push({ session, newer });
