@@ -1,6 +1,6 @@
 /** Which commits of a session some changed files come from. */
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
-import { type Git, gitAnswer, gitText } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitLines, gitText } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { landedAs } from '../survey/merged.ts';
 import type { NamedCommit } from './accept-request.ts';
@@ -44,7 +44,12 @@ export async function commitsToTell(git: Git, record: SessionRecord, work: Landi
   const own = new Set(work.commits);
   for (let one = record.landed; one !== undefined && own.size > 0; one = one.before) {
     const there = await landedAs(git, one, head);
-    if (there !== undefined && (await landedAs(git, one, tip)) !== undefined) own.delete(there);
+    if (there === undefined || (await landedAs(git, one, tip)) === undefined) continue;
+    own.delete(there);
+    // Both sides have it since a sync, and so what it was made of.
+    if (one.source === undefined || one.in_part) continue;
+    const told = await gitLines(git, ['rev-list', '--ignore-missing', one.source, '--not', tip, '--']);
+    for (const commit of told) own.delete(commit);
   }
   if (landed === undefined && !isPart) return [...own];
   const touching = await commitsTouching(git, { tip, head }, changes);

@@ -36,6 +36,25 @@ test('work of another session that is off the branch, taken out, and back on the
   expect(planned()).toEqual(without);
 });
 
+test('the message of an acceptance tells of no commit that landed before a sync', () => {
+  const { repository, sandbox } = makeSession();
+  const commit = (name: string) => {
+    write(join(sandbox, name), `${name}\n`);
+    git(sandbox, 'add', name);
+    git(sandbox, 'commit', '-qm', `Add ${name}`);
+  };
+  const message = () => JSON.parse(agtOk(repository, 'accept', 's1', '-n', '--json')).message;
+  commit('a');
+  agtOk(repository, 'accept', 's1', '--keep');
+  for (const name of ['b', 'c']) commit(name);
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'Mine');
+  agtOk(repository, 'sync', 's1');
+  expect(git(sandbox, 'log', '--format=%s', 'main..')).toContain('Add a');
+  expect(message()).toMatch(/^Add b; Add c\n/);
+  git(repository, 'revert', '--no-edit', 'HEAD~1');
+  expect(message()).toMatch(/^Add b; Add c\n/);
+});
+
 describe('a branch that never had the commits with which the session began', () => {
   const release = () => {
     const { repository } = makeSession({ a: '1\n' });
