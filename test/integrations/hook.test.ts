@@ -279,3 +279,19 @@ test('the background job of a start takes no work of a call for that of nobody',
   ]);
   expect(failures()).toEqual([]);
 });
+
+test("the log does not call a change the agent's that somebody else made before the end of its turn", () => {
+  const { sandbox, repository } = makeSession({ a: 'a\n' });
+  say(sandbox, 'add b');
+  toolOf(sandbox, 'Write', { file_path: 'b' }, 'PreToolUse');
+  write(join(sandbox, 'b'), 'b\n');
+  toolOf(sandbox, 'Write', { file_path: 'b' });
+  write(join(sandbox, 'a'), 'by a person\n');
+  hook(sandbox, 'Stop');
+  const rows = agtOk(repository, 'session', 'log', 's1').split('\n').slice(1);
+  expect(rows.map((row) => row.replace(/^.* \w{10} {2}/, ''))).toEqual([
+    '(not by claude)',
+    '(Write: b) (claude)',
+    'prompt: add b (claude)',
+  ]);
+});

@@ -126,10 +126,15 @@ function notesOf(entry: Entry, sessionId: string, known: ReadonlyMap<string, num
     entry.label ?? '',
     toolNote(entry),
     entry.by_session === null ? '' : `(by session ${entry.by_session})`,
-    entry.agent === null ? '' : `(${entry.agent})`,
+    entry.agent === null ? '' : `(${isOfOther(entry) ? 'not by ' : ''}${entry.agent})`,
     entry.restored === null || isArrival(entry) ? '' : restoredNote(entry.restored, entry.label, known),
     entry.session_id === sessionId ? '' : `(in ${entry.session_id})`,
   ].filter((note) => note !== '');
+}
+
+/** At the end of its turn, an agent has reported what somebody else has changed. */
+function isOfOther({ author, label, tool, before, modified, added, deleted }: Entry): boolean {
+  return author === 'other' && (label ?? tool ?? before) === null && modified + added + deleted > 0;
 }
 
 /** The start and what the undo of one thing brings back are in no list: the labels of these say what came back. */
