@@ -39,7 +39,7 @@ export interface SessionStatus {
   /** Short name of the branch in the sandbox; undefined if HEAD is detached or the sandbox is gone. */
   readonly head: string | undefined;
   readonly headCommit: string | undefined;
-  /** Commits of HEAD that the user branch, or the start commit, does not have; undefined if git cannot tell. */
+  /** Commits of HEAD that the user branch does not have, or without one the start commit; undefined if git cannot tell. */
   readonly ahead: number | undefined;
   /** Commits of the user branch that HEAD does not have; undefined without a user branch. */
   readonly behind: number | undefined;
@@ -256,11 +256,14 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const record = agent ? { ...facts.record, agent } : facts.record;
   const shadow = found.refs.commits.get(record.branch);
   const ahead = comparison?.ahead.length;
+  // After a sync, HEAD has commits of a user branch that is gone now.
+  const knowsOwn = hasUserBranch || record.user_branch === undefined;
   const dirty = files && new Set(files.map(({ path }) => path)).size;
   const fate = found.fates.get(record.landed?.commit ?? '') ?? STANDS;
   const [isGone, isOnlyInSnapshots] = [facts.gitDir === undefined, found.onlyInSnapshots.has(compared)];
   const isClean = !dirty && !isOnlyInSnapshots;
   const isSame = work === undefined || (isGone && compared.landed !== undefined && !isOnlyInSnapshots);
+  const ownDiff = isSame && comparison !== undefined ? NO_DIFF : found.examined?.diff;
   const hasMergedCommits =
     found.examined?.isMerged === true || (ahead === 0 && hasUserBranch && head.commit !== record.from_commit);
   const hasAll = found.landed.has(compared) || (hasMergedCommits && isClean);
@@ -271,10 +274,10 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     ...{ isOutOfSight, hasMoved, running, agentState, lastPrompt, operation },
     head: head.branch,
     headCommit: head.commit,
-    ahead,
+    ahead: knowsOwn ? ahead : undefined,
     behind: hasUserBranch ? comparison?.behind.length : undefined,
     dirty,
-    diff: isSame && comparison !== undefined ? NO_DIFF : found.examined?.diff,
+    diff: knowsOwn ? ownDiff : undefined,
     merge: mergeOf(compared, found),
     merged: hasAll && operation === undefined && fate.revertedBy === undefined,
     exported: head.commit !== record.from_commit && found.exported.has(head.commit ?? ''),

@@ -27,6 +27,17 @@ test('after git branch -m, status and sync name the way on, and sync --from take
   );
 });
 
+test('a user branch that is gone: agt list counts no commits, and no lines', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'of the user');
+  agtOk(repository, 'sync', 's1');
+  write(join(sandbox, 'a'), 'b\n');
+  git(repository, 'branch', '-m', 'main', 'trunk');
+  expect(agtOk(repository, 'list')).toMatch(/COMMITS +DIRTY +DIFF +BEHIND.*\n.* \? +1 +\? +\? /);
+  const [listed] = JSON.parse(agtOk(repository, 'list', '--json'));
+  expect(listed).toMatchObject({ ahead: null, behind: null, diff: null, dirty: 1 });
+});
+
 test('unaccept names a way that it has', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
   write(join(sandbox, 'a'), 'b\n');

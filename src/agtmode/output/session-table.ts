@@ -115,8 +115,9 @@ function dirtyCell({ dirty, sandboxPresent }: SessionStatus): Cell {
   return { text: count(dirty), style: 'yellow' };
 }
 
-function diffText({ diff }: SessionStatus): string {
-  if (diff === undefined || diff.files === 0) return '';
+function diffText({ diff, ahead, headCommit }: SessionStatus): string {
+  if (diff === undefined) return ahead === undefined && headCommit !== undefined ? '?' : '';
+  if (diff.files === 0) return '';
   return `+${diff.insertions}${diff.in_part ? '+' : ''} -${diff.deletions}`;
 }
 
