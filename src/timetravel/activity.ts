@@ -168,7 +168,7 @@ async function undoneSteps(
 const endOf = ({ snapshots, from }: TurnSteps) => snapshots.at(-1)?.time ?? from;
 
 /** The agent of each session, as far as agt knows it. */
-export function agentsOf(records: readonly SessionRecord[]): ReadonlyMap<string, string | undefined> {
+function agentsOf(records: readonly SessionRecord[]): ReadonlyMap<string, string | undefined> {
   return new Map(records.map(({ session_id: id, agent, profile }) => [id as string, agent ?? profile]));
 }
 

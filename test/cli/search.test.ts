@@ -10,6 +10,7 @@ interface Found {
   session_id: string | null;
   folder: string | null;
   commit: string;
+  agent: string | null;
   prompt: string | null;
   tool: string | null;
   path: string | null;
@@ -134,6 +135,14 @@ describe('agt search', () => {
     expect(names('needle()', '-n', '2')).toEqual(['went b.ts', 'went src/a.ts']);
     expect(names('needle()', '--since', '1 hour ago').length).toBe(3);
     expect(names('needle()', '--since', '2099-01-01')).toEqual([]);
+  });
+
+  test('a program that runs later did not make the snapshots before it', () => {
+    const { repository } = fourSteps();
+    agtOk(repository, 'session', 'run', 's1', '--', 'true');
+    const [view] = JSON.parse(agtOk(repository, 'list', '--json'));
+    expect(view.agent).toBe('true');
+    expect(search(repository, 'needle()').map(({ agent }) => agent)).toEqual([null, null]);
   });
 
   test('searches prompts', () => {

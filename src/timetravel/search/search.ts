@@ -6,7 +6,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { isAttached, listRecords, snapshotRefs } from '../../session/record.ts';
 import { oneLine, promptIn } from '../../snapshot/format.ts';
 import { readHistory } from '../../snapshot/history.ts';
-import { agentsOf, readAllAuthors } from '../activity.ts';
+import { readAllAuthors } from '../activity.ts';
 import type { Pathspec } from '../session-paths.ts';
 import { type Occurrence, occurrencesInFiles, type Step } from './in-files.ts';
 import { matchesIn, type Pattern } from './matches.ts';
@@ -29,13 +29,12 @@ export async function stepsOf(
   { since, session }: { readonly since: Date | undefined; readonly session: string | undefined },
 ): Promise<Step[]> {
   const { records } = listRecords(repository);
-  const agents = agentsOf(records);
   const folder = records.find(isAttached);
   const { snapshots, authored } = await readAllAuthors(repository, records);
   const authors = new Map(authored.flatMap((own) => own.steps).map((step) => [step.snapshot, step]));
   const steps = snapshots.map((snapshot): Step => {
     const { turn, among = [], author = 'unknown' } = authors.get(snapshot) ?? {};
-    const known = snapshot.agent ?? turn?.agent ?? agents.get(snapshot.session);
+    const known = snapshot.agent ?? turn?.agent;
     const prompt = promptIn(snapshot);
     const isPersons = author === 'restore' || (author === 'other' && prompt === undefined);
     const agent = among.length > 1 || isPersons ? undefined : known;
