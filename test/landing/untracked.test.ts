@@ -139,8 +139,9 @@ test('on a terminal agt lists the files and asks', () => {
     return run('script', ['-qec', line, '/dev/null'], { cwd: session.repository, input: text });
   };
   const quit = answer('\n');
-  expect(quit.stdout).toMatch(/ 8 +\.env +! looks like a key or a login\r?\n/);
-  expect(quit.stdout).toMatch(/ src\/new\.ts *\r?\n/);
+  expect(quit.stdout).toContain('untracked files of session s1:');
+  expect(quit.stdout).toMatch(/ \.env +8 bytes +! looks like a key or a login\r?\n/);
+  expect(quit.stdout).toMatch(/ src\/new\.ts +\d+ bytes *\r?\n/);
   expect(quit.stdout).toContain(
     'Accept these files, too? y: with them, n: without them, q: accept nothing [y/n/Q]',
   );

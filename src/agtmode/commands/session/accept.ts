@@ -93,7 +93,8 @@ export const sessionAccept = defineSessionCommand({
       commits: args.commits ?? [],
       include: args.include ?? [],
       exclude: args.exclude ?? [],
-      askUntracked: context.interactive && !args.json && !args.dryRun ? askOnce(context) : undefined,
+      askUntracked:
+        context.interactive && !args.json && !args.dryRun ? askOnce(context, session.id) : undefined,
       now: context.now(),
     };
     const back = await besideTheEnd(session, args);
@@ -109,25 +110,30 @@ export const sessionAccept = defineSessionCommand({
 });
 
 /** agt plans once more if the branch has moved meanwhile. */
-function askOnce(context: Context) {
+function askOnce(context: Context, id: string) {
   let answer: Promise<'all' | 'none'> | undefined;
   return (files: readonly UntrackedFile[], hasCommits: boolean) => {
-    answer ??= askUntracked(context, files, hasCommits);
+    answer ??= askUntracked(context, id, files, hasCommits);
     return answer;
   };
 }
 
 async function askUntracked(
   context: Context,
+  id: string,
   files: readonly UntrackedFile[],
   hasCommits: boolean,
 ): Promise<'all' | 'none'> {
   const { plain = [], doubtful = [] } = Object.groupBy(files, ({ doubt }) => (doubt ? 'doubtful' : 'plain'));
   const rows = [...doubtful, ...plain]
     .slice(0, LISTED)
-    .map(({ path, size, doubt }) => [fileSize(size), showPath(path), doubt ? `! ${doubt}` : '']);
+    .map(({ path, size, doubt }) => [
+      showPath(path),
+      size < 1000 ? plural(size, 'byte') : fileSize(size),
+      doubt ? `! ${doubt}` : '',
+    ]);
   const more = files.length > LISTED ? `  … and ${files.length - LISTED} more\n` : '';
-  context.err(`untracked files of the sandbox:\n${table(rows, '  ')}${more}`);
+  context.err(`untracked files of session ${id}:\n${table(rows, '  ')}${more}`);
   const usual = doubtful.length > 0 ? 'q' : 'y';
   const choices = usual === 'q' ? 'y/n/Q' : 'Y/n/q';
   const answer =
@@ -135,7 +141,7 @@ async function askUntracked(
     usual;
   if (/^y/i.test(answer)) return 'all';
   if (/^n/i.test(answer)) return 'none';
-  if (!/^q/i.test(answer)) return askUntracked(context, files, hasCommits);
+  if (!/^q/i.test(answer)) return askUntracked(context, id, files, hasCommits);
   throw new AgtError('you accepted nothing, and nothing has changed', {
     hints: [
       'leave some out: --exclude PATTERN, or take all or none: --untracked=all, --untracked=none',
