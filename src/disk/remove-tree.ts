@@ -43,7 +43,7 @@ export interface Remaining {
   readonly refused: readonly string[];
 }
 
-/** As removeOnly, but goes on past what the system does not let it remove. */
+/** Removes a session folder as removeOnly does, but goes on past what the system does not let it remove. */
 export function removePossible(
   path: string,
   mayRemove: (path: string, stat: Stats) => boolean,
@@ -51,7 +51,13 @@ export function removePossible(
 ): Remaining {
   refuseMounts(path, isOwnMount);
   const refused: string[] = [];
-  const paths = removeAt(Buffer.from(path).toString('latin1'), mayRemove, isOwnMount, refused);
+  const paths = removeAt(
+    Buffer.from(path).toString('latin1'),
+    mayRemove,
+    isOwnMount,
+    refused,
+    'removing the sandbox',
+  );
   return { paths, refused };
 }
 
@@ -66,6 +72,7 @@ export function removeAt(
   mayRemove: (path: string, stat: Stats) => boolean = () => true,
   isOwnMount = false,
   refused?: string[],
+  what = 'deleting',
 ): readonly string[] {
   const remaining: string[] = [];
   const keep = (path: string) => {
@@ -88,7 +95,7 @@ export function removeAt(
     if (!stat.isDirectory()) {
       if (!mayRemove(relative, stat)) return keep(relative);
       unlinkSync(systemPath(absolute));
-      reportProgress('deleting files', ++removed);
+      reportProgress(what, ++removed);
       return true;
     }
     if ((stat.mode & OWNER_ALL) !== OWNER_ALL) chmodSync(systemPath(absolute), stat.mode | OWNER_ALL);

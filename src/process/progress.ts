@@ -1,9 +1,11 @@
 /** Tells a person what takes so long: any room reports it, agt mode shows it on one line of stderr. */
+import { plural } from '../errors.ts';
+
 export interface Progress {
   /** A participle: `reading files`. */
   readonly what: string;
   readonly done: number;
-  /** Undefined if nobody knows. */
+  /** Undefined if nobody knows; then `done` counts files. */
   readonly total: number | undefined;
 }
 
@@ -51,7 +53,11 @@ export async function withProgress<T>(
     const { what, done, total } = latest;
     latest = undefined;
     const count =
-      total === undefined ? (done > 0 ? `: ${done}` : '') : `: ${percent(done, total)}% (${done}/${total})`;
+      total === undefined
+        ? done > 0
+          ? `: ${plural(done, 'file')}`
+          : ''
+        : `: ${percent(done, total)}% (${done}/${total})`;
     write(`\r${what}${count} …\u001b[K`);
   };
   sink = (progress) => {

@@ -38,6 +38,6 @@ test('commands that last show progress on a terminal alone', ({ skip }) => {
   const inLog = (...words: string[]) => run(AGT, ['gc', ...words], { cwd: repository, env }).stderr;
   expect(inLog('--progress')).toMatch(/\rcleaning the object store: \d+% /);
   expect(inLog()).toBe('');
-  expect(onTerminal('remove s1')).toMatch(/\rdeleting files: 1 .*\r\u001b\[Kremoved /s);
+  expect(onTerminal('remove s1')).toMatch(/\rremoving the sandbox: 1 file .*\r\u001b\[Kremoved /s);
   expect(run(AGT, ['list'], { cwd: repository, env }).stderr).not.toContain('\r');
 });
