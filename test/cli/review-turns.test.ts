@@ -53,6 +53,15 @@ test('a line that no hunk changes leads to the nearest hunk', () => {
   }
   review('--seen', 'f:31');
   expect(agt(repository, 'review', 's1', '--new', 'f:1').stderr).toContain('nearest marked hunk: f:31\n');
+  const reject = (...words: string[]) =>
+    agt(repository, 'review', 's1', '--reject', ...words, '-m', 'no').stderr;
+  const first = 'hint: first: agt review s1 --new f:31\n';
+  expect(reject('f:31')).toBe(`error: f:31 is marked as seen\n${first}`);
+  expect(reject('g:3')).toContain('error: no change in g\n');
+  review('--new', 'f:31');
+  reject('f:31');
+  expect(reject('f:31')).toBe(`error: f:31 is marked as rejected\n${first}`);
+  expect(reject('f:31', '--now')).toContain('hint: take all such hunks back: agt review s1 --now\n');
 });
 
 test('agt accept --seen names only the turns whose work lands', () => {

@@ -17,13 +17,13 @@ import {
 import { awayError } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
 import { isUnder } from '../../../snapshot/folders.ts';
-import { pathInSession } from '../../../timetravel/session-paths.ts';
 import { readAuthors, turnNumbered } from '../../../timetravel/turns.ts';
 import { type Arguments, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
-import { changeStatus, lines, orNull, showPath, verb } from '../../output/format.ts';
+import { changeStatus, lines, orNull, verb } from '../../output/format.ts';
 import { describeFate, describeMarks, warningsOf } from '../../output/marks.ts';
+import { inSandbox, isAt, nothingAt, placeIn } from '../../review-places.ts';
 import { reviewOnTerminal } from '../../reviewing.ts';
 
 const OPTIONS = {
@@ -108,15 +108,7 @@ const idsOf = (hunks: readonly ReviewHunk[]) => hunks.map(({ id }) => id);
 
 async function chooseHunks(context: Context, session: Session, args: ReviewArguments) {
   const { seen = [], reject = [], new: marked = [], rest } = args;
-  const places = [...seen, ...reject, ...marked].map((given) => {
-    const [, path = given, line] = /^(.*):(\d+)$/s.exec(given) ?? [];
-    return {
-      whole: inSandbox(context, session, given),
-      path: inSandbox(context, session, path),
-      line: line === undefined ? undefined : Number(line),
-      given,
-    };
-  });
+  const places = [...seen, ...reject, ...marked].map((given) => placeIn(context, session, given));
   const turn =
     args.turn === undefined ? undefined : turnNumbered(session, await readAuthors(session), args.turn).number;
   const isPlain = places.length === 0 && !args.all;
@@ -126,55 +118,15 @@ async function chooseHunks(context: Context, session: Session, args: ReviewArgum
     withTurns: args.json || turn !== undefined,
     isSplit: args.split || turn !== undefined || places.some(({ line }) => line !== undefined),
   });
-  const isAt = ({ whole, path, line }: (typeof places)[number], hunk: ReviewHunk) =>
-    isUnder(hunk.path, [whole]) || (line !== undefined && hunk.path === path && hasLine(hunk, line));
-  const isWanted = (hunk: ReviewHunk) => isMarked(hunk) === marked.length > 0;
-  const none = places.find((place) => !hunks.some((hunk) => isWanted(hunk) && isAt(place, hunk)));
-  if (none !== undefined) {
-    const isRejected = hunks.some((hunk) => hunk.state === 'rejected' && isAt(none, hunk));
-    const state = marked.length > 0 ? 'marked' : 'new';
-    const near = nearestLine(
-      hunks.filter((hunk) => isWanted(hunk) && hunk.path === none.path),
-      none.line,
-    );
-    throw usageError(
-      `nothing ${state} in ${showPath(none.given)}`,
-      args.now && isRejected
-        ? `it is rejected already; take all such hunks back: agt review ${session.id} --now`
-        : near !== undefined
-          ? `the nearest ${state} hunk: ${none.given.replace(/\d+$/, `${near}`)}`
-          : `see: agt review ${session.id} --json`,
-    );
-  }
+  const wanted = hunks.filter((hunk) => isMarked(hunk) === marked.length > 0);
+  const none = places.find((place) => !wanted.some((hunk) => isAt(place, hunk)));
+  if (none !== undefined) throw await nothingAt(session, none, wanted, args, context.now());
   const under = rest.map((path) => inSandbox(context, session, path));
   return hunks
     .filter((hunk) => places.length === 0 || places.some((place) => isAt(place, hunk)))
     .filter(({ id }) => args.hunk === undefined || args.hunk.includes(id))
     .filter(({ path }) => under.length === 0 || isUnder(path, under))
     .filter(({ turns }) => turn === undefined || turns?.includes(turn));
-}
-
-/** One byte per character. */
-function inSandbox({ cwd }: Context, { record }: Session, path: string): string {
-  return pathInSession(record, path, cwd, new Set()).replace(/^sandbox\/?/, '');
-}
-
-/** Where lines were only deleted, the line that follows them counts. */
-function hasLine({ kind, pieces }: ReviewHunk, line: number): boolean {
-  if (kind === 'file') return true;
-  return pieces.some(({ piece: { newAt, added } }) => {
-    return line > newAt && line <= newAt + Math.max(added.length, 1);
-  });
-}
-
-/** A changed one. */
-function nearestLine(hunks: readonly ReviewHunk[], line = 0): number | undefined {
-  const changed = hunks.flatMap(({ kind, pieces }) =>
-    kind !== 'lines'
-      ? []
-      : pieces.flatMap(({ piece: { newAt, added } }) => [newAt + 1, newAt + Math.max(added.length, 1)]),
-  );
-  return changed.toSorted((a, b) => Math.abs(a - line) - Math.abs(b - line))[0];
 }
 
 function hunkJson({ id, path, state, kind, turns, lines, oldStart, newStart, sentence, pieces }: ReviewHunk) {
