@@ -72,6 +72,30 @@ test('an agent works from its prompt on, waits for a permission, is done, and ha
   expect(existsSync(join(session.repository, '.git/agt/states', session.id))).toBe(false);
 });
 
+test('the end of a session says that its agent may go on, unless the agent was told so', () => {
+  const { repository } = makeSession();
+  const warned =
+    /^warning: \w+: claude began to work there \d+ seconds? ago, and may go on without its session$/m;
+  const told = ['accept', 'reject', 'remove'].map((command) => {
+    const { sandbox } = sessionIn(repository, command);
+    say(sandbox, 'fix the login');
+    write(join(sandbox, command), 'new\n');
+    const kept = command === 'accept' ? agt(repository, 'accept', '--keep', command).stderr : '';
+    write(join(sandbox, command), 'newer\n');
+    return [warned.test(kept), warned.test(agt(repository, command, command).stderr)];
+  });
+  expect(told).toEqual([
+    [false, true],
+    [false, true],
+    [false, true],
+  ]);
+  const { sandbox } = sessionIn(repository, 'typed');
+  say(sandbox, 'fix the login');
+  const { stdout } = say(sandbox, 'agt reject yes');
+  expect([stdout.includes('rejected typed'), stdout.includes('began to work')]).toEqual([true, false]);
+  expect(failures()).toEqual([]);
+});
+
 test('an agent without hooks shows after one with hooks that is done', () => {
   const session = makeSession();
   say(session.sandbox, 'fix the login');

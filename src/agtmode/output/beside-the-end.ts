@@ -1,4 +1,4 @@
-/** The end of a session: the user's work that comes back, the stash that is kept, the branch that stays. */
+/** The end of a session: the agent at work, the user's work that comes back, the stash and the branch that stay. */
 import { displayPath } from '../../disk/path-bytes.ts';
 import { attempt, plural } from '../../errors.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
@@ -7,11 +7,12 @@ import { shortBranch } from '../../git/files/ref-files.ts';
 import { isMadeSince } from '../../landing/export.ts';
 import { readUsersSide } from '../../lifecycle/in-place/users-side.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
+import { readAgentState } from '../../session/agent-state.ts';
 import type { Session } from '../../session/session.ts';
 import { allOf, readShare } from '../../session/share-file.ts';
 import { sharedStashEntries, stashEntries } from '../../session/stash.ts';
 import { isHere } from '../../travel/share.ts';
-import { listPaths, verb } from './format.ts';
+import { age, listPaths, verb } from './format.ts';
 
 /** To read before the end, and to print after it. */
 export async function besideTheEnd(
@@ -30,6 +31,14 @@ export async function besideTheEnd(
     ...notTold(session, deleteBranch),
   ];
   return found.filter(Boolean).join('\n') || undefined;
+}
+
+/** To read before the end. No hook tells that a person has interrupted an agent, so this is no reason to refuse. */
+export function agentAtWork({ repository, id }: Session, now: Date): string[] {
+  const { state, agent, since = '' } = readAgentState(repository.agtDir, id) ?? {};
+  if (state !== 'works') return [];
+  const begun = `${agent ?? 'an agent'} began to work there ${age(new Date(since), now)}`;
+  return [`${id}: ${begun}, and may go on without its session`];
 }
 
 /** Remotes with a copy that no push in the background changes, and that is of this repository as far as it knows. */

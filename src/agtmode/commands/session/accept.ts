@@ -13,7 +13,7 @@ import { sessionFolder } from '../../../session/record.ts';
 import { ask } from '../../ask.ts';
 import { camelCase, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { besideTheEnd } from '../../output/beside-the-end.ts';
+import { agentAtWork, besideTheEnd } from '../../output/beside-the-end.ts';
 import {
   changeStatus,
   fileSize,
@@ -98,8 +98,11 @@ export const sessionAccept = defineSessionCommand({
       now: context.now(),
     };
     const back = await besideTheEnd(session, args);
+    const atWork = agentAtWork(session, request.now);
     const accept = args.seen ? acceptSeen : acceptUnrejected;
-    const result = await doneOrNotBegun(context, session, accept, request);
+    const accepted = await doneOrNotBegun(context, session, accept, request);
+    const goesOn = args.keep || args.seen || accepted.kept;
+    const result = { ...accepted, warnings: [...(goesOn ? [] : atWork), ...accepted.warnings] };
     for (const warning of result.warnings) context.err(`warning: ${warning}\n`);
     return {
       json: acceptJson(result, args.dryRun),

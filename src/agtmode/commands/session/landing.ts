@@ -11,7 +11,7 @@ import { wayBack } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
-import { besideTheEnd } from '../../output/beside-the-end.ts';
+import { agentAtWork, besideTheEnd } from '../../output/beside-the-end.ts';
 import { lines, listPaths, orNull, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { recordJson } from '../../output/session.ts';
@@ -155,6 +155,7 @@ export const sessionReject = defineSessionCommand({
     const request = { reason, running, force, now: context.now(), outcome: 'rejected' } as const;
     const { folder } = await planRemoval(session, false);
     const back = await besideTheEnd(session, args);
+    const atWork = running || force ? [] : agentAtWork(session, request.now);
     const off = await wayOff(session);
     const ignored = await interruptible(context, session, async () => {
       if (!dryRun) return (await removeSession(session, request)).ignored;
@@ -172,6 +173,7 @@ export const sessionReject = defineSessionCommand({
         ignored,
         dry_run: dryRun,
       },
+      warnings: lines(atWork.map((one) => `warning: ${one}`)),
       text: lines([
         `${verb(dryRun, 'rejected', 'reject')} ${id}`,
         checkout === undefined ? removed : returned,

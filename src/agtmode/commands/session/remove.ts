@@ -21,7 +21,7 @@ import { surveySessions } from '../../../survey/status.ts';
 import { askYesOrNo } from '../../ask.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { besideTheEnd } from '../../output/beside-the-end.ts';
+import { agentAtWork, besideTheEnd } from '../../output/beside-the-end.ts';
 import { lines, listPaths, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { shownState } from '../../output/session.ts';
@@ -74,6 +74,7 @@ export const sessionRemove = defineSessionCommand({
     const back = await besideTheEnd(present, args);
     let deleted: Deleted | undefined;
     const options = { force, deleteBranch, now: context.now() };
+    const atWork = force ? [] : agentAtWork(present, options.now);
     if (unsaved.length > 0 && !force) await confirm(context, record, unsaved, dryRun);
     if (dryRun) await requireRemovable(present, options);
     else {
@@ -86,7 +87,8 @@ export const sessionRemove = defineSessionCommand({
         describeDeleted(deleted)
       );
     };
-    return { json: { ...planJson(plan, dryRun), unsaved, ...deleted }, text };
+    const warnings = lines(atWork.map((one) => `warning: ${one}`));
+    return { json: { ...planJson(plan, dryRun), unsaved, ...deleted }, warnings, text };
   },
 });
 
