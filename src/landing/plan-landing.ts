@@ -35,7 +35,6 @@ import { commitsToTell, commitsTouching, landedPaths } from './session-commits.t
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
 import {
-  type Dropped,
   droppedCommits,
   type OthersCommit,
   othersCommits,
@@ -65,9 +64,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
       ? { tree: content.tree, leftOut: [] }
       : await withoutFailedCalls(session, bench, content, landable.newer);
   const landed = await landedSource(git, record, content.head, target);
-  const place = { branch: target.onto, tip: target.from };
-  const dropped = await droppedCommits(git, record, content.head, place);
-  const isWhole = request.keepCommits || landed !== undefined || dropped.last !== undefined;
+  const isWhole = request.keepCommits || landed !== undefined;
   const start = isWhole ? undefined : await startElsewhere(git, record, content.head, target.from);
   const fork = landed ?? (await mergeBase(git, target.from, content.head));
   const common = start ?? fork;
@@ -164,7 +161,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
       ...failedWarning(calls.leftOut),
       ...changes.flatMap(submoduleWarning),
       ...along.map((one) => othersWarning(one, target.onto, never)),
-      ...droppedWarning(record, dropped, target, request),
+      ...(request.keepCommits ? await droppedWarning(git, record, content.head, target, request) : []),
       ...secretWarning(record, changes, new Set(untracked), request),
     ],
   };
@@ -250,16 +247,19 @@ function secretWarning(
 /** Names in a warning. */
 const SECRETS = 5;
 
-function droppedWarning(
-  { session_id: id }: SessionRecord,
-  { commits: dropped }: Dropped,
-  { onto }: LandingTarget,
+async function droppedWarning(
+  git: Git,
+  record: SessionRecord,
+  head: string,
+  { onto, from }: LandingTarget,
   { dryRun }: AcceptRequest,
-): string[] {
-  if (dropped.length === 0) return [];
+): Promise<string[]> {
+  const { session_id: id } = record;
+  const { commits } = await droppedCommits(git, record, head, { branch: onto, tip: from });
+  if (commits.length === 0) return [];
   const back = dryRun ? '' : `agt unaccept ${id} && `;
   return [
-    `this brings back ${listSome(dropped, LISTED_COMMITS)}, which "${shortBranch(onto)}" has dropped; ` +
+    `this brings back ${listSome(commits, LISTED_COMMITS)}, which "${shortBranch(onto)}" has dropped; ` +
       `to leave it out: ${back}agt sync ${id} --rebase`,
   ];
 }

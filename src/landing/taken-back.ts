@@ -50,7 +50,7 @@ export async function droppedCommits(
 }
 
 /**
- * The last commit that a session has from people and the branch `tip` never had: it began there, or a sync brought it. The
+ * The last commit that a session has from people and the branch at `tip` has not: it began there, or a sync brought it. The
  * work of the session is what came after it. Undefined for a fork, which goes on with the work of its parent.
  */
 export async function startElsewhere(

@@ -31,7 +31,7 @@ test('the session is not merged, a sync says what goes, and accept how to land i
 });
 
 test.each(['amend', 'reset', 'reset alone'])(
-  'commits that the user has dropped by %s come back by no sync --rebase, and accept names them',
+  'commits that the user has dropped by %s come back by no acceptance, and by no sync --rebase',
   (how) => {
     const { repository } = makeSession({ a: '1\n' });
     writeFileSync(join(repository, 'note'), 'private\n');
@@ -53,7 +53,9 @@ test.each(['amend', 'reset', 'reset alone'])(
     }
     const lost = `${dropped}, which main has dropped`;
     const way = 'agt sync s2 --rebase\n';
-    expect(agt(repository, 'accept', 's2', '-n').stderr).toContain(
+    const planned = agt(repository, 'accept', 's2', '-n', '--json');
+    expect([planned.stderr, JSON.parse(planned.stdout).files]).toMatchObject(['', [{ path: 'x' }]]);
+    expect(agt(repository, 'accept', 's2', '-n', '--keep-commits').stderr).toContain(
       `this brings back ${dropped}, which "main" has dropped; to leave it out: ${way}`,
     );
     expect(`${agtOk(repository, 'sync', 's2', '-n')}\n`).toContain(
