@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, attempt } from '../errors.ts';
 import { branchNamespaces } from '../filter/agent-refs.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { HEADS, shortBranch } from '../git/files/ref-files.ts';
@@ -14,6 +14,7 @@ import { branchUser } from '../git/files/worktree-registrations.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitAnswer, gitText, resolveObject, runGit } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
+import { checkId } from '../session/id.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
 import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
@@ -239,8 +240,11 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
   );
   if (tip === undefined) {
     const rename = `if it has another name now: agt sync ${id} --from BRANCH`;
+    const named = attempt(() => readRecord(session.repository, checkId(branch)));
+    const ofSession =
+      named && `"${branch}" is a session; its branch: --from ${shortBranch(named.work_branch)}`;
     throw new AgtError(`there is no branch "${branch}"`, {
-      hints: [from === undefined ? rename : 'see: git branch'],
+      hints: [from === undefined ? rename : (ofSession ?? 'see: git branch')],
     });
   }
   if (head === undefined) throw new AgtError(`the sandbox of "${id}" is on a branch without commits`);

@@ -12,6 +12,11 @@ test('after git branch -m, status and sync name the way on, and sync --from take
   expect(agt(repository, 'sync', 's1').stderr).toBe(
     'error: there is no branch "main"\nhint: if it has another name now: agt sync s1 --from BRANCH\n',
   );
+  agtOk(repository, 'new', 's2', '--from', 'trunk');
+  expect(agt(repository, 'sync', 's1', '--from', 's2').stderr).toBe(
+    'error: there is no branch "s2"\nhint: "s2" is a session; its branch: --from agt/s2\n',
+  );
+  agtOk(repository, 'remove', 's2');
   git(repository, 'commit', '-q', '--allow-empty', '-m', 'later');
   agtOk(repository, 'sync', 's1', '--from', 'trunk', '-n');
   expect(agt(repository, 'status').stdout).toContain(gone);
