@@ -67,7 +67,7 @@ export function describeNamespaces(directory: string): { readonly works: boolean
     const binds = [{ source: directory, target: directory }];
     const way = chooseWay({ path: directory, binds, commonDir: '', bin: '' });
     const who =
-      process.geteuid?.() === 0 ? 'root; for other users see agt doctor as one of them' : 'this user';
+      process.geteuid?.() === 0 ? 'root; for another user: run agt doctor as that user' : 'this user';
     const by = way === 'root' ? 'unshare(1)' : way === 'bubblewrap' ? 'bubblewrap' : 'a user namespace';
     return { works: true, text: `works, by ${by}, for ${who}` };
   } catch (error) {

@@ -59,7 +59,7 @@ describe('agt doctor', () => {
     expect(outcome).toEqual({ exitCode: 0, stdout: 'nothing is wrong\n', stderr: '' });
     const details = agtOk(makeTempDir(), 'doctor', '-v');
     expect(details).toContain('repository  none here');
-    expect(details).toMatch(/\nnothing is wrong$/);
+    expect(details).toMatch(/^nothing is wrong\n\ngit /);
   });
 
   const DAMAGES: [string, (session: TestSession) => void, RegExp][] = [

@@ -9,6 +9,7 @@ test('after git branch -m, status and sync name the way on, and sync --from take
   git(repository, 'branch', '-m', 'main', 'trunk');
   const gone = 'main: there is no such branch any more, and it is that of s1';
   for (const command of ['status', 'doctor']) expect(agt(repository, command).stdout).toContain(gone);
+  expect(agt(repository, 'doctor').stdout).toMatch(/^1 problem\n/);
   expect(agt(repository, 'sync', 's1').stderr).toBe(
     'error: there is no branch "main"\nhint: if it has another name now: agt sync s1 --from BRANCH\n',
   );

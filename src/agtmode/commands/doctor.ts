@@ -179,6 +179,10 @@ async function describeReport(
     repository && `${listRecords(repository).records.length} in ${await repository.sessionsDir()}`;
   const stays = fix && !dryRun ? ' that --fix leaves to you' : '';
   const parts = [
+    ...fixed.map(describeFix),
+    findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'problem')}${stays}\n`,
+    describeFindings(context, findings, fix && dryRun),
+    '\n',
     `git         ${git.path}, version ${version.text}${withPcre}\n`,
     `repository  ${repository?.commonDir ?? 'none here'}\n`,
     sessions === undefined ? '' : `sessions    ${sessions}\n`,
@@ -187,9 +191,6 @@ async function describeReport(
     `providers\n${table(rated, '  ')}`,
     `new session  provider ${made}, working copy ${workingCopy}\n`,
     `cow-overlay  ${cowOverlay.text}\n`,
-    ...fixed.map(describeFix),
-    findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'problem')}${stays}\n`,
-    describeFindings(context, findings, fix && dryRun),
   ];
   return parts.join('');
 }
