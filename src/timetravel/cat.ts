@@ -3,6 +3,7 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError, listSome } from '../errors.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { type Git, gitBytes } from '../git/run/git.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { snapshotRefs } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isOwn } from '../snapshot/format.ts';
@@ -40,9 +41,15 @@ export async function findFile(
       hints: [`it contains: ${await listDirectory(git, snapshot, path)}`],
     });
   }
+  const toWrite = (one: string) => paths.toWrite(one, ambiguous);
+  const fromTop = encodePath(`sandbox/${Buffer.from(file.path).toString('latin1')}`);
+  const [there = ''] = await readTypes(git, [snapshot], fromTop);
+  const here = `${file.snapshotName}:${displayPath(toWrite(decodePath(fromTop)))}`;
   throw new AgtError(`no file "${shown}" in "${file.snapshotName}"`, {
     hints: [
-      ...(await hintOtherDirectories(git, snapshot, path, (one) => paths.toWrite(one, ambiguous))),
+      ...(there.startsWith('blob ')
+        ? [`paths count from the current directory: ${shellQuote(here)}`]
+        : await hintOtherDirectories(git, snapshot, path, toWrite)),
       ...(await hintOtherSnapshot(git, history, snapshot, path)),
     ],
   });

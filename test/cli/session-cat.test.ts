@@ -72,7 +72,7 @@ describe('agt session cat', () => {
     });
     const below = join(session.sandbox, 'src');
     expect(agt(below, 'session', 'cat', '@:src/a.c').stderr).toBe(
-      'error: no file "src/src/a.c" in "@"\nhint: files of that name in this snapshot: a.c\n',
+      'error: no file "src/src/a.c" in "@"\nhint: paths count from the current directory: @:a.c\n',
     );
     expect(agt(below, 'session', 'cat', '@:early/log').stderr).toContain('in this snapshot: ../../xdg/log\n');
     expect(cat(session, 'one:xdg/log').stderr).toBe(
