@@ -6,6 +6,7 @@
 import { AgtError, EXIT, listSome, plural, usageError } from '../errors.ts';
 import { shadowNamespaces } from '../filter/agent-refs.ts';
 import { HEADS, REMOTES, shortBranch, shortOid } from '../git/files/ref-files.ts';
+import { branchTips } from '../git/objects/remote-branches.ts';
 import { type Git, gitAnswer, gitLines, gitText, runGit } from '../git/run/git.ts';
 import { withUsersPrograms } from '../git/run/programs.ts';
 import { shellQuote } from '../process/shell-quote.ts';
@@ -46,8 +47,8 @@ export async function exportSession(session: Session, request: ExportRequest): P
   await checkBranchName(session.repository, branch);
   await requireOwnCommits(session, commit);
   const { user_branch, from_commit } = session.record;
-  const [base, absent] = [user_branch ?? from_commit, ['--not', `--remotes=${remote}`, '--']];
-  const newCommits = await gitLines(session.git, ['rev-list', commit, ...absent]);
+  const base = user_branch ?? from_commit;
+  const newCommits = await commitsNewTo(session, remote, commit);
   const there = `${REMOTES}${remote}/${branch}`;
   const known = [base, there].map((name) => `^${name}`);
   const own = await gitLines(session.git, ['rev-list', '--ignore-missing', commit, ...known, '--']);
@@ -58,6 +59,16 @@ export async function exportSession(session: Session, request: ExportRequest): P
   await push(session, exported, ref, request.dryRun);
   if (!request.dryRun) await remember(session, exported, request.now);
   return exported;
+}
+
+/** A remote that does not answer makes the push fail, which tells why. */
+async function commitsNewTo({ repository, git }: Session, remote: string, commit: string): Promise<string[]> {
+  const linesOf = (output: string) => output.split('\n').filter((line) => line !== '');
+  const there = await branchTips(repository, remote, async (words) =>
+    linesOf((await gitAnswer(git, words)) ?? ''),
+  );
+  const input = [commit, ...there.map((tip) => `^${tip}`), ''].join('\n');
+  return linesOf(await gitText(git, ['rev-list', '--ignore-missing', '--stdin'], { input }));
 }
 
 function remember(session: Session, { remote, branch, commit }: Exported, now: Date): Promise<void> {

@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError, EXIT, listSome } from '../errors.ts';
 import { SHARED, sharedHeadRef, sharedPartsRef } from '../filter/agent-refs.ts';
-import { REMOTES, readValuesBelow } from '../git/files/ref-files.ts';
-import { findObjects, readObjects } from '../git/objects/object-reader.ts';
+import { readObjects } from '../git/objects/object-reader.ts';
+import { branchTips } from '../git/objects/remote-branches.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import { withSettings } from '../git/run/environment.ts';
 import { type Git, gitLines, runGit } from '../git/run/git.ts';
@@ -176,17 +176,8 @@ function wayTo(remote: string, reason: string): string {
     : `correct its address: git remote set-url ${remote} URL`;
 }
 
-/** Commits here that branches of the remote have. The remote itself is asked if nobody has fetched from it. */
-export async function branchesOf({ git, commonDir }: Repository, remote: string): Promise<string[]> {
-  const below = `${REMOTES}${remote}/`;
-  const known =
-    readValuesBelow(commonDir, below, git.env) ??
-    (await gitLines(git, ['for-each-ref', '--format=%(objectname)', '--', below]));
-  if (known.length > 0) return known;
-  const there = await askRemote(git, remote, ['ls-remote', '--heads', '--', remote]);
-  const tips = [...new Set(there.map((line) => line.split('\t')[0] as string))];
-  const found = await findObjects(git, tips);
-  return tips.filter((_, i) => found[i]?.type === 'commit');
+export function branchesOf(repository: Repository, remote: string): Promise<string[]> {
+  return branchTips(repository, remote, (words) => askRemote(repository.git, remote, words));
 }
 
 /** Where a user fetches every ref, git would note here what was pushed, but its objects are only in the scratch. */

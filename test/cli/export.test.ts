@@ -86,6 +86,12 @@ describe('agt session export', () => {
     expect(stderr).toMatch(
       /note: with 1 commit of yours that origin did not have: [0-9a-f]+ mine, not pushed\n/,
     );
+    const other = join(makeTempDir(), 'other.git');
+    git(main, 'clone', '-q', '--bare', origin, other);
+    git(main, 'remote', 'add', 'unfetched', other);
+    git(main, 'remote', 'add', 'nowhere', `${other}-gone`);
+    expect(agt(sandbox, 'session', 'export', '--remote', 'unfetched', '-n').stderr).not.toContain('of yours');
+    expect(agt(sandbox, 'session', 'export', '--remote', 'nowhere').exitCode).not.toBe(0);
   });
 
   test('--pr opens a pull request with gh, and says what to do without it', () => {
