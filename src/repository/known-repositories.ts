@@ -10,12 +10,14 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { Settings } from '../config/settings.ts';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { stateHome } from '../disk/state-home.ts';
 import { attempt } from '../errors.ts';
 import { openHash } from '../git/objects/hash.ts';
+import { type Git, inDirectory } from '../git/run/git.ts';
 import { agtDirectory, linkNameFile, repositoriesDirectory } from '../layout.ts';
-import { folderOfNamespace, type Repository } from './repository.ts';
+import { folderOfNamespace, openRepository, type Repository } from './repository.ts';
 
 /** A disk that is full or read-only only keeps `--everywhere` from finding it. After a move, the earlier link goes. */
 export function rememberRepository({ git, commonDir }: Pick<Repository, 'git' | 'commonDir'>): void {
@@ -44,6 +46,16 @@ export function knownRepositories(env: NodeJS.ProcessEnv) {
     present: links.filter(isThere).map(({ commonDir }) => commonDir),
     gone: links.filter(({ commonDir }) => !existsSync(commonDir)),
   };
+}
+
+interface Access {
+  readonly git: Git;
+  readonly readSettings: (local: string | undefined) => Settings;
+}
+
+/** One that is present. */
+export function openKnown({ git, readSettings }: Access, commonDir: string): Repository {
+  return openRepository(inDirectory(git, commonDir), { commonDir, worktree: undefined }, readSettings);
 }
 
 interface Link {

@@ -1,5 +1,5 @@
-/** An agent in a session that is about to edit a file elsewhere in the repository is told the path in its sandbox. */
-import { symlinkSync } from 'node:fs';
+/** An agent hears before a call that a file has another path in its sandbox, or that its session has ended. */
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession, sessionIn } from '../harness/session.ts';
@@ -91,4 +91,32 @@ test('a repository cannot switch it off; the other agents hear it in their own f
   expect(say('qwen', 'PreToolUse', 'edit')).toMatchObject(denied);
   expect(say('copilot', 'PreToolUse', 'Write', 'path')).toMatchObject(denied);
   expect(say('gemini', 'BeforeTool', 'replace')).toMatchObject({ decision: 'deny' });
+});
+
+test('an agent that goes on in a session that has ended hears of it before each call', () => {
+  const { repository, sandbox } = makeSession({ 'sub/a': 'a\n' }, 'late');
+  const ended = ({ stdout }: { stdout: string }) => /late\\" has ended \((.*?)\)/.exec(stdout)?.[1];
+  const calls = () =>
+    [sandbox, join(sandbox, 'sub')].map((cwd) => ended(toolOf(cwd, 'Bash', { command: 'ls' }, 'PreToolUse')));
+  write(join(sandbox, 'sub/a'), 'b\n');
+  expect(calls()).toEqual([undefined, undefined]);
+  agtOk(repository, 'accept', 'late');
+  expect(calls()).toEqual(['accepted on main', 'accepted on main']);
+  mkdirSync(join(sandbox, 'sub'), { recursive: true });
+  const answer = toolOf(sandbox, 'Write', { file_path: join(sandbox, 'x') }, 'PreToolUse').stdout;
+  expect(JSON.parse(answer).hookSpecificOutput).toMatchObject({
+    permissionDecision: 'deny',
+    permissionDecisionReason: expect.stringMatching(
+      / gone: stop, and tell the user; agt undo late brings it/,
+    ),
+  });
+  expect(toolOf(sandbox, 'Write', {})).toEqual(silent);
+  expect(toolOf(repository, 'Bash', { command: 'ls' }, 'PreToolUse')).toEqual(silent);
+  rmSync(join(sandbox, 'sub'), { recursive: true });
+  agtOk(repository, 'undo', 'late');
+  expect(calls()).toEqual([undefined, undefined]);
+  agtOk(repository, 'config', 'set', 'agt.hooks', 'false');
+  agtOk(repository, 'reject', 'late');
+  expect(calls()).toEqual([undefined, undefined]);
+  expect(failures()).toEqual([]);
 });

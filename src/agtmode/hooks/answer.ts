@@ -38,6 +38,7 @@ import {
   logEvent,
   openTolerantly,
   placeOf,
+  whyEnded,
   withoutProjectVariables,
 } from './call.ts';
 import { parsePrompt } from './prompts.ts';
@@ -142,7 +143,13 @@ async function record(
   const orLog = <T>(action: () => Promise<T>) =>
     action().catch((error: unknown) => logEvent(call, event, error));
   const found = await placeOf(context, isAbove);
-  if (found === undefined) return;
+  const { addContext, refuseTool } = integration;
+  if (found === undefined) {
+    if (event.kind !== 'before-tool' || refuseTool === undefined || call.isInBackground) return;
+    const reason = await orLog(() => whyEnded(context, event.cwd));
+    if (typeof reason === 'string') context.out(refuseTool(reason));
+    return;
+  }
   const isStart = event.kind === 'session-start' && !call.isInBackground;
   const begins = isStart && (await orLog(() => beginInPlace(found, integration, context.now())));
   const place = begins === true ? ((await placeOf(context, false)) ?? found) : found;
@@ -156,7 +163,6 @@ async function record(
   }
   if (event.kind === 'session-start' || event.kind === 'prompt')
     await orLog(async () => keepAnswering(context, integration, place));
-  const { addContext, refuseTool } = integration;
   const acting = { context, place, integration };
   const isWaiting = event.kind === 'waits';
   const refusal = call.isInBackground || isWaiting ? undefined : await orLog(() => keepFence(acting, event));

@@ -3,16 +3,20 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
+import { attempt } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { hasStore } from '../../folders/store.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
 import type { HookEvent } from '../../integrations/event.ts';
 import { logFailure } from '../../integrations/hooks-log.ts';
 import { folderPlace, type Place, sessionPlace } from '../../integrations/place.ts';
 import { findIntegration } from '../../integrations/tools.ts';
 import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { ownCommand } from '../../process/invocation.ts';
+import { knownRepositories, openKnown } from '../../repository/known-repositories.ts';
 import { refuseMoved, sessionContaining } from '../../session/find-session.ts';
 import { Session } from '../../session/session.ts';
+import { isEnded } from '../../session/state.ts';
 import { NEWER_PATHS_OF } from '../../triggers/front/newer-paths.ts';
 import { type Context, openContext } from '../context.ts';
 import { folderHere } from '../session-here.ts';
@@ -70,6 +74,23 @@ export async function placeOf(context: Context, isAbove: boolean): Promise<Place
     return isAbove && !isKnown ? undefined : folderPlace(access, folder, user, settings);
   }
   return isActive(session) ? sessionPlace(new Session(user, session)) : undefined;
+}
+
+/** For a model that agt has found no place for: why nothing keeps its work there any more. `cwd` may be gone. */
+export async function whyEnded(context: Context, cwd: string): Promise<string | undefined> {
+  const access = context.folderAccess();
+  const settings = (await context.repositoryIfAny())?.settings ?? access.readSettings(undefined);
+  if (!settings.hooks) return undefined;
+  for (const commonDir of knownRepositories(context.env).present) {
+    const repository = attempt(() => openKnown(access, commonDir));
+    const record = repository && sessionContaining(repository, cwd);
+    if (!repository?.settings.hooks || record === undefined || !isEnded(record)) continue;
+    const { session_id: id, state, landed } = record;
+    const how = state === 'accepted' && landed ? `accepted on ${shortBranch(landed.onto)}` : state;
+    const ended = `session "${id}" has ended (${how}), and its sandbox is gone`;
+    return `${ended}: stop, and tell the user; agt undo ${id} brings it back`;
+  }
+  return undefined;
 }
 
 /** A wrong setting must not keep agt from capturing: it goes on with the default, and logs the problem. */

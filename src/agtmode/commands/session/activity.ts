@@ -3,10 +3,9 @@
 import { isAgtError, plural } from '../../../errors.ts';
 import { listStores, openListedStore, shownId, shownPath } from '../../../folders/store.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
-import { inDirectory } from '../../../git/run/git.ts';
 import { localTime } from '../../../local-time.ts';
-import { knownRepositories, placeOf } from '../../../repository/known-repositories.ts';
-import { openRepository, type Repository } from '../../../repository/repository.ts';
+import { knownRepositories, openKnown, placeOf } from '../../../repository/known-repositories.ts';
+import type { Repository } from '../../../repository/repository.ts';
 import { isAttached, listRecords, type SessionRecord } from '../../../session/record.ts';
 import {
   type ActivityRequest,
@@ -93,10 +92,7 @@ async function sourcesHere(context: Context): Promise<Source[]> {
 
 function sourcesEverywhere(context: Context, present: readonly string[]): Source[] {
   const access = context.folderAccess();
-  const ofRepositories = present.map((commonDir) => {
-    const found = { commonDir, worktree: undefined };
-    return sourceOf(openRepository(inDirectory(access.git, commonDir), found, access.readSettings));
-  });
+  const ofRepositories = present.map((commonDir) => sourceOf(openKnown(access, commonDir)));
   const ofFolders = listStores(access).flatMap((store): Source[] => {
     const session = openListedStore(access, store);
     return session === undefined ? [] : [sourceOf(session.repository)];
