@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeSession, sessionIn } from '../harness/session.ts';
+import { makeSession, sessionIn, sessionOf } from '../harness/session.ts';
 import { agt, agtOk, git, REAL_GIT, run } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
@@ -48,6 +48,19 @@ test('a sync brings lines of another session into a sandbox, and people join the
   expect(run(REAL_GIT, ['rebase', '-q', '-i', 'HEAD~2'], { cwd: repository, env }).exitCode).toBe(0);
   expect(git(repository, 'rev-list', '--count', 'HEAD')).toBe('2');
   expect(told(repository, 'f')).toEqual(BOTH);
+});
+
+test('an accepted fork: lines from before are of the session that wrote them, as it counts its turns', () => {
+  const { repository, sandbox, id } = makeSession({ f: LINES.join('') });
+  const put = (cwd: string, lines: Record<number, string>) => writeFileSync(join(cwd, 'f'), withLines(lines));
+  calls(sandbox, 'one', () => put(sandbox, { 1: 'of 1' }));
+  agtOk(repository, 'fork', id, '--id', 's2');
+  const fork = sessionOf(repository, 's2').sandbox;
+  calls(fork, 'two', () => put(fork, { 1: 'of 1', 9: 'of 2' }));
+  const both = ['of 1: s1 claude 1 one-0', 'of 2: s2 claude 2 two-0'];
+  expect(told(fork, 'f')).toEqual(both);
+  agtOk(repository, 'accept', 's2');
+  expect(told(repository, 'f')).toEqual(both);
 });
 
 test.each([

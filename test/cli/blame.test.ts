@@ -282,6 +282,7 @@ describe('lines in a checkout without a session', () => {
     agtOk(sandbox, 'undo', '--turn', '2');
     expect(readFileSync(join(sandbox, name), 'utf8')).toBe('one\ntwo\n');
     agtOk(sandbox, 'undo');
+    agent.stops();
     const accepted = agt(repository, 'accept', id, '--untracked=all');
     expect([accepted.exitCode, accepted.stderr]).toEqual([0, expect.not.stringContaining('warning')]);
     expect(told(blame(repository, name))).toEqual(expected);

@@ -39,7 +39,7 @@ export async function writeAcceptMap(git: Git, { session, landed, from, files }:
   const ref = attributionRef(session);
   const earlier = await findObject(git, ref);
   const parent = parentsIn(await contentOf(git, landed))[0];
-  const { rows, seconds } = rowsOf(files);
+  const { rows, seconds } = rowsOf(files, session);
   const head = ['agt-map', 2, ...(parent === from ? [] : [from])];
   const about = `Steps from which the accepted lines of session ${session} come`;
   const message = [about, '', ...[head, ...rows].map((row) => JSON.stringify(row))].join('\n');
@@ -62,7 +62,10 @@ function parentsIn(content: string): string[] {
 type Row = readonly unknown[];
 
 /** `seconds`: the time of the newest step, from which the steps count back. */
-function rowsOf(files: AcceptMap['files']): { readonly rows: readonly Row[]; readonly seconds: number } {
+function rowsOf(
+  files: AcceptMap['files'],
+  session: string,
+): { readonly rows: readonly Row[]; readonly seconds: number } {
   const steps: Origin[] = [];
   const numberOf = (origin: Origin) => {
     const known = steps.findIndex(
@@ -88,7 +91,8 @@ function rowsOf(files: AcceptMap['files']): { readonly rows: readonly Row[]; rea
     const text = prompt === undefined ? null : prompts.indexOf(prompt);
     const what = [agent ?? null, turn ?? null, text, tool ?? null, call ?? null];
     const when = [step.snapshot.slice(0, SNAPSHOT_DIGITS), seconds - secondsOf(step)];
-    return ['s', ...what, ...when, ...(author === 'agent' ? [] : [author])];
+    const of = step.session === session ? [] : [step.session]; // before the fork
+    return ['s', ...what, ...when, ...(author === 'agent' && of.length === 0 ? [] : [author, ...of])];
   });
   return { rows: [...prompts.map((prompt) => ['p', prompt]), ...ofSteps, ...ofFiles], seconds };
 }
@@ -122,8 +126,8 @@ function parseMap(content: string, session: string, parent = ''): Pick<AcceptMap
   const steps = rows
     .filter(([kind]) => kind === 's')
     .map(
-      ([, agent, turn, prompt, tool, call, snapshot, age, author = 'agent']): Origin => ({
-        ...{ session, author, snapshot, time: new Date((newest - age) * 1000) },
+      ([, agent, turn, prompt, tool, call, snapshot, age, author = 'agent', of = session]): Origin => ({
+        ...{ session: of, author, snapshot, time: new Date((newest - age) * 1000) },
         ...{ agent: agent ?? undefined, turn: turn ?? undefined, tool: tool ?? undefined },
         ...{ call: call ?? undefined, prompt: prompt === null ? undefined : prompts[prompt] },
       }),
