@@ -137,6 +137,8 @@ export interface AcceptResult extends LandingChange {
   readonly commit: string | undefined;
   /** In a dry run: the sessions that have to land before. */
   readonly after?: readonly string[];
+  /** In a dry run that keeps the commits: those that would land, as `git log --oneline` shows them. */
+  readonly merged?: readonly string[];
   /** The session has not ended. */
   readonly kept: boolean;
   /** The session has ended, but the user's own work could not be put back. */

@@ -7,7 +7,7 @@ import { AgtError, isAgtError } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { withRenames } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
-import { inDirectory } from '../git/run/git.ts';
+import { type Git, gitLines, inDirectory } from '../git/run/git.ts';
 import { refuseLoss } from '../lifecycle/delete-folder.ts';
 import { requireReturnable } from '../lifecycle/in-place/end.ts';
 import { requireRemovable } from '../lifecycle/remove.ts';
@@ -139,7 +139,10 @@ async function previewAccept(session: Session, request: AcceptRequest): Promise<
   const newer = await changedSince(session, request.now);
   const target = await findTarget(session, request.onto);
   const after = (await plannedOn(target, request)).map((one) => one.session.id);
-  const planFor = (asked: AcceptRequest) => withPlan(session, asked, newer, async (plan) => plan);
+  const planFor = (asked: AcceptRequest) =>
+    withPlan(session, asked, newer, async (plan, { git }) => {
+      return { ...plan, merged: await mergedCommits(git, plan.parents) };
+    });
   const result = await planFor(request).catch(async (error: unknown) => {
     if (!isAgtError(error) || after.length === 0) throw error;
     const alone: unknown = await planFor({ ...request, planned: [] }).catch((reason: unknown) => reason);
@@ -158,6 +161,11 @@ async function previewAccept(session: Session, request: AcceptRequest): Promise<
     after,
     kept: request.keep,
   };
+}
+
+async function mergedCommits(git: Git, [onto, merged]: readonly string[]): Promise<string[]> {
+  if (merged === undefined) return [];
+  return gitLines(git, ['log', '--no-show-signature', '--format=%h %s', `${onto}..${merged}`, '--']);
 }
 
 /** Readable paths in the sandbox that no snapshot has yet. */

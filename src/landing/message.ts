@@ -24,6 +24,8 @@ export interface MessageRequest {
   readonly text: string | undefined;
   /** In place of `{summary}` in the template. */
   readonly summary: string | undefined;
+  /** It is the message of a merge. */
+  readonly keepCommits?: boolean;
 }
 
 interface Along {
@@ -41,7 +43,7 @@ interface Along {
 export async function draftMessage(
   session: Session,
   commits: readonly string[],
-  { text, summary }: MessageRequest,
+  { text, summary, keepCommits = false }: MessageRequest,
   { prompts, along = [], isPart = false, paths }: Along = {},
 ): Promise<string> {
   const { id, git, record } = session;
@@ -50,12 +52,14 @@ export async function draftMessage(
   const told = paths ?? (await summarize(session, commits, prompts));
   const own =
     typeof told !== 'string' ? joined(told, part, `${part}: `) : isPart ? `${part}\n\n${told}` : told;
+  const { commitTemplate } = session.repository.settings;
+  // The subject of a single commit would be there twice.
+  const title = keepCommits && commitTemplate === '{summary}' ? [`Merge session ${id}`] : [];
   const values: Readonly<Record<string, string>> = {
-    summary: summary ?? [own, ...along.map(alongLine)].join('\n\n'),
+    summary: summary ?? [...title, own, ...along.map(alongLine)].join('\n\n'),
     session: id,
     branch: shortBranch(record.work_branch),
   };
-  const { commitTemplate } = session.repository.settings;
   const filled = commitTemplate.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
   return withTrailer(git, filled, id);
 }

@@ -228,6 +228,8 @@ describe('agt accept', () => {
     write(join(repository, 'mine'), 'mine\n');
     git(repository, 'add', 'mine');
     git(repository, 'commit', '-q', '-m', 'by the user');
+    const planned = agtOk(repository, 'accept', 's1', '--keep-commits', '-n');
+    expect(planned).toMatch(/\ncommits\n.* {2}\w+ Write six\n.*\n {4}Merge session s1\n\n {4}Write six\n/s);
     agtOk(repository, 'accept', 's1', '--keep-commits', '-m', 'Merge the work');
     const graph = git(repository, 'log', '--topo-order', '--format=%s', 'main').split('\n');
     const rest = 'Uncommitted work of session s1';

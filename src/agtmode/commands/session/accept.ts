@@ -215,7 +215,7 @@ export function fileJson({ path, before, after, insertions, removals }: DiffEntr
 
 function describeAccept(result: AcceptResult, returned: string | undefined): string {
   const { record, onto, commit, worktree, changes, shown, leftOut, leftOutCommits = [] } = result;
-  const { kept, after = [], ignored = [] } = result;
+  const { kept, after = [], ignored = [], merged = [] } = result;
   const { session_id: id } = record;
   const untracked = new Set(result.untracked);
   const landing = new Set(changes.flatMap(({ path, after }) => (after ? displayPath(path) : [])));
@@ -230,6 +230,11 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
       .slice(0, LISTED)
       .map((change) => `  ${fate(change)}${untracked.has(change.path) ? '  (untracked)' : ''}`),
     shown.length > LISTED && `  … and ${shown.length - LISTED} more`,
+    merged.length > 0 && 'commits',
+    ...someLines(
+      merged.map((one) => `  ${showPath(one)}`),
+      LISTED,
+    ),
     left.length > 0 && `left out ${listSome(left, LISTED)}`,
     ignored.length > 0 &&
       `left out ${plural(ignored.length, 'path')} that git ignores: ${listPaths(ignored, MOST_IGNORED)}`,
