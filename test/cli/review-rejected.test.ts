@@ -158,7 +158,7 @@ test.each([false, true])(
     for (const words of [['-n'], []]) {
       const { stdout, stderr } = agt(repository, 'accept', 's1', '--untracked=all', ...words);
       expect([stderr, stdout]).toEqual([
-        'warning: 1 rejected hunk stays out: new\n',
+        expect.stringMatching(/^(warning: s1: claude began .*\n)?warning: 1 rejected hunk stays out: new\n$/),
         expect.stringContaining('1 file changed'),
       ]);
     }
