@@ -150,7 +150,12 @@ function expectedTree(
     trackedOnly: trackedOnly && !isAgain,
   });
   if (theirs === undefined) return undefined;
-  const base = isAgain ? landed.source : mergeBase(root, from, head);
+  // The commits with which the session began come along only if all of them are kept.
+  const { from_commit: began } = life.recordOf(session.id);
+  const starts = words[0] === '--keep-commits' ? [] : [mergeBase(root, 'main', head), began];
+  const start = starts.find((commit) => isOn(commit, head) && !isOn(commit, from));
+  const ownBase = isAgain ? landed.source : start;
+  const base = ownBase ?? mergeBase(root, from, head);
   if (trackedOnly && isAgain) {
     const tracked = new Set(zeroed(ok(REAL_GIT, ['ls-files', '-z'], sandbox)));
     const landedPaths = new Set(zeroed(ok(REAL_GIT, ['ls-tree', '-r', '-z', '--name-only', base], root)));
@@ -163,7 +168,7 @@ function expectedTree(
     const tree = chosen(root, base, theirs, takes);
     theirs = ok(REAL_GIT, ['commit-tree', '-p', head, '-m', 'chosen', tree], root).trim();
   }
-  return isAgain ? squashed(root, branch, theirs, base) : squashed(root, branch, theirs);
+  return squashed(root, branch, theirs, ownBase);
 }
 
 interface Refusal {

@@ -76,12 +76,14 @@ function follow(
   for (const path of paths) {
     for (let above = parent(path); above !== ''; above = parent(above)) {
       const key = `file ${above}`;
-      const isNeeded = [...wanted].some(
-        ([other, text]) => other.startsWith(`${key}/`) && !text.startsWith('directory'),
-      );
-      const isFile = wanted.has(key) && !wanted.get(key)?.startsWith('directory');
+      const below = (facts: Facts) => [...facts.keys()].filter((one) => one.startsWith(`${key}/`));
+      const isFileIn = (facts: Facts, one: string) => facts.get(one)?.startsWith('directory') === false;
+      const isNeeded = below(wanted).some((one) => isFileIn(wanted, one));
+      // git deletes the directory with its last file, and makes it again for the new one.
+      const isMadeAgain = !below(before).some((one) => isFileIn(before, one) && isFileIn(wanted, one));
+      const isFile = isFileIn(wanted, key);
       if (isNeeded && !wanted.has(key)) set(wanted, key, clean.get(key));
-      else if (!isNeeded && !isFile) ignore.add(key);
+      else if ((!isNeeded && !isFile) || (isNeeded && isMadeAgain)) ignore.add(key);
     }
   }
 }

@@ -101,8 +101,12 @@ export class LandingLife {
 
   /** From its metadata: a start of agt takes long. */
   stateOf(id: string): string {
+    return this.recordOf(id).state;
+  }
+
+  recordOf(id: string): { readonly state: string; readonly from_commit: string } {
     const file = join(this.root, '.git/agt/sessions', `${id}.json`);
-    return parseJson<{ state: string }>(readFileSync(file, 'latin1')).state;
+    return parseJson(readFileSync(file, 'latin1'));
   }
 }
 
