@@ -28,6 +28,17 @@ export function compareWithHomes(graph: CommitGraph, commit: string, tips: reado
   });
 }
 
+/** The commit with which a session began, if the branch at `tip` has it not: its work is what came after it. */
+export function startApart(
+  graph: CommitGraph,
+  { from, from_commit: start }: SessionRecord,
+  head: string,
+  tip: string,
+): string | undefined {
+  if (from !== undefined || graph.compare(head, start).behind.length > 0) return undefined;
+  return graph.compare(tip, start).behind.length > 0 ? start : undefined;
+}
+
 /**
  * After `accept --keep`: the content of the sandbox as it landed. It is the base of the next merge: the branch has that
  * content, but not the commits. Undefined once `head` has the landed commit by a sync, or if the branch has taken it back.

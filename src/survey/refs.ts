@@ -140,3 +140,22 @@ function branchesByWorktree(git: Git): Map<string, string> {
     ),
   );
 }
+
+/** The snapshots of a session, for `countSnapshots`. */
+export function chainOf(
+  {
+    facts,
+    head,
+    base,
+  }: {
+    readonly facts: { readonly record: SessionRecord };
+    readonly head: Head;
+    readonly base: string | undefined;
+  },
+  refs: Refs,
+) {
+  const { session_id: session, branch, from_commit: start } = facts.record;
+  const tip = refs.commits.get(branch)?.commit;
+  const ends = [...(head.existing.has(start) ? [start] : []), ...(base === undefined ? [] : [base])];
+  return tip === undefined ? [] : [{ session, tip, ends }];
+}

@@ -18,8 +18,8 @@ import { Session } from '../session/session.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
 import { type DiffStat, type Examined, examine, type Work } from './examine.ts';
 import { type Fate, findFates, landingsOf, STANDS } from './landed.ts';
-import { compareWithHomes, homePatterns, isAsLanded, landedSource } from './merged.ts';
-import { countSnapshots, type Head, type Refs, readHeads, readRefs } from './refs.ts';
+import { compareWithHomes, homePatterns, isAsLanded, landedSource, startApart } from './merged.ts';
+import { chainOf, countSnapshots, type Head, type Refs, readHeads, readRefs } from './refs.ts';
 import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
 
 export interface SessionStatus {
@@ -127,15 +127,10 @@ async function locate({ git }: Repository, facts: SandboxFacts, head: Head, refs
   return { facts, head, base, hasUserBranch: tip !== undefined, workTip, homes, landed };
 }
 
-function chainOf({ facts, head, base }: Located, refs: Refs) {
-  const { session_id: session, branch, from_commit: start } = facts.record;
-  const tip = refs.commits.get(branch)?.commit;
-  const ends = [...(head.existing.has(start) ? [start] : []), ...(base === undefined ? [] : [base])];
-  return tip === undefined ? [] : [{ session, tip, ends }];
-}
-
 interface Compared extends Located {
   readonly comparison: Comparison | undefined;
+  /** Commits of HEAD, without those with which the session began. */
+  readonly ownCommits?: number | undefined;
   readonly files: readonly StatusEntry[] | undefined;
   /** Undefined if there is nothing to examine: no commits and no uncommitted files. */
   readonly work: Work | undefined;
@@ -153,6 +148,8 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   const isAhead = (comparison?.ahead.length ?? 0) > 0;
   const homes = isAhead ? compareWithHomes(graph, commit, located.homes) : [];
   const landed = facts.record.landed?.onto === facts.record.user_branch ? located.landed : undefined;
+  const start = base === undefined ? undefined : startApart(graph, facts.record, commit, base);
+  const begun = start === undefined || base === undefined ? [] : graph.compare(start, base).ahead;
   const isRefused =
     facts.operation !== undefined ||
     files?.some(({ kind }) => kind === 'unmerged') === true ||
@@ -160,12 +157,14 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   const work: Work = {
     head: commit,
     sandbox: isDirty ? { path: facts.record.sandbox, files } : undefined,
-    base: landed ?? comparison?.mergeBase,
+    base: landed ?? start ?? comparison?.mergeBase,
     tip: hasUserBranch && comparison?.behind.length ? base : undefined,
-    landed,
+    landed: landed ?? start,
     homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),
   };
-  return { ...located, comparison, files, work: isAhead || isDirty ? work : undefined, isRefused };
+  const ownCommits = comparison && comparison.ahead.length - begun.length;
+  const chosen = isAhead || isDirty ? work : undefined;
+  return { ...located, comparison, ownCommits, files, work: chosen, isRefused };
 }
 
 async function examineAll(
@@ -274,7 +273,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     ...{ isOutOfSight, hasMoved, running, agentState, lastPrompt, operation },
     head: head.branch,
     headCommit: head.commit,
-    ahead: knowsOwn ? ahead : undefined,
+    ahead: knowsOwn ? compared.ownCommits : undefined,
     behind: hasUserBranch ? comparison?.behind.length : undefined,
     dirty,
     diff: knowsOwn ? ownDiff : undefined,

@@ -51,6 +51,9 @@ test.each(['amend', 'reset', 'reset alone'])(
       git(repository, 'add', 'b');
       git(repository, 'commit', '-qm', 'b');
     }
+    expect(JSON.parse(agtOk(repository, 'list', '--json')).at(-1)).toMatchObject({
+      ...{ session_id: 's2', ahead: 1, merge: 'clean', diff: { files: 1, insertions: 1, deletions: 0 } },
+    });
     const lost = `${dropped}, which main has dropped`;
     const way = 'agt sync s2 --rebase\n';
     const planned = agt(repository, 'accept', 's2', '-n', '--json');
@@ -70,6 +73,22 @@ test.each(['amend', 'reset', 'reset alone'])(
     expect([existsSync(join(repository, 'note')), existsSync(join(repository, 'x'))]).toEqual([false, true]);
   },
 );
+
+test('a commit that the user amends under a session is no conflict, in list as in accept', () => {
+  const { repository } = makeSession({ a: '1\n' });
+  writeFileSync(join(repository, 'f'), 'tpyo\n');
+  git(repository, 'add', 'f');
+  git(repository, 'commit', '-qm', 'Add f');
+  agtOk(repository, 'new', 's2');
+  writeFileSync(join(agtOk(repository, 'path', 's2'), 'x'), 'x\n');
+  writeFileSync(join(repository, 'f'), 'typo\n');
+  git(repository, 'commit', '-qa', '--amend', '--no-edit');
+  expect(agtOk(repository, 'list')).toMatch(/^s2 +active +\+0 +1 +\+1 -0 +1 +clean /m);
+  expect(agtOk(repository, 'accept', 's2', '--untracked=all')).toContain(
+    'accepted s2: 1 file changed, +1 -0',
+  );
+  expect(readFileSync(join(repository, 'f'), 'utf8')).toBe('typo\n');
+});
 
 test('a landing is named by the commit that the branch has after a rebase, which may be reverted', () => {
   const { repository } = makeSession({ a: '1\n' });
