@@ -88,7 +88,7 @@ describe.skipIf(problem !== undefined)(`as root${problem === undefined ? '' : ` 
     expect(agt(repository, 'session', 'cat', 's1', '@:three').stdout).toBe('3\n');
     expect(agt(repository, 'status').stdout).not.toMatch(/failed/);
 
-    const others = inside(session, 'agt session new s9; agt doctor | tail -n 2; agt session show --json');
+    const others = inside(session, 'agt session new s9; agt doctor | head -n 2; agt session show --json');
     expect(others.stderr).toContain('session "s9" cannot be changed from inside of "s1"');
     expect(others.stdout).toContain('agt checks no sessions from inside');
     expect(others.stdout).toContain('"session_id": "s1"');
