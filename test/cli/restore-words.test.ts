@@ -108,7 +108,9 @@ test('a path or a label in the wrong place: the command of the hint brings that 
       agtOk(cwd, 'restore', 'step 2');
     }
   }
-  expect(agt(folder, 'restore', 'nosuch').stderr).toMatch(/a time\nhint: see: agt snapshot list\n$/);
+  expect(agt(folder, 'restore', 'nosuch').stderr).toMatch(
+    /a time\nhint: see: agt snapshot list\nhint: or a session: agt list --everywhere\n$/,
+  );
 });
 
 test('times are those of the clock here; one in the future is named as such', () => {
