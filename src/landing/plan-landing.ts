@@ -34,13 +34,7 @@ import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.t
 import { commitsToTell, commitsTouching, landedPaths } from './session-commits.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
-import {
-  droppedCommits,
-  type OthersCommit,
-  othersCommits,
-  othersWarning,
-  startElsewhere,
-} from './taken-back.ts';
+import { droppedCommits, type OthersCommit, othersCommits, othersWarning, startApart } from './taken-back.ts';
 import type { LandingTarget } from './target.ts';
 import { looksSecret, untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
@@ -65,7 +59,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
       : await withoutFailedCalls(session, bench, content, landable.newer);
   const landed = await landedSource(git, record, content.head, target);
   const isWhole = request.keepCommits || landed !== undefined;
-  const start = isWhole ? undefined : await startElsewhere(git, record, content.head, target.from);
+  const start = isWhole ? undefined : await startApart(git, record, content.head, target.from);
   const fork = landed ?? (await mergeBase(git, target.from, content.head));
   const common = start ?? fork;
   const taken = await takenChanges(session);

@@ -48,14 +48,19 @@ export async function rebaseInMemory(
 }
 
 /**
- * The commits of `head` that have something which `onto` lacks, copied there; where one conflicts, it and the later ones
- * stay out. Returns the last.
+ * Copies the commits of `head` that have something which `onto` lacks. Where one conflicts, it and the later ones stay out.
+ * Returns the last copy.
  */
-export async function copyOnto(bench: Workbench, head: string, onto: string): Promise<string> {
+export async function copyOnto(
+  bench: Workbench,
+  head: string,
+  onto: string,
+  without: string | undefined,
+): Promise<string> {
   const { git } = bench;
   const copy = async (commit: string, tree: string, tip: string) =>
     tree === (await treeOf(git, tip)) ? tip : copyCommit(git, commit, { tree, parents: [tip] });
-  return (await pickOnto(bench, { head, onto }, copy)).tip;
+  return (await pickOnto(bench, { head, onto, without }, copy)).tip;
 }
 
 const treeOf = (git: Git, commit: string) => gitText(git, ['rev-parse', '--verify', `${commit}^{tree}`]);

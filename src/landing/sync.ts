@@ -34,7 +34,7 @@ import { commitsBetween } from './plan-landing.ts';
 import { copyOnto, rebaseByGit, rebaseInMemory, refuseUncommitted } from './rebase.ts';
 import { mergeBase, readSandbox } from './sandbox-content.ts';
 import { commitMerge, landedOn, revertAmong, withoutLanded } from './sync-landed.ts';
-import { type Dropped, droppedCommits } from './taken-back.ts';
+import { type Dropped, droppedCommits, startApart } from './taken-back.ts';
 import { branchInUse, refuseOperation, unmergedPaths } from './target.ts';
 import { untrackedAmong } from './untracked.ts';
 import { mergeInMemory, mergeWithBase, type Workbench, withWorkbench } from './workbench.ts';
@@ -164,7 +164,8 @@ async function syncLanded(session: Session, { branch, head }: SyncResult, dryRun
     if (merged.conflicts !== undefined) return false;
     refuseInTheWay(sandbox, await diffTrees(bench.git, content, merged.tree));
     if (dryRun) return true;
-    const to = isPart ? await copyOnto(bench, head, tip) : tip;
+    const start = isPart ? await startApart(git, record, head, tip) : undefined;
+    const to = isPart ? await copyOnto(bench, head, tip, start) : tip;
     const since = await diffTrees(bench.git, to, merged.tree);
     const untracked = new Set(await untrackedAmong(session, since));
     const added = since.filter(({ path, before }) => before === undefined && !untracked.has(path));

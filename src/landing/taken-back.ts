@@ -51,9 +51,10 @@ export async function droppedCommits(
 
 /**
  * The last commit that a session has from people and the branch at `tip` has not: it began there, or a sync brought it. The
- * work of the session is what came after it. Undefined for a fork, which goes on with the work of its parent.
+ * work of the session is what came after it. Undefined for a fork, which goes on with the work of its parent. The survey
+ * finds it in its graph (survey/merged.ts).
  */
-export async function startElsewhere(
+export async function startApart(
   git: Git,
   { from, from_commit, user_branch }: SessionRecord,
   head: string,
@@ -61,7 +62,8 @@ export async function startElsewhere(
 ): Promise<string | undefined> {
   if (from !== undefined) return undefined;
   const synced = user_branch && (await gitAnswer(git, ['merge-base', user_branch, head]));
-  for (const commit of [synced, from_commit])
+  const isNewer = synced !== undefined && (await isAncestor(git, from_commit, synced));
+  for (const commit of isNewer ? [synced, from_commit] : [from_commit, synced])
     if (commit && (await isAncestor(git, commit, head)) && !(await isAncestor(git, commit, tip)))
       return commit;
   return undefined;

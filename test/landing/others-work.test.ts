@@ -101,6 +101,28 @@ describe('a branch that never had the commits with which the session began', () 
     expect(landed()).toEqual(['Add own', 'own']);
   });
 
+  test('a commit that the user has dropped comes neither with --onto nor by a sync after a part', () => {
+    const { repository, sandbox, commit, accept } = release();
+    git(repository, 'commit', '-q', '--amend', '-m', 'Amended');
+    git(repository, 'rm', '-q', 'mine');
+    git(repository, 'commit', '-q', '--amend', '--allow-empty', '-m', 'Without it');
+    commit(sandbox, 'own');
+    commit(sandbox, 'rest');
+    const paths = (outcome: { stdout: string }) =>
+      JSON.parse(outcome.stdout).files.map(({ path }: { path: string }) => path);
+    expect(paths(accept('-n', '--json'))).toEqual(['own', 'rest']);
+    agtOk(repository, 'accept', 'fix', '--include', 'own', '--keep', '-m', 'Part');
+    agtOk(repository, 'sync', 'fix');
+    expect(git(sandbox, 'log', '--format=%s', 'main..')).toBe('Add rest');
+    expect(git(sandbox, 'status', '--porcelain')).toBe('');
+    expect(git(sandbox, 'ls-files').split('\n')).toEqual(['a', 'own', 'rest']);
+    commit(repository, 'two');
+    const late = sessionIn(repository, 'late').sandbox;
+    git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+    commit(late, 'later');
+    expect(paths(agt(repository, 'accept', 'late', '--onto', 'release', '-n', '--json'))).toEqual(['later']);
+  });
+
   test('work that needs such a commit conflicts', () => {
     const { sandbox, accept } = release();
     write(join(sandbox, 'mine'), 'changed\n');

@@ -152,7 +152,9 @@ function expectedTree(
   if (theirs === undefined) return undefined;
   // The commits with which the session began come along only if all of them are kept.
   const { from_commit: began } = life.recordOf(session.id);
-  const starts = words[0] === '--keep-commits' ? [] : [mergeBase(root, 'main', head), began];
+  const synced = mergeBase(root, 'main', head);
+  const newestFirst = isOn(began, synced) ? [synced, began] : [began, synced];
+  const starts = words[0] === '--keep-commits' ? [] : newestFirst;
   const start = starts.find((commit) => isOn(commit, head) && !isOn(commit, from));
   const ownBase = isAgain ? landed.source : start;
   const base = ownBase ?? mergeBase(root, from, head);

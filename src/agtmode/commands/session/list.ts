@@ -64,7 +64,7 @@ export const sessionList = defineCommand({
   usage: 'session list [remote-name]',
   summary: 'list the sessions, their work, and whether it would merge',
   description:
-    'List the sessions of this repository. NOW says, by the hooks of the agent, since when it works, waits for you, is done or has failed. COMMITS counts commits of HEAD that the user branch does not have, DIRTY the ' +
+    'List the sessions of this repository. NOW says, by the hooks of the agent, since when it works, waits for you, is done or has failed. COMMITS counts commits of HEAD that the user branch does not have, without those that the session began with, DIRTY the ' +
     'files that differ from HEAD, DIFF the lines of the sandbox as it is against the commit where it left the user ' +
     'branch, without what has landed since, BEHIND commits of the user branch that HEAD does not have. A + after its lines says that there are more untracked files than agt reads. MERGE says whether the user branch could take ' +
     'the sandbox as it is (clean, conflict; refused: first git has to finish there, as STATE says, files have conflicts, or HEAD lacks commits of ' +
