@@ -45,43 +45,20 @@ function landedJson({ from, onto, before, source, in_part: inPart, ...landed }: 
 }
 
 export function sessionJson({ record, folder, isOutOfSight, sandboxPresent, ...status }: SessionStatus) {
-  const {
-    running,
-    agentState,
-    lastPrompt,
-    operation,
-    head,
-    headCommit,
-    ahead,
-    behind,
-    dirty,
-    diff,
-    merge,
-    merged,
-  } = status;
-  const { exported, autocommits, lastAutocommit: last, lastComplete } = status;
+  const { agentState, lastPrompt, headCommit, lastAutocommit: last, lastComplete } = status;
+  const { running, operation, head, ahead, behind, dirty, diff, merge } = status;
   const times = [record.last_activity_at, last?.time, agentState?.since].filter((at) => at !== undefined);
   return {
     ...recordJson(record),
     last_activity_at: new Date(Math.max(...times.map((at) => Number(new Date(at))))).toISOString(),
     folder,
     sandbox_present: isOutOfSight ? null : sandboxPresent,
-    ...orNull({
-      agent_state: agentState,
-      last_prompt: lastPrompt,
-      running,
-      operation,
-      head,
-      head_commit: headCommit,
-      ahead,
-      behind,
-      dirty,
-      diff,
-      merge,
-    }),
-    merged,
-    on_remote: exported,
-    ...orNull({ autocommits, last_autocommit: last?.commit, last_autocommit_at: last?.time.toISOString() }),
+    ...orNull({ agent_state: agentState, last_prompt: lastPrompt, running, operation, head }),
+    ...orNull({ head_commit: headCommit, ahead, behind, dirty, diff, merge }),
+    merged: status.merged,
+    on_remote: status.exported,
+    ...orNull({ autocommits: status.autocommits, last_autocommit: last?.commit }),
+    ...orNull({ last_autocommit_at: last?.time.toISOString() }),
     last_complete_at: lastComplete?.toISOString() ?? null,
   };
 }
