@@ -1,8 +1,9 @@
 /** The commit of an acceptance tells of another session's work, which came by a sync, only what lands with it. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession, sessionIn } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
 
 test('work of another session that is off the branch, taken out, and back on the branch', () => {
   const { repository, sandbox } = makeSession();
@@ -128,4 +129,24 @@ describe('a branch that never had the commits with which the session began', () 
     write(join(sandbox, 'mine'), 'changed\n');
     expect(accept()).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('mine: modify/delete') });
   });
+});
+
+test('a sync after a part that is killed: the next one has the commits and the open work', () => {
+  const { repository, sandbox } = makeSession();
+  for (const name of ['own', 'rest']) {
+    write(join(sandbox, name), `${name}\n`);
+    git(sandbox, 'add', name);
+    git(sandbox, 'commit', '-qm', `Add ${name}`);
+  }
+  write(join(sandbox, 'rest'), 'open\n');
+  agtOk(repository, 'accept', 's1', '--include', 'own', '--keep', '-m', 'Part');
+  const killable = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
+  for (const point of ['sync: files brought along', 'sync: git has ended']) {
+    const env = { AGT_TEST_KILL_AT: `${point}#1`, AGT_GIT_PATH: REAL_GIT };
+    expect(run(process.execPath, [killable, 'sync', 's1'], { cwd: repository, env }).exitCode).not.toBe(0);
+  }
+  agtOk(repository, 'sync', 's1');
+  expect(git(sandbox, 'log', '--format=%s', 'main..')).toBe('Add rest');
+  expect(git(sandbox, 'status', '--porcelain')).toBe(' M rest');
+  expect(readFileSync(join(sandbox, 'rest'), 'utf8')).toBe('open\n');
 });
