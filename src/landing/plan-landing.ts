@@ -10,7 +10,7 @@ import { shellQuote } from '../process/shell-quote.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { neverHad } from '../survey/landed.ts';
-import { landedSource } from '../survey/merged.ts';
+import { findStartApart, landedSource } from '../survey/merged.ts';
 import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import {
@@ -34,7 +34,7 @@ import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.t
 import { commitsToTell, commitsTouching, landedPaths } from './session-commits.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
-import { droppedCommits, type OthersCommit, othersCommits, othersWarning, startApart } from './taken-back.ts';
+import { droppedCommits, type OthersCommit, othersCommits, othersWarning } from './taken-back.ts';
 import type { LandingTarget } from './target.ts';
 import { looksSecret, untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
@@ -59,7 +59,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
       : await withoutFailedCalls(session, bench, content, landable.newer);
   const landed = await landedSource(git, record, content.head, target);
   const isWhole = request.keepCommits || landed !== undefined;
-  const start = isWhole ? undefined : await startApart(git, record, content.head, target.from);
+  const start = isWhole ? undefined : await findStartApart(git, record, content.head, target.from);
   const fork = landed ?? (await mergeBase(git, target.from, content.head));
   const common = start ?? fork;
   const taken = await takenChanges(session);

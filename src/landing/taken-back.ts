@@ -49,26 +49,6 @@ export async function droppedCommits(
   return commits.length === 0 ? NONE : { commits, last };
 }
 
-/**
- * The last commit that a session has from people and the branch at `tip` has not: it began there, or a sync brought it. The
- * work of the session is what came after it. Undefined for a fork, which goes on with the work of its parent. The survey
- * finds it in its graph (survey/merged.ts).
- */
-export async function startApart(
-  git: Git,
-  { from, from_commit, user_branch }: SessionRecord,
-  head: string,
-  tip: string,
-): Promise<string | undefined> {
-  if (from !== undefined) return undefined;
-  const synced = user_branch && (await gitAnswer(git, ['merge-base', user_branch, head]));
-  const isNewer = synced !== undefined && (await isAncestor(git, from_commit, synced));
-  for (const commit of isNewer ? [synced, from_commit] : [from_commit, synced])
-    if (commit && (await isAncestor(git, commit, head)) && !(await isAncestor(git, commit, tip)))
-      return commit;
-  return undefined;
-}
-
 /** A commit that the acceptance of another session has made. */
 export interface OthersCommit {
   readonly commit: string;

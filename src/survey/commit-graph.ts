@@ -40,6 +40,12 @@ export class CommitGraph {
     };
   }
 
+  /** Whether the tip is the commit, or stands on it. */
+  has(tip: string, commit: string): boolean {
+    const at = this.position.get(commit);
+    return at === undefined || this.reach(tip)[at] === 1;
+  }
+
   /** 1 for each commit that the tip reaches. A tip outside of the graph is an ancestor of all others. */
   private reach(tip: string): Uint8Array {
     const known = this.reached.get(tip);

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
 import { copyIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
@@ -28,15 +29,39 @@ export function compareWithHomes(graph: CommitGraph, commit: string, tips: reado
   });
 }
 
-/** The commit with which a session began, if the branch at `tip` has it not: its work is what came after it. */
+/**
+ * The last commit that a session has from people and the branch at `tip` has not: it began there, or a sync brought it from
+ * the user branch, which is at `userTip`. The work of the session is what came after it. Undefined for a fork, which goes on
+ * with the work of its parent.
+ */
 export function startApart(
   graph: CommitGraph,
-  { from, from_commit: start }: SessionRecord,
+  { from, from_commit: began }: SessionRecord,
   head: string,
   tip: string,
+  userTip = tip,
 ): string | undefined {
-  if (from !== undefined || graph.compare(head, start).behind.length > 0) return undefined;
-  return graph.compare(tip, start).behind.length > 0 ? start : undefined;
+  if (from !== undefined) return undefined;
+  const synced = userTip === tip ? undefined : graph.compare(head, userTip).mergeBase;
+  const starts =
+    synced === undefined ? [began] : graph.has(synced, began) ? [synced, began] : [began, synced];
+  return starts.find((commit) => graph.has(head, commit) && !graph.has(tip, commit));
+}
+
+/** The same without a graph. `head` and `tip`: commits or refs. */
+export async function findStartApart(
+  git: Git,
+  record: SessionRecord,
+  head: string,
+  tip: string,
+): Promise<string | undefined> {
+  const { from, from_commit: began, user_branch: userBranch = tip } = record;
+  if (from !== undefined) return undefined;
+  const found = await findObjects(git, [head, tip, userBranch]);
+  const [at, onto, userTip = onto] = found.map((one) => one?.oid);
+  if (at === undefined || onto === undefined || userTip === undefined) return undefined;
+  if (userTip === onto && (await isAncestor(git, began, onto))) return undefined;
+  return startApart(readCommitGraph(git, [at, onto, userTip, began]), record, at, onto, userTip);
 }
 
 /**

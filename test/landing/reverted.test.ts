@@ -54,6 +54,9 @@ test.each(['amend', 'reset', 'reset alone'])(
     expect(JSON.parse(agtOk(repository, 'list', '--json')).at(-1)).toMatchObject({
       ...{ session_id: 's2', ahead: 1, merge: 'clean', diff: { files: 1, insertions: 1, deletions: 0 } },
     });
+    const hunks: { path: string }[] = JSON.parse(agtOk(repository, 'review', 's2', '--json'));
+    expect(hunks.map(({ path }) => path)).toEqual(['x']);
+    expect(agtOk(repository, 'diff', 's2', '--base', '--name-only')).toBe('x');
     const lost = `${dropped}, which main has dropped`;
     const way = 'agt sync s2 --rebase\n';
     const planned = agt(repository, 'accept', 's2', '-n', '--json');

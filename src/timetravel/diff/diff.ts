@@ -16,7 +16,7 @@ import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 import { decodeName, decodePath, encodePath } from '../../snapshot/tree-names.ts';
-import { landedSource } from '../../survey/merged.ts';
+import { findStartApart, landedSource } from '../../survey/merged.ts';
 import {
   type AmbiguousFolders,
   FOLDERS_BESIDE_SANDBOX,
@@ -150,12 +150,13 @@ async function landingBase(session: Session): Promise<string> {
   return landed ?? (await baseCommit(session));
 }
 
-/** Where HEAD and the user branch part; without a user branch, where the session started. */
+/** Where the work of the session begins: its start, if the user has dropped that; else where HEAD and the user branch part. */
 export async function baseCommit(session: Session): Promise<string> {
-  const { repository, record } = session;
-  const { commit: head } = await sandboxHead(session);
-  const tips = [head ?? record.work_branch, record.user_branch ?? record.from_commit];
-  return (await gitAnswer(repository.git, ['merge-base', ...tips])) ?? (await startCommit(session));
+  const { git, record } = session;
+  const { commit: head = record.work_branch } = await sandboxHead(session);
+  const onto = record.user_branch ?? record.from_commit;
+  const start = await findStartApart(git, record, head, onto);
+  return start ?? (await gitAnswer(git, ['merge-base', head, onto])) ?? (await startCommit(session));
 }
 
 /** The folders of the session that the pathspecs may match. */
