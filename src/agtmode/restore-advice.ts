@@ -7,10 +7,9 @@ import { recordFile } from '../layout.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { agtInFolder, commandToList } from '../session/advised-commands.ts';
 import { idProblem } from '../session/id.ts';
-import { isAttached, snapshotRefs } from '../session/record.ts';
+import { isAttached } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
-import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { encodePath } from '../snapshot/tree-names.ts';
 import { previewRestore } from '../timetravel/restore/preview.ts';
 import { pathInSession, readAmbiguousFolders } from '../timetravel/session-paths.ts';
@@ -94,8 +93,7 @@ async function advise({ words, paths }: Given, isUndo: boolean, context: Context
   if (meant.length === 0 || (meant.length === paths.length && others.length > 0)) return nothing;
   const [spec = ''] = others;
   const named =
-    others.length === 1 &&
-    (await resolveSnapshot(git, snapshotRefs(record), spec, context.now(), history).catch(() => undefined));
+    others.length === 1 && (await session.find(spec, context.now(), history).catch(() => undefined));
   const snapshot = named ? spec : await newestOther(session, history, meant.map(placeOf), context.now());
   const path = meant.map(shellQuote).join(' ');
   if (snapshot === undefined)

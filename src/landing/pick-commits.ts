@@ -5,11 +5,9 @@ import { shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { type Git, gitAnswer, gitLines, gitText, resolveObject } from '../git/run/git.ts';
-import { snapshotRefs } from '../session/record.ts';
 import { uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
-import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { landedSource } from '../survey/merged.ts';
 import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
@@ -155,12 +153,12 @@ async function resolveCommits(git: Git, name: string): Promise<string[] | undefi
   return gitLines(git, args);
 }
 
-async function findStep({ git, record }: Session, history: readonly Snapshot[], name: string, now: Date) {
+async function findStep(session: Session, history: readonly Snapshot[], name: string, now: Date) {
   try {
-    return await resolveSnapshot(git, snapshotRefs(record), name, now, history);
+    return await session.find(name, now, history);
   } catch {
     throw new AgtError(`no commit "${name}" in the sandbox, and no such snapshot`, {
-      hints: [`see: agt git log, and: agt session log ${record.session_id}`],
+      hints: [`see: agt git log, and: agt session log ${session.id}`],
     });
   }
 }

@@ -17,13 +17,12 @@ import { shellQuote } from '../process/shell-quote.ts';
 import { checkId } from '../session/id.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
-import { readRecord, type SessionRecord, snapshotRefs } from '../session/record.ts';
+import { readRecord, type SessionRecord } from '../session/record.ts';
 import { requireReadableSandbox } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { AFTER_SYNC, BEFORE_SYNC } from '../snapshot/format.ts';
 import { readOperation } from '../snapshot/git-dir-files.ts';
-import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import { findStartApart, landedSource } from '../survey/merged.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { captureSession } from '../workspace/capture-session.ts';
@@ -293,7 +292,7 @@ export async function finishSync(session: Session): Promise<void> {
   const { intent, session_id: id } = session.record;
   if (intent?.operation !== 'sync') throw new AgtError(`session "${id}" has no unfinished sync`);
   const now = new Date();
-  const choose = () => resolveSnapshot(session.git, snapshotRefs(session.record), intent.snapshot, now);
+  const choose = () => session.find(intent.snapshot, now);
   await breakLocks(session);
   await restoreSession(session, { scope: TOP_FOLDERS, by: 'restore', now, choose });
 }

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { type Git, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import { readHistory, type Snapshot } from '../snapshot/history.ts';
+import { readHistory, requireHistory, type Snapshot } from '../snapshot/history.ts';
+import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import type { SessionId } from './id.ts';
 import { type SessionRecord, snapshotRefs } from './record.ts';
 import { type SandboxPlace, sandboxPlace } from './sandbox-place.ts';
@@ -55,7 +56,17 @@ export class Session {
 
   /** Newest first. */
   history(): Promise<Snapshot[]> {
-    return readHistory(this.repository.git, snapshotRefs(this.record));
+    return readHistory(this.git, snapshotRefs(this.record));
+  }
+
+  /** @throws AgtError if it is lost */
+  requireHistory(): Promise<readonly Snapshot[]> {
+    return requireHistory(this.git, snapshotRefs(this.record));
+  }
+
+  /** The one that a user names. `known`: the history, if the caller has read it. @throws AgtError if there is none */
+  find(spec: string, now: Date, known?: readonly Snapshot[]): Promise<Snapshot> {
+    return resolveSnapshot(this.git, snapshotRefs(this.record), spec, now, known);
   }
 
   /** The same session with other metadata. */

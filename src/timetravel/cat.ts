@@ -4,11 +4,9 @@ import { AgtError, listSome } from '../errors.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { type Git, gitBytes } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import { snapshotRefs } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isOwn } from '../snapshot/format.ts';
-import { readHistory, type Snapshot } from '../snapshot/history.ts';
-import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
+import type { Snapshot } from '../snapshot/history.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
 import { type AmbiguousFolders, readAmbiguousFolders, shownPath } from './session-paths.ts';
 
@@ -19,15 +17,14 @@ import { type AmbiguousFolders, readAmbiguousFolders, shownPath } from './sessio
  * @throws AgtError if there is no such snapshot or file.
  */
 export async function findFile(
-  { repository, record }: Session,
+  session: Session,
   spec: string,
   now: Date,
   paths: Record<'inSession' | 'toWrite', (path: string, ambiguous: AmbiguousFolders) => string>,
 ): Promise<{ readonly oid: string } | { readonly names: readonly string[] }> {
-  const { git } = repository;
-  const refs = snapshotRefs(record);
-  const history = await readHistory(git, refs);
-  const file = await splitSpec(spec, (name) => resolveSnapshot(git, refs, name, now, history));
+  const { git } = session;
+  const history = await session.history();
+  const file = await splitSpec(spec, (name) => session.find(name, now, history));
   const { snapshot } = file;
   const ambiguous = await readAmbiguousFolders(git, [snapshot.commit]);
   const path = encodePath(paths.inSession(file.path, ambiguous));

@@ -7,10 +7,10 @@ import { AgtError } from '../errors.ts';
 import { shownId } from '../folders/store.ts';
 import { commandToList } from '../session/advised-commands.ts';
 import { conversationIn } from '../session/calls-at-work.ts';
-import { isAttached, snapshotRefs } from '../session/record.ts';
+import { isAttached } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isBroughtIn, labelByPerson, promptIn } from '../snapshot/format.ts';
-import { requireHistory, type Snapshot } from '../snapshot/history.ts';
+import type { Snapshot } from '../snapshot/history.ts';
 
 /** `other`: a person, or a program that is no call of an agent. `restore`: a person has brought a snapshot back. */
 export type Author = 'agent' | 'other' | 'restore' | 'unknown';
@@ -149,7 +149,7 @@ function isEventOf(snapshot: Snapshot): boolean {
 }
 
 export async function readAuthors(session: Session): Promise<AuthoredHistory> {
-  const history = await requireHistory(session.git, snapshotRefs(session.record));
+  const history = await session.requireHistory();
   return authorsOf(history.toReversed(), isAttached(session.record));
 }
 

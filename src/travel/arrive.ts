@@ -23,19 +23,12 @@ import { withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { refuseRunning } from '../session/owner.ts';
 import { chooseWorkspace } from '../session/provider.ts';
-import {
-  type Landed,
-  readRecord,
-  type SessionRecord,
-  sessionFolder,
-  snapshotRefs,
-} from '../session/record.ts';
+import { type Landed, readRecord, type SessionRecord, sessionFolder } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { type Share, writeShare } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { OPENED, OWN, PULLED } from '../snapshot/format.ts';
-import { requireHistory } from '../snapshot/history.ts';
 import { forkSession } from '../timetravel/fork/fork.ts';
 import { refuseToReplace } from '../timetravel/restore/ensure-worktree.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
@@ -209,7 +202,7 @@ export async function goOn(
   const session = new Session(repository, record);
   let warnings: readonly string[] = [];
   if (!isEnded(head.record)) {
-    const [newest] = await requireHistory(git, snapshotRefs(record));
+    const [newest] = await session.requireHistory();
     if (newest === undefined) throw new AgtError(`session "${id}" has no snapshot`);
     const choose = async () => newest;
     const label = share === undefined ? OPENED : PULLED;

@@ -10,9 +10,9 @@ import { diskUse } from '../../maintenance/retention/du.ts';
 import { readChain } from '../../maintenance/retention/plan.ts';
 import { beginAnew, bringBack } from '../../session/advised-commands.ts';
 import { namedSession } from '../../session/find-session.ts';
-import { listRecords, snapshotRefs } from '../../session/record.ts';
-import type { Session } from '../../session/session.ts';
-import { readHistory, type Snapshot } from '../../snapshot/history.ts';
+import { listRecords } from '../../session/record.ts';
+import { Session } from '../../session/session.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
 import { defineCommand, givenSession, option } from '../command-line/command.ts';
 import type { Answer, Report } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
@@ -48,7 +48,7 @@ export const du = defineCommand({
     const sessions = await Array.fromAsync(wanted, async (record) => {
       const { session_id, state } = record;
       const { own = 0, shared = 0 } = each.get(session_id) ?? {};
-      const snapshots = (await readHistory(repository.git, snapshotRefs(record))).length;
+      const snapshots = (await new Session(repository, record).history()).length;
       return { session_id, state, snapshots, own, shared };
     });
     const budget = repository.settings.budget ?? null;

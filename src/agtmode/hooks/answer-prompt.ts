@@ -15,9 +15,7 @@ import type { Text } from '../../process/streams.ts';
 import { repositoryAround } from '../../repository/find-repository.ts';
 import { sessionContaining } from '../../session/find-session.ts';
 import { idProblem } from '../../session/id.ts';
-import { snapshotRefs } from '../../session/record.ts';
 import { isEnded } from '../../session/state.ts';
-import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { parseWithoutYargs } from '../command-line/parse-without-yargs.ts';
 import { runCommand } from '../command-line/run-command.ts';
 import { sessionLog } from '../commands/session/log.ts';
@@ -128,10 +126,9 @@ async function lineOfRestore(
   { words, paths }: NonNullable<PromptCommand['restore']>,
 ): Promise<string[]> {
   const chosen = await sessionAndWords(context, words, undefined, words.length);
-  const { git, record } = chosen.session;
   const spec = chosen.words.join(' ');
   if (spec === '') throw usageOf(run.command.words);
-  const { commit } = await resolveSnapshot(git, snapshotRefs(record), spec, context.now());
+  const { commit } = await chosen.session.find(spec, context.now());
   const own = [...words.slice(0, words.length - chosen.words.length), commit];
   run.command = restoreTo(own, paths);
   return ['session', 'restore', ...own, ...(paths.length > 0 ? ['--', ...paths] : [])];

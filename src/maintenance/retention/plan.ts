@@ -10,7 +10,7 @@ import { isAttached, listRecords, type SessionRecord, snapshotRefs } from '../..
 import { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { unpushedInSubmodules } from '../../session/submodules.ts';
-import { readHistory, type Snapshot } from '../../snapshot/history.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
 import { costOf, refsByUse, refsOf } from './du.ts';
 import { keptOfFolder, keptWhenEnded, keptWhenThinned } from './keep-policy.ts';
 
@@ -151,10 +151,9 @@ async function readTips({ repository, record }: Session): Promise<Pick<Chain, 't
 
 export async function readChain(session: Session): Promise<Chain> {
   const { repository, record } = session;
-  const refs = snapshotRefs(record);
   const { tip, branch } = await readTips(session);
   if (tip === undefined) return { snapshots: [], branch, tip };
-  const history = await readHistory(repository.git, refs);
+  const history = await session.history();
   // A commit with agt's trailers but another author may be a person's, and gc rewrites none of those.
   const isOwn = ({ session, authorEmail }: Snapshot) =>
     session === record.session_id && authorEmail === repository.settings.agentEmail;

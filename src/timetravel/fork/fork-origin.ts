@@ -7,12 +7,11 @@ import { resolveObject } from '../../git/run/git.ts';
 import { localTime } from '../../local-time.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { SessionId } from '../../session/id.ts';
-import { snapshotRefs, workBranchOf } from '../../session/record.ts';
+import { workBranchOf } from '../../session/record.ts';
 import { mountProblem } from '../../session/sandbox-place.ts';
 import { type Session, startCommit } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
-import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { captureTarget } from '../../workspace/capture-session.ts';
 
@@ -82,9 +81,8 @@ function timesIn(session: Session, { commit }: Snapshot): ForkOrigin['times'] {
 
 /** Finds a snapshot that exists already: the one that the user named, or the last one of a session without sandbox. */
 async function findOrigin(session: Session, request: OriginRequest): Promise<ForkOrigin> {
-  const refs = snapshotRefs(session.record);
   const history = await session.history();
-  const snapshot = await resolveSnapshot(session.git, refs, request.snapshot ?? '@', request.now, history);
+  const snapshot = await session.find(request.snapshot ?? '@', request.now, history);
   const warnings =
     request.snapshot === undefined
       ? [

@@ -15,9 +15,8 @@ import { undoUnfinishedCreation } from '../../lifecycle/undo-creation.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { checkId, generateId, type SessionId } from '../../session/id.ts';
 import { refuseFromNamespace } from '../../session/lock.ts';
-import { type SessionRecord, snapshotRefs } from '../../session/record.ts';
+import type { SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
-import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { warmUp } from '../../workspace/clone.ts';
 import { examineWritten } from '../written-folder.ts';
@@ -150,15 +149,15 @@ async function restoreGitDirectory(
  */
 export async function forkFolder(
   user: Repository,
-  { repository: store, record: source }: Session,
+  source: Session,
   { id: given, snapshot: spec, now, snapshots }: Pick<ForkRequest, 'id' | 'snapshot' | 'now' | 'snapshots'>,
 ): Promise<{ readonly record: SessionRecord; readonly warnings: readonly string[] }> {
   const id = given === undefined ? generateId(now) : checkId(given);
   await undoUnfinishedCreation(user, id);
   await requireFreeId(user, id);
-  const captured = spec === undefined ? await autocommit(new Session(store, source), { now }) : undefined;
-  const snapshot = await resolveSnapshot(store.git, snapshotRefs(source), spec ?? '@', now);
-  const start = await resolveStartPoint(user, undefined, source.checkout ?? user.git.cwd);
+  const captured = spec === undefined ? await autocommit(source, { now }) : undefined;
+  const snapshot = await source.find(spec ?? '@', now);
+  const start = await resolveStartPoint(user, undefined, source.record.checkout ?? user.git.cwd);
   // Somebody may have deleted the commit that the user's HEAD was at.
   const { head } = snapshot;
   const recorded = head === undefined ? undefined : await resolveObject(user.git, `${head}^{commit}`);
@@ -174,7 +173,7 @@ export async function forkFolder(
     checkOut: false,
     showProgress: false,
     fill: async (made) => {
-      const { plan } = await checkOutSnapshot(store.git, snapshot.commit, made.folder);
+      const { plan } = await checkOutSnapshot(source.git, snapshot.commit, made.folder);
       failurePoint('fork: files written');
       await gitText(made.sandboxGit, ['read-tree', 'HEAD']);
       const { statOf } = await examineWritten(made, plan, { hasTime: () => false });

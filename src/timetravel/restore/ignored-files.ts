@@ -13,10 +13,9 @@ import { findObject, findObjects, readObject } from '../../git/objects/object-re
 import { inDirectory } from '../../git/run/git.ts';
 import { askGitSync } from '../../git/run/run-sync.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { isAttached, type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
+import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { OWN } from '../../snapshot/format.ts';
-import { requireHistory } from '../../snapshot/history.ts';
 import type { SnapshotManifest } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 import { captureTarget } from '../../workspace/capture-session.ts';
@@ -53,8 +52,9 @@ export async function listIgnored(session: Session, wanted: string): Promise<Ign
 }
 
 /** A rule may be gone by now. An undo that went back in several steps must not delete what a single one leaves. */
-async function ignoredSince({ git, record }: Session, wanted: string): Promise<ReadonlySet<string>> {
-  const history = await requireHistory(git, snapshotRefs(record));
+async function ignoredSince(session: Session, wanted: string): Promise<ReadonlySet<string>> {
+  const { git } = session;
+  const history = await session.requireHistory();
   const end = history.findIndex(({ commit }) => commit === wanted);
   const commits = [wanted, ...history.slice(0, Math.max(0, end)).map(({ commit }) => commit)];
   const names = commits.map((commit) => `${commit}:${OWN.manifest}`);

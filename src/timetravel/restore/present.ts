@@ -6,10 +6,10 @@ import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.
 import { withScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { gitText } from '../../git/run/git.ts';
 import { callsAtWork } from '../../session/calls-at-work.ts';
-import { isAttached, snapshotRefs } from '../../session/record.ts';
+import { isAttached } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { snapshotMessage } from '../../snapshot/format.ts';
-import { parseSnapshot, requireHistory, type Snapshot } from '../../snapshot/history.ts';
+import { parseSnapshot, type Snapshot } from '../../snapshot/history.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
 import { previewCapture } from '../../workspace/capture-session.ts';
 import { treeOfDisk } from '../diff/compared-tree.ts';
@@ -29,7 +29,7 @@ export async function withPresent<T>(
   return withScratchObjects(session.repository, async (scratch) => {
     const { record } = session;
     const seen = new Session({ ...session.repository, git: scratch.git }, record);
-    const history = [...(await requireHistory(scratch.git, snapshotRefs(record)))];
+    const history = [...(await seen.requireHistory())];
     const [tip] = history;
     if (tip !== undefined && outcome !== 'unchanged') {
       const { tree } = await treeOfDisk(session, scratch);

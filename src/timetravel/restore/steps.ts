@@ -10,13 +10,11 @@ import { shownId } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import { commandToCompare, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
-import { snapshotRefs } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { BEFORE_ACCEPT, BEFORE_SYNC, OWN, promptIn, THE_START, TO_GREEN } from '../../snapshot/format.ts';
-import { requireHistory, type Snapshot } from '../../snapshot/history.ts';
-import { resolveSnapshot } from '../../snapshot/resolve-snapshot.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
 import { changesAnything, hasSameMetadata, lostLeftOut } from './differences.ts';
 import { nothingToUndo, tooFar } from './nothing-to-undo.ts';
 import { othersSteps } from './others-changes.ts';
@@ -29,7 +27,7 @@ type IsSame = (a: Snapshot, b: Snapshot) => Promise<boolean>;
 /** The history, newest first, and its steps. */
 export async function readSteps(session: Session) {
   const { repository, record } = session;
-  const history = await requireHistory(repository.git, snapshotRefs(record));
+  const history = await session.requireHistory();
   // Nearly all snapshots differ in these, which git tells for all of them at once.
   const parts = [...TOP_FOLDERS, OWN.index];
   const names = history.flatMap(({ commit }) => parts.map((part) => `${commit}:${part}`));
@@ -289,9 +287,9 @@ export async function requireUnchanged(
   hasUncaptured: boolean,
   now: Date,
 ): Promise<void> {
-  const { git, record } = session;
+  const { record } = session;
   const { history, isSame } = await readSteps(session);
-  const since = await resolveSnapshot(git, snapshotRefs(record), spec, now, history);
+  const since = await session.find(spec, now, history);
   const [newest = since] = history;
   if (session.place === 'here' && !hasUncaptured && (await isSame(newest, since))) return;
   throw new AgtError(`"${shownId(record)}" has changed since snapshot ${shortOid(since.commit)}`, {

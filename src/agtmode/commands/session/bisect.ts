@@ -3,10 +3,9 @@ import { availableParallelism } from 'node:os';
 import { AgtError, EXIT, usageError } from '../../../errors.ts';
 import { shownId } from '../../../folders/store.ts';
 import { localTime } from '../../../local-time.ts';
-import { isAttached, snapshotRefs } from '../../../session/record.ts';
+import { isAttached } from '../../../session/record.ts';
 import { type Session, startCommit } from '../../../session/session.ts';
-import { requireHistory, type Snapshot } from '../../../snapshot/history.ts';
-import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
+import type { Snapshot } from '../../../snapshot/history.ts';
 import { type Border, bisect, probeAll, type Verdict } from '../../../timetravel/bisect/bisect.ts';
 import type { Candidate } from '../../../timetravel/bisect/copies.ts';
 import type { ProbeEnd } from '../../../timetravel/bisect/probe.ts';
@@ -57,12 +56,11 @@ export const bisectRun = defineSessionCommand({
     const jobs = args.jobs === undefined ? availableParallelism() : Number(args.jobs);
     if (!(Number.isInteger(jobs) && jobs > 0))
       throw usageError(`"${args.jobs}" is no number of copies`, 'for example: -j 4');
-    const { git, record } = session;
-    const history = await requireHistory(git, snapshotRefs(record));
-    const find = (spec: string) => resolveSnapshot(git, snapshotRefs(record), spec, context.now(), history);
+    const history = await session.requireHistory();
+    const find = (spec: string) => session.find(spec, context.now(), history);
     const to = await find(args.to ?? '@');
     const from = args.from === undefined ? undefined : await find(args.from);
-    const starts = isAttached(record) ? [] : [{ start: await startCommit(session) }];
+    const starts = isAttached(session.record) ? [] : [{ start: await startCommit(session) }];
     const candidates = [...starts, ...history.toReversed()];
     const bad = candidates.indexOf(to);
     const first = from === undefined ? Math.min(starts.length, bad - 1) : candidates.indexOf(from);

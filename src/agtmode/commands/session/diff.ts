@@ -4,11 +4,10 @@ import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, isAgtError, usageError } from '../../../errors.ts';
 import { quotedPathspec, shellQuote } from '../../../process/shell-quote.ts';
 import { namedSession } from '../../../session/find-session.ts';
-import { recordNamed, snapshotRefs } from '../../../session/record.ts';
+import { recordNamed } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { isBroughtIn } from '../../../snapshot/format.ts';
-import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { unquoted } from '../../../timetravel/blame/porcelain.ts';
 import { type DiffRequest, listDiff, showDiff } from '../../../timetravel/diff/diff.ts';
 import {
@@ -196,7 +195,7 @@ async function chooseEnds(
   const history = await session.history();
   const find = async (owner: Session, spec: string) => {
     const known = owner === session ? history : await owner.history();
-    return resolveSnapshot(session.git, snapshotRefs(owner.record), spec, now, known).catch((error) => {
+    return owner.find(spec, now, known).catch((error) => {
       if (isAgtError(error)) error.hints.unshift(...whatElse(session, spec, spec === b ? a : undefined));
       throw error;
     });

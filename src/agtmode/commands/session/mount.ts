@@ -13,9 +13,7 @@ import {
   mountState,
 } from '../../../lifecycle/mounted/mount-record.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
-import { snapshotRefs } from '../../../session/record.ts';
 import { MOUNT_TYPE } from '../../../snapshot/folders.ts';
-import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { findFile } from '../../../timetravel/cat.ts';
 import { mountSnapshot } from '../../../timetravel/mount/mount.ts';
 import { pathInSession, pathToWrite } from '../../../timetravel/session-paths.ts';
@@ -26,8 +24,7 @@ import {
   SESSION_ARGUMENT,
   SNAPSHOT_FORMS,
 } from '../../command-line/command.ts';
-import type { Report } from '../../command-line/report.ts';
-import { reportEach } from '../../command-line/report.ts';
+import { type Report, reportEach } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { age, table, verb } from '../../output/format.ts';
 import { repositoriesHere, sessionAndWords, sessionHere } from '../../session-here.ts';
@@ -58,8 +55,7 @@ export const sessionCat = defineCommand({
     if (spec === '')
       throw usageError(`no file of session "${session.id}" given`, `for its newest version: ${cat} @:PATH`);
     if (!spec.includes(':')) {
-      const refs = snapshotRefs(session.record);
-      const isSnapshot = await resolveSnapshot(session.git, refs, spec, context.now()).catch(() => undefined);
+      const isSnapshot = await session.find(spec, context.now()).catch(() => undefined);
       if (isSnapshot)
         throw usageError(`no path given after "${spec}"`, `add it: ${cat} ${shellQuote(spec)} PATH`);
       throw usageError(`no snapshot given in "${spec}"`, `for the newest: ${cat} ${shellQuote(`@:${spec}`)}`);
@@ -109,7 +105,7 @@ export const sessionMount = defineCommand({
       },
     );
     const now = context.now();
-    const snapshot = await resolveSnapshot(session.git, snapshotRefs(session.record), args.to, now);
+    const snapshot = await session.find(args.to, now);
     const request = { snapshot, directory: dir, cwd: context.cwd, copy: args.copy, now };
     const { record: mounted, reason } = await mountSnapshot(session, request);
     return {

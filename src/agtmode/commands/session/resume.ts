@@ -10,9 +10,8 @@ import { shellQuote } from '../../../process/shell-quote.ts';
 import { endAs, withCommand } from '../../../running/command.ts';
 import { commandToRestore } from '../../../session/advised-commands.ts';
 import type { SessionId } from '../../../session/id.ts';
-import { isAttached, readRecord, type SessionRecord, snapshotRefs } from '../../../session/record.ts';
+import { isAttached, readRecord, type SessionRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
-import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { defineSessionCommand, option, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { environmentFor } from '../../running.ts';
@@ -52,9 +51,9 @@ type Found = Awaited<ReturnType<typeof conversationAt>>;
 
 /** The conversation that a session had at a snapshot, or now. @throws AgtError */
 export async function conversationAt(context: Context, session: Session, spec: string | undefined) {
-  const { repository, git, record } = session;
+  const { repository, record } = session;
   const history = await session.history();
-  const at = spec && (await resolveSnapshot(git, snapshotRefs(record), spec, context.now(), history));
+  const at = spec && (await session.find(spec, context.now(), history));
   const start = at ? history.findIndex(({ commit }) => commit === at.commit) : 0;
   const named = history.slice(start).find(({ conversation }) => conversation !== undefined);
   const agent = INTEGRATIONS.find(({ program, name }) => [program, name].includes(named?.agent ?? ''));
