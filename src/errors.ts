@@ -46,14 +46,18 @@ export function isAgtError(error: unknown): error is AgtError {
   return error instanceof Error && error.name === 'AgtError';
 }
 
+/** So many of a list are in a message, and so many in a line of text. */
+export const SOME = 10;
+export const FEW = 5;
+
 /** `a, b, and 3 more`: the first `most` of a list, and how many others there are. */
-export function listSome(words: readonly string[], most: number): string {
+export function listSome(words: readonly string[], most = SOME): string {
   const more = words.length > most ? `, and ${words.length - most} more` : '';
   return words.slice(0, most).join(', ') + more;
 }
 
 /** The same as lines. */
-export function someLines(lines: readonly string[], most: number): string[] {
+export function someLines(lines: readonly string[], most = SOME): string[] {
   return [...lines.slice(0, most), ...(lines.length > most ? [`and ${lines.length - most} more`] : [])];
 }
 

@@ -1,6 +1,6 @@
 /** Creates a session where fs.workingCopy says, and prints it. */
 import { existsSync } from 'node:fs';
-import { usageError } from '../errors.ts';
+import { FEW, usageError } from '../errors.ts';
 import { shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { newSessionInPlace } from '../lifecycle/in-place/begin.ts';
 import { type NewRequest, type NewSession, newSession } from '../lifecycle/new.ts';
@@ -115,7 +115,7 @@ export async function printNewSession(
     forkOf !== undefined &&
       `files    as in snapshot ${shortOid(record.from_spec ?? '')} of ${showPath(forkOf)}`,
     included.length > 0 && `copied   ${included.join(', ')}`,
-    taken.length > 0 && `taken    ${listPaths(taken, MOST_LISTED)}`,
+    taken.length > 0 && `taken    ${listPaths(taken, FEW)}`,
     setAside.length > 0 && `aside    ${describeSetAside(setAside)}`,
     isShared && 'shared   your checkout is the sandbox: what you change there is part of the session',
   ];
@@ -130,12 +130,10 @@ export async function printNewSession(
       `note: it has the commits of ${record.from} alone; with its files: agt fork ${record.from}\n`,
     );
   if (left.length === 0) return;
-  context.err(`note: uncommitted work stays in your worktree alone: ${listPaths(left, MOST_LISTED)}\n`);
+  context.err(`note: uncommitted work stays in your worktree alone: ${listPaths(left, FEW)}\n`);
   if (taken.length === 0) context.err('note: to take it along: agt session new --with-changes\n');
 }
 
 export function describeSetAside(paths: readonly string[]): string {
-  return `your uncommitted work, until the session ends: ${listPaths(paths, MOST_LISTED)}`;
+  return `your uncommitted work, until the session ends: ${listPaths(paths, FEW)}`;
 }
-
-const MOST_LISTED = 5;

@@ -16,9 +16,6 @@ import type { Repository } from '../repository/repository.ts';
 import type { Present } from '../session/state.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 
-/** Paths that a message lists. */
-const LISTED = 10;
-
 /** @throws AgtError that names the files and the way out. `git` runs in the user's worktree. */
 export async function refuseOverlap(
   git: Git,
@@ -127,10 +124,7 @@ function refuse(
   const lines = [...overlap].map(([path, kind]) => `${displayPath(path)}: ${kind}`);
   // The sandbox of a session in place is a link.
   throw new AgtError(`${files} in ${realpathSync(git.cwd)} would be overwritten, and nothing has changed`, {
-    hints: [
-      ...someLines(lines, LISTED),
-      hasUntracked ? wayOut.replace('stash', 'stash (git stash -u)') : wayOut,
-    ],
+    hints: [...someLines(lines), hasUntracked ? wayOut.replace('stash', 'stash (git stash -u)') : wayOut],
   });
 }
 

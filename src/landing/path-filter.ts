@@ -57,13 +57,11 @@ export async function refuseUnstorable(
   const taken = paths.filter(wanted);
   if (taken.length === 0) return;
   const way = wayWithout(id, request, taken);
-  throw new AgtError(`git cannot store ${listSome(taken, LISTED)}, and nothing has changed`, {
+  throw new AgtError(`git cannot store ${listSome(taken)}, and nothing has changed`, {
     hints: [way.hint, 'or rename it in the sandbox'],
     ways: [way],
   });
 }
-
-const LISTED = 10;
 
 function noMatch(problem: string, changes: readonly DiffEntry[]): AgtError {
   const paths = changes.map(({ path }) => displayPath(path)).join(', ') || 'none';

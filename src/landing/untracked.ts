@@ -7,7 +7,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError, plural, someLines } from '../errors.ts';
+import { AgtError, plural, SOME, someLines } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { fieldsOf, gitBytes, PLAIN_INDEX } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
@@ -106,9 +106,6 @@ function nameOf(path: string): string {
 
 export const COMMITS_ALONE = "or take the agent's commits alone: --committed-only";
 
-/** Lines of a message. */
-const LISTED = 10;
-
 /** One line for each directory, and for each other file. */
 function refusal(
   { session_id: id }: SessionRecord,
@@ -124,7 +121,7 @@ function refusal(
   );
   const count = plural(files.length, 'untracked file');
   const lines = [...found].map(([path, doubt]) => `${path}: ${doubt}`);
-  const none = found.size > LISTED ? ['--untracked=none'] : undefined;
+  const none = found.size > SOME ? ['--untracked=none'] : undefined;
   const commits = {
     does: "Take the agent's commits alone",
     words: ['--committed-only'],
@@ -140,7 +137,7 @@ function refusal(
     ...(hasCommits && request.chooseTree === undefined ? [commits] : []),
   ];
   return new AgtError(`${count} of session "${id}" may not be meant to land, and nothing has changed`, {
-    hints: [...someLines(lines, LISTED), ...ways.map(({ hint }) => hint)],
+    hints: [...someLines(lines), ...ways.map(({ hint }) => hint)],
     ways,
   });
 }

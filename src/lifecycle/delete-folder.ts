@@ -12,7 +12,7 @@ import { readFileClock } from '../disk/file-clock.ts';
 import { refuseMounts } from '../disk/mounts.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { holdsOnly, isRefusal, type Remaining, removeOnly, removePossible } from '../disk/remove-tree.ts';
-import { AgtError, attempt, isAgtError, listSome, plural, someLines } from '../errors.ts';
+import { AgtError, attempt, isAgtError, plural, someLines } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { isOfSubmodule } from '../git/files/discover-repository.ts';
 import { dropRegistration, leadTo, registrationOf } from '../git/files/worktree-registrations.ts';
@@ -133,9 +133,6 @@ export async function nextTick(folder: string): Promise<void> {
 /** The clocks of some file systems stand still for so long: zfs-fuse and FAT count whole seconds. */
 const LONGEST_TICK_MS = 2500;
 
-/** Paths that a message lists. */
-const LISTED = 10;
-
 /** @throws AgtError if a capture is not complete. Files of the user's own checkout stay there. */
 export function refuseLoss(
   { session_id, checkout }: SessionRecord,
@@ -147,7 +144,7 @@ export function refuseLoss(
   if (lost.length === 0) return;
   const lines = lost.map(({ path, reason }) => `${path}: ${reason}`);
   throw new AgtError(`cannot capture ${plural(lost.length, 'file')} of session "${session_id}"`, {
-    hints: [...someLines(lines, LISTED), `move them away, or ${wayOut}`],
+    hints: [...someLines(lines), `move them away, or ${wayOut}`],
   });
 }
 
@@ -241,10 +238,6 @@ async function takeBack(record: SessionRecord, moved: SessionRecord): Promise<re
   if (existsSync(sessionFolder(moved)) && !existsSync(folder))
     await moveWorkspace(tokenOf(record), sessionFolder(moved), folder);
   return made;
-}
-
-export function listPaths(paths: readonly string[]): string {
-  return listSome(paths, LISTED);
 }
 
 /** Beside an ordinary repository agt leaves no empty folder: `sessions`, and `<repository>.agt` above it. */

@@ -10,7 +10,7 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { holdsFiles } from '../disk/folder-entries.ts';
 import { refuseMounts } from '../disk/mounts.ts';
 import type { Remaining } from '../disk/remove-tree.ts';
-import { AgtError, plural } from '../errors.ts';
+import { AgtError, listSome, plural } from '../errors.ts';
 import { landedRef, reviewRef, takenRef, tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { branchUser } from '../git/files/worktree-registrations.ts';
@@ -36,13 +36,7 @@ import { Session } from '../session/session.ts';
 import { BEFORE_END } from '../snapshot/format.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { endMoments } from '../workspace/moments.ts';
-import {
-  deleteFolder,
-  listPaths,
-  type RemovalOptions,
-  refuseLoss,
-  removeEmptyParents,
-} from './delete-folder.ts';
+import { deleteFolder, type RemovalOptions, refuseLoss, removeEmptyParents } from './delete-folder.ts';
 import { leaveCheckout, requireReturnable } from './in-place/end.ts';
 
 interface RefAndCommit {
@@ -210,8 +204,8 @@ function leftFiles(record: SessionRecord, { paths, refused }: Remaining): AgtErr
   ];
   return new AgtError(`session "${record.session_id}" is removed, but ${reasons.join(', and ')}`, {
     hints: [
-      ...(refused.length === 0 ? [] : [`their owner can delete them: ${listPaths(refused)}`]),
-      ...(came.length === 0 ? [] : [`agt did not capture and did not delete: ${listPaths(came)}`]),
+      ...(refused.length === 0 ? [] : [`their owner can delete them: ${listSome(refused)}`]),
+      ...(came.length === 0 ? [] : [`agt did not capture and did not delete: ${listSome(came)}`]),
       `they are in ${sessionFolder(record)}`,
     ],
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { observeFiles } from '../autocommit/observe.ts';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError, attempt } from '../errors.ts';
+import { AgtError, attempt, listSome } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { type Git, gitAnswer, resolveObject, runGit } from '../git/run/git.ts';
@@ -15,7 +15,7 @@ import { complete } from '../session/operation.ts';
 import { readRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { captureSession, captureTarget } from '../workspace/capture-session.ts';
-import { deleteCaptured, listPaths, readable } from './delete-folder.ts';
+import { deleteCaptured, readable } from './delete-folder.ts';
 import { undoEntering } from './in-place/set-aside.ts';
 import { removeSession } from './remove.ts';
 
@@ -76,7 +76,7 @@ async function workInCheckout(session: LockedSession): Promise<Captured> {
   const left = await deleteCaptured(session, false);
   if (left.paths.length > 0)
     throw new AgtError(`${session.folder} contains files that agt did not capture`, {
-      hints: [`move them away: ${listPaths(readable(left).paths)}`],
+      hints: [`move them away: ${listSome(readable(left).paths)}`],
     });
   session.write({ ...rest, working_copy: 'worktree' });
   return { hasWork: false, ...undone };

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
-import { listSome, plural } from '../errors.ts';
+import { FEW, listSome, plural } from '../errors.ts';
 import { landedRef, shadowNamespaces, takenRef, tipRef } from '../filter/agent-refs.ts';
 import { objectName } from '../git/objects/commits.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
@@ -28,11 +28,9 @@ export async function lostWithBranches(session: Session): Promise<string[]> {
     await labelledSnapshots(session),
     await onlyInSnapshots(session),
   ];
-  const files = `files that only its snapshots have (${listSome(paths, MOST_LISTED)})`;
+  const files = `files that only its snapshots have (${listSome(paths, FEW)})`;
   return [...unsaved, ...labelled, ...(paths.length === 0 ? [] : [files])];
 }
-
-const MOST_LISTED = 5;
 
 /** One entry each: files that are not committed, commits that are neither exported nor merged, and the stash. */
 export async function unsavedWork(session: Session): Promise<string[]> {

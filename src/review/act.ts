@@ -64,13 +64,10 @@ async function refuseGone(
   const gone = (await changes(now, seen)).filter(({ path, after }) => added.has(path) && !after);
   if (gone.length === 0) return;
   const paths = gone.map(({ path }) => displayPath(path));
-  throw new AgtError(`deleted in session "${id}" since it was seen: ${listSome(paths, MOST_PATHS)}`, {
+  throw new AgtError(`deleted in session "${id}" since it was seen: ${listSome(paths)}`, {
     hints: [`look at that first: agt review ${id} -- ${paths.map(shellQuote).join(' ')}`],
   });
 }
-
-/** Names in a message. */
-const MOST_PATHS = 10;
 
 async function turnsBetween(session: Session, bench: Workbench, from: string, to: string) {
   const git = { ...session.sandboxGit, env: { ...session.sandboxGit.env, ...bench.objects } };
@@ -95,7 +92,7 @@ export async function acceptUnrejected(session: Session, request: AcceptRequest)
   if (!dryRun) await takeRejectedBack(session, BEFORE_LANDING, now);
   const done = dryRun ? planned : await acceptSession(session, request);
   if (paths.length === 0) return done;
-  const files = listSome([...new Set(paths)].map(displayPath), MOST_PATHS);
+  const files = listSome([...new Set(paths)].map(displayPath));
   const stay = paths.length === 1 ? 'hunk stays' : 'hunks stay';
   return { ...done, warnings: [`${paths.length} rejected ${stay} out: ${files}`, ...done.warnings] };
 }

@@ -118,14 +118,12 @@ export function noShare(all: readonly RemoteShare[], id: string, remote: string,
   const ids = all.flatMap(({ head }) => (head === undefined ? [] : [idOf(head)]));
   return new AgtError(`there is no session "${id}" on ${remote}`, {
     hints: [
-      ...(ids.length > 0 ? [`sessions there: ${listSome(ids, LISTED)}`] : []),
+      ...(ids.length > 0 ? [`sessions there: ${listSome(ids)}`] : []),
       ...(all.length > 0 ? [] : [`push it, in the repository that has it: agt session push ${id}`]),
       ...(others > 0 ? [`${others} more there are encrypted for other keys; ${toOpen(id, keys)}`] : []),
     ],
   });
 }
-
-const LISTED = 10;
 
 function toOpen(id: string, keys: Keys | undefined): string {
   return `import the key that it was pushed with: agt key import FILE; or ${commandsToShare(keys?.recipient, id)}`;

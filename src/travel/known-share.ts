@@ -1,7 +1,7 @@
 /** The state of a session on a remote from which agt moves it: what agt remembers, compared with what is there. */
 import { randomBytes } from 'node:crypto';
 import { failurePoint } from '../disk/failure-point.ts';
-import { AgtError, attempt, listSome } from '../errors.ts';
+import { AgtError, attempt, FEW, listSome } from '../errors.ts';
 import { type ScratchObjects, storeInScratch } from '../git/objects/scratch-objects.ts';
 import { type Git, gitLines } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -25,7 +25,7 @@ export async function requireRemote({ repository, id }: Held, known: string): Pr
   const remotes = await gitLines(repository.git, ['remote']);
   throw new AgtError(`this repository has no remote "${known}" any more, which has session "${id}"`, {
     hints: [
-      `name where it is now: agt session push ${id} REMOTE; remotes here: ${listSome(remotes, 5) || 'none'}`,
+      `name where it is now: agt session push ${id} REMOTE; remotes here: ${listSome(remotes, FEW) || 'none'}`,
     ],
   });
 }

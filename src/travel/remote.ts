@@ -1,7 +1,7 @@
 /** The refs of sessions on a remote: read, fetched, and moved only if nobody else has moved them. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AgtError, EXIT, listSome } from '../errors.ts';
+import { AgtError, EXIT, FEW, listSome } from '../errors.ts';
 import { SHARED, sharedHeadRef, sharedPartsRef } from '../filter/agent-refs.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
 import { branchTips } from '../git/objects/remote-branches.ts';
@@ -148,7 +148,7 @@ async function askRemote(git: Git, remote: string, words: readonly string[], inp
 async function unknownRemote(git: Git, remote: string): Promise<AgtError> {
   const remotes = await gitLines(git, ['remote']);
   const names =
-    remotes.length > 0 ? `remotes here: ${listSome(remotes, 5)}` : 'add one: git remote add NAME URL';
+    remotes.length > 0 ? `remotes here: ${listSome(remotes, FEW)}` : 'add one: git remote add NAME URL';
   return new AgtError(`this repository has no remote "${remote}"`, {
     hints: [...didYouMean(remote, remotes), `${names}; or give its address`],
   });

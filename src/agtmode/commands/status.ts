@@ -1,6 +1,6 @@
 import { isCompleteSince } from '../../autocommit/timestamp.ts';
 import type { SettingValue } from '../../config/settings.ts';
-import { formatError, listSome, plural } from '../../errors.ts';
+import { FEW, formatError, listSome, plural } from '../../errors.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
@@ -178,7 +178,7 @@ function onlyHere(sessions: readonly StatusLine[], ended: number): string {
   const ids = sessions.flatMap(({ view, debt }) => (debt?.pushed_at === null ? view.record.session_id : []));
   const parts = [
     ids.length > 0 &&
-      `${plural(ids.length, 'session')} on no remote (agt session push --all): ${listSome(ids, NAMED)}`,
+      `${plural(ids.length, 'session')} on no remote (agt session push --all): ${listSome(ids, FEW)}`,
     ended > 0 && `${plural(ended, 'ended session')} on no remote, whose work never landed (agt list --all)`,
   ];
   return lines(parts);
@@ -202,8 +202,6 @@ async function countLost(repository: Repository, records: readonly SessionRecord
     !merged && !exported && trees[2 * i] !== undefined && trees[2 * i] !== trees[2 * i + 1];
   return views.filter(isLost).length;
 }
-
-const NAMED = 5;
 
 function debtRow(context: Context, { record }: SessionStatus, debt: Debt): string[] {
   const { remote, snapshots, pushed_at, failed } = debt;

@@ -1,6 +1,6 @@
 /** The end of a session: the agent at work, the user's work that comes back, the stash and the branch that stay. */
 import { displayPath } from '../../disk/path-bytes.ts';
-import { attempt, plural } from '../../errors.ts';
+import { attempt, FEW, plural } from '../../errors.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { readHeadFile } from '../../git/files/head-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
@@ -26,7 +26,7 @@ export async function besideTheEnd(
     await broughtBack(session, dryRun),
     stashed > 0 &&
       `stash    ${plural(stashed, 'stashed change')} in its snapshots; agt undo ${session.id} brings it back`,
-    shared.length > 0 && `stays    in your git stash list: ${listPaths(shared, MOST_LISTED)}`,
+    shared.length > 0 && `stays    in your git stash list: ${listPaths(shared, FEW)}`,
     made && `stays    branch ${made}, which the agent has made; delete it: git branch -D ${shellQuote(made)}`,
     ...notTold(session, deleteBranch),
   ];
@@ -69,7 +69,5 @@ async function broughtBack({ git, record }: Session, dryRun: boolean): Promise<s
   const paths = [...side.changed, ...side.untracked].map(displayPath).sort();
   if (paths.length === 0) return undefined;
   const brought = verb(dryRun, 'brought', 'bring');
-  return `${brought} back your uncommitted work in ${record.checkout}: ${listPaths(paths, MOST_LISTED)}`;
+  return `${brought} back your uncommitted work in ${record.checkout}: ${listPaths(paths, FEW)}`;
 }
-
-const MOST_LISTED = 5;

@@ -1,7 +1,7 @@
 /** The snapshots of the folder or session that the user is in, and what has changed since the last one. */
 import { showSize } from '../../config/values.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { isAgtError, plural, someLines, systemFailure } from '../../errors.ts';
+import { FEW, isAgtError, plural, someLines, systemFailure } from '../../errors.ts';
 import { capturedRefs, differing, readGitState, refsIn } from '../../folders/git-state/read-state.ts';
 import { nameOf } from '../../folders/git-state/ref-plan.ts';
 import { knownRefusal } from '../../folders/refuse.ts';
@@ -72,7 +72,7 @@ export async function readFolderStatus(context: Context, here: Session | undefin
       ? `${plural(count, 'path')} since; see: agt snapshot diff`
       : refs === undefined
         ? 'nothing since'
-        : `no file since, but in git: ${someLines(refs, MOST_LEFT_OUT).join(', ')}`;
+        : `no file since, but in git: ${someLines(refs, FEW).join(', ')}`;
   const rows = [
     ['folder', showPath(folder)],
     ['store', repository.commonDir],
@@ -120,7 +120,7 @@ function describeStrays(strays: readonly ReturnType<typeof strayJson>[], now: Da
     const call = [tool, summary].filter((part) => part !== null).join(': ');
     const ids = [agent, call_id].filter((part) => part !== null).join(', ');
     const by = ids === '' ? 'a call' : `${call} (${ids})`;
-    const what = paths.length === 0 ? 'the repository' : someLines(paths, MOST_LEFT_OUT).join(', ');
+    const what = paths.length === 0 ? 'the repository' : someLines(paths, FEW).join(', ');
     return [
       ['by session', showPath(`${among.join(' or ')}, ${age(new Date(at), now)}: ${by} has changed ${what}`)],
       ['', `to take it back: ${showPath(take_back)}`],
@@ -196,12 +196,10 @@ function describeLeftOut(left: readonly { path: string; files: number | null; by
     const amount = bytes === null ? 'very many files' : `${plural(files ?? 0, 'file')}, ${showSize(bytes)}`;
     return `${showPath(path)}: ${amount}`;
   });
-  const rows = someLines(lines, MOST_LEFT_OUT).map((line, i) => [i === 0 ? 'left out' : '', line]);
+  const rows = someLines(lines, FEW).map((line, i) => [i === 0 ? 'left out' : '', line]);
   const more = 'git ignores these; to take more: agt.ignoredFiles, agt.ignoredSize, .worktreeinclude';
   return rows.length === 0 ? [] : [...rows, ['', more]];
 }
-
-const MOST_LEFT_OUT = 5;
 
 function describeUnfinished(intent: Intent): string {
   const by = intent.operation === 'restore' ? intent.by : intent.operation;

@@ -120,7 +120,7 @@ export function shortPaths(paths: Iterable<string>, home = ''): ReadonlyMap<stri
 }
 
 /** The first `most` of them. */
-export function listPaths(paths: readonly string[], most: number): string {
+export function listPaths(paths: readonly string[], most?: number): string {
   return listSome(paths.map(showPath), most);
 }
 

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { listSome, plural } from '../../errors.ts';
+import { FEW, listSome, plural } from '../../errors.ts';
 import { describeMove } from '../../folders/git-state/ref-plan.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
@@ -19,8 +19,6 @@ import { isOfFiles, type RestoreRequest } from '../../timetravel/restore/unfinis
 import type { Report } from '../command-line/report.ts';
 import { age, fileStatus, lines, showPath } from './format.ts';
 
-const MOST_NAMED = 5;
-
 /** An undo goes by time. It says what it takes back that no agent has done. */
 export function warningOfOthers({ record }: Session, others: OthersChanges): string {
   const all = [...others].map(([path, commit]) => ({
@@ -33,7 +31,7 @@ export function warningOfOthers({ record }: Session, others: OthersChanges): str
   // An undo takes a snapshot before, and one after.
   const command = `${commandToRestore(record, first.commit ?? "'@{1}'")} -- ${shellQuote(first.path)}`;
   return (
-    `warning: that takes back your own changes, too, or those of another program: ${listSome(named, MOST_NAMED)}\n` +
+    `warning: that takes back your own changes, too, or those of another program: ${listSome(named, FEW)}\n` +
     `hint: to bring one back${first.commit ? '' : ' then'}: ${showPath(command)}\n`
   );
 }
@@ -111,7 +109,7 @@ export async function leftOutAndGone(
 }
 
 export function notBackNote(gone: readonly string[]): string {
-  return `note: not back, because snapshots leave it out: ${listSome(gone, MOST_NAMED)}\n`;
+  return `note: not back, because snapshots leave it out: ${listSome(gone, FEW)}\n`;
 }
 
 /** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turns that are gone or back. */

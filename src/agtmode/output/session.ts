@@ -1,7 +1,7 @@
 /** Sessions as text and as JSON. */
 import { existsSync } from 'node:fs';
 import type { NotCaptured } from '../../autocommit/capture.ts';
-import { someLines } from '../../errors.ts';
+import { FEW, someLines } from '../../errors.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shownId, shownPath } from '../../folders/store.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
@@ -101,7 +101,5 @@ export function leftOutRows(
   const isTooLarge = skipped.some(({ reason }) => reason.includes('agt.maxFileSize'));
   const scope = isAttached(record) ? '--global ' : ''; // outside of a repository there is no other one
   const way = isTooLarge ? [`to take larger files: agt config set ${scope}agt.maxFileSize SIZE`] : [];
-  return [...someLines(lines, MOST_LEFT_OUT), ...way].map((line, i) => [i === 0 ? heading : '', line]);
+  return [...someLines(lines, FEW), ...way].map((line, i) => [i === 0 ? heading : '', line]);
 }
-
-const MOST_LEFT_OUT = 5;

@@ -10,7 +10,7 @@ import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { systemPath } from '../../disk/long-path.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
-import { AgtError, attempt } from '../../errors.ts';
+import { AgtError, attempt, listSome } from '../../errors.ts';
 import { stashRef, tipRef } from '../../filter/agent-refs.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { addAll, copyIndex, withIndex, writeTree } from '../../git/objects/scratch-index.ts';
@@ -24,7 +24,7 @@ import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
-import { listPaths, nextTick } from '../delete-folder.ts';
+import { nextTick } from '../delete-folder.ts';
 import { keepTaken } from '../user-changes.ts';
 import {
   type DirtyPath,
@@ -102,7 +102,7 @@ async function refuseUncaptured({ git, checkout }: InPlace, first: string, dirty
   );
   if (left.length === 0) return;
   const paths = left.map(({ path }) => displayPath(path));
-  throw new AgtError(`cannot capture what is not committed in ${checkout}: ${listPaths(paths)}`, {
+  throw new AgtError(`cannot capture what is not committed in ${checkout}: ${listSome(paths)}`, {
     hints: ['see why: agt autocommit; move such files away, or commit them'],
   });
 }

@@ -9,7 +9,7 @@ import { refuseMounts } from '../../disk/mounts.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { listProcesses } from '../../disk/processes.ts';
 import { removeAt } from '../../disk/remove-tree.ts';
-import { AgtError, errorCode, listSome } from '../../errors.ts';
+import { AgtError, errorCode, FEW, listSome } from '../../errors.ts';
 import { mountedRef } from '../../filter/agent-refs.ts';
 import { runGit } from '../../git/run/git.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
@@ -115,9 +115,6 @@ export function removeDirectory({ directory, made_parents = [] }: MountRecord): 
   if (basename(parent) === 'mounts') removeEmptyParents(parent);
 }
 
-/** Names of files in a message. */
-const MOST_NAMED = 5;
-
 /** Deletes what agt has written. */
 async function removeCopy(place: MountPlace, record: MountRecord, force: boolean): Promise<void> {
   const { directory } = record;
@@ -133,7 +130,7 @@ async function removeCopy(place: MountPlace, record: MountRecord, force: boolean
   if (left.length === 0) return;
   throw new AgtError(`${directory} has files that are not of the snapshot; agt does not delete them`, {
     hints: [
-      `they are: ${listSome(left.map(displayPath), MOST_NAMED)}`,
+      `they are: ${listSome(left.map(displayPath), FEW)}`,
       `move them away, or delete them as well: agt session umount --force ${shellQuote(directory)}`,
     ],
   });

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { forgetKnownRefs } from '../../autocommit/known-refs.ts';
 import { isLocked } from '../../disk/lock.ts';
-import { isAgtError, listSome, systemFailure } from '../../errors.ts';
+import { FEW, isAgtError, listSome, systemFailure } from '../../errors.ts';
 import { stashRef, tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shownPath } from '../../folders/store.ts';
@@ -80,13 +80,11 @@ export function checkUserBranches(records: readonly SessionRecord[], refs: Reado
     return {
       level: 'warning',
       about: shortBranch(ref),
-      problem: `there is no such branch any more, and it is that of ${listSome(ids, MOST_NAMED)}`,
+      problem: `there is no such branch any more, and it is that of ${listSome(ids, FEW)}`,
       mend: `agt sync ${id} --from BRANCH, or agt accept ${id} --onto BRANCH`,
     };
   });
 }
-
-const MOST_NAMED = 5;
 
 function checkRunner({ session_id: about, owner }: SessionRecord): Finding[] {
   if (!isAlone(owner)) return [];

@@ -159,12 +159,10 @@ function describePlan(
 
 function describeDeleted({ ignored, uncaptured } = NOTHING): string {
   const line = (why: string, paths: readonly string[]) =>
-    paths.length === 0 ? '' : `deleted with it, in no snapshot${why}: ${listPaths(paths, MOST_LISTED)}\n`;
+    paths.length === 0 ? '' : `deleted with it, in no snapshot${why}: ${listPaths(paths)}\n`;
   const others = uncaptured.map(({ path }) => path);
   return line(' because of .agtignore', ignored) + line('', others);
 }
-
-const MOST_LISTED = 10;
 
 /** @throws AgtError unless the user agrees to lose work. */
 async function confirm(context: Context, record: SessionRecord, unsaved: readonly string[], dryRun: boolean) {
