@@ -150,8 +150,13 @@ export const option = {
   value,
   withDefault: (byDefault: string, describe: string) => ({ ...value(describe), default: byDefault }) as const,
   required: (describe: string) => ({ ...value(describe), demandOption: true }) as const,
+  /** Such a flag is set unless the user says `--no-`. */
+  on: (describe: string) => ({ type: 'boolean', default: true, describe }) as const,
+  choice: <const C extends readonly string[]>(choices: C, describe: string) => ({ choices, describe }),
   /** It may be given more than once. */
   many: (describe: string) => ({ ...value(describe), array: true }) as const,
+  /** The same, with one value each time. */
+  each: (describe: string, alias?: string) => ({ ...value(describe, alias), array: true, nargs: 1 }) as const,
   seconds,
   shared: <const N extends keyof typeof SHARED>(...names: readonly N[]) =>
     Object.fromEntries(names.map((name) => [name, SHARED[name]])) as Pick<typeof SHARED, N>,

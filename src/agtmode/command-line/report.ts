@@ -26,22 +26,12 @@ type PartReport = Pick<Report, 'json' | 'warnings' | 'notes' | 'failed' | 'error
 
 export async function partOf(answer: Answer): Promise<PartReport> {
   if (typeof answer === 'number') return { failed: answer !== 0 };
-  const {
-    json,
-    text,
-    warnings = '',
-    notes = '',
-    errors = [],
-    failed = false,
-    trouble,
-  } = typeof answer === 'string' ? { text: answer } : answer;
+  const report: Report = typeof answer === 'string' ? { text: answer } : answer;
+  const { text = '', errors = [], trouble, ...others } = report;
   return {
-    json,
-    text: typeof text === 'function' ? await text() : (text ?? ''),
-    warnings,
-    notes,
+    ...others,
+    text: typeof text === 'function' ? await text() : text,
     errors: trouble === undefined ? errors : [...errors, trouble],
-    failed,
   };
 }
 

@@ -48,9 +48,7 @@ export const keyImport = defineCommand({
   description:
     'Take a secret key that agt key export or age-keygen has printed. The first one here is your own; later ones only ' +
     'open sessions.',
-  positionals: {
-    file: { type: 'string', describe: 'the file; - for standard input', demandOption: true },
-  },
+  positionals: { file: option.required('the file; - for standard input') },
   examples: [['agt key import -', 'from standard input']],
   run: async ({ file }, { env, cwd }) => {
     const text = ['-', ''].includes(file)

@@ -9,27 +9,22 @@ import type { Session } from '../../session/session.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Context } from '../context.ts';
 
-export async function interruptible<T, R extends readonly unknown[]>(
-  context: Context,
-  session: Session,
-  operation: (session: Session, ...request: R) => Promise<T>,
-  ...request: R
-): Promise<T> {
-  const result = await sayWhenInterrupted(sayer(context, session), () => operation(session, ...request));
-  context.completed?.();
-  return result;
-}
+export const interruptible = telling(sayWhenInterrupted);
 
 /** The same for an operation that nobody has to finish: it is done, or has not begun. */
-export async function doneOrNotBegun<T, R extends readonly unknown[]>(
-  context: Context,
-  session: Session,
-  operation: (session: Session, ...request: R) => Promise<T>,
-  ...request: R
-): Promise<T> {
-  const result = await endingAtSteps(sayer(context, session), () => operation(session, ...request));
-  context.completed?.();
-  return result;
+export const doneOrNotBegun = telling(endingAtSteps);
+
+function telling(run: typeof sayWhenInterrupted) {
+  return async <T, R extends readonly unknown[]>(
+    context: Context,
+    session: Session,
+    operation: (session: Session, ...request: R) => Promise<T>,
+    ...request: R
+  ): Promise<T> => {
+    const result = await run(sayer(context, session), () => operation(session, ...request));
+    context.completed?.();
+    return result;
+  };
 }
 
 function sayer(context: Context, { repository, id, record }: Session) {

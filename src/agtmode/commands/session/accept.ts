@@ -26,9 +26,6 @@ import {
 } from '../../output/format.ts';
 import { doneOrNotBegun } from '../../output/interrupted.ts';
 
-/** May be given more than once, one value each. */
-const MANY = { type: 'string', array: true, nargs: 1 } as const;
-
 export const sessionAccept = defineSessionCommand({
   name: 'session accept',
   elsewhere: { '--path': 'agt accept SESSION --include=PATH' },
@@ -41,37 +38,28 @@ export const sessionAccept = defineSessionCommand({
     'the session began with, and that the branch does not have, stay out. Then delete the sandbox and the work branch; the ' +
     'snapshots stay, and agt session unaccept takes everything back.',
   options: {
-    message: { ...MANY, alias: 'm', describe: 'message of the commit; again: one more paragraph' },
+    message: option.each('message of the commit; again: one more paragraph', 'm'),
     file: option.value('read the message from a file; - is standard input', 'F'),
     summary: option.value('text for {summary} in agt.commitTemplate'),
     edit: option.flag('edit the message first', 'e'),
     onto: option.value('the branch that takes the work (default: the user branch)'),
     'keep-commits': option.flag("merge the agent's own commits"),
-    commits: {
-      ...MANY,
-      describe: 'take only these, each as a commit of its own: commits, A..B, snapshots, ids of tool calls',
-    },
-    include: {
-      ...MANY,
-      describe: 'take only changes of paths that match a glob; *.md matches in every directory',
-    },
-    exclude: { ...MANY, describe: 'leave out changes of paths that match a glob' },
+    commits: option.each(
+      'take only these, each as a commit of its own: commits, A..B, snapshots, ids of tool calls',
+    ),
+    include: option.each('take only changes of paths that match a glob; *.md matches in every directory'),
+    exclude: option.each('leave out changes of paths that match a glob'),
     'committed-only': option.flag('leave out uncommitted files'),
     untracked: {
-      type: 'string',
+      ...option.value('what to do with untracked files (default: agt.untracked)'),
       choices: UNTRACKED,
-      describe: 'what to do with untracked files (default: agt.untracked)',
     },
     'with-failed': option.flag('take also changes by tool calls that failed'),
     keep: option.flag('let the session go on'),
     seen: option.flag(
       'take only what you have marked as seen in agt review, and let the session go on with the rest',
     ),
-    verify: {
-      type: 'boolean',
-      default: true,
-      describe: 'run pre-merge-commit and commit-msg hooks (--no-verify: do not)',
-    },
+    verify: option.on('run pre-merge-commit and commit-msg hooks (--no-verify: do not)'),
     ...option.shared('wait', 'dry-run', 'quiet', 'json'),
   },
   examples: [

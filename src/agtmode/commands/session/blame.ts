@@ -46,17 +46,10 @@ export const blame = defineCommand({
   otherOptions: 'agt git blame',
   elsewhere: { '--session': 'agt -C "$(agt path SESSION)" blame FILE' },
   options: {
-    L: {
-      ...option.many('only these lines: <start>,<end> or :<function>, as in git blame'),
-      nargs: 1,
-    },
+    L: option.each('only these lines: <start>,<end> or :<function>, as in git blame'),
     ...GIT_OPTIONS,
     porcelain: option.flag('print as git blame --line-porcelain, with lines that begin with agt-'),
-    export: {
-      type: 'string',
-      choices: ['agent-trace'],
-      describe: 'print a record of this form for other tools',
-    },
+    export: { ...option.value('print a record of this form for other tools'), choices: ['agent-trace'] },
     ...option.shared('json'),
   },
   examples: [

@@ -89,9 +89,8 @@ export const sessionEnv = defineSessionCommand({
   options: {
     ...option.shared('profile'),
     shell: {
-      choices: ['sh', 'fish'],
+      ...option.choice(['sh', 'fish'], 'whose syntax to print; sh is also for bash and zsh'),
       default: 'sh',
-      describe: 'whose syntax to print; sh is also for bash and zsh',
     },
     ...option.shared('json'),
   },

@@ -20,13 +20,9 @@ export async function watchList(
   // The program that has started it may be killed, also before this one has begun: then nobody reads.
   for (let shown: string | undefined; process.ppid === ppid; ) {
     const start = performance.now();
-    const {
-      json,
-      text = '',
-      notes,
-      warnings,
-    } = await partOf(await list({ ...context, columns: process.stdout.columns }));
-    const next = asJson ? `${JSON.stringify(json)}\n` : `${text}${notes}${warnings}`;
+    const listed = await partOf(await list({ ...context, columns: process.stdout.columns }));
+    const { json, text = '', notes = '', warnings = '' } = listed;
+    const next = asJson ? `${JSON.stringify(json)}\n` : text + notes + warnings;
     if (next !== shown && context.out(asJson ? next : `${CLEAR}${next}`) === false) break;
     shown = next;
     const end = performance.now() + Math.max(SHORTEST_MS, REST * (performance.now() - start));

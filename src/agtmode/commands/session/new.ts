@@ -44,20 +44,15 @@ export const sessionNew = defineCommand({
     ),
     profile: option.value('store this name with the session, for tools that start agents'),
     'with-changes': option.flag('take along the uncommitted work of your worktree, which stays as it is'),
-    setup: { type: 'boolean', default: true, describe: 'run agt.setup in the sandbox (--no-setup: do not)' },
+    setup: option.on('run agt.setup in the sandbox (--no-setup: do not)'),
     ...option.shared('quiet'),
-    'working-copy': {
-      choices: ['auto', 'worktree', 'in-place', 'cow-overlay'],
-      describe:
-        'in-place: work in your own checkout; cow-overlay: commands of agt session run see the sandbox at the path of ' +
+    'working-copy': option.choice(
+      ['auto', 'worktree', 'in-place', 'cow-overlay'],
+      'in-place: work in your own checkout; cow-overlay: commands of agt session run see the sandbox at the path of ' +
         'your checkout (default: fs.workingCopy)',
-    },
+    ),
     ...option.shared('fs-snapshots'),
-    replace: {
-      type: 'boolean',
-      default: true,
-      describe: 'in place: revert an earlier session in the same checkout; --no-replace: refuse',
-    },
+    replace: option.on('in place: revert an earlier session in the same checkout; --no-replace: refuse'),
     'if-repo': option.flag('outside a repository, say that sessions are off, and exit with 0'),
     ...option.shared('json'),
   },
@@ -105,10 +100,10 @@ export const sessionFork = defineCommand({
     at: option.value(`fork this snapshot: ${SNAPSHOT_FORMS}`),
     count: option.value('create this many sessions, named <id>-1, <id>-2, …'),
     ...option.shared('fs-snapshots'),
-    'working-copy': {
-      choices: ['worktree', 'cow-overlay'],
-      describe: 'cow-overlay: commands of agt session run see the sandbox at the path of your checkout',
-    },
+    'working-copy': option.choice(
+      ['worktree', 'cow-overlay'],
+      'cow-overlay: commands of agt session run see the sandbox at the path of your checkout',
+    ),
     resume: option.flag('start the agent there, with its conversation as of that snapshot (agt resume)'),
     ...option.shared('quiet', 'json'),
   },

@@ -52,12 +52,11 @@ export const sessionRun = defineCommand({
     new: option.flag('create the session first, with a generated id if none is given'),
     from: option.value('with --new: start from this session, branch or commit (default: HEAD)'),
     ...option.shared('profile'),
-    'working-copy': {
-      choices: ['auto', 'worktree', 'cow-overlay'],
-      describe:
-        'cow-overlay: the command sees the sandbox at the path of your checkout, and nobody else does (default, and ' +
+    'working-copy': option.choice(
+      ['auto', 'worktree', 'cow-overlay'],
+      'cow-overlay: the command sees the sandbox at the path of your checkout, and nobody else does (default, and ' +
         'auto: as the session was created)',
-    },
+    ),
     ...option.shared('if-repo'),
     all: option.flag('in each active session, one after the other', 'a'),
     quiet: option.flag('with --all, print no line before each session', 'q'),
@@ -161,8 +160,7 @@ async function withoutSessions(
     if (!isUsed) await removeSession(session, { force: false, deleteBranch: true, now: new Date() });
     (isUsed ? kept : gone).push(id);
   }
-  const told = (what: string, ids: string[]) =>
-    ids.length === 0 ? '' : `; ${what}: ${listSome(ids, MOST_LISTED)}`;
+  const told = (what: string, ids: string[]) => (ids.length === 0 ? '' : `; ${what}: ${listSome(ids)}`);
   return new AgtError(message + told('removed again', gone) + told('kept', kept), { exitCode });
 }
 
@@ -200,14 +198,12 @@ async function runOneByOne(
     const [end] = await runInSessions(repository, [session]);
     if (end === undefined || end.exitCode === EXIT.done) continue;
     const others = sessions.slice(i + 1).map(({ record }) => record.session_id);
-    const notRun = others.length === 0 ? '' : `; not run in ${listSome(others, MOST_LISTED)}`;
+    const notRun = others.length === 0 ? '' : `; not run in ${listSome(others)}`;
     context.err(`error: the command failed in session "${id}" (exit code ${end.exitCode})${notRun}\n`);
     return endAs(end);
   }
   return EXIT.done;
 }
-
-const MOST_LISTED = 10;
 
 /** `said`: for the moment when the command starts; a session whose command does not start goes again. */
 async function createSessions(

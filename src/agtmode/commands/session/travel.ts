@@ -188,11 +188,7 @@ export const sessionPull = defineCommand({
     'that repository learns so at its next push. If it is here as well and has snapshots that the remote does not have, ' +
     'they stay as a fork.',
   positionals: {
-    id: {
-      type: 'string',
-      describe: 'the session, by its id or by the word in column COPY of agt session list --remote',
-      demandOption: true,
-    },
+    id: option.required('the session, by its id or by the word in column COPY of agt session list --remote'),
     remote: option.value(REMOTE),
   },
   options: {
