@@ -1,5 +1,4 @@
-import type { SettingValue } from '../../config/settings.ts';
-import { showValue } from '../../config/settings.ts';
+import { type SettingValue, showValue } from '../../config/settings.ts';
 import { attempt, isAgtError, plural } from '../../errors.ts';
 import { type Git, runGit } from '../../git/run/git.ts';
 import { checkLeases } from '../../maintenance/doctor/check-leases.ts';
@@ -57,17 +56,12 @@ export const doctor = defineCommand({
       text: async () => {
         const isShort = report.findings.length === 0 && !args.verbose;
         if (isShort) return [...report.fixed.map(describeFix), 'nothing is wrong\n'].join('');
-        return describeReport(context, report, args);
+        return describeReport(context, report, fixes, args.fix && args.dryRun);
       },
       failed: report.findings.some(({ level }) => level !== 'note'),
     };
   },
 });
-
-interface DoctorArguments {
-  readonly fix: boolean;
-  readonly dryRun: boolean;
-}
 
 type Report = Awaited<ReturnType<typeof examine>>;
 
@@ -160,11 +154,8 @@ function reportJson(report: Report) {
   };
 }
 
-async function describeReport(
-  context: Context,
-  report: Report,
-  { fix, dryRun }: DoctorArguments,
-): Promise<string> {
+/** `fixes`: problems are fixed; `previewFix`: the user wants to know which would be. */
+async function describeReport(context: Context, report: Report, fixes: boolean, previewFix: boolean) {
   const { git, version, pcre, repository, attached, settings, fixed, findings } = report;
   const withPcre = pcre === undefined ? '' : pcre ? ', with PCRE' : ', without PCRE';
   const rows = settings.map(({ name, value, origin }) => [name, showValue(name, value), origin]);
@@ -177,11 +168,11 @@ async function describeReport(
   const made = provider ?? 'refused: fs.snapshots names a provider that cannot work';
   const sessions =
     repository && `${listRecords(repository).records.length} in ${await repository.sessionsDir()}`;
-  const stays = fix && !dryRun ? ' that --fix leaves to you' : '';
+  const stays = fixes ? ' that --fix leaves to you' : '';
   const parts = [
     ...fixed.map(describeFix),
     findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'problem')}${stays}\n`,
-    describeFindings(context, findings, fix && dryRun),
+    describeFindings(context, findings, previewFix),
     '\n',
     `git         ${git.path}, version ${version.text}${withPcre}\n`,
     `repository  ${repository?.commonDir ?? 'none here'}\n`,

@@ -7,6 +7,8 @@ import { existsSync } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
 import { hooksBin, stateDirectory } from '../../disk/state-home.ts';
 import { AgtError, attempt, EXIT, formatError, usageError } from '../../errors.ts';
+import { reviewRef } from '../../filter/agent-refs.ts';
+import { findObject } from '../../git/objects/object-reader.ts';
 import {
   type EnvironmentEvent,
   type FileEvent,
@@ -16,6 +18,7 @@ import {
 } from '../../integrations/event.ts';
 import { logFailure, noteRunning, writeLastEvent } from '../../integrations/hooks-log.ts';
 import type { Integration } from '../../integrations/integration.ts';
+import { isOfSubagent } from '../../integrations/note-state.ts';
 import type { Place } from '../../integrations/place.ts';
 import { recordEvent } from '../../integrations/record-event.ts';
 import { findIntegration } from '../../integrations/tools.ts';
@@ -28,7 +31,7 @@ import type { Context } from '../context.ts';
 import { renewHooksFront, usesHooksFront } from '../front/write-front.ts';
 import { runSetup } from '../setup.ts';
 import { gitDirectory, renewShimOnPath } from '../shim.ts';
-import { answerPrompt } from './answer-prompt.ts';
+import { answerPrompt, runAgt } from './answer-prompt.ts';
 import {
   about,
   continueInBackground,
@@ -42,7 +45,6 @@ import {
   withoutProjectVariables,
 } from './call.ts';
 import { parsePrompt } from './prompts.ts';
-import { settleReview } from './settle-review.ts';
 import { keepFence } from './strays.ts';
 import { whatWentBack } from './tell-model.ts';
 
@@ -224,4 +226,22 @@ async function beginInPlace({ user, record }: Place, { name: profile }: Integrat
     return false;
   await newSessionInPlace(user, { id: undefined, profile, now, replace: false, withChanges: false });
   return true;
+}
+
+/**
+ * Hunks that a person has rejected in agt review go back at the end of a turn, or are told with the next prompt. Returns what
+ * the model is to hear. Another agt does it: this one starts with every call of an agent.
+ */
+async function settleReview(
+  context: Context,
+  { user, record }: Place,
+  event: FileEvent,
+): Promise<string | undefined> {
+  const when = event.kind === 'prompt' ? 'prompt' : 'turn';
+  const isEnd = event.kind === 'session-end' || (event.kind === 'turn' && !isOfSubagent(event));
+  if (user === undefined || record === undefined || (when === 'turn' && !isEnd)) return undefined;
+  if ((await findObject(user.git, reviewRef(record.session_id))) === undefined) return undefined;
+  const { exitCode, text } = await runAgt(['review', record.session_id, '--settle', when], context);
+  if (exitCode !== EXIT.done) throw new AgtError(text.trimEnd().replace(/^error: /, ''));
+  return text === '' ? undefined : text;
 }

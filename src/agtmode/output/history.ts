@@ -29,12 +29,15 @@ export function fileLines(entry: { readonly files: readonly ListedFile[] } | und
   return table(rows, '    ');
 }
 
-export function parseNumber(text: string, what = 'snapshots'): number {
+/** Without a number, all. */
+export function parseNumber(text: string | undefined, what = 'snapshots'): number {
+  if (text === undefined) return Number.POSITIVE_INFINITY;
   if (!/^\d+$/.test(text)) throw usageError(`invalid number of ${what} "${text}"`);
   return Number(text);
 }
 
-export async function parseSince(git: Git, text: string, now: Date): Promise<Date> {
+export async function parseSince(git: Git, text: string | undefined, now: Date): Promise<Date | undefined> {
+  if (text === undefined) return undefined;
   const time = await parseTime(git, text, now);
   if (time !== undefined) return time;
   throw usageError(`invalid time "${text}"`, 'for example: "2 hours ago", "2026-11-20 14:00"');

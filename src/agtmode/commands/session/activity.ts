@@ -45,12 +45,12 @@ export const sessionActivity = defineCommand({
     ['agt log --all-sessions --everywhere --stat', 'the same in all repositories, with the files'],
   ],
   run: async (args, context) => {
-    const limit = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number, 'rows');
+    const limit = parseNumber(args.number, 'rows');
     const { present, gone } = args.everywhere ? knownRepositories(context.env) : NONE;
     const sources = args.everywhere ? sourcesEverywhere(context, present) : await sourcesHere(context);
     // git reads a time only in a repository, and everywhere may begin in none.
     const git = sources[0]?.repository.git ?? (await context.git());
-    const since = args.since === undefined ? undefined : await parseSince(git, args.since, context.now());
+    const since = await parseSince(git, args.since, context.now());
     const request = { since, limit, countLines: args.stat || args.json, asShown: !args.json };
     const { rows, errors } = await readAll(sources, request);
     const entries = rows.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, limit);

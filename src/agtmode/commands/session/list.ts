@@ -227,15 +227,7 @@ export const sessionShow = defineSessionCommand({
 
 async function describe(session: Session, view: SessionStatus, moment: Moment | undefined, now: Date) {
   const { record, headCommit, folder, sandboxPresent, isOutOfSight } = view;
-  const {
-    work_branch: work,
-    user_branch: home,
-    state_reason: reason,
-    sandbox,
-    landed,
-    exported,
-    from,
-  } = record;
+  const { work_branch: work, user_branch: home, sandbox, landed, exported, from } = record;
   const share = readShare(session);
   const workBranch = shortBranch(work);
   const at = (tip: string | undefined) => (tip === undefined ? '' : ` at ${shortOid(tip)}`);
@@ -249,7 +241,7 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
   const frozen = moment && `${age(new Date(moment.made), now)}, snapshot ${shortOid(moment.commit)}`;
   return [
     ['session', record.session_id],
-    ['state', [shownState(view), reason].filter(Boolean).join(': ')],
+    ['state', [shownState(view), record.state_reason].filter(Boolean).join(': ')],
     isEnded(record) &&
       record.state_at !== undefined && [
         'ended',

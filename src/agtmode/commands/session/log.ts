@@ -1,9 +1,11 @@
+import { usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { localTime } from '../../../local-time.ts';
 import type { Repository } from '../../../repository/repository.ts';
-import { isAttached, snapshotRefs } from '../../../session/record.ts';
-import { isArrival, THE_START } from '../../../snapshot/format.ts';
-import { requireHistory, type Snapshot } from '../../../snapshot/history.ts';
+import { isAttached } from '../../../session/record.ts';
+import type { Session } from '../../../session/session.ts';
+import { isArrival, promptIn, THE_START } from '../../../snapshot/format.ts';
+import type { Snapshot } from '../../../snapshot/history.ts';
 import {
   type AmbiguousFolders,
   parsePathspec,
@@ -11,15 +13,30 @@ import {
   readAmbiguousFolders,
   shownPath,
 } from '../../../timetravel/session-paths.ts';
-import { readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
-import { type AuthoredStep, authorsOf, turnNumbered } from '../../../timetravel/turns.ts';
-import { defineSessionCommand, option } from '../../command-line/command.ts';
+import { type FileChange, readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
+import { filesOfTurns, undoneTurns } from '../../../timetravel/turn-files.ts';
+import {
+  type AuthoredStep,
+  authorsOf,
+  readAuthors,
+  type TurnSteps,
+  turnNumbered,
+} from '../../../timetravel/turns.ts';
+import { type Arguments, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { fileSize, orNull, showPath } from '../../output/format.ts';
 import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
 import { showInPager } from '../../output/pager.ts';
 import type { Column } from '../../output/session-table.ts';
-import { logTurns } from './log-turns.ts';
+
+const OPTIONS = {
+  number: option.value('list at most this many snapshots', 'n'),
+  since: option.value('list only snapshots since this time, such as "2 hours ago"'),
+  stat: option.flag('list the files, with lines added and removed'),
+  turns: option.flag('list the turns of agents: what came of each prompt'),
+  turn: option.value('list only the snapshots of the turn with this number'),
+  ...option.shared('json'),
+} as const;
 
 export const sessionLog = defineSessionCommand({
   name: 'session log',
@@ -32,14 +49,7 @@ export const sessionLog = defineSessionCommand({
     'content, HEAD of the sandbox, and label or tool. The list of a fork continues with the session it was forked from. ' +
     'With paths after --, list only snapshots that changed these paths, and count only these files. Paths are relative ' +
     'to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session.',
-  options: {
-    number: option.value('list at most this many snapshots', 'n'),
-    since: option.value('list only snapshots since this time, such as "2 hours ago"'),
-    stat: option.flag('list the files, with lines added and removed'),
-    turns: option.flag('list the turns of agents: what came of each prompt'),
-    turn: option.value('list only the snapshots of the turn with this number'),
-    ...option.shared('json'),
-  },
+  options: OPTIONS,
   examples: [
     ['agt log --turns', 'list the prompts of this session or folder, and what came of each'],
     ['agt session log fix-login -n 10', 'list the last ten snapshots'],
@@ -48,10 +58,9 @@ export const sessionLog = defineSessionCommand({
   run: async (args, context, session) => {
     const { repository, record } = session;
     if (args.turns) return logTurns(context, session, args);
-    const limit = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number);
-    const since =
-      args.since === undefined ? undefined : await parseSince(repository.git, args.since, context.now());
-    const history = await requireHistory(repository.git, snapshotRefs(record));
+    const limit = parseNumber(args.number);
+    const since = await parseSince(session.git, args.since, context.now());
+    const history = await session.requireHistory();
     const [last] = history;
     const ambiguous: AmbiguousFolders =
       last === undefined ? new Set() : await readAmbiguousFolders(repository.git, [last.commit]);
@@ -157,36 +166,17 @@ function entryJson(
   numbers: ReadonlyMap<string, number>,
   ambiguous: AmbiguousFolders,
 ) {
-  const {
-    commit,
-    tree,
-    time,
-    session,
-    label,
-    tool,
-    agent,
-    conversation,
-    before,
-    call,
-    restored,
-    head,
-    bySession,
-  } = snapshot;
+  const { commit, tree, time, label, tool, agent, conversation, before, call, restored, head } = snapshot;
   const count = (wanted: string) => files.filter(({ kind }) => kind === wanted).length;
   return {
     name: `@{${numbers.get(commit) ?? 0}}`,
     commit,
     tree,
     at: time.toISOString(),
-    session_id: session,
+    session_id: snapshot.session,
     ...orNull({ label, tool, agent, conversation, call_id: (before ?? call)?.id, summary: call?.summary }),
-    ...orNull({
-      before: before?.tool,
-      outcome: call?.outcome,
-      by_session: bySession,
-      restored,
-      head_commit: head,
-    }),
+    ...orNull({ before: before?.tool, outcome: call?.outcome, by_session: snapshot.bySession }),
+    ...orNull({ restored, head_commit: head }),
     modified: count('changed'),
     added: count('added'),
     deleted: count('deleted'),
@@ -198,4 +188,75 @@ function entryJson(
 /** Who made the change since the snapshot before, as far as agt knows. */
 function authorJson(step: AuthoredStep | undefined) {
   return { author: step?.author ?? 'unknown', turn: step?.turn?.number ?? null, among: step?.among ?? [] };
+}
+
+/** `agt log --turns`: the turns of a session or a folder, newest first. */
+async function logTurns(context: Context, session: Session, args: Arguments<typeof OPTIONS>) {
+  if (args.rest.length > 0 || args.turn !== undefined)
+    throw usageError('--turns takes neither paths nor --turn', 'one turn: agt log --turn N --stat');
+  const limit = parseNumber(args.number);
+  const since = await parseSince(session.git, args.since, context.now());
+  const authored = await readAuthors(session);
+  const isSince = ({ snapshots, from }: TurnSteps) =>
+    since === undefined || (snapshots.at(-1)?.time ?? from) >= since;
+  const chosen = authored.turns.filter(isSince).toReversed().slice(0, limit);
+  const files = await filesOfTurns(session.git, chosen, true, !args.json);
+  const undone = await undoneTurns(session, authored);
+  const entries = chosen.map((turn) => ({
+    ...turnJson(turn, files.get(turn) ?? []),
+    stands: !undone.has(turn),
+  }));
+  if (!args.json)
+    await showInPager(
+      context,
+      entries.length === 0
+        ? noneOf(authored.begun)
+        : tableOfChanges(context, TURN_COLUMNS, entries, args.stat),
+    );
+  return { json: entries };
+}
+
+type TurnEntry = ReturnType<typeof turnJson> & { readonly stands: boolean };
+
+function turnJson({ snapshots, from, ...turn }: TurnSteps, files: readonly FileChange[]) {
+  const { number, session: session_id, prompt, agent, conversation } = turn;
+  const last = snapshots.at(-1);
+  const calls = snapshots.filter((one) => one.tool !== undefined && promptIn(one) === undefined);
+  const sum = (count: (file: FileChange) => number | undefined) =>
+    files.reduce((total, file) => total + (count(file) ?? 0), 0);
+  return {
+    number,
+    session_id,
+    ...orNull({ prompt, agent, conversation, commit: last?.commit }),
+    began_at: from.toISOString(),
+    at: (last?.time ?? from).toISOString(),
+    calls: calls.length,
+    failed_calls: calls.filter(({ call }) => call?.outcome === 'failed').length,
+    insertions: sum(({ insertions }) => insertions),
+    deletions: sum(({ removals }) => removals),
+    files: filesJson(files, (path) => path.replace(/^sandbox\//, '')),
+  };
+}
+
+function noneOf(begun: readonly TurnSteps[]): string {
+  const isPrompted = begun.some(({ prompt }) => prompt !== undefined);
+  return `no turns: ${isPrompted ? 'no prompt has led to the call of a tool yet' : 'agt knows prompts and calls from the hooks of agents'}\n`;
+}
+
+const TURN_COLUMNS: readonly Column<TurnEntry>[] = [
+  { heading: 'TURN', cell: ({ number }) => ({ text: String(number), style: 'yellow' }), alignRight: true },
+  { heading: 'WHEN', cell: ({ at }) => localTime(new Date(at)), dispensable: 2 },
+  { heading: 'AGENT', cell: ({ agent }) => agent ?? '', dispensable: 1 },
+  {
+    heading: 'CALLS',
+    cell: ({ calls, failed_calls: failed }) => `${calls}${failed === 0 ? '' : ` (${failed} failed)`}`,
+    alignRight: true,
+  },
+  { heading: 'FILES', cell: ({ files }) => String(files.length), alignRight: true },
+  { heading: 'DIFF', cell: ({ insertions, deletions }) => `+${insertions} -${deletions}`, alignRight: true },
+  { heading: 'PROMPT', cell: promptOf, flexible: true },
+];
+
+function promptOf({ prompt, stands }: TurnEntry): string {
+  return `${stands ? '' : '(undone) '}${showPath(prompt ?? '')}`.trimEnd();
 }

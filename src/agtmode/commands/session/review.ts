@@ -14,6 +14,7 @@ import {
   showNew,
   tellInstead,
 } from '../../../review/review.ts';
+import type { Way } from '../../../review/state.ts';
 import { awayError } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
 import { isUnder } from '../../../snapshot/folders.ts';
@@ -21,8 +22,7 @@ import { readAuthors, turnNumbered } from '../../../timetravel/turns.ts';
 import { type Arguments, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
-import { changeStatus, lines, orNull, verb } from '../../output/format.ts';
-import { describeFate, describeMarks, warningsOf } from '../../output/marks.ts';
+import { changeStatus, lines, listPaths, orNull, verb } from '../../output/format.ts';
 import { inSandbox, isAt, nothingAt, placeIn } from '../../review-places.ts';
 import { reviewOnTerminal } from '../../reviewing.ts';
 
@@ -239,4 +239,27 @@ async function settle(context: Context, session: Session, when: string): Promise
   if (when === 'turn') await takeRejectedBack(session, TAKEN_BACK, context.now());
   else context.out((await whatWasRejected(session, context.now())) ?? '');
   return EXIT.done;
+}
+
+function describeMarks({ marked }: Marked, as: ReviewHunk['state'], dryRun: boolean): string {
+  const files = new Set(marked.map(({ path }) => path)).size;
+  const word = as === 'rejected' ? verb(dryRun, 'rejected', 'reject') : verb(dryRun, 'marked', 'mark');
+  return `${word} ${plural(marked.length, 'hunk')} in ${plural(files, 'file')}${as === 'rejected' ? '' : ` as ${as}`}`;
+}
+
+/** What becomes of hunks that were rejected in this session. */
+function describeFate(id: string, { marked: { length } }: Marked, way: Way): string {
+  if (length === 0) return '';
+  const [they, go, them] = length === 1 ? ['it', 'goes', 'it'] : ['they', 'go', 'them'];
+  if (way === 'now') return ` and took ${them} back`;
+  if (way === 'tell') return `; the agent reads ${them} with your next prompt`;
+  return `; ${they} ${go} when the agent ends its turn, or now: agt review ${id} --now`;
+}
+
+function warningsOf({ missing, waiting }: Pick<Marked, 'missing' | 'waiting'>): string {
+  const paths = listPaths(waiting.map(displayPath));
+  return lines([
+    missing.length > 0 && `warning: ${plural(missing.length, 'hunk')} changed meanwhile, and stay new`,
+    waiting.length > 0 && `warning: not marked before the files whose place they take: ${paths}`,
+  ]);
 }

@@ -51,13 +51,13 @@ export const sessionSearch = defineCommand({
     const isAfter = (args.text ?? args.regex) === undefined;
     const text = isAfter ? args.rest[0] : args.text;
     const paths = args.rest.slice(isAfter ? (args.rest[1] === '--' ? 2 : 1) : 0);
-    const pattern = patternOf({ ...args, text });
-    const limit = args.number === undefined ? Number.POSITIVE_INFINITY : parseNumber(args.number);
+    const pattern = patternOf(text, args.regex, args.ignoreCase);
+    const limit = parseNumber(args.number);
     const here =
       args.session === undefined ? await sessionIfAny(context) : await sessionHere(context, args.session);
     const repositories = await chooseRepositories(context, args.session === undefined ? undefined : here);
     const git = repositories[0]?.git ?? (await context.git());
-    const since = args.since === undefined ? undefined : await parseSince(git, args.since, context.now());
+    const since = await parseSince(git, args.since, context.now());
     const given = [...(args.path ?? []), ...paths];
     if (args.prompt && given.length > 0)
       throw usageError('--prompt searches no files', 'leave out the paths, or --prompt');
@@ -86,15 +86,7 @@ export const sessionSearch = defineCommand({
   },
 });
 
-function patternOf({
-  text,
-  regex,
-  ignoreCase: ignoresCase,
-}: {
-  readonly text: string | undefined;
-  readonly regex: string | undefined;
-  readonly ignoreCase: boolean;
-}) {
+function patternOf(text: string | undefined, regex: string | undefined, ignoresCase: boolean) {
   const given = text ?? regex;
   if (given === undefined || given === '' || (text !== undefined && regex !== undefined))
     throw usageError(

@@ -1,15 +1,13 @@
 /** agt undo --turn N, --step, --agent: one change is taken back, and all others stay. */
 import { displayPath } from '../../../disk/path-bytes.ts';
-import { AgtError, listSome, usageError } from '../../../errors.ts';
+import { AgtError, FEW, listSome, usageError } from '../../../errors.ts';
 import { nameOf } from '../../../folders/git-state/ref-plan.ts';
 import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { findIntegration } from '../../../integrations/tools.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
-import { snapshotRefs } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import type { Snapshot } from '../../../snapshot/history.ts';
-import { resolveSnapshot } from '../../../snapshot/resolve-snapshot.ts';
 import { showDiff } from '../../../timetravel/diff/diff.ts';
 import { branchesLeft, commandToMoveBack } from '../../../timetravel/moved-branches.ts';
 import { withPresent } from '../../../timetravel/restore/present.ts';
@@ -18,38 +16,42 @@ import { pathInSession, readAmbiguousFolders, relativeToSandbox } from '../../..
 import { readTimeline } from '../../../timetravel/timeline.ts';
 import { spansOf } from '../../../timetravel/turn-files.ts';
 import { type AuthoredHistory, turnNumbered } from '../../../timetravel/turns.ts';
+import { type Arguments, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { showPath } from '../../output/format.ts';
 import { runRestore } from './restore.ts';
 
-/** Files in a warning. */
-const MOST_NAMED = 5;
-
 /** So many names of commits fit into a line of a snapshot's message. */
 const MOST_UNDONE = 60;
 
-interface OneThing {
+export const ONE_THING = {
+  turn: {
+    ...option.flag(
+      'the last turn; with a number, take back what that turn of agt log --turns changed, and nothing else',
+    ),
+    valueName: 'n',
+  },
+  step: option.value('take back only what this step changed: @{3} in agt session log'),
+  agent: option.value('take back what this agent changed, and nothing else'),
+  path: option.many('take back only changes of this file or directory, as after --'),
+  'keep-ours': option.flag('where a later change is in the same lines, keep that'),
+  'write-conflicts': option.flag(
+    'where a later change is in the same lines, write both into the file, as git does',
+  ),
+} as const;
+
+type OneThing = Arguments<typeof ONE_THING> & {
   readonly count: string | undefined;
-  readonly turn: boolean;
-  readonly step: string | undefined;
-  readonly agent: string | undefined;
-  readonly path: readonly string[] | undefined;
-  readonly rest: readonly string[];
-  readonly keepOurs: boolean;
-  readonly writeConflicts: boolean;
   readonly dryRun: boolean;
   readonly json: boolean;
-}
+};
 
 export async function undoOneThing(context: Context, session: Session, args: OneThing) {
   if (args.keepOurs && args.writeConflicts)
     throw usageError('--keep-ours and --write-conflicts exclude each other', 'give one');
   const now = context.now();
   // As the user has seen it in the log: the snapshot that agt makes now may be one more.
-  const step =
-    args.step === undefined
-      ? undefined
-      : await resolveSnapshot(session.git, snapshotRefs(session.record), args.step, now);
+  const step = args.step === undefined ? undefined : await session.find(args.step, now);
   return withPresent(session, { now, dryRun: args.dryRun }, (seen, authored) =>
     takeBack(context, seen, authored, step, args),
   );
@@ -86,19 +88,16 @@ async function takeBack(
     });
   }
   context.err(branches.map((line) => `hint: ${line}\n`).join(''));
+  const byLater = args.keepOurs ? ': later lines stay' : '';
   for (const path of taken.conflicts) {
-    const kept = taken.kept.includes(path)
-      ? ', which stays as it is'
-      : args.keepOurs
-        ? ': later lines stay'
-        : '';
+    const kept = taken.kept.includes(path) ? ', which stays as it is' : byLater;
     context.err(`warning: conflict in ${shown(path)}${kept}\n`);
   }
   const { wanted, staying } = taken;
   const back = new Set(authored.steps.flatMap(({ snapshot }) => snapshot.undone));
   const isBack = paths.length === 0 && spans.every(({ previous }) => back.has(previous ?? ''));
   if (staying.length > 0 && !isBack) {
-    const files = listSome(staying.map(shown), MOST_NAMED);
+    const files = listSome(staying.map(shown), FEW);
     context.err(`warning: what git ignores stays: ${files}\n`);
   }
   if (wanted === undefined) {
@@ -106,7 +105,8 @@ async function takeBack(
     const without = isBack ? `${name} has been taken back already` : `nothing of ${name} is left`;
     const result =
       taken.conflicts.length > 0 || (staying.length > 0 && !isBack) ? 'nothing has changed' : without;
-    return { json: nothing(session), text: `${shownId(session.record)}: ${result}\n`, failed };
+    const json = { session_id: session.id, changed: 0, changes: [] };
+    return { json, text: `${shownId(session.record)}: ${result}\n`, failed };
   }
   if (args.dryRun && !args.json) {
     const { exitCode } = await showDiff(session, { before: tip, after: wanted, pathspecs: () => [] }, []);
@@ -137,10 +137,6 @@ async function describeBranches(session: Session, spans: readonly Snapshot[], na
   return Promise.all(lines);
 }
 
-function nothing({ record }: Session) {
-  return { session_id: record.session_id, changed: 0, changes: [] };
-}
-
 /** Newest first. */
 async function chooseSpans(
   session: Session,
@@ -148,24 +144,16 @@ async function chooseSpans(
   args: OneThing,
   step: Snapshot | undefined,
 ) {
-  if (
-    [args.step, args.agent, args.turn ? args.count : undefined].filter((given) => given !== undefined)
-      .length !== 1
-  )
+  const given = [args.step, args.agent, args.turn ? args.count : undefined];
+  if (given.filter((one) => one !== undefined).length !== 1)
     throw usageError('more than one thing is given', 'give a turn, --step or --agent');
   if (step !== undefined) return { spans: [step], name: `step ${shortOid(step.commit)}` };
   if (args.agent !== undefined) {
     const names = [args.agent, findIntegration(args.agent)?.program];
     const own = authored.turns.filter(({ agent }) => names.includes(agent));
-    const known = [...new Set(authored.turns.flatMap(({ agent }) => agent ?? []))];
-    if (own.length === 0)
-      throw new AgtError(`no turn is of agent "${args.agent}"`, {
-        hints: [
-          known.length === 0
-            ? 'agt knows agents from their hooks'
-            : `there are turns of: ${known.join(', ')}`,
-        ],
-      });
+    const known = [...new Set(authored.turns.flatMap(({ agent }) => agent ?? []))].join(', ');
+    const hint = known === '' ? 'agt knows agents from their hooks' : `there are turns of: ${known}`;
+    if (own.length === 0) throw new AgtError(`no turn is of agent "${args.agent}"`, { hints: [hint] });
     const position = new Map(authored.steps.map(({ snapshot }, i) => [snapshot.commit, i]));
     const spans = own.flatMap(spansOf);
     const newestFirst = spans.toSorted(

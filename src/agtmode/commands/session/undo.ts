@@ -14,12 +14,12 @@ import type { RestoreRequest } from '../../../timetravel/restore/unfinished-rest
 import { turnLeft } from '../../../timetravel/turn-files.ts';
 import { readAuthors } from '../../../timetravel/turns.ts';
 import { findGreen } from '../../bisecting.ts';
-import { defineSessionCommand, option } from '../../command-line/command.ts';
+import { type Arguments, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { sessionHere, sessionIfAny } from '../../session-here.ts';
 import { FILES_ONLY, runRestore } from './restore.ts';
-import { undoOneThing } from './undo-one-thing.ts';
+import { ONE_THING, undoOneThing } from './undo-one-thing.ts';
 
 const MOVE = {
   more: { count: option.value('number of steps, or with --turns of turns (default: 1)') },
@@ -30,22 +30,6 @@ const MOVE = {
     ...FILES_ONLY,
     ...option.shared('dry-run', 'quiet', 'json'),
   },
-} as const;
-
-const ONE_THING = {
-  turn: {
-    ...option.flag(
-      'the last turn; with a number, take back what that turn of agt log --turns changed, and nothing else',
-    ),
-    valueName: 'n',
-  },
-  step: option.value('take back only what this step changed: @{3} in agt session log'),
-  agent: option.value('take back what this agent changed, and nothing else'),
-  path: option.many('take back only changes of this file or directory, as after --'),
-  'keep-ours': option.flag('where a later change is in the same lines, keep that'),
-  'write-conflicts': option.flag(
-    'where a later change is in the same lines, write both into the file, as git does',
-  ),
 } as const;
 
 export const sessionUndo = defineSessionCommand({
@@ -107,7 +91,10 @@ export const sessionUndo = defineSessionCommand({
 });
 
 /** @throws AgtError for paths and conflicts without the one thing to take back. */
-async function refuseWithoutThing(session: Session, { path = [], rest, ...args }: PartArguments) {
+async function refuseWithoutThing(
+  session: Session,
+  { path = [], rest, ...args }: Arguments<typeof ONE_THING>,
+) {
   const paths = [...path, ...rest];
   const option = args.keepOurs ? '--keep-ours' : args.writeConflicts ? '--write-conflicts' : undefined;
   if (paths.length === 0 && option === undefined) return;
@@ -121,13 +108,6 @@ async function refuseWithoutThing(session: Session, { path = [], rest, ...args }
     `for example the last one: ${commandToMove(session.record, 'undo')} ${thing}${conflicts}${files}`,
     ...(option === undefined ? [`or bring the file back: agt restore SNAPSHOT${files}`] : []),
   );
-}
-
-interface PartArguments {
-  readonly path: readonly string[] | undefined;
-  readonly rest: readonly string[];
-  readonly keepOurs: boolean;
-  readonly writeConflicts: boolean;
 }
 
 export const sessionRedo = defineSessionCommand({
@@ -145,15 +125,12 @@ export const sessionRedo = defineSessionCommand({
     move(context, session, { ...args, turns: args.turns || args.turn }, 'redo'),
 });
 
-interface MoveArguments {
+type MoveArguments = Arguments<typeof MOVE.options> & {
+  readonly count: string | undefined;
   /** The first word that the user has given, and `--session`. */
   readonly id?: string;
   readonly session?: string;
-  readonly count: string | undefined;
-  readonly turns: boolean;
-  readonly filesOnly: boolean;
-  readonly dryRun: boolean;
-}
+};
 
 async function move(
   context: Context,
