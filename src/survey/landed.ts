@@ -119,24 +119,28 @@ function findForms(git: Git, tip: string, open: readonly Landed[], landed: Reado
   const forms = new Map<string, string>();
   if (open.length === 0) return forms;
   const list = (words: readonly string[], revisions: readonly string[]) => {
-    const log = ['log', '--no-show-signature', '--no-mailmap', '--format=%ct %H %at %ae %an%x00%s'];
+    const log = ['log', '--no-show-signature', '--no-mailmap', '--format=%ct %H %at %ae %an%x00%P%x00%s'];
     return [...linesOf(git, [...log, ...words], revisions)].map((line) => {
-      const [, time, commit = '', author = '', subject] = /^(\d+) (\w+) (.*)\0(.*)$/.exec(line) ?? [];
-      return { time: Number(time), commit, author, subject };
+      const [, time, commit = '', author, parents, subject] =
+        /^(\d+) (\w+) (.*)\0(.*)\0(.*)$/.exec(line) ?? [];
+      return { time: Number(time), commit, author, subject, merged: parents?.split(' ')[1] };
     });
   };
-  const own = list(
-    ['--no-walk'],
-    open.map(({ commit }) => commit),
-  );
+  const found = (commits: readonly string[]) => (commits.length === 0 ? [] : list(['--no-walk'], commits));
+  const own = found(open.map(({ commit }) => commit));
+  // A rebase takes a merge apart: then the last commit that it merged stands for it.
+  const merged = found(own.flatMap((one) => one.merged ?? []));
   const [first] = open.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
-  const since = `--since=${Math.min(...own.map(({ time }) => time))}`;
+  const since = `--since=${Math.min(...[...own, ...merged].map(({ time }) => time))}`;
   const there = list([since], [tip, `^${first?.from}`]);
   const others = there.filter(({ commit }) => !landed.has(commit));
-  for (const { commit, author, subject } of own) {
-    const same = others.filter((one) => one.author === author);
-    const form = same.findLast((one) => one.subject === subject) ?? same.at(-1);
-    if (form !== undefined) forms.set(commit, form.commit);
+  const formOf = (one: (typeof own)[number] | undefined) => {
+    const same = others.filter(({ author }) => author === one?.author);
+    return same.findLast(({ subject }) => subject === one?.subject) ?? same.at(-1);
+  };
+  for (const one of own) {
+    const form = formOf(one) ?? formOf(merged.find(({ commit }) => commit === one.merged));
+    if (form !== undefined) forms.set(one.commit, form.commit);
   }
   return forms;
 }

@@ -115,6 +115,25 @@ test('a landing is named by the commit that the branch has after a rebase, which
   expect(row).toMatchObject({ lost: false, elsewhere: false, now_as: now, reverted_by: by });
 });
 
+test('a merge that a rebase has taken apart is on the branch as its last commit', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n' });
+  for (const [i, name] of ['b', 'c'].entries()) {
+    writeFileSync(join(sandbox, name), `${name}\n`);
+    git(sandbox, 'add', name);
+    git(sandbox, 'commit', '-qm', `Add ${name}`, '--date', `2026-01-05T12:00:0${i + 1}+0100`);
+  }
+  agtOk(repository, 'accept', 's1', '--keep-commits');
+  const landed = git(repository, 'rev-parse', '--short=10', 'HEAD');
+  git(repository, 'switch', '-qc', 'other', 'main~1');
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'other', '--date', '2026-01-05T12:00:09+0100');
+  git(repository, 'rebase', '-q', 'other', 'main');
+  const now = git(repository, 'rev-parse', '--short=10', 'HEAD');
+  expect(git(repository, 'log', '--format=%s', 'HEAD~2..')).toBe('Add c\nAdd b');
+  expect(agtOk(repository, 'activity')).toContain(`accepted as ${landed}, now ${now} on main`);
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  expect(agtOk(repository, 'activity')).toContain(`accepted as ${landed}, no longer on main`);
+});
+
 test.each([
   ['fork', 'parent', '--id', 's2'],
   ['new', 's2', '--from', 'parent'],
