@@ -40,6 +40,11 @@ export class CommitGraph {
     };
   }
 
+  /** Time and address: the commits that this author wrote then. */
+  byAuthor(author: string): string[] {
+    return this.commits.flatMap((commit) => (commit.author === author ? commit.oid : []));
+  }
+
   /** Whether the tip is the commit, or stands on it. */
   has(tip: string, commit: string): boolean {
     const at = this.position.get(commit);

@@ -118,6 +118,48 @@ test('people merge the commits of an agent by themselves, some after a sync', ()
   expect(told(repository, 'f')).toEqual(['of 1: s1 claude 1 one-0', 'later: s1 claude 2 one-0']);
 });
 
+test.each([
+  ['merged', ['merge', '-q', 'agt/s1']],
+  ['copied', ['cherry-pick', 'agt/s1']],
+  ['squashed', ['merge', '-q', '--squash', 'agt/s1']],
+])(
+  'commits of an agent that people have %s by themselves stay its, whatever sessions begin there',
+  (how, words) => {
+    const { repository, sandbox } = makeSession({ f: LINES.join('') });
+    const second = sessionIn(repository, 's2');
+    const put = (cwd: string, lines: Record<number, string>) =>
+      writeFileSync(join(cwd, 'f'), withLines(lines));
+    const commit = (cwd: string) => git(cwd, 'commit', '-qam', 'work');
+    const work = [() => put(sandbox, { 1: 'of 1' }), () => commit(sandbox)];
+    calls(sandbox, 'one', ...work);
+    if (how !== 'merged') git(repository, 'commit', '-q', '--allow-empty', '-m', 'other');
+    git(repository, ...words);
+    if (how === 'squashed') commit(repository);
+    sessionIn(repository, 's3');
+    agtOk(repository, 'fork', 's1', '--id', 's4');
+    const ofFirst = 'of 1: s1 claude 1 one-0';
+    expect(told(repository, 'f')).toEqual([ofFirst]);
+    put(repository, { 1: 'of 1', 9: 'of a person' });
+    commit(repository);
+    expect(told(repository, 'f')).toEqual([ofFirst]);
+    calls(second.sandbox, 'two', () => put(second.sandbox, { 5: 'of 2' }));
+    agtOk(repository, 'accept', 's2');
+    expect(told(repository, 'f')).toEqual([ofFirst, 'of 2: s2 claude 1 two-0']);
+  },
+);
+
+test('a session that began with commits of another one: its acceptance writes none of their lines', () => {
+  const { repository, sandbox } = makeSession({ f: LINES.join('') });
+  const put = (cwd: string, lines: Record<number, string>) => writeFileSync(join(cwd, 'f'), withLines(lines));
+  put(sandbox, { 1: 'of 1' });
+  git(sandbox, 'commit', '-qam', 'work');
+  agtOk(repository, 'new', 's2', '--from', 's1');
+  const second = sessionOf(repository, 's2').sandbox;
+  calls(second, 'two', () => put(second, { 1: 'of 1', 9: 'of 2' }));
+  agtOk(repository, 'accept', 's2');
+  expect(told(repository, 'f')).toEqual(['of 2: s2 claude 1 two-0']);
+});
+
 test('lines of an agent that a person has stashed and got back are still of the agent', () => {
   const { sandbox } = makeSession({ f: LINES.join('') });
   calls(sandbox, 'one', () => writeFileSync(join(sandbox, 'f'), withLines({ 1: 'of 1' })));

@@ -10,7 +10,6 @@ import { type Git, gitAnswer, gitText } from '../../git/run/git.ts';
 import { once } from '../../once.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../../session/id.ts';
-import { readRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { readAuthors } from '../turns.ts';
 import type { AcceptMap } from './accept-map.ts';
@@ -22,7 +21,7 @@ import { allMaps, mergedMaps, rewrittenMaps } from './maps-by-commit.ts';
 import { type Origin, originOf } from './origin.ts';
 import { asInWorktree, type BlamedLine, gitBlame, NOT_COMMITTED } from './porcelain.ts';
 import { blameUnknown, isUnknown } from './unknown-file.ts';
-import { commitsOfSession, commitsOnBranches } from './work-branches.ts';
+import { commitsOfSession, readWorkBranches, type WorkBranches } from './work-branches.ts';
 
 export interface AuthoredLine extends BlamedLine {
   /** Undefined if agt knows nothing of the line that git does not say. */
@@ -51,7 +50,7 @@ function readMaps({ git, repository, revision = 'HEAD' }: BlameRequest) {
   const rewritten = all.then((maps) => rewrittenMaps(git, revision, maps));
   const merged = all.then((maps) => mergedMaps(repository.git, maps));
   // If git refuses the file, nobody waits for them.
-  const branches = commitsOnBranches(repository);
+  const branches = readWorkBranches(repository);
   Promise.allSettled([rewritten, merged, branches]);
   return { all, rewritten, merged, branches };
 }
@@ -165,8 +164,7 @@ async function noteCommits(
       const left = () => lines.filter((line) => !origins.has(line));
       if (merges.length > 0) await noteByMerges(request, commit, lines, merges, origins);
       else if (candidates.length > 0) await noteByMaps(request, commit, lines, candidates, origins);
-      if (sessions.length === 0)
-        await noteByBranch(request, left(), (await maps.branches).get(commit), origins);
+      if (sessions.length === 0) await noteByBranches(request, left(), await maps.branches, origins);
       // The user may have dropped an acceptance, and written this commit since.
       if (work && stepsOfLines && sessions.length === 0)
         await noteByFolder(request, work, stepsOfLines, left(), origins);
@@ -194,22 +192,26 @@ function unique(maps: readonly AcceptMap[]): AcceptMap[] {
   return [...new Map(maps.map((map) => [map.landed, map])).values()];
 }
 
-/** People have merged the commit of an agent by themselves. */
-async function noteByBranch(
+/** People have merged, copied or squashed the commits of an agent by themselves. */
+async function noteByBranches(
   request: BlameRequest,
   lines: readonly BlamedLine[],
-  id: SessionId | undefined,
+  workOf: WorkBranches,
   origins: Note,
 ) {
-  const record = id && readRecord(request.repository, id);
-  if (record === undefined || lines.length === 0) return;
-  const session = new Session(request.repository, record);
-  const history = await readAuthors(session);
-  const step = (await commitsOfSession(session, history)).get(lines[0]?.commit ?? '');
-  if (step === undefined) return;
-  await withStepsOfLines(session, history, (stepsOfLines) =>
-    noteByHistory(request, stepsOfLines, [step], lines, origins),
-  );
+  for (const ofFile of Map.groupBy(lines, (line) => line.path).values()) {
+    const work = await workOf(ofFile[0] as BlamedLine);
+    if (work === undefined) continue;
+    const session = new Session(request.repository, work.record);
+    const history = await readAuthors(session);
+    const { length } = history.steps;
+    const step =
+      work.commit === undefined ? length - 1 : (await commitsOfSession(session, history)).get(work.commit);
+    if (step === undefined || length === 0) continue;
+    await withStepsOfLines(session, history, (stepsOfLines) =>
+      noteByHistory(request, stepsOfLines, [step], ofFile, origins),
+    );
+  }
 }
 
 function committedAt([line]: readonly BlamedLine[]): number {

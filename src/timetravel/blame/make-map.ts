@@ -32,20 +32,22 @@ export async function keepOrigins(
   const history = await readAuthors(session);
   const { stepsOf, moving } = await stepsByPath(session, history.steps);
   const changed = changes.filter(({ after }) => after !== undefined);
-  const last = history.steps.at(-1)?.snapshot.commit;
-  const oids = await findObjects(
-    git,
-    changed.map(({ path }) => `${last}:${encodePath(`sandbox/${path}`)}`),
-  );
+  const [first, last] = [history.steps[0]?.snapshot.parents[0], history.steps.at(-1)?.snapshot.commit];
+  const objects = (names: readonly string[]) => findObjects(git, names);
+  const oids = await objects(changed.map(({ path }) => `${last}:${encodePath(`sandbox/${path}`)}`));
+  const starts = await objects(changed.map(({ path }) => `${first}:${path}`));
   const beside = once(() => filesBeside(git, commit));
   const files = await withStepsOfLines(session, history, async (stepsOfLines) => {
-    const originsOf = async ({ path, after }: DiffEntry, oid: string | undefined) => {
+    const originsOf = async ({ path, before, after }: DiffEntry, i: number) => {
       const [only, ...others] = stepsOf(path);
       if (only === undefined) return undefined;
-      if (others.length === 0 && !moving.has(only)) return originOf(only);
+      // A session may have begun with lines that the branch does not have.
+      const isAlone = others.length === 0 && starts[i]?.oid === before?.oid;
+      if (isAlone && !moving.has(only)) return originOf(only);
       // git may store other bytes than those on disk, and the branch may have lines of its own. A part of the session
       // may have lines that a later step changed, in a file that is gone.
-      const content = oid === after?.oid ? undefined : await asInWorktree(place, after?.oid ?? '', path);
+      const content =
+        oids[i]?.oid === after?.oid ? undefined : await asInWorktree(place, after?.oid ?? '', path);
       const found = await stepsOfLines({
         path,
         content,
@@ -60,7 +62,7 @@ export async function keepOrigins(
     for (let i = 0; i < changed.length; i += atOnce) {
       reportProgress('noting who wrote the lines', i, changed.length);
       const some = changed.slice(i, i + atOnce);
-      const origins = await Promise.all(some.map((change, n) => originsOf(change, oids[i + n]?.oid)));
+      const origins = await Promise.all(some.map((change, n) => originsOf(change, i + n)));
       for (const [n, { path }] of some.entries()) if (origins[n]) found.set(path, origins[n]);
     }
     return found;

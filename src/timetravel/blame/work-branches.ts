@@ -1,27 +1,55 @@
-/** Commits of work branches, which people may have merged without agt accept. */
-import { gitLines } from '../../git/run/git.ts';
+/** Commits of work branches, which people may have merged, copied or squashed without agt accept. */
+import { findObjects } from '../../git/objects/object-reader.ts';
 import type { Repository } from '../../repository/repository.ts';
-import type { SessionId } from '../../session/id.ts';
-import { listRecords } from '../../session/record.ts';
+import { listRecords, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
+import { readCommitGraph } from '../../survey/commit-graph.ts';
 import type { AuthoredHistory } from '../turns.ts';
 import { firstReach } from './first-reach.ts';
+import type { BlamedLine } from './porcelain.ts';
 
-/** The session that has each commit on its branch, also if that came from elsewhere. */
-export async function commitsOnBranches(repository: Repository): Promise<ReadonlyMap<string, SessionId>> {
-  const { records } = listRecords(repository);
-  if (records.length === 0) return new Map();
-  const sessions = new Map(records.map((record) => [record.work_branch, record.session_id]));
-  const starts = new Set(records.map((record) => `^${record.from_commit}`));
-  const words = ['log', '--source', '--no-show-signature', '--ignore-missing', '--format=%H %S'];
-  const lines = await gitLines(repository.git, [...words, ...sessions.keys(), ...starts, '--']);
-  return new Map(
-    lines.flatMap((line) => {
-      const [commit = '', branch = ''] = line.split(' ');
-      const session = sessions.get(branch);
-      return session === undefined ? [] : [[commit, session] as const];
-    }),
+export type WorkBranches = Awaited<ReturnType<typeof readWorkBranches>>;
+
+/** A session that has made the commit, or the one of which it is a copy; without a commit, the last step has the file. */
+export interface WorkOfSession {
+  readonly record: SessionRecord;
+  readonly commit: string | undefined;
+}
+
+export async function readWorkBranches({ git, ...repository }: Repository) {
+  const { records } = listRecords({ git, ...repository });
+  const ends = records.flatMap(({ work_branch, from_commit }) => [work_branch, from_commit]);
+  const found = (await findObjects(git, ends)).map((object) => object?.oid);
+  const works = records.flatMap((record, i) => {
+    const [tip, start] = found.slice(2 * i);
+    return tip === undefined || start === undefined || tip === start ? [] : [{ record, tip, start }];
+  });
+  const graph = readCommitGraph(
+    git,
+    works.flatMap(({ tip, start }) => [tip, start]),
   );
+  const madeBy = (commit: string) =>
+    works.find(({ tip, start }) => graph.has(tip, commit) && !graph.has(start, commit))?.record;
+  /** A cherry-pick and a rebase keep the author and the time. */
+  const original = (line: BlamedLine) => {
+    const [time, mail] = [line.details.get('author-time'), line.details.get('author-mail')];
+    return graph.byAuthor(`${time} ${mail?.slice(1, -1)}`).find((one) => madeBy(one) !== undefined);
+  };
+  /** A squash has the file as the work branch has it, and the session has changed it. */
+  const squashed = async ({ commit, path }: BlamedLine) => {
+    const open = works.filter(({ start }) => !graph.has(start, commit));
+    const names = [commit, ...open.flatMap(({ tip, start }) => [tip, start])].map((one) => `${one}:${path}`);
+    const [own, ...others] = (await findObjects(git, names)).map((object) => object?.oid);
+    return open.find((_, i) => own === others[2 * i] && own !== others[2 * i + 1])?.record;
+  };
+  return async (line: BlamedLine): Promise<WorkOfSession | undefined> => {
+    for (const commit of [line.commit, original(line)]) {
+      const record = commit && madeBy(commit);
+      if (record) return { record, commit };
+    }
+    const record = works.length > 0 ? await squashed(line) : undefined;
+    return record && { record, commit: undefined };
+  };
 }
 
 /** The first step after each commit that the session made. A commit that its own branch had first came from there. */
