@@ -4,8 +4,6 @@ import { ownFile } from './install/settings.ts';
 import type { Integration } from './integration.ts';
 import { callingAgt, likePlugin, pluginReader } from './plugin-events.ts';
 
-const NAME = 'amp';
-
 const plugin = (command: string) => `${callingAgt(command)}
 const about = ({ thread }) => ({ cwd: process.cwd(), session: thread?.id });
 const callOf = ({ tool, toolUseID, input }) => ({ tool, call: toolUseID, input: inputOf(input) });
@@ -37,7 +35,7 @@ export default function (amp) {
 `;
 
 export const amp: Integration = {
-  name: NAME,
+  name: 'amp',
   title: 'Amp',
   program: 'amp',
   isByDocumentation: true,
@@ -50,5 +48,5 @@ export const amp: Integration = {
   home: (env) => join(env['HOME'] ?? '', '.config/amp'),
   file: 'plugins/agt.ts',
   projectFile: '.amp/plugins/agt.ts',
-  settings: () => ownFile(NAME, plugin),
+  settings: ownFile(plugin),
 };

@@ -5,8 +5,6 @@ import { jsonHooks } from './install/json-hooks.ts';
 import { mcpServers } from './install/mcp-server.ts';
 import type { Integration } from './integration.ts';
 
-const NAME = 'claude-code';
-
 const TOOLS = 'Bash|PowerShell|Edit|MultiEdit|Write|NotebookEdit|mcp__.*';
 
 const HOOKS = {
@@ -29,7 +27,7 @@ const WORKTREE_EVENTS = ['WorktreeCreate', 'WorktreeRemove'];
 const home: Integration['home'] = (env) => env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] ?? '', '.claude');
 
 export const claudeCode: Integration = {
-  name: NAME,
+  name: 'claude-code',
   title: 'Claude Code',
   program: 'claude',
   readEvent: readClaudeEvent,
@@ -42,8 +40,8 @@ export const claudeCode: Integration = {
     projectFile: '.mcp.json',
     settings: mcpServers,
   },
-  settings: ({ worktrees }) =>
-    jsonHooks(NAME, { ...HOOKS, events: [...HOOKS.events, ...(worktrees ? WORKTREE_EVENTS : [])] }),
+  settings: (tool, { worktrees }) =>
+    jsonHooks({ ...HOOKS, events: [...HOOKS.events, ...(worktrees ? WORKTREE_EVENTS : [])] })(tool),
   plugin: {
     directory: '.claude-plugin',
     home: `\${CLAUDE_CONFIG_DIR:-$HOME/.claude}`,

@@ -4,8 +4,6 @@ import { ownFile } from './install/settings.ts';
 import type { Integration } from './integration.ts';
 import { callingAgt, likePlugin, pluginReader } from './plugin-events.ts';
 
-const NAME = 'cline';
-
 /** Its hooks are one file for each event; a plugin is one file for all. */
 const plugin = (command: string) => `${callingAgt(command)}
 function textsOf({ content }) {
@@ -60,7 +58,7 @@ export default {
 `;
 
 export const cline: Integration = {
-  name: NAME,
+  name: 'cline',
   title: 'Cline',
   program: 'cline',
   readEvent: pluginReader({
@@ -73,5 +71,5 @@ export const cline: Integration = {
   home: (env) => env['CLINE_DIR'] || join(env['HOME'] ?? '', '.cline'),
   file: 'plugins/agt.js',
   projectFile: '.cline/plugins/agt.js',
-  settings: () => ownFile(NAME, plugin),
+  settings: ownFile(plugin),
 };

@@ -8,17 +8,6 @@ import { tomlServer } from './install/mcp-server.ts';
 import { callsHook } from './install/settings.ts';
 import type { Integration, Trust } from './integration.ts';
 
-const NAME = 'codex';
-
-const HOOKS = {
-  events: [
-    ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse'],
-    ...['PermissionRequest', 'SubagentStop', 'Stop', 'SessionEnd'],
-  ],
-  // Seconds. Codex allows no more at the end of a session.
-  fields: (event: string) => ({ timeout: event === 'SessionEnd' ? 3 : 30 }),
-};
-
 function home(env: NodeJS.ProcessEnv): string {
   return env['CODEX_HOME'] || join(env['HOME'] ?? '', '.codex');
 }
@@ -34,7 +23,7 @@ interface Hook {
 async function listOurs(call: Call, path: string): Promise<readonly Hook[]> {
   const answer = (await call('hooks/list', { cwds: ['/'] })) as { data?: { hooks?: Hook[] }[] };
   const hooks = answer.data?.flatMap(({ hooks = [] }) => hooks) ?? [];
-  return hooks.filter(({ command, sourcePath }) => sourcePath === path && callsHook(command, NAME));
+  return hooks.filter(({ command, sourcePath }) => sourcePath === path && callsHook(command, codex.name));
 }
 
 async function areTrusted(call: Call, path: string): Promise<boolean> {
@@ -70,7 +59,7 @@ const trust: Trust = {
 };
 
 export const codex: Integration = {
-  name: NAME,
+  name: 'codex',
   title: 'Codex',
   program: 'codex',
   readEvent: (json, _env, cwd) => readClaudeEvent(json, {}, cwd),
@@ -78,7 +67,14 @@ export const codex: Integration = {
   home,
   file: 'hooks.json',
   projectFile: '.codex/hooks.json',
-  settings: () => jsonHooks(NAME, HOOKS),
+  settings: jsonHooks({
+    events: [
+      ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse'],
+      ...['PermissionRequest', 'SubagentStop', 'Stop', 'SessionEnd'],
+    ],
+    // Seconds. Codex allows no more at the end of a session.
+    fields: (event: string) => ({ timeout: event === 'SessionEnd' ? 3 : 30 }),
+  }),
   mcp: { file: trust.file, projectFile: '.codex/config.toml', settings: tomlServer },
   plugin: { directory: '.codex-plugin', home: `\${CODEX_HOME:-$HOME/.codex}` },
   resume: {

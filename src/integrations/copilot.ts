@@ -9,27 +9,14 @@ import { jsonHooks } from './install/json-hooks.ts';
 import { jsonServer } from './install/mcp-server.ts';
 import type { Integration } from './integration.ts';
 
-const NAME = 'copilot';
-
 /** A tool of a server is called `server-tool`. */
 const TOOLS = 'Bash|write_bash|Write|Edit|MultiEdit|apply_patch|.*-.*|mcp__.*';
-
-const HOOKS = {
-  events: [
-    ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostToolUseFailure'],
-    ...['SubagentStop', 'Stop', 'SessionEnd'],
-  ],
-  matchers: { PreToolUse: TOOLS, PostToolUse: TOOLS, PostToolUseFailure: TOOLS },
-  fields: () => ({ timeout: 30 }), // seconds
-};
 
 /** A command that fails is no failure of the tool to Copilot. */
 const FAILED = /completed with exit code (?!0>)/;
 
-const home: Integration['home'] = (env) => env['COPILOT_HOME'] || join(env['HOME'] ?? '', '.copilot');
-
 export const copilot: Integration = {
-  name: NAME,
+  name: 'copilot',
   title: 'GitHub Copilot CLI',
   program: 'copilot',
   readEvent: (json, _env, cwd) => {
@@ -45,14 +32,21 @@ export const copilot: Integration = {
   blockPrompt: (responseContent) => JSON.stringify({ handled: true, responseContent }),
   addContext: (additionalContext) => JSON.stringify({ additionalContext }),
   mustNotFail: true,
-  home,
+  home: (env) => env['COPILOT_HOME'] || join(env['HOME'] ?? '', '.copilot'),
   file: 'hooks/agt.json',
   projectFile: '.github/hooks/agt.json',
   resume: { words: (id) => [`--resume=${id}`] },
   copiesTranscript: true,
-  settings: () => jsonHooks(NAME, HOOKS),
+  settings: jsonHooks({
+    events: [
+      ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostToolUseFailure'],
+      ...['SubagentStop', 'Stop', 'SessionEnd'],
+    ],
+    matchers: { PreToolUse: TOOLS, PostToolUse: TOOLS, PostToolUseFailure: TOOLS },
+    fields: () => ({ timeout: 30 }), // seconds
+  }),
   mcp: {
-    file: (env) => join(home(env), 'mcp-config.json'),
+    file: 'mcp-config.json',
     projectFile: '.mcp.json',
     settings: jsonServer('mcpServers', ([command = '', ...args]) => ({
       ...{ type: 'local', command, args, tools: ['*'] },

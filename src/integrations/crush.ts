@@ -5,18 +5,8 @@ import { eventReader, readBefore, textOf } from './event.ts';
 import { jsonHooks } from './install/json-hooks.ts';
 import type { Integration } from './integration.ts';
 
-const NAME = 'crush';
-
-/** It refuses settings with events that it does not know, and most versions know this one alone. */
-const HOOKS = {
-  events: ['PreToolUse'],
-  matchers: { PreToolUse: '^(bash|edit|multiedit|write|download|agent|lsp_re.*|mcp_.*)$' },
-  fields: () => ({ timeout: 30 }), // seconds
-  hasGroups: false,
-};
-
 export const crush: Integration = {
-  name: NAME,
+  name: 'crush',
   title: 'Crush',
   program: 'crush',
   isByDocumentation: true,
@@ -31,5 +21,11 @@ export const crush: Integration = {
     env['CRUSH_GLOBAL_CONFIG'] || join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '', '.config'), 'crush'),
   file: 'crush.json',
   projectFile: '.crush.json',
-  settings: () => jsonHooks(NAME, HOOKS),
+  /** It refuses settings with events that it does not know, and most versions know this one alone. */
+  settings: jsonHooks({
+    events: ['PreToolUse'],
+    matchers: { PreToolUse: '^(bash|edit|multiedit|write|download|agent|lsp_re.*|mcp_.*)$' },
+    fields: () => ({ timeout: 30 }), // seconds
+    hasGroups: false,
+  }),
 };

@@ -4,20 +4,7 @@ import { beforeFailure, eventReader, readBefore, readCall, readPrompt, readTurn,
 import { jsonHooks } from './install/json-hooks.ts';
 import type { Integration } from './integration.ts';
 
-const NAME = 'cursor';
-
 const TOOLS = 'Shell|Write|Edit|StrReplace|Delete|MCP:.*';
-
-const HOOKS = {
-  events: [
-    ...['sessionStart', 'beforeSubmitPrompt', 'preToolUse', 'postToolUse', 'postToolUseFailure'],
-    ...['subagentStop', 'stop', 'sessionEnd'],
-  ],
-  matchers: { preToolUse: TOOLS, postToolUse: TOOLS, postToolUseFailure: TOOLS },
-  fields: () => ({ timeout: 30 }), // seconds
-  hasGroups: false,
-  start: '{ "version": 1 }\n',
-};
 
 const readEvent = eventReader(
   {
@@ -42,7 +29,7 @@ const readEvent = eventReader(
 );
 
 export const cursor: Integration = {
-  name: NAME,
+  name: 'cursor',
   title: 'Cursor',
   program: 'cursor-agent',
   isByDocumentation: true,
@@ -59,5 +46,14 @@ export const cursor: Integration = {
   file: 'hooks.json',
   projectFile: '.cursor/hooks.json',
   copiesTranscript: true,
-  settings: () => jsonHooks(NAME, HOOKS),
+  settings: jsonHooks({
+    events: [
+      ...['sessionStart', 'beforeSubmitPrompt', 'preToolUse', 'postToolUse', 'postToolUseFailure'],
+      ...['subagentStop', 'stop', 'sessionEnd'],
+    ],
+    matchers: { preToolUse: TOOLS, postToolUse: TOOLS, postToolUseFailure: TOOLS },
+    fields: () => ({ timeout: 30 }), // seconds
+    hasGroups: false,
+    start: '{ "version": 1 }\n',
+  }),
 };

@@ -6,38 +6,31 @@ import { jsonHooks } from './install/json-hooks.ts';
 import { jsonServer } from './install/mcp-server.ts';
 import type { Integration } from './integration.ts';
 
-const NAME = 'droid';
-
 const TOOLS = 'Execute|Edit|MultiEdit|Create|ApplyPatch|mcp__.*';
 
-const HOOKS = {
-  events: [
-    ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse'],
-    ...['Notification', 'SubagentStop', 'Stop', 'SessionEnd'],
-  ],
-  matchers: { PreToolUse: TOOLS, PostToolUse: TOOLS },
-  fields: () => ({ timeout: 30 }), // seconds
-  offSwitch: (settings: EventJson) =>
-    objectOf(settings, 'hooks')['hooksDisabled'] === true ? 'hooks.hooksDisabled' : undefined,
-};
-
-const home: Integration['home'] = (env) =>
-  join(env['FACTORY_HOME_OVERRIDE'] || env['HOME'] || '', '.factory');
-
 export const droid: Integration = {
-  name: NAME,
+  name: 'droid',
   title: 'Factory Droid',
   program: 'droid',
   // The file for the environment that it names is for values as they stand: $PATH in it would be no path.
   readEvent: (json, _env, cwd) => readClaudeEvent(json, {}, cwd),
   ...likeClaude,
-  home,
+  home: (env) => join(env['FACTORY_HOME_OVERRIDE'] || env['HOME'] || '', '.factory'),
   file: 'settings.json',
   projectFile: '.factory/settings.local.json',
   copiesTranscript: true,
-  settings: () => jsonHooks(NAME, HOOKS),
+  settings: jsonHooks({
+    events: [
+      ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse'],
+      ...['Notification', 'SubagentStop', 'Stop', 'SessionEnd'],
+    ],
+    matchers: { PreToolUse: TOOLS, PostToolUse: TOOLS },
+    fields: () => ({ timeout: 30 }), // seconds
+    offSwitch: (settings: EventJson) =>
+      objectOf(settings, 'hooks')['hooksDisabled'] === true ? 'hooks.hooksDisabled' : undefined,
+  }),
   mcp: {
-    file: (env) => join(home(env), 'mcp.json'),
+    file: 'mcp.json',
     projectFile: '.factory/mcp.json',
     settings: jsonServer('mcpServers', ([command = '', ...args]) => ({ type: 'stdio', command, args })),
   },

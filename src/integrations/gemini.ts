@@ -15,20 +15,10 @@ import { jsonHooks } from './install/json-hooks.ts';
 import { mcpServers } from './install/mcp-server.ts';
 import type { Integration } from './integration.ts';
 
-const NAME = 'gemini';
-
 /** For `/hooks` of Gemini CLI. */
 const HOOK = 'agt';
 
 const TOOLS = 'run_shell_command|write_file|replace|mcp_.*|.*__.*';
-
-/** Gemini CLI does not wait for hooks at the end of a session, so agt does without them. */
-const HOOKS = {
-  events: ['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'Notification', 'AfterAgent'],
-  matchers: { BeforeTool: TOOLS, AfterTool: TOOLS },
-  fields: () => ({ name: HOOK, timeout: 30_000 }), // milliseconds
-  offSwitch,
-};
 
 const readEvent = eventReader({
   SessionStart: () => ({ kind: 'session-start' }),
@@ -52,10 +42,8 @@ function offSwitch(settings: EventJson): string | undefined {
   return Array.isArray(disabled) && disabled.includes(HOOK) ? 'hooksConfig.disabled' : undefined;
 }
 
-const home: Integration['home'] = (env) => join(env['GEMINI_CLI_HOME'] || env['HOME'] || '', '.gemini');
-
 export const gemini: Integration = {
-  name: NAME,
+  name: 'gemini',
   title: 'Gemini CLI',
   program: 'gemini',
   readEvent,
@@ -69,7 +57,7 @@ export const gemini: Integration = {
   addContext: (context) => outputFor('BeforeAgent', { additionalContext: context }),
   loadsDotEnv: true,
   mustNotFail: true,
-  home,
+  home: (env) => join(env['GEMINI_CLI_HOME'] || env['HOME'] || '', '.gemini'),
   file: 'settings.json',
   projectFile: '.gemini/settings.json',
   isolation: {
@@ -78,10 +66,12 @@ export const gemini: Integration = {
   },
   resume: { words: (id) => ['--resume', id] },
   copiesTranscript: true,
-  settings: () => jsonHooks(NAME, HOOKS),
-  mcp: {
-    file: (env) => join(home(env), 'settings.json'),
-    projectFile: '.gemini/settings.json',
-    settings: mcpServers,
-  },
+  /** Gemini CLI does not wait for hooks at the end of a session, so agt does without them. */
+  settings: jsonHooks({
+    events: ['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'Notification', 'AfterAgent'],
+    matchers: { BeforeTool: TOOLS, AfterTool: TOOLS },
+    fields: () => ({ name: HOOK, timeout: 30_000 }), // milliseconds
+    offSwitch,
+  }),
+  mcp: { file: 'settings.json', projectFile: '.gemini/settings.json', settings: mcpServers },
 };

@@ -42,11 +42,11 @@ export interface Integration {
   readonly file: string;
   /** The same in a project. */
   readonly projectFile: string;
-  /** `worktrees`: those that the agent makes become sessions. */
-  readonly settings: (options: { readonly worktrees: boolean }) => HookSettings;
-  /** The files that can name `agt mcp`, the user's and that of a project; none for an agent without MCP. */
+  /** `tool` is its name here; `worktrees`: those that the agent makes become sessions. */
+  readonly settings: (tool: string, options: { readonly worktrees: boolean }) => HookSettings;
+  /** The files that can name `agt mcp`, the user's, in `home`, and that of a project; none for an agent without MCP. */
   readonly mcp?: {
-    readonly file: (env: NodeJS.ProcessEnv) => string;
+    readonly file: string | ((env: NodeJS.ProcessEnv) => string);
     readonly projectFile: string;
     readonly settings: ServerSettings;
   };

@@ -49,16 +49,15 @@ const readEvent = pluginReader({
 
 /** `variables`: how the names of its variables begin. */
 export function likeOpencode(name: string, title: string, variables: string): Integration {
-  const home: Integration['home'] = (env) =>
-    env[`${variables}_CONFIG_DIR`] ||
-    join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '', '.config'), name);
   return {
     name,
     title,
     program: name,
     readEvent,
     ...likePlugin,
-    home,
+    home: (env) =>
+      env[`${variables}_CONFIG_DIR`] ||
+      join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '', '.config'), name),
     file: 'plugins/agt.js',
     projectFile: `.${name}/plugins/agt.js`,
     resume: { words: (id) => ['--session', id] },
@@ -68,9 +67,9 @@ export function likeOpencode(name: string, title: string, variables: string): In
       const content = { plugin: [`file://${write(`agt-${name}.js`)}`], snapshot: false };
       return { words: [], variables: { [`${variables}_CONFIG_CONTENT`]: JSON.stringify(content) } };
     },
-    settings: () => ownFile(name, plugin),
+    settings: ownFile(plugin),
     mcp: {
-      file: (env) => join(home(env), `${name}.json`),
+      file: `${name}.json`,
       projectFile: `${name}.json`,
       settings: jsonServer('mcp', (command) => ({ type: 'local', command })),
     },

@@ -5,8 +5,6 @@ import { textOf } from './event.ts';
 import { ownFile } from './install/settings.ts';
 import type { Integration } from './integration.ts';
 
-const NAME = 'pi';
-
 /** The text of the extension in extensions/pi; the bundler puts it here. */
 declare const AGT_PI_EXTENSION: string | undefined;
 
@@ -25,7 +23,7 @@ function extension(command: string): string {
 const home: Integration['home'] = (env) => env['PI_CODING_AGENT_DIR'] || join(env['HOME'] ?? '', '.pi/agent');
 
 export const pi: Integration = {
-  name: NAME,
+  name: 'pi',
   title: 'pi',
   program: 'pi',
   readEvent: (json, _env, cwd) => ({ kind: 'other', name: textOf(json, 'event') ?? '', cwd }),
@@ -42,5 +40,5 @@ export const pi: Integration = {
   },
   conversations: { PI_CODING_AGENT_SESSION_DIR: '{xdg}/pi' },
   injectHooks: ({ write }) => ({ words: ['-e', write('agt-pi.ts')], variables: {} }),
-  settings: () => ownFile(NAME, extension),
+  settings: ownFile(extension),
 };

@@ -26,7 +26,7 @@ export async function pluginFiles(
   };
   return new Map([
     [`${plugin.directory}/plugin.json`, `${JSON.stringify(manifest, null, 2)}\n`],
-    ['hooks/hooks.json', await settings({ worktrees: false }).add(undefined, command)],
+    ['hooks/hooks.json', await settings(name, { worktrees: false }).add(undefined, command)],
     ['.mcp.json', await mcpServers(['agt', 'mcp']).add(undefined, '')],
     ['README.md', AGT_PLUGIN_TEXTS.README.replaceAll('AGENT', title)],
     ['skills/agt/SKILL.md', AGT_PLUGIN_TEXTS.SKILL],

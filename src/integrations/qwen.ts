@@ -5,25 +5,12 @@ import { jsonHooks } from './install/json-hooks.ts';
 import { mcpServers } from './install/mcp-server.ts';
 import type { Integration } from './integration.ts';
 
-const NAME = 'qwen';
-
 const TOOLS = 'run_shell_command|write_file|edit|notebook_edit|mcp__.*';
-
-const HOOKS = {
-  events: [
-    ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostToolUseFailure'],
-    ...['Notification', 'SubagentStop', 'Stop', 'SessionEnd'],
-  ],
-  matchers: { PreToolUse: TOOLS, PostToolUse: TOOLS, PostToolUseFailure: TOOLS },
-  // Seconds; Qwen Code takes 1000 and more for milliseconds.
-  fields: () => ({ name: 'agt', timeout: 30 }),
-  offSwitch: allHooksDisabled,
-};
 
 const home: Integration['home'] = (env) => env['QWEN_HOME'] || join(env['HOME'] ?? '', '.qwen');
 
 export const qwen: Integration = {
-  name: NAME,
+  name: 'qwen',
   title: 'Qwen Code',
   program: 'qwen',
   // Variables of Claude Code would come from a .env file of the project: agt must not write where they say.
@@ -42,10 +29,15 @@ export const qwen: Integration = {
     },
   },
   conversations: { QWEN_RUNTIME_DIR: '{xdg}/qwen' },
-  settings: () => jsonHooks(NAME, HOOKS),
-  mcp: {
-    file: (env) => join(home(env), 'settings.json'),
-    projectFile: '.qwen/settings.json',
-    settings: mcpServers,
-  },
+  settings: jsonHooks({
+    events: [
+      ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostToolUseFailure'],
+      ...['Notification', 'SubagentStop', 'Stop', 'SessionEnd'],
+    ],
+    matchers: { PreToolUse: TOOLS, PostToolUse: TOOLS, PostToolUseFailure: TOOLS },
+    // Seconds; Qwen Code takes 1000 and more for milliseconds.
+    fields: () => ({ name: 'agt', timeout: 30 }),
+    offSwitch: allHooksDisabled,
+  }),
+  mcp: { file: 'settings.json', projectFile: '.qwen/settings.json', settings: mcpServers },
 };

@@ -117,7 +117,7 @@ export async function hooksFile(
   integration: Integration,
   { project, worktrees = false }: Wanted,
 ): Promise<HooksFile> {
-  const settings = integration.settings({ worktrees });
+  const settings = integration.settings(integration.name, { worktrees });
   const path = project
     ? await inProject(context, integration.projectFile)
     : join(integration.home(context.env), integration.file);
@@ -127,11 +127,13 @@ export async function hooksFile(
 /** The file that names `agt mcp`; undefined for an agent without MCP. */
 export async function mcpFile(
   context: Context,
-  { name, mcp }: Integration,
+  { name, mcp, home }: Integration,
   { project }: Wanted,
 ): Promise<HooksFile | undefined> {
   if (mcp === undefined) return undefined;
-  const path = project ? await inProject(context, mcp.projectFile) : mcp.file(context.env);
+  const { file } = mcp;
+  const ofUser = typeof file === 'string' ? join(home(context.env), file) : file(context.env);
+  const path = project ? await inProject(context, mcp.projectFile) : ofUser;
   const settings = mcp.settings([...stableCommand(context), 'mcp']);
   return { tool: `${name}-mcp`, path, isUsers: !project, settings };
 }

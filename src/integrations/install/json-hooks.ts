@@ -27,8 +27,8 @@ export type Jsonc = typeof import('jsonc-parser');
 
 const LIST = 'hooks';
 
-export function jsonHooks(tool: string, hooks: JsonHooks): HookSettings {
-  return {
+export function jsonHooks(hooks: JsonHooks): (tool: string) => HookSettings {
+  return (tool) => ({
     add: async (text = '', command) => {
       const jsonc = await import('jsonc-parser');
       const wanted = hooks.events.map((event) => ({ event, group: groupFor(hooks, event, command) }));
@@ -57,7 +57,7 @@ export function jsonHooks(tool: string, hooks: JsonHooks): HookSettings {
         parseEventJson(JSON.stringify(jsonc.parse(text, [], { allowTrailingComma: true }))),
       );
     },
-  };
+  });
 }
 
 interface EventGroup {

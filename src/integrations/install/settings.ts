@@ -37,8 +37,8 @@ const MARK = '// agt hooks install has written this file, and agt hooks uninstal
  * For an agent that loads a program: the whole file is agt's, and its second line says which agt it calls. `program` makes
  * the text from the shell command that calls `agt hook`.
  */
-export function ownFile(tool: string, program: (command: string) => string): HookSettings {
-  return {
+export function ownFile(program: (command: string) => string): (tool: string) => HookSettings {
+  return (tool) => ({
     add: async (text, command) => {
       if (text !== undefined && !text.startsWith(MARK))
         throw new AgtError('agt has not written the file that is there');
@@ -51,5 +51,5 @@ export function ownFile(tool: string, program: (command: string) => string): Hoo
       const command = comment.replace(/^\/\/ /, '');
       return callsHook(command, tool) ? command : undefined;
     },
-  };
+  });
 }
