@@ -106,11 +106,7 @@ async function writeFiles(stream: FastImport, { refs, last, scanned, manifest }:
   await stream.data(Buffer.from(serializeManifest(manifest)));
 }
 
-async function writeIndex(
-  stream: FastImport,
-  observation: Observation,
-  { staged, stages }: StagedTrees,
-): Promise<void> {
+async function writeIndex(stream: FastImport, observation: Observation, { staged, stages }: StagedTrees) {
   const content = newIndex(observation);
   if (content === undefined) return;
   await stream.write(`D ${OWN.staged}\nD ${OWN.stages}\nD ${OWN.index}\n`);
@@ -120,11 +116,7 @@ async function writeIndex(
 }
 
 /** If one of the files has changed, all are written again. */
-async function writeGitDirFiles(
-  git: Git,
-  stream: FastImport,
-  { refs, last, manifest }: Observation,
-): Promise<void> {
+async function writeGitDirFiles(git: Git, stream: FastImport, { refs, last, manifest }: Observation) {
   if (manifest.git_dir_digest === last.manifest?.git_dir_digest) return;
   await stream.write(`D ${OWN.gitDir}\nD ${OWN.autoMerge}\n`);
   for (const [path, bytes] of refs.gitDirFiles.files) {

@@ -20,12 +20,7 @@ interface Share {
 }
 
 /** `folder` is absolute; `linked` as in a TargetFolder. @throws AgtError if the plan does not fit. */
-export async function requireSpaceFor(
-  git: Git,
-  plan: CheckoutPlan,
-  folder: string,
-  linked?: LinkedEntry,
-): Promise<void> {
+export async function requireSpaceFor(git: Git, plan: CheckoutPlan, folder: string, linked?: LinkedEntry) {
   if (plan.writes.length === 0) return;
   const oids = plan.writes.map(({ oid }) => oid);
   const sizes = (await findObjects(git, oids)).map((object) => object?.size ?? 0);

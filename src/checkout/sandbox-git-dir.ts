@@ -16,12 +16,7 @@ import type { SnapshotMetadata } from '../snapshot/manifest.ts';
  * files that have been replaced, so git would read all of these again. `statOf` knows the stat data of the files as they
  * are now, if agt has just written all of them.
  */
-export async function restoreIndex(
-  git: Git,
-  content: SnapshotMetadata,
-  sandbox: string,
-  statOf?: StatOf,
-): Promise<void> {
+export async function restoreIndex(git: Git, content: SnapshotMetadata, sandbox: string, statOf?: StatOf) {
   const gitDir = requireGitDir(sandbox);
   const index = await readCapturedIndex(git, content.commit);
   const oidLength = content.commit.length / 2;

@@ -128,7 +128,6 @@ export function sessionNamespaces(all: AllPrefixes): string[] {
   return [TIPS, ...branchNamespaces(all)];
 }
 
-/** Namespaces of shadow and work branches. */
 export function branchNamespaces(all: AllPrefixes): string[] {
   return unique(all.flatMap((prefixes) => [shadowNamespace(prefixes), workNamespace(prefixes)]));
 }

@@ -44,7 +44,6 @@ export interface FolderAccess {
   readonly readSettings: (local: string | undefined) => Settings;
 }
 
-/** An id for the session of a folder. */
 export function folderId(folder: string): SessionId {
   return plainName(folder) as SessionId;
 }

@@ -44,11 +44,7 @@ export function hooksLog(stateDir: string): string {
 }
 
 /** Never throws. Agents show no standard error of a hook that ends with 0, but some keep it in a log of their own. */
-export function logFailure(
-  env: NodeJS.ProcessEnv,
-  failure: Omit<LoggedFailure, 'reason'>,
-  error: unknown,
-): void {
+export function logFailure(env: NodeJS.ProcessEnv, failure: Omit<LoggedFailure, 'reason'>, error: unknown) {
   const stateDir = stateDirectory(env);
   if (stateDir === undefined) {
     sayUnlogged(error, 'HOME is not set');

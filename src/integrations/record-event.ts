@@ -148,10 +148,7 @@ function keepConversation({ agtDir, user, record }: Place, { event, integration 
   copyTranscriptInto(user, record);
 }
 
-async function sweepAll(
-  user: Repository,
-  { integration: { worktrees }, ending, now }: RecordRequest,
-): Promise<void> {
+async function sweepAll(user: Repository, { integration: { worktrees }, ending, now }: RecordRequest) {
   await sweep(user, now);
   if (worktrees !== undefined) await sweepWorktrees(user, worktrees.subagentPrefix, ending, now);
 }

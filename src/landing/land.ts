@@ -119,10 +119,7 @@ export class BranchMoved extends AgtError {
 }
 
 /** Brings a worktree from one commit or tree to another. @throws AgtError if git refuses; then nothing has changed. */
-async function bringAlong(
-  worktree: Git,
-  { from, tree, base = from, present = [] }: BranchMove,
-): Promise<void> {
+async function bringAlong(worktree: Git, { from, tree, base = from, present = [] }: BranchMove) {
   const git = withUsersPrograms(worktree);
   const args = ['read-tree', '-m', '-u', base, tree];
   reportProgress('bringing the worktree along');

@@ -46,11 +46,7 @@ export async function choosePaths(
 }
 
 /** @throws AgtError for files that no commit of git can hold, unless the user leaves them out */
-export async function refuseUnstorable(
-  id: string,
-  paths: readonly string[],
-  request: AcceptRequest,
-): Promise<void> {
+export async function refuseUnstorable(id: string, paths: readonly string[], request: AcceptRequest) {
   const { include, exclude, untracked, committedOnly } = request;
   if (committedOnly || untracked === 'none') return;
   const wanted = await matcher({ include, exclude });

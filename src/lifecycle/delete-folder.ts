@@ -86,10 +86,7 @@ function departing(record: SessionRecord): SessionRecord {
   return { ...record, sandbox: join(departingFolder(sessionFolder(record)), 'sandbox') };
 }
 
-async function moveAndCapture(
-  session: LockedSession,
-  { force, now, outcome = 'removed' }: RemovalOptions,
-): Promise<void> {
+async function moveAndCapture(session: LockedSession, { force, now, outcome = 'removed' }: RemovalOptions) {
   const { record } = session;
   const moved = departing(record);
   try {

@@ -142,12 +142,7 @@ async function readStart(repository: Repository, request: NewRequest) {
 }
 
 /** The user's changes, files that agt copied, and bytes that git changed as it checked them out are in no commit. */
-async function captureStart(
-  session: Session,
-  now: Date,
-  hasChanges: boolean,
-  isMore: boolean,
-): Promise<void> {
+async function captureStart(session: Session, now: Date, hasChanges: boolean, isMore: boolean) {
   const known = readStatCache(statCacheFile(session.repository.agtDir, session.id));
   const isAsCommitted = !hasChanges && !isMore && known?.files.hasUnread() === false;
   if (isAsCommitted || !isCapturedByItself(session.record)) return;

@@ -142,10 +142,7 @@ export async function requireRemovable(session: Session, options: RemovalOptions
 }
 
 /** The folder is gone. */
-async function finish(
-  session: LockedSession,
-  { deleteBranch, keepsMarks, now }: RemovalOptions,
-): Promise<void> {
+async function finish(session: LockedSession, { deleteBranch, keepsMarks, now }: RemovalOptions) {
   const { repository } = session;
   await endMoments(session);
   if (repository.area === undefined) removeEmptyParents(dirname(session.folder));

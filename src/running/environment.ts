@@ -4,7 +4,6 @@ import type { Variables } from '../config/profiles.ts';
 import { REPOSITORY_VARIABLES } from '../git/run/environment.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
 
-/** The changes to an environment. */
 export interface EnvironmentChanges {
   readonly set: Variables;
   readonly unset: readonly string[];

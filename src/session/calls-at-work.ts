@@ -23,12 +23,7 @@ export function conversationIn(name: string): string {
   return name.slice(name.indexOf('.') + 1) || name;
 }
 
-export function noteCall(
-  agtDir: string,
-  sessionId: string,
-  name: string,
-  does: keyof typeof CALL_LETTERS,
-): void {
+export function noteCall(agtDir: string, sessionId: string, name: string, does: keyof typeof CALL_LETTERS) {
   const file = join(callsDirectory(agtDir, sessionId), name);
   mkdirSync(dirname(file), { recursive: true });
   appendFileSync(file, CALL_LETTERS[does]);

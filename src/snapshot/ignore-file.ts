@@ -55,11 +55,7 @@ export function ignoreFileContent(lines: readonly string[]): Buffer {
 }
 
 /** Writes the captured lines into a folder. If it has the file already, that one is newer, unless agt knows better. */
-export function restoreIgnoreFile(
-  folder: string,
-  lines: readonly string[] | undefined,
-  isNewer = false,
-): void {
+export function restoreIgnoreFile(folder: string, lines: readonly string[] | undefined, isNewer = false) {
   if (lines === undefined) return;
   try {
     writeFileSync(join(folder, IGNORE_FILE), ignoreFileContent(lines), { flag: isNewer ? 'w' : 'wx' });

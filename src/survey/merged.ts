@@ -120,7 +120,6 @@ export async function landedAs(
 
 const AUTHOR = ['--no-show-signature', '--format=%at %ae %an'];
 
-/** Whether the sandbox is as it landed. */
 export async function isAsLanded(
   { repository, record, sandboxGit }: Session,
   source: string,

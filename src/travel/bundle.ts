@@ -194,12 +194,7 @@ function damaged(file: string, cause: unknown): AgtError {
 }
 
 /** The same session may be here as an earlier agt, which was killed, has left it; or somebody has removed it. */
-async function requireOwnId(
-  repository: Repository,
-  id: SessionId,
-  { refs }: Head,
-  file: string,
-): Promise<void> {
+async function requireOwnId(repository: Repository, id: SessionId, { refs }: Head, file: string) {
   const record = readRecord(repository, id);
   const isEnding = record === undefined || isEnded(record);
   if (isEnding && (await findObject(repository.git, tipRef(id))) === refs['tip']) return;

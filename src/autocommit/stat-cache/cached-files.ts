@@ -148,12 +148,7 @@ function groupRows({ directories, directoryOf }: Columns): { ends: Uint32Array; 
 }
 
 /** Writes one row. */
-function setRow(
-  { data, oids }: Pick<Columns, 'data' | 'oids'>,
-  row: number,
-  stat: StatData,
-  oid: string,
-): void {
+function setRow({ data, oids }: Pick<Columns, 'data' | 'oids'>, row: number, stat: StatData, oid: string) {
   const offset = row * WIDTH;
   data[offset] = stat.mtimeMs;
   data[offset + 1] = stat.ctimeMs;

@@ -16,10 +16,7 @@ const LONGEST_CHANGE_MS = 3000;
 const POLL_MS = 20;
 
 /** The caller holds the session's lock. `places` names the directories that a git at work there runs in. */
-export async function breakStaleLocks(
-  locks: readonly string[],
-  places: () => Promise<readonly string[]>,
-): Promise<void> {
+export async function breakStaleLocks(locks: readonly string[], places: () => Promise<readonly string[]>) {
   const left = () => locks.filter((path) => existsSync(path));
   if (left().length === 0) return;
   const real = (await places()).filter((place) => existsSync(place)).map((place) => realpathSync(place));

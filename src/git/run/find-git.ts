@@ -82,7 +82,6 @@ export function findGit({ configured, env, ignoresShims = false, self, onProblem
   });
 }
 
-/** Whether the first git on PATH is agt. */
 export function firstGitIsAgt(path: string | undefined): boolean {
   for (const candidate of gitsOn(path)) {
     const stat = statOrUndefined(candidate);

@@ -65,11 +65,7 @@ export function replaceSettingsFile(path: string, before: Buffer | undefined, af
   }
 }
 
-function write(
-  path: string,
-  content: Buffer,
-  like: { mode: number; uid: number; gid: number } | undefined,
-): void {
+function write(path: string, content: Buffer, like: { mode: number; uid: number; gid: number } | undefined) {
   const fd = openSync(path, 'wx', MODE_OF_NEW_FILE);
   try {
     writeFileSync(fd, content);

@@ -85,7 +85,6 @@ function mtimeOnDisk(record: SessionRecord, path: string): number {
   return lstatSync(Buffer.from(name, 'latin1'), { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
 }
 
-/** The entries of the index of a snapshot. */
 export async function indexOf(git: Git, snapshot: string): Promise<IndexEntry[]> {
   const index = await readCapturedIndex(git, snapshot);
   if (index === undefined || index.content.length === 0) return [];

@@ -11,7 +11,6 @@ import { planRetention, type SessionPlan } from './plan.ts';
 import { previewPrune, pruneAndRepack } from './prune.ts';
 
 export interface FolderOutcome {
-  /** The store. */
   readonly store: string;
   readonly folder: string | undefined;
   /** The snapshots that went, or would go; undefined if none does. */

@@ -19,12 +19,7 @@ const REPACK = [
 ];
 
 /** Rewrites the chosen packs without their unreachable objects that are older than `expire`. */
-export async function rewritePacks(
-  git: Git,
-  objectsDir: string,
-  chosen: readonly Pack[],
-  expire: string,
-): Promise<void> {
+export async function rewritePacks(git: Git, objectsDir: string, chosen: readonly Pack[], expire: string) {
   const cruft = ['--cruft', `--cruft-expiration=${expire}`];
   for (const { path, isPrivate } of packsWithoutIndex(objectsDir))
     await gitText(git, ['index-pack', path], { isPrivate });

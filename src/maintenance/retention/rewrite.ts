@@ -21,11 +21,7 @@ import type { Chain } from './plan.ts';
  * `kept` must not be empty. If agt is killed, either the old or the new history is complete: the refs move in
  * one transaction, after the new commits are on disk.
  */
-export async function rewriteChain(
-  session: LockedSession,
-  chain: Chain,
-  kept: ReadonlySet<string>,
-): Promise<void> {
+export async function rewriteChain(session: LockedSession, chain: Chain, kept: ReadonlySet<string>) {
   const { git } = session.repository;
   const { contents, newNames } = await shortenChain(git, chain.snapshots, kept);
   const newest = chain.snapshots.find(({ commit }) => kept.has(commit)) as Snapshot;

@@ -43,12 +43,7 @@ interface Wanted {
 }
 
 /** Makes the copy one of `candidate`, whatever is in it, with a repository of its own. */
-export async function fill(
-  session: Session,
-  copy: Copy,
-  candidate: Candidate,
-  timesOf: TimesOf,
-): Promise<void> {
+export async function fill(session: Session, copy: Copy, candidate: Candidate, timesOf: TimesOf) {
   const { git } = session;
   const { folder } = copy;
   // A file that no snapshot holds is in none of the copies, so it is in no way.

@@ -281,12 +281,7 @@ export async function findRedoTarget(
 }
 
 /** @throws AgtError unless the folder is as in a snapshot, apart from names and labels */
-export async function requireUnchanged(
-  session: Session,
-  spec: string,
-  hasUncaptured: boolean,
-  now: Date,
-): Promise<void> {
+export async function requireUnchanged(session: Session, spec: string, hasUncaptured: boolean, now: Date) {
   const { record } = session;
   const { history, isSame } = await readSteps(session);
   const since = await session.find(spec, now, history);

@@ -103,11 +103,7 @@ export function isAnswered(agtDir: string): boolean {
   );
 }
 
-async function answerLine(
-  line: string,
-  pipe: number,
-  answer: (question: Question) => Promise<Answer>,
-): Promise<void> {
+async function answerLine(line: string, pipe: number, answer: (question: Question) => Promise<Answer>) {
   const asker = findAsker(line, pipe);
   if (asker === undefined) return;
   asker.say('heard\n');
