@@ -115,10 +115,7 @@ function withMeantOptions(command: string, words: readonly string[]): string | u
 export const REFLOG = "git's reflog has ";
 
 /** For a command of git one of whose arguments is a session, or a snapshot of the session here. */
-export async function adviceOnSession(
-  [command = '', ...others]: readonly string[],
-  context: Context,
-): Promise<string | undefined> {
+export async function adviceOnSession([command = '', ...others]: readonly string[], context: Context) {
   const advice = Object.hasOwn(ON_SESSIONS, command) ? ON_SESSIONS[command] : undefined;
   if (advice === undefined) return undefined;
   const end = others.indexOf('--');

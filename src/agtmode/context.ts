@@ -62,7 +62,6 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
     now: () => new Date(),
     out: writer(1),
     err: writer(2),
-    /** Whether standard output shows colours. */
     colour: once(() => attempt(() => wantsColour(gitPath(), cwd, env)) ?? false),
     /** Width of the terminal that shows standard output; undefined without one. */
     columns: isTerminal(1) ? process.stdout.columns : undefined,

@@ -70,33 +70,27 @@ export async function runAgtMode(args: string[]): Promise<number> {
     isStartedByGuard(process.env) ||
     MENDING.some((name) => `${rest.slice(0, 2).join(' ')} `.startsWith(`${name} `));
   const context = openContext(enterDirectory(directory), process.env, tolerant);
-  if (word === undefined && isTerminal(1)) {
-    context.out(await welcome(context));
-    return EXIT.done;
-  }
-  if (word === undefined || (isHelp(word) && ['', 'agt'].includes(others.join(' ')))) {
-    context.out(overview(COMMAND_GROUPS, SHORT_FORMS));
-    return word === undefined ? EXIT.usage : EXIT.done;
-  }
+  const print = (text: string, exitCode: number = EXIT.done) => {
+    context.out(text);
+    return exitCode;
+  };
+  if (word === undefined && isTerminal(1)) return print(await welcome(context));
+  if (word === undefined || (isHelp(word) && ['', 'agt'].includes(others.join(' '))))
+    return print(overview(COMMAND_GROUPS, SHORT_FORMS), word === undefined ? EXIT.usage : EXIT.done);
   if (word === '--version' || word === '-v' || rest.join(' ') === 'version')
     return printOwnVersion(context.out);
   if (word === 'help' && SHORT_FORMS.has(others[0] ?? ''))
     return runOwnCommand(['session', ...others, '--help'], context);
   if (word === 'help' && OWN_WORDS.has(others[0] ?? '')) return runOwnCommand([...others, '--help'], context);
   const besides = helpBesideGit(rest);
-  if (besides !== undefined) {
-    context.out(besides);
-    return EXIT.done;
-  }
+  if (besides !== undefined) return print(besides);
   if (word === '--serve-mount') {
     await serveMount(await context.git(), others[0] ?? ''); // the process that `agt session mount` leaves behind
     return EXIT.done;
   }
   if (word === '--get-yargs-completions') {
     const { complete } = await import('./command-line/complete.ts');
-    const found = await complete(others, { commands: COMMANDS, shortForms: SHORT_FORMS }, context);
-    context.out(lines(found));
-    return EXIT.done;
+    return print(lines(await complete(others, { commands: COMMANDS, shortForms: SHORT_FORMS }, context)));
   }
   if (/^(session|snapshot)$/.test(word) && /^(restore|undo)$/.test(others[0] ?? ''))
     return runOwnCommand(rest, context).catch((error: unknown) =>

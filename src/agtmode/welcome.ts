@@ -22,7 +22,8 @@ const MOST_STEPS = 3;
 type Step = readonly [command: string, purpose: string];
 
 export async function welcome(context: Context): Promise<string> {
-  const steps = [...(await hookSteps(context)), ...(await stepsHere(context))].slice(0, MOST_STEPS);
+  const here = (await stepsHere(context)).filter((step) => step !== false);
+  const steps = [...(await hookSteps(context)), ...here].slice(0, MOST_STEPS);
   const width = Math.max(...steps.map(([command]) => command.length)) + 3;
   return [
     `agt ${ownVersion()} gives each coding agent a session of its own, and records each of its steps.\n\n`,
@@ -52,19 +53,19 @@ async function stateOfHooks(context: Context, integration: Integration) {
   return command === program.command && program.isCurrent() ? 'installed' : 'old';
 }
 
-async function stepsHere(context: Context): Promise<Step[]> {
+async function stepsHere(context: Context): Promise<(Step | false)[]> {
   const { folder, user } = await folderHere(context);
   const access = context.folderAccess();
   const snapshots = hasStore(access, folder) ? ((await (await attachedHere(context))?.history()) ?? []) : [];
-  const inFolder: Step[] = [
-    ...(snapshots.length > 0 ? [['agt snapshot list', 'the snapshots of this folder'] as const] : []),
-    ...(snapshots.length > 1 ? [['agt undo', 'go back by one of them'] as const] : []),
+  const inFolder: (Step | false)[] = [
+    snapshots.length > 0 && ['agt snapshot list', 'the snapshots of this folder'],
+    snapshots.length > 1 && ['agt undo', 'go back by one of them'],
   ];
   if (user === undefined) {
     const canRecord = whyRefused(access, folder, user) === undefined;
     return [
       ...inFolder,
-      ...(canRecord ? [['agt snapshot', 'record this folder, which is in no git repository'] as const] : []),
+      canRecord && ['agt snapshot', 'record this folder, which is in no git repository'],
       ['agt clone URL', 'clone a repository, with room for sessions'],
       ['agt status', 'show the folder here, the settings and what is wrong'],
     ];
@@ -88,11 +89,9 @@ async function stepsHere(context: Context): Promise<Step[]> {
   const them = plural(active.length, 'session');
   return [
     ...running.slice(0, 1),
-    ...(active.length === 0
-      ? []
-      : [['agt list', `${them} here: the work, and whether it would merge`] as const]),
+    active.length > 0 && ['agt list', `${them} here: the work, and whether it would merge`],
     ...inFolder,
-    ...(isUnborn ? [[FIRST_COMMIT, 'make the first commit, from which sessions begin'] as const] : []),
+    isUnborn && [FIRST_COMMIT, 'make the first commit, from which sessions begin'],
     ['agt run --new NAME -- COMMAND', 'start an agent in a session of its own'],
     ['agt status', 'show this repository, its sessions, and what is wrong'],
     ['agt doctor', 'check git, the settings and every session'],

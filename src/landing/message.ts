@@ -55,17 +55,14 @@ export async function draftMessage(
   const { commitTemplate } = session.repository.settings;
   // The subject of a single commit would be there twice.
   const title = keepCommits && commitTemplate === '{summary}' ? [`Merge session ${id}`] : [];
+  const others = along.map(({ session: other, subject }) => `With work of session ${other}: ${subject}`);
   const values: Readonly<Record<string, string>> = {
-    summary: summary ?? [...title, own, ...along.map(alongLine)].join('\n\n'),
+    summary: summary ?? [...title, own, ...others].join('\n\n'),
     session: id,
     branch: shortBranch(record.work_branch),
   };
   const filled = commitTemplate.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
   return withTrailer(git, filled, id);
-}
-
-function alongLine({ session, subject }: OthersCommit): string {
-  return `With work of session ${session}: ${subject}`;
 }
 
 /** The messages of its commits; without any the prompts, then the labels. `told`: commits that tell of other work. */

@@ -265,11 +265,7 @@ interface GivenSession {
 }
 
 /** A session of the repository here. */
-export async function sessionInRepository(
-  context: Context,
-  given: GivenSession,
-  only?: Kind,
-): Promise<Session> {
+export async function sessionInRepository(context: Context, given: GivenSession, only?: Kind) {
   const repository = await context.repository();
   return new Session(repository, findSession(repository, givenSession(given), context.cwd, only));
 }

@@ -79,7 +79,6 @@ async function exportTo(file: string, force: boolean, context: Context, given: s
   return `${showPath(file)} has the timeline, the review and the diffs of ${record.session_id}\n`;
 }
 
-/** The page of one session. */
 export async function htmlOf(context: Context, session: Session): Promise<string> {
   const { repository, record } = session;
   const { exportPage } = await import('../../page/export.ts');

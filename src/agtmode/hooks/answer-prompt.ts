@@ -135,10 +135,7 @@ async function lineOfRestore(
 }
 
 /** Another agt has a nameless file and a process group of its own: it outlives a hook that is ended. */
-export function runAgt(
-  line: readonly string[],
-  { env, cwd }: Context,
-): Promise<{ exitCode: number; text: string }> {
+export function runAgt(line: readonly string[], { env, cwd }: Context) {
   const { reading, writing } = namelessFile();
   const [program = '', ...args] = [...ownCommand(), ...line];
   const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', writing, writing] });

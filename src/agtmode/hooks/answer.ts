@@ -232,11 +232,7 @@ async function beginInPlace({ user, record }: Place, { name: profile }: Integrat
  * Hunks that a person has rejected in agt review go back at the end of a turn, or are told with the next prompt. Returns what
  * the model is to hear. Another agt does it: this one starts with every call of an agent.
  */
-async function settleReview(
-  context: Context,
-  { user, record }: Place,
-  event: FileEvent,
-): Promise<string | undefined> {
+async function settleReview(context: Context, { user, record }: Place, event: FileEvent) {
   const when = event.kind === 'prompt' ? 'prompt' : 'turn';
   const isEnd = event.kind === 'session-end' || (event.kind === 'turn' && !isOfSubagent(event));
   if (user === undefined || record === undefined || (when === 'turn' && !isEnd)) return undefined;

@@ -20,10 +20,7 @@ const MOST_PATHS = 20;
 const MOST_SNAPSHOTS = 100;
 
 /** Undefined if nothing has gone back since the last event of the agent. To be asked before the prompt's own snapshot. */
-export async function whatWentBack(
-  context: Context,
-  conversation: string | undefined,
-): Promise<string | undefined> {
+export async function whatWentBack(context: Context, conversation: string | undefined) {
   const session = await sessionIfAny(context);
   if (session === undefined) return undefined;
   const { git } = session.repository;

@@ -98,10 +98,7 @@ export function refsJson(moves: RestoreResult['moves']) {
 }
 
 /** Paths that no snapshot holds, by a rule, and that are not there now. As shown to people. */
-export async function leftOutAndGone(
-  { git, folder }: Session,
-  { record, snapshot }: RestoreResult,
-): Promise<string[]> {
+export async function leftOutAndGone({ git, folder }: Session, { record, snapshot }: RestoreResult) {
   const { manifest } = await readSnapshotMetadata(git, snapshot.commit);
   return leftOutPaths(manifest)
     .filter((path) => !existsSync(join(folder, path)))

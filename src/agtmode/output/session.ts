@@ -92,11 +92,7 @@ export function describeNotCaptured(record: SessionRecord, failed: readonly NotC
 }
 
 /** Rows of a table: what no snapshot holds, why, and the setting that takes it. */
-export function leftOutRows(
-  record: SessionRecord,
-  skipped: readonly NotCaptured[],
-  heading = 'left out',
-): string[][] {
+export function leftOutRows(record: SessionRecord, skipped: readonly NotCaptured[], heading = 'left out') {
   const lines = skipped.map(({ path, reason }) => `${showPath(shownPath(record, path))} ${reason}`);
   const isTooLarge = skipped.some(({ reason }) => reason.includes('agt.maxFileSize'));
   const scope = isAttached(record) ? '--global ' : ''; // outside of a repository there is no other one

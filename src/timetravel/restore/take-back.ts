@@ -178,17 +178,11 @@ async function changesBetween(git: Git, from: string, to: string, under = ''): P
   return { entries, newNames: new Map(names), oldNames: new Map(names.map(([old, name]) => [name, old])) };
 }
 
-interface Sides {
-  readonly ours: Version;
-  readonly base: Version;
-  readonly theirs: Version;
-}
-
 /** Merges one file. `scratch` has a directory for the time of the merge. */
 export async function mergeVersions(
   git: Git,
   scratch: Pick<ScratchObjects, 'dir'>,
-  { ours, base, theirs }: Sides,
+  { ours, base, theirs }: Record<'ours' | 'base' | 'theirs', Version>,
   { onConflict, name }: Pick<TakeBackRequest, 'onConflict' | 'name'>,
 ): Promise<{ readonly version: Version; readonly isConflict: boolean }> {
   if (isSame(ours, base)) return { version: theirs, isConflict: false };

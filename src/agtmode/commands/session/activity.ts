@@ -56,7 +56,8 @@ export const sessionActivity = defineCommand({
     const entries = rows.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, limit);
     if (!args.json) {
       const { everywhere, stat } = args;
-      const none = limit === 0 ? '' : nothing(since);
+      const nothing = since === undefined ? 'no snapshots\n' : `no turns since ${localTime(since)}\n`;
+      const none = limit === 0 ? '' : nothing;
       const text = entries.length === 0 ? none : activityText(context, entries, everywhere, stat);
       await showInPager(context, text);
     }
@@ -142,10 +143,6 @@ function withoutCopies(rows: readonly Row[]): Row[] {
   return rows.filter(({ key, place }) => key === undefined || places.get(key)?.place === place);
 }
 
-function nothing(since: Date | undefined): string {
-  return since === undefined ? 'no snapshots\n' : `no turns since ${localTime(since)}\n`;
-}
-
 type Entry = ReturnType<typeof turnEntry> | ReturnType<typeof outcomeEntry>;
 
 function placeEntry({ repository, record }: Source, { session, agent }: Turn | Outcome) {
@@ -205,7 +202,7 @@ function activityText(context: Context, rows: readonly Row[], everywhere: boolea
     rows.map(({ place }) => place),
     context.env['HOME'],
   );
-  const cells: readonly (Column<Row> | false)[] = [
+  const cells: (Column<Row> | false)[] = [
     { heading: 'WHEN', cell: ({ at }) => localTime(new Date(at)).slice(0, MINUTES) },
     everywhere && { heading: 'WHERE', cell: ({ place }) => showPath(where.get(place) ?? place) },
     { heading: 'SESSION', cell: ({ name, folder }) => (folder === null ? name : `${name} (folder)`) },

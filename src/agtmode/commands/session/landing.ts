@@ -90,10 +90,7 @@ function describeUserBranch({ record: before }: Session, { record, branch }: Syn
   return `the work of ${record.session_id} goes to ${branch} from now on\n`;
 }
 
-function describeDropped(
-  { record, branch, commits, dropped, operation }: SyncResult,
-  dryRun: boolean,
-): string {
+function describeDropped({ record, branch, commits, dropped, operation }: SyncResult, dryRun: boolean) {
   if (dropped.last === undefined) return '';
   const lost = `${listSome(dropped.commits, LISTED)}, which ${branch} has dropped`;
   if (operation === 'rebase') return `${dryRun ? 'would leave' : 'left'} out ${lost}\n`;

@@ -8,7 +8,7 @@ import { chooseRemote, listShares, type RemoteShare } from '../../../travel/remo
 import { isHere } from '../../../travel/share.ts';
 import type { Answer } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
-import { age, fileSize, lines, table } from '../../output/format.ts';
+import { age, fileSize, lines, orNull, table } from '../../output/format.ts';
 
 export async function listRemote(context: Context, given: string | undefined): Promise<Answer> {
   const repository = await context.repository();
@@ -36,21 +36,16 @@ export async function listRemote(context: Context, given: string | undefined): P
   };
 }
 
-function remoteRow(
-  { head, share }: Pick<RemoteShare, 'head' | 'share'>,
-  now: Date,
-  areElsewhere: boolean,
-): string[] {
+function remoteRow({ head, share }: Pick<RemoteShare, 'head' | 'share'>, now: Date, areElsewhere: boolean) {
   if (head === undefined) return [];
   const { record, holder, pushed_at, snapshots, size } = head;
   const state = holder === undefined && !isEnded(record) ? 'free' : record.state;
-  const when = `${age(new Date(pushed_at), now)}`;
   return [
     record.session_id,
     state,
     holder?.name ?? '-',
     ...(areElsewhere ? [holder?.repository ?? '-'] : []),
-    when,
+    age(new Date(pushed_at), now),
     String(snapshots),
     fileSize(size),
     share.slice(0, SHOWN),
@@ -58,15 +53,11 @@ function remoteRow(
 }
 
 function remoteJson({ head, share, isPlain, problem }: RemoteShare) {
+  const { record, holder, pushed_at, snapshots, size: bytes } = head ?? {};
   return {
     share,
-    session_id: head?.record.session_id ?? null,
-    state: head?.record.state ?? null,
-    holder: head?.holder?.name ?? null,
-    repository: head?.holder?.repository ?? null,
-    pushed_at: head?.pushed_at ?? null,
-    snapshots: head?.snapshots ?? null,
-    bytes: head?.size ?? null,
+    ...orNull({ session_id: record?.session_id, state: record?.state }),
+    ...orNull({ holder: holder?.name, repository: holder?.repository, pushed_at, snapshots, bytes }),
     encrypted: !isPlain,
     problem: head === undefined ? (problem ?? 'encrypted for other keys') : null,
   };

@@ -124,12 +124,15 @@ export const sessionFork = defineCommand({
       now: context.now(),
       snapshots: args.fsSnapshots ?? (await context.setting('fs.snapshots')),
     };
+    const { stands_at: there } = source.record;
+    const asked = args.workingCopy;
     const { records, warnings } = isAttached(source.record)
       ? await forkHere(context, source, request, args.count)
       : await forkSession(source, {
           ...request,
           count: args.count === undefined ? undefined : parseCount(args.count),
-          standsAt: await standsAt(context, source, args.workingCopy),
+          // A fork stands where its source does, unless the user asks for something else.
+          standsAt: (asked === undefined && there) || (await overlayPath(context, source.repository, asked)),
         });
     for (const warning of warnings) context.err(`warning: ${warning}\n`);
     if (args.json && args.count !== undefined) return { json: records.map(recordJson) };
@@ -141,11 +144,6 @@ export const sessionFork = defineCommand({
     return resume(context, new Session(await context.repository(), fork), resumed, []);
   },
 });
-
-/** A fork stands where its source does, unless the user asks for something else. */
-async function standsAt(context: Context, source: Session, asked: string | undefined) {
-  return (asked === undefined && source.record.stands_at) || overlayPath(context, source.repository, asked);
-}
 
 /** A folder with snapshots of its own: the fork is a session of the repository that the folder belongs to. */
 async function forkHere(

@@ -145,12 +145,7 @@ export async function runRestore(
   const { sandbox, checkout = sandbox, state } = restored.record;
   const again = isEnded(session.record) ? `${state} again` : isGone && 'back';
   const isBack = again && `${shownId(session.record)} is ${again} in ${showPath(checkout)}`;
-  const report = reportRestore(context, restored, by, {
-    position,
-    distance,
-    isBack,
-    ofPaths: isOfFiles(request),
-  });
+  const report = reportRestore(context, restored, request, { position, distance, isBack });
   const gone = request.scope.includes('sandbox') ? await leftOutAndGone(session, restored) : [];
   return gone.length === 0 ? report : { ...report, notes: notBackNote(gone) };
 }
@@ -160,16 +155,15 @@ interface Told {
   readonly position: Position | undefined;
   readonly distance: Distance | undefined;
   readonly isBack: string | false;
-  /** Paths are given. */
-  readonly ofPaths: boolean;
 }
 
 function reportRestore(
   context: Context,
   restored: RestoreResult,
-  by: RestoreRequest['by'],
-  { position, distance, isBack, ofPaths }: Told,
+  request: RestoreRequest,
+  { position, distance, isBack }: Told,
 ): Report {
+  const { by } = request;
   const { record, snapshot, before, commit, changed, moves, later, mismatches, warnings } = restored;
   const isPrompt = context.isPrompt === true;
   const verified = mismatches.length === 0;
@@ -180,7 +174,7 @@ function reportRestore(
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
   const done = `restored ${plural(changed.length, 'path')}, ${verified ? 'verified' : 'some differ from the snapshot'}`;
   // The word "restored" alone would not say that a file is gone.
-  const named = isPrompt ? changed : changed.filter(({ kind }) => ofPaths && kind === 'D');
+  const named = isPrompt ? changed : changed.filter(({ kind }) => isOfFiles(request) && kind === 'D');
   const files = named.map(({ kind, path }) => `  ${kind} ${showPath(path)}`);
   const text = [
     `${shownId(record)}: ${commit === before ? nothingToRestore(snapshot.commit) : done}`,

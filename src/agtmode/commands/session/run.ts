@@ -186,11 +186,7 @@ async function adviceOfOverlay(
 }
 
 /** As `git submodule foreach`. Returns the exit code of the first command that fails. */
-async function runOneByOne(
-  context: Context,
-  repository: Repository,
-  sessions: readonly SessionToRun[],
-): Promise<number> {
+async function runOneByOne(context: Context, repository: Repository, sessions: readonly SessionToRun[]) {
   if (sessions.length === 0) context.err('note: no session is active\n');
   for (const [i, session] of sessions.entries()) {
     const { session_id: id } = session.record;

@@ -166,7 +166,7 @@ function lineWriter(
   };
   const colour = paint(context.colour());
   const cells = [
-    column('SESSION', nameOf),
+    column('SESSION', ({ folder, snapshot }) => (folder === undefined ? snapshot.session : shownId(folder))),
     column('SNAPSHOT', ({ snapshot }) => shortOid(snapshot.commit)),
     column('WHEN', ({ snapshot }) => localTime(snapshot.time)),
     column('AGENT', (step) => step.agent ?? '-'),
@@ -195,10 +195,6 @@ function lineWriter(
 }
 
 const GAP = '  ';
-
-function nameOf({ folder, snapshot }: Step): string {
-  return folder === undefined ? snapshot.session : shownId(folder);
-}
 
 /** `Edit: fix the login`, the prompt, or the label. */
 export function workOf({ snapshot: { tool, call, before, label, restored }, prompt }: Step): string {

@@ -109,7 +109,7 @@ async function deleteCopy(context: Context, given: readonly string[], options: D
   const keys = await readKeys(context.env);
   if (isElsewhere) {
     const { remote, head } = await deleteForeignShare(repository, name, keys, { ...options, remote: at });
-    return deleted({ id: head?.record.session_id, name, remote, dryRun });
+    return deleted(head?.record.session_id, name, remote, dryRun);
   }
   const { session, words } = await sessionAndWords(context, given, undefined, 1);
   const { id, record } = session;
@@ -120,17 +120,10 @@ async function deleteCopy(context: Context, given: readonly string[], options: D
       readShare(session) === undefined &&
       `warning: ${id} came from ${from}: nobody can pull it back there without a copy`,
   ]);
-  return { ...deleted({ id, name: id, remote, dryRun }), warnings };
+  return { ...deleted(id, id, remote, dryRun), warnings };
 }
 
-interface Deleted {
-  readonly id: string | undefined;
-  readonly name: string;
-  readonly remote: string;
-  readonly dryRun: boolean;
-}
-
-function deleted({ id, name, remote, dryRun }: Deleted): Report {
+function deleted(id: string | undefined, name: string, remote: string, dryRun: boolean): Report {
   return {
     json: { session_id: id ?? null, remote, deleted: !dryRun, dry_run: dryRun },
     text: `${verb(dryRun, 'deleted', 'delete')} the copy of ${name} on ${remote}\n`,
@@ -233,11 +226,7 @@ export const sessionPull = defineCommand({
   },
 });
 
-function describePulled(
-  repository: Repository,
-  { record, head, wasHere, remote }: Pulled,
-  dryRun: boolean,
-): string {
+function describePulled(repository: Repository, { record, head, wasHere, remote }: Pulled, dryRun: boolean) {
   const id = record.session_id;
   if (wasHere) return `${id} is here${isEnded(record) ? '' : ', and goes on here'}`;
   if (head === undefined) return `${id} goes on here as it is; ${remote} has no copy any more`;

@@ -18,7 +18,6 @@ import { Session } from '../../../session/session.ts';
 import { autocommit, captureFolder, type FolderCapture } from '../../../triggers/autocommit.ts';
 import type { AutocommitOptions } from '../../../workspace/capture-session.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
-import type { Report } from '../../command-line/report.ts';
 import { type Context, openContext } from '../../context.ts';
 import { reportAutocommit } from '../../output/autocommit.ts';
 import { json, showPath, verb } from '../../output/format.ts';
@@ -129,11 +128,7 @@ function requireDirectory({ cwd }: Context, given: string): string {
   });
 }
 
-async function report(
-  { session, result, isNew }: FolderCapture,
-  asJson: boolean,
-  note: string,
-): Promise<Report> {
+async function report({ session, result, isNew }: FolderCapture, asJson: boolean, note: string) {
   const { repository, record } = session;
   const { commit } = result;
   const { json: captured, text, notes, ...others } = reportAutocommit(record, result);
