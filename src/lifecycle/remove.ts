@@ -11,7 +11,7 @@ import { holdsFiles } from '../disk/folder-entries.ts';
 import { refuseMounts } from '../disk/mounts.ts';
 import type { Remaining } from '../disk/remove-tree.ts';
 import { AgtError, listSome, plural } from '../errors.ts';
-import { landedRef, reviewRef, takenRef, tipRef } from '../filter/agent-refs.ts';
+import { reviewRef, tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { branchUser } from '../git/files/worktree-registrations.ts';
 import { findObject } from '../git/objects/object-reader.ts';
@@ -38,6 +38,7 @@ import { captureSession, previewCapture } from '../workspace/capture-session.ts'
 import { endMoments } from '../workspace/moments.ts';
 import { deleteFolder, type RemovalOptions, refuseLoss, removeEmptyParents } from './delete-folder.ts';
 import { leaveCheckout, requireReturnable } from './in-place/end.ts';
+import { refsOfSession } from './unsaved-work.ts';
 
 interface RefAndCommit {
   readonly ref: string;
@@ -60,8 +61,7 @@ export async function planRemoval(session: Session, deleteBranch: boolean): Prom
 }
 
 async function existingRefs({ repository, record }: Session): Promise<RefAndCommit[]> {
-  const id = record.session_id;
-  const names = [record.work_branch, record.branch, tipRef(id), takenRef(id), landedRef(id)];
+  const names = refsOfSession(record);
   const format = '--format=%(refname) %(objectname)';
   const listed = await gitText(repository.git, ['for-each-ref', format, '--', ...names]);
   return listed

@@ -10,6 +10,7 @@ import { readObjects } from '../git/objects/object-reader.ts';
 import { diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { gitAnswer, gitBytes, gitText, resolveObject } from '../git/run/git.ts';
+import type { SessionRecord } from '../session/record.ts';
 import { ignoredPaths, requireReadableSandbox, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { stashEntries } from '../session/stash.ts';
@@ -21,24 +22,39 @@ import { decodePath } from '../snapshot/tree-names.ts';
 import { isAsLanded, isMerged, landedSource } from '../survey/merged.ts';
 import { observeSession } from '../workspace/capture-session.ts';
 
-/** All that goes with the branches and the snapshots. */
-export async function lostWithBranches(session: Session): Promise<string[]> {
+/** All that goes with the branches and the snapshots. `going`: other sessions that go as well. */
+export async function lostWithBranches(
+  session: Session,
+  going: readonly SessionRecord[] = [],
+): Promise<string[]> {
+  const refs = [session.record, ...going].flatMap(refsOfSession);
   const [unsaved, labelled, paths] = [
-    await unsavedWork(session),
+    await unsavedWork(session, refs),
     await labelledSnapshots(session),
-    await onlyInSnapshots(session),
+    await onlyInSnapshots(session, refs),
   ];
   const files = `files that only its snapshots have (${listSome(paths, FEW)})`;
   return [...unsaved, ...labelled, ...(paths.length === 0 ? [] : [files])];
 }
 
-/** One entry each: files that are not committed, commits that are neither exported nor merged, and the stash. */
-export async function unsavedWork(session: Session): Promise<string[]> {
-  const { length: stashed } = await stashEntries(session);
-  return [...(await unmergedWork(session)), ...(stashed === 0 ? [] : [plural(stashed, 'stashed change')])];
+/** Those that go with its branches. */
+export function refsOfSession({ session_id: id, branch, work_branch }: SessionRecord): string[] {
+  return [work_branch, branch, tipRef(id), takenRef(id), landedRef(id)];
 }
 
-async function unmergedWork(session: Session): Promise<string[]> {
+/**
+ * One entry each: files that are not committed, commits that are neither exported nor merged, and the stash. `refs`: those
+ * that go.
+ */
+export async function unsavedWork(session: Session, refs = refsOfSession(session.record)): Promise<string[]> {
+  const { length: stashed } = await stashEntries(session);
+  return [
+    ...(await unmergedWork(session, refs)),
+    ...(stashed === 0 ? [] : [plural(stashed, 'stashed change')]),
+  ];
+}
+
+async function unmergedWork(session: Session, refs: readonly string[]): Promise<string[]> {
   const { repository, record } = session;
   const unsaved = await unpushedInSubmodules(repository, record);
   if (session.place === 'here') {
@@ -48,11 +64,11 @@ async function unmergedWork(session: Session): Promise<string[]> {
     if (landed && unsaved.length === 0 && (await isAsLanded(session, landed))) return [];
     const uncommitted = await uncommittedPaths(session);
     if (uncommitted.length > 0) unsaved.push(plural(uncommitted.length, 'uncommitted file'));
-    if (commit !== undefined) unsaved.push(...(await unmergedCommits(session, commit, 'HEAD')));
+    if (commit !== undefined) unsaved.push(...(await unmergedCommits(session, commit, 'HEAD', refs)));
   }
   const tip = await resolveObject(repository.git, record.work_branch);
   if (tip === undefined || unsaved.length > 0) return unsaved;
-  return unmergedCommits(session, tip, 'work branch');
+  return unmergedCommits(session, tip, 'work branch', refs);
 }
 
 /**
@@ -60,7 +76,7 @@ async function unmergedWork(session: Session): Promise<string[]> {
  * or they were in an older one and nothing has come of them. Not what a build makes again, if git ignores it. For a sandbox
  * that is there, `git status` knows those that git does not ignore.
  */
-async function onlyInSnapshots(session: Session): Promise<string[]> {
+async function onlyInSnapshots(session: Session, refs: readonly string[]): Promise<string[]> {
   const { git, record } = session;
   const isHere = session.place === 'here';
   const seen = isHere ? await observeSession(session) : undefined;
@@ -84,7 +100,7 @@ async function onlyInSnapshots(session: Session): Promise<string[]> {
     gone.has(path)
       ? undefined
       : (seen?.scanned.writes.get(path) ?? seen?.last.find(path) ?? files?.get(path));
-  const versions = await ownVersions(session);
+  const versions = await ownVersions(session, refs);
   for (const path of seen?.scanned.writes.keys() ?? [])
     if (!versions.has(path)) versions.set(path, new Set());
   const lost = new Map<string, 'now' | 'before'>();
@@ -127,10 +143,9 @@ async function onlyInSnapshots(session: Session): Promise<string[]> {
 
 const SANDBOX = 'sandbox/';
 
-/** Each file that a snapshot of this session alone has changed. A fork shares the older ones with its parent. */
-async function ownVersions({ git, record, id }: Session): Promise<Map<string, Set<string>>> {
-  const own = [record.branch, tipRef(id), takenRef(id), landedRef(id), record.work_branch];
-  const excluded = own.map((ref) => `--exclude=${ref}`);
+/** Each file that a snapshot has changed which no other ref has. A fork shares the older ones with its parent. */
+async function ownVersions({ git, record, id }: Session, refs: readonly string[]) {
+  const excluded = refs.map((ref) => `--exclude=${ref}`);
   const words = ['rev-list', '--first-parent', '--ignore-missing', tipRef(id)];
   const input = await gitBytes(git, [...words, '--not', record.from_commit, ...excluded, '--all', '--']);
   const diff = [...diffTreeWords(false), '--stdin', '--diff-merges=first-parent', '--', 'sandbox'];
@@ -153,10 +168,10 @@ async function labelledSnapshots(session: Session): Promise<string[]> {
 }
 
 /** `name` is what the message calls `commit`. */
-async function unmergedCommits(session: Session, commit: string, name: string): Promise<string[]> {
-  const { repository, record } = session;
+async function unmergedCommits(session: Session, commit: string, name: string, refs: readonly string[]) {
+  const { repository } = session;
   const shadows = shadowNamespaces(repository.prefixes).map((namespace) => `${namespace}*`);
-  const excluded = [record.work_branch, record.branch, ...shadows].map((ref) => `--exclude=${ref}`);
+  const excluded = [...refs, ...shadows].map((ref) => `--exclude=${ref}`);
   const merged = [...excluded, '--glob=refs/heads/*', '--remotes', '--tags'];
   const args = ['rev-list', '--count', commit, '--not', ...merged, '--'];
   const unmerged = Number(await gitText(repository.git, args));

@@ -61,7 +61,7 @@ export async function planUninstall(repository: Repository): Promise<UninstallPl
   const sessions = await Array.fromAsync(records, async (record) => {
     const session = new Session(repository, record);
     refuseRunning(session);
-    return { session, unsaved: await lostWithBranches(session) };
+    return { session, unsaved: await lostWithBranches(session, records) };
   });
   const shared = all.filter((ref) => ref.startsWith(SHARED) && ref.endsWith('/head')).length;
   const { going: ownRefs } = await otherRefs(repository);

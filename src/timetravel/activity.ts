@@ -115,16 +115,20 @@ export async function readActivity(
     }));
   // Of one second, the later one first.
   const newest = drafts.toReversed().toSorted((a, b) => endOf(b).getTime() - endOf(a).getTime());
-  const chosen = newest.slice(0, limit);
-  const files = await filesOfTurns(repository.git, chosen, countLines, asShown);
   const agents = agentsOf(records);
   const undone = await undoneSteps(repository, records, authored);
-  const isEmpty = (turn: TurnSteps) =>
+  const isEmpty = (turn: TurnSteps, files: readonly FileChange[] = []) =>
     turn.prompt === undefined &&
-    (files.get(turn) ?? []).length === 0 &&
+    files.length === 0 &&
     turn.snapshots.every((one) => one.tool === undefined && labelByPerson(one) === undefined);
-  return chosen.flatMap((turn) => {
-    if (isEmpty(turn)) return [];
+  let [chosen, files]: [TurnSteps[], Awaited<ReturnType<typeof filesOfTurns>>] = [[], new Map()];
+  for (let looked = limit; chosen.length < limit; looked *= 2) {
+    const some = newest.slice(0, looked);
+    files = await filesOfTurns(repository.git, some, countLines, asShown);
+    chosen = some.filter((turn) => !isEmpty(turn, files.get(turn))).slice(0, limit);
+    if (some.length === newest.length) break;
+  }
+  return chosen.map((turn) => {
     const { session, prompt, from, isPersons, snapshots: all } = turn;
     const labels = all.flatMap((snapshot) => labelByPerson(snapshot) ?? []);
     return {

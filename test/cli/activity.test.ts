@@ -73,19 +73,20 @@ describe('agt log --all-sessions', () => {
     agent.ends('t1');
     agtOk(repository, 'autocommit', 'three');
     write(join(sandbox, 'mine.txt'), 'm\n');
-    await autocommitAt(sessionOf(repository, 'three'), new Date(Date.now() + 60_000));
-    sessionIn(repository, 'four');
-    agtOk(repository, 'autocommit', 'four');
+    const soon = (seconds: number) => new Date(Date.now() + 1000 * seconds);
+    await autocommitAt(sessionOf(repository, 'three'), soon(60));
+    await autocommitAt(sessionIn(repository, 'four'), soon(90));
     const rows = (...options: string[]) =>
       activity(repository, ...options)
         .filter(({ session_id }) => ['three', 'four'].includes(session_id))
         .map(({ agent, prompt, files }) => [agent, prompt, files.map(({ path }) => path).join()]);
-    expect(rows()).toEqual([
-      [null, null, 'mine.txt'],
-      ['claude', 'a task', 'x.txt'],
-    ]);
-    const soon = new Date(Date.now() + 30_000).toISOString();
-    expect(rows('--since', soon)).toEqual([[null, null, 'mine.txt']]);
+    const mine = [null, null, 'mine.txt'];
+    expect(rows()).toEqual([mine, ['claude', 'a task', 'x.txt']]);
+    for (const words of [
+      ['--since', soon(30).toISOString()],
+      ['-n', '1'],
+    ])
+      expect(rows(...words)).toEqual([mine]);
   });
 
   test('a sync is no turn, with conflicts or by rebase, and the work before it is of who did it', () => {

@@ -58,3 +58,16 @@ test('without sessions nothing is lost, and nobody is asked', () => {
   const repository = makeRepository({ a: 'a\n' });
   expect(agtOk(repository, 'uninstall')).toBe(`removed agt from ${join(repository, '.git')}`);
 });
+
+test('commits that only sessions have are lost with all of them, and with two that go together', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'work');
+  agtOk(repository, 'fork', 's1', '--id', 's2');
+  const lost = (id: string) => `note: ${id} has 1 commit on its HEAD neither exported nor merged\n`;
+  expect(agt(repository, 'uninstall', '-n').stderr).toBe(lost('s1') + lost('s2'));
+  const both = ['remove', 's1', 's2', '--delete-branch'];
+  for (const more of [['-n'], []])
+    expect(agt(repository, ...both, ...more).stderr).toContain(
+      'error: session "s2" has 1 commit on its HEAD neither exported nor merged',
+    );
+});

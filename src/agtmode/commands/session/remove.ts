@@ -53,7 +53,8 @@ export const sessionRemove = defineSessionCommand({
       throw usageError('--merged removes no session by force', 'leave out --force, or name the sessions');
     return mergedSessions(await context.repository());
   },
-  run: async (args, context, session) => {
+  check: () => ({ going: [] as SessionRecord[] }),
+  run: async (args, context, session, { going }) => {
     const { repository, id } = session;
     const { dryRun, deleteBranch, force } = args;
     if (session.record.intent?.operation === 'create' && !dryRun) {
@@ -70,7 +71,7 @@ export const sessionRemove = defineSessionCommand({
       throw new AgtError(`session "${id}" is already ${record.state}`, { hints: [more] });
     }
     const isMade = record.intent?.operation !== 'create';
-    const unsaved = deleteBranch && isMade ? await lostWithBranches(present) : [];
+    const unsaved = deleteBranch && isMade ? await lostWithBranches(present, going) : [];
     const back = await besideTheEnd(present, args);
     let deleted: Deleted | undefined;
     const options = { force, deleteBranch, now: context.now() };
@@ -80,6 +81,7 @@ export const sessionRemove = defineSessionCommand({
     else {
       deleted = await interruptible(context, session, () => removeSession(session, options));
     }
+    if (deleteBranch) going.push(record);
     const text = async () => {
       const tip = await findObject(repository.git, tipRef(id));
       return (
