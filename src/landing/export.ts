@@ -36,7 +36,7 @@ export interface Exported {
   readonly commit: string;
   /** How many commits of the session are new to that branch, according to its remote-tracking branch. */
   readonly commits: number;
-  /** Subjects of commits that the user branch has and the remote does not: the push publishes them as well. */
+  /** Subjects of commits that are not of the session, and that the remote does not have: the push publishes them as well. */
   readonly others: readonly string[];
 }
 
@@ -46,11 +46,9 @@ export async function exportSession(session: Session, request: ExportRequest): P
   const branch = request.as ?? shortBranch(ref);
   await checkBranchName(session.repository, branch);
   await requireOwnCommits(session, commit);
-  const { user_branch, from_commit } = session.record;
-  const base = user_branch ?? from_commit;
   const newCommits = await commitsNewTo(session, remote, commit);
   const there = `${REMOTES}${remote}/${branch}`;
-  const known = [base, there].map((name) => `^${name}`);
+  const known = [...startsOf(session.record), there].map((name) => `^${name}`);
   const own = await gitLines(session.git, ['rev-list', '--ignore-missing', commit, ...known, '--']);
   const others = await subjectsOf(session.git, newCommits, new Set(own));
   await refuseSessionFolders(session.git, newCommits);
@@ -59,6 +57,12 @@ export async function exportSession(session: Session, request: ExportRequest): P
   await push(session, exported, ref, request.dryRun);
   if (!request.dryRun) await remember(session, exported, request.now);
   return exported;
+}
+
+/** Commits before these are not of the session. A fork goes on with the work of its parent. */
+export function startsOf({ from, user_branch, from_commit }: SessionRecord): string[] {
+  if (user_branch === undefined) return [from_commit];
+  return from === undefined ? [user_branch, from_commit] : [user_branch];
 }
 
 /** A remote that does not answer makes the push fail, which tells why. */
@@ -83,7 +87,7 @@ async function subjectsOf(git: Git, commits: readonly string[], own: ReadonlySet
   const others = commits.filter((oid) => !own.has(oid));
   const named = others.slice(0, LISTED);
   if (named.length === 0) return [];
-  const words = ['log', '--no-walk=unsorted', '--no-show-signature', '--format=%h %s', ...named, '--'];
+  const words = ['log', '--no-walk=unsorted', '--no-show-signature', '--format=%h %s (%an)', ...named, '--'];
   const subjects = await gitLines(git, words);
   return [...subjects, ...others.slice(LISTED).map((oid) => shortOid(oid))];
 }
@@ -138,15 +142,11 @@ export async function isMadeSince(git: Git, ref: string, time: string): Promise<
 }
 
 /** @throws AgtError if a push would only give another name to commits of the user. */
-async function requireOwnCommits(
-  { git, record: { session_id, user_branch, from_commit } }: Session,
-  commit: string,
-): Promise<void> {
-  const base = user_branch ?? from_commit;
-  const own = await gitAnswer(git, ['rev-list', '--max-count=1', commit, `^${base}`, '--']);
+async function requireOwnCommits({ git, id, record }: Session, commit: string): Promise<void> {
+  const words = ['rev-list', '--max-count=1', commit, '--not', ...startsOf(record), '--'];
+  const own = await gitAnswer(git, words);
   if (own !== '') return;
-  const shown = user_branch === undefined ? 'its start commit' : `"${shortBranch(user_branch)}"`;
-  throw new AgtError(`session "${session_id}" has no commits to export: ${shown} has all of them`, {
+  throw new AgtError(`session "${id}" has no commits of its own to export`, {
     hints: ['commit in the sandbox first'],
   });
 }

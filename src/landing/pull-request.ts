@@ -5,7 +5,7 @@ import { gitAnswer } from '../git/run/git.ts';
 import { runProgram } from '../process/program.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { Session } from '../session/session.ts';
-import type { Exported } from './export.ts';
+import { type Exported, startsOf } from './export.ts';
 import { describePullRequest } from './message.ts';
 import { commitsBetween } from './plan-landing.ts';
 
@@ -15,17 +15,24 @@ export interface PullRequest {
 }
 
 export async function draftPullRequest(session: Session, { commit }: Exported): Promise<PullRequest> {
-  const { user_branch, from_commit } = session.record;
-  const commits = await commitsBetween(session.git, [user_branch ?? from_commit], commit);
+  const commits = await commitsBetween(session.git, startsOf(session.record), commit);
   return describePullRequest(session, commits);
 }
 
-/** The address of the pull request, as `gh` prints it; without `gh`, the place where a person can open it. */
+interface Opened {
+  /** Of the pull request, as `gh` prints it. */
+  readonly address?: string | undefined;
+  /** It was there before. */
+  readonly wasThere?: true;
+  /** Without `gh`: where a person can open one. */
+  readonly place?: string;
+}
+
 export async function openPullRequest(
   { repository, id, record }: Session,
   { remote, branch }: Exported,
   { title, body }: PullRequest,
-): Promise<{ readonly address: string } | { readonly place: string }> {
+): Promise<Opened> {
   const { git } = repository;
   const { user_branch } = record;
   const base = user_branch === undefined ? [] : ['--base', shortBranch(user_branch)];
@@ -38,6 +45,8 @@ export async function openPullRequest(
   if (made === undefined)
     return { place: (await addressOf(repository, remote, branch)) ?? `for "${branch}" at your remote` };
   if (made.exitCode === 0) return { address: made.stdout.toString().trim() };
+  if (made.stderr.includes('already exists'))
+    return { address: /https?:\S+/.exec(made.stderr)?.[0], wasThere: true };
   // It gives gh the title and the text once more.
   const again = `try again: agt session export ${id} --as ${branch} --remote ${remote} --pr`;
   const [first = `exit code ${made.exitCode}`, ...rest] = made.stderr.trim().split('\n');

@@ -84,14 +84,37 @@ describe('agt session export', () => {
     const { stdout, stderr } = agt(sandbox, 'session', 'export');
     expect(stdout).toBe('exported 2 commits to origin as agt/s1\n');
     expect(stderr).toMatch(
-      /note: with 1 commit of yours that origin did not have: [0-9a-f]+ mine, not pushed\n/,
+      /note: with 1 commit from outside of the session that origin did not have: [0-9a-f]+ mine, not pushed \(.+\)\n/,
     );
     const other = join(makeTempDir(), 'other.git');
     git(main, 'clone', '-q', '--bare', origin, other);
     git(main, 'remote', 'add', 'unfetched', other);
     git(main, 'remote', 'add', 'nowhere', `${other}-gone`);
-    expect(agt(sandbox, 'session', 'export', '--remote', 'unfetched', '-n').stderr).not.toContain('of yours');
+    expect(agt(sandbox, 'session', 'export', '--remote', 'unfetched', '-n').stderr).not.toContain(
+      'note: with',
+    );
     expect(agt(sandbox, 'session', 'export', '--remote', 'nowhere').exitCode).not.toBe(0);
+  });
+
+  test('of a session that a colleague has begun on a commit of hers: names it, and takes it for none of the session', () => {
+    const main = join(area, 'main');
+    git(main, 'commit', '-q', '--allow-empty', '-m', 'hers, not pushed');
+    agtOk(area, 'new', 's2');
+    agtOk(area, 'session', 'push', 's2', '--release');
+    const there = join(makeTempDir(), 'there');
+    git(area, 'clone', '-q', origin, there);
+    agtOk(there, 'session', 'pull', 's2');
+    const nothing = agt(there, 'export', 's2', '-n');
+    expect(nothing.stderr).toMatch(/^error: session "s2" has no commits of its own to export\n/);
+    const [{ sandbox: moved }] = JSON.parse(agtOk(there, 'list', '--json'));
+    git(moved, 'commit', '-q', '--allow-empty', '-m', 'of the session');
+    for (const more of [['-n'], []])
+      expect(agt(there, 'export', 's2', '--pr', ...more)).toMatchObject({
+        stdout: expect.stringMatching(/^(would export|exported) 1 commit to origin as agt\/s2\n(?!.*hers)/s),
+        stderr: expect.stringMatching(
+          /^note: with 1 commit from outside of the session that origin did not have: [0-9a-f]+ hers, not pushed \(.+\)\n/m,
+        ),
+      });
   });
 
   test('--pr opens a pull request with gh, and says what to do without it', () => {
@@ -116,6 +139,15 @@ describe('agt session export', () => {
       exitCode: 1,
       stderr: expect.stringMatching(
         /gh did not open a pull request: no rights\nhint: try again: agt session export s1 --as agt\/s1 --remote origin --pr\n$/,
+      ),
+    });
+    const said =
+      'a pull request for branch "agt/s1" into branch "main" already exists:\nhttps://github.example/pull/1';
+    write(join(dir, 'gh'), `#!/bin/sh\necho '${said}' >&2\nexit 1\n`, 0o755);
+    expect(run(AGT, ['session', 'export', '--pr'], { cwd: sandbox, env: withoutGh })).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(
+        /\nthe pull request is there already: https:\/\/github.example\/pull\/1\n$/,
       ),
     });
     git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'Add b', '-m', 'As asked.');

@@ -102,7 +102,6 @@ test('export of a session without commits is refused', () => {
   expect(agt(repository, 'session', 'export', 's1')).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr:
-      'error: session "s1" has no commits to export: "main" has all of them\nhint: commit in the sandbox first\n',
+    stderr: 'error: session "s1" has no commits of its own to export\nhint: commit in the sandbox first\n',
   });
 });

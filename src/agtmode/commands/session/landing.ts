@@ -143,7 +143,7 @@ export const sessionReject = defineSessionCommand({
     if (record.state === 'rejected') {
       const now = reason !== undefined && !dryRun ? await changeReason(session, reason) : record;
       const taken = reason === undefined ? '' : `; ${verb(dryRun, 'took', 'take')} the new reason`;
-      const text = `${id}: rejected before${taken}; bring it back: agt undo ${id}\n`;
+      const text = `${id}: rejected before${taken}; ${wayBack(record).join(', ')}\n`;
       return { json: recordJson(now), text, warnings: await stillSetAside(session) };
     }
     if (isEnded(record)) {
@@ -184,7 +184,7 @@ export const sessionReject = defineSessionCommand({
   },
 });
 
-/** Commits of the user that a note names. */
+/** Commits that a note names. */
 const NAMED = 3;
 
 export const sessionExport = defineSessionCommand({
@@ -217,13 +217,13 @@ export const sessionExport = defineSessionCommand({
     const { commits, remote, branch, others } = exported;
     const done = verb(args.dryRun, 'exported', 'export');
     if (!args.json) context.out(`${done} ${plural(commits, 'commit')} to ${remote} as ${branch}\n`);
-    const more = `${plural(others.length, 'commit')} of yours that ${remote} did not have: ${listSome(others, NAMED)}`;
-    if (others.length > 0) context.err(`note: with ${more}\n`);
+    const more = `${plural(others.length, 'commit')} from outside of the session that ${remote} did not have`;
+    if (others.length > 0) context.err(`note: with ${more}: ${listSome(others, NAMED)}\n`);
     const draft = args.pr ? await draftPullRequest(session, exported) : undefined;
-    const opened = draft && !args.dryRun ? await openPullRequest(session, exported, draft) : {};
-    const address = 'address' in opened ? opened.address : undefined;
-    if ('place' in opened)
-      context.err(`note: gh is not installed; open the pull request ${opened.place}, with this text\n`);
+    const { address, wasThere, place } =
+      draft && !args.dryRun ? await openPullRequest(session, exported, draft) : {};
+    if (place !== undefined)
+      context.err(`note: gh is not installed; open the pull request ${place}, with this text\n`);
     const shown = draft && [
       args.dryRun && 'would open a pull request',
       ...indented(`${draft.title}\n\n${draft.body}`.trim()),
@@ -236,7 +236,9 @@ export const sessionExport = defineSessionCommand({
         ...orNull({ title: draft?.title, body: draft?.body }),
         dry_run: args.dryRun,
       },
-      text: address === undefined ? lines(shown ?? []) : `opened ${address}\n`,
+      text: wasThere
+        ? `the pull request is there already: ${address ?? branch}\n`
+        : lines(address === undefined ? (shown ?? []) : [`opened ${address}`]),
     };
   },
 });
