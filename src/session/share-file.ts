@@ -57,6 +57,8 @@ export interface Share {
   readonly others?: readonly Share[] | undefined;
   /** The end of a chain on the remote that is not complete. */
   readonly lost?: string | undefined;
+  /** The snapshot that the last pull has made of what it brought: no work. */
+  readonly arrived?: string | undefined;
   /** The session comes from there, and is not complete here yet. */
   readonly pulling?: true | undefined;
 }
@@ -92,6 +94,12 @@ export function writeShare(
 /** The one of the last push first. */
 export function allOf({ others = [], ...share }: Share): readonly Share[] {
   return [share, ...others];
+}
+
+/** Where its copy is, as agt knows it here; undefined: on no remote. */
+export function lastPush(session: Held): { readonly remote: string; readonly at: string } | undefined {
+  const { remote, head, pushed_at: at } = readShare(session) ?? {};
+  return remote && head && at ? { remote, at } : undefined;
 }
 
 /** By its name on the remote. */

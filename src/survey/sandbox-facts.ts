@@ -2,6 +2,7 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { processIsGone } from '../disk/lock-owner.ts';
+import { attempt } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { type HeadFile, isReadableHead, readHeadFile } from '../git/files/head-file.ts';
 import { type StatusEntry, statusOfEach } from '../git/objects/status.ts';
@@ -11,6 +12,7 @@ import type { SessionRecord } from '../session/record.ts';
 import { renamedFolder } from '../session/relocate.ts';
 import { isOutOfSight } from '../session/sandbox-place.ts';
 import type { Session } from '../session/session.ts';
+import { lastPush } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { readOperation } from '../snapshot/git-dir-files.ts';
 
@@ -18,8 +20,9 @@ export interface SandboxFacts {
   readonly record: SessionRecord;
   /** Undefined unless the sandbox is a worktree of this repository. */
   readonly gitDir: string | undefined;
+  /** A command of another session runs at the user's own path: from there the links of this sandbox lead nowhere. */
   readonly isOutOfSight: boolean;
-  /** The sandbox is not where the metadata say, but beside the repository; or the repository is not where it says. */
+  /** `agt doctor --fix` connects it again. The sandbox is not where the metadata say, but beside the repository; or the repository is not where it says. */
   readonly hasMoved: boolean;
   readonly head: HeadFile | undefined;
   /** A merge or rebase in progress. */
@@ -30,6 +33,7 @@ export interface SandboxFacts {
   readonly lastPrompt: string | null | undefined;
   /** Whether the owner of the session runs; undefined without an owner. */
   readonly running: boolean | undefined;
+  readonly pushed: ReturnType<typeof lastPush>;
 }
 
 /** `sessionsDir`: where the folders of sessions are now. */
@@ -65,6 +69,7 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
     head: gitDir === undefined ? undefined : readHeadFile(gitDir),
     operation: (gitDir === undefined ? undefined : readOperation(gitDir)) ?? undefined,
     running,
+    pushed: attempt(() => lastPush(session)),
   };
 }
 

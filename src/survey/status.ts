@@ -12,7 +12,6 @@ import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { AgentState } from '../session/agent-state.ts';
 import { type SessionRecord, sessionFolder } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
@@ -22,20 +21,11 @@ import { compareWithHomes, homePatterns, isAsLanded, landedSource, startApart } 
 import { chainOf, countSnapshots, type Head, type Refs, readHeads, readRefs } from './refs.ts';
 import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
 
-export interface SessionStatus {
-  readonly record: SessionRecord;
+type Fact = 'record' | 'isOutOfSight' | 'hasMoved' | 'operation' | 'agentState' | 'lastPrompt' | 'running';
+
+export interface SessionStatus extends Pick<SandboxFacts, Fact | 'pushed'> {
   readonly folder: string;
   readonly sandboxPresent: boolean;
-  /** A command of another session runs at the user's own path: from there the links of this sandbox lead nowhere. */
-  readonly isOutOfSight: boolean;
-  /** `agt doctor --fix` connects the sandbox again. */
-  readonly hasMoved: boolean;
-  /** Whether the command that owns the session runs; undefined if there is none. */
-  readonly running: boolean | undefined;
-  readonly agentState: AgentState | undefined;
-  readonly lastPrompt: SandboxFacts['lastPrompt'];
-  /** A merge, rebase or the like that git has not finished in the sandbox. */
-  readonly operation: string | undefined;
   /** Short name of the branch in the sandbox; undefined if HEAD is detached or the sandbox is gone. */
   readonly head: string | undefined;
   readonly headCommit: string | undefined;
@@ -250,7 +240,7 @@ interface Found {
 
 function describe(repository: Repository, compared: Compared, found: Found): SessionStatus {
   const { facts, head, files, comparison, work, hasUserBranch } = compared;
-  const { isOutOfSight, hasMoved, running, agentState, lastPrompt, operation } = facts;
+  const { isOutOfSight, hasMoved, running, agentState, lastPrompt, operation, pushed } = facts;
   const { agent } = agentState ?? {};
   const record = agent ? { ...facts.record, agent } : facts.record;
   const shadow = found.refs.commits.get(record.branch);
@@ -270,7 +260,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     record,
     folder: sessionFolder(record),
     sandboxPresent: !isGone,
-    ...{ isOutOfSight, hasMoved, running, agentState, lastPrompt, operation },
+    ...{ isOutOfSight, hasMoved, running, agentState, lastPrompt, operation, pushed },
     head: head.branch,
     headCommit: head.commit,
     ahead: knowsOwn ? compared.ownCommits : undefined,

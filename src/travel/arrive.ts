@@ -9,7 +9,15 @@ import { AgtError } from '../errors.ts';
 import { shadowRef, TIPS, workRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { findObject } from '../git/objects/object-reader.ts';
-import { type Git, gitLines, isAncestor, resolveObject, runGit, updateRefs } from '../git/run/git.ts';
+import {
+  type Git,
+  gitAnswer,
+  gitLines,
+  isAncestor,
+  resolveObject,
+  runGit,
+  updateRefs,
+} from '../git/run/git.ts';
 import { keepSources } from '../landing/end-session.ts';
 import { agentStates } from '../layout.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
@@ -104,13 +112,14 @@ export async function requireLeavable(session: Session, head: Head, now: Date): 
   if (stays) refuseToReplace(session);
 }
 
-/** A snapshot of what was there before, as a restore makes it, is nothing that would have to be kept. */
+/** A snapshot of what was there before, without a new commit, is nothing that would have to be kept. */
 async function newestOf(git: Git, tip: string | undefined): Promise<string | undefined> {
   const [before] = tip === undefined ? [] : [await resolveObject(git, `${tip}^1`)];
   if (tip === undefined || before === undefined) return tip;
   const paths = [...TOP_FOLDERS, OWN.index];
   const isSame = (await runGit(git, ['diff', '--quiet', before, tip, '--', ...paths])).exitCode === 0;
-  return isSame ? newestOf(git, before) : tip;
+  const commits = await gitAnswer(git, ['rev-list', '--max-count=1', `${tip}^@`, '--not', before, '--']);
+  return isSame && commits === '' ? newestOf(git, before) : tip;
 }
 
 /** By an earlier pull that was killed. */
@@ -214,7 +223,7 @@ export async function goOn(
   failurePoint('pull: folder written');
   if (share !== undefined) {
     const { pulling: _, ...done } = share;
-    writeShare(session, done);
+    writeShare(session, { ...done, arrived: await findObject(git, refNames(record)['tip'] ?? '') });
   }
   return { record: readRecord(repository, id) ?? record, warnings };
 }

@@ -16,7 +16,6 @@ import { idProblem } from '../../../session/id.ts';
 import { placeOfAway } from '../../../session/operation.ts';
 import { listRecords, type SessionRecord } from '../../../session/record.ts';
 import { Session } from '../../../session/session.ts';
-import { readShare } from '../../../session/share-file.ts';
 import { sharedStashEntries, stashEntries } from '../../../session/stash.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
 import { readSnapshotMetadata } from '../../../snapshot/manifest.ts';
@@ -226,9 +225,8 @@ export const sessionShow = defineSessionCommand({
 });
 
 async function describe(session: Session, view: SessionStatus, moment: Moment | undefined, now: Date) {
-  const { record, headCommit, folder, sandboxPresent, isOutOfSight } = view;
+  const { record, headCommit, folder, sandboxPresent, isOutOfSight, pushed } = view;
   const { work_branch: work, user_branch: home, sandbox, landed, exported, from } = record;
-  const share = readShare(session);
   const workBranch = shortBranch(work);
   const at = (tip: string | undefined) => (tip === undefined ? '' : ` at ${shortOid(tip)}`);
   const removed = isEnded(record) ? 'removed with the session' : 'missing';
@@ -258,10 +256,7 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
     ['start commit', from === undefined ? startCommit : `${startCommit} from session ${from}`],
     landed && ['landed', landingPlace(landed, view.fate)],
     exported && ['exported', `${shortOid(exported.commit)} to ${exported.remote} as ${exported.branch}`],
-    share?.pushed_at !== undefined && [
-      'pushed',
-      `to ${share.remote}, ${age(new Date(share.pushed_at), now)}`,
-    ],
+    pushed && ['pushed', `to ${pushed.remote}, ${age(new Date(pushed.at), now)}`],
     record.away && [
       'away',
       showPath(placeOfAway(record.away)) +
