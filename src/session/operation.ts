@@ -23,6 +23,12 @@ export function wayBack(record: SessionRecord): string[] {
   return [isEnded(record) ? `bring it back: agt undo ${id}${work}` : 'see: agt session list --all'];
 }
 
+/** The same in one sentence, of a session that ends. */
+export function bringsBack(record: SessionRecord): string {
+  if (record.away === undefined) return `agt undo ${record.session_id} brings it back`;
+  return wayBack(record).join(', ');
+}
+
 /** @throws AgtError if the session goes on in another repository */
 export function refuseAway(record: SessionRecord): void {
   if (record.away !== undefined) throw awayError(record);
@@ -30,20 +36,15 @@ export function refuseAway(record: SessionRecord): void {
 
 export function awayError({ session_id: id, away }: SessionRecord, hints: readonly string[] = []): AgtError {
   const { holder, remote, sealed } = away ?? {};
-  if (sealed)
-    return new AgtError(
-      `session "${id}" is away: somebody else has it on ${remote}, encrypted for other keys`,
-      {
-        hints: [
-          ...hints,
-          `to take it: let them add your public key (agt key show) to agt.recipients and push again, then: agt session pull ${id} --take`,
-          `or go on with what is here as another session: agt session fork ${id}`,
-        ],
-      },
-    );
-  const place = placeOfAway(away);
-  const pull = `bring it here: agt session pull ${id}${holder === undefined ? '' : ' --take'}`;
-  return new AgtError(`session "${id}" is away: it is ${place}`, { hints: [...hints, pull] });
+  const pull = `agt session pull ${id}${holder || sealed ? ' --take' : ''}`;
+  const [place, way] = sealed
+    ? [
+        `somebody else has it on ${remote}, encrypted for other keys`,
+        `to take it: let them add your public key (agt key show) to agt.recipients and push again, then: ${pull}`,
+      ]
+    : [`it is ${placeOfAway(away)}`, `bring it here: ${pull}`];
+  const fork = `or go on with what is here as another session: agt session fork ${id}`;
+  return new AgtError(`session "${id}" is away: ${place}`, { hints: [...hints, way, fork] });
 }
 
 export function placeOfAway({ holder, remote }: Partial<NonNullable<SessionRecord['away']>> = {}): string {

@@ -2,6 +2,7 @@
 import { attempt } from '../errors.ts';
 import { gitAnswer } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
+import { placeOfAway } from '../session/operation.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { readShare, type Share } from '../session/share-file.ts';
@@ -28,7 +29,7 @@ export async function debtOf(
   const share = readShare(session);
   const { remote = wanted, refs, pushed_at = null, failed = null } = share ?? {};
   const sent = refs?.['tip'];
-  if (tip === undefined || remote === undefined || sent === tip) return undefined;
+  if (tip === undefined || remote === undefined || sent === tip || share?.arrived === tip) return undefined;
   const snapshots = await snapshotsSince(session, sent, { tip });
   return { remote, snapshots, pushed_at, failed };
 }
@@ -95,7 +96,8 @@ function lack(
 ): string | undefined {
   const isWhole =
     here['tip'] !== undefined && Object.entries(here).every(([role, oid]) => refs[role] === oid);
-  if (!isWhole && away !== undefined) return `it is away, and ${remote} lacks the last of it`;
+  if (!isWhole && away !== undefined)
+    return `it is ${placeOfAway(away)}, and ${remote} lacks the last of what is here`;
   if (!isWhole) return `${remote} lacks the last of it; to send that: agt session push ${id}`;
   return plain === 'without ignored' ? `its copy on ${remote} has no ignored files` : undefined;
 }

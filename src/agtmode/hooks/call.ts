@@ -15,6 +15,7 @@ import { sayWhenInterrupted } from '../../process/interrupts.ts';
 import { ownCommand } from '../../process/invocation.ts';
 import { knownRepositories, openKnown } from '../../repository/known-repositories.ts';
 import { refuseMoved, sessionContaining } from '../../session/find-session.ts';
+import { bringsBack } from '../../session/operation.ts';
 import { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { NEWER_PATHS_OF } from '../../triggers/front/newer-paths.ts';
@@ -88,7 +89,7 @@ export async function whyEnded(context: Context, cwd: string): Promise<string | 
     const { session_id: id, state, landed } = record;
     const how = state === 'accepted' && landed ? `accepted on ${shortBranch(landed.onto)}` : state;
     const ended = `session "${id}" has ended (${how}), and its sandbox is gone`;
-    return `${ended}: stop, and tell the user; agt undo ${id} brings it back`;
+    return `${ended}: stop, and tell the user; ${bringsBack(record)}`;
   }
   return undefined;
 }

@@ -8,6 +8,7 @@ import { isMadeSince } from '../../landing/export.ts';
 import { readUsersSide } from '../../lifecycle/in-place/users-side.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
 import { readAgentState } from '../../session/agent-state.ts';
+import { bringsBack } from '../../session/operation.ts';
 import type { Session } from '../../session/session.ts';
 import { allOf, readShare } from '../../session/share-file.ts';
 import { sharedStashEntries, stashEntries } from '../../session/stash.ts';
@@ -25,7 +26,7 @@ export async function besideTheEnd(
   const found = [
     await broughtBack(session, dryRun),
     stashed > 0 &&
-      `stash    ${plural(stashed, 'stashed change')} in its snapshots; agt undo ${session.id} brings it back`,
+      `stash    ${plural(stashed, 'stashed change')} in its snapshots; ${bringsBack(session.record)}`,
     shared.length > 0 && `stays    in your git stash list: ${listPaths(shared, FEW)}`,
     made && `stays    branch ${made}, which the agent has made; delete it: git branch -D ${shellQuote(made)}`,
     ...notTold(session, deleteBranch),

@@ -14,6 +14,7 @@ import {
 import { undoCreation } from '../../../lifecycle/undo-creation.ts';
 import { lostWithBranches, unsavedWork } from '../../../lifecycle/unsaved-work.ts';
 import type { Repository } from '../../../repository/repository.ts';
+import { bringsBack, wayBack } from '../../../session/operation.ts';
 import { listRecords, readRecord, type SessionRecord } from '../../../session/record.ts';
 import { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
@@ -148,7 +149,7 @@ function describePlan(
       ? `${verb(dryRun, 'removed', 'remove')} ${folder}`
       : `${verb(dryRun, 'returned', 'return')} ${checkout} to ${shortBranch(home)}`;
   const kept = `${verb(dryRun, 'kept', 'keep')} its snapshots on ${shortBranch(record.branch)}`;
-  const last = isEmpty ? `removed ${id}, which had no snapshots` : `${kept}; agt undo ${id} brings it back`;
+  const last = isEmpty ? `removed ${id}, which had no snapshots` : `${kept}; ${bringsBack(record)}`;
   const branches = refs.filter(({ ref }) => ref.startsWith('refs/heads/'));
   const deleted = `${verb(dryRun, 'deleted', 'delete')} branch`;
   return lines([
@@ -172,7 +173,7 @@ async function confirm(context: Context, record: SessionRecord, unsaved: readonl
   const reason = `session "${id}" has ${unsaved.join(' and ')}`;
   if (!context.interactive || dryRun) {
     const ways = isEnded(record)
-      ? [`bring it back: agt undo ${id}`]
+      ? wayBack(record)
       : ['export or merge the work first', 'or keep the branches: leave out --delete-branch'];
     throw new AgtError(`${reason}; --delete-branch would lose this work`, {
       hints: [...ways, 'or lose the work: add --force'],
