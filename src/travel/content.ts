@@ -68,6 +68,8 @@ export interface Sending {
   readonly known: readonly string[];
   /** Parts on the remote. */
   readonly kept: readonly Part[];
+  /** The remote, if it has a plain copy. */
+  readonly plainAt?: string | undefined;
 }
 
 /**
@@ -77,7 +79,7 @@ export interface Sending {
 export async function contentOf(
   { repository, record }: Session,
   scratch: ScratchObjects,
-  { refs, plain, allowSecrets, known, kept }: Sending,
+  { refs, plain, allowSecrets, known, kept, plainAt }: Sending,
 ): Promise<{ readonly refs: Sending['refs']; readonly before: readonly Part[] }> {
   const all = rangeOf(Object.values(refs), known);
   const files = plain === undefined ? [] : await filesIn(scratch.git, all);
@@ -94,7 +96,10 @@ export async function contentOf(
     const range = rangeOf(Object.values(sent), [...(before.at(-1)?.tips ?? []), ...known]);
     const originals = new Map([...names].map(([old, name]) => [name, old]));
     const values = await secretsOf(scratch.git, files);
-    await refuseSecrets(scratch.git, range, record, values, originals);
+    const again = `agt session push ${record.session_id} ${plainAt}`;
+    const words = plain === 'with ignored' ? '--plain and --with-ignored' : '--plain';
+    const encrypted = plainAt === undefined ? `leave out ${words}` : `${again} --delete && ${again}`;
+    await refuseSecrets(scratch.git, range, record, values, originals, encrypted);
   }
   return { refs: sent, before };
 }

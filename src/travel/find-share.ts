@@ -39,8 +39,13 @@ export function commandToPull(
 
 /** As another session than the one of this id here. */
 export function commandToPullAs(request: PullRequest, { share, head }: RemoteShare): string {
-  const isHeld = head?.holder !== undefined && !isEnded(head.record);
-  return commandToPull(request, { id: share, as: request.as ?? 'ID', take: request.take || isHeld });
+  const take = request.take || isHeld(head);
+  return commandToPull(request, { id: share, as: request.as ?? 'ID', take });
+}
+
+/** A pull has to take it. */
+function isHeld(head: Head | undefined): boolean {
+  return head?.holder !== undefined && !isEnded(head.record);
 }
 
 export interface Pulled {
@@ -169,9 +174,11 @@ export function refuseTwice(
     return attempt(() => copyNamed({ repository, id: record.session_id }, there.share)) !== undefined;
   });
   if (other === undefined) return;
-  const words = commandToPull(request, { id: other.session_id, as: undefined });
-  throw new AgtError(`session "${id}" of ${request.remote} is session "${other.session_id}" here`, {
-    hints: [`pull it under that id: ${words}`],
+  const { session_id: here } = other;
+  const take = request.take || isHeld(there.head);
+  const name = there.head === undefined ? request.id : idOf(there.head);
+  throw new AgtError(`session "${name}" of ${request.remote} is here as "${here}", and has one id here`, {
+    hints: [`pull it under that id: ${commandToPull(request, { id: here, as: undefined, take })}`],
   });
 }
 

@@ -63,7 +63,9 @@ export async function pullSession(repository: Repository, request: PullRequest):
         ],
       },
     );
-  if (head.holder !== undefined && !isEnded(head.record) && !request.take && !holds) {
+  // Somebody has removed it here, with its branches.
+  const isGone = isHere({ repository }, head.holder) && readRecord(repository, idOf(head)) === undefined;
+  if (head.holder !== undefined && !isEnded(head.record) && !request.take && !holds && !isGone) {
     // An earlier pull was killed before the remote took it for this repository.
     if (own?.pulling)
       forgetPull({ repository, id }, local && { ...own, pulling: undefined, pushing: undefined });

@@ -83,7 +83,7 @@ export async function pushSession(session: Session, request: PushRequest): Promi
   const { env, dryRun, again } = request;
   const sealing = { share: there, kept: again ? [] : there?.sealedFor, dryRun };
   const seal = once(() => sealFor(session.repository, env, plain, sealing));
-  const given = { ...request, remote, seal, mode: plain };
+  const given = { ...request, remote, seal, mode: plain, plainAt: there?.plain && remote };
   const lock = pushLocks(session.repository.agtDir, session.id).running;
   const pushed = await withLock(
     lock,
@@ -101,6 +101,8 @@ interface Push extends PushRequest {
   readonly remote: string;
   readonly seal: () => ReturnType<typeof sealFor>;
   readonly mode: Share['plain'];
+  /** The remote, if it has a plain copy. */
+  readonly plainAt: string | undefined;
 }
 
 type Done = Omit<Pushed, 'madeKey' | 'plain'>;
@@ -128,14 +130,16 @@ async function pushWith(session: Session, request: Push, locked: Locked): Promis
   const share = await startOf(session, found, request);
   const said = digestOf(record, refs, request);
   const { seal } = await request.seal();
-  if (said === share.said && isSealedFor(share, seal)) {
-    const snapshots = share.snapshots ?? (await session.history()).length;
-    const done = { record, remote, snapshots, left, unseen, size: undefined };
-    if (dryRun) return done;
+  const isSame = said === share.said && isSealedFor(share, seal);
+  if (isSame || dryRun) {
     const there = await readRefs(session.git, remote, share.share);
     if (there.head !== share.head) return lost(session, share, request, locked);
-    if (there.parts === share.parts.at(-1)?.commit) return done;
-    return pushWith(session, { ...request, again: true }, locked);
+    if (isSame && there.parts !== share.parts.at(-1)?.commit)
+      return pushWith(session, { ...request, again: true }, locked);
+  }
+  if (isSame) {
+    const snapshots = share.snapshots ?? (await session.history()).length;
+    return { record, remote, snapshots, left, unseen, size: undefined };
   }
   reportProgress('packing');
   const pushed = await withScratchObjects(session.repository, async (scratch) => {
@@ -184,10 +188,10 @@ type Preparing = Omit<Push, 'seal'> & Captured & { readonly scratch: ScratchObje
 
 async function prepare(session: Session, share: Share, request: Preparing) {
   const { record, seal, release, now, dryRun, refs, scratch } = request;
-  const { mode: plain, allowSecrets = false } = request;
+  const { mode: plain, allowSecrets = false, plainAt } = request;
   const kept = isSealedFor(share, seal) ? partsToKeep(share.parts) : [];
   const known = await branchesOf(session.repository, request.remote);
-  const sending = { refs, plain, allowSecrets, known, kept };
+  const sending = { refs, plain, allowSecrets, known, kept, plainAt };
   const { before, refs: sent } = await contentOf(session, scratch, sending);
   const tips = [...new Set(Object.values(sent))];
   const counted = share.snapshots === undefined ? undefined : share.refs['tip'];
@@ -229,7 +233,7 @@ async function lost(session: Session, share: Share, request: Push, locked: Locke
   const { repository } = session;
   const [there] = await listShares(repository, share.remote, await readKeys(request.env), share.share);
   if (there === undefined && share.head !== undefined) {
-    writeShare(session, { ...newShare(share.remote), others: share.others });
+    if (!request.dryRun) writeShare(session, { ...newShare(share.remote), others: share.others });
     return pushWith(session, { ...request, again: true }, locked);
   }
   if (there === undefined || there.problem !== undefined)
@@ -243,6 +247,7 @@ async function lost(session: Session, share: Share, request: Push, locked: Locke
     });
   const sealed = there.head === undefined && { sealed: true as const };
   const away = { remote: share.remote, ...(sealed || (holder && { holder })) };
+  if (request.dryRun) throw awayError({ ...session.record, away });
   writeShare(session, share);
   const record = await locked(async (held) => becomeAway(held, away, request.now));
   const unsent = await snapshotsSince(session, share.refs['tip']);

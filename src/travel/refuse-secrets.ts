@@ -34,7 +34,7 @@ export async function secretsOf(git: Git, files: readonly DiffEntry[]): Promise<
 
 /**
  * In what `range` has, which is lines for git rev-list. `originals`: the snapshots here, by the names that they have on the
- * remote. @throws AgtError that names every place
+ * remote. `encrypted`: how to send it encrypted. @throws AgtError that names every place
  */
 export async function refuseSecrets(
   git: Git,
@@ -42,6 +42,7 @@ export async function refuseSecrets(
   record: SessionRecord,
   values: SecretValues,
   originals: ReadonlyMap<string, string>,
+  encrypted: string,
 ): Promise<void> {
   const secrets = new Map<string, { kind: string; places: Set<string> }>();
   const search = (text: string, place: string) => {
@@ -77,7 +78,7 @@ export async function refuseSecrets(
         ),
         LISTED,
       ),
-      'to send all of it encrypted, delete the plain copy on the remote (--delete), and push without --plain',
+      `to send all of it encrypted: ${encrypted}`,
       'or send them all the same: --allow-secrets',
     ],
   });

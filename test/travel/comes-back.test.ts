@@ -111,3 +111,60 @@ test('work that was accepted elsewhere is on the branch here, or no longer, only
   agtOk(here, 'undo', 's1');
   expect(git(sessionOf(here, 's1').sandbox, 'log', '-1', '--format=%s', 'agt/s1')).toBe('One');
 });
+
+test('a session that is away, and then removed: each command that agt names brings its work back', () => {
+  const { here, there } = makeTwo();
+  const { sandbox } = workIn(here);
+  const pushed = () => JSON.parse(agtOk(here, 'session', 'show', 's1', '--json')).pushed;
+  expect(pushed()).toBe(null);
+  agtOk(here, 'session', 'push', 's1');
+  expect(pushed()).toEqual({ remote: 'origin', at: expect.stringMatching(/Z$/) });
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  const { sessions } = JSON.parse(agtOk(there, 'status', '--json'));
+  expect(sessions).toMatchObject([{ push: null, pushed: pushed() }]);
+  expect(agtOk(there, 'status')).not.toContain('not on origin');
+  write(join(sandbox, 'mine.txt'), 'only here\n');
+  agt(here, 'session', 'push', 's1');
+  const [pull, fork] = ['agt session pull s1 --take', 'agt session fork s1'];
+  expect(agtOk(here, 'remove', 's1')).toMatch(new RegExp(`: ${pull}, or go on .*: ${fork}$`));
+  expect(agt(here, 'remove', 's1', '--delete-branch').stderr).toMatch(
+    new RegExp(`\nhint: .*: ${pull}\nhint: .*: ${fork}\nhint: or lose the work: add --force\n$`),
+  );
+  agtOk(here, ...fork.split(' ').slice(1), '--id', 'f1');
+  expect(readFileSync(join(sessionOf(here, 'f1').sandbox, 'mine.txt'), 'utf8')).toBe('only here\n');
+  expect(agt(here, 'session', 'pull', 's1', '--as', 'other').stderr).toBe(
+    'error: session "s1" of origin is here as "s1", and has one id here\n' +
+      'hint: pull it under that id: agt session pull s1 origin --take\n',
+  );
+  agtOk(here, ...pull.split(' ').slice(1));
+  expect(agtOk(here, 'list')).toMatch(/^s1 +active /m);
+});
+
+test('a commit that only this side has stays as a fork, also one without a change of files', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  const { sandbox } = sessionOf(here, 's1');
+  write(join(sandbox, 'a.txt'), 'staged\n');
+  git(sandbox, 'add', '-A');
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  git(sandbox, 'commit', '-q', '-m', 'only here');
+  agtOk(here, 'autocommit', 's1');
+  const words = ['session', 'pull', 's1', '--take'];
+  expect(agtOk(here, ...words, '-n')).toContain('fork     s1-2 would have');
+  expect(agtOk(here, ...words)).toContain('fork     s1-2 has');
+  expect(git(here, 'log', '-1', '--format=%s', 'agt/s1-2')).toBe('only here');
+});
+
+test('a session that its repository has lost comes back there without --take', () => {
+  const { here, there } = makeTwo();
+  const session = workIn(here);
+  const before = factsOf(session);
+  agtOk(here, 'session', 'push', 's1');
+  for (const loss of ['remove s1 --delete-branch --force', 'uninstall --force']) {
+    agtOk(here, ...loss.split(' '));
+    expect(agt(there, 'session', 'pull', 's1').stderr).toContain('session "s1" goes on at ');
+    agtOk(here, 'session', 'pull', 's1');
+    expect(factsOf(session)).toEqual(before);
+  }
+});

@@ -34,12 +34,15 @@ test('a session that goes on elsewhere is not taken by chance; where it was, it 
     );
   expect(agt(there, 'accept', 's2').stderr).not.toContain('pull');
   agtOk(there, 'session', 'pull', 's1', '--take');
+  for (const more of [[], ['--release']])
+    expect(agt(here, 'session', 'push', 's1', '-n', ...more)).toMatchObject({ exitCode: 1, stdout: '' });
   // It does not know yet, and goes on.
+  expect(agtOk(here, 'session', 'list')).toMatch(/^s1 +active /m);
   write(join(session.sandbox, 'a.txt'), 'work that only this side has\n');
   const lost = agt(here, 'session', 'push', 's1');
   expect(lost.exitCode).toBe(1);
   expect(lost.stderr).toMatch(
-    /^error: session "s1" is away: it is at \S+, in .*\/there\nhint: 1 snapshot here is not there; .*\nhint: bring it here: agt session pull s1 --take\n$/,
+    /^error: session "s1" is away: it is at \S+, in .*\/there\nhint: 1 snapshot here is not there; .*\nhint: bring it here: agt session pull s1 --take\nhint: or go on .*: agt session fork s1\n$/,
   );
   expect(agtOk(here, 'session', 'list')).toMatch(/^s1 +away /m);
   expect(agtOk(here, 'session', 'list')).not.toMatch(/clean|conflict/);
@@ -94,6 +97,7 @@ test('given away and not taken, anybody may have it again, also its giver', () =
   expect(factsOf(session)).toEqual(before);
   expect(agtOk(here, 'session', 'pull', 's1')).toBe('s1 is here, and goes on here');
   expect(agtOk(here, 'session', 'list')).toMatch(/^s1 +active /m);
+  expect(agt(here, 'session', 'push', 's1', '--delete')).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
 test('a session that has ended is not given away: anybody may pull it', () => {
@@ -148,7 +152,7 @@ test('a session that comes back under another id is the one that is here', () =>
   agtOk(there, 'session', 'pull', 's1', '--as', 's9', '--take');
   agtOk(there, 'session', 'push', 's9', '--release');
   expect(agt(here, 'session', 'pull', 's9').stderr).toBe(
-    'error: session "s9" of origin is session "s1" here\nhint: pull it under that id: agt session pull s1 origin\n',
+    'error: session "s9" of origin is here as "s1", and has one id here\nhint: pull it under that id: agt session pull s1 origin\n',
   );
   agtOk(here, 'session', 'pull', 's1');
   expect(agtOk(here, 'session', 'list')).toMatch(/^s1 +active /m);

@@ -224,4 +224,8 @@ test('in the background: a plain session stays plain, and a secret stops it', as
   }
   expect(debt().failed.reason).toBe('1 secret would leave session "s1" in plain text, and nothing was sent');
   expect(git(remote, 'for-each-ref', 'refs/agt')).toBe(before);
+  const [, again = ''] =
+    /\nhint: to send all of it encrypted: (.*)\n/.exec(agt(here, 'session', 'push', 's1').stderr) ?? [];
+  for (const words of again.split(' && ')) agtOk(here, ...words.split(' ').slice(1));
+  expect(JSON.parse(agtOk(here, 'list', '--remote', '--json'))).toMatchObject([{ encrypted: true }]);
 });

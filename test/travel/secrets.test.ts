@@ -94,7 +94,7 @@ test('of 500 secrets none is in what an encrypted push leaves; a plain one names
   expect(refused.stderr).toMatch(
     /^error: 500 secrets would leave session "s1" in plain text, and nothing was sent\n/,
   );
-  expect(refused.stderr).toContain('--allow-secrets\n');
+  expect(refused.stderr).toMatch(/\nhint: to send all .*: leave out --plain\nhint: .*: --allow-secrets\n$/);
   const lines = refused.stderr.split('\n');
   const unnamed = planted.filter(({ secret, place }, i) => {
     const where = {

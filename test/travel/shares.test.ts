@@ -190,3 +190,14 @@ test('a session without commits, where the user is behind its start: nobody has 
   agtOk(there, 'session', 'pull', 's1');
   expect(agtOk(there, 'list')).not.toContain('exported');
 });
+
+test('a word that names no session is one that is mistyped, also in a folder with snapshots of its own', () => {
+  const { here } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  const unknown = () =>
+    ['', ' --delete'].map((end) => agt(here, ...`session push x${end}`.split(' ')).stderr);
+  const [pushed, ...more] = unknown();
+  expect(pushed).toMatch(/^error: no session "x" in /);
+  agtOk(here, 'snapshot');
+  expect(unknown()).toEqual([pushed, ...more]);
+});

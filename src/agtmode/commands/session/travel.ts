@@ -3,7 +3,8 @@ import { plural, usageError } from '../../../errors.ts';
 import { SHARED } from '../../../filter/agent-refs.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import type { Repository } from '../../../repository/repository.ts';
-import { listRecords, recordNamed, type SessionRecord } from '../../../session/record.ts';
+import { namedSession } from '../../../session/find-session.ts';
+import { isAttached, listRecords, recordNamed, type SessionRecord } from '../../../session/record.ts';
 import { connectAgain } from '../../../session/relocate.ts';
 import { Session } from '../../../session/session.ts';
 import { readShare } from '../../../session/share-file.ts';
@@ -41,8 +42,8 @@ export const sessionPush = defineCommand({
   description:
     'Autocommit the session, and send what the remote does not have of it: every snapshot, with ignored files and ' +
     `settings, under ${SHARED}, which no clone fetches. All of it is encrypted for your key (agt key) and for ` +
-    'agt.recipients, ids and prompts too. The session goes on here. agt session pull brings it to another repository: ' +
-    'with --take while it goes on here, without after --release.',
+    'agt.recipients, ids and prompts too. The session goes on here; another repository gets it by agt session pull ' +
+    '--take. After a push with --release, it is away here, and agt session pull is enough.',
   positionals: { id: SESSION_ARGUMENT, remote: option.value(REMOTE) },
   options: {
     all: option.flag('all sessions that have not ended', 'a'),
@@ -51,9 +52,11 @@ export const sessionPush = defineCommand({
     again: option.flag(
       'send everything once more, for your agt.recipients alone: the remote has lost a part, or somebody is no longer to read it',
     ),
-    delete: option.flag('delete the copy of the session on the remote that it was pushed to'),
+    delete: option.flag(
+      'delete the copy of the session on the remote that it was pushed to; the id may be the word in column COPY of agt session list --remote',
+    ),
     force: option.flag(
-      'with --delete: also if another repository has the session, which may be named by the word in column COPY of agt session list --remote, or had it; only as a list has shown it',
+      'with --delete: also if another repository has the session, or had it; list it first (agt session list --remote): a copy that has changed since then stays',
       'f',
     ),
     later: { ...option.flag('for agt.push: in the background, when it is time'), hidden: true },
@@ -71,7 +74,7 @@ export const sessionPush = defineCommand({
     if (args.force && !args.delete) throw usageError('--force is for --delete', 'leave it out');
     if (args.delete) return deleteCopy(context, given, { ...args, remote });
     if (!all) {
-      const { session, words } = await sessionAndWords(context, given, undefined, 1);
+      const { session, words } = await sessionToSend(context, given);
       if (!later) return push(context, await connectAgain(session), { ...args, remote: words[0] });
       await pushInBackground(session, { env: context.env, remote: words[0] ?? '', now: context.now });
       return 0;
@@ -97,6 +100,14 @@ export const sessionPush = defineCommand({
   },
 });
 
+/** Snapshots of a folder do not travel, so the word of a person there is a session, and no remote. */
+async function sessionToSend(context: Context, given: readonly string[]) {
+  const found = await sessionAndWords(context, given, undefined, 1);
+  const [word] = found.words.length === given.length ? given : [];
+  if (word !== undefined && isAttached(found.session.record)) namedSession(await context.repository(), word);
+  return found;
+}
+
 type Deletion = Parameters<typeof deleteShare>[2];
 
 async function deleteCopy(context: Context, given: readonly string[], options: Deletion): Promise<Report> {
@@ -104,19 +115,21 @@ async function deleteCopy(context: Context, given: readonly string[], options: D
   const [name = '', at] = given;
   const repository = await context.repository();
   const isHere = recordNamed(repository, name) !== undefined;
+  const around = at === undefined ? await sessionIfAny(context) : undefined;
   // In the folder of a session, the only word is a remote.
-  const isElsewhere = name !== '' && !isHere && (at !== undefined || !(await sessionIfAny(context)));
+  const isElsewhere = name !== '' && !isHere && (around === undefined || isAttached(around.record));
   const keys = await readKeys(context.env);
   if (isElsewhere) {
     const { remote, head } = await deleteForeignShare(repository, name, keys, { ...options, remote: at });
     return deleted(head?.record.session_id, name, remote, dryRun);
   }
-  const { session, words } = await sessionAndWords(context, given, undefined, 1);
+  const { session, words } = await sessionToSend(context, given);
   const { id, record } = session;
   const remote = await deleteShare(session, keys, { ...options, remote: words[0] });
   const from = record.moved?.from;
   const warnings = lines([
     from !== undefined &&
+      from !== record.sandbox &&
       readShare(session) === undefined &&
       `warning: ${id} came from ${from}: nobody can pull it back there without a copy`,
   ]);
