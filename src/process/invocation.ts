@@ -1,4 +1,5 @@
 /** How this process was started: as the packed executable or by a Node, where, under which name, with which arguments. */
+import { spawn } from 'node:child_process';
 import { basename, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import { writer } from './streams.ts';
@@ -32,6 +33,14 @@ export function programArguments(): string[] {
 /** The command that starts this agt, in absolute paths: it works in any directory and with any PATH. */
 export function ownCommand(): string[] {
   return packed ? [process.execPath] : [process.execPath, resolve(process.argv[1] ?? '')];
+}
+
+/** Starts agt in a process of its own, which outlives this one. Nobody reads what it prints. */
+export function startAgt(words: readonly string[], cwd: string, env: NodeJS.ProcessEnv): void {
+  const [program = '', ...first] = ownCommand();
+  spawn(program, [...first, ...words], { cwd, env, detached: true, stdio: 'ignore' })
+    .on('error', () => undefined)
+    .unref();
 }
 
 /** Whether it is a question for the version. As simbo1905's agt, it answers as git if a variable is set. */

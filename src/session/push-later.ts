@@ -3,13 +3,12 @@
  * (travel/push-in-background.ts). It waits until `agt.pushEvery` has passed since the last push, and takes the snapshots
  * that come meanwhile.
  */
-import { spawn } from 'node:child_process';
 import { isLocked } from '../disk/lock.ts';
 import { attempt } from '../errors.ts';
 import { tipRef } from '../filter/agent-refs.ts';
 import { findObject } from '../git/objects/object-reader.ts';
 import { pushLocks } from '../layout.ts';
-import { ownCommand } from '../process/invocation.ts';
+import { startAgt } from '../process/invocation.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from './id.ts';
 import { isAttached, readRecord } from './record.ts';
@@ -26,10 +25,6 @@ export async function pushLater(repository: Repository, id: SessionId): Promise<
   const isSaid = (copy?.state ?? record.state) === record.state;
   if (isSaid && copy?.refs['tip'] === (await findObject(git, tipRef(id)))) return;
   if (await isLocked(pushLocks(agtDir, id).waiting)) return;
-  const [program = '', ...first] = ownCommand();
-  const words = ['session', 'push', id, settings.push, '--later'];
-  // The agent's call ends before: nobody reads what it prints.
-  spawn(program, [...first, ...words], { cwd: git.cwd, env: git.env, detached: true, stdio: 'ignore' })
-    .on('error', () => undefined)
-    .unref();
+  // The agent's call ends before.
+  startAgt(['session', 'push', id, settings.push, '--later'], git.cwd, git.env);
 }

@@ -2,7 +2,6 @@
  * `agt hook`: an agent has called. Whatever fails here, the agent goes on: agt ends with 0 and writes the reason to
  * hooks.log. Standard output reaches the model, so agt prints nothing but an answer that the agent asked for.
  */
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
 import { hooksBin, stateDirectory } from '../../disk/state-home.ts';
@@ -24,7 +23,7 @@ import { recordEvent } from '../../integrations/record-event.ts';
 import { findIntegration } from '../../integrations/tools.ts';
 import { createWorktree, removeWorktree } from '../../integrations/worktrees.ts';
 import { newSessionInPlace } from '../../lifecycle/in-place/begin.ts';
-import { ownCommand } from '../../process/invocation.ts';
+import { startAgt } from '../../process/invocation.ts';
 import { isTerminal, readStandardInput } from '../../process/streams.ts';
 import { isAnswered } from '../../triggers/watch/questions.ts';
 import type { Context } from '../context.ts';
@@ -213,11 +212,8 @@ const IDLE_S = 600;
 function keepAnswering(context: Context, integration: Integration, { user, record }: Place): void {
   if (user === undefined || record === undefined || !user.settings.watch) return;
   if (!usesHooksFront(context, integration) || isAnswered(user.agtDir)) return;
-  const [program = '', ...args] = [...ownCommand(), 'watch', '--idle', String(IDLE_S)];
-  const options = { cwd: user.commonDir, env: context.env, detached: true, stdio: 'ignore' } as const;
-  spawn(program, args, options)
-    .on('error', () => undefined) // the hooks start agt
-    .unref();
+  // If it fails, the hooks start agt.
+  startAgt(['watch', '--idle', String(IDLE_S)], user.commonDir, context.env);
 }
 
 /** As agt.autoSession says. Returns whether a session has begun. */

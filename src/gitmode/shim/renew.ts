@@ -1,12 +1,11 @@
 /** Shims that an upgrade or changed settings have left behind: the next call that starts agt renews them. */
-import { spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { globalConfigPath } from '../../config/settings.ts';
 import { readSmallFile, statOrUndefined } from '../../disk/read-file.ts';
 import { attempt } from '../../errors.ts';
 import { directoryOfOwnShim, gitOfShim } from '../../git/run/find-git.ts';
-import { ownCommand, ownVersion, packed } from '../../process/invocation.ts';
+import { ownVersion, packed, startAgt } from '../../process/invocation.ts';
 
 /** Not more often: after a step of the clock, each git command would do it again. */
 const PAUSE_MS = 10_000;
@@ -47,13 +46,6 @@ export function renewShim(shim: string, env: NodeJS.ProcessEnv): void {
   const git = gitOfShim(shim);
   const plain = Object.entries(env).filter(([name]) => !/^(AGT|GIT)_/.test(name));
   const path = [...(git === undefined ? [] : [dirname(git)]), env['PATH'] ?? ''].join(delimiter);
-  const [program = '', ...words] = ownCommand();
-  spawn(program, [...words, 'shim', 'install', '--dir', directory], {
-    cwd: directory,
-    env: { ...Object.fromEntries(plain), PATH: path },
-    detached: true,
-    stdio: 'ignore',
-  })
-    .on('error', () => undefined) // agt doctor names the shim
-    .unref();
+  const own = { ...Object.fromEntries(plain), PATH: path };
+  startAgt(['shim', 'install', '--dir', directory], directory, own); // if it fails, agt doctor names the shim
 }
