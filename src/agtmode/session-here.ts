@@ -81,17 +81,11 @@ async function notInSession(
 ): Promise<never> {
   if (user !== undefined) {
     refuseMoved(user, context.cwd);
+    const problem = 'no session given, and the current directory belongs to none and has no snapshots yet';
     const known = 'give a session id (see: agt session list), or change to the folder of a session';
-    throw new AgtError(
-      'no session given, and the current directory belongs to none and has no snapshots yet',
-      {
-        hints: [
-          known,
-          ...(instead === undefined ? [] : [instead]),
-          await adviceToSnapshot(context, 'to snapshot this folder'),
-        ],
-      },
-    );
+    const other = instead === undefined ? [] : [instead];
+    const snapshot = await adviceToSnapshot(context, 'to snapshot this folder');
+    throw new AgtError(problem, { hints: [known, ...other, snapshot] });
   }
   const elsewhere = 'for sessions, change to a repository, or: agt clone <url>';
   throw new AgtError('this folder is in no session and in no git repository, and has no snapshots yet', {

@@ -72,13 +72,11 @@ export function mountsIn(directory: string): string[] {
 
 /** `isOwn`: the directory itself may be a mount point, and what is mounted there may go. @throws AgtError */
 export function refuseMounts(directory: string, isOwn = false): void {
-  if (knownMounts() === undefined)
-    throw new AgtError(
-      `agt does not delete ${directory}: it cannot tell whether something is mounted there`,
-      {
-        hints: ['there is no /proc, and mount(8) does not answer'],
-      },
-    );
+  if (knownMounts() === undefined) {
+    const problem = 'it cannot tell whether something is mounted there';
+    const hints = ['there is no /proc, and mount(8) does not answer'];
+    throw new AgtError(`agt does not delete ${directory}: ${problem}`, { hints });
+  }
   const [own, inside] = [[directory, realPath(directory)], mountsIn(directory)];
   const mounted = inside.find((point) => !isOwn || !own.includes(point));
   if (mounted === undefined) return;

@@ -98,17 +98,14 @@ export function onlyUntracked({ session_id: id }: SessionRecord, paths: readonly
 }
 
 export function onlyRejected({ session_id: id }: SessionRecord, hunks: number): AgtError {
-  const left = plural(hunks, 'rejected hunk');
-  return new AgtError(
-    `nothing to accept: only ${left} of agt review ${hunks === 1 ? 'is' : 'are'} left in session "${id}"`,
-    {
-      hints: [
-        `take them back in the session: agt review ${id} --now`,
-        `or take the rejections back: agt review ${id} --new FILE`,
-        `or end the session: agt session remove ${id}`,
-      ],
-    },
-  );
+  const left = `${plural(hunks, 'rejected hunk')} of agt review ${hunks === 1 ? 'is' : 'are'}`;
+  return new AgtError(`nothing to accept: only ${left} left in session "${id}"`, {
+    hints: [
+      `take them back in the session: agt review ${id} --now`,
+      `or take the rejections back: agt review ${id} --new FILE`,
+      `or end the session: agt session remove ${id}`,
+    ],
+  });
 }
 
 /** `--committed-only` was given. */
@@ -120,13 +117,10 @@ export function nothingCommitted({ session_id: id }: SessionRecord): AgtError {
 
 /** In place: an accept would take the user's change with that of the agent. */
 export function onlyHidden({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
-  const listed = listSome(paths, LISTED);
-  return new AgtError(
-    `nothing to accept: in what session "${id}" changed, git passes over changes of yours (${listed})`,
-    {
-      hints: [`see all changes: agt session diff ${id} --base`, `end the session: agt session reject ${id}`],
-    },
-  );
+  const yours = `changes of yours (${listSome(paths, LISTED)})`;
+  return new AgtError(`nothing to accept: in what session "${id}" changed, git passes over ${yours}`, {
+    hints: [`see all changes: agt session diff ${id} --base`, `end the session: agt session reject ${id}`],
+  });
 }
 
 export function nothingToAccept(

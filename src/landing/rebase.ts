@@ -21,18 +21,10 @@ export async function refuseUncommitted(
   const { entries } = parseStatus(await gitBytes(session.sandboxGit, tracked));
   if (entries.length === 0) return;
   const { session_id: id } = session.record;
-  throw new AgtError(
-    `git does not rebase the sandbox of "${id}" with uncommitted changes; nothing has changed`,
-    {
-      hints: [
-        await commitFirst(
-          session,
-          entries.map(({ path }) => path),
-        ),
-        ...(commits > 0 ? [`or merge "${branch}": agt sync ${id}`] : []),
-      ],
-    },
-  );
+  const problem = `git does not rebase the sandbox of "${id}" with uncommitted changes; nothing has changed`;
+  const paths = entries.map(({ path }) => path);
+  const other = commits > 0 ? [`or merge "${branch}": agt sync ${id}`] : [];
+  throw new AgtError(problem, { hints: [await commitFirst(session, paths), ...other] });
 }
 
 /** As `git rebase` would, in memory. `without`: a commit whose history stays out as well. */

@@ -38,12 +38,8 @@ export async function requireSettled(session: Session): Promise<string> {
     const at = `git -C ${record.checkout ?? record.sandbox}`;
     const inPlace = [`go back to it: ${at} switch ${work}`];
     const ways = [`merge them: ${at} merge ${work}`, `or go back: ${at} switch ${work}`];
-    throw new AgtError(
-      `${sandbox} ${place}, which lacks ${plural(left, 'commit')} of its work branch "${work}"`,
-      {
-        hints: record.checkout === undefined ? ways : inPlace,
-      },
-    );
+    const problem = `${sandbox} ${place}, which lacks ${plural(left, 'commit')} of its work branch "${work}"`;
+    throw new AgtError(problem, { hints: record.checkout === undefined ? ways : inPlace });
   }
   return commit;
 }

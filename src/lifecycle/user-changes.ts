@@ -82,12 +82,10 @@ export async function readCheckout(repository: Repository, cwd: string): Promise
 export function requirePortable(changes: UserChanges | undefined, from: string | undefined): UserChanges {
   if (changes === undefined) {
     const where = from === undefined ? 'this directory' : `"${from}"`;
-    throw new AgtError(
-      `there are no changes to take along: a session from ${where} does not start at your HEAD`,
-      {
-        hints: ['leave out --with-changes, or --from'],
-      },
-    );
+    const reason = `a session from ${where} does not start at your HEAD`;
+    throw new AgtError(`there are no changes to take along: ${reason}`, {
+      hints: ['leave out --with-changes, or --from'],
+    });
   }
   if (changes.unmerged.length > 0) {
     throw new AgtError(`cannot take along conflicts (${changes.unmerged.map(displayPath).join(', ')})`, {

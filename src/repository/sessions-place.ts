@@ -71,10 +71,7 @@ async function siblingSessions(git: Git, main: string): Promise<string> {
 export function requireWritable(sessionsDir: string): void {
   const refused = refusedWrite(sessionsDir);
   if (refused === undefined) return;
-  throw new AgtError(
-    `agt cannot make session folders in ${sessionsDir}: ${refused.path}: ${refused.reason}`,
-    {
-      hints: ['name another directory for them: agt config set agt.sessionsDir DIRECTORY'],
-    },
-  );
+  const hints = ['name another directory for them: agt config set agt.sessionsDir DIRECTORY'];
+  const reason = `${refused.path}: ${refused.reason}`;
+  throw new AgtError(`agt cannot make session folders in ${sessionsDir}: ${reason}`, { hints });
 }

@@ -65,12 +65,10 @@ export function requireSandbox(session: Session): void {
   if (place === 'here') return;
   if (isOutOfSight(repository, place)) throw outOfSight(session);
   if (isEnded(record)) requireActive(record);
-  throw new AgtError(
-    `the sandbox of "${record.session_id}" ${PROBLEMS[place] ?? 'is gone'}: ${record.sandbox}`,
-    {
-      hints: [`bring it back: ${commandToRestore(record, '@')}`],
-    },
-  );
+  const problem = `${PROBLEMS[place] ?? 'is gone'}: ${record.sandbox}`;
+  throw new AgtError(`the sandbox of "${record.session_id}" ${problem}`, {
+    hints: [`bring it back: ${commandToRestore(record, '@')}`],
+  });
 }
 
 function outOfSight({ repository: { commonDir }, record: { session_id } }: Session): AgtError {

@@ -37,16 +37,15 @@ export async function deleteShare(
   if (there.head !== undefined && !isOurs && !(force && (await isListed(session, share, keys))))
     throw await otherState(session, share, keys);
   const { takenFrom: other } = share;
-  if (other !== undefined && there.head !== undefined && !force)
-    throw new AgtError(
-      `${other.name}, in ${other.repository}, may not know that session "${id}" is here now`,
-      {
-        hints: [
-          'it learns so from the copy when it pushes next; without the copy it goes on as well',
-          'to delete the copy all the same: --force',
-        ],
-      },
-    );
+  if (other !== undefined && there.head !== undefined && !force) {
+    const holder = `${other.name}, in ${other.repository}`;
+    throw new AgtError(`${holder}, may not know that session "${id}" is here now`, {
+      hints: [
+        'it learns so from the copy when it pushes next; without the copy it goes on as well',
+        'to delete the copy all the same: --force',
+      ],
+    });
+  }
   if (dryRun) return share.remote;
   const isGone = there.head === undefined && there.parts === undefined;
   if (!isGone && !(await moveRefs(git, share.remote, share.share, there, {})))

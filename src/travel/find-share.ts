@@ -84,12 +84,10 @@ export async function findThere(repository: Repository, keys: Keys | undefined, 
   }
   if (there.head !== undefined) return { known, remote, there, here };
   if (there.problem === undefined) await requireKeys(env);
-  throw new AgtError(
-    `session "${id}" on ${remote} cannot be opened: ${there.problem ?? 'it is encrypted for other keys'}`,
-    {
-      hints: [toOpen(here ?? 'ID', keys)],
-    },
-  );
+  const reason = there.problem ?? 'it is encrypted for other keys';
+  throw new AgtError(`session "${id}" on ${remote} cannot be opened: ${reason}`, {
+    hints: [toOpen(here ?? 'ID', keys)],
+  });
 }
 
 /** So many characters of a share's name are in a list. */

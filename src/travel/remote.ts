@@ -217,13 +217,12 @@ export async function moveRefs(
       hints: [BUNDLE],
     });
   if (refused === undefined) throw cannotReach(remote, run.stderr);
-  if (/unpacker error|unpack|No space left|Read-only/.test(refused))
-    throw new AgtError(
-      `"${remote}" cannot store it: ${/(No space left[\w ]*|Read-only[\w ]*)/.exec(run.stderr)?.[1] ?? refused}`,
-      {
-        hints: ['nothing has changed there; try again when it can write'],
-      },
-    );
+  if (/unpacker error|unpack|No space left|Read-only/.test(refused)) {
+    const reason = /(No space left[\w ]*|Read-only[\w ]*)/.exec(run.stderr)?.[1] ?? refused;
+    throw new AgtError(`"${remote}" cannot store it: ${reason}`, {
+      hints: ['nothing has changed there; try again when it can write'],
+    });
+  }
   throw new AgtError(`"${remote}" refuses sessions: ${refused}`, {
     exitCode: EXIT.failed,
     hints: [

@@ -82,14 +82,9 @@ async function install(
   if (!args.project && !isInstalled(integration, context)) {
     const json = { tool, outcome: 'agent-not-found', file: null, trusted: null };
     if (args.all) return { json, text: `${title}: not found\n` };
-    const missing = new AgtError(
-      `${title} is not installed: there is no "${integration.program}" on PATH, and it has no settings yet`,
-      {
-        hints: [
-          `install it and start it once, or add hooks to a project: agt hooks install ${tool} --project`,
-        ],
-      },
-    );
+    const reason = `there is no "${integration.program}" on PATH, and it has no settings yet`;
+    const hint = `install it and start it once, or add hooks to a project: agt hooks install ${tool} --project`;
+    const missing = new AgtError(`${title} is not installed: ${reason}`, { hints: [hint] });
     return { json, errors: [missing] };
   }
   const file = await hooksFile(context, integration, args);

@@ -45,10 +45,7 @@ export async function refuseToReplaceRepository(session: Session, commit: string
   if (places === undefined || then === undefined) return;
   if (isOfFolder(repository.agtDir, places.kept, folder)) return;
   if (!(await isOtherRepository(repository, folder, places, then))) return;
-  throw new AgtError(
-    `"${shownId(record)}" was made anew with another repository, which agt does not replace`,
-    {
-      hints: [`to have the old files and repository back: ${commandToRestore(record, shortOid(commit))}`],
-    },
-  );
+  const problem = `"${shownId(record)}" was made anew with another repository, which agt does not replace`;
+  const back = `to have the old files and repository back: ${commandToRestore(record, shortOid(commit))}`;
+  throw new AgtError(problem, { hints: [back] });
 }

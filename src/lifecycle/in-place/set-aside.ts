@@ -174,12 +174,8 @@ export async function dropStash(session: LockedSession): Promise<void> {
 
 function notPutBack({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
   const work = `the work that you had not committed when session "${id}" began`;
-  return new AgtError(
-    `agt could not put back ${work}: ${paths.join(', ')} ${paths.length === 1 ? 'has' : 'have'} changed`,
-    {
-      hints: aboutSetAside(stashRef(id)),
-    },
-  );
+  const changed = `${paths.join(', ')} ${paths.length === 1 ? 'has' : 'have'} changed`;
+  return new AgtError(`agt could not put back ${work}: ${changed}`, { hints: aboutSetAside(stashRef(id)) });
 }
 
 /** All else is back. */
@@ -188,16 +184,14 @@ export function replacedByBranch(record: SessionRecord, paths: readonly string[]
   const ref = stashRef(record.session_id);
   const options = inCheckout(record);
   const path = encodePath(`sandbox/${one}`);
-  return new AgtError(
-    `the branch has its own ${paths.map(displayPath).join(', ')} now; yours, as before session ` +
-      `"${record.session_id}", is set aside, and all else of yours is back`,
-    {
-      hints: [
-        `see it: git ${options}show ${shellQuote(`${ref}^4:${path}`)}`,
-        `when you need it no more: ${deleteSetAside(ref, options)}`,
-      ],
-    },
-  );
+  const own = `the branch has its own ${paths.map(displayPath).join(', ')} now`;
+  const yours = `yours, as before session "${record.session_id}", is set aside, and all else of yours is back`;
+  return new AgtError(`${own}; ${yours}`, {
+    hints: [
+      `see it: git ${options}show ${shellQuote(`${ref}^4:${path}`)}`,
+      `when you need it no more: ${deleteSetAside(ref, options)}`,
+    ],
+  });
 }
 
 /** The files are back, and somebody has changed the index meanwhile. */

@@ -187,14 +187,12 @@ async function conflictError(
     });
   const since = who.length === 0 ? '' : `, changed since by ${[...new Set(who)].join(', ')}`;
   const paths = conflicts.map(shown).join(', ');
-  return new AgtError(
-    `${name} and later changes are in the same lines of ${paths}, or beside each other${since}`,
-    {
-      hints: [
-        'nothing has changed',
-        'keep the later lines: --keep-ours; or have both in the files, as git writes conflicts: --write-conflicts',
-        `see: ${commandToList(record)} --turns`,
-      ],
-    },
-  );
+  const where = `in the same lines of ${paths}, or beside each other${since}`;
+  return new AgtError(`${name} and later changes are ${where}`, {
+    hints: [
+      'nothing has changed',
+      'keep the later lines: --keep-ours; or have both in the files, as git writes conflicts: --write-conflicts',
+      `see: ${commandToList(record)} --turns`,
+    ],
+  });
 }
