@@ -1,5 +1,5 @@
 /**  in a folder where the person has committed after the agent; and back to the start of a session. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -21,11 +21,96 @@ test('after a commit of the person, an undo takes back the last step of the agen
   expect(shown.stdout).toMatch(/^M a\n.*would restore 1 path/);
   const undo = agt(folder, 'undo');
   for (const { stderr } of [shown, undo])
-    expect(stderr).toContain(`branch main stays at ${main.slice(0, 10)}: somebody else has moved it since`);
+    expect(stderr).toContain(
+      `branch main stays at ${main.slice(0, 10)}: you or another program moved it since`,
+    );
   expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('start\n');
   agtOk(folder, 'redo');
   expect(git(folder, 'status', '--porcelain')).toBe('');
   expect(git(folder, 'rev-parse', 'main')).toBe(main);
+});
+
+function folderWithCommits() {
+  const folder = makeRepository({ a: 'start\n' });
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  agent.says('Add b');
+  agent.begins('1');
+  write(join(folder, 'b'), 'agent\n');
+  agent.ends('1');
+  agent.stops();
+  write(join(folder, 'mine'), 'mine\n');
+  git(folder, 'add', '-A');
+  git(folder, 'commit', '-qm', 'of a person');
+  return folder;
+}
+
+test.each([
+  [['undo'], ['undo']],
+  [['undo'], ['redo'], ['undo', '--turn']],
+  [['snapshot', '--label', 'mine'], ['undo'], ['undo']],
+  [['undo', '2'], ['redo'], ['undo']],
+  [
+    ['restore', '@{1}', '--', 'b'],
+    ['restore', 'Add b'],
+  ],
+  [['undo'], ['restore', 'Add b']],
+])('commits of the person stay after %j, %j', (...commands) => {
+  const folder = folderWithCommits();
+  const main = git(folder, 'rev-parse', 'main');
+  for (const words of commands) agtOk(folder, ...words);
+  expect(git(folder, 'rev-parse', 'main')).toBe(main);
+  expect(existsSync(join(folder, 'mine'))).toBe(false);
+});
+
+test('a restore that has moved a branch is taken back, and the branch stays from then on', () => {
+  const folder = folderWithCommits();
+  const [main, first] = git(folder, 'rev-parse', 'main', 'main~1').split('\n');
+  const steps: [string[], string | undefined][] = [
+    [['restore', '@'], first],
+    [['undo'], main],
+    [['undo'], main],
+    [['redo', '2'], first],
+    [['undo', '2'], first],
+  ];
+  for (const [words, at] of steps) {
+    agtOk(folder, ...words);
+    expect([words, git(folder, 'rev-parse', 'main')]).toEqual([words, at]);
+  }
+});
+
+test('an undo names the files of a commit that it takes away from the disk, and so does the dry run', () => {
+  const folder = folderWithCommits();
+  const shown = agt(folder, 'undo', '-n');
+  expect(shown.stdout).toMatch(/^D mine\n.*would restore 1 path to \w+\n$/);
+  for (const { stderr } of [shown, agt(folder, 'undo')]) {
+    expect(stderr).toContain(
+      'warning: that takes back your own changes, too, or those of another program: mine',
+    );
+    expect(stderr).toContain('warning: branch main stays at');
+  }
+  const [, command = ''] = /^hint: to bring one back then: agt (.*)$/m.exec(shown.stderr) ?? [];
+  agtOk(folder, ...command.replaceAll("'", '').split(' '));
+  expect(git(folder, 'status', '--porcelain')).toBe('');
+});
+
+test('an undo after an acceptance leaves the branch, and names the command that takes the acceptance back', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  agtOk(repository, 'snapshot');
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'of a person');
+  const own = git(repository, 'rev-parse', 'main');
+  write(join(sandbox, 'a'), 'agent\n');
+  agtOk(repository, 'accept', 's1');
+  const main = git(repository, 'rev-parse', 'main');
+  for (const words of [['-n'], []]) {
+    const undo = agt(repository, 'undo', ...words);
+    expect(undo.stdout).not.toContain('branch main');
+    expect(undo.stderr).toContain(`branch main stays at ${main.slice(0, 10)}`);
+    expect(undo.stderr).toContain('to take back the acceptance of "s1": agt unaccept s1\n');
+  }
+  expect(git(repository, 'rev-parse', 'main')).toBe(main);
+  agtOk(repository, 'unaccept', 's1');
+  expect(git(repository, 'rev-parse', 'main')).toBe(own);
+  expect(git(repository, 'status', '--porcelain')).toBe('');
 });
 
 test('before the first snapshot is the start: files, HEAD and index go there, and a redo goes forward', () => {

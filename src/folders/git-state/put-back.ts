@@ -56,6 +56,7 @@ export interface PutBack {
   readonly isWhole: boolean;
 }
 
+const NO_PLAN: RefPlan = { moves: [], left: [] };
 const NOTHING: PutBack = { moves: [], warnings: [], isWhole: false };
 
 /** Nothing where the snapshot or the folder has no repository. `last`: somebody else has done what came since that snapshot. */
@@ -68,10 +69,12 @@ export async function previewGit(
   const then = await capturedRefs(repository.git, commit);
   const state = then && (await readGitState(repository, folder));
   const places = await capturedPlaces(repository.git, commit);
-  if (then === undefined || state === undefined || places === undefined) return { moves: [], left: [] };
+  if (then === undefined || places === undefined) return NO_PLAN;
+  const isGone = repositoryOf(folder) === undefined && isWhole(keptNamed(repository.agtDir, places.kept));
+  if (state === undefined) return isGone ? { ...NO_PLAN, gone: places.gitDir } : NO_PLAN;
   if (await isOtherRepository(repository, folder, places, then))
-    return { moves: [], left: [], ...(isReplaceable(folder, places) ? { replaced: state.commonDir } : {}) };
-  const known = last === undefined || last === commit ? undefined : await capturedRefs(repository.git, last);
+    return { ...NO_PLAN, ...(isReplaceable(folder, places) ? { replaced: state.commonDir } : {}) };
+  const known = last === undefined ? undefined : await capturedRefs(repository.git, last);
   const now = refsIn(state);
   const fresh = known === undefined ? [] : differing(known, now);
   const all = new Map([

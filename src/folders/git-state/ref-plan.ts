@@ -38,6 +38,8 @@ export interface RefPlan {
   readonly detached?: string | undefined;
   /** Another repository at the place of the one that comes back. */
   readonly replaced?: string;
+  /** One that is gone, and comes back. */
+  readonly gone?: string;
 }
 
 /** Refs of these kinds go back where they were. Others are another program's: agt only brings back deleted ones. */
@@ -65,7 +67,7 @@ export function planRefs(now: Refs, then: Refs, others: OthersMoves): RefPlan {
     moves: wanted.filter(({ from, to }) => from !== to),
     left: wanted
       .filter(({ ref, from, to }) => from === to && from !== then.get(ref))
-      .map((move) => ({ ...move, reason: 'somebody else has moved it since' })),
+      .map((move) => ({ ...move, reason: 'you or another program moved it since' })),
   };
 }
 
@@ -138,9 +140,10 @@ export function where(value: string | undefined): string {
 }
 
 /** What cannot go back, for warnings. */
-export function describeLeft({ left, detached, replaced }: RefPlan): string[] {
+export function describeLeft({ left, detached, replaced, gone }: RefPlan): string[] {
   if (replaced !== undefined)
     return [`another repository is at its place, which the old one replaces: ${replaced}`];
+  if (gone !== undefined) return [`the repository is gone, and comes back: ${gone}`];
   const stays = left.map(({ ref, from, reason }) => `${nameOf(ref)} stays ${where(from)}: ${reason}`);
   return detached === undefined
     ? stays

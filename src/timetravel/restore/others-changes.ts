@@ -1,9 +1,11 @@
 /** An undo takes this back beside the work of the agent: changes of a person or of another program between its calls. */
-import { capturedRefs, differing } from '../../folders/git-state/read-state.ts';
+import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
+import { capturedRefs, differing, readGitState, refsIn } from '../../folders/git-state/read-state.ts';
 import type { OthersMoves } from '../../folders/git-state/ref-plan.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
+import { agtDirectory } from '../../layout.ts';
 import { callsAtWork } from '../../session/calls-at-work.ts';
-import { isAttached, snapshotRefs } from '../../session/record.ts';
+import { isAttached, listRecords, snapshotRefs } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { promptIn } from '../../snapshot/format.ts';
 import { readNewest, type Snapshot } from '../../snapshot/history.ts';
@@ -23,16 +25,22 @@ export type OthersChanges = ReadonlyMap<string, string | undefined>;
  */
 export async function othersChanges(
   session: Session,
-  { from, isNew }: Latest & { readonly from: string },
+  latest: Latest & { readonly from: string },
   to: string,
   uncaptured: readonly string[] = [],
 ): Promise<OthersChanges> {
   const { git } = session;
-  const { theirs, sinceRestore, hasUncaptured } = await othersSnapshots(session, { from, isNew }, to);
+  // The files of a commit that stays are no step either.
+  const isUndo =
+    latest.isUndo ??
+    (isAttached(session.record) &&
+      (await othersRefs(session, { ...latest, isUndo: true }, to)).moved.size > 0);
+  const seen = await othersSnapshots(session, { ...latest, isUndo }, to);
+  const { theirs, sinceRestore, hasUncaptured } = seen;
   const found = new Map<string, string | undefined>();
   for (const path of hasUncaptured ? uncaptured : []) found.set(path, undefined);
   if (theirs.length === 0) return found;
-  const going = new Set((await diffSnapshots(git, to, from)).map(({ path }) => path));
+  const going = new Set((await diffSnapshots(git, to, latest.from)).map(({ path }) => path));
   const newest = new Map<string, { readonly commit: string; readonly oid: string | undefined }>();
   for (const { commit, parents } of theirs)
     for (const { path, after } of await diffSnapshots(git, parents[0], commit))
@@ -59,18 +67,42 @@ export interface OthersRefs {
   readonly hasUncaptured: boolean;
 }
 
+/** A move counts if the ref is still there, apart from calls of agents since: a restore may have taken it back. */
 export async function othersRefs(session: Session, latest: Latest, to: string): Promise<OthersRefs> {
-  const moved = new Map<string, { to: string | undefined; commit: string }>();
-  const { theirs, hasUncaptured } = await othersSnapshots(session, latest, to);
-  for (const { commit, parents } of theirs) {
+  const moved = new Map<string, { to: string | undefined; commit: string | undefined }>();
+  const { going, theirs, since, hasUncaptured } = await othersSnapshots(session, latest, to);
+  const values = new Map<string, string | undefined>();
+  for (const { commit, parents, restoredBy } of theirs.length === 0 ? [] : going) {
     if (parents[0] === undefined) continue;
     const before = await capturedRefs(session.git, parents[0]);
     const after = await capturedRefs(session.git, commit);
-    if (before !== undefined && after !== undefined)
-      for (const ref of differing(before, after))
-        if (!moved.has(ref)) moved.set(ref, { to: after.get(ref), commit });
+    if (before === undefined || after === undefined) continue;
+    const isTheirs = theirs.some((one) => one.commit === commit);
+    for (const ref of differing(before, after)) {
+      const value = values.has(ref) ? values.get(ref) : after.get(ref);
+      const isThere = value === after.get(ref) && !moved.has(ref);
+      if (isTheirs && isThere) moved.set(ref, { to: value, commit });
+      values.set(ref, isThere && restoredBy === undefined ? before.get(ref) : value);
+    }
   }
+  const accepted = latest.isUndo && since !== undefined ? acceptedSince(session, since) : [];
+  const state = accepted.length > 0 && (await readGitState(session.repository, folderOf(session)));
+  if (state)
+    for (const { onto } of accepted)
+      if (!moved.has(onto)) moved.set(onto, { to: refsIn(state).get(onto), commit: undefined });
   return { moved, hasUncaptured };
+}
+
+const folderOf = ({ record }: Session) => record.checkout ?? record.sandbox;
+
+/** Acceptances in an attached folder's repository, which are no step: agt unaccept takes them back. */
+export function acceptedSince(session: Session, time: Date) {
+  const places = isAttached(session.record) ? repositoryOf(folderOf(session)) : undefined;
+  if (places === undefined) return [];
+  const { records } = listRecords({ ...session.repository, agtDir: agtDirectory(places.commonDir) });
+  return records.flatMap(({ session_id: id, landed }) =>
+    landed !== undefined && new Date(landed.at) >= time ? { ...landed, id } : [],
+  );
 }
 
 /** The snapshot from which an undo goes back. */
@@ -82,6 +114,15 @@ export interface Latest {
   readonly isUndo?: boolean;
 }
 
+interface OthersSnapshots {
+  /** All between the two, newest first. */
+  readonly going: readonly Snapshot[];
+  readonly theirs: readonly Snapshot[];
+  readonly sinceRestore: ReadonlySet<string>;
+  /** When `to` was taken. */
+  readonly since: Date | undefined;
+}
+
 /**
  * Those with changes that no agent made: before a call of a tool, before a prompt, and after the last event of the agent.
  * If an undo takes back nothing but the latter, they are what the person means.
@@ -90,29 +131,34 @@ async function othersSnapshots(
   { git, record, repository, id }: Session,
   { from, isNew, isUndo = false }: Latest,
   to: string,
-): Promise<Pick<OthersRefs, 'hasUncaptured'> & { theirs: Snapshot[]; sinceRestore: ReadonlySet<string> }> {
+): Promise<Pick<OthersRefs, 'hasUncaptured'> & OthersSnapshots> {
   const newest = await readNewest(git, snapshotRefs(record), MOST_SNAPSHOTS);
   const start = newest.findIndex(({ commit }) => commit === from);
   const end = newest.findIndex(({ commit }) => commit === to);
-  if (start < 0) return { theirs: [], sinceRestore: new Set(), hasUncaptured: false };
+  const since = newest[end]?.time;
+  if (start < 0) return { going: [], theirs: [], since, sinceRestore: new Set(), hasUncaptured: false };
   const going = newest.slice(start, end);
   const isBeforeAgent = (one: Snapshot) => one.before !== undefined || promptIn(one) !== undefined;
   const isOfAgent = (one: Snapshot) =>
     isBeforeAgent(one) || one.call !== undefined || one.agent !== undefined;
-  const [hasAgent, hadAgent] = [going.some(isOfAgent), isUndo && newest.some(isOfAgent)];
+  const firstEvent = newest.findLastIndex(isOfAgent);
+  const hasAgent = going.some(isOfAgent);
+  const hadAgent = isUndo && firstEvent >= 0;
+  const isFolder = isAttached(record);
   const isNobodys = ({ agent, tool, label, restoredBy, during }: Snapshot) =>
-    (agent ?? tool ?? label ?? restoredBy) === undefined && during.length === 0;
+    (agent ?? tool ?? restoredBy ?? (isFolder ? undefined : label)) === undefined && during.length === 0;
   const isAfterAgent = (one: Snapshot, i: number) =>
-    i === 0 &&
-    isNew !== 'to come' &&
-    ((hadAgent && isNobodys(one)) || ((isNew || isNobodys(one)) && hasAgent && going.length > 1));
+    (i === 0 && isNew === true && hasAgent && going.length > 1) ||
+    ((hasAgent || hadAgent) &&
+      isNobodys(one) &&
+      (isFolder ? start + i < firstEvent : i === 0 && isNew !== 'to come'));
   const restored = going.findIndex(({ restoredBy }) => restoredBy !== undefined);
   const fresh = going.slice(0, restored < 0 ? undefined : restored);
   const theirs = going.filter((one, i) => isBeforeAgent(one) || isAfterAgent(one, i));
   const sinceRestore = new Set(fresh.map(({ commit }) => commit));
   const isAtWork = callsAtWork(repository.agtDir, id, new Date()).length > 0;
   const hasUncaptured = isNew === 'to come' && (hasAgent || (hadAgent && !isAtWork));
-  return { theirs, sinceRestore, hasUncaptured };
+  return { going, theirs, since, sinceRestore, hasUncaptured };
 }
 
 /** Whether a change is of a person or of another program. Only events of calls tell that of those of an agent. */

@@ -1,6 +1,7 @@
 /** Lists what a restore would change. It changes and stores nothing. */
 import { type FolderOnDisk, prepareCheckout } from '../../checkout/plan.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
+import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
 import { previewGit } from '../../folders/git-state/put-back.ts';
 import { describeLeft, type RefMove } from '../../folders/git-state/ref-plan.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
@@ -80,7 +81,12 @@ export async function previewRestore(session: Session, request: RestoreRequest):
     others:
       last === undefined
         ? new Map()
-        : await othersChanges(session, { from: last, isNew }, to.commit, uncaptured),
+        : await othersChanges(
+            session,
+            { from: last, isNew, isUndo: staying.length > 0 },
+            to.commit,
+            uncaptured,
+          ),
   };
 }
 
@@ -145,6 +151,7 @@ async function readCurrent(session: Session): Promise<Current> {
   const { head, operation } = manifest;
   const isOfGit =
     isAttached(session.record) &&
+    repositoryOf(session.record.checkout ?? session.record.sandbox) !== undefined &&
     changes.length === 0 &&
     before !== undefined &&
     isSameManifest(session.repository, { ...before, head, operation }, manifest);

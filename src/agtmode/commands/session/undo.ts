@@ -4,10 +4,10 @@ import { shownId } from '../../../folders/store.ts';
 import { inDirectory, resolveObject } from '../../../git/run/git.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
 import { commandToMove } from '../../../session/advised-commands.ts';
-import { listRecords } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import type { Snapshot } from '../../../snapshot/history.ts';
+import { acceptedSince } from '../../../timetravel/restore/others-changes.ts';
 import { withPresent } from '../../../timetravel/restore/present.ts';
 import { type Distance, findRedoTarget, findUndoTarget } from '../../../timetravel/restore/steps.ts';
 import type { RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
@@ -170,20 +170,15 @@ async function move(
   const report = await runRestore(context, session, request, dryRun, distance);
   const to = chosen.at(-1);
   if (by === 'redo' || to === undefined || session.record.checkout === undefined) return report;
-  return {
-    ...report,
-    notes: `${report.notes ?? ''}${await noteOnAccepted(context, session.record.checkout, to)}`,
-  };
+  return { ...report, notes: `${report.notes ?? ''}${await noteOnAccepted(session, to)}` };
 }
 
 /** An undo in the checkout goes by its own snapshots, and leaves the commit of an acceptance that came after `to`. */
-async function noteOnAccepted(context: Context, checkout: string, to: Snapshot): Promise<string> {
-  const repository = await context.repositoryIfAny().catch(() => undefined);
-  if (repository === undefined) return '';
-  const { records } = listRecords(repository);
-  const recent = records.filter(({ landed }) => landed !== undefined && new Date(landed.at) >= to.time);
-  const head = recent.length > 0 && (await resolveObject(inDirectory(repository.git, checkout), 'HEAD'));
-  const id = recent.find(({ landed }) => landed?.commit === head)?.session_id;
+async function noteOnAccepted(session: Session, to: Snapshot): Promise<string> {
+  const recent = acceptedSince(session, to.time);
+  const user = inDirectory(session.git, session.record.checkout ?? session.record.sandbox);
+  const head = recent.length > 0 && (await resolveObject(user, 'HEAD'));
+  const id = recent.find(({ commit }) => commit === head)?.id;
   return id === undefined ? '' : `note: to take back the acceptance of "${id}": agt unaccept ${id}\n`;
 }
 
