@@ -41,6 +41,11 @@ export function commandToRestore(record: Named, snapshot: string): string {
   return advise(record, `restore ${record.session_id} ${snapshot}`, `snapshot restore ${snapshot}`);
 }
 
+/** Brings back what is no file, such as a repository, and leaves the files as they are. */
+export function captureAndRestore(record: Named): string {
+  return `${commandToCapture(record)} && ${commandToRestore(record, '@')}`;
+}
+
 /** Compares a snapshot with the disk. */
 export function commandToCompare(record: Named, snapshot: string): string {
   return advise(record, `session diff ${record.session_id} ${snapshot}`, `snapshot diff ${snapshot}`);

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } fr
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 import { makeCheckout, sh, stateOf } from './checkouts.ts';
 
 test('the kept repository takes no space; what no snapshot needs goes when git has packed again', () => {
@@ -68,6 +69,32 @@ test('a repository inside of a folder comes back with its .git', () => {
   expect(agt(folder, 'undo').stderr).toContain(`is back: ${inner}/.git`);
   expect(stateOf(inner)).toBe(before);
 });
+
+test.each([false, true])(
+  'status and a dry run tell that the repository is gone; after an agent: %s',
+  (hasAgent) => {
+    const folder = makeCheckout();
+    agtOk(folder, 'snapshot');
+    const agent = agentIn(folder, 'claude-code', 'c-1');
+    if (hasAgent) agent.says('go on');
+    if (hasAgent) agent.begins('1');
+    write(join(folder, 'a'), 'agent\n');
+    if (hasAgent) agent.ends('1');
+    else agtOk(folder, 'snapshot');
+    if (hasAgent) agent.stops();
+    rmSync(join(folder, '.git'), { recursive: true });
+    for (const words of [['snapshot', 'status'], ['status']])
+      expect(agtOk(folder, ...words)).toMatch(
+        /^changed +no file since\n +its git repository is gone; to bring it back: agt .*$/m,
+      );
+    const back = `the repository is gone, and comes back: ${join(folder, '.git')}\n`;
+    const shown = agt(folder, 'undo', '-n');
+    expect(shown.stderr).toContain(back);
+    expect(shown.stdout).toContain('would restore 0 paths');
+    expect(agtOk(folder, 'undo')).toContain('restored 0 paths, verified');
+    expect(git(folder, 'status', '--porcelain')).toContain(' M a');
+  },
+);
 
 test('after rm -rf .git and git init, the old repository comes back whole, and the new one too', () => {
   const folder = makeCheckout();

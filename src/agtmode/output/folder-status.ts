@@ -1,4 +1,6 @@
 /** The snapshots of the folder or session that the user is in, and what has changed since the last one. */
+
+import { LOST_REPOSITORY } from '../../autocommit/capture.ts';
 import { showSize } from '../../config/values.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
 import { FEW, isAgtError, plural, someLines, systemFailure } from '../../errors.ts';
@@ -8,7 +10,7 @@ import { knownRefusal } from '../../folders/refuse.ts';
 import { ignoredAndLeftOut } from '../../folders/small-ignored.ts';
 import { shownPath } from '../../folders/store.ts';
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
-import { commandToMove, commandToRestore } from '../../session/advised-commands.ts';
+import { captureAndRestore, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
 import { readAgentState } from '../../session/agent-state.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
@@ -29,7 +31,14 @@ export async function readFolderStatus(context: Context, here: Session | undefin
   const now = context.now();
   const known = await readSteps(here);
   const { history, steps, current } = known;
-  const { changes, skipped = [], problem, isOfGit = false } = await readChanges(here, now);
+  const {
+    changes,
+    skipped = [],
+    problem,
+    isUncaptured,
+    isOfGit = false,
+    isLost,
+  } = await readChanges(here, now);
   const strays = (await readStrays(here, known, new Date(now.getTime() - TOLD_MS))).map((stray) =>
     strayJson(record, stray, changes?.length === 0),
   );
@@ -66,12 +75,12 @@ export async function readFolderStatus(context: Context, here: Session | undefin
   const newest =
     last && `${shortOid(last.commit)}, ${age(last.time, now)}${last.label ? `, "${last.label}"` : ''}`;
   const count = changes?.length ?? 0;
-  const refs = last && isOfGit && count === 0 ? await refsSince(here, last.commit) : undefined;
+  const refs = last && isOfGit && count === 0 && !isLost ? await refsSince(here, last.commit) : undefined;
   const since =
     count > 0
       ? `${plural(count, 'path')} since; see: agt snapshot diff`
       : refs === undefined
-        ? 'nothing since'
+        ? `${isLost ? 'no file' : 'nothing'} since`
         : `no file since, but in git: ${someLines(refs, FEW).join(', ')}`;
   const rows = [
     ['folder', showPath(folder)],
@@ -80,10 +89,11 @@ export async function readFolderStatus(context: Context, here: Session | undefin
     newest !== undefined && ['last', newest],
     current + 1 < steps.length && [
       'position',
-      `step ${current + 1} of ${steps.length}; agt redo goes forward`,
+      `step ${current + 1} of ${steps.length}${isUncaptured ? '' : '; agt redo goes forward'}`,
     ],
     record.intent !== undefined && ['unfinished', describeUnfinished(record.intent)],
     ['changed', changes === undefined ? `agt cannot tell: ${problem}` : since],
+    isLost && ['', `its git repository is gone; to bring it back: ${captureAndRestore(record)}`],
     ...describeStrays(strays, now),
     ...moved.flatMap((one) => describeMoved(one, now)),
     ...leftOutRows(record, skipped, 'not taken'),
@@ -172,9 +182,17 @@ async function withoutSnapshots(context: Context) {
 /** The snapshots can be read on a disk that is full or read-only, too. */
 async function readChanges(session: Session, now: Date) {
   try {
-    const { changes, skipped, outcome } = await previewCapture(session, { now });
-    const isOfGit = outcome !== 'unchanged' && isAttached(session.record);
-    return { changes, isOfGit, skipped: skipped.filter(({ path }) => !path.endsWith('/.git')) };
+    const { changes, skipped, outcome, warnings } = await previewCapture(session, { now });
+    const isUncaptured = outcome !== 'unchanged';
+    const isOfGit = isUncaptured && isAttached(session.record);
+    const isLost = warnings.includes(LOST_REPOSITORY);
+    return {
+      changes,
+      isUncaptured,
+      isOfGit,
+      isLost,
+      skipped: skipped.filter(({ path }) => !path.endsWith('/.git')),
+    };
   } catch (error) {
     const problem = isAgtError(error) ? error.message : systemFailure(error);
     if (problem === undefined) throw error;

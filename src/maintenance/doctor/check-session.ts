@@ -13,7 +13,7 @@ import { gitText, resolveObject } from '../../git/run/git.ts';
 import { sessionLockFile } from '../../layout.ts';
 import { findUsersSide } from '../../lifecycle/in-place/users-side.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
-import { beginAnew, commandToCapture, commandToRestore } from '../../session/advised-commands.ts';
+import { beginAnew, captureAndRestore, commandToCapture } from '../../session/advised-commands.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { isAlone } from '../../session/owner.ts';
 import { ensureWorkspace } from '../../session/provider.ts';
@@ -217,12 +217,12 @@ async function checkCapture(record: SessionRecord, preview: Preview): Promise<Fi
   try {
     const { failed, warnings } = await preview(record);
     const listed = failed.map(({ path, reason }) => `${shownPath(record, path)} ${reason}`);
-    const again = `${commandToCapture(record)} && ${commandToRestore(record, '@')}`;
+    const again = captureAndRestore(record);
     const orIgnore = isAttached(record) ? '' : `, or name it in ${join(sessionFolder(record), IGNORE_FILE)}`;
     const unreadable = `not all of it can be captured: ${listSome(listed, MOST_LISTED)}`;
     const problems = [
       ...(failed.length === 0 ? [] : [[unreadable, `make it readable${orIgnore}`] as const]),
-      ...warnings.map((problem) => [problem, again] as const),
+      ...warnings.map((problem) => [problem.replace(/; to bring it back: .*/, ''), again] as const),
     ];
     return problems.map(([problem, mend]) => ({ level: 'warning', about, problem, mend }));
   } catch (error) {

@@ -189,9 +189,9 @@ export async function stayingFiles(
   const wasIgnored = (path: string) => isIgnored?.(path) === true;
   const kinds = [
     {
-      which: 'that git ignored before the restore',
+      which: 'that git ignores or did ignore',
       files: staying.filter(wasIgnored),
-      why: ', because agt deletes no ignored file',
+      why: ', because agt deletes no such file',
     },
     { which: 'written during the restore', files: staying.filter((path) => !wasIgnored(path)), why: '' },
   ];
