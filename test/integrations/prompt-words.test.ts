@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readIfThere } from '../../src/disk/read-file.ts';
 import { makeSession } from '../harness/session.ts';
-import { agtOk, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { agtOk, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { agentIn } from './agent.ts';
 import { say, toolOf } from './hooks.ts';
 
 test('agt undo 2 takes two turns back, agt undo step 2 two steps; a folder without a session has turns, too', () => {
@@ -119,4 +120,25 @@ test('what is no prompt of agt is answered with what there is', () => {
   for (const place of [sandbox, folder]) expect(answer(place, 'agt status')).not.toMatch(/^(Git|Settings)/m);
   agtOk(sandbox, 'config', 'set', 'agt.maxFileSize', '1m');
   expect(answer(sandbox, 'agt status')).not.toMatch(/^(Git|Settings)|maxFileSize/m);
+});
+
+test('an undo of a turn names the turn of another agent that was at work meanwhile, and a redo brings both back', () => {
+  const folder = makeRepository({ n: '0\n' });
+  const [one, two] = [agentIn(folder, 'claude-code', 'c-1'), agentIn(folder, 'codex', 'c-2')];
+  one.says('change n');
+  two.says('make m');
+  for (const [agent, name] of [
+    [one, 'n'],
+    [two, 'm'],
+  ] as const) {
+    agent.begins(name);
+    write(join(folder, name), '1\n');
+    agent.ends(name);
+  }
+  const names = 'turn "make m", with changes of turn "change n"\n';
+  const undone = agtOk(folder, 'undo', '--turn');
+  expect(undone).toContain(`undone: ${names}to undo: agt snapshot restore `);
+  const [, forward = ''] = /^forward again: agt (.*)$/m.exec(undone) ?? [];
+  expect(agtOk(folder, ...forward.split(' '))).toContain(`redone: ${names}`);
+  expect(['n', 'm'].map((name) => readIfThere(join(folder, name)))).toEqual(['1\n', '1\n']);
 });

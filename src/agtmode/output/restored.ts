@@ -12,9 +12,10 @@ import type { Session } from '../../session/session.ts';
 import { THE_START } from '../../snapshot/format.ts';
 import { leftOutPaths, readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import type { OthersChanges } from '../../timetravel/restore/others-changes.ts';
+import type { Position } from '../../timetravel/restore/position.ts';
 import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
-import type { Distance, Position } from '../../timetravel/restore/steps.ts';
+import type { Distance } from '../../timetravel/restore/steps.ts';
 import { isOfFiles, type RestoreRequest } from '../../timetravel/restore/unfinished-restore.ts';
 import type { Report } from '../command-line/report.ts';
 import { age, fileStatus, lines, showPath } from './format.ts';
@@ -111,20 +112,21 @@ export function notBackNote(gone: readonly string[]): string {
 
 /** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turns that are gone or back. */
 export function describePosition(
-  { snapshot, step, of, turns }: Position,
+  { snapshot, step, of, turns, others }: Position,
   by: RestoreRequest['by'],
   distance: Distance | undefined,
   now: Date,
 ): string {
   if (turns.length > 0 && turns.length === distance?.count) {
-    const named = turns.map((turn) => `"${turn}"`).join(', ');
-    return `${by === 'redo' ? 'redone' : 'undone'}: ${turns.length === 1 ? 'turn' : `${turns.length} turns,`} ${named}`;
+    const [named, more] = [turns, others].map((some) => some.map((turn) => `"${turn}"`).join(', '));
+    const also = more && `, with changes of ${others.length === 1 ? 'turn' : 'turns'} ${more}`;
+    return `${by === 'redo' ? 'redone' : 'undone'}: ${turns.length === 1 ? 'turn' : `${turns.length} turns,`} ${named}${also}`;
   }
   const name = snapshot.label === undefined ? shortOid(snapshot.commit) : `"${snapshot.label}"`;
   return `now at ${name}, ${age(snapshot.time, now)}, step ${step} of ${of}`;
 }
 
-export function positionJson({ snapshot, ...position }: Position) {
+export function positionJson({ snapshot, others: _, ...position }: Position) {
   const { commit, label = null, time } = snapshot;
   return { snapshot: commit, label, at: time.toISOString(), ...position };
 }

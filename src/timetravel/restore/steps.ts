@@ -127,37 +127,6 @@ export interface Distance {
   readonly isDefault?: boolean;
 }
 
-/** Where undo and redo have come to. */
-export interface Position {
-  readonly snapshot: Snapshot;
-  /** Counted from 1, the oldest. */
-  readonly step: number;
-  readonly of: number;
-  /** The prompts of the turns that an undo has taken back, or a redo brought back, in this order. */
-  readonly turns: readonly string[];
-}
-
-/** After a move to the snapshot `wanted`. */
-export async function readPosition(
-  session: Session,
-  by: 'undo' | 'redo',
-  { unit, count }: Distance,
-  wanted: Snapshot,
-): Promise<Position> {
-  const { steps, current, isOthers } = await readSteps(session);
-  const stopping = stops(steps, unit, isOthers);
-  const isPassed = (i: number) => (by === 'undo' ? i >= current : i < current);
-  const begins = [...steps.entries()].filter(([i, step]) => isPassed(i) && stopping.has(step));
-  const passed = by === 'undo' ? begins.slice(0, count).reverse() : begins.slice(-count);
-  const turns = passed.flatMap(([i, { prompt }]) => (steps[i + 1]?.isRestore === true ? [] : (prompt ?? [])));
-  return {
-    snapshot: steps[current]?.snapshot ?? wanted,
-    step: current + 1,
-    of: steps.length,
-    turns: unit === 'turn' ? turns : [],
-  };
-}
-
 /** The index of the step that an undo or a redo went to, again if it was killed; -1 for any other snapshot. */
 function targetOf({ restored = '', restoredBy }: Snapshot, steps: readonly Step[], current: number): number {
   const isTarget = ({ commits }: Step) => commits.includes(restored);
@@ -170,7 +139,7 @@ function targetOf({ restored = '', restoredBy }: Snapshot, steps: readonly Step[
  * The steps at which an undo or a redo stops: by turn, prompts after which an agent changed something. A restore, too, is an
  * act of a person, and one undo takes it back.
  */
-function stops(
+export function stops(
   steps: readonly Step[],
   unit: Distance['unit'],
   isOthers: (changes: readonly Snapshot[]) => boolean,

@@ -3,21 +3,17 @@ import { plural, usageError } from '../../../errors.ts';
 import { describeMove } from '../../../folders/git-state/ref-plan.ts';
 import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
-import { commandToList, commandToRestore } from '../../../session/advised-commands.ts';
+import { commandToList, commandToMove, commandToRestore } from '../../../session/advised-commands.ts';
 import { isAttached } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { promptIn } from '../../../snapshot/format.ts';
 import { othersChanges } from '../../../timetravel/restore/others-changes.ts';
+import { type Position, readPosition } from '../../../timetravel/restore/position.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { type RestoreResult, restoreSession } from '../../../timetravel/restore/restore.ts';
-import {
-  type Distance,
-  type Position,
-  readPosition,
-  requireUnchanged,
-} from '../../../timetravel/restore/steps.ts';
+import { type Distance, requireUnchanged } from '../../../timetravel/restore/steps.ts';
 import { isOfFiles, type RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
 import { pathInSession, readAmbiguousFolders, requireKnownPaths } from '../../../timetravel/session-paths.ts';
 import { defineSessionCommand, option, SNAPSHOT_FORMS } from '../../command-line/command.ts';
@@ -171,10 +167,14 @@ function reportRestore(
   // An undo after a restore that changed nothing would go to the step before.
   const isNothing = changed.length + moves.length === 0;
   const back = isPrompt && undo ? promptToGoBack(by, distance) : undo;
+  const { unit, count } = distance ?? {};
+  const isTurn = !isPrompt && !isNothing && by === 'undo' && unit === 'turn';
+  const forward = `${commandToMove(record, 'redo')} --turns${count === 1 ? '' : ` ${count}`}`;
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
   const done = `restored ${plural(changed.length, 'path')}, ${verified ? 'verified' : 'some differ from the snapshot'}`;
   // The word "restored" alone would not say that a file is gone.
-  const named = isPrompt ? changed : changed.filter(({ kind }) => isOfFiles(request) && kind === 'D');
+  const isNamed = isPrompt || (isOfFiles(request) && changed.some(({ kind }) => kind === 'D'));
+  const named = isNamed ? changed : [];
   const files = named.map(({ kind, path }) => `  ${kind} ${showPath(path)}`);
   const text = [
     `${shownId(record)}: ${commit === before ? nothingToRestore(snapshot.commit) : done}`,
@@ -186,6 +186,7 @@ function reportRestore(
     isBack,
     position && describePosition(position, by, distance, context.now()),
     back !== undefined && !isNothing && `to undo: ${back}`,
+    isTurn && `forward again: ${forward}`,
   ];
   return {
     json: {

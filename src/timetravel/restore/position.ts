@@ -1,0 +1,49 @@
+/** Where an undo or a redo has come to, and the turns that it has taken back or brought back. */
+import { isAttached } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
+import { authorsOf } from '../turns.ts';
+import { type Distance, readSteps, stops } from './steps.ts';
+
+/** Where undo and redo have come to. */
+export interface Position {
+  readonly snapshot: Snapshot;
+  /** Counted from 1, the oldest. */
+  readonly step: number;
+  readonly of: number;
+  /** The prompts of the turns that an undo has taken back, or a redo brought back, in this order. */
+  readonly turns: readonly string[];
+  /** Those of other turns that were at work meanwhile. */
+  readonly others: readonly string[];
+}
+
+/** After a move to the snapshot `wanted`. */
+export async function readPosition(
+  session: Session,
+  by: 'undo' | 'redo',
+  { unit, count }: Distance,
+  wanted: Snapshot,
+): Promise<Position> {
+  const { history, steps, current, isOthers } = await readSteps(session);
+  const stopping = stops(steps, unit, isOthers);
+  const isPassed = (i: number) => (by === 'undo' ? i >= current : i < current);
+  const begins = [...steps.entries()].filter(([i, step]) => isPassed(i) && stopping.has(step));
+  const passed = by === 'undo' ? begins.slice(0, count).reverse() : begins.slice(-count);
+  const turns = passed.flatMap(([i, { prompt }]) => (steps[i + 1]?.isRestore === true ? [] : (prompt ?? [])));
+  const first = begins.at(by === 'undo' ? 0 : -count)?.[0] ?? current;
+  const last = by === 'undo' ? (begins[count]?.[0] ?? steps.length) : current;
+  const passedCommits = new Set(steps.slice(first + 1, last + 1).flatMap(({ commits }) => commits));
+  const all = authorsOf(history.toReversed(), isAttached(session.record)).turns.toReversed();
+  const others = all.flatMap(({ prompt, steps: own }) =>
+    prompt !== undefined && !turns.includes(prompt) && own.some(({ commit }) => passedCommits.has(commit))
+      ? prompt
+      : [],
+  );
+  return {
+    snapshot: steps[current]?.snapshot ?? wanted,
+    step: current + 1,
+    of: steps.length,
+    turns: unit === 'turn' ? turns : [],
+    others,
+  };
+}
