@@ -61,8 +61,11 @@ export async function draftMessage(
     session: id,
     branch: shortBranch(record.work_branch),
   };
-  const filled = commitTemplate.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
-  return withTrailer(git, filled, id);
+  const filled = commitTemplate.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole).trim();
+  // To git, `area: text` looks like a trailer.
+  return filled.endsWith(`\n\n${own}`) && !own.includes('\n')
+    ? `${filled}\n\nAgt-Session: ${id}`
+    : withTrailer(git, filled, id);
 }
 
 /** The messages of its commits; without any the prompts, then the labels. `told`: commits that tell of other work. */

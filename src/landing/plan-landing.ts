@@ -113,7 +113,8 @@ export async function planLanding(session: Session, landable: Landable): Promise
     await refuseSessionFolders(session.git, commits);
     refuseHidden(added, new Set(added.filter(isUsers).map(({ path }) => path)));
   }
-  const isPart = request.include.length + request.exclude.length > 0;
+  const hasRest = chooseTree !== undefined && chosen.tree !== content.tree;
+  const isPart = request.include.length + request.exclude.length > 0 || hasRest;
   const way = { tip: target.from, head: content.head, landed, commits, changes, isPart };
   const others = await othersCommits(git, record, commits, target.from);
   const messages = (await commitsToTell(git, record, way)).filter(isNoneOf(others));
@@ -124,7 +125,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
     along.map(({ commit }) => commit),
   );
   const paths =
-    chosen.leftOut.length > 0 && messages.length === 0
+    (chosen.leftOut.length > 0 || (hasRest && told.prompts.length === 0)) && messages.length === 0
       ? changes.map(({ path }) => displayPath(path))
       : undefined;
   const notTaken = request.committedOnly ? content.uncommitted.map(({ path }) => displayPath(path)) : [];
@@ -136,7 +137,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
     commit: undefined,
     // git sees commits that are kept; what was uncommitted has become one that the sandbox does not have.
     source: request.keepCommits && theirs === content.head ? undefined : theirs,
-    hasRest: chooseTree !== undefined && chosen.tree !== content.tree,
+    hasRest,
     changes,
     untracked,
     leftOut: [

@@ -85,6 +85,17 @@ test('agt accept --seen says so if a turn has done more than what lands', () => 
   expect(git(repository, 'log', '-1', '--format=%s %b')).toContain('Part of session s1 both');
 });
 
+test('agt accept --seen takes no words of a commit of which nothing lands', () => {
+  const { repository, sandbox, review } = begin();
+  git(sandbox, 'commit', '-qm', 'a: commit', '--allow-empty');
+  writeFileSync(join(sandbox, 'f'), edited({ 3: 'three' }));
+  git(sandbox, 'commit', '-qam', 'f: commit');
+  writeFileSync(join(sandbox, 'new'), 'new\n');
+  review('--seen', 'new');
+  agtOk(repository, 'accept', 's1', '--seen', '--untracked=all');
+  expect(git(repository, 'log', '-1', '--format=%s')).toBe('Part of session s1: new');
+});
+
 test('a key that was seen lands if somebody says so; deleted since, it is to be looked at again', () => {
   const { repository, sandbox, turn, review } = begin();
   const accept = (...words: string[]) => agt(repository, 'accept', 's1', '--seen', ...words);

@@ -184,3 +184,13 @@ test('the branch that the agent has made stays, and each end of the session name
   }
   expect(git(repository, 'branch', '--list', 'feature', 'agt/s1').trim()).toBe('feature');
 });
+
+test('a subject that looks like a trailer stays one: Agt-Session is a paragraph of its own', () => {
+  git(sandbox, 'add', '.');
+  git(sandbox, 'commit', '-qm', 'blame: fix it');
+  agtOk(repository, 'accept', 's1', '--keep-commits');
+  expect(git(repository, 'log', '-1', '--format=%B').trim()).toBe(
+    'Merge session s1\n\nblame: fix it\n\nAgt-Session: s1',
+  );
+  expect(git(repository, 'log', '-1', '--format=%(trailers)').trim()).toBe('Agt-Session: s1');
+});
