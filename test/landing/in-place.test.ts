@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, run, write } from '../harness/world.ts';
 
 test('the checkout returns to its branch, which has the work, and the uncommitted files come back', () => {
   const repository = makeRepository({ a: 'a\n', b: 'b\n' });
@@ -26,6 +26,23 @@ test('the checkout returns to its branch, which has the work, and the uncommitte
   expect(status()).toBe(before);
   expect(existsSync(join(repository, 'new'))).toBe(false);
   expect(readFileSync(`${repository}.agt/sessions/s1/sandbox/new`, 'utf8')).toBe('new\n');
+});
+
+test('the dry run names work that stays set aside, and the hint brings it into what has landed', () => {
+  const lines = (first: string, last: string) => [first, ...'bcdefg', last].join('\n');
+  const repository = makeRepository({ doc: lines('a', 'z'), b: 'b\n' });
+  write(join(repository, 'doc'), lines('mine', 'z'));
+  write(join(repository, 'b'), 'mine\n');
+  agtOk(repository, 'new', 's1', '--working-copy', 'in-place');
+  write(join(repository, 'doc'), lines('a', 'of the agent'));
+  const planned = agtOk(repository, 'accept', 's1', '-n');
+  expect(planned).toContain(`would bring back your uncommitted work in ${repository}: b\n`);
+  expect(planned).toContain('would leave your uncommitted work set aside, as the branch gets its own: doc\n');
+  const [, way = ''] =
+    /^hint: merge your changes into it: (.*)$/m.exec(agt(repository, 'accept', 's1').stderr) ?? [];
+  expect(readFileSync(join(repository, 'doc'), 'utf8')).toBe(lines('a', 'of the agent'));
+  expect(run('sh', ['-c', way], { cwd: '/' }).exitCode).toBe(0);
+  expect(readFileSync(join(repository, 'doc'), 'utf8')).toBe(lines('mine', 'of the agent'));
 });
 
 test('an ignored file of the user that the agent commits does not land, and comes back', () => {

@@ -134,11 +134,11 @@ test('in place: accept overlaps with work that was set aside: it says both, and 
   expect(accepted.exitCode).toBe(1);
   expect(accepted.stdout).toMatch(/^accepted s1: 1 file changed/);
   expect(accepted.stderr).toMatch(
-    /^error: the branch has its own a now; yours, as before session "s1", is set aside, and all else of yours is back\n/,
+    /^error: session "s1" has ended, but the branch has its own a now; yours, as before the session, is set aside, and all else of yours is back\n/,
   );
   expect(git(repository, 'log', '-1', '--format=%s')).toBe('Taken');
-  const [, show = ''] = /^hint: see it: (.*)$/m.exec(accepted.stderr) ?? [];
-  expect(run('sh', ['-c', show], { cwd: '/' }).stdout).toBe('by the user\n');
+  const [, show = ''] = /^hint: merge your changes into it: (.*) \| git /m.exec(accepted.stderr) ?? [];
+  expect(run('sh', ['-c', show], { cwd: '/' }).stdout).toContain('\n-a\n+by the user\n');
   expect(agt(repository, 'doctor').stdout).toContain(
     'work of yours from before this session is still set aside',
   );

@@ -4,6 +4,7 @@ import { attempt, FEW, plural } from '../../errors.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { readHeadFile } from '../../git/files/head-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
+import type { DiffEntry } from '../../git/objects/raw-diff.ts';
 import { isMadeSince } from '../../landing/export.ts';
 import { readUsersSide } from '../../lifecycle/in-place/users-side.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
@@ -15,16 +16,23 @@ import { sharedStashEntries, stashEntries } from '../../session/stash.ts';
 import { isHere } from '../../travel/share.ts';
 import { age, listPaths, verb } from './format.ts';
 
+interface End {
+  readonly dryRun: boolean;
+  readonly deleteBranch?: boolean;
+  /** What would land. */
+  readonly landing?: readonly DiffEntry[];
+}
+
 /** To read before the end, and to print after it. */
 export async function besideTheEnd(
   session: Session,
-  { dryRun, deleteBranch = false }: { readonly dryRun: boolean; readonly deleteBranch?: boolean },
+  { dryRun, deleteBranch = false, landing = [] }: End,
 ): Promise<string | undefined> {
   const { length: stashed } = deleteBranch ? [] : await stashEntries(session);
   const shared = await sharedStashEntries(session);
   const made = await branchOfAgent(session);
   const found = [
-    await broughtBack(session, dryRun),
+    ...(await broughtBack(session, dryRun, landing)),
     stashed > 0 &&
       `stash    ${plural(stashed, 'stashed change')} in its snapshots; ${bringsBack(session.record)}`,
     shared.length > 0 && `stays    in your git stash list: ${listPaths(shared, FEW)}`,
@@ -63,12 +71,18 @@ async function branchOfAgent({ git, place, record }: Session): Promise<string | 
   return (await isMadeSince(git, ref, record.created_at)) ? shortBranch(ref) : undefined;
 }
 
-/** Undefined if nothing was set aside. */
-async function broughtBack({ git, record }: Session, dryRun: boolean): Promise<string | undefined> {
+/** Nothing if nothing was set aside. */
+async function broughtBack({ git, record }: Session, dryRun: boolean, landing: readonly DiffEntry[]) {
   const side = record.checkout === undefined ? undefined : await readUsersSide(git, record);
-  if (side === undefined || side.isGiven) return undefined;
-  const paths = [...side.changed, ...side.untracked].map(displayPath).sort();
-  if (paths.length === 0) return undefined;
-  const brought = verb(dryRun, 'brought', 'bring');
-  return `${brought} back your uncommitted work in ${record.checkout}: ${listPaths(paths, FEW)}`;
+  if (side === undefined || side.isGiven) return [];
+  const lands = new Set(landing.map(({ path }) => path));
+  const own = [...side.changed, ...side.untracked].toSorted();
+  const list = (paths: readonly string[]) => listPaths(paths.map(displayPath), FEW);
+  const [back, aside] = [own.filter((path) => !lands.has(path)), own.filter((path) => lands.has(path))];
+  return [
+    back.length > 0 &&
+      `${verb(dryRun, 'brought', 'bring')} back your uncommitted work in ${record.checkout}: ${list(back)}`,
+    aside.length > 0 &&
+      `would leave your uncommitted work set aside, as the branch gets its own: ${list(aside)}`,
+  ];
 }

@@ -72,7 +72,7 @@ export async function returnToUser(place: InPlace, now: Date): Promise<AgtError 
   const { conflicts } = target;
   // The files given to the agent have landed with its work.
   const isExpected = conflicts.length === 0 || (side.isGiven && record.landed !== undefined);
-  const replaced = isExpected ? undefined : replacedByBranch(record, conflicts);
+  const replaced = isExpected ? undefined : replacedByBranch(record, conflicts, side);
   return inTheWay.length > 0 ? notAsBefore(record, side, inTheWay, replaced) : replaced;
 }
 

@@ -16,7 +16,7 @@ import { shortBranch } from '../../git/files/ref-files.ts';
 import { addAll, copyIndex, withIndex, writeTree } from '../../git/objects/scratch-index.ts';
 import { FSYNC_ARGS, gitFailed, gitText, resolveObject, runGit } from '../../git/run/git.ts';
 import { inPlaceFile } from '../../layout.ts';
-import { shellQuote } from '../../process/shell-quote.ts';
+import { quotedPathspec, shellQuote } from '../../process/shell-quote.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { AFTER_THE_SWITCH, BEFORE_THE_SESSION } from '../../snapshot/format.ts';
@@ -154,8 +154,9 @@ async function stashTrees(place: InPlace, { untracked }: UsersSide) {
 export function aboutSetAside(ref: string): string[] {
   return [
     `see which files it has: git stash show --include-untracked --name-only ${ref}`,
-    `get what your checkout lacks: git show ${ref}^4:sandbox/PATH >PATH; or all of it, where nothing else is changed: ` +
-      `git stash apply --index ${ref}`,
+    `get your changes of one file: git diff --binary ${ref}^1 ${ref} -- PATH | git apply --3way; ` +
+      `a file that is new there: git show ${ref}^4:sandbox/PATH >PATH`,
+    `or all of it, where nothing else is changed: git stash apply --index ${ref}`,
     `when you need it no more: ${deleteSetAside(ref)}`,
   ];
 }
@@ -179,16 +180,18 @@ function notPutBack({ session_id: id }: SessionRecord, paths: readonly string[])
 }
 
 /** All else is back. */
-export function replacedByBranch(record: SessionRecord, paths: readonly string[]): AgtError {
-  const [one = ''] = paths;
-  const ref = stashRef(record.session_id);
-  const options = inCheckout(record);
-  const path = encodePath(`sandbox/${one}`);
-  const own = `the branch has its own ${paths.map(displayPath).join(', ')} now`;
-  const yours = `yours, as before session "${record.session_id}", is set aside, and all else of yours is back`;
-  return new AgtError(`${own}; ${yours}`, {
+export function replacedByBranch(record: SessionRecord, paths: readonly string[], side: UsersSide): AgtError {
+  const { session_id: id } = record;
+  const [ref, options] = [stashRef(id), inCheckout(record)];
+  const tracked = paths.filter((path) => side.changed.includes(path)).map(displayPath);
+  const one = paths.find((path) => !side.changed.includes(path));
+  const diff = `git ${options}diff --binary ${ref}^1 ${ref} -- ${tracked.map(quotedPathspec).join(' ')}`;
+  const file = shellQuote(`${ref}^4:${encodePath(`sandbox/${one}`)}`);
+  const own = `session "${id}" has ended, but the branch has its own ${paths.map(displayPath).join(', ')} now`;
+  return new AgtError(`${own}; yours, as before the session, is set aside, and all else of yours is back`, {
     hints: [
-      `see it: git ${options}show ${shellQuote(`${ref}^4:${path}`)}`,
+      ...(tracked.length > 0 ? [`merge your changes into it: ${diff} | git ${options}apply --3way`] : []),
+      ...(one === undefined ? [] : [`see yours: git ${options}show ${file}`]),
       `when you need it no more: ${deleteSetAside(ref, options)}`,
     ],
   });

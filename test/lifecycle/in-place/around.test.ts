@@ -226,7 +226,9 @@ test('where the branch has other files, those of the user stay under the ref, an
   for (const path of ['untracked', 'folder', 'a']) write(join(repository, path), 'agent\n');
   const ref = 'refs/agt/stash/s1';
   const accepted = agt(repository, 'accept', 's1', '-m', '1');
-  expect(accepted.stderr).toContain('error: the branch has its own a, folder/file, untracked now; yours, ');
+  expect(accepted.stderr).toContain(
+    'error: session "s1" has ended, but the branch has its own a, folder/file, untracked now; yours, ',
+  );
   expect(git(repository, 'status', '--porcelain')).toBe('M  b\n A intent\n?? other');
   expect(statSync(join(repository, 'other')).mode & 0o777).toBe(0o600);
   for (const [path, content] of Object.entries({

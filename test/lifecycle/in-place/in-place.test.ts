@@ -81,9 +81,11 @@ test('new commits on the user branch: what was set aside comes back on top, or s
   land('a', 'landed too\n');
   const outcome = agt(repository, 'remove', 's2');
   expect(outcome.exitCode).toBe(1);
+  const at = `git -C ${repository}`;
+  const merging = `${at} diff --binary refs/agt/stash/s2^1 refs/agt/stash/s2 -- a | ${at} apply --3way`;
   expect(outcome.stderr).toBe(
-    'error: the branch has its own a now; yours, as before session "s2", is set aside, and all else of yours is back\n' +
-      `hint: see it: git -C ${repository} show refs/agt/stash/s2^4:sandbox/a\n` +
+    'error: session "s2" has ended, but the branch has its own a now; yours, as before the session, is set aside, and all else of yours is back\n' +
+      `hint: merge your changes into it: ${merging}\n` +
       `hint: when you need it no more: agt git -C ${repository} update-ref -d refs/agt/stash/s2\n`,
   );
   expect(metadata(repository, 's2').state).toBe('removed');

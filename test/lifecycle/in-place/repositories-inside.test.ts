@@ -111,7 +111,9 @@ test('a file in the place of a submodule is set aside: it comes back, or is name
   git(repository, 'commit', '-q', '-m', 'removed');
   expect(agt(repository, 'accept', 's2')).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('error: the branch has its own sub now; yours, '),
+    stderr: expect.stringContaining(
+      'error: session "s2" has ended, but the branch has its own sub now; yours, ',
+    ),
   });
   expect(git(repository, 'status', '--porcelain')).toBe('');
   expect(git(repository, 'show', 'refs/agt/stash/s2^4:sandbox/sub')).toBe('mine');

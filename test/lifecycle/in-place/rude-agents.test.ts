@@ -73,7 +73,7 @@ test.each<[string, string, Record<string, string>, (repository: string) => void]
   const ended = agt(repository, 'reject', 's1');
   expect(ended.exitCode).toBe(1);
   expect(ended.stderr).toContain(
-    `error: the branch has its own ${path} now; yours, as before session "s1", is set aside`,
+    `error: session "s1" has ended, but the branch has its own ${path} now; yours, as before the session, is set aside`,
   );
   for (const [name, text] of Object.entries(landed))
     expect(readFileSync(join(repository, name), 'utf8')).toBe(text);
@@ -89,7 +89,7 @@ test('a sweep names what it could not put back', () => {
   const swept = agt(repository, 'session', 'sweep');
   expect(swept.exitCode).toBe(1);
   expect(swept.stderr).toMatch(
-    /^s1: reverted, because .*; bring it back: agt undo s1\nerror: the branch has its own a now; /,
+    /^s1: reverted, because .*; bring it back: agt undo s1\nerror: session "s1" has ended, but the branch has its own a now; /,
   );
 });
 
@@ -122,7 +122,7 @@ test('a repository of the user stays where the branch has a file', () => {
   begin(repository);
   land(repository, { a: 'landed\n', nest: 'landed\n' });
   const ended = agt(repository, 'reject', 's1');
-  expect(ended.stderr).toContain('error: the branch has its own a now; ');
+  expect(ended.stderr).toContain('error: session "s1" has ended, but the branch has its own a now; ');
   expect(git(nest, 'status', '--porcelain', '--branch')).toBe(before);
   expect(readFileSync(join(nest, 'untracked'), 'utf8')).toBe('untracked\n');
 });
@@ -150,7 +150,7 @@ test('a file outside of a sparse checkout that is there all the same can be acce
   git(repository, 'add', '--sparse', 'e/s');
   git(repository, 'commit', '-q', '-m', 'of the agent');
   const accepted = agt(repository, 'accept', 's1');
-  expect(accepted.stderr).toContain('error: the branch has its own e/s now; ');
+  expect(accepted.stderr).toContain('error: session "s1" has ended, but the branch has its own e/s now; ');
   expect(git(repository, 'show', 'main:e/s')).toBe('of the agent');
   expect(git(repository, 'status', '--porcelain')).toBe('');
 });

@@ -85,11 +85,12 @@ export const sessionAccept = defineSessionCommand({
         context.interactive && !args.json && !args.dryRun ? askOnce(context, session.id) : undefined,
       now: context.now(),
     };
-    const back = await besideTheEnd(session, args);
+    const before = args.dryRun ? undefined : await besideTheEnd(session, args);
     const atWork = agentAtWork(session, request.now);
     const accept = args.seen ? acceptSeen : acceptUnrejected;
     const accepted = await doneOrNotBegun(context, session, accept, request);
     const goesOn = args.keep || args.seen || accepted.kept;
+    const back = before ?? (await besideTheEnd(session, { ...args, landing: accepted.changes }));
     const result = { ...accepted, warnings: [...(goesOn ? [] : atWork), ...accepted.warnings] };
     for (const warning of result.warnings) context.err(`warning: ${warning}\n`);
     return {
@@ -238,7 +239,7 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
   const back = `agt session unaccept ${id}`;
   all.push(
     kept ? `session  ${id} goes on` : `removed  ${sessionFolder(record)}`,
-    kept ? `undo     ${back}` : `undo     ${back}; the session alone, without the branch: agt undo ${id}`,
+    `undo     ${back}${kept ? '' : `; or bring the session back, and leave ${branch} as it is: agt undo ${id}`}`,
   );
   return lines(all);
 }
