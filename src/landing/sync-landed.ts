@@ -72,6 +72,18 @@ async function takeFiles(sandbox: Git, { objects }: Workbench, tree: string, pat
   await gitText(sandbox, ['add', '--all', '--', ...kept]);
 }
 
+type Counted = Record<'tip' | 'head' | 'operation', string> & { readonly without: string | undefined };
+
+/** The commits of the sandbox that a merge joins, or that a rebase makes anew: not those that the branch has in other words. */
+export async function countAhead(git: Git, { tip, head, operation, without }: Counted): Promise<number> {
+  const isRebase = operation === 'rebase';
+  const range = isRebase
+    ? ['--cherry-pick', '--right-only', '--no-merges', `${tip}...${head}`]
+    : [`${tip}..${head}`];
+  const left = without === undefined ? [] : [`^${without}`];
+  return Number(await gitText(git, ['rev-list', '--count', ...range, ...left, '--']));
+}
+
 /** As `git merge --continue` does. Returns the exit code. */
 export async function commitMerge(git: Git): Promise<number> {
   const env = { GIT_EDITOR: ':' };

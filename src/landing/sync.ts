@@ -32,7 +32,7 @@ import { refuseInTheWay, refuseOverlap } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
 import { copyOnto, rebaseByGit, rebaseInMemory, refuseUncommitted } from './rebase.ts';
 import { mergeBase, readSandbox } from './sandbox-content.ts';
-import { commitMerge, landedOn, revertAmong, withoutLanded } from './sync-landed.ts';
+import { commitMerge, countAhead, landedOn, revertAmong, withoutLanded } from './sync-landed.ts';
 import { type Dropped, droppedCommits } from './taken-back.ts';
 import { branchInUse, refuseOperation, unmergedPaths } from './target.ts';
 import { untrackedAmong } from './untracked.ts';
@@ -60,7 +60,7 @@ export interface SyncResult {
   readonly reverting: string | undefined;
   /** Those that the branch has dropped since the session began with them. A rebase leaves them out. */
   readonly dropped: Dropped;
-  /** The commits of the sandbox that the branch lacks. */
+  /** The commits of the sandbox that the branch lacks; for a rebase, those that it makes anew. */
   readonly ahead: number;
   /** HEAD of the sandbox now. */
   readonly head: string;
@@ -231,7 +231,7 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
   await refuseOperation(git, `the sandbox of "${id}"`);
   const branch = from ?? (user_branch === undefined ? undefined : shortBranch(user_branch));
   if (branch === undefined) {
-    throw new AgtError(`session "${id}" started from a detached HEAD, so it has no user branch`, {
+    throw new AgtError(`session "${id}" has no user branch, because it began at no branch of yours`, {
       hints: ['name the branch to bring in: --from BRANCH'],
     });
   }
@@ -265,7 +265,7 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
     });
   }
   const dropped = await droppedCommits(git, record, head, { branch: `${HEADS}${branch}`, tip });
-  const ahead = (await commitsBetween(git, [tip, ...(dropped.last ? [dropped.last] : [])], head)).length;
+  const ahead = await countAhead(git, { tip, head, operation, without: dropped.last });
   return { record, branch, commits, own, reverting, dropped, ahead, head, conflicts: [], operation };
 }
 

@@ -1,6 +1,7 @@
 /** Commits that the branch has lost and a session still has: work of another session, and those that it began with. */
+import { branchNamespaces } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
-import { shortBranch, shortOid } from '../git/files/ref-files.ts';
+import { HEADS, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { type Git, gitAnswer, gitLines, gitText, isAncestor } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
@@ -15,6 +16,13 @@ export async function holdersOf({ git, id, repository }: Session, commit: string
   const listing = ['for-each-ref', '--format=%(refname)', '--contains', commit, '--', ...branches];
   const found = new Set(await gitLines(git, listing));
   return others.filter(({ work_branch }) => found.has(work_branch));
+}
+
+/** Short names of the branches that have the commit, without those of agt. */
+export async function branchesWith({ git, repository }: Session, commit: string): Promise<string[]> {
+  const all = await gitLines(git, ['for-each-ref', '--format=%(refname)', '--contains', commit, '--', HEADS]);
+  const own = branchNamespaces(repository.prefixes);
+  return all.filter((name) => !own.some((namespace) => name.startsWith(namespace))).map(shortBranch);
 }
 
 /** A command for the user. */

@@ -42,7 +42,7 @@ export async function findTarget(
 
 function userBranch({ session_id, user_branch }: SessionRecord): string {
   if (user_branch !== undefined) return user_branch;
-  throw new AgtError(`session "${session_id}" started from a detached HEAD, so it has no user branch`, {
+  throw new AgtError(`session "${session_id}" has no user branch, because it began at no branch of yours`, {
     hints: ['name the branch that takes its work: --onto BRANCH'],
   });
 }

@@ -35,7 +35,7 @@ import { carryOut } from './land.ts';
 import { refuseOtherContent } from './overlap.ts';
 import { settleMove } from './recover.ts';
 import { editsOf, takenChanges } from './taken.ts';
-import { holdersOf } from './taken-back.ts';
+import { branchesWith, holdersOf } from './taken-back.ts';
 import { findTarget } from './target.ts';
 
 export interface UnacceptResult {
@@ -54,6 +54,8 @@ export interface UnacceptResult {
   readonly restored: boolean;
   /** Other sessions that have the commit. */
   readonly holders: readonly SessionRecord[];
+  /** Other branches of the user's that have it. */
+  readonly branches: readonly string[];
 }
 
 export async function unacceptSession(
@@ -177,7 +179,8 @@ async function resultOf(
   const { git, record } = session;
   const [changes, holders] = [await diffTrees(git, from, to), await holdersOf(session, from)];
   const shown = await withRenames(git, from, to, changes);
-  return { record, onto, commit: from, tip: to, worktree, changes, shown, restored, holders };
+  const branches = (await branchesWith(session, from)).filter((branch) => branch !== shortBranch(onto));
+  return { record, onto, commit: from, tip: to, worktree, changes, shown, restored, holders, branches };
 }
 
 /** What keeps the branch from going back; the first hint is what takes the work off it all the same. */

@@ -42,10 +42,9 @@ export function startApart(
   userTip = tip,
 ): string | undefined {
   if (from !== undefined) return undefined;
-  const synced = userTip === tip ? undefined : graph.compare(head, userTip).mergeBase;
-  const starts =
-    synced === undefined ? [began] : graph.has(synced, began) ? [synced, began] : [began, synced];
-  return starts.find((commit) => graph.has(head, commit) && !graph.has(tip, commit));
+  const starts = [userTip, began].flatMap((one) => graph.compare(head, one).mergeBase ?? []);
+  const [synced = '', start = ''] = starts;
+  return (graph.has(synced, start) ? starts : starts.toReversed()).find((one) => !graph.has(tip, one));
 }
 
 /** The same without a graph. `head` and `tip`: commits or refs. */

@@ -72,9 +72,10 @@ export async function surveySessions(
   const refs = readRefs(repository, records, [...headRefs, ...landedOn]);
   const heads = readHeads(repository, facts, refs);
   const sessions = await Promise.all(facts.map((one, i) => locate(repository, one, heads[i] as Head, refs)));
-  const tips = sessions.flatMap(({ head, base = [], workTip = [], homes }) =>
-    head.commit === undefined ? [] : [head.commit, base, workTip, homes].flat(),
-  );
+  const tips = sessions.flatMap(({ facts, head, base = [], workTip = [], homes }) => {
+    const start = head.existing.has(facts.record.from_commit) ? facts.record.from_commit : [];
+    return head.commit === undefined ? [] : [head.commit, base, workTip, homes, start].flat();
+  });
   const graph = readCommitGraph(repository.git, tips);
   const files = await reading;
   const compared = sessions.map((session) =>

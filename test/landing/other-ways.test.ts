@@ -60,10 +60,11 @@ test('work that is taken back, and that another session has by a sync: both comm
   git(repository, 'commit', '-q', '--amend', '-m', 'Better words');
   expect(agt(repository, 'accept', 'good', '-n').stderr).toBe('');
   git(repository, 'reset', '-q', '--hard', landed);
+  git(repository, 'branch', 'release');
   const out = `git -C ${good} rebase --autostash --onto main ${landed}`;
   for (const how of [['-n'], []])
     expect(agt(repository, 'unaccept', 's1', ...how).stderr).toBe(
-      `warning: good has it, too; take it out there: ${out}\n`,
+      `warning: good has it, too; take it out there: ${out}\nwarning: branch release has it, too: ${landed}\n`,
     );
   const warning = `warning: this is work of session "s1", which "main" does not have any more: ${landed} Bad\n`;
   expect(agt(repository, 'accept', 'good', '-n').stderr).toBe(warning);

@@ -11,7 +11,7 @@ test('a session that is rejected after an acceptance says that its work stays, a
   writeFileSync(join(session.sandbox, 'new'), 'new\n');
   agtOk(repository, 'accept', 's1', '--keep');
   expect(agtOk(repository, 'reject', 's1')).toContain(
-    'stays    on main, accepted before; to take it off: agt undo s1; agt unaccept s1',
+    'stays    its work on main, accepted before; to take it off: agt undo s1; agt unaccept s1',
   );
   expect(agt(repository, 'unaccept', 's1').stderr).toContain(
     'hint: bring it back: agt undo s1; main stays as it is\n',

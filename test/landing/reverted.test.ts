@@ -115,6 +115,27 @@ test('a landing is named by the commit that the branch has after a rebase, which
   expect(row).toMatchObject({ lost: false, elsewhere: false, now_as: now, reverted_by: by });
 });
 
+test('below a session the user rewords a commit, and the agent drops one: the rest counts', () => {
+  const { repository } = makeSession({ a: '1\n' });
+  const commit = (at: string, name: string, ...words: string[]) => {
+    writeFileSync(join(at, name), `${name}\n`);
+    git(at, 'add', name);
+    git(at, 'commit', '-qm', name, ...words);
+  };
+  for (const name of ['c1', 'c2', 'c3']) commit(repository, name);
+  agtOk(repository, 'new', 's2');
+  const sandbox = agtOk(repository, 'path', 's2');
+  git(sandbox, 'reset', '-q', '--hard', 'HEAD~1');
+  commit(sandbox, 'own');
+  git(repository, 'reset', '-q', '--hard', 'HEAD~3');
+  for (const name of ['c1', 'c2', 'c3']) commit(repository, name, '-m', 'in other words');
+  expect(agtOk(repository, 'list')).toMatch(/^s2 +active .* \+1 +- +\+1 -0 +3 +clean /m);
+  expect(agtOk(repository, 'sync', 's2', '--rebase')).toContain(
+    'rebased 1 commit onto main (3 new commits) in s2',
+  );
+  expect(git(sandbox, 'log', '--format=%s', 'main..')).toBe('own');
+});
+
 test('a merge that a rebase has taken apart is on the branch as its last commit', () => {
   const { repository, sandbox } = makeSession({ a: '1\n' });
   for (const [i, name] of ['b', 'c'].entries()) {

@@ -75,7 +75,7 @@ function describeSync(result: SyncResult, dryRun: boolean): string {
   const isRebase = operation === 'rebase';
   const notes = [
     isRebase && commits > 0 && plural(commits, 'new commit'),
-    own > 0 && `${own} of them accepted from it`,
+    own > 0 && (own === commits ? 'accepted from it' : `${own} of them accepted from it`),
   ];
   const more = ` (${notes.filter(Boolean).join(', ')})`.replace(' ()', '');
   const what = isRebase
@@ -177,7 +177,9 @@ export const sessionReject = defineSessionCommand({
         back,
         `${verb(dryRun, 'deleted', 'delete')}  branch ${shortBranch(work_branch)}`,
         `${verb(dryRun, 'kept', 'keep')}     its snapshots on ${shortBranch(branch)} for the time of agt.retention; agt undo ${id} brings it back`,
-        off && record.landed && `stays    on ${shortBranch(record.landed.onto)}, accepted before; ${off}`,
+        off &&
+          record.landed &&
+          `stays    its work on ${shortBranch(record.landed.onto)}, accepted before; ${off}`,
         ignored.length > 0 && `no snapshot has ${listPaths(ignored, LISTED)}, because of .agtignore`,
       ]),
     };

@@ -24,7 +24,7 @@ export const sessionUnaccept = defineSessionCommand({
   run: async ({ dryRun }, context, session) => {
     const request = { dryRun, now: context.now() };
     const result = await interruptible(context, session, unacceptSession, request);
-    const { record, onto, commit, tip, worktree, changes, shown, restored, holders } = result;
+    const { record, onto, commit, tip, worktree, changes, shown, restored, holders, branches } = result;
     const { session_id: id } = record;
     const [took, is] = dryRun ? ['would take', 'would be'] : ['took', 'is'];
     const log = ['log', '-1', '--no-show-signature', '--abbrev=10', '--format=%h %s'];
@@ -41,6 +41,7 @@ export const sessionUnaccept = defineSessionCommand({
         worktree: worktree ?? null,
         sandbox_restored: restored,
         also_in: holders.map((one) => one.session_id),
+        also_on: branches,
         dry_run: dryRun,
       },
       text: lines([
@@ -56,6 +57,7 @@ export const sessionUnaccept = defineSessionCommand({
           (one) =>
             `warning: ${one.session_id} has it, too; take it out there: ${takeOut(one, onto, commit)}\n`,
         ),
+        ...branches.map((branch) => `warning: branch ${branch} has it, too: ${shortOid(commit)}\n`),
         restored ? await stillSetAside(session) : '',
       ].join(''),
     };
