@@ -11,6 +11,7 @@ import type { AcceptRequest, AcceptResult, Content } from '../landing/accept-req
 import type { Workbench } from '../landing/workbench.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import type { Session } from '../session/session.ts';
+import { REJECTED } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { type RestoreResult, restoreSession } from '../timetravel/restore/restore.ts';
 import { planTakeBack, snapshotWith } from '../timetravel/restore/take-back.ts';
@@ -165,7 +166,7 @@ export async function takeRejectedBack(
       hints: ['the rejected hunks are not taken back yet; try again'],
     });
   };
-  const label = `rejected: ${[...new Set(standingOf(known, ways).map(({ sentence }) => sentence))].join('; ')}`;
+  const label = `${REJECTED}${[...new Set(standingOf(known, ways).map(({ sentence }) => sentence))].join('; ')}`;
   const common = { by: 'restore', filesOnly: true, label } as const;
   const restored = await restoreSession(session, { ...common, scope: paths, now, choose });
   await change(session, now, async ({ state }) => ({ state, result: undefined }));

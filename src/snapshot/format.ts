@@ -89,6 +89,9 @@ export const BEFORE_END = {
 export const PULLED = 'pulled';
 export const OPENED = 'opened from a file';
 
+/** Begins the label of the snapshot after rejected hunks were taken back; their reasons follow. */
+export const REJECTED = 'rejected: ';
+
 export function isArrival({
   label,
   restored,

@@ -56,6 +56,26 @@ test.each([
   expect(failures()).toEqual([]);
 });
 
+test('it names no snapshot in which a file is otherwise, and says why hunks were rejected', () => {
+  const { sandbox } = makeSession({ a: 'a\n', c: 'c\n' });
+  say(sandbox, 'first');
+  edit(sandbox, { a: '1\n' });
+  say(sandbox, 'second');
+  edit(sandbox, { b: '2\n' });
+  const [{ commit = '' } = {}] = JSON.parse(agtOk(sandbox, 'session', 'log', '--json'));
+  edit(sandbox, { b: '3\n', c: 'gone\n' });
+  agtOk(sandbox, 'undo', '--turn', '2');
+  agtOk(sandbox, 'restore', commit, '--', 'c');
+  expect(contextOf(say(sandbox, 'and now?'))).toMatch(
+    /^The user has taken these files back with agt: b, c\. /,
+  );
+  edit(sandbox, { a: 'again\n' });
+  agtOk(sandbox, 'review', '--reject', 'a', '-m', 'keep the old name', '--now');
+  expect(contextOf(say(sandbox, 'and now?'))).toMatch(
+    /^The user has taken these files back with agt \(rejected: keep the old name\): a\. /,
+  );
+});
+
 test('no more than twenty paths; a person at work is no news; other agents', () => {
   const folder = makeRepository({ a: 'a\n' });
   say(folder, 'do it');

@@ -7,7 +7,7 @@ import { someLines } from '../../errors.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { localTime } from '../../local-time.ts';
 import { snapshotRefs } from '../../session/record.ts';
-import { isArrival, promptIn } from '../../snapshot/format.ts';
+import { isArrival, promptIn, REJECTED } from '../../snapshot/format.ts';
 import { readNewest, type Snapshot } from '../../snapshot/history.ts';
 import { diffSnapshots } from '../../snapshot/tree.ts';
 import type { Context } from '../context.ts';
@@ -38,10 +38,17 @@ export async function whatWentBack(context: Context, conversation: string | unde
   );
   if (paths.length === 0) return undefined;
   const target = history.find(({ commit }) => commit === last.restored);
-  const when = target === undefined ? '' : ` ${describe(target)}`;
+  // Several restores, or one of a turn or a hunk, may make what no snapshot had.
+  const others = target === undefined ? [] : await diffSnapshots(git, target.commit, last.commit);
+  const isAsThere = changes.every(({ path }) => !others.some((other) => other.path === path));
+  const as =
+    target && isAsThere
+      ? `, to how they were in snapshot ${shortOid(target.commit)} ${describe(target)}`
+      : '';
+  const why = restores.flatMap(({ label }) => (label?.startsWith(REJECTED) ? label : [])).join('; ');
   const reason = restores.some(isArrival)
     ? 'The session was in another repository meanwhile, which has changed these files'
-    : `The user has taken these files back with agt, to how they were in snapshot ${shortOid(last.restored)}${when}`;
+    : `The user has taken these files back with agt${as}${why && ` (${why})`}`;
   return `${reason}: ${someLines(paths, MOST_PATHS).join(', ')}. They are not as you left them, so read them again before you rely on them.`;
 }
 
