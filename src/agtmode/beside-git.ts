@@ -56,6 +56,11 @@ export function helpBesideGit([first = '', second = '']: readonly string[]): str
   ].join('');
 }
 
+/** For completion. */
+export function optionsBesideGit(name: string): string[] {
+  return rowsOf(name).map(([option]) => `--${option}`);
+}
+
 function rowsOf(name: string) {
   return Object.hasOwn(BESIDE_GIT, name) ? (BESIDE_GIT[name] ?? []) : [];
 }

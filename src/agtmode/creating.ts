@@ -28,7 +28,7 @@ export async function createWanted(context: Context, repository: Repository, wan
   const isFirst = !existsSync(directory);
   const created = await create(context, repository, wanted);
   if (created.record.user_branch === undefined)
-    context.err('note: the session starts from a detached HEAD, so agt accept will need --onto BRANCH\n');
+    context.err('note: the session starts from no branch of yours, so agt accept will need --onto BRANCH\n');
   if (refused !== undefined && isFirst)
     context.err(
       `note: session folders are in ${directory}, because agt cannot write in ${refused.path} (${refused.reason}); ` +
@@ -104,14 +104,17 @@ export async function printNewSession(
     context.out(json({ ...recordJson(record), ...listed }));
     return;
   }
-  const source =
-    record.from ?? (record.user_branch === undefined ? undefined : shortBranch(record.user_branch));
-  const start = `at ${shortOid(record.from_commit)}${source === undefined ? '' : ` from ${source}`}`;
+  const { from, from_commit: commit, from_spec: spec, user_branch: home } = record;
+  const onto = home && shortBranch(home);
+  const source = from ?? (forkOf === undefined ? spec : undefined) ?? onto;
+  const isNamed = source !== undefined && source !== commit;
+  const start = `at ${shortOid(commit)}${isNamed ? ` from ${source}` : ''}`;
+  const lands = onto === undefined || from !== undefined || source === onto ? '' : `, to land on ${onto}`;
   const isShared = record.checkout !== undefined && setAside.length === 0;
   const text = [
     `session  ${record.session_id}`,
     `sandbox  ${record.checkout ?? record.sandbox}`,
-    `branch   ${shortBranch(record.work_branch)} ${start}`,
+    `branch   ${shortBranch(record.work_branch)} ${start}${lands}`,
     forkOf !== undefined &&
       `files    as in snapshot ${shortOid(record.from_spec ?? '')} of ${showPath(forkOf)}`,
     included.length > 0 && `copied   ${included.join(', ')}`,

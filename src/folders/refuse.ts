@@ -37,7 +37,7 @@ export function whyRefused(
   folder: string,
   user: Repository | undefined,
 ): readonly [reason: string, hint: string] | undefined {
-  const smaller = 'give the folder that the agent works on';
+  const smaller = 'change to the folder that the agent works on';
   const state = stateHome(env);
   if (folder === sep) return [`agt does not snapshot the root directory`, smaller];
   if (env['HOME'] && folder === realPath(env['HOME']))

@@ -107,11 +107,12 @@ async function refuseInTheWay(session: Session, options: RemovalOptions): Promis
   const { record } = session;
   refuseUnfinished(record, options);
   if (options.outcome !== undefined) refuseAway(record);
+  const end =
+    options.outcome === 'rejected'
+      ? `reject ${session.id} --running`
+      : `session remove ${session.id} --force`;
   if (!options.force && options.running !== true && isActive(record))
-    refuseRunning(
-      session,
-      options.wayOut ?? `end the session all the same: agt session remove ${record.session_id} --force`,
-    );
+    refuseRunning(session, options.wayOut ?? `end the session all the same: agt ${end}`);
   const place = session.place;
   if (place === 'elsewhere' || place === 'unmounted') refuseForeign(record, place);
   await refuseMovedSandbox(session);

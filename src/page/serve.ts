@@ -83,6 +83,11 @@ export class Page {
     const url = new URL(request.url ?? '/', 'http://page');
     const [, token = '', ...rest] = url.pathname.split('/');
     if (!this.isOwn(request) || !isEqual(token, this.token)) return end(response, 403, 'not for you\n');
+    // The page asks for its files below this address.
+    if (rest.length === 0) {
+      response.setHeader('Location', `/${token}/${url.search}`);
+      return end(response, 301, '');
+    }
     const path = rest.join('/');
     if (request.method === 'POST' && path === 'run') {
       const asked = (await json(request)) as PageRequest;

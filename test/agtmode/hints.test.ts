@@ -120,8 +120,8 @@ test('agt advises no snapshot where it takes none', () => {
   const bare = join(above, 'b.git');
   git(above, 'init', '-q', '--bare', bare);
   const reasons = [
-    ['/', 'the root directory: give the folder that the agent works on'],
-    [home, `your home directory ("${home}"): give the folder that the agent works on`],
+    ['/', 'the root directory: change to the folder that the agent works on'],
+    [home, `your home directory ("${home}"): change to the folder that the agent works on`],
     [bare, `"${bare}", because it belongs to a repository and is no worktree: change to a worktree`],
   ] as const;
   for (const [folder, reason] of reasons) {

@@ -272,11 +272,8 @@ describe('agt log --all-sessions', () => {
     call(folder, 'snapshot', '--label', 'a note');
     const { stdout } = call('/', 'log', '--all-sessions', '--everywhere', '--json');
     const found = JSON.parse(stdout) as Entry[];
-    expect(
-      told(found)
-        .map(([, what, files]) => `${what}: ${files}`)
-        .toSorted(),
-    ).toEqual(['a note: added note', 'far away: added far.txt']);
+    const rows = told(found).map(([, what, files]) => `${what}: ${files}`);
+    expect(rows.toSorted()).toEqual(['a note: added note', 'far away: added far.txt']);
     git(other, 'update-ref', '-d', 'HEAD');
     write(join(other, '.git', 'config'), '[broken\n');
     const after = call('/', 'log', '--all-sessions', '--everywhere');

@@ -210,6 +210,8 @@ describe('agt bisect run', () => {
         agtOk(folder, 'snapshot');
       }
       const isIn = existsSync(join(folder, '.git')) ? 'git show HEAD:n' : '! git rev-parse --git-dir';
+      const { stderr } = agt(folder, 'bisect', 'run', '--', 'false');
+      expect(stderr.match(/@\{\d\} .*: bad/g)?.length).toBe(2);
       const { answer } = bisect(folder, [], `${isIn} && test $(cat n) -lt 3`);
       expect(answer).toMatchObject({ name: '@{0}', folder, session_id: null });
       expect(agtOk(folder, 'undo', '--to-green', 'test $(cat n) -lt 3')).toContain(

@@ -153,10 +153,10 @@ test('a failure has the next step, as on standard error', () => {
     1,
     {
       refused: `agt does not snapshot your home directory ("${home}")`,
-      hints: ['give the folder that the agent works on'],
+      hints: ['change to the folder that the agent works on'],
     },
   ]);
-  expect(stderr).toContain('\nhint: give the folder that the agent works on\n');
+  expect(stderr).toContain('\nhint: change to the folder that the agent works on\n');
   const session = makeSession();
   rmSync(session.folder, { recursive: true });
   const all = agt(session.repository, 'autocommit', '--all', '--json');

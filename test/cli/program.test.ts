@@ -142,6 +142,10 @@ describe('help', () => {
     expect(offered('undo', 's1', '--turn', '')).toEqual(['1']);
     expect(offered('session', 'log', 's1', '--turn', '')).toEqual(['1']);
     expect(offered('list', '--state', 'w')).toEqual(['waits', 'works']);
+    expect(offered('blame', '-')).toEqual(expect.arrayContaining(['-L', '-w', '--json']));
+    expect(offered('log', '--t')).toEqual(['--turn', '--turns']);
+    expect(offered('log', '--turns', '--s')).toEqual(['--session', '--since', '--stat']);
+    expect(offered('diff', '--b')).toEqual(['--base']);
     expect(offered('run', 's1', '--', 'agt-t')).toEqual(['agt-tool']);
     for (const words of ['run s1 -- agt-tool', 'run -- agt-tool', 'restore s1 @{0} --', 'run s1 --'])
       for (const last of ['', '-']) expect(offered(...words.split(' '), last)).toEqual([]);

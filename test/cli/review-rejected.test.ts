@@ -253,6 +253,8 @@ describe('a renamed file is one change', () => {
     expect(states(session)).toEqual(['seen new', 'seen old']);
     review(session, '--new', name);
     expect(states(session)).toEqual(['new new', 'new old']);
+    const part = agt(session.repository, 'review', 's1', '--reject', `${name}:4`, '-m', 'no');
+    expect([part.exitCode, part.stderr]).toEqual([2, expect.stringContaining('a rename is one change')]);
     review(session, '--reject', name, '-m', 'no', '--now');
     expect(read(session, 'old')).toBe(LINES.join(''));
     expect(existsSync(join(session.sandbox, 'new'))).toBe(false);

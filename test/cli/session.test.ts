@@ -84,7 +84,7 @@ describe('agt session new', () => {
     const { stdout, stderr } = agt(repository, 'session', 'new', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ user_branch: null });
     expect(stderr).toBe(
-      'note: the session starts from a detached HEAD, so agt accept will need --onto BRANCH\n',
+      'note: the session starts from no branch of yours, so agt accept will need --onto BRANCH\n',
     );
   });
 

@@ -73,6 +73,7 @@ test('only who has the token gets an answer, and no other site does', async () =
     ]);
     for (const { status } of answers) expect(status).toBe(400);
     expect(await run(page, ['session', 'log', 's1', '--json'])).toMatchObject({ status: 200 });
+    expect((await ask(page.address.replace(/\/(?=\?|$)/, ''))).status).toBe(301);
     expect((await ask(`${page.address}../../etc/passwd`)).status).toBe(403);
     expect((await ask(`${page.address}page.js`, { method: 'PUT' })).status).toBe(403);
   } finally {

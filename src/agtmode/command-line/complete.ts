@@ -13,6 +13,7 @@ import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { SESSION_STATES } from '../../session/state.ts';
 import { readAuthors } from '../../timetravel/turns.ts';
+import { besideGit, optionsBesideGit } from '../beside-git.ts';
 import type { Context } from '../context.ts';
 import { attachedHere } from '../session-here.ts';
 import { type Command, commandName, findCommand } from './command.ts';
@@ -46,6 +47,8 @@ function joinAssignments(line: readonly string[]): string[] {
 function expand(before: readonly string[], { shortForms }: Words): string[] {
   const line = before[0] === '-C' ? before.slice(2) : [...before];
   if (line[0] === 'cd') return ['session', 'path', ...line.slice(1)];
+  const own = besideGit(line);
+  if (own !== undefined) return own;
   return shortForms.has(line[0] ?? '') ? ['session', ...line] : line;
 }
 
@@ -56,7 +59,7 @@ async function candidates(before: readonly string[], current: string, words: Wor
     const rest = commands.map((one) => commandName(one).split(' '));
     if (before.length === 0 || (before.length === 1 && before[0] === 'help'))
       return [...rest.map(([first = '']) => first), ...shortForms, 'help', 'git', 'cd'];
-    return secondWords(commands, before);
+    return [...secondWords(commands, before), ...optionsBesideGit(before[0] ?? '')];
   }
   // The shell itself completes files.
   if (before.includes('--'))
@@ -70,7 +73,9 @@ async function candidates(before: readonly string[], current: string, words: Wor
   const option = valueOption(command, rest.at(-1));
   if (option !== undefined) return valuesOf(option, command, rest, context);
   if (current.startsWith('-'))
-    return [...Object.keys(command.options ?? {}), 'help'].map((name) => `--${name}`);
+    return [...Object.keys(command.options ?? {}), 'help'].map((name) =>
+      name.length === 1 ? `-${name}` : `--${name}`,
+    );
   const positionals = [...command.usage.matchAll(/[[<]([a-z]+)/g)].map(([, name = '']) => name);
   const given = positionalsIn(command, rest);
   const isRepeated = command.usage.endsWith('..]');

@@ -233,7 +233,7 @@ function adviceOfOverlay({ cwd }: Context, lines: readonly HookStatus[]): string
   const option = lines.some(({ state }) => state === 'installed') ? overlayOption(cwd) : undefined;
   return option === undefined
     ? ''
-    : `To keep all commands of an agent from your checkout: agt run --new ${option} -- AGENT\n`;
+    : `To let an agent work in a copy at the path of your checkout: agt run --new ${option} -- AGENT\n`;
 }
 
 function warningsOf(status: HookStatus, now: Date): string {

@@ -6,7 +6,7 @@ import { displayPath } from '../../disk/path-bytes.ts';
 import { FEW, isAgtError, plural, someLines, systemFailure } from '../../errors.ts';
 import { capturedRefs, differing, readGitState, refsIn } from '../../folders/git-state/read-state.ts';
 import { nameOf } from '../../folders/git-state/ref-plan.ts';
-import { knownRefusal } from '../../folders/refuse.ts';
+import { knownRefusal, whyRefused } from '../../folders/refuse.ts';
 import { ignoredAndLeftOut } from '../../folders/small-ignored.ts';
 import { shownPath } from '../../folders/store.ts';
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
@@ -169,8 +169,9 @@ async function isRefused(context: Context, session: Session): Promise<boolean> {
 }
 
 async function withoutSnapshots(context: Context) {
-  const { folder } = await folderHere(context);
-  const refused = knownRefusal(context.folderAccess(), folder);
+  const { folder, user } = await folderHere(context);
+  const access = context.folderAccess();
+  const refused = knownRefusal(access, folder) ?? whyRefused(access, folder, user)?.[0];
   const shown = showPath(folder);
   const text =
     refused === undefined

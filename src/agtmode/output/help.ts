@@ -161,7 +161,7 @@ function setting({ name, defaultValue, summary, ...key }: (typeof SETTING_KEYS)[
 function commandPart(command: Command): string[] {
   return [
     `.SS ${roff(usageOf(command))}`,
-    roff(command.description ?? sentence(command.summary)),
+    roff(command.description ?? sentence(command.summary)).replaceAll('\n', '\n.br\n'),
     ...definitions(
       Object.entries(command.positionals ?? {}).map(([name, { describe = '' }]) => [`<${name}>`, describe]),
     ),

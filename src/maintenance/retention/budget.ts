@@ -9,7 +9,7 @@ import { gitText } from '../../git/run/git.ts';
 import { measuredUsageFile } from '../../layout.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
-import { listRecords } from '../../session/record.ts';
+import { isAttached, listRecords } from '../../session/record.ts';
 import { readAddedBytes } from '../../workspace/usage.ts';
 import { diskUse } from './du.ts';
 import { applyRetentionToSession } from './gc.ts';
@@ -41,7 +41,7 @@ export async function enforceBudget(
   if (thinned.length > 0) total = await measure(repository);
   const warnings = thinned.length === 0 ? [] : [`agt.budget exceeded: thinned ${thinned.join(', ')}`];
   if (total <= budget || !(await hasChanges())) return warnings;
-  throw budgetExceeded(total, budget, warnings);
+  throw budgetExceeded(repository, total, budget, warnings);
 }
 
 /** Why the next autocommit that has something to capture is refused, unless it can thin enough. */
@@ -49,21 +49,24 @@ export async function excessOverBudget(repository: Repository): Promise<string |
   const { budget } = repository.settings;
   if (budget === undefined || estimate(repository) <= budget) return undefined;
   const total = await measure(repository);
-  return total <= budget ? undefined : describeExcess(total, budget);
+  return total <= budget ? undefined : describeExcess(repository, total, budget);
 }
 
-function describeExcess(total: number, budget: number): string {
-  return `the snapshots of all sessions take ${showSize(total)}, more than agt.budget (${showSize(budget)})`;
+function describeExcess(repository: Repository, total: number, budget: number): string {
+  const whose = isOfFolder(repository) ? 'this folder' : 'all sessions';
+  return `the snapshots of ${whose} take ${showSize(total)}, more than agt.budget (${showSize(budget)})`;
 }
 
-function budgetExceeded(total: number, budget: number, warnings: readonly string[]): AgtError {
-  return new AgtError(`${describeExcess(total, budget)}; nothing was captured`, {
-    hints: [
-      ...warnings,
-      'see the size of each session: agt du',
-      'free space: agt gc, agt session remove ID --delete-branch',
-      'or raise the budget: agt config set agt.budget SIZE',
-    ],
+function isOfFolder(repository: Repository): boolean {
+  return listRecords(repository).records.some(isAttached);
+}
+
+function budgetExceeded(repository: Repository, total: number, budget: number, warnings: readonly string[]) {
+  const ways = isOfFolder(repository)
+    ? ['see its size: agt du --folders', 'free space: agt gc --folders']
+    : ['see the size of each session: agt du', 'free space: agt gc, agt session remove ID --delete-branch'];
+  return new AgtError(`${describeExcess(repository, total, budget)}; nothing was captured`, {
+    hints: [...warnings, ...ways, 'or raise the budget: agt config set agt.budget SIZE'],
   });
 }
 

@@ -95,7 +95,8 @@ async function verify(
   probe: (indices: readonly number[]) => Promise<Verdict[]>,
 ): Promise<number> {
   const [first, last] = await probe([good, bad]);
-  const [start] = isGiven || first === 'good' || last !== 'bad' ? [first] : await probe([0]);
+  const isAlone = isGiven || good === 0;
+  const [start] = isAlone || first === 'good' || last !== 'bad' ? [first] : await probe([0]);
   if (last === 'bad' && start === 'good') return first === 'good' ? good : 0;
   const [index, verdict, wanted] =
     last === 'bad' ? [good, first, 'passes: --from SNAPSHOT'] : [bad, last, 'fails: --to SNAPSHOT'];

@@ -4,7 +4,7 @@ import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, isAgtError, usageError } from '../../../errors.ts';
 import { quotedPathspec, shellQuote } from '../../../process/shell-quote.ts';
 import { namedSession } from '../../../session/find-session.ts';
-import { recordNamed } from '../../../session/record.ts';
+import { isAttached, recordNamed } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { isBroughtIn } from '../../../snapshot/format.ts';
@@ -58,9 +58,8 @@ export const sessionDiff = defineSessionCommand({
   description:
     'Compare snapshot <a> with snapshot <b>. Without <b>, compare <a> with the files on disk; without both, compare the ' +
     'last snapshot with the files on disk. An ended session has its last snapshot in place of these; without both, show ' +
-    'all that it did. --base compares the commit where the session left the user branch, and ' +
-    'what has landed since, with the sandbox as it is: everything that the session would bring home, with uncommitted and untracked files, without ' +
-    'ignored ones. --with compares the sandbox with that of another session, or <a> of this one with <b> of that one. ' +
+    'all that it did. --base shows what agt accept would bring home: the sandbox as it is, with uncommitted and ' +
+    'untracked files, without ignored ones, against the start of its work and what has landed of it. --with compares the sandbox with that of another session, or <a> of this one with <b> of that one. ' +
     'git prints the differences, with your colours, pager and settings, and takes its usual options, such as ' +
     '--shortstat, --word-diff, -w and --stat=120. Changed permissions and empty directories follow, which git does not ' +
     'track. If a file cannot be read, warn and exit with 1. Paths after -- are relative to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session. The ' +
@@ -71,9 +70,7 @@ export const sessionDiff = defineSessionCommand({
   },
   gitOptions: OTHER_GIT_OPTIONS,
   options: {
-    base: option.flag(
-      'show what the session would bring home: the sandbox as it is, without what has landed',
-    ),
+    base: option.flag('show what the session would bring home: what it has done, less what has landed of it'),
     with: option.value('compare with this other session'),
     turn: option.value('show what a turn of an agent changed: its number in agt log --turns'),
     patch: option.flag('with --json: also what git prints of each file'),
@@ -190,6 +187,11 @@ async function chooseEnds(
       'leave out the snapshots and --with',
     );
   if (base) return { before: 'base', after: 'work' };
+  if (otherId !== undefined && isAttached(session.record))
+    throw usageError(
+      '--with compares two sessions, and this folder has snapshots without one',
+      `what session "${otherId}" would bring home: agt session diff ${otherId} --base`,
+    );
   const other = otherId === undefined ? undefined : namedSession(session.repository, otherId);
   if (other !== undefined && a === undefined) return { before: 'work', after: 'work', other };
   const history = await session.history();

@@ -63,12 +63,19 @@ export const sessionList = defineCommand({
   usage: 'session list [remote-name]',
   summary: 'list the sessions, their work, and whether it would merge',
   description:
-    'List the sessions of this repository. NOW says, by the hooks of the agent, since when it works, waits for you, is done or has failed. COMMITS counts commits of HEAD that the user branch does not have, without those that the session began with, DIRTY the ' +
-    'files that differ from HEAD, DIFF the lines of the sandbox as it is against the commit where it left the user ' +
-    'branch, without what has landed since, BEHIND commits of the user branch that HEAD does not have. A + after its lines says that there are more untracked files than agt reads. MERGE says whether the user branch could take ' +
-    'the sandbox as it is (clean, conflict; refused: first git has to finish there, as STATE says, files have conflicts, or HEAD lacks commits of ' +
-    'the work branch), or has all of it already (merged: also squashed or rebased; accepted: by ' +
-    'agt accept, which names a branch of --onto), whether some was accepted before, and whether a remote has the commits (exported). ENDED says when a session ended and as which commit, REASON why it waits, failed or ended, or where it is if it is away. A narrow terminal shows fewer columns.',
+    'List the sessions of this repository. A narrow terminal shows fewer columns.\n' +
+    'NOW: since when the agent works, waits for you, is done or has failed, as its hooks say.\n' +
+    'COMMITS: commits of HEAD that the user branch lacks, without those that the session began with.\n' +
+    'DIRTY: files that differ from HEAD.\n' +
+    'DIFF: lines of the sandbox against the start of its work, without what has landed since. A + after them: there are ' +
+    'more untracked files than agt reads.\n' +
+    'BEHIND: commits of the user branch that HEAD lacks.\n' +
+    'MERGE: whether the user branch could take the sandbox as it is (clean, conflict); whether agt accept does not even ' +
+    'try (refused: git is in an operation there, files have conflicts, or HEAD lacks commits of the work branch); or ' +
+    'who has the work already (merged: the branch, also squashed or rebased; accepted: the branch, by agt accept; ' +
+    'exported: a remote).\n' +
+    'ENDED: when, and as which commit.\n' +
+    'REASON: why a session waits, failed or ended, or where it is if it is away.',
   positionals: {
     'remote-name': option.value('a remote, or its address: list the sessions there, in place of those here'),
   },

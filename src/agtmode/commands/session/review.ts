@@ -38,7 +38,7 @@ const OPTIONS = {
   now: option.flag('take rejected hunks back at once, not at the next end of a turn; alone, all that stand'),
   tell: option.flag('leave rejected hunks, and tell the agent with its next prompt'),
   reset: option.flag('forget all marks'),
-  split: option.flag('rows of changed lines apart from each other are hunks of their own'),
+  split: option.flag('as small as they get: unchanged lines between changed ones part a hunk'),
   hunk: option.many('only this hunk: its id in --json'),
   settle: { ...option.value('for hooks'), choices: ['turn', 'prompt'], hidden: true },
   ...option.shared('dry-run', 'json'),
@@ -121,6 +121,9 @@ async function chooseHunks(context: Context, session: Session, args: ReviewArgum
   const wanted = hunks.filter((hunk) => isMarked(hunk) === marked.length > 0);
   const none = places.find((place) => !wanted.some((hunk) => isAt(place, hunk)));
   if (none !== undefined) throw await nothingAt(session, none, wanted, args, context.now());
+  const part = places.find((one) => wanted.some((hunk) => one.line && hunk.partner && isAt(one, hunk)));
+  if (part !== undefined)
+    throw usageError(`${part.given}: the file is renamed, and a rename is one change`, 'leave out the line');
   const under = rest.map((path) => inSandbox(context, session, path));
   return hunks
     .filter((hunk) => places.length === 0 || places.some((place) => isAt(place, hunk)))
