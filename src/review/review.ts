@@ -163,7 +163,7 @@ export function listHunks(session: Session, request: ListRequest): Promise<Revie
   return withReview(session, { writes: false, now }, async ({ state, open, git, bench }) => {
     const seen = withSeen ? await readHunks(git, state.base, state.seen) : [];
     const all = [...open, ...seen.map((hunk) => shown(hunk, 'seen'))];
-    const hunks = isSplit ? all.flatMap(splitShown) : all;
+    const hunks = isSplit ? all.flatMap((hunk) => (hunk.partner ? [hunk] : splitShown(hunk))) : all;
     const turns = withTurns ? await turnsOfHunks(session, bench, hunks) : [];
     const told = hunks.map((hunk, i) => ({ ...hunk, turns: turns[i] }));
     return told.toSorted((a, b) => (a.path === b.path ? a.newStart - b.newStart : a.path < b.path ? -1 : 1));

@@ -99,7 +99,7 @@ describe('help', () => {
     const page = readFileSync(join(root, 'docs/agt.1'), 'utf8');
     expect(page).toBe(manualPage(COMMAND_GROUPS, version));
     for (const line of page.split('\n'))
-      expect(line).toMatch(/^(?:\.(?:TH|SH|SS|TP|PP|RS|RE|nf|fi)\b|[^.'])|^$/);
+      expect(line).toMatch(/^(?:\.(?:TH|SH|SS|TP|PP|RS|RE|nf|fi|br)\b|[^.'])|^$/);
   });
 
   test('completion offers the sessions that fit the command', () => {
