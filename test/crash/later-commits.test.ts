@@ -36,7 +36,7 @@ function committedSince() {
 
 test('a restore, and an undo of the removal, bring the commits back; an undo takes them away again', () => {
   const { repository, sandbox, tip, check } = committedSince();
-  const words = `branch agt/s1 with 2 commits since then, to ${tip.slice(0, 10)}`;
+  const words = `branch agt/s1 with 2 commits made after that snapshot, to ${tip.slice(0, 10)}`;
   expect(agtOk(repository, 'restore', 's1', '@', '-n')).toContain(words);
   const { stdout, stderr } = agt(repository, 'restore', 's1', '@');
   expect(stdout).toContain(words);

@@ -129,6 +129,6 @@ test('if one session is on a remote, those on none are named without agt.push, a
   agtOk(here, 'session', 'push', 'away');
   expect(agtOk(here, 'status')).toContain(
     '1 session on no remote (agt session push --all): open\n' +
-      '1 ended session on no remote, whose work never landed (agt list --all)\n',
+      '1 ended session on no remote, whose work never landed: gone\n',
   );
 });

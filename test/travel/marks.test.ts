@@ -184,10 +184,10 @@ test('work by hand after a pull is of no agent, and what only a fork has is of t
   const table = rows.split('\n').map((line) => line.split(/ {2,}/).slice(1).join(' '));
   expect(table.toSorted()).toEqual([
     'SESSION AGENT FILES WHAT',
-    'copy - 1 (no agent) hand',
-    's1 - 1 (pulled) (no agent) two',
+    'copy - 1 (no agent) changed hand',
+    's1 - 1 (pulled) (no agent) changed two',
     's1 claude 1 do it',
-    's1-2 - 1 (no agent) stray',
+    's1-2 - 1 (no agent) changed stray',
   ]);
   const found = (text: string) => JSON.parse(agtOk(here, 'search', text, '--json'));
   const other = { author: 'other', agent: null };

@@ -42,7 +42,7 @@ export const status = defineCommand({
     const present = records.filter((record) => !isEnded(record));
     const preview = repository && previewOnce(repository, context.now());
     const sessions = repository && preview && (await readSessions(repository, present, preview, args.json));
-    const ended = repository === undefined ? 0 : await countLost(repository, records);
+    const ended = repository === undefined ? [] : await lostOf(repository, records);
     const { attached, problem = undefined } = repository
       ? await attachedIfUsable(context)
       : { attached: await attachedHere(context) };
@@ -145,7 +145,7 @@ function describeRepository({ commonDir, area }: Repository, present: number, re
 }
 
 /** Names files that agt could not capture on standard error. */
-function describeSessions(context: Context, sessions: readonly StatusLine[], ended: number): string {
+function describeSessions(context: Context, sessions: readonly StatusLine[], ended: readonly string[]) {
   const changes = new Map(sessions.map(({ view, changed }) => [view, changed]));
   const views = sessions.map(({ view }) => view);
   const unsaved = (view: SessionStatus) => (changes.get(view) === 0 ? '' : String(changes.get(view) ?? '?'));
@@ -174,20 +174,21 @@ function describeSessions(context: Context, sessions: readonly StatusLine[], end
 }
 
 /** Where sessions are on remotes at all: what would be lost together with this disk. */
-function onlyHere(sessions: readonly StatusLine[], ended: number): string {
+function onlyHere(sessions: readonly StatusLine[], ended: readonly string[]): string {
   const ids = sessions.flatMap(({ view, debt }) => (debt?.pushed_at === null ? view.record.session_id : []));
   const parts = [
     ids.length > 0 &&
       `${plural(ids.length, 'session')} on no remote (agt session push --all): ${listSome(ids, FEW)}`,
-    ended > 0 && `${plural(ended, 'ended session')} on no remote, whose work never landed (agt list --all)`,
+    ended.length > 0 &&
+      `${plural(ended.length, 'ended session')} on no remote, whose work never landed: ${listSome(ended, FEW)}`,
   ];
   return lines(parts);
 }
 
-/** How many ended sessions have work that neither a branch nor a remote has, and that nobody has rejected. */
-async function countLost(repository: Repository, records: readonly SessionRecord[]): Promise<number> {
+/** The ended sessions with work that neither a branch nor a remote has, and that nobody has rejected. */
+async function lostOf(repository: Repository, records: readonly SessionRecord[]): Promise<string[]> {
   const copies = copiesOnRemotes(repository);
-  if (wantedRemote(repository, copies) === undefined) return 0;
+  if (wantedRemote(repository, copies) === undefined) return [];
   const ended = records.filter(
     (one) =>
       isEnded(one) && one.state !== 'rejected' && one.landed === undefined && !copies.has(one.session_id),
@@ -200,7 +201,7 @@ async function countLost(repository: Repository, records: readonly SessionRecord
   const views = await surveySessions(repository, ended, { counts: false });
   const isLost = ({ merged, exported }: SessionStatus, i: number) =>
     !merged && !exported && trees[2 * i] !== undefined && trees[2 * i] !== trees[2 * i + 1];
-  return views.filter(isLost).length;
+  return views.filter(isLost).map(({ record }) => record.session_id);
 }
 
 function debtRow(context: Context, { record }: SessionStatus, debt: Debt): string[] {

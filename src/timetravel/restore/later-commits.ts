@@ -40,7 +40,7 @@ export async function laterCommits(
 }
 
 export function describeLater({ work_branch }: SessionRecord, { tip, count }: LaterCommits): string {
-  return `branch ${shortBranch(work_branch)} with ${plural(count, 'commit')} since then, to ${shortOid(tip)}`;
+  return `branch ${shortBranch(work_branch)} with ${plural(count, 'commit')} made after that snapshot, to ${shortOid(tip)}`;
 }
 
 /** The tip of the work branch, which a restore may move, if nothing that the snapshot before refers to leads to it. */

@@ -231,7 +231,7 @@ function whatOf(row: Row): string {
   ];
   const [first, second, ...others] = files.map(({ path }) => path);
   const paths = [first, second, others.length > 0 && `${others.length} more`].filter(Boolean).join(', ');
-  return [...notes.filter(Boolean), showPath(words || paths)].join(' ').trimEnd();
+  return [...notes.filter(Boolean), showPath(words || (paths && `changed ${paths}`))].join(' ').trimEnd();
 }
 
 /** `accepted in part as 9b6a52d7ab on main` */
