@@ -73,7 +73,7 @@ export async function reviewOnTerminal(
   const earlier = count('rejected') - (way === 'now' ? 0 : rejected);
   const before = earlier > 0 ? ` (${earlier} before)` : '';
   return {
-    text: `${session.id}: ${plural(seen, 'hunk')} seen, ${rejected} rejected${before}, ${count('new')} new\n`,
+    text: `${session.id}: now ${plural(seen, 'hunk')} seen, ${rejected} rejected${before}; ${count('new')} still new\n`,
     warnings: missing === 0 ? '' : `warning: ${plural(missing, 'hunk')} changed meanwhile, and stay new\n`,
   };
 }

@@ -59,7 +59,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
       : await withoutFailedCalls(session, bench, content, landable.newer);
   const landed = await landedSource(git, record, content.head, target);
   const isWhole = request.keepCommits || landed !== undefined;
-  const start = isWhole ? undefined : await findStartApart(git, record, content.head, target.from);
+  const start = isWhole ? undefined : await findStartApart(session, git, content.head, target.from);
   const fork = landed ?? (await mergeBase(git, target.from, content.head));
   const common = start ?? fork;
   const taken = await takenChanges(session);

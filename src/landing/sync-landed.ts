@@ -4,6 +4,7 @@ import { shortBranch } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
+import { hasCommitted, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { revertOf } from '../survey/landed.ts';
 import { landedAs, landedSource } from '../survey/merged.ts';
@@ -70,6 +71,15 @@ async function takeFiles(sandbox: Git, { objects }: Workbench, tree: string, pat
   if (kept.length === 0) return;
   await gitText(sandbox, ['restore', `--source=${tree}`, '--worktree', '--', ...kept], { env: objects });
   await gitText(sandbox, ['add', '--all', '--', ...kept]);
+}
+
+/** `head`: before. */
+export function afterSync(
+  record: SessionRecord,
+  { branch, tip, head }: Record<'branch' | 'tip' | 'head', string>,
+): SessionRecord {
+  if (shortBranch(record.user_branch ?? '') !== branch) return record;
+  return { ...record, synced: { tip, isStart: !hasCommitted(record, head) } };
 }
 
 type Counted = Record<'tip' | 'head' | 'operation', string> & { readonly without: string | undefined };

@@ -32,7 +32,7 @@ import { refuseInTheWay, refuseOverlap } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
 import { copyOnto, rebaseByGit, rebaseInMemory, refuseUncommitted } from './rebase.ts';
 import { mergeBase, readSandbox } from './sandbox-content.ts';
-import { commitMerge, countAhead, landedOn, revertAmong, withoutLanded } from './sync-landed.ts';
+import { afterSync, commitMerge, countAhead, landedOn, revertAmong, withoutLanded } from './sync-landed.ts';
 import { type Dropped, droppedCommits } from './taken-back.ts';
 import { branchInUse, refuseOperation, unmergedPaths } from './target.ts';
 import { untrackedAmong } from './untracked.ts';
@@ -50,8 +50,9 @@ export interface SyncRequest {
 
 export interface SyncResult {
   readonly record: SessionRecord;
-  /** The branch that came in. */
+  /** The branch that came in, and its commit. */
   readonly branch: string;
+  readonly tip: string;
   /** Its commits that the sandbox lacked. */
   readonly commits: number;
   /** Those of them that agt accept has made of the session's own work. */
@@ -107,9 +108,9 @@ async function sync(given: LockedSession, request: SyncRequest): Promise<SyncRes
   const unmerged = exitCode === 0 ? [] : await unmergedPaths(git);
   const conflicts = await withoutLanded(session, plan, unmerged, false);
   const isSolved = unmerged.length > 0 && conflicts.length === 0 && (await commitMerge(git)) === 0;
-  const done = complete(session.with(begun), 'sync', now);
-  await captureSession(session.with(done), { now, label: AFTER_SYNC });
   const head = (await resolveObject(git, 'HEAD^{commit}')) ?? '';
+  const done = complete(session.with(afterSync(begun, plan)), 'sync', now);
+  await captureSession(session.with(done), { now, label: AFTER_SYNC });
   if (exitCode === 0 || isSolved) return { ...plan, record: done, head };
   if (conflicts.length === 0) throw notCommitted(session.record, plan);
   return { ...plan, record: done, head, conflicts };
@@ -163,7 +164,7 @@ async function syncLanded(session: Session, { branch, head }: SyncResult, dryRun
     if (merged.conflicts !== undefined) return false;
     refuseInTheWay(sandbox, await diffTrees(bench.git, content, merged.tree));
     if (dryRun) return true;
-    const start = isPart ? await findStartApart(git, record, head, tip) : undefined;
+    const start = isPart ? await findStartApart(session, git, head, tip) : undefined;
     const to = isPart ? await copyOnto(bench, head, tip, start) : tip;
     const since = await diffTrees(bench.git, to, merged.tree);
     const untracked = new Set(await untrackedAmong(session, since));
@@ -266,7 +267,7 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
   }
   const dropped = await droppedCommits(git, record, head, { branch: `${HEADS}${branch}`, tip });
   const ahead = await countAhead(git, { tip, head, operation, without: dropped.last });
-  return { record, branch, commits, own, reverting, dropped, ahead, head, conflicts: [], operation };
+  return { record, branch, tip, commits, own, reverting, dropped, ahead, head, conflicts: [], operation };
 }
 
 /** Nothing of the user's stash, and no other branch, may move with it. */

@@ -40,21 +40,24 @@ export interface Dropped {
 const NONE: Dropped = { commits: [], last: undefined };
 
 /**
- * Those that the user has dropped by an amend, a reset or a rebase since the session began with them. The branch had them
+ * Those that the user has dropped by an amend, a reset or a rebase since the session began with them, or synced them. The branch had them
  * once, as its reflog says: those of another session from which this one began are nothing that it has dropped.
  */
 export async function droppedCommits(
   git: Git,
-  { from_commit: start }: SessionRecord,
+  { from_commit, synced }: SessionRecord,
   head: string,
   { branch, tip }: { readonly branch: string; readonly tip: string },
 ): Promise<Dropped> {
-  if ((await isAncestor(git, start, tip)) || !(await isAncestor(git, start, head))) return NONE;
-  const last = await gitAnswer(git, ['merge-base', '--fork-point', branch, start]);
-  if (last === undefined || (await isAncestor(git, last, tip))) return NONE;
-  const words = ['log', '--no-show-signature', '--format=%h %s', '--no-merges', '--cherry-pick'];
-  const commits = await gitLines(git, [...words, '--right-only', `${tip}...${last}`, '--']);
-  return commits.length === 0 ? NONE : { commits, last };
+  for (const start of [...(synced === undefined ? [] : [synced.tip]), from_commit]) {
+    if ((await isAncestor(git, start, tip)) || !(await isAncestor(git, start, head))) continue;
+    const last = await gitAnswer(git, ['merge-base', '--fork-point', branch, start]);
+    if (last === undefined || (await isAncestor(git, last, tip))) continue;
+    const words = ['log', '--no-show-signature', '--format=%h %s', '--no-merges', '--cherry-pick'];
+    const commits = await gitLines(git, [...words, '--right-only', `${tip}...${last}`, '--']);
+    if (commits.length > 0) return { commits, last };
+  }
+  return NONE;
 }
 
 /** A commit that the acceptance of another session has made. */

@@ -35,6 +35,8 @@ export interface SessionRecord {
   readonly from_spec?: string;
   /** The commit that the work branch starts at. */
   readonly from_commit: string;
+  /** The commit of the user branch that the last sync has brought. `isStart`: no agent had committed before. */
+  readonly synced?: { readonly tip: string; readonly isStart: boolean };
   readonly created_at: string;
   /** When a command last began or ended something. Snapshots have their own time. */
   readonly last_activity_at: string;
@@ -136,6 +138,26 @@ export function snapshotRefs(record: SessionRecord): SnapshotRefs {
   const sandbox = isAttached(record) ? undefined : record.sandbox;
   return { session: session_id, tip: tipRef(session_id), shadow: branch, base, sandbox, list };
 }
+
+/** Whether HEAD is where commits of the session have brought it. */
+export function hasCommitted({ from_commit, synced }: SessionRecord, head: string | undefined): boolean {
+  return head !== from_commit && !(synced?.isStart && head === synced.tip);
+}
+
+/** The commits of people with which a session began, or the one that it goes on with, and those that syncs have brought. */
+export function startsOfWork(
+  repository: Repository,
+  { from, from_commit, synced }: SessionRecord,
+  depth = 0,
+): string[] {
+  const own = synced === undefined ? [] : [synced.tip];
+  if (from === undefined) return [from_commit, ...own];
+  const parent = depth < MOST_PARENTS ? readRecord(repository, from) : undefined;
+  return parent === undefined ? own : [...startsOfWork(repository, parent, depth + 1), ...own];
+}
+
+/** An id may be of another session since. */
+const MOST_PARENTS = 20;
 
 /** Fields that the metadata always have, for other programs. */
 export const EMPTY_FIELDS = { profile: null, from: null, from_spec: null } as const;

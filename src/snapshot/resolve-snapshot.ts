@@ -25,7 +25,7 @@ export async function resolveSnapshot(
   const found = await findByName(there, known ?? (await requireHistory(git, refs)), spec, now);
   if (typeof found !== 'string') return found;
   const [kind, sessions] =
-    refs.sandbox === undefined ? ['the folder ', ['or a session: agt list --everywhere']] : ['', []];
+    refs.sandbox === undefined ? ['the folder ', ['if you mean a session: agt list --everywhere']] : ['', []];
   throw new AgtError(`no snapshot "${spec}" of ${kind}"${refs.session}": ${found}`, {
     hints: [`see: ${refs.list}`, ...sessions],
   });

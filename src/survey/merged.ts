@@ -9,7 +9,7 @@ import { findObjects } from '../git/objects/object-reader.ts';
 import { copyIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
-import type { Landed, SessionRecord } from '../session/record.ts';
+import { type Landed, type SessionRecord, startsOfWork } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isTakenBack } from './applied.ts';
 import { type CommitGraph, readCommitGraph } from './commit-graph.ts';
@@ -30,37 +30,36 @@ export function compareWithHomes(graph: CommitGraph, commit: string, tips: reado
 }
 
 /**
- * The last commit that a session has from people and the branch at `tip` has not: it began there, or a sync brought it from
- * the user branch, which is at `userTip`. The work of the session is what came after it. Undefined for a fork, which goes on
- * with the work of its parent.
+ * The last commit that a session has from people and the branch at `tip` has not: one of `starts`, or of the user branch,
+ * which is at `userTip`. The work of the session is what came after it.
  */
 export function startApart(
   graph: CommitGraph,
-  { from, from_commit: began }: SessionRecord,
+  starts: readonly string[],
   head: string,
   tip: string,
   userTip = tip,
 ): string | undefined {
-  if (from !== undefined) return undefined;
-  const starts = [userTip, began].flatMap((one) => graph.compare(head, one).mergeBase ?? []);
-  const [synced = '', start = ''] = starts;
-  return (graph.has(synced, start) ? starts : starts.toReversed()).find((one) => !graph.has(tip, one));
+  const bases = [userTip, ...starts].flatMap((one) => graph.compare(head, one).mergeBase ?? []);
+  const apart = bases.filter((one) => !graph.has(tip, one));
+  return apart.find((one) => apart.every((other) => other === one || !graph.has(other, one)));
 }
 
 /** The same without a graph. `head` and `tip`: commits or refs. */
 export async function findStartApart(
+  { repository, record }: Session,
   git: Git,
-  record: SessionRecord,
   head: string,
   tip: string,
 ): Promise<string | undefined> {
-  const { from, from_commit: began, user_branch: userBranch = tip } = record;
-  if (from !== undefined) return undefined;
-  const found = await findObjects(git, [head, tip, userBranch]);
-  const [at, onto, userTip = onto] = found.map((one) => one?.oid);
+  const starts = startsOfWork(repository, record);
+  const found = await findObjects(git, [head, tip, record.user_branch ?? tip, ...starts]);
+  const [at, onto, userTip = onto, ...known] = found.map((one) => one?.oid);
+  const there = known.filter((one) => one !== undefined);
   if (at === undefined || onto === undefined || userTip === undefined) return undefined;
-  if (userTip === onto && (await isAncestor(git, began, onto))) return undefined;
-  return startApart(readCommitGraph(git, [at, onto, userTip, began]), record, at, onto, userTip);
+  const isOnto = async (one: string) => isAncestor(git, one, onto);
+  if (userTip === onto && (await Promise.all(there.map(isOnto))).every(Boolean)) return undefined;
+  return startApart(readCommitGraph(git, [at, onto, userTip, ...there]), there, at, onto, userTip);
 }
 
 /**

@@ -94,7 +94,7 @@ export function readHeads(repository: Repository, facts: readonly SandboxFacts[]
   const named = facts.map((one) => nameHead(one, refs, branches));
   const questions = [
     ...named.flatMap(({ commit }) => (commit === undefined ? [] : [`${commit}^{commit}`])),
-    ...facts.map(({ record }) => `${record.from_commit}^{commit}`),
+    ...facts.flatMap(({ record, starts }) => [record.from_commit, ...starts].map((one) => `${one}^{commit}`)),
   ];
   const answers = askAboutObjects(repository.git, questions);
   const existing = new Set(answers.values());

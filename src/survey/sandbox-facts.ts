@@ -8,7 +8,7 @@ import { type HeadFile, isReadableHead, readHeadFile } from '../git/files/head-f
 import { type StatusEntry, statusOfEach } from '../git/objects/status.ts';
 import type { Git } from '../git/run/git.ts';
 import { type AgentState, readAgentState } from '../session/agent-state.ts';
-import type { SessionRecord } from '../session/record.ts';
+import { type SessionRecord, startsOfWork } from '../session/record.ts';
 import { renamedFolder } from '../session/relocate.ts';
 import { isOutOfSight } from '../session/sandbox-place.ts';
 import type { Session } from '../session/session.ts';
@@ -34,6 +34,8 @@ export interface SandboxFacts {
   /** Whether the owner of the session runs; undefined without an owner. */
   readonly running: boolean | undefined;
   readonly pushed: ReturnType<typeof lastPush>;
+  /** Where its work may begin. */
+  readonly starts: readonly string[];
 }
 
 /** `sessionsDir`: where the folders of sessions are now. */
@@ -70,6 +72,7 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
     operation: (gitDir === undefined ? undefined : readOperation(gitDir)) ?? undefined,
     running,
     pushed: attempt(() => lastPush(session)),
+    starts: startsOfWork(repository, record),
   };
 }
 

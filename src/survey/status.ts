@@ -12,7 +12,7 @@ import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
-import { type SessionRecord, sessionFolder } from '../session/record.ts';
+import { hasCommitted, type SessionRecord, sessionFolder } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
 import { type DiffStat, type Examined, examine, type Work } from './examine.ts';
@@ -73,8 +73,8 @@ export async function surveySessions(
   const heads = readHeads(repository, facts, refs);
   const sessions = await Promise.all(facts.map((one, i) => locate(repository, one, heads[i] as Head, refs)));
   const tips = sessions.flatMap(({ facts, head, base = [], workTip = [], homes }) => {
-    const start = head.existing.has(facts.record.from_commit) ? facts.record.from_commit : [];
-    return head.commit === undefined ? [] : [head.commit, base, workTip, homes, start].flat();
+    const starts = facts.starts.filter((start) => head.existing.has(start));
+    return head.commit === undefined ? [] : [head.commit, base, workTip, homes, starts].flat();
   });
   const graph = readCommitGraph(repository.git, tips);
   const files = await reading;
@@ -139,7 +139,7 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   const isAhead = (comparison?.ahead.length ?? 0) > 0;
   const homes = isAhead ? compareWithHomes(graph, commit, located.homes) : [];
   const landed = facts.record.landed?.onto === facts.record.user_branch ? located.landed : undefined;
-  const start = base === undefined ? undefined : startApart(graph, facts.record, commit, base);
+  const start = base === undefined ? undefined : startApart(graph, facts.starts, commit, base);
   const begun = start === undefined || base === undefined ? [] : graph.compare(start, base).ahead;
   const isRefused =
     facts.operation !== undefined ||
@@ -254,8 +254,8 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const isClean = !dirty && !isOnlyInSnapshots;
   const isSame = work === undefined || (isGone && compared.landed !== undefined && !isOnlyInSnapshots);
   const ownDiff = isSame && comparison !== undefined ? NO_DIFF : found.examined?.diff;
-  const hasMergedCommits =
-    found.examined?.isMerged === true || (ahead === 0 && hasUserBranch && head.commit !== record.from_commit);
+  const hasWorked = hasCommitted(record, head.commit);
+  const hasMergedCommits = found.examined?.isMerged === true || (ahead === 0 && hasUserBranch && hasWorked);
   const hasAll = found.landed.has(compared) || (hasMergedCommits && isClean);
   return {
     record,
@@ -270,7 +270,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     diff: knowsOwn ? ownDiff : undefined,
     merge: mergeOf(compared, found),
     merged: hasAll && operation === undefined && fate.revertedBy === undefined,
-    exported: head.commit !== record.from_commit && found.exported.has(head.commit ?? ''),
+    exported: hasWorked && found.exported.has(head.commit ?? ''),
     fate,
     autocommits: found.autocommits,
     lastAutocommit: shadow?.commit === record.from_commit ? undefined : shadow,

@@ -134,7 +134,7 @@ test.each([
     calls(sandbox, 'one', ...work);
     if (how !== 'merged') git(repository, 'commit', '-q', '--allow-empty', '-m', 'other');
     git(repository, ...words);
-    if (how === 'squashed') commit(repository);
+    if (how === 'squashed') git(repository, 'commit', '-qm', 'squash', '--date', '2026-01-07T12:00:00+0100');
     sessionIn(repository, 's3');
     agtOk(repository, 'fork', 's1', '--id', 's4');
     const ofFirst = 'of 1: s1 claude 1 one-0';

@@ -128,3 +128,22 @@ test('agt list names the branch of accept --onto, which is not that of the sessi
   write(join(sandbox, 'a'), 'again\n');
   expect(agtOk(repository, 'list')).toMatch(/^s1 .* clean, accepted before on other /m);
 });
+
+test('a session is not merged by a sync before its first commit, and stays merged by one after', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  const row = () => JSON.parse(agtOk(repository, 'list', '--json'))[0];
+  const goOn = () => git(repository, 'commit', '-q', '--allow-empty', '-m', 'main');
+  for (const _ of [1, 2]) {
+    goOn();
+    agtOk(repository, 'sync', 's1');
+    expect(row()).toMatchObject({ ahead: 0, behind: 0, merged: false });
+  }
+  expect(agt(repository, 'remove', '--merged', '-n').stderr).toContain('no session to remove');
+  write(join(sandbox, 'b'), 'b\n');
+  git(sandbox, 'add', 'b');
+  git(sandbox, 'commit', '-qm', 'work');
+  git(repository, 'merge', '-q', '--ff-only', 'agt/s1');
+  goOn();
+  agtOk(repository, 'sync', 's1');
+  expect(row()).toMatchObject({ ahead: 0, behind: 0, merged: true });
+});

@@ -109,7 +109,7 @@ test('a path or a label in the wrong place: the command of the hint brings that 
     }
   }
   expect(agt(folder, 'restore', 'nosuch').stderr).toMatch(
-    /a time\nhint: see: agt snapshot list\nhint: or a session: agt list --everywhere\n$/,
+    /a time\nhint: see: agt snapshot list\nhint: if you mean a session: agt list --everywhere\n$/,
   );
 });
 

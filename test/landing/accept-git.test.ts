@@ -188,6 +188,10 @@ test('the branch that the agent has made stays, and each end of the session name
 test('a subject that looks like a trailer stays one: Agt-Session is a paragraph of its own', () => {
   git(sandbox, 'add', '.');
   git(sandbox, 'commit', '-qm', 'blame: fix it');
+  const { kept_commits: kept } = JSON.parse(
+    agtOk(repository, 'accept', 's1', '-n', '--keep-commits', '--json'),
+  );
+  expect(kept).toEqual([expect.stringMatching(/^\w{7,} blame: fix it$/)]);
   agtOk(repository, 'accept', 's1', '--keep-commits');
   expect(git(repository, 'log', '-1', '--format=%B').trim()).toBe(
     'Merge session s1\n\nblame: fix it\n\nAgt-Session: s1',

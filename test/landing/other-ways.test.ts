@@ -66,8 +66,6 @@ test('work that is taken back, and that another session has by a sync: both comm
     expect(agt(repository, 'unaccept', 's1', ...how).stderr).toBe(
       `warning: good has it, too; take it out there: ${out}\nwarning: branch release has it, too: ${landed}\n`,
     );
-  const warning = `warning: this is work of session "s1", which "main" does not have any more: ${landed} Bad\n`;
-  expect(agt(repository, 'accept', 'good', '-n').stderr).toBe(warning);
   execFileSync('sh', ['-c', out], { stdio: 'ignore' });
   const { files, message } = JSON.parse(agtOk(repository, 'accept', 'good', '--json'));
   expect([files.map(({ path }: { path: string }) => path), message]).toEqual([
@@ -188,10 +186,10 @@ test('sync after accept --keep goes on from the branch, with only the later work
   const before = git(sandbox, 'rev-parse', 'HEAD');
   const dirty = git(sandbox, 'status', '--porcelain');
   expect(agtOk(repository, 'sync', 's1', '-n')).toBe(
-    'would merge 2 commits of main (1 of them accepted from it) into s1',
+    'would merge 2 commits of main (1 of them accepted from s1) into s1',
   );
   expect(agtOk(repository, 'sync', 's1')).toContain(
-    'merged 2 commits of main (1 of them accepted from it) into s1',
+    'merged 2 commits of main (1 of them accepted from s1) into s1',
   );
   expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1\n?? later');
   expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(git(repository, 'rev-parse', 'main'));

@@ -24,9 +24,9 @@ test('work of another session that is off the branch, taken out, and back on the
   agtOk(repository, 'unaccept', 's1');
   write(join(good, 'open'), 'open\n');
   expect(planned()).toEqual({
-    message: 'Work of session good\n\nWith work of session s1: Add bad\n\nAgt-Session: good',
-    files: ['bad', 'open'],
-    stderr: expect.stringContaining('this is work of session "s1", which "main" does not have any more'),
+    message: 'Work of session good\n\nAgt-Session: good',
+    files: ['open'],
+    stderr: '',
   });
   commit(good, 'good');
   git(good, 'rm', '-q', 'bad');
@@ -87,7 +87,7 @@ describe('a branch that never had the commits with which the session began', () 
     expect(git(repository, 'ls-tree', '--name-only', 'main')).toBe(['a', 'mine', 'open', ...own].join('\n'));
   });
 
-  test('after a sync as well; with kept commits, and from a fork, it gets all', () => {
+  test('after a sync as well, and from a fork; with kept commits it gets all', () => {
     const { repository, sandbox, commit, accept, landed } = release();
     commit(sandbox, 'own');
     commit(repository, 'mine-too');
@@ -97,7 +97,7 @@ describe('a branch that never had the commits with which the session began', () 
     expect(JSON.parse(accept('-n', '--json').stdout).files).toMatchObject([{ path: 'own' }]);
     expect(JSON.parse(accept('-n', '--json', '--keep-commits').stdout).files).toHaveLength(3);
     const fork = JSON.parse(agtOk(repository, 'accept', 'next', '--onto', 'release', '-n', '--json'));
-    expect(fork.files).toHaveLength(4);
+    expect(fork.files).toHaveLength(2);
     expect(accept('--keep').exitCode).toBe(0);
     expect(landed()).toEqual(['Add own', 'own']);
   });
@@ -122,6 +122,47 @@ describe('a branch that never had the commits with which the session began', () 
     git(repository, 'reset', '-q', '--hard', 'HEAD~1');
     commit(late, 'later');
     expect(paths(agt(repository, 'accept', 'late', '--onto', 'release', '-n', '--json'))).toEqual(['later']);
+  });
+
+  test.each(['amend', 'reset'])(
+    "commits that a sync has brought are the user's, also after their %s",
+    (how) => {
+      const { repository, sandbox, commit } = release();
+      commit(sandbox, 'own');
+      commit(repository, 'oops');
+      agtOk(repository, 'sync', 'fix');
+      if (how === 'reset') git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+      else {
+        git(repository, 'rm', '-q', 'oops');
+        commit(repository, 'fine');
+        git(repository, 'reset', '-q', '--soft', 'HEAD~2');
+        git(repository, 'commit', '-qm', 'fine');
+      }
+      const row = () => JSON.parse(agtOk(repository, 'list', '--json')).at(-1);
+      expect(row()).toMatchObject({ ahead: 2, merge: 'clean', diff: { files: 1 } });
+      expect(agtOk(repository, 'diff', 'fix', '--base', '--name-only')).toBe('own');
+      const { files, message } = JSON.parse(agtOk(repository, 'accept', 'fix', '-n', '--json'));
+      expect([files.length, files[0].path, message]).toEqual([1, 'own', 'Add own\n\nAgt-Session: fix']);
+      agtOk(repository, 'sync', 'fix', '--rebase');
+      expect(git(sandbox, 'log', '--format=%s', 'main..')).toBe('Add own');
+      agtOk(repository, 'accept', 'fix');
+      expect(git(repository, 'ls-tree', '--name-only', 'main').split('\n')).not.toContain('oops');
+    },
+  );
+
+  test('a fork takes the work of its parent along, and no commit of the user', () => {
+    const { repository, sandbox, commit, accept } = release();
+    commit(repository, 'more');
+    agtOk(repository, 'sync', 'fix');
+    commit(sandbox, 'own');
+    agtOk(repository, 'fork', 'fix', '--id', 'next');
+    agtOk(repository, 'new', 'other', '--from', 'fix');
+    for (const id of ['next', 'other']) {
+      commit(agtOk(repository, 'path', id), id);
+      const files = JSON.parse(agtOk(repository, 'accept', id, '--onto', 'release', '-n', '--json')).files;
+      expect(files.map(({ path }: { path: string }) => path).toSorted()).toEqual([id, 'own'].toSorted());
+    }
+    expect(accept('-n').exitCode).toBe(0);
   });
 
   test('work that needs such a commit conflicts', () => {

@@ -73,9 +73,7 @@ async function candidates(before: readonly string[], current: string, words: Wor
   const option = valueOption(command, rest.at(-1));
   if (option !== undefined) return valuesOf(option, command, rest, context);
   if (current.startsWith('-'))
-    return [...Object.keys(command.options ?? {}), 'help'].map((name) =>
-      name.length === 1 ? `-${name}` : `--${name}`,
-    );
+    return [...shownOptions(command), 'help'].map((name) => (name.length === 1 ? `-${name}` : `--${name}`));
   const positionals = [...command.usage.matchAll(/[[<]([a-z]+)/g)].map(([, name = '']) => name);
   const given = positionalsIn(command, rest);
   const isRepeated = command.usage.endsWith('..]');
@@ -92,6 +90,10 @@ function secondWords(commands: readonly Command[], before: readonly string[]): s
   if (before.length !== 1) return [];
   const names = commands.map((command) => commandName(command).split(' '));
   return names.flatMap(([first, second]) => (first === before[0] && second !== undefined ? [second] : []));
+}
+
+function shownOptions({ options = {} }: Command): string[] {
+  return Object.keys(options).filter((name) => options[name]?.hidden !== true);
 }
 
 /** The option that the last word before the current one gives, if it takes a value. */

@@ -233,7 +233,7 @@ function adviceOfOverlay({ cwd }: Context, lines: readonly HookStatus[]): string
   const option = lines.some(({ state }) => state === 'installed') ? overlayOption(cwd) : undefined;
   return option === undefined
     ? ''
-    : `To let an agent work in a copy at the path of your checkout: agt run --new ${option} -- AGENT\n`;
+    : `To keep an agent out of your checkout, in a copy at the same path: agt run --new ${option} -- AGENT\n`;
 }
 
 function warningsOf(status: HookStatus, now: Date): string {

@@ -11,7 +11,8 @@ import type { SessionStatus } from '../../survey/status.ts';
 import { lines, orNull, showPath } from './format.ts';
 
 /** Metadata as docs/guide/json.md has them: there `branch` is nothing, because a session has three. */
-export function recordJson({ branch, landed, failure: _, taken_back: __, ...record }: SessionRecord) {
+export function recordJson({ branch, landed, ...given }: SessionRecord) {
+  const { failure: _, taken_back: __, synced: ___, ...record } = given;
   return {
     ...ABSENT,
     ...record,
@@ -27,10 +28,10 @@ const ABSENT = {
   ...{ exported: null, moved: null, away: null },
 } as const satisfies { [K in OptionalField]: null };
 
-/** `landed` and `failure` have other forms in JSON; `taken_back` is for `agt activity`. */
+/** `landed` and `failure` have other forms in JSON; `taken_back` is for `agt activity`, `synced` for `agt list`. */
 type OptionalField = Exclude<
   { [K in keyof SessionRecord]-?: undefined extends SessionRecord[K] ? K : never }[keyof SessionRecord],
-  'landed' | 'failure' | 'taken_back'
+  'landed' | 'failure' | 'taken_back' | 'synced'
 >;
 
 function landedJson({ from, onto, before, source, in_part: inPart, ...landed }: Landed): object {

@@ -10,7 +10,7 @@ import { type Git, gitAnswer, gitText } from '../../git/run/git.ts';
 import { once } from '../../once.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../../session/id.ts';
-import { Session } from '../../session/session.ts';
+import type { Session } from '../../session/session.ts';
 import { readAuthors } from '../turns.ts';
 import type { AcceptMap } from './accept-map.ts';
 import { type FolderWork, readFolderWork } from './folder-work.ts';
@@ -21,7 +21,7 @@ import { allMaps, mergedMaps, rewrittenMaps } from './maps-by-commit.ts';
 import { type Origin, originOf } from './origin.ts';
 import { asInWorktree, type BlamedLine, gitBlame, NOT_COMMITTED } from './porcelain.ts';
 import { blameUnknown, isUnknown } from './unknown-file.ts';
-import { commitsOfSession, readWorkBranches, type WorkBranches } from './work-branches.ts';
+import { readWorkBranches, type WorkBranches } from './work-branches.ts';
 
 export interface AuthoredLine extends BlamedLine {
   /** Undefined if agt knows nothing of the line that git does not say. */
@@ -199,19 +199,14 @@ async function noteByBranches(
   workOf: WorkBranches,
   origins: Note,
 ) {
-  for (const ofFile of Map.groupBy(lines, (line) => line.path).values()) {
-    const work = await workOf(ofFile[0] as BlamedLine);
-    if (work === undefined) continue;
-    const session = new Session(request.repository, work.record);
-    const history = await readAuthors(session);
-    const { length } = history.steps;
-    const step =
-      work.commit === undefined ? length - 1 : (await commitsOfSession(session, history)).get(work.commit);
-    if (step === undefined || length === 0) continue;
-    await withStepsOfLines(session, history, (stepsOfLines) =>
-      noteByHistory(request, stepsOfLines, [step], ofFile, origins),
-    );
-  }
+  for (const ofFile of Map.groupBy(lines, (line) => line.path).values())
+    for await (const { session, history, step } of workOf(ofFile[0] as BlamedLine)) {
+      const left = ofFile.filter((line) => !origins.has(line));
+      if (left.length === 0) break;
+      await withStepsOfLines(session, history, (stepsOfLines) =>
+        noteByHistory(request, stepsOfLines, [step], left, origins),
+      );
+    }
 }
 
 function committedAt([line]: readonly BlamedLine[]): number {

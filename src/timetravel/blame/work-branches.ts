@@ -1,59 +1,91 @@
 /** Commits of work branches, which people may have merged, copied or squashed without agt accept. */
 import { findObjects } from '../../git/objects/object-reader.ts';
+import { isAncestor } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
-import type { Session } from '../../session/session.ts';
+import { Session } from '../../session/session.ts';
 import { readCommitGraph } from '../../survey/commit-graph.ts';
-import type { AuthoredHistory } from '../turns.ts';
+import { type AuthoredHistory, readAuthors } from '../turns.ts';
 import { firstReach } from './first-reach.ts';
 import type { BlamedLine } from './porcelain.ts';
 
 export type WorkBranches = Awaited<ReturnType<typeof readWorkBranches>>;
 
-/** A session that has made the commit, or the one of which it is a copy; without a commit, the last step has the file. */
+/** A step whose session has made the commit, or the one of which it is a copy, or has the file as it is there. */
 export interface WorkOfSession {
-  readonly record: SessionRecord;
-  readonly commit: string | undefined;
+  readonly session: Session;
+  readonly history: AuthoredHistory;
+  readonly step: number;
 }
 
-export async function readWorkBranches({ git, ...repository }: Repository) {
-  const { records } = listRecords({ git, ...repository });
-  const ends = records.flatMap(({ work_branch, from_commit }) => [work_branch, from_commit]);
-  const found = (await findObjects(git, ends)).map((object) => object?.oid);
+export async function readWorkBranches(repository: Repository) {
+  const { git } = repository;
+  const { records } = listRecords(repository);
+  const oidsOf = async (names: readonly string[]) => (await findObjects(git, names)).map((one) => one?.oid);
+  const ends = await oidsOf(records.flatMap(({ work_branch, from_commit }) => [work_branch, from_commit]));
   const works = records.flatMap((record, i) => {
-    const [tip, start] = found.slice(2 * i);
+    const [tip, start] = ends.slice(2 * i);
     return tip === undefined || start === undefined || tip === start ? [] : [{ record, tip, start }];
   });
   const graph = readCommitGraph(
     git,
     works.flatMap(({ tip, start }) => [tip, start]),
   );
-  const madeBy = (commit: string) =>
-    works.find(({ tip, start }) => graph.has(tip, commit) && !graph.has(start, commit))?.record;
+  const holdersOf = (commit: string) =>
+    works.flatMap((work) =>
+      graph.has(work.tip, commit) && !graph.has(work.start, commit) ? [{ ...work, commit }] : [],
+    );
   /** A cherry-pick and a rebase keep the author and the time. */
-  const original = (line: BlamedLine) => {
-    const [time, mail] = [line.details.get('author-time'), line.details.get('author-mail')];
-    return graph.byAuthor(`${time} ${mail?.slice(1, -1)}`).find((one) => madeBy(one) !== undefined);
+  const originalsOf = ({ details }: BlamedLine) =>
+    graph.byAuthor(`${details.get('author-time')} ${details.get('author-mail')?.slice(1, -1)}`);
+  const changed = new Map<string, readonly (typeof works)[number][]>();
+  const changing = async (path: string) => {
+    const known = changed.get(path);
+    if (known !== undefined) return known;
+    const found = await oidsOf(works.flatMap(({ tip, start }) => [`${tip}:${path}`, `${start}:${path}`]));
+    const those = works.filter((_, i) => found[2 * i] !== found[2 * i + 1]);
+    changed.set(path, those);
+    return those;
   };
-  /** A squash has the file as the work branch has it, and the session has changed it. */
+  /** A squash has the file as the work branch has it. */
   const squashed = async ({ commit, path }: BlamedLine) => {
-    const open = works.filter(({ start }) => !graph.has(start, commit));
-    const names = [commit, ...open.flatMap(({ tip, start }) => [tip, start])].map((one) => `${one}:${path}`);
-    const [own, ...others] = (await findObjects(git, names)).map((object) => object?.oid);
-    return open.find((_, i) => own === others[2 * i] && own !== others[2 * i + 1])?.record;
+    const those = await changing(path);
+    if (those.length === 0) return [];
+    const [own, ...others] = await oidsOf(
+      [commit, ...those.map(({ tip }) => tip)].map((one) => `${one}:${path}`),
+    );
+    const same = those.filter((_, i) => own !== undefined && own === others[i]);
+    return same.map((work) => ({ ...work, commit: undefined }));
   };
-  return async (line: BlamedLine): Promise<WorkOfSession | undefined> => {
-    for (const commit of [line.commit, original(line)]) {
-      const record = commit && madeBy(commit);
-      if (record) return { record, commit };
-    }
-    const record = works.length > 0 ? await squashed(line) : undefined;
-    return record && { record, commit: undefined };
+  const known = new Map<string, Promise<readonly [Session, AuthoredHistory, ReadonlyMap<string, number>]>>();
+  const read = async (record: SessionRecord) => {
+    const session = new Session(repository, record);
+    const history = await readAuthors(session);
+    return [session, history, await commitsOfSession(session, history)] as const;
+  };
+  return async function* (line: BlamedLine): AsyncGenerator<WorkOfSession> {
+    if (works.length === 0) return;
+    const finders = [
+      async () => holdersOf(line.commit),
+      async () => originalsOf(line).flatMap(holdersOf),
+      () => squashed(line),
+    ];
+    for (const find of finders)
+      for (const { record, start, commit } of await find()) {
+        // A copy came after the start of the session.
+        if (commit !== line.commit && (await isAncestor(git, line.commit, start))) continue;
+        const reading = known.get(record.session_id) ?? read(record);
+        known.set(record.session_id, reading);
+        const [session, history, made] = await reading;
+        // Others have the commit by a sync.
+        const step = commit === undefined ? history.steps.length - 1 : made.get(commit);
+        if (step !== undefined && step >= 0) yield { session, history, step };
+      }
   };
 }
 
 /** The first step after each commit that the session made. A commit that its own branch had first came from there. */
-export async function commitsOfSession(
+async function commitsOfSession(
   { git, record }: Session,
   { steps }: AuthoredHistory,
 ): Promise<ReadonlyMap<string, number>> {

@@ -155,7 +155,7 @@ export async function baseCommit(session: Session): Promise<string> {
   const { git, record } = session;
   const { commit: head = record.work_branch } = await sandboxHead(session);
   const onto = record.user_branch ?? record.from_commit;
-  const start = await findStartApart(git, record, head, onto);
+  const start = await findStartApart(session, git, head, onto);
   return start ?? (await gitAnswer(git, ['merge-base', head, onto])) ?? (await startCommit(session));
 }
 

@@ -187,21 +187,17 @@ export async function stayingFiles(
   const above = staying.flatMap(parentDirectories).filter((path) => !then.has(path));
   const paths = [...staying, ...above, ...directories];
   const wasIgnored = (path: string) => isIgnored?.(path) === true;
-  const kinds = [
-    {
-      which: 'that git ignores or did ignore',
-      files: staying.filter(wasIgnored),
-      why: ', because agt deletes no such file',
-    },
-    { which: 'written during the restore', files: staying.filter((path) => !wasIgnored(path)), why: '' },
-  ];
-  const warnings = kinds
-    .filter(({ files }) => files.length > 0)
-    .map(({ which, why, files: [first = '', ...others] }) =>
-      others.length === 0
-        ? `a file ${which} stays${why}: ${shown(first)}`
-        : `${others.length + 1} files ${which} stay${why}, such as ${shown(first)}`,
-    );
+  const told = ([first = '', ...others]: string[], one: string, several: (count: number) => string) =>
+    others.length === 0
+      ? `${one}: ${shown(first)}`
+      : `${several(others.length + 1)}, such as ${shown(first)}`;
+  const rule = 'a restore deletes no file that git ignores or did ignore, so';
+  const [ignored, written] = [staying.filter(wasIgnored), staying.filter((path) => !wasIgnored(path))];
+  const during = 'written during the restore';
+  const warnings = [
+    ignored.length > 0 && told(ignored, `${rule} this one stays`, (count) => `${rule} ${count} stay`),
+    written.length > 0 && told(written, `a file ${during} stays`, (count) => `${count} files ${during} stay`),
+  ].filter((warning) => warning !== false);
   return { paths: new Set(paths.map(shown)), warnings };
 }
 

@@ -151,11 +151,11 @@ function expectedTree(
   });
   if (theirs === undefined) return undefined;
   // The commits with which the session began come along only if all of them are kept.
-  const { from_commit: began } = life.recordOf(session.id);
+  const { from_commit: began, synced: brought } = life.recordOf(session.id);
   const synced = mergeBase(root, 'main', head);
-  const newestFirst = isOn(began, synced) ? [synced, began] : [began, synced];
-  const starts = words[0] === '--keep-commits' ? [] : newestFirst;
-  const start = starts.find((commit) => isOn(commit, head) && !isOn(commit, from));
+  const starts = words[0] === '--keep-commits' ? [] : [began, synced, brought?.tip ?? began];
+  const apart = starts.filter((commit) => isOn(commit, head) && !isOn(commit, from));
+  const start = apart.find((commit) => apart.every((one) => one === commit || !isOn(commit, one)));
   const ownBase = isAgain ? landed.source : start;
   const base = ownBase ?? mergeBase(root, from, head);
   if (trackedOnly && isAgain) {

@@ -104,10 +104,16 @@ export class LandingLife {
     return this.recordOf(id).state;
   }
 
-  recordOf(id: string): { readonly state: string; readonly from_commit: string } {
+  recordOf(id: string): Metadata {
     const file = join(this.root, '.git/agt/sessions', `${id}.json`);
     return parseJson(readFileSync(file, 'latin1'));
   }
+}
+
+interface Metadata {
+  readonly state: string;
+  readonly from_commit: string;
+  readonly synced?: { readonly tip: string };
 }
 
 function makeRepository(random: Random): string {

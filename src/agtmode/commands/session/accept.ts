@@ -178,7 +178,7 @@ function messageText(paragraphs: readonly string[] | undefined, file: string | u
 
 function acceptJson(result: AcceptResult, dryRun: boolean) {
   const { record, onto, from, commit, message, worktree, changes, kept, warnings, after } = result;
-  const { leftOut, leftOutCommits = [] } = result;
+  const { leftOut, leftOutCommits = [], merged = [] } = result;
   return {
     session_id: record.session_id,
     state: record.state,
@@ -189,6 +189,7 @@ function acceptJson(result: AcceptResult, dryRun: boolean) {
     untracked: (result.untracked ?? []).map(displayPath),
     left_out: leftOut,
     left_out_commits: leftOutCommits,
+    kept_commits: merged,
     worktree: worktree ?? null,
     kept,
     warnings,

@@ -75,7 +75,7 @@ function describeSync(result: SyncResult, dryRun: boolean): string {
   const isRebase = operation === 'rebase';
   const notes = [
     isRebase && commits > 0 && plural(commits, 'new commit'),
-    own > 0 && (own === commits ? 'accepted from it' : `${own} of them accepted from it`),
+    own > 0 && (own === commits ? `accepted from ${id}` : `${own} of them accepted from ${id}`),
   ];
   const more = ` (${notes.filter(Boolean).join(', ')})`.replace(' ()', '');
   const what = isRebase

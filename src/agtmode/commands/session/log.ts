@@ -48,7 +48,8 @@ export const sessionLog = defineSessionCommand({
     'List snapshots, newest first: name, time, commit, number of files changed, added and deleted, size of the new ' +
     'content, HEAD of the sandbox, and label or tool. The list of a fork continues with the session it was forked from. ' +
     'With paths after --, list only snapshots that changed these paths, and count only these files. Paths are relative ' +
-    'to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session.',
+    'to the sandbox; xdg/log (or ../xdg/log) is in another folder of the session. With --turns, CALLS counts the calls of ' +
+    'tools that changed something.',
   options: OPTIONS,
   examples: [
     ['agt log --turns', 'list the prompts of this session or folder, and what came of each'],

@@ -35,7 +35,9 @@ const OPTIONS = {
   reject: option.many('reject the hunks of a file, or with :<line> the one at that line'),
   new: option.many('take back marks and rejections of these files, or with :<line> the one at that line'),
   message: option.value('why you reject them', 'm'),
-  now: option.flag('take rejected hunks back at once, not at the next end of a turn; alone, all that stand'),
+  now: option.flag(
+    'take what --reject names back at once, not when the agent ends its turn; alone: all that stands rejected',
+  ),
   tell: option.flag('leave rejected hunks, and tell the agent with its next prompt'),
   reset: option.flag('forget all marks'),
   split: option.flag('as small as they get: unchanged lines between changed ones part a hunk'),

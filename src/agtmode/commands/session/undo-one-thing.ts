@@ -27,7 +27,7 @@ const MOST_UNDONE = 60;
 export const ONE_THING = {
   turn: {
     ...option.flag(
-      'the last turn; with a number, take back what that turn of agt log --turns changed, and nothing else',
+      'without a number, the same as --turns 1; with one, take back what that turn of agt log --turns changed, and nothing else',
     ),
     valueName: 'n',
   },

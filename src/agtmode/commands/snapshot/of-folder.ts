@@ -83,7 +83,7 @@ export const snapshotRestore = defineCommand({
   positionals: { snapshot: option.value(`the snapshot: ${SNAPSHOT_FORMS}`) },
   options: { ...options, to: option.value('the snapshot, in place of the argument') },
   examples: [
-    ['agt snapshot restore @{2}', 'go back to the snapshot before the one before'],
+    ['agt snapshot restore @{2}', 'go back to the third newest snapshot'],
     ['agt snapshot restore "10 minutes ago" --path src -n', 'show what would change in src'],
   ],
   run: async (args, context) => {
