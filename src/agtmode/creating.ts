@@ -104,9 +104,10 @@ export async function printNewSession(
     context.out(json({ ...recordJson(record), ...listed }));
     return;
   }
-  const { from, from_commit: commit, from_spec: spec, user_branch: home } = record;
+  const { from, from_commit: commit, from_spec: given, user_branch: home } = record;
   const onto = home && shortBranch(home);
-  const source = from ?? (forkOf === undefined ? spec : undefined) ?? onto;
+  const spec = forkOf === undefined ? given?.replace(/^(refs\/)?heads\//, '') : undefined;
+  const source = from ?? spec ?? onto;
   const isNamed = source !== undefined && source !== commit;
   const start = `at ${shortOid(commit)}${isNamed ? ` from ${source}` : ''}`;
   const lands = onto === undefined || from !== undefined || source === onto ? '' : `, to land on ${onto}`;

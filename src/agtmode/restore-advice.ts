@@ -32,7 +32,8 @@ export async function adviseOnWords(
     const isExample = (hint: string) =>
       hint.startsWith('for example') && (command === 'undo' || given.paths.length === 0);
     const examples = error.hints.filter(isExample);
-    const isOfOption = error.message.startsWith('unknown option');
+    // git restore has options that people type.
+    const isOfOption = command === 'undo' && error.message.startsWith('unknown option');
     if (hints.length > 0 && !isOfOption) error.hints.splice(0, Infinity, ...examples, ...hints);
     const isThere = given.words.some((word) => existsSync(resolve(context.cwd, word)));
     const isNoGit = args.some((word) => word.startsWith('@{')) || given.paths.length > 0;

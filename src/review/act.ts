@@ -83,19 +83,17 @@ export async function acceptUnrejected(session: Session, request: AcceptRequest)
   const { dryRun, now } = request;
   const paths = (await standingRejections(session, BEFORE_LANDING, now)).map(({ path }) => path);
   if (paths.length === 0 && !dryRun) return acceptSession(session, request);
-  if (paths.length > 0) {
-    const hunks = await listHunks(session, { now });
-    const rejected = hunks.filter(({ state }) => state === 'rejected');
-    refuseSubmodules(rejected, (path) => `let it land: agt review ${session.id} --new ${shellQuote(path)}`);
-  }
+  const hunks = paths.length === 0 ? [] : await listHunks(session, { now });
+  const rejected = hunks.filter(({ state }) => state === 'rejected');
+  refuseSubmodules(rejected, (path) => `let it land: agt review ${session.id} --new ${shellQuote(path)}`);
   const planning = dryRun ? request : { ...request, dryRun: true, planned: [] };
   const planned = await acceptSession(session, { ...planning, withoutRejected });
   if (!dryRun) await takeRejectedBack(session, BEFORE_LANDING, now);
   const done = dryRun ? planned : await acceptSession(session, request);
   if (paths.length === 0) return done;
   const files = listSome([...new Set(paths)].map(displayPath));
-  const stay = paths.length === 1 ? 'hunk stays' : 'hunks stay';
-  return { ...done, warnings: [`${paths.length} rejected ${stay} out: ${files}`, ...done.warnings] };
+  const stay = rejected.length === 1 ? 'hunk stays' : 'hunks stay';
+  return { ...done, warnings: [`${rejected.length} rejected ${stay} out: ${files}`, ...done.warnings] };
 }
 
 /** Those that the agent does not just hear of. */

@@ -87,6 +87,9 @@ describe('agt undo --to-green', () => {
       ['--to-green', ''],
     ])
       expect(agt(session.repository, 'undo', 's1', ...words).exitCode).toBe(2);
+    const typo = agt(session.sandbox, 'undo', '--to-grene', './n').stderr;
+    expect(typo).toContain('did you mean: --to-green');
+    expect(typo).not.toContain('version of');
     const empty = agt(makeSession({ n: '0\n' }, 's2').repository, 'undo', 's2', '--to-green', 'true', '-n');
     expect([empty.exitCode, empty.stderr]).toEqual([1, 'error: "s2" has no snapshots yet\n']);
   });
