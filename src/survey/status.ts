@@ -136,11 +136,12 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
     return { ...located, comparison: undefined, files: undefined, work: undefined, isRefused: false };
   const comparison = base === undefined ? undefined : graph.compare(commit, base);
   const isDirty = files !== undefined && files.length > 0;
-  const isAhead = (comparison?.ahead.length ?? 0) > 0;
-  const homes = isAhead ? compareWithHomes(graph, commit, located.homes) : [];
-  const landed = facts.record.landed?.onto === facts.record.user_branch ? located.landed : undefined;
   const start = base === undefined ? undefined : startApart(graph, facts.starts, commit, base);
   const begun = start === undefined || base === undefined ? [] : graph.compare(start, base).ahead;
+  const ownCommits = comparison && comparison.ahead.length - begun.length;
+  const isAhead = (ownCommits ?? 0) > 0;
+  const homes = isAhead ? compareWithHomes(graph, commit, located.homes) : [];
+  const landed = facts.record.landed?.onto === facts.record.user_branch ? located.landed : undefined;
   const isRefused =
     facts.operation !== undefined ||
     files?.some(({ kind }) => kind === 'unmerged') === true ||
@@ -153,7 +154,6 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
     landed: landed ?? start,
     homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),
   };
-  const ownCommits = comparison && comparison.ahead.length - begun.length;
   const chosen = isAhead || isDirty ? work : undefined;
   return { ...located, comparison, ownCommits, files, work: chosen, isRefused };
 }

@@ -165,6 +165,17 @@ describe('a branch that never had the commits with which the session began', () 
     expect(accept('-n').exitCode).toBe(0);
   });
 
+  test('a session that has only begun elsewhere has nothing to take', () => {
+    const { repository, commit } = release();
+    git(repository, 'switch', '-qc', 'topic');
+    commit(repository, 'more');
+    git(repository, 'switch', '-q', 'main');
+    agtOk(repository, 'new', 'look', '--from', git(repository, 'rev-parse', 'topic'));
+    const row = JSON.parse(agtOk(repository, 'list', '--json')).at(-1);
+    expect(row).toMatchObject({ session_id: 'look', ahead: 0, merge: null, merged: false });
+    expect(agt(repository, 'accept', 'look').stderr).toContain('nothing');
+  });
+
   test('work that needs such a commit conflicts', () => {
     const { sandbox, accept } = release();
     write(join(sandbox, 'mine'), 'changed\n');
