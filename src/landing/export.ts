@@ -13,7 +13,7 @@ import { shellQuote } from '../process/shell-quote.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
-import type { SessionRecord } from '../session/record.ts';
+import { type SessionRecord, startsOfWork } from '../session/record.ts';
 import { type SandboxHead, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { OWN } from '../snapshot/format.ts';
@@ -48,7 +48,7 @@ export async function exportSession(session: Session, request: ExportRequest): P
   await requireOwnCommits(session, commit);
   const newCommits = await commitsNewTo(session, remote, commit);
   const there = `${REMOTES}${remote}/${branch}`;
-  const known = [...startsOf(session.record), there].map((name) => `^${name}`);
+  const known = [...startsOf(session), there].map((name) => `^${name}`);
   const own = await gitLines(session.git, ['rev-list', '--ignore-missing', commit, ...known, '--']);
   const others = await subjectsOf(session.git, newCommits, new Set(own));
   await refuseSessionFolders(session.git, newCommits);
@@ -59,10 +59,10 @@ export async function exportSession(session: Session, request: ExportRequest): P
   return exported;
 }
 
-/** Commits before these are not of the session. A fork goes on with the work of its parent. */
-export function startsOf({ from, user_branch, from_commit }: SessionRecord): string[] {
-  if (user_branch === undefined) return [from_commit];
-  return from === undefined ? [user_branch, from_commit] : [user_branch];
+/** Commits before these are not of the session. */
+export function startsOf({ repository, record }: Session): string[] {
+  const { user_branch: home } = record;
+  return [...(home === undefined ? [] : [home]), ...startsOfWork(repository, record)];
 }
 
 /** A remote that does not answer makes the push fail, which tells why. */
@@ -142,11 +142,11 @@ export async function isMadeSince(git: Git, ref: string, time: string): Promise<
 }
 
 /** @throws AgtError if a push would only give another name to commits of the user. */
-async function requireOwnCommits({ git, id, record }: Session, commit: string): Promise<void> {
-  const words = ['rev-list', '--max-count=1', commit, '--not', ...startsOf(record), '--'];
-  const own = await gitAnswer(git, words);
+async function requireOwnCommits(session: Session, commit: string): Promise<void> {
+  const words = ['rev-list', '--max-count=1', commit, '--not', ...startsOf(session), '--'];
+  const own = await gitAnswer(session.git, words);
   if (own !== '') return;
-  throw new AgtError(`session "${id}" has no commits of its own to export`, {
+  throw new AgtError(`session "${session.id}" has no commits of its own to export`, {
     hints: ['commit in the sandbox first'],
   });
 }

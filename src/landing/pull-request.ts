@@ -15,7 +15,7 @@ export interface PullRequest {
 }
 
 export async function draftPullRequest(session: Session, { commit }: Exported): Promise<PullRequest> {
-  const commits = await commitsBetween(session.git, startsOf(session.record), commit);
+  const commits = await commitsBetween(session.git, startsOf(session), commit);
   return describePullRequest(session, commits);
 }
 

@@ -84,7 +84,7 @@ export function afterSync(
 
 type Counted = Record<'tip' | 'head' | 'operation', string> & { readonly without: string | undefined };
 
-/** The commits of the sandbox that a merge joins, or that a rebase makes anew: not those that the branch has in other words. */
+/** The commits that a merge joins, or that a rebase makes anew: not those that the branch has in other words. */
 export async function countAhead(git: Git, { tip, head, operation, without }: Counted): Promise<number> {
   const isRebase = operation === 'rebase';
   const range = isRebase

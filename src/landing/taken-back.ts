@@ -40,8 +40,8 @@ export interface Dropped {
 const NONE: Dropped = { commits: [], last: undefined };
 
 /**
- * Those that the user has dropped by an amend, a reset or a rebase since the session began with them, or synced them. The branch had them
- * once, as its reflog says: those of another session from which this one began are nothing that it has dropped.
+ * Those that the user has dropped by an amend, a reset or a rebase since the session began with them or synced them. The
+ * branch had them once, as its reflog says: those of another session from which this one began are nothing that it has dropped.
  */
 export async function droppedCommits(
   git: Git,

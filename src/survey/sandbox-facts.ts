@@ -22,7 +22,7 @@ export interface SandboxFacts {
   readonly gitDir: string | undefined;
   /** A command of another session runs at the user's own path: from there the links of this sandbox lead nowhere. */
   readonly isOutOfSight: boolean;
-  /** `agt doctor --fix` connects it again. The sandbox is not where the metadata say, but beside the repository; or the repository is not where it says. */
+  /** It or the repository is not where the metadata say, and `agt doctor --fix` connects them again. */
   readonly hasMoved: boolean;
   readonly head: HeadFile | undefined;
   /** A merge or rebase in progress. */

@@ -127,6 +127,8 @@ test('agt advises no snapshot where it takes none', () => {
   for (const [folder, reason] of reasons) {
     const ways = [agt(folder, 'undo'), agt(above, '-C', folder, 'undo'), agt(above, 'undo', folder)];
     expect(agt(folder, 'list').stdout).not.toMatch(/: agt .*snapshot\n/);
+    const status = agt(folder, 'status').stdout;
+    if (folder !== bare) expect(status).toContain(`: agt does not snapshot ${reason.split(': ')[0]}\n`);
     for (const { stderr } of ways) {
       expect(stderr).toContain(`hint: agt does not snapshot ${reason}\n`);
       expect(stderr).not.toMatch(/: agt .*snapshot\n/);

@@ -41,6 +41,16 @@ describe('agt.budget', () => {
     expect(autocommit(session).outcome).toBe('committed');
   });
 
+  test('the snapshots of a folder are told as its own, with the commands for folders', () => {
+    write(join(repository, 'a'), '1\n');
+    agtOk(repository, 'snapshot');
+    agtOk(repository, 'config', 'set', 'agt.budget', '10');
+    write(join(repository, 'a'), '2\n');
+    expect(agt(repository, 'snapshot').stderr).toMatch(
+      /^error: the snapshots of this folder take .*; nothing was captured\nhint: see its size: agt du --folders\nhint: free space: agt gc --folders\n/m,
+    );
+  });
+
   test('thins out active sessions first, and warns about it', async () => {
     for (const minutes of [3, 2, 1, 0]) {
       fill('a', 30_000);

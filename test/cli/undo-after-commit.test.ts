@@ -6,14 +6,20 @@ import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
-test('after a commit of the person, an undo takes back the last step of the agent, and the commit stays', () => {
+/** An agent has written the file. */
+function afterStep(file: string) {
   const folder = makeRepository({ a: 'start\n' });
   const agent = agentIn(folder, 'claude-code', 'c-1');
-  agent.says('do it');
+  agent.says('Write it');
   agent.begins('1');
-  write(join(folder, 'a'), 'agent\n');
+  write(join(folder, file), 'agent\n');
   agent.ends('1');
   agent.stops();
+  return folder;
+}
+
+test('after a commit of the person, an undo takes back the last step of the agent, and the commit stays', () => {
+  const folder = afterStep('a');
   git(folder, 'commit', '-qam', 'of a person');
   const main = git(folder, 'rev-parse', 'main');
   expect(agtOk(folder, 'snapshot', 'status')).toMatch(/^changed +no file since, but in git: branch main$/m);
@@ -31,13 +37,7 @@ test('after a commit of the person, an undo takes back the last step of the agen
 });
 
 function folderWithCommits() {
-  const folder = makeRepository({ a: 'start\n' });
-  const agent = agentIn(folder, 'claude-code', 'c-1');
-  agent.says('Add b');
-  agent.begins('1');
-  write(join(folder, 'b'), 'agent\n');
-  agent.ends('1');
-  agent.stops();
+  const folder = afterStep('b');
   write(join(folder, 'mine'), 'mine\n');
   git(folder, 'add', '-A');
   git(folder, 'commit', '-qm', 'of a person');
@@ -51,9 +51,9 @@ test.each([
   [['undo', '2'], ['redo'], ['undo']],
   [
     ['restore', '@{1}', '--', 'b'],
-    ['restore', 'Add b'],
+    ['restore', 'Write it'],
   ],
-  [['undo'], ['restore', 'Add b']],
+  [['undo'], ['restore', 'Write it']],
 ])('commits of the person stay after %j, %j', (...commands) => {
   const folder = folderWithCommits();
   const main = git(folder, 'rev-parse', 'main');

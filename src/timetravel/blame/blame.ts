@@ -50,7 +50,8 @@ function readMaps({ git, repository, revision = 'HEAD' }: BlameRequest) {
   const rewritten = all.then((maps) => rewrittenMaps(git, revision, maps));
   const merged = all.then((maps) => mergedMaps(repository.git, maps));
   // If git refuses the file, nobody waits for them.
-  const branches = readWorkBranches(repository);
+  const tip = gitAnswer(git, ['rev-parse', '--verify', '--quiet', `${revision}^{commit}`]);
+  const branches = tip.then((commit) => readWorkBranches(repository, commit));
   Promise.allSettled([rewritten, merged, branches]);
   return { all, rewritten, merged, branches };
 }

@@ -1,6 +1,5 @@
 /** Commits of work branches, which people may have merged, copied or squashed without agt accept. */
 import { findObjects } from '../../git/objects/object-reader.ts';
-import { isAncestor } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
@@ -18,7 +17,8 @@ export interface WorkOfSession {
   readonly step: number;
 }
 
-export async function readWorkBranches(repository: Repository) {
+/** `revision`: the commit whose lines are looked at. */
+export async function readWorkBranches(repository: Repository, revision: string | undefined) {
   const { git } = repository;
   const { records } = listRecords(repository);
   const oidsOf = async (names: readonly string[]) => (await findObjects(git, names)).map((one) => one?.oid);
@@ -27,35 +27,17 @@ export async function readWorkBranches(repository: Repository) {
     const [tip, start] = ends.slice(2 * i);
     return tip === undefined || start === undefined || tip === start ? [] : [{ record, tip, start }];
   });
-  const graph = readCommitGraph(
-    git,
-    works.flatMap(({ tip, start }) => [tip, start]),
-  );
-  const holdersOf = (commit: string) =>
-    works.flatMap((work) =>
-      graph.has(work.tip, commit) && !graph.has(work.start, commit) ? [{ ...work, commit }] : [],
-    );
+  const tips = works.flatMap(({ tip, start }) => [tip, start]);
+  const graph = readCommitGraph(git, revision === undefined || works.length === 0 ? [] : [revision, ...tips]);
   /** A cherry-pick and a rebase keep the author and the time. */
   const originalsOf = ({ details }: BlamedLine) =>
     graph.byAuthor(`${details.get('author-time')} ${details.get('author-mail')?.slice(1, -1)}`);
-  const changed = new Map<string, readonly (typeof works)[number][]>();
-  const changing = async (path: string) => {
-    const known = changed.get(path);
-    if (known !== undefined) return known;
-    const found = await oidsOf(works.flatMap(({ tip, start }) => [`${tip}:${path}`, `${start}:${path}`]));
-    const those = works.filter((_, i) => found[2 * i] !== found[2 * i + 1]);
-    changed.set(path, those);
-    return those;
-  };
-  /** A squash has the file as the work branch has it. */
-  const squashed = async ({ commit, path }: BlamedLine) => {
-    const those = await changing(path);
-    if (those.length === 0) return [];
-    const [own, ...others] = await oidsOf(
-      [commit, ...those.map(({ tip }) => tip)].map((one) => `${one}:${path}`),
-    );
-    const same = those.filter((_, i) => own !== undefined && own === others[i]);
-    return same.map((work) => ({ ...work, commit: undefined }));
+  /** A squash has a file that the session has changed, as the work branch has it. */
+  const squashed = async ({ commit, path }: BlamedLine, open: typeof works) => {
+    const names = [commit, ...open.flatMap(({ tip, start }) => [tip, start])].map((one) => `${one}:${path}`);
+    const [own, ...others] = await oidsOf(names);
+    const isSquash = (i: number) => own !== undefined && own === others[2 * i] && own !== others[2 * i + 1];
+    return open.filter((_, i) => isSquash(i)).map((work) => ({ ...work, commit: undefined }));
   };
   const known = new Map<string, Promise<readonly [Session, AuthoredHistory, ReadonlyMap<string, number>]>>();
   const read = async (record: SessionRecord) => {
@@ -64,16 +46,20 @@ export async function readWorkBranches(repository: Repository) {
     return [session, history, await commitsOfSession(session, history)] as const;
   };
   return async function* (line: BlamedLine): AsyncGenerator<WorkOfSession> {
-    if (works.length === 0) return;
+    // What a session began with is not its work.
+    const open = works.filter(({ start }) => !graph.has(start, line.commit));
+    if (open.length === 0) return;
+    const holdersOf = (commit: string) =>
+      open.flatMap((work) =>
+        graph.has(work.tip, commit) && !graph.has(work.start, commit) ? [{ ...work, commit }] : [],
+      );
     const finders = [
       async () => holdersOf(line.commit),
       async () => originalsOf(line).flatMap(holdersOf),
-      () => squashed(line),
+      () => squashed(line, open),
     ];
     for (const find of finders)
-      for (const { record, start, commit } of await find()) {
-        // A copy came after the start of the session.
-        if (commit !== line.commit && (await isAncestor(git, line.commit, start))) continue;
+      for (const { record, commit } of await find()) {
         const reading = known.get(record.session_id) ?? read(record);
         known.set(record.session_id, reading);
         const [session, history, made] = await reading;
