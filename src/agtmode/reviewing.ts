@@ -4,7 +4,14 @@ import { plural } from '../errors.ts';
 import { FILE } from '../git/modes.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { TAKEN_BACK, takeRejectedBack } from '../review/act.ts';
-import { listHunks, markRejected, markSeen, type ReviewHunk, splitShown } from '../review/review.ts';
+import {
+  asOneChange,
+  listHunks,
+  markRejected,
+  markSeen,
+  type ReviewHunk,
+  splitShown,
+} from '../review/review.ts';
 import type { Way } from '../review/state.ts';
 import type { Session } from '../session/session.ts';
 import type { Report } from './command-line/report.ts';
@@ -50,9 +57,7 @@ export async function reviewOnTerminal(
     const { done, value } = await given.next();
     return done === true ? undefined : value.trim();
   };
-  // A renamed file is one question, under its new name.
-  const asked = hunks.filter(({ pieces, partner }) => partner === undefined || pieces[0]?.piece.file.after);
-  const files = Map.groupBy(asked, ({ path }) => path);
+  const files = Map.groupBy(asOneChange(hunks), ({ path }) => path);
   let [seen, rejected, missing] = [0, 0, 0];
   try {
     for (const own of files.values()) {
@@ -69,7 +74,8 @@ export async function reviewOnTerminal(
   }
   if (way === 'now') await takeRejectedBack(session, TAKEN_BACK, context.now());
   const left = await listHunks(session, { now: context.now() });
-  const count = (state: ReviewHunk['state']) => left.filter((hunk) => hunk.state === state).length;
+  const count = (state: ReviewHunk['state']) =>
+    asOneChange(left).filter((hunk) => hunk.state === state).length;
   const earlier = count('rejected') - (way === 'now' ? 0 : rejected);
   const before = earlier > 0 ? ` (${earlier} before)` : '';
   return {
@@ -110,19 +116,24 @@ async function markAnswers(session: Session, { seen, rejected }: Answers, way: W
   const counts = { seen: 0, rejected: 0, missing: 0 };
   for (const { id, sentence } of rejected) {
     const { marked, missing } = await markRejected(session, [id], { sentence, way }, now);
-    counts.rejected += marked.length;
+    counts.rejected += asOneChange(marked).length;
     counts.missing += missing.length;
   }
   if (seen.length === 0) return counts;
   const { marked, missing, waiting } = await markSeen(session, seen, now);
-  return { ...counts, seen: marked.length - waiting.length, missing: counts.missing + missing.length };
+  return {
+    ...counts,
+    seen: asOneChange(marked.filter(({ path }) => !waiting.includes(path))).length,
+    missing: counts.missing + missing.length,
+  };
 }
 
 /** Control characters are the agent's, and must not reach the terminal. */
 function showHunk(
   context: Context,
-  { path, kind, lines: body, oldStart, newStart, sentence, pieces, partner }: ReviewHunk,
+  { path, kind, lines: all, renamed: changed, oldStart, newStart, sentence, pieces, partner }: ReviewHunk,
 ) {
+  const body = changed ?? all;
   const dye = paint(context.colour());
   const count = (sign: string) => body.filter((line) => line[0] === sign || line[0] === ' ').length;
   const range = (start: number, lines: number) => (lines === 1 ? `${start}` : `${start},${lines}`);

@@ -19,6 +19,7 @@ import { readAuthors } from '../timetravel/turns.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { type Piece, piecesOf, readHunks, treeWith, withoutObstructed } from './hunks.ts';
 import {
+  asOneChange,
   change,
   listHunks,
   type Review,
@@ -84,7 +85,7 @@ export async function acceptUnrejected(session: Session, request: AcceptRequest)
   const paths = (await standingRejections(session, BEFORE_LANDING, now)).map(({ path }) => path);
   if (paths.length === 0 && !dryRun) return acceptSession(session, request);
   const hunks = paths.length === 0 ? [] : await listHunks(session, { now });
-  const rejected = hunks.filter(({ state }) => state === 'rejected');
+  const rejected = asOneChange(hunks).filter(({ state }) => state === 'rejected');
   refuseSubmodules(rejected, (path) => `let it land: agt review ${session.id} --new ${shellQuote(path)}`);
   const planning = dryRun ? request : { ...request, dryRun: true, planned: [] };
   const planned = await acceptSession(session, { ...planning, withoutRejected });

@@ -191,6 +191,15 @@ export async function renamesAmong(
   );
 }
 
+/** The lines that differ between two blobs. */
+export async function linesBetween(git: Git, before: string, after: string): Promise<string[]> {
+  if (before === after) return [];
+  const words = ['diff', '--no-color', '--no-ext-diff', '--no-textconv', `-U${CONTEXT}`, before, after];
+  const printed = (await gitBytes(withoutIndex(git), words)).toString('latin1');
+  const start = printed.search(/^@@/m);
+  return start < 0 ? [] : printed.slice(start).trimEnd().split('\n');
+}
+
 export function piecesOf(hunks: readonly Hunk[]): Piece[] {
   return hunks.flatMap(({ pieces }) => pieces.map(({ piece }) => piece));
 }

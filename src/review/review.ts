@@ -25,6 +25,7 @@ import { landedSource, mergedSource } from '../survey/merged.ts';
 import { baseCommit } from '../timetravel/diff/diff.ts';
 import {
   type Hunk,
+  linesBetween,
   type Piece,
   piecesOf,
   readHunks,
@@ -34,7 +35,6 @@ import {
   withoutObstructed,
 } from './hunks.ts';
 import {
-  forgetState,
   moveTo,
   type Rejection,
   type ReviewState,
@@ -55,6 +55,13 @@ export interface ReviewHunk extends Hunk {
   readonly turns: readonly number[] | undefined;
   /** The other half of a renamed file; marks are on both. */
   readonly partner?: Piece | undefined;
+  /** Of the new name: the lines that differ from the old one. */
+  readonly renamed?: readonly string[];
+}
+
+/** A renamed file is one change, under its new name. */
+export function asOneChange(hunks: readonly ReviewHunk[]): ReviewHunk[] {
+  return hunks.filter((hunk) => hunk.partner === undefined || firstOf(hunk).file.after !== undefined);
 }
 
 /** The session as it is now. */
@@ -165,7 +172,11 @@ export function listHunks(session: Session, request: ListRequest): Promise<Revie
     const all = [...open, ...seen.map((hunk) => shown(hunk, 'seen'))];
     const hunks = isSplit ? all.flatMap((hunk) => (hunk.partner ? [hunk] : splitShown(hunk))) : all;
     const turns = withTurns ? await turnsOfHunks(session, bench, hunks) : [];
-    const told = hunks.map((hunk, i) => ({ ...hunk, turns: turns[i] }));
+    const told = await Array.fromAsync(hunks, async (hunk, i) => {
+      const [before, after] = [hunk.partner?.file.before, hunk.pieces[0]?.piece.file.after];
+      const renamed = before && after && { renamed: await linesBetween(git, before.oid, after.oid) };
+      return { ...hunk, turns: turns[i], ...renamed };
+    });
     return told.toSorted((a, b) => (a.path === b.path ? a.newStart - b.newStart : a.path < b.path ? -1 : 1));
   });
 }
@@ -285,8 +296,4 @@ export function change<T>(
       return result;
     }),
   );
-}
-
-export function resetReview(session: Session): Promise<void> {
-  return withSessionLock(session, forgetState);
 }

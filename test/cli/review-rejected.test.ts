@@ -249,27 +249,31 @@ describe('a renamed file is one change', () => {
 
   test.each(['old', 'new'])('a mark on %s is on both of its names, and so is the way back', (name) => {
     const session = renamed();
-    review(session, '--seen', name);
+    expect(review(session, '--seen', name)).toBe('s1: marked 1 hunk in 1 file as seen');
     expect(states(session)).toEqual(['seen new', 'seen old']);
     review(session, '--new', name);
     expect(states(session)).toEqual(['new new', 'new old']);
     const part = agt(session.repository, 'review', 's1', '--reject', `${name}:4`, '-m', 'no');
     expect([part.exitCode, part.stderr]).toEqual([2, expect.stringContaining('a rename is one change')]);
-    review(session, '--reject', name, '-m', 'no', '--now');
+    const rejected = review(session, '--reject', name, '-m', 'no', '--now');
+    expect(rejected).toBe('s1: rejected 1 hunk in 1 file and took it back');
     expect(read(session, 'old')).toBe(LINES.join(''));
     expect(existsSync(join(session.sandbox, 'new'))).toBe(false);
   });
 
   test.each([
-    [undefined, 'old -> new  renamed\n'],
-    [edited({ 3: 'three' }), 'old -> new  renamed and changed\n'],
-  ])('on a terminal it is one question', (text, heading) => {
+    [undefined, 'old -> new  renamed\n', ''],
+    [edited({ 3: 'three' }), 'old -> new  renamed and changed\n', ' line 2\n-line 3\n+three\n line 4\n'],
+  ])('on a terminal it is one question, with the lines that changed', (text, heading, changed) => {
     const session = renamed(text);
     const asked = run('script', ['-qec', `${AGT} review s1`, '/dev/null'], {
       cwd: session.repository,
       input: 'y\n',
     }).stdout.replace(/\r|\x1b\[\d*m/g, '');
     expect(asked).toContain(heading);
+    expect(asked).toContain(changed);
+    expect(asked).not.toContain('line 20');
+    expect(asked).toContain('now 1 hunk seen, 0 rejected; 0 still new');
     expect(asked.match(/Seen\?/g)).toHaveLength(1);
     expect(files(session)).toBe('  R old -> new');
     agtOk(session.repository, 'accept', 's1', '--seen');

@@ -3,6 +3,7 @@ import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, plural, usageError } from '../../../errors.ts';
 import { standingRejections, TAKEN_BACK, takeRejectedBack, whatWasRejected } from '../../../review/act.ts';
 import {
+  asOneChange,
   listHunks,
   type Marked,
   markNew,
@@ -10,11 +11,11 @@ import {
   markSeen,
   type ReviewHunk,
   refuseSubmodules,
-  resetReview,
   showNew,
   tellInstead,
 } from '../../../review/review.ts';
-import type { Way } from '../../../review/state.ts';
+import { forgetState, type Way } from '../../../review/state.ts';
+import { withSessionLock } from '../../../session/lock.ts';
 import { awayError } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
 import { isUnder } from '../../../snapshot/folders.ts';
@@ -193,7 +194,8 @@ async function reportTakenBack(
 ): Promise<Report> {
   const going = await standingAmong(context, session, hunks);
   const restored = dryRun ? undefined : await takeRejectedBack(session, TAKEN_BACK, context.now());
-  const files = plural(new Set(going.map(({ path }) => path)).size, 'file');
+  const changes = asOneChange(going);
+  const files = plural(new Set(changes.map(({ path }) => path)).size, 'file');
   const done = verb(dryRun, 'took', 'take');
   return {
     json: {
@@ -207,12 +209,12 @@ async function reportTakenBack(
     text:
       going.length === 0
         ? `${session.id}: no rejected hunk to take back\n`
-        : `${session.id}: ${done} ${plural(going.length, 'rejected hunk')} in ${files} back\n`,
+        : `${session.id}: ${done} ${plural(changes.length, 'rejected hunk')} in ${files} back\n`,
   };
 }
 
 async function reportNothingNew(context: Context, session: Session, hunks: readonly ReviewHunk[]) {
-  const { length } = await standingAmong(context, session, hunks);
+  const { length } = asOneChange(await standingAmong(context, session, hunks));
   const [stand, them] = length === 1 ? ['stands', 'it'] : ['stand', 'them'];
   const rest = `${plural(length, 'rejected hunk')} ${stand}: agt review ${session.id} --now takes ${them} back`;
   return { text: `${session.id}: nothing new${length === 0 ? '' : `; ${rest}`}\n` };
@@ -231,11 +233,11 @@ function wayOf({ now, tell }: { readonly now: boolean; readonly tell: boolean })
 
 async function reset(context: Context, session: Session, dryRun: boolean): Promise<Report> {
   const hunks = dryRun ? await listHunks(session, { now: context.now(), withSeen: true }) : [];
-  const marks = hunks.filter(({ state }) => state !== 'new');
-  if (!dryRun) await resetReview(session);
+  const marks = hunks.filter(isMarked);
+  if (!dryRun) await withSessionLock(session, forgetState);
   return {
     json: { session_id: session.id, hunks: marks.map(hunkJson), dry_run: dryRun },
-    text: `${session.id}: ${verb(dryRun, 'forgot', 'forget')} ${dryRun ? plural(marks.length, 'mark') : 'all marks'}\n`,
+    text: `${session.id}: ${verb(dryRun, 'forgot', 'forget')} ${dryRun ? plural(asOneChange(marks).length, 'mark') : 'all marks'}\n`,
   };
 }
 
@@ -247,13 +249,15 @@ async function settle(context: Context, session: Session, when: string): Promise
 }
 
 function describeMarks({ marked }: Marked, as: ReviewHunk['state'], dryRun: boolean): string {
-  const files = new Set(marked.map(({ path }) => path)).size;
+  const changes = asOneChange(marked);
+  const files = new Set(changes.map(({ path }) => path)).size;
   const word = as === 'rejected' ? verb(dryRun, 'rejected', 'reject') : verb(dryRun, 'marked', 'mark');
-  return `${word} ${plural(marked.length, 'hunk')} in ${plural(files, 'file')}${as === 'rejected' ? '' : ` as ${as}`}`;
+  return `${word} ${plural(changes.length, 'hunk')} in ${plural(files, 'file')}${as === 'rejected' ? '' : ` as ${as}`}`;
 }
 
 /** What becomes of hunks that were rejected in this session. */
-function describeFate(id: string, { marked: { length } }: Marked, way: Way): string {
+function describeFate(id: string, { marked }: Marked, way: Way): string {
+  const { length } = asOneChange(marked);
   if (length === 0) return '';
   const [they, go, them] = length === 1 ? ['it', 'goes', 'it'] : ['they', 'go', 'them'];
   if (way === 'now') return ` and took ${them} back`;
