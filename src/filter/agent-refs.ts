@@ -42,7 +42,7 @@ export function attributionRef(sessionId: string): string {
   return `${ATTRIBUTIONS}${sessionId}`;
 }
 
-/** Below it is what a person has seen of sessions, while those go on (review/state.ts). */
+/** Below it is what a person has seen of sessions (review/state.ts). */
 export const REVIEWS = `${OWN_NAMESPACE}review/`;
 
 export function reviewRef(sessionId: string): string {

@@ -39,8 +39,6 @@ export interface RemovalOptions {
   readonly deleteBranch?: boolean;
   /** Also while the owner runs. */
   readonly running?: boolean;
-  /** What was seen in agt review stays: the session comes back at once. */
-  readonly keepsMarks?: boolean;
   readonly now: Date;
   /** How the session ends; `removed` if there is none. */
   readonly outcome?: Outcome;

@@ -11,17 +11,15 @@ import { holdsFiles } from '../disk/folder-entries.ts';
 import { refuseMounts } from '../disk/mounts.ts';
 import type { Remaining } from '../disk/remove-tree.ts';
 import { AgtError, listSome, plural } from '../errors.ts';
-import { reviewRef, tipRef } from '../filter/agent-refs.ts';
+import { tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { branchUser } from '../git/files/worktree-registrations.ts';
-import { findObject } from '../git/objects/object-reader.ts';
 import {
   dropBranchSettings,
   gitAnswer,
   gitText,
   inDirectory,
   resolveObject,
-  runGit,
   updateRefs,
 } from '../git/run/git.ts';
 import { recordFile } from '../layout.ts';
@@ -143,13 +141,10 @@ export async function requireRemovable(session: Session, options: RemovalOptions
 }
 
 /** The folder is gone. */
-async function finish(session: LockedSession, { deleteBranch, keepsMarks, now }: RemovalOptions) {
+async function finish(session: LockedSession, { deleteBranch, now }: RemovalOptions) {
   const { repository } = session;
   await endMoments(session);
   if (repository.area === undefined) removeEmptyParents(dirname(session.folder));
-  const review = reviewRef(session.id);
-  if (keepsMarks !== true && (await findObject(repository.git, review)) !== undefined)
-    await runGit(repository.git, ['update-ref', '-d', review]);
   if (deleteBranch) {
     await deleteRefs(session);
     failurePoint('remove: refs deleted');

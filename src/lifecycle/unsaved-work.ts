@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { FEW, listSome, plural } from '../errors.ts';
-import { landedRef, shadowNamespaces, takenRef, tipRef } from '../filter/agent-refs.ts';
+import { landedRef, reviewRef, shadowNamespaces, takenRef, tipRef } from '../filter/agent-refs.ts';
 import { objectName } from '../git/objects/commits.ts';
 import { listTree } from '../git/objects/ls-tree.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
@@ -39,7 +39,7 @@ export async function lostWithBranches(
 
 /** Those that go with its branches. */
 export function refsOfSession({ session_id: id, branch, work_branch }: SessionRecord): string[] {
-  return [work_branch, branch, tipRef(id), takenRef(id), landedRef(id)];
+  return [work_branch, branch, tipRef(id), takenRef(id), landedRef(id), reviewRef(id)];
 }
 
 /**

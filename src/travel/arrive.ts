@@ -70,7 +70,7 @@ export async function leave(
   failurePoint('pull: fork made');
   if (isEnded(local)) return { fork, before: undefined };
   if (isEnded(head.record) || !keepsFolder(local)) {
-    await removeSession(session, { now, force: false, deleteBranch: false, keepsMarks: true });
+    await removeSession(session, { now, force: false, deleteBranch: false });
     failurePoint('pull: sandbox gone');
     return { fork, before: undefined };
   }

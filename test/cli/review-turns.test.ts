@@ -188,3 +188,25 @@ test('the change of a submodule cannot be rejected, but told', () => {
   review('--new', 'sub');
   expect(accept().exitCode).toBe(0);
 });
+
+test('the marks come back with the session, and go with its snapshots', () => {
+  const session = makeSession({ f: LINES.join('') });
+  const { repository } = session;
+  writeFileSync(join(session.sandbox, 'f'), edited({ 3: 'three', 30: 'thirty' }));
+  writeFileSync(join(session.sandbox, 'new'), 'new\n');
+  agtOk(repository, 'review', 's1', '--seen', 'f:4');
+  agtOk(repository, 'review', 's1', '--reject', 'new', '-m', 'no');
+  const marks = () => {
+    const hunks: { path: string; state: string }[] = JSON.parse(agtOk(repository, 'review', 's1', '--json'));
+    return hunks.map(({ path, state }) => `${state} ${path}`);
+  };
+  expect(marks()).toEqual(['seen f', 'new f', 'rejected new']);
+  agtOk(repository, 'accept', 's1', '-m', 'work');
+  agtOk(repository, 'unaccept', 's1');
+  expect(marks()).toEqual(['seen f', 'new f']);
+  agtOk(repository, 'reject', 's1');
+  agtOk(repository, 'undo', 's1');
+  expect(marks()).toEqual(['seen f', 'new f']);
+  agtOk(repository, 'session', 'remove', 's1', '--delete-branch', '--force');
+  expect(git(repository, 'for-each-ref', 'refs/agt/review')).toBe('');
+});

@@ -1,5 +1,5 @@
 import { failurePoint } from '../../disk/failure-point.ts';
-import { landedRef, takenRef, tipRef } from '../../filter/agent-refs.ts';
+import { landedRef, reviewRef, takenRef, tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
@@ -89,9 +89,9 @@ async function dropHistory(session: LockedSession, chain: Chain): Promise<string
   return work === undefined || deletesWork ? undefined : record.work_branch;
 }
 
-/** They keep the user's work of the begin, and the work that landed. */
+/** They keep the user's work of the begin, the work that landed, and what was seen in agt review. */
 function refsBeside({ git, id }: Session) {
-  const refs = [takenRef(id), landedRef(id)];
+  const refs = [takenRef(id), landedRef(id), reviewRef(id)];
   return Promise.all(
     refs.map(async (ref) => [ref, await findObject(git, ref)] as [string, string | undefined]),
   );

@@ -284,7 +284,7 @@ async function countNew(repository: Repository, records: readonly SessionRecord[
   const names = await gitLines(repository.git, ['for-each-ref', '--format=%(refname)', '--', REVIEWS]);
   const counts = new Map<string, number>();
   for (const record of records) {
-    if (!names.includes(reviewRef(record.session_id))) continue;
+    if (!isActive(record) || !names.includes(reviewRef(record.session_id))) continue;
     const hunks = await listHunks(new Session(repository, record), { now }).catch(() => undefined);
     if (hunks) counts.set(record.session_id, hunks.filter(({ state }) => state === 'new').length);
   }
