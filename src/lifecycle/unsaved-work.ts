@@ -20,6 +20,7 @@ import { labelByPerson } from '../snapshot/format.ts';
 import { readSnapshotTree, readStartTree } from '../snapshot/tree.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
 import { isAsLanded, isMerged, landedSource } from '../survey/merged.ts';
+import { readSessionStatus } from '../survey/status.ts';
 import { observeSession } from '../workspace/capture-session.ts';
 
 /** All that goes with the branches and the snapshots. `going`: other sessions that go as well. */
@@ -63,6 +64,7 @@ async function unmergedWork(session: Session, refs: readonly string[]): Promise<
     const landed = commit && (await landedSource(repository.git, record, commit));
     if (landed && unsaved.length === 0 && (await isAsLanded(session, landed))) return [];
     const uncommitted = await uncommittedPaths(session);
+    if (uncommitted.length > 0 && (await readSessionStatus(session)).merged) return unsaved;
     if (uncommitted.length > 0) unsaved.push(plural(uncommitted.length, 'uncommitted file'));
     if (commit !== undefined) unsaved.push(...(await unmergedCommits(session, commit, 'HEAD', refs)));
   }

@@ -59,6 +59,9 @@ export interface Examined {
   readonly diff: DiffStat | undefined;
   /** Undefined if nothing was merged. */
   readonly conflicts: boolean | undefined;
+  /** The branch has all of the sandbox, uncommitted files included: the merge would change nothing. */
+  readonly isEmpty: boolean;
+  /** A home has the commits. */
   readonly isMerged: boolean;
 }
 
@@ -97,14 +100,19 @@ export async function examine(
   const merges = named.flatMap(({ merge, work: { tip = '' } }) =>
     merge === undefined ? [] : [{ into: tip, oid: history.oidOf(merge) }],
   );
-  const conflicting = await conflictsIn(merger, known, merges);
+  await tryMerges(merger, known, merges);
   const merged = await mergedOf(merger, known, named, history, stats.slice(named.length));
   known.save();
-  return named.map((one, i) => ({
-    diff: one.work.base === undefined ? undefined : stats[i],
-    conflicts: one.merge === undefined ? undefined : conflicting(history.oidOf(one.merge)),
-    isMerged: merged.has(one),
-  }));
+  return named.map((one, i) => {
+    const oid = one.merge && history.oidOf(one.merge);
+    const changesFiles = !one.isInPart && stats[i]?.files !== 0;
+    return {
+      diff: one.work.base === undefined ? undefined : stats[i],
+      conflicts: oid === undefined ? undefined : known.get('conflicts', oid),
+      isEmpty: changesFiles && oid !== undefined && known.get('empty', oid) === true,
+      isMerged: merged.has(one),
+    };
+  });
 }
 
 /** So many untracked files are a directory that nobody has ignored yet. A listing reads no more of them. */
@@ -206,21 +214,22 @@ class Merger {
     return found;
   }
 
-  /** Whether each merge has conflicts, as `agt accept` asks; undefined if git failed. `git log` leaves out some kinds. */
-  async conflictsIn(merges: readonly Merge[]) {
-    const found = new Map<string, boolean>();
+  /** Whether each merge has conflicts or changes nothing, as `agt accept` asks. `git log` leaves out some kinds. */
+  async try(merges: readonly Merge[], tell: (oid: string, conflicts: boolean, isEmpty: boolean) => void) {
     const args = ['merge-tree', '--write-tree', '--stdin', '--name-only', '--no-messages'];
     for (const [into, some] of Map.groupBy(merges, (merge) => merge.into)) {
       const input = some.map(({ oid }) => `${oid}^1 ${oid}^2\n`).join('');
-      const output = askGitSync(await this.onBranch(into), args, { input })?.toString('latin1');
-      if (output === undefined) return undefined;
-      const fields = output.split('\0');
-      for (const { oid } of some) {
-        found.set(oid, fields[0] === '0');
-        fields.splice(0, fields.indexOf('') + 1);
+      // The first merge, of the branch with itself, names its tree.
+      const asked = `${into} ${into}\n${input}`;
+      const output = askGitSync(await this.onBranch(into), args, { input: asked })?.toString('latin1');
+      const fields = output?.split('\0') ?? [];
+      const next = () => fields.splice(0, fields.indexOf('') + 1);
+      const [, own] = next();
+      for (const { oid } of output === undefined ? [] : some) {
+        const [isClean, tree] = next();
+        tell(oid, isClean === '0', isClean === '1' && tree === own);
       }
     }
-    return found;
   }
 
   private async onBranch(tip: string): Promise<Git> {
@@ -241,12 +250,12 @@ class Merger {
   }
 }
 
-/** Whether a merge has conflicts; undefined if git cannot tell. */
-async function conflictsIn(merger: Merger, known: KnownMerges, merges: readonly Merge[]) {
-  const unknown = merges.filter(({ oid }) => known.get('conflicts', oid) === undefined);
-  const found = (await merger.conflictsIn(unknown)) ?? [];
-  for (const [oid, hasConflicts] of found) known.add('conflicts', oid, hasConflicts);
-  return (oid: string) => known.get('conflicts', oid);
+function tryMerges(merger: Merger, known: KnownMerges, merges: readonly Merge[]): Promise<void> {
+  const unknown = merges.filter(({ oid }) => known.get('empty', oid) === undefined);
+  return merger.try(unknown, (oid, conflicts, isEmpty) => {
+    known.add('conflicts', oid, conflicts);
+    known.add('empty', oid, isEmpty);
+  });
 }
 
 /** The works whose commits one of their homes has already, in other words. */

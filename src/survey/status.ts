@@ -253,10 +253,11 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const [isGone, isOnlyInSnapshots] = [facts.gitDir === undefined, found.onlyInSnapshots.has(compared)];
   const isClean = !dirty && !isOnlyInSnapshots;
   const isSame = work === undefined || (isGone && compared.landed !== undefined && !isOnlyInSnapshots);
-  const ownDiff = isSame && comparison !== undefined ? NO_DIFF : found.examined?.diff;
+  const isTaken = found.examined?.isEmpty === true;
+  const ownDiff = (isSame && comparison !== undefined) || isTaken ? NO_DIFF : found.examined?.diff;
   const hasWorked = hasCommitted(record, head.commit);
   const hasMergedCommits = found.examined?.isMerged === true || (ahead === 0 && hasUserBranch && hasWorked);
-  const hasAll = found.landed.has(compared) || (hasMergedCommits && isClean);
+  const hasAll = found.landed.has(compared) || (hasMergedCommits && isClean) || isTaken;
   return {
     record,
     folder: sessionFolder(record),
@@ -285,6 +286,6 @@ function mergeOf(compared: Compared, { examined, landed }: Found): SessionStatus
   if (isRefused && hasUserBranch) return 'refused';
   if (work === undefined || !hasUserBranch || landed.has(compared)) return undefined;
   if (work.tip === undefined) return 'clean'; // the user branch has nothing of its own
-  if (examined?.conflicts === undefined) return undefined;
+  if (examined?.conflicts === undefined || examined.isEmpty) return undefined;
   return examined.conflicts ? 'conflict' : 'clean';
 }

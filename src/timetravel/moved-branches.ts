@@ -3,7 +3,7 @@ import { capturedRefs, differing, readGitState, refsIn } from '../folders/git-st
 import { HEADS, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
-import { gitAnswer, inDirectory, resolveObject } from '../git/run/git.ts';
+import { type Git, gitAnswer, inDirectory, resolveObject } from '../git/run/git.ts';
 import { userDirectory } from '../process/invocation.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { isAttached } from '../session/record.ts';
@@ -26,6 +26,8 @@ interface Moved {
 export interface MovedBranch extends Moved {
   /** The newest call that moved it. */
   readonly snapshot: Snapshot;
+  /** If somebody has made commits on top since: those that the branch lacks. */
+  readonly lacks?: readonly string[] | undefined;
 }
 
 /**
@@ -41,9 +43,15 @@ export async function movedBranches(
   const state = isAttached(record) ? await readGitState(repository, folder) : undefined;
   if (state === undefined) return [];
   const now = refsIn(state);
+  const user = inDirectory(git, folder);
+  const isOnTop = async (from: string | undefined, to: string | undefined) =>
+    from === to ||
+    (from !== undefined &&
+      to !== undefined &&
+      (await gitAnswer(user, ['merge-base', '--is-ancestor', from, to])) !== undefined);
   const names = history.map(({ commit }) => `${commit}:${OWN.gitDir}`);
   const parts = await findObjects(git, names);
-  const moved = new Map<string, MovedBranch>();
+  const moved = new Map<string, MovedBranch & { readonly isBelow: boolean }>();
   const others = new Set<string>();
   const steps = authorsOf(history.toReversed(), true).steps.toReversed();
   for (const [i, { snapshot, author }] of steps.entries()) {
@@ -55,20 +63,32 @@ export async function movedBranches(
     for (const ref of differing(before, after).filter((name) => name.startsWith(HEADS))) {
       const to = now.get(ref);
       const from = (to === undefined ? moved.get(ref)?.from : undefined) ?? before.get(ref);
-      if (author !== 'agent' || (!moved.has(ref) && to !== after.get(ref))) others.add(ref);
       if (others.has(ref)) continue;
-      if (from === undefined) moved.delete(ref);
-      else moved.set(ref, { snapshot, ...moved.get(ref), ref, from, to });
+      const isFirst = !moved.has(ref);
+      if (author !== 'agent') {
+        if (!isFirst || !(await isOnTop(before.get(ref), after.get(ref)))) others.add(ref);
+        continue;
+      }
+      if (isFirst && !(await isOnTop(after.get(ref), to))) others.add(ref);
+      else if (from === undefined) moved.delete(ref);
+      else moved.set(ref, { snapshot, isBelow: after.get(ref) !== to, ...moved.get(ref), ref, from, to });
     }
   }
-  const user = inDirectory(git, folder);
   const isCommitted = async ({ ref, from, to }: MovedBranch) =>
-    now.get('HEAD') === `ref: ${ref}` &&
-    to !== undefined &&
-    (await gitAnswer(user, ['merge-base', '--is-ancestor', from, to])) !== undefined;
+    now.get('HEAD') === `ref: ${ref}` && (await isOnTop(from, to));
   const found: MovedBranch[] = [];
-  for (const one of moved.values()) if (one.from !== one.to && !(await isCommitted(one))) found.push(one);
+  for (const { isBelow, ...one } of moved.values()) {
+    if (one.from === one.to || (await isCommitted(one))) continue;
+    const lacks = isBelow ? await commitsLacking(user, one) : undefined;
+    if (lacks?.length !== 0) found.push({ ...one, lacks });
+  }
   return found;
+}
+
+/** None that the branch has in another form. */
+async function commitsLacking(user: Git, { from, to = '' }: Moved): Promise<string[]> {
+  const words = ['rev-list', '--cherry-pick', '--right-only', `${to}...${from}`, '--'];
+  return ((await gitAnswer(user, words)) ?? from).split('\n').filter((oid) => oid !== '');
 }
 
 /** By the spans, newest first. To take their files back leaves these branches. */
@@ -91,12 +111,17 @@ export async function branchesLeft(session: Session, spans: readonly Snapshot[])
 }
 
 /** The command that brings it back. `keep`: the files are to change with it. */
-export async function commandToMoveBack({ record, git }: Session, { ref, from, to }: Moved, keep = true) {
+export async function commandToMoveBack(
+  { record, git }: Session,
+  { ref, from, to, lacks }: Moved & Pick<MovedBranch, 'lacks'>,
+  keep = true,
+) {
   const folder = record.checkout ?? record.sandbox;
   const [name, oid] = [shellQuote(shortBranch(ref)), shortOid(from)];
   if (to === undefined) return `git branch ${name} ${oid}`;
   const user = (await listWorktrees(inDirectory(git, folder))).find(({ branch }) => branch === ref);
-  if (user === undefined) return `git branch -f ${name} ${oid}`;
+  if (user === undefined) return lacks ? `git branch ${name}-before ${oid}` : `git branch -f ${name} ${oid}`;
   const there = `${userDirectory()}/`.startsWith(`${user.path}/`) ? '' : ` -C ${shellQuote(user.path)}`;
+  if (lacks) return `git${there} cherry-pick ${lacks.length === 1 ? shortOid(lacks[0] ?? from) : `..${oid}`}`;
   return `git${there} reset ${keep || user.path !== folder ? '--keep ' : ''}${oid}`;
 }

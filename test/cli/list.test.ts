@@ -115,7 +115,7 @@ describe('agt list', () => {
       false,
       false,
     ]);
-    expect(shown('squashed', 'ahead', 'merge', 'merged')).toEqual([2, 'clean', true]);
+    expect(shown('squashed', 'ahead', 'merge', 'merged')).toEqual([2, null, true]);
     expect(shown('rebased', 'ahead', 'merge', 'merged')).toEqual([2, 'conflict', true]);
     expect(shown('empty', 'ahead', 'merge', 'merged', 'diff')).toEqual([
       ...[2, 'clean', false],

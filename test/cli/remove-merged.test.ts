@@ -147,3 +147,22 @@ test('a session is not merged by a sync before its first commit, and stays merge
   agtOk(repository, 'sync', 's1');
   expect(row()).toMatchObject({ ahead: 0, behind: 0, merged: true });
 });
+
+test('a fork whose commits and uncommitted files landed with another session is merged', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n', b: 'b\n' });
+  write(join(sandbox, 'a'), 'committed\n');
+  git(sandbox, 'commit', '-qam', 'a');
+  write(join(sandbox, 'b'), 'not yet\n');
+  write(join(sandbox, 'new'), 'new\n');
+  for (const id of ['same', 'more']) agtOk(repository, 'fork', 's1', '--id', id);
+  write(join(sandbox, '../../more/sandbox/more'), 'more\n');
+  agtOk(repository, 'accept', 's1', '-m', 'work');
+  expect(agt(repository, 'accept', 'same', '-n').stderr).toContain('has all work of session "same"');
+  const listed = agtOk(repository, 'list').replaceAll(/ +/g, ' ');
+  expect(listed).toMatch(/^same active \+1 2 - 1 merged /m);
+  expect(listed).toMatch(/^more active \+1 3 \+\d -\d 1 clean /m);
+  const planned: { session_id: string }[] = JSON.parse(
+    agtOk(repository, 'remove', '--merged', '--delete-branch', '--json'),
+  );
+  expect(planned.map((one) => one.session_id)).toEqual(['same']);
+});

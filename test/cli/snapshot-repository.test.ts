@@ -110,7 +110,7 @@ test('after rm -rf .git and git init, the old repository comes back whole, and t
   sh(folder, 'rm -rf .git; git init -q; git config x.y z; git add a; git commit -qm new');
   const other = tell();
   const undo = agt(folder, 'undo');
-  expect(undo.stderr).toContain('another repository was at its place, and it is back');
+  expect(undo.stderr).toContain('takes the place of another one');
   expect(undo.exitCode).toBe(0);
   expect(tell()).toEqual(before);
   agtOk(folder, 'redo');
@@ -138,7 +138,7 @@ test.each([false, true])(
       expect(stateOf(folder)).toBe(after);
     }
     const [, snapshot = ''] = /agt snapshot restore (\w+)/.exec(agt(folder, 'undo').stderr) ?? [];
-    expect(agt(folder, 'restore', snapshot, '-n').stderr).toContain('another repository is at its place');
+    expect(agt(folder, 'restore', snapshot, '-n').stderr).toContain('takes the place of another one');
     agtOk(folder, 'restore', snapshot);
     expect(stateOf(folder)).toBe(before);
     agtOk(folder, 'undo');

@@ -28,7 +28,7 @@ test('after a commit of the person, an undo takes back the last step of the agen
   const undo = agt(folder, 'undo');
   for (const { stderr } of [shown, undo])
     expect(stderr).toContain(
-      `branch main stays at ${main.slice(0, 10)}: you or another program moved it since`,
+      `branch main stays at ${main.slice(0, 10)}: you or another program moved it since; in the snapshot it is at`,
     );
   expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('start\n');
   agtOk(folder, 'redo');
@@ -163,4 +163,34 @@ test('a session that nobody has changed has nothing to undo', () => {
     expect(agt(repository, 'undo', 's2', ...dryRun).stderr).toMatch(
       /^error: nothing to undo: "s2" is at its /,
     );
+});
+
+test('commits that an agent took off a branch are named until the branch has them again', () => {
+  const folder = makeRepository({ a: 'start\n' });
+  write(join(folder, 'own'), 'of a person\n');
+  git(folder, 'add', 'own');
+  git(folder, 'commit', '-qm', 'own');
+  const own = git(folder, 'rev-parse', 'HEAD').slice(0, 10);
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  agent.says('tidy');
+  agent.begins('1');
+  git(folder, 'reset', '-q', '--hard', 'HEAD~1');
+  agent.ends('1');
+  agent.stops();
+  const told = () =>
+    agtOk(folder, 'status')
+      .split('\n')
+      .filter((line) => /branch|to bring/.test(line));
+  expect(told().join()).toMatch(`moved branch main, which was at ${own}`);
+  const lines = [
+    expect.stringContaining(`claude has taken 1 commit off branch main, which was at ${own}`),
+    expect.stringContaining(`to bring it back: git cherry-pick ${own}`),
+  ];
+  git(folder, 'commit', '-q', '--allow-empty', '-m', 'mine');
+  expect(told().slice(-2)).toEqual(lines);
+  agtOk(folder, 'snapshot');
+  git(folder, 'commit', '-q', '--allow-empty', '-m', 'more');
+  expect(told().slice(-2)).toEqual(lines);
+  git(folder, 'cherry-pick', own);
+  expect(told().join()).not.toContain(own);
 });

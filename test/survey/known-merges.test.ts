@@ -40,8 +40,8 @@ test('the second listing merges nothing, and says the same', () => {
   git(repository, 'commit', '-q', '--allow-empty', '-m', 'more');
   expect(list()).toMatchObject({ merge: 'conflict', merges: 2 });
   commit(sandbox, 'd/lines', 'one\nyours\n');
-  expect(list()).toEqual({ merge: 'clean', merged: true, merges: 2 });
-  expect(list()).toEqual({ merge: 'clean', merged: true, merges: 0 });
+  expect(list()).toEqual({ merge: null, merged: true, merges: 2 });
+  expect(list()).toEqual({ merge: null, merged: true, merges: 0 });
 });
 
 const SETTINGS: [string, () => void][] = [

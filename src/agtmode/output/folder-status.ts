@@ -139,24 +139,31 @@ function describeStrays(strays: readonly ReturnType<typeof strayJson>[], now: Da
 }
 
 async function movedJson(here: Session, move: MovedBranch) {
-  const { ref, from, to, snapshot } = move;
+  const { ref, from, to, snapshot, lacks } = move;
   return {
     branch: shortBranch(ref),
     ...orNull({ from, to, agent: snapshot.agent }),
     ...{ at: snapshot.time.toISOString(), commit: snapshot.commit },
+    lacks: lacks ?? null,
     take_back: await commandToMoveBack(here, move),
   };
 }
 
 function describeMoved(
-  { branch, from, to, agent, at, take_back }: Awaited<ReturnType<typeof movedJson>>,
+  { branch, from, to, agent, at, lacks, take_back }: Awaited<ReturnType<typeof movedJson>>,
   now: Date,
 ): [string, string][] {
-  const does = to === null ? 'has deleted' : 'has moved';
+  const does =
+    lacks !== null
+      ? `has taken ${plural(lacks.length, 'commit')} off`
+      : to === null
+        ? 'has deleted'
+        : 'has moved';
   const what = `${agent ?? 'an agent'} ${does} branch ${branch}, which was at ${shortOid(from ?? '')}`;
+  const it = lacks === null || lacks.length === 1 ? 'it' : 'them';
   return [
     ['branch', showPath(`${age(new Date(at), now)}: ${what}`)],
-    ['', `to bring it back: ${showPath(take_back)}`],
+    ['', `to bring ${it} back: ${showPath(take_back)}`],
   ];
 }
 

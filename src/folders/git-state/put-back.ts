@@ -174,8 +174,8 @@ function bringUsersRepository(
     rmSync(join(folder, '.git'), { recursive: true, force: true });
     writeFileSync(join(folder, '.git'), `gitdir: ${gitDir}\n`);
   }
-  const was = isOther ? 'another repository was at its place' : 'the repository was gone';
-  return [`${was}, and it is back: ${gitDir}`];
+  const other = isOther ? '; it takes the place of another one, which a restore can bring back' : '';
+  return [`the repository of the snapshot is back: ${gitDir}${other}`];
 }
 
 /** Another repository, made after `rm -rf .git`. A later restore can bring that one back. @throws AgtError */

@@ -63,11 +63,15 @@ export function planRefs(now: Refs, then: Refs, others: OthersMoves): RefPlan {
     OWN_KINDS.some((kind) => ref.startsWith(kind));
   // A name that is no UTF-8 has lost bytes: agt would make another ref.
   const wanted = moved.filter((move) => isOurs(move) && !move.ref.includes('\ufffd'));
+  const before = (ref: string) => {
+    const value = then.get(ref);
+    return value === undefined ? '' : `; in the snapshot it is ${where(value)}`;
+  };
   return {
     moves: wanted.filter(({ from, to }) => from !== to),
     left: wanted
       .filter(({ ref, from, to }) => from === to && from !== then.get(ref))
-      .map((move) => ({ ...move, reason: 'you or another program moved it since' })),
+      .map((move) => ({ ...move, reason: `you or another program moved it since${before(move.ref)}` })),
   };
 }
 
@@ -142,7 +146,7 @@ export function where(value: string | undefined): string {
 /** What cannot go back, for warnings. */
 export function describeLeft({ left, detached, replaced, gone }: RefPlan): string[] {
   if (replaced !== undefined)
-    return [`another repository is at its place, which the old one replaces: ${replaced}`];
+    return [`the repository of the snapshot takes the place of another one: ${replaced}`];
   if (gone !== undefined) return [`the repository is gone, and comes back: ${gone}`];
   const stays = left.map(({ ref, from, reason }) => `${nameOf(ref)} stays ${where(from)}: ${reason}`);
   return detached === undefined
