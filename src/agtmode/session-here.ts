@@ -130,11 +130,16 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** The command that takes a snapshot in the current directory, or the reason why agt takes none there. */
-export async function adviceToSnapshot(context: Context, purpose: string): Promise<string> {
+/** The command that takes a snapshot in the current directory; where agt takes none, the next step, with or without the reason. */
+export async function adviceToSnapshot(
+  context: Context,
+  purpose: string,
+  withReason = true,
+): Promise<string> {
   const { folder, user } = await folderHere(context);
   const refused = whyRefused(context.folderAccess(), folder, user);
-  return refused === undefined ? `${purpose}: ${agtInFolder(context.cwd)} snapshot` : refused.join(': ');
+  if (refused === undefined) return `${purpose}: ${agtInFolder(context.cwd)} snapshot`;
+  return withReason ? refused.join(': ') : refused[1];
 }
 
 /** Outside of git repositories. */

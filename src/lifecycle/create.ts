@@ -242,7 +242,8 @@ export async function requireFreeId(repository: Repository, id: SessionId, kept?
       ],
     });
   }
-  if (existing !== undefined) throw alreadyExists('session', id);
+  if (existing !== undefined)
+    throw alreadyExists('session', id, `, or work in that session: agt run ${id} -- COMMAND`);
   const folder = join(await repository.sessionsDir(), id);
   if (existsSync(folder)) throw alreadyExists('folder', folder, ', or move that folder away');
   const work = workRef(repository.settings, id);

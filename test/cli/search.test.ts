@@ -147,10 +147,10 @@ describe('agt search', () => {
 
   test('searches prompts', () => {
     const { repository } = fourSteps();
-    expect(search(repository, '--prompt', 'the needle')).toMatchObject([
+    expect(search(repository, '--prompt', 'The needle')).toMatchObject([
       { prompt: 'make the needle', path: null },
     ]);
-    expect(search(repository, '--prompt', '-i', '-G', '^MAKE.*e$')).toHaveLength(1);
+    expect(search(repository, '--prompt', '-G', '^MAKE.*e$')).toHaveLength(1);
     expect(search(repository, '--prompt', 'moved')).toEqual([]);
     expect(agtOk(repository, 'search', '--prompt', 'the needle')).toMatch(
       /^SESSION .* {2}PROMPT\n.* {2}make the needle$/,

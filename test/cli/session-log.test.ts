@@ -90,7 +90,7 @@ describe('agt session log', () => {
 
   test('can be limited by number, time and path', () => {
     const session = twoStates();
-    expect(log(session, '-n', '1')).toHaveLength(1);
+    for (const number of [['-n', '1'], ['-1']]) expect(log(session, ...number)).toHaveLength(1);
     expect(log(session, '--since', '2037-01-01')).toHaveLength(0);
     expect(log(session, '--since', '1 hour ago')).toHaveLength(2);
     const labels = (...paths: string[]) => log(session, '--', ...paths).map(({ label }) => label);

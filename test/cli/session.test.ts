@@ -143,7 +143,12 @@ describe('agt session new', () => {
       1,
       /^error: "nowhere" is not a session, a branch or a commit/,
     ],
-    ['an id that is taken', ['--id', 'taken'], 1, /^error: session "taken" already exists/],
+    [
+      'an id that is taken',
+      ['--id', 'taken'],
+      1,
+      /^error: session "taken" already exists\nhint: .*agt run taken -- COMMAND\n$/,
+    ],
     ['an id whose branch is taken', ['--id', 'branch'], 1, /^error: branch "agt\/branch" already exists/],
     [
       'an unknown option',

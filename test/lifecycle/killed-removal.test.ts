@@ -6,6 +6,20 @@ import { agt, agtOk, git, makeRepository, REAL_GIT, run, write } from '../harnes
 
 const withPoints = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
+test('killed at the removal after an acceptance: doctor says what has landed', () => {
+  const repository = makeRepository();
+  const { sandbox } = JSON.parse(agtOk(repository, 'session', 'new', 's1', '--json')) as { sandbox: string };
+  write(join(sandbox, 'new'), 'new\n');
+  run(process.execPath, [withPoints, 'accept', 's1', '-m', 'work'], {
+    cwd: repository,
+    env: { AGT_TEST_KILL_AT: 'remove: renamed#1', AGT_GIT_PATH: REAL_GIT },
+  });
+  const main = git(repository, 'rev-parse', 'main').slice(0, 10);
+  expect(agt(repository, 'doctor').stdout).toContain(
+    `agt did not finish removing it, after its work had come to main as ${main}`,
+  );
+});
+
 test.each([
   'remove: renamed#1',
   'remove: moved away#1',

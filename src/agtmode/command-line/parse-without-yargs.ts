@@ -82,9 +82,13 @@ export function withNewNames(commands: readonly Command[], words: readonly strin
   const options = findCommand(commands, words)?.options ?? {};
   const end = words.indexOf('--');
   return words.map((word, i) => {
+    const isOption = end < 0 || i < end;
+    // As in git log -3.
+    const isCount = /^-\d+$/.test(word) && !/^(-n|--number)$/.test(words[i - 1] ?? '');
+    if (isCount && isOption && options.number?.alias === 'n') return `--number=${word.slice(1)}`;
     const [, old = '', value = ''] = /^--([a-z-]+)(=.*)?$/s.exec(word) ?? [];
     const name = NEW_NAMES.get(old);
-    const isOption = (end < 0 || i < end) && !Object.hasOwn(options, old);
-    return isOption && name !== undefined && Object.hasOwn(options, name) ? `--${name}${value}` : word;
+    const isOld = isOption && name !== undefined && !Object.hasOwn(options, old);
+    return isOld && Object.hasOwn(options, name) ? `--${name}${value}` : word;
   });
 }

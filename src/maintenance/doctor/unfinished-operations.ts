@@ -1,7 +1,7 @@
 /** The operations that agt did not complete, as a table: how `agt doctor` finishes or undoes each. */
 import { existsSync } from 'node:fs';
 import { AgtError } from '../../errors.ts';
-import { shortOid } from '../../git/files/ref-files.ts';
+import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import { removeSession } from '../../lifecycle/remove.ts';
 import { uncapturedFiles, undoCreation } from '../../lifecycle/undo-creation.ts';
 import { commandToRestore } from '../../session/advised-commands.ts';
@@ -51,7 +51,18 @@ export function checkIntent(
   const ways = { ...finishers, create: undoCreation, remove: finishRemoval, drop: finishDrop };
   const mend = command?.(session.record, intent) ?? FIX;
   const fix = () => ways[intent.operation](session);
-  const finding: Finding = { level: 'error', about, problem: `agt did not finish ${doing}`, mend, fix };
+  const { landed } = session.record;
+  const hasLanded = intent.operation === 'remove' && intent.outcome === 'accepted' && landed !== undefined;
+  const after = hasLanded
+    ? `, after its work had come to ${shortBranch(landed.onto)} as ${shortOid(landed.commit)}`
+    : '';
+  const finding: Finding = {
+    level: 'error',
+    about,
+    problem: `agt did not finish ${doing}${after}`,
+    mend,
+    fix,
+  };
   return { findings: [finding], checkRest: intent.operation === 'restore' };
 }
 

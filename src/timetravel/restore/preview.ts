@@ -9,13 +9,13 @@ import type { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { metadataOf, readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { observeSession } from '../../workspace/capture-session.ts';
-import { readAmbiguousFolders } from '../session-paths.ts';
+import { readAmbiguousFolders, shownPath } from '../session-paths.ts';
 import { isSameManifest } from './differences.ts';
 import { previewHead } from './git-dir-of-session.ts';
 import { filesOfLast, keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
 import { describeLater, laterCommits } from './later-commits.ts';
 import { type OthersChanges, othersChanges, othersRefs } from './others-changes.ts';
-import { type ChangedPath, describePlan, pathsOf } from './restore-files.ts';
+import { type ChangedPath, describePlan, ignoredStay, pathsOf } from './restore-files.ts';
 import {
   type RestoreRequest,
   refusePart,
@@ -56,9 +56,11 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   const content = present && (isFirst ? { ...present, commit: snapshot.commit } : present);
   const to = await readSnapshotMetadata(git, snapshot.commit);
   const isIgnored = session.place === 'here' ? await listIgnored(session, to.commit) : undefined;
-  const plan = keepIgnored(await prepareCheckout(git, content, to, request.scope, onDisk), isIgnored);
+  const whole = await prepareCheckout(git, content, to, request.scope, onDisk);
+  const plan = keepIgnored(whole, isIgnored);
   const trees = [to.commit, content?.commit].filter((commit) => commit !== undefined);
   const ambiguous = await readAmbiguousFolders(git, trees);
+  const kept = isAttached(record) ? whole.deletions.filter((path) => isIgnored?.(path) === true) : [];
   const planned = isIgnored === undefined ? plan : withObstructed(record, plan);
   const going = new Set(pathsOf(plan));
   const uncaptured = onDisk.changes.map(({ path }) => path).filter((path) => going.has(path));
@@ -77,7 +79,7 @@ export async function previewRestore(session: Session, request: RestoreRequest):
     isBack: content === undefined,
     later: later && describeLater(record, later),
     moves,
-    staying,
+    staying: [...staying, ...ignoredStay(kept.map((path) => shownPath(path, ambiguous)))],
     others:
       last === undefined
         ? new Map()

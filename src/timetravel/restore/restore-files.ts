@@ -187,18 +187,24 @@ export async function stayingFiles(
   const above = staying.flatMap(parentDirectories).filter((path) => !then.has(path));
   const paths = [...staying, ...above, ...directories];
   const wasIgnored = (path: string) => isIgnored?.(path) === true;
-  const told = ([first = '', ...others]: string[], one: string, several: (count: number) => string) =>
-    others.length === 0
-      ? `${one}: ${shown(first)}`
-      : `${several(others.length + 1)}, such as ${shown(first)}`;
-  const rule = 'a restore deletes no file that git ignores or did ignore, so';
   const [ignored, written] = [staying.filter(wasIgnored), staying.filter((path) => !wasIgnored(path))];
   const during = 'written during the restore';
   const warnings = [
-    ignored.length > 0 && told(ignored, `${rule} this one stays`, (count) => `${rule} ${count} stay`),
-    written.length > 0 && told(written, `a file ${during} stays`, (count) => `${count} files ${during} stay`),
-  ].filter((warning) => warning !== false);
+    ...ignoredStay(ignored.map(shown)),
+    ...told(written.map(shown), `a file ${during} stays`, (count) => `${count} files ${during} stay`),
+  ];
   return { paths: new Set(paths.map(shown)), warnings };
+}
+
+/** A warning, or none. */
+export function ignoredStay(paths: readonly string[]): string[] {
+  const rule = 'a restore deletes no file that git ignores or did ignore, so';
+  return told(paths, `${rule} this one stays`, (count) => `${rule} ${count} stay`);
+}
+
+function told([first, ...others]: readonly string[], one: string, several: (count: number) => string) {
+  if (first === undefined) return [];
+  return [others.length === 0 ? `${one}: ${first}` : `${several(others.length + 1)}, such as ${first}`];
 }
 
 export function isDirectory(record: SessionRecord, path: string): boolean {

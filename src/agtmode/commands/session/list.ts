@@ -180,7 +180,7 @@ async function noSessions(context: Context): Promise<string> {
   const attached = await attachedHere(context);
   const next =
     attached === undefined
-      ? await adviceToSnapshot(context, 'to record this folder')
+      ? await adviceToSnapshot(context, 'to record this folder', false)
       : `its snapshots: ${commandToList(attached.record)}`;
   return `no sessions: this folder is in no git repository; ${next}\n`;
 }

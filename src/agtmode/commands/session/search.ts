@@ -35,7 +35,7 @@ export const sessionSearch = defineCommand({
     text: option.value('the text, in place of the argument: --text=-x'),
     regex: option.value('find lines by this regular expression, as git log -G does', 'G'),
     'ignore-case': option.flag('capital and small letters are the same', 'i'),
-    prompt: option.flag('search the prompts of agents, and no files'),
+    prompt: option.flag('search the prompts of agents, and no files; capital and small letters are the same'),
     path: option.many('search only in this file or directory, as after --'),
     since: option.value('search only snapshots since this time, such as "2 hours ago"'),
     number: option.value('list at most this many', 'n'),
@@ -51,7 +51,7 @@ export const sessionSearch = defineCommand({
     const isAfter = (args.text ?? args.regex) === undefined;
     const text = isAfter ? args.rest[0] : args.text;
     const paths = args.rest.slice(isAfter ? (args.rest[1] === '--' ? 2 : 1) : 0);
-    const pattern = patternOf(text, args.regex, args.ignoreCase);
+    const pattern = patternOf(text, args.regex, args.ignoreCase || args.prompt);
     const limit = parseNumber(args.number);
     const here =
       args.session === undefined ? await sessionIfAny(context) : await sessionHere(context, args.session);
