@@ -4,7 +4,7 @@ import { isActive } from '../filter/session-file.ts';
 import { HEADS, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { type Git, gitAnswer, gitLines, gitText, isAncestor } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import { listRecords, type SessionRecord } from '../session/record.ts';
+import { isNamed, listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { landedAs } from '../survey/merged.ts';
 
@@ -72,7 +72,7 @@ export interface OthersCommit {
 /** Those among the commits. */
 export async function othersCommits(
   git: Git,
-  { session_id: id }: SessionRecord,
+  record: SessionRecord,
   commits: readonly string[],
   tip: string,
 ): Promise<OthersCommit[]> {
@@ -85,7 +85,7 @@ export async function othersCommits(
   const found: OthersCommit[] = [];
   for (const entry of output.split('\0')) {
     const [commit = '', session = '', subject = ''] = entry.split('\n');
-    if (session === '' || session.split(',').includes(id)) continue;
+    if (session === '' || session.split(',').some((one) => isNamed(record, one))) continue;
     const isThere = (await landedAs(git, { commit, from: `${commit}^` }, tip)) !== undefined;
     found.push({ commit, session, subject, isThere });
   }

@@ -205,6 +205,7 @@ function workspaceOf(
 
 function describe(repository: Repository, wanted: NewSession, folder: string): SessionRecord {
   const time = wanted.now.toISOString();
+  const renamed = wanted.from && readRecord(repository, wanted.from)?.renamed;
   return {
     session_id: wanted.id,
     branch: shadowRef(repository.settings, wanted.id),
@@ -212,6 +213,7 @@ function describe(repository: Repository, wanted: NewSession, folder: string): S
     ...(wanted.userBranch === undefined ? {} : { user_branch: wanted.userBranch }),
     sandbox: join(folder, 'sandbox'),
     ...(wanted.from === undefined ? {} : { from: wanted.from }),
+    ...(renamed && { renamed: { ...renamed, [wanted.id]: wanted.id } }),
     ...(wanted.fromSpec === undefined ? {} : { from_spec: wanted.fromSpec }),
     from_commit: wanted.workCommit,
     created_at: time,

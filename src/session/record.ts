@@ -31,6 +31,8 @@ export interface SessionRecord {
   readonly sandbox: string;
   /** The session that this one was started from. */
   readonly from?: SessionId;
+  /** Ids that snapshots from other repositories name, and the ids that these sessions have here. */
+  readonly renamed?: Readonly<Record<string, SessionId>>;
   /** The argument of --from. */
   readonly from_spec?: string;
   /** The commit that the work branch starts at. */
@@ -132,11 +134,24 @@ export function removalOf({ intent }: Pick<SessionRecord, 'intent'>) {
 }
 
 export function snapshotRefs(record: SessionRecord): SnapshotRefs {
-  const { session_id, branch, from, from_commit } = record;
+  const { session_id, renamed, branch, from, from_commit } = record;
   const base = from === undefined ? from_commit : undefined;
   const list = commandToList(record);
   const sandbox = isAttached(record) ? undefined : record.sandbox;
-  return { session: session_id, tip: tipRef(session_id), shadow: branch, base, sandbox, list };
+  return { session: session_id, renamed, tip: tipRef(session_id), shadow: branch, base, sandbox, list };
+}
+
+/** The same session under the id that it has here. */
+export function withId(record: SessionRecord, id: SessionId): SessionRecord {
+  const { session_id: before, renamed = {} } = record;
+  if (before === id) return record;
+  const names = Object.entries(renamed).map(([then, now]) => [then, now === before ? id : now]);
+  return { ...record, session_id: id, renamed: { ...Object.fromEntries(names), [before]: id, [id]: id } };
+}
+
+/** Whether a snapshot or a commit that names this session, under the id that it had then, is its own. */
+export function isNamed({ session_id: id, renamed }: SessionRecord, named: string): boolean {
+  return (renamed?.[named] ?? named) === id;
 }
 
 /** Whether HEAD is where commits of the session have brought it. */

@@ -14,6 +14,8 @@ import { AUTHOR, trailersOf } from './format.ts';
 /** The refs that name the history of a session, and the commit where it ends. */
 export interface SnapshotRefs {
   readonly session: string;
+  /** As in the metadata of the session. */
+  readonly renamed?: Readonly<Record<string, string>> | undefined;
   /** agt's own ref to the newest snapshot; a full name, like `shadow`. */
   readonly tip: string;
   readonly shadow: string;
@@ -37,6 +39,8 @@ export interface Snapshot {
   readonly authorEmail: string;
   /** The session that made it. In a fork, the older snapshots name the session that it was forked from. */
   readonly session: string;
+  /** Its id then, after which its work branch was named. */
+  readonly sessionThen: string;
   readonly label: string | undefined;
   readonly tool: string | undefined;
   /** The agent and its conversation, in an attached folder. */
@@ -96,7 +100,7 @@ async function historyFrom(git: Git, refs: SnapshotRefs, newest: string | undefi
     .reverse()
     .map(({ isSnapshot: _, ...snapshot }) => {
       session = snapshot.session || session;
-      return { ...snapshot, session };
+      return { ...snapshot, session: refs.renamed?.[session] ?? session, sessionThen: session };
     })
     .reverse();
 }
@@ -191,6 +195,7 @@ export function parseSnapshot(commit: string, content: string): ListedCommit {
     time: new Date(Number(seconds) * 1000),
     authorEmail,
     session,
+    sessionThen: session,
     label: get('Label'),
     tool: get('Tool'),
     agent: get('Agent'),

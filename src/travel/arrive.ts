@@ -31,7 +31,7 @@ import { withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { refuseRunning } from '../session/owner.ts';
 import { chooseWorkspace } from '../session/provider.ts';
-import { type Landed, readRecord, type SessionRecord, sessionFolder } from '../session/record.ts';
+import { type Landed, readRecord, type SessionRecord, sessionFolder, withId } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { type Share, writeShare } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
@@ -267,12 +267,9 @@ function arrived(
     away: _a,
     captures: _,
     ...rest
-  } = theirs;
-  const isRenamed = theirs.session_id !== id;
+  } = withId(theirs, id);
   return {
     ...rest,
-    session_id: id,
-    ...(isRenamed ? { from: theirs.session_id } : {}),
     branch: shadowRef(repository.settings, id),
     work_branch: workRef(repository.settings, id),
     sandbox: join(folder, 'sandbox'),

@@ -10,7 +10,7 @@ import { requireFreeId } from '../lifecycle/create.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
 import { checkId, type SessionId } from '../session/id.ts';
-import { readRecord } from '../session/record.ts';
+import { readRecord, withId } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { allOf, type Part, readShare, type Share, writeShare } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
@@ -183,8 +183,7 @@ async function takeLease(
   const takenFrom = isHere(session, head.holder) ? undefined : head.holder;
   const to = { ...from, takenFrom, holder: holderHere(session, now), number: head.number + 1 };
   const { seal } = await sealFor(repository, env, plain, { kept: sealedFor });
-  const record = { ...theirs, ...(idOf(head) !== id && { session_id: id, from: idOf(head) }) };
-  const moving = { known: from, from, to, record, refs, seal };
+  const moving = { known: from, from, to, record: withId(theirs, id), refs, seal };
   const taken = await withScratchObjects(repository, (scratch) =>
     moveShare(session, scratch, { ...moving, step: 'pull' }),
   );

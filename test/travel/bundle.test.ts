@@ -42,7 +42,7 @@ test('the file has every moment, and the session goes on in both repositories', 
     `error: session "s1" is here already\nhint: open it under another id: agt session open ${file} --as ID\n`,
   ]);
   const opened = JSON.parse(agtOk(there, 'session', 'open', file, '--as', 's2', '--json'));
-  expect(opened).toMatchObject({ session_id: 's2', from: 's1', file, snapshots: 3 });
+  expect(opened).toMatchObject({ session_id: 's2', from: null, file, snapshots: 3 });
   expect(factsOf(sessionOf(there, 's2')).files).toEqual(before['files']);
 });
 

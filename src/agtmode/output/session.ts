@@ -12,7 +12,7 @@ import { lines, orNull, showPath } from './format.ts';
 
 /** Metadata as docs/guide/json.md has them: there `branch` is nothing, because a session has three. */
 export function recordJson({ branch, landed, ...given }: SessionRecord) {
-  const { failure: _, taken_back: __, synced: ___, ...record } = given;
+  const { failure: _, taken_back: __, synced: ___, renamed: ____, ...record } = given;
   return {
     ...ABSENT,
     ...record,
@@ -28,10 +28,11 @@ const ABSENT = {
   ...{ exported: null, moved: null, away: null },
 } as const satisfies { [K in OptionalField]: null };
 
-/** `landed` and `failure` have other forms in JSON; `taken_back` is for `agt activity`, `synced` for `agt list`. */
+/** `landed` and `failure` have other forms in JSON; `taken_back` is for `agt activity`, `synced` for `agt list`,
+ * `renamed` for the history. */
 type OptionalField = Exclude<
   { [K in keyof SessionRecord]-?: undefined extends SessionRecord[K] ? K : never }[keyof SessionRecord],
-  'landed' | 'failure' | 'taken_back' | 'synced'
+  'landed' | 'failure' | 'taken_back' | 'synced' | 'renamed'
 >;
 
 function landedJson({ from, onto, before, source, in_part: inPart, ...landed }: Landed): object {

@@ -14,6 +14,8 @@ import type { Origin } from './origin.ts';
 
 export interface AcceptMap {
   readonly session: string;
+  /** The id that the session had then, which the message of the commit names. */
+  readonly sessionThen: string;
   /** The commit on the user's branch. */
   readonly landed: string;
   /** The branch before. */
@@ -34,7 +36,10 @@ export function originAt(files: AcceptMap['files'], path: string, line: number):
  * The message of a commit: a subject, then JSON of one row each: a prompt, a step, or a file with its ranges of lines and
  * their steps.
  */
-export async function writeAcceptMap(git: Git, { session, landed, from, files }: AcceptMap): Promise<void> {
+export async function writeAcceptMap(
+  git: Git,
+  { session, landed, from, files }: Omit<AcceptMap, 'sessionThen'>,
+): Promise<void> {
   if (files.size === 0) return;
   const ref = attributionRef(session);
   const earlier = await findObject(git, ref);
@@ -108,7 +113,9 @@ export async function readAcceptMaps(git: Git, session: string): Promise<AcceptM
     const content = await contentOf(git, commit);
     const [landed, earlier] = parentsIn(content).reverse();
     if (landed === undefined) break;
-    maps.push({ session, landed, ...parseMap(content, session, parentsIn(await contentOf(git, landed))[0]) });
+    const [, sessionThen = session] = / of session (\S+) come$/m.exec(content) ?? [];
+    const parsed = parseMap(content, session, parentsIn(await contentOf(git, landed))[0]);
+    maps.push({ session, sessionThen, landed, ...parsed });
     commit = earlier;
   }
   return maps;

@@ -157,7 +157,7 @@ async function noteCommits(
   const noteEach = async (stepsOfLines?: StepsOfLines) => {
     for (const [commit, lines] of commits) {
       const sessions = named.get(commit) ?? [];
-      const ofSessions = all.filter(({ session }) => sessions.includes(session as SessionId));
+      const ofSessions = all.filter(({ sessionThen }) => sessions.includes(sessionThen as SessionId));
       const isExact = ofSessions.some((map) => map.landed === commit);
       const merges = isExact ? [] : ((await maps.merged).get(commit) ?? []);
       const others = isExact || merges.length > 0 ? [] : ((await maps.rewritten).get(commit) ?? []);

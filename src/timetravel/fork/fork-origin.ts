@@ -104,7 +104,7 @@ async function describeOrigin(
   const content = await readSnapshotMetadata(repository.git, snapshot.commit);
   const { ref, commit, work } = content.manifest.head;
   const origin = { content, times: undefined, isCurrent: false };
-  if (commit !== null && isWorkRef(repository.prefixes, snapshot.session, ref))
+  if (commit !== null && isWorkRef(repository.prefixes, snapshot.sessionThen, ref))
     return { ...origin, snapshotWorkBranch: ref, workCommit: commit, detached: undefined, warnings };
   // It may be gone: somebody may have rewritten the history.
   const recorded = work ? await resolveObject(repository.git, `${work}^{commit}`) : undefined;
@@ -115,7 +115,7 @@ async function describeOrigin(
       : `HEAD is detached at ${commit.slice(0, 10)}, its commit in the snapshot`;
   return {
     ...origin,
-    snapshotWorkBranch: workBranchOf(repository, snapshot.session),
+    snapshotWorkBranch: workBranchOf(repository, snapshot.sessionThen),
     workCommit,
     detached: commit ?? undefined,
     warnings: [...warnings, warning],
@@ -127,9 +127,9 @@ async function lastWorkCommit(
   repository: Repository,
   snapshots: readonly Snapshot[],
 ): Promise<string | undefined> {
-  for (const { commit, session } of snapshots) {
+  for (const { commit, sessionThen } of snapshots) {
     const { head } = (await readSnapshotMetadata(repository.git, commit)).manifest;
-    if (head.commit !== null && isWorkRef(repository.prefixes, session, head.ref)) return head.commit;
+    if (head.commit !== null && isWorkRef(repository.prefixes, sessionThen, head.ref)) return head.commit;
   }
   return undefined;
 }

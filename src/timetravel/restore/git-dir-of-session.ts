@@ -57,7 +57,7 @@ export function workBranches(
   { repository, record: { work_branch: workBranch } }: Session,
   snapshot: Snapshot,
 ): WorkBranches {
-  return { workBranch, snapshotWorkBranch: workBranchOf(repository, snapshot.session) };
+  return { workBranch, snapshotWorkBranch: workBranchOf(repository, snapshot.sessionThen) };
 }
 
 /** HEAD, the branches and the stash of a session, as a snapshot has them; without a commit, as they are now. */
