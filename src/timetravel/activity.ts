@@ -5,12 +5,12 @@
 import { snapshotNamespaces, TIPS } from '../filter/agent-refs.ts';
 import { readCommits } from '../git/objects/commits.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
-import { gitLines, gitText } from '../git/run/git.ts';
+import { type Git, gitLines, gitText } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, type Landed, listRecords, type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { isEnded, type SessionState } from '../session/state.ts';
-import { isArrival, labelByPerson } from '../snapshot/format.ts';
+import { isArrival, labelByPerson, promptIn } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
 import { type Fate, findFates, landingsOf, STANDS } from '../survey/landed.ts';
 import { readRefs } from '../survey/refs.ts';
@@ -118,7 +118,7 @@ export async function readActivity(
   const agents = agentsOf(records);
   const undone = await undoneSteps(repository, records, authored);
   const isEmpty = (turn: TurnSteps, files: readonly FileChange[] = []) =>
-    turn.prompt === undefined &&
+    turn.snapshots.every((one) => promptIn(one) === undefined) &&
     files.length === 0 &&
     turn.snapshots.every((one) => one.tool === undefined && labelByPerson(one) === undefined);
   let [chosen, files]: [TurnSteps[], Awaited<ReturnType<typeof filesOfTurns>>] = [[], new Map()];
@@ -200,26 +200,55 @@ const SECOND = 1000;
 
 /** All snapshots by time, oldest first and each before those that follow it, and who made those of each session. */
 export async function readAllAuthors(repository: Repository, records: readonly SessionRecord[]) {
-  const snapshots = await snapshotsOfAll(repository);
-  const afterEvents = new Set<string>();
-  for (const snapshot of snapshots)
-    if (isOfHook(snapshot) || afterEvents.has(snapshot.previous ?? '')) afterEvents.add(snapshot.commit);
+  const snapshots = await snapshotsOfAll(repository, records);
+  const known = new Map(snapshots.map((snapshot) => [snapshot.commit, snapshot]));
+  const previousOf = (one: Snapshot | undefined) => known.get(one?.previous ?? '');
   const isFolder = records.some(isAttached);
-  const authored = [...Map.groupBy(snapshots, ({ session }) => session).values()].map((own) =>
-    authorsOf(own, isFolder, afterEvents.has(own[0]?.previous ?? '')),
-  );
+  const authored = [...Map.groupBy(snapshots, ({ session }) => session).values()].map((own) => {
+    const before: Snapshot[] = [];
+    for (let one = previousOf(own[0]); one !== undefined; one = previousOf(one)) before.push(one);
+    // Without events, nothing says that a fork goes on with a turn of its parent.
+    const isFork = records.some(({ session_id: id, from }) => id === own[0]?.session && from !== undefined);
+    const line = isFork && !before.some(isOfHook) ? own : [...before.reverse(), ...own];
+    return partOf(authorsOf(line, isFolder), own);
+  });
   return { snapshots, authored };
 }
 
+/** That of one session, if its history begins in another one: a turn may have begun there. */
+function partOf({ steps, turns, begun }: AuthoredHistory, own: readonly Snapshot[]): AuthoredHistory {
+  if (steps.length === own.length) return { steps, turns, begun };
+  const owned = new Set(own);
+  const session = own[0]?.session ?? '';
+  const part = (some: readonly Snapshot[]) => some.filter((one) => owned.has(one));
+  const parts = new Map(
+    begun.map((turn) => [
+      turn,
+      { ...turn, session, snapshots: part(turn.snapshots), steps: part(turn.steps) },
+    ]),
+  );
+  return {
+    steps: steps
+      .filter(({ snapshot }) => owned.has(snapshot))
+      .map((step) => ({ ...step, turn: step.turn && parts.get(step.turn) })),
+    turns: turns.flatMap((turn) => parts.get(turn) ?? []),
+    begun: [...parts.values()],
+  };
+}
+
 /** However many sessions there are, it takes the same number of gits. */
-async function snapshotsOfAll({ git, ...repository }: Repository): Promise<Snapshot[]> {
+async function snapshotsOfAll(
+  repository: Repository,
+  records: readonly SessionRecord[],
+): Promise<Snapshot[]> {
+  const { git } = repository;
   const namespaces = snapshotNamespaces(repository.prefixes);
   const format = '--format=%(objectname) %(refname)';
   const refs = (await gitLines(git, ['for-each-ref', format, '--', ...namespaces])).map(
     (line) => line.split(' ') as [oid: string, ref: string],
   );
   if (refs.length === 0) return [];
-  const oids = await listCommits({ git, ...repository }, [...new Set(refs.map(([oid]) => oid))]);
+  const oids = await listCommits(git, records, [...new Set(refs.map(([oid]) => oid))]);
   const contents = await readCommits(git, oids);
   const found = oids
     .map((oid) => parseSnapshot(oid, contents.get(oid) ?? ''))
@@ -239,21 +268,25 @@ async function snapshotsOfAll({ git, ...repository }: Repository): Promise<Snaps
   for (const [session = '', tip = ''] of tips)
     for (let one = listed.get(tip); one !== undefined; one = listed.get(one.parents[0] ?? ''))
       lines.set(one.commit, [...(lines.get(one.commit) ?? []), session]);
+  const renamed = new Map<string, SessionRecord['renamed']>(
+    records.map((record) => [record.session_id, record.renamed]),
+  );
   return found.map(({ isSnapshot: _, ...snapshot }): Snapshot => {
     const [first = ''] = snapshot.parents;
     // A pull has put it in a fork, or it came under another id: its own session does not have it.
     const holders = lines.get(snapshot.commit) ?? [];
-    const session = holders.includes(snapshot.session) ? snapshot.session : (holders[0] ?? snapshot.session);
+    const names = [snapshot.session, ...holders.map((id) => renamed.get(id)?.[snapshot.session])];
+    const session = names.find((id) => id && holders.includes(id)) ?? holders[0] ?? snapshot.session;
     return { ...snapshot, session, previous: known.has(first) ? first : undefined };
   });
 }
 
 /** Commits of the histories of sessions, oldest first. */
-async function listCommits(repository: Repository, tips: readonly string[]) {
-  const ends = listRecords(repository).records.flatMap((record) => snapshotRefs(record).base ?? []);
+async function listCommits(git: Git, records: readonly SessionRecord[], tips: readonly string[]) {
+  const ends = records.flatMap((record) => snapshotRefs(record).base ?? []);
   const input = [...tips, ...ends.map((oid) => `^${oid}`)].map((line) => `${line}\n`).join('');
   const words = ['--first-parent', '--date-order', '--reverse', '--ignore-missing', '--fixed-strings'];
   const filter = '--grep=Agt-Session: ';
-  const listed = await gitText(repository.git, ['rev-list', ...words, filter, '--stdin'], { input });
+  const listed = await gitText(git, ['rev-list', ...words, filter, '--stdin'], { input });
   return listed.split('\n').filter((line) => line !== '');
 }

@@ -50,19 +50,12 @@ export interface AuthoredHistory {
   readonly begun: readonly TurnSteps[];
 }
 
-/**
- * `history`: oldest first. `isFolder`: its first snapshot has all that was there before. `hasEvents`: there are some of an
- * agent before the first one.
- */
-export function authorsOf(
-  history: readonly Snapshot[],
-  isFolder: boolean,
-  hasEvents = false,
-): AuthoredHistory {
+/** `history`: oldest first. `isFolder`: its first snapshot has all that was there before. */
+export function authorsOf(history: readonly Snapshot[], isFolder: boolean): AuthoredHistory {
   const turns: TurnSteps[] = [];
   const begun: TurnSteps[] = [];
   const current = new Map<string, TurnSteps>();
-  let isTold = hasEvents;
+  let isTold = false;
   const begin = (snapshot: Snapshot, key: string): TurnSteps => {
     const { session, time: from, agent, conversation } = snapshot;
     const prompt = promptIn(snapshot);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeTempDir, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 import { makeTwo, type Two } from './two.ts';
 
@@ -69,4 +69,20 @@ test('blame and gc --pushed know it in each repository by the id that it has the
   expect(agtOk(clone, 'session', 'pull', 'pay', '--as', 'other', '--take')).toContain('is accepted');
   expect(inBlame(clone)).toContain('(claude other turn 1 Bash ');
   expect(agtOk(clone, 'gc', '--pushed', '-n')).toMatch(/^other: would delete (\d) of \1 snapshots/);
+});
+
+test('a turn keeps its prompt where a second copy of it begins in the first one', () => {
+  const { here, there } = two;
+  agtOk(here, 'session', 'pull', 'pay');
+  const [plain, sealed] = ['plain', 'sealed'].map((name) => join(makeTempDir(), name)) as [string, string];
+  agtOk(here, 'session', 'bundle', 'pay', plain, '--plain');
+  agtOk(here, 'session', 'bundle', 'pay', sealed);
+  agtOk(there, 'session', 'open', plain, '--as', 'pay-plain');
+  const row = /pay-plain +claude .*\(pulled\) Add pay$/m;
+  expect(agtOk(there, 'activity')).toMatch(row);
+  agtOk(there, 'session', 'open', sealed);
+  const both = agtOk(there, 'activity');
+  expect(both).toMatch(row);
+  expect(both).toMatch(/ pay +claude .*\(pulled\) Add pay$/m);
+  expect(both).not.toContain('(no prompt)');
 });
