@@ -1,6 +1,6 @@
 /** Which session of a remote a pull means, and what of it is here already. */
 import { rmSync } from 'node:fs';
-import { AgtError, attempt, EXIT, listSome } from '../errors.ts';
+import { AgtError, attempt, EXIT, listSome, plural } from '../errors.ts';
 import { sharedFile } from '../layout.ts';
 import { localTime } from '../local-time.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -119,11 +119,16 @@ function ownerOf(head: Head | undefined): string {
 export function noShare(all: readonly RemoteShare[], id: string, remote: string, keys?: Keys): AgtError {
   const others = all.filter(({ head }) => head === undefined).length;
   const ids = all.flatMap(({ head }) => (head === undefined ? [] : [idOf(head)]));
-  return new AgtError(`there is no session "${id}" on ${remote}`, {
+  const opened = others > 0 ? ' that a key here can open' : '';
+  return new AgtError(`there is no session "${id}" on ${remote}${opened}`, {
     hints: [
       ...(ids.length > 0 ? [`sessions there: ${listSome(ids)}`] : []),
       ...(all.length > 0 ? [] : [`push it, in the repository that has it: agt session push ${id}`]),
-      ...(others > 0 ? [`${others} more there are encrypted for other keys; ${toOpen(id, keys)}`] : []),
+      ...(others > 0
+        ? [
+            `${plural(others, 'session')} there ${others === 1 ? 'is' : 'are'} encrypted for other keys; ${toOpen(id, keys)}`,
+          ]
+        : []),
     ],
   });
 }
@@ -175,7 +180,7 @@ export function refuseTwice(
   const { session_id: here } = other;
   const take = request.take || isHeld(there.head);
   const name = there.head === undefined ? request.id : idOf(there.head);
-  throw new AgtError(`session "${name}" of ${request.remote} is here as "${here}", and has one id here`, {
+  throw new AgtError(`session "${name}" on ${request.remote} is already here, under the id "${here}"`, {
     hints: [`pull it under that id: ${commandToPull(request, { id: here, as: undefined, take })}`],
   });
 }

@@ -133,7 +133,7 @@ test('a session that is away, and then removed: each command that agt names brin
   agtOk(here, ...fork.split(' ').slice(1), '--id', 'f1');
   expect(readFileSync(join(sessionOf(here, 'f1').sandbox, 'mine.txt'), 'utf8')).toBe('only here\n');
   expect(agt(here, 'session', 'pull', 's1', '--as', 'other').stderr).toBe(
-    'error: session "s1" of origin is here as "s1", and has one id here\n' +
+    'error: session "s1" on origin is already here, under the id "s1"\n' +
       'hint: pull it under that id: agt session pull s1 origin --take\n',
   );
   agtOk(here, ...pull.split(' ').slice(1));

@@ -152,7 +152,7 @@ test('a session that comes back under another id is the one that is here', () =>
   agtOk(there, 'session', 'pull', 's1', '--as', 's9', '--take');
   agtOk(there, 'session', 'push', 's9', '--release');
   expect(agt(here, 'session', 'pull', 's9').stderr).toBe(
-    'error: session "s9" of origin is here as "s1", and has one id here\nhint: pull it under that id: agt session pull s1 origin\n',
+    'error: session "s9" on origin is already here, under the id "s1"\nhint: pull it under that id: agt session pull s1 origin\n',
   );
   agtOk(here, 'session', 'pull', 's1');
   expect(agtOk(here, 'session', 'list')).toMatch(/^s1 +active /m);

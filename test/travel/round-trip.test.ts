@@ -210,7 +210,7 @@ describe('keys', () => {
       const own = agtOk(there, 'key', 'new');
       expect(agtOk(there, 'key', 'show')).toBe(own);
       expect(agt(there, 'session', 'pull', 's1').stderr).toMatch(
-        /^error: there is no session "s1" on origin\nhint: 1 more there are encrypted for other keys; import .*: agt key import FILE; or let .*: agt config add --global agt.recipients age1\w+ && agt session push s1\n$/,
+        /^error: there is no session "s1" on origin that a key here can open\nhint: 1 session there is encrypted for other keys; import .*: agt key import FILE; or let .*: agt config add --global agt.recipients age1\w+ && agt session push s1\n$/,
       );
       const file = join(makeTempDir(), 'key');
       write(file, secret);
