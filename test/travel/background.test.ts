@@ -55,6 +55,9 @@ test('pushes each snapshot, together what comes within the period, and says what
   expect(agtOk(here, 'status')).toMatch(
     /^s1 +1 snapshot not on origin \(pushed .*; the last push failed: git cannot reach/m,
   );
+  expect(agtOk(here, 'doctor')).toContain(
+    'the last push in the background to origin failed: git cannot reach',
+  );
   renameSync(`${remote}.away`, remote);
   expect(agtOk(here, 'autocommit', 's1')).toMatch(/^s1: nothing changed/);
   await until(() => debt() === null);

@@ -19,6 +19,7 @@ import { isAlone } from '../../session/owner.ts';
 import { ensureWorkspace } from '../../session/provider.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { type Session, startCommit } from '../../session/session.ts';
+import { readShare } from '../../session/share-file.ts';
 import { isEnded } from '../../session/state.ts';
 import { IGNORE_FILE } from '../../snapshot/ignore-file.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
@@ -61,7 +62,7 @@ async function check(session: Session, { worktrees, refs, finishers, preview }: 
     ...(isEnded(record) || isAttached(record) ? [] : await checkSandbox(session, worktrees)),
   );
   if (findings.length === 0 && isActive(record)) findings.push(...(await checkCapture(record, preview)));
-  findings.push(...checkRunner(record));
+  findings.push(...checkRunner(record), ...checkPush(session));
   return findings;
 }
 
@@ -207,6 +208,13 @@ async function lastHead(session: Session): Promise<string> {
       return head;
   }
   return startCommit(session);
+}
+
+function checkPush(session: Session): Finding[] {
+  const { failed, remote } = readShare(session) ?? {};
+  if (failed === undefined) return [];
+  const problem = `the last push in the background to ${remote} failed: ${failed.reason}`;
+  return [{ level: 'note', about: session.id, problem, mend: `agt session push ${session.id}` }];
 }
 
 /** So many paths are named. */
