@@ -143,12 +143,7 @@ describe('agt session new', () => {
       1,
       /^error: "nowhere" is not a session, a branch or a commit/,
     ],
-    [
-      'an id that is taken',
-      ['--id', 'taken'],
-      1,
-      /^error: session "taken" already exists\nhint: .*agt run taken -- COMMAND\n$/,
-    ],
+    ['an id that is taken', ['--id', 'taken'], 1, /"taken" already exists\nhint: .*agt run taken -- COMMAND/],
     ['an id whose branch is taken', ['--id', 'branch'], 1, /^error: branch "agt\/branch" already exists/],
     [
       'an unknown option',
