@@ -1,4 +1,7 @@
-/** Which turns wrote a hunk: those of its new lines, by blame; if none wrote them, those that changed the file. */
+/**
+ * Which turns wrote a hunk: those of its new lines, by blame; if none wrote them, those that changed the file and were not
+ * undone.
+ */
 import { readObjects } from '../git/objects/object-reader.ts';
 import type { Workbench } from '../landing/workbench.ts';
 import { once } from '../once.ts';
@@ -6,7 +9,7 @@ import type { Session } from '../session/session.ts';
 import { withStepsOfLines } from '../timetravel/blame/lines-of-session.ts';
 import { afterAll, stepsByPath } from '../timetravel/blame/make-map.ts';
 import type { FileChange } from '../timetravel/timeline.ts';
-import { filesOfTurns } from '../timetravel/turn-files.ts';
+import { filesOfTurns, undoneTurns } from '../timetravel/turn-files.ts';
 import { readAuthors } from '../timetravel/turns.ts';
 import type { Hunk } from './hunks.ts';
 
@@ -18,7 +21,11 @@ export async function turnsOfHunks(
 ): Promise<(readonly number[])[]> {
   const history = await readAuthors(session);
   const changes = once(() => stepsByPath(session, history.steps));
-  const files = once(() => filesOfTurns(session.git, history.turns, false));
+  const files = once(async () => {
+    const undone = await undoneTurns(session, history);
+    const standing = history.turns.filter((turn) => !undone.has(turn));
+    return filesOfTurns(session.git, standing, false);
+  });
   return withStepsOfLines(session, history, async (stepsOfLines) => {
     type TurnOfLine = (line: number) => number | undefined;
     const known = new Map<string, Promise<TurnOfLine>>();
@@ -46,7 +53,7 @@ export async function turnsOfHunks(
       }
       const changed = await files();
       const isOf = (file: FileChange) => file.path === `sandbox/${path}`;
-      return history.turns.filter((turn) => changed.get(turn)?.some(isOf)).map(({ number }) => number);
+      return [...changed].filter(([, own]) => own.some(isOf)).map(([{ number }]) => number);
     };
     return Array.fromAsync(hunks, turnsOf);
   });

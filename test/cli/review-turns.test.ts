@@ -140,6 +140,36 @@ test('both sides of a renamed file are of its turn', () => {
   expect(files.map(({ path }: { path: string }) => path)).toContain('new');
 });
 
+test('a turn that was undone is no author of what it had changed', () => {
+  const { repository, sandbox } = makeSession({ 'src/old': LINES.join(''), gone: 'gone\n' });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  const turn = (prompt: string, act: () => void) => {
+    agent.says(prompt);
+    agent.begins(prompt);
+    act();
+    agent.ends(prompt);
+    agent.stops();
+  };
+  turn('Turn one', () => {
+    git(sandbox, 'mv', 'src/old', 'src/new');
+    rmSync(join(sandbox, 'gone'));
+    git(sandbox, 'commit', '-qam', 'one');
+  });
+  turn('Turn two', () => {
+    git(sandbox, 'reset', '-q', '--hard', 'HEAD~1');
+    rmSync(join(sandbox, 'src'), { recursive: true });
+  });
+  const turns = () => {
+    const hunks: { turns: number[] }[] = JSON.parse(agtOk(repository, 'review', 's1', '--json'));
+    return hunks.map((hunk) => hunk.turns);
+  };
+  agtOk(repository, 'undo', 's1', '--turn');
+  expect(turns()).toEqual([[1], [1], [1]]);
+  expect(agtOk(repository, 'review', 's1', '--turn', '2', '--json')).toBe('[]');
+  agtOk(repository, 'review', 's1', '--seen', 'src/new');
+  expect(agtOk(repository, 'accept', 's1', '--seen', '-n')).not.toContain('Turn two');
+});
+
 test('one hunk is marked by its line; a colon may be in a name', () => {
   const { turn, review, told } = begin();
   turn('first', { f: edited({ 3: 'three', 5: 'five' }), 'f:4': 'other\n' });
