@@ -22,7 +22,8 @@ import { takenChanges } from './taken.ts';
 export async function endSession(session: LockedSession, landing: Landing, now: Date): Promise<AcceptResult> {
   const { commit, from, onto, worktree } = landing;
   const known = landing.record.landed;
-  const before = known?.commit === commit ? known.before : known; // agt was killed after it had written this
+  const isWritten = known?.commit === commit && known.onto === onto; // agt was killed after that
+  const before = isWritten ? known.before : known;
   const move = landing.record.intent;
   const moved = move?.operation === 'accept' ? contentOf(move, landing) : {};
   const own = landing.record.checkout === undefined ? {} : await takenInPlace(session, landing);

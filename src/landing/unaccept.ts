@@ -12,26 +12,18 @@ import {
 } from '../git/objects/raw-diff.ts';
 import { editIndex, editTree, readIndex, withIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import {
-  type Git,
-  gitLines,
-  gitText,
-  inDirectory,
-  isAncestor,
-  resolveObject,
-  runGit,
-} from '../git/run/git.ts';
+import { type Git, inDirectory } from '../git/run/git.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
-import { begin, complete, unfinishedError } from '../session/operation.ts';
+import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import type { BranchMove, Present } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
-import { isTakenBack } from '../survey/applied.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { keepSources } from './end-session.ts';
 import { carryOut } from './land.ts';
+import { problemWith } from './off-branch.ts';
 import { refuseOtherContent } from './overlap.ts';
 import { settleMove } from './recover.ts';
 import { editsOf, takenChanges } from './taken.ts';
@@ -123,6 +115,7 @@ async function planUnaccept(session: Session): Promise<BranchMove> {
   const { worktree, from: tip } = await findTarget(session, branch, named);
   const problem = await problemWith(session, landed, tip, worktree);
   if (problem !== undefined) throw problem;
+  requireAllowed(record, 'unaccept');
   const changes = await diffTrees(git, from, to);
   const place = worktree && inDirectory(git, worktree);
   const own = new Set(landed.present);
@@ -182,85 +175,6 @@ async function resultOf(
   const branches = (await branchesWith(session, from)).filter((branch) => branch !== shortBranch(onto));
   return { record, onto, commit: from, tip: to, worktree, changes, shown, restored, holders, branches };
 }
-
-/** What keeps the branch from going back; the first hint is what takes the work off it all the same. */
-async function problemWith(
-  { git, id, record }: Session,
-  landed: Landed,
-  tip: string,
-  worktree?: string,
-): Promise<AgtError | undefined> {
-  const { commit, from, onto } = landed;
-  const branch = shortBranch(onto);
-  const format = '--format=%(if)%(symref)%(then)%(else)%(refname:short)%(end)';
-  const listing = ['for-each-ref', format, '--contains', commit, 'refs/remotes/'];
-  const [remote] = await gitLines(git, listing);
-  if (tip === commit && remote === undefined) return undefined;
-  const last = commit.slice(0, ABBREVIATED);
-  const isMerge = (await gitText(git, ['rev-list', '--parents', '-1', commit])).split(' ').length > 2;
-  const own = isMerge ? [commit] : await gitLines(git, ['rev-list', `${from}..${commit}`]);
-  const isThere = await isAncestor(git, commit, tip);
-  const { found, count } = isThere ? { found: own, count: own.length } : await otherForms(git, landed, tip);
-  const open: string[] = [];
-  const [newest = ''] = found;
-  // One that the agent itself has taken back goes together with the commit that did so.
-  for (const oid of found)
-    if ((await isTakenBack(git, oid, newest)) || !(await isTakenBack(git, oid, tip))) open.push(oid);
-  const names = open.map((oid) => oid.slice(0, ABBREVIATED)).join(' ');
-  const isRange = isThere && own.length > 1 && open.length === own.length;
-  const range = `git revert --no-commit ${from.slice(0, ABBREVIATED)}..${last} && git commit`;
-  const revert = isRange ? range : `git revert ${isThere && isMerge ? '-m 1 ' : ''}${names}`;
-  const place = worktree === undefined ? undefined : inDirectory(git, worktree);
-  const hasStaged = place && (await runGit(place, ['diff', '--cached', '--quiet'])).exitCode === 1;
-  // git reverts nothing while something is staged.
-  const way = hasStaged ? `git stash && ${revert} && git stash pop --index` : revert;
-  const alone =
-    isActive(record) || record.away !== undefined
-      ? []
-      : [`bring only the session back: agt session undo ${id}`];
-  const hints = [`undo it by a new commit, on "${branch}": ${way}`, ...alone];
-  if (found.length === 0)
-    return new AgtError(`"${branch}" does not have the commit any more`, { hints: alone });
-  if (open.length === 0)
-    return new AgtError(`"${branch}" has taken commit ${last} back already`, { hints: alone });
-  if (tip === commit) return new AgtError(`${remote} has the commit already`, { hints });
-  if (isThere) return new AgtError(`"${branch}" has newer commits`, { hints });
-  const part = found.length < count ? ` (agt knows only ${found.length} of ${count} commits)` : '';
-  return new AgtError(`"${branch}" has the commit ${last} in another form, as ${names}${part}`, { hints });
-}
-
-/** How the work of an acceptance leaves the branch when the session is gone; undefined if the branch has lost it. */
-export async function wayOff(session: Session): Promise<string | undefined> {
-  const { git, id, record } = session;
-  const tip = record.landed && (await resolveObject(git, record.landed.onto));
-  if (record.landed === undefined || tip === undefined) return undefined;
-  const problem = await problemWith(session, record.landed, tip);
-  return problem === undefined ? `to take it off: agt undo ${id}; agt unaccept ${id}` : problem.hints[0];
-}
-
-/** The commits of an acceptance as the user has rewritten them, newest first, and how many it made. */
-async function otherForms(git: Git, { commit, from }: Landed, tip: string) {
-  const list = async (head: string) => {
-    const words = [
-      'log',
-      '--topo-order',
-      '--no-merges',
-      '--no-show-signature',
-      '--format=%H%x00%at %ae %an%x00%s',
-    ];
-    const rows = (await gitLines(git, [...words, head, '--not', from, '--'])).map((row) => row.split('\0'));
-    return rows.map(([oid = '', author = '', subject = '']) => ({ oid, author, subject }));
-  };
-  const [own, there] = [await list(commit), await list(tip)];
-  const same = there.filter(({ author }) => own.some((one) => one.author === author));
-  const named = same.filter((one) =>
-    own.some((it) => it.author === one.author && it.subject === one.subject),
-  );
-  return { found: (same.length > own.length ? named : same).map(({ oid }) => oid), count: own.length };
-}
-
-/** Hexadecimal digits of a commit in a hint. */
-const ABBREVIATED = 12;
 
 async function bringBack(session: Session, result: UnacceptResult, now: Date): Promise<UnacceptResult> {
   const choose = () => newestSnapshot(session);

@@ -22,6 +22,12 @@ export function landingsOf(landed: Landed | undefined): Landed[] {
   return landed === undefined ? [] : [...landingsOf(landed.before), landed];
 }
 
+/** The newest one on each branch, newest first. */
+export function newestLandings(landed: Landed | undefined): Landed[] {
+  const all = landingsOf(landed).toReversed();
+  return all.filter(({ onto }, i) => all.findIndex((one) => one.onto === onto) === i);
+}
+
 /** By commit; those that stand are not in it. */
 export function findFates(
   git: Git,

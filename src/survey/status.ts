@@ -12,11 +12,11 @@ import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
-import { hasCommitted, type SessionRecord, sessionFolder } from '../session/record.ts';
+import { hasCommitted, type Landed, type SessionRecord, sessionFolder } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
 import { type DiffStat, type Examined, examine, type Work } from './examine.ts';
-import { type Fate, findFates, landingsOf, STANDS } from './landed.ts';
+import { type Fate, findFates, landingsOf, newestLandings, STANDS } from './landed.ts';
 import { compareWithHomes, homePatterns, isAsLanded, landedSource, startApart } from './merged.ts';
 import { chainOf, countSnapshots, type Head, type Refs, readHeads, readRefs } from './refs.ts';
 import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
@@ -45,6 +45,8 @@ export interface SessionStatus extends Pick<SandboxFacts, Fact | 'pushed'> {
   readonly exported: boolean;
   /** Of the last acceptance. */
   readonly fate: Fate;
+  /** The last acceptance on each branch, newest first. */
+  readonly landings: readonly (readonly [Landed, Fate])[];
   /** Undefined unless somebody asked for it. */
   readonly autocommits: number | undefined;
   readonly lastAutocommit: { readonly commit: string; readonly time: Date } | undefined;
@@ -249,7 +251,10 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   // After a sync, HEAD has commits of a user branch that is gone now.
   const knowsOwn = hasUserBranch || record.user_branch === undefined;
   const dirty = files && new Set(files.map(({ path }) => path)).size;
-  const fate = found.fates.get(record.landed?.commit ?? '') ?? STANDS;
+  const landings = newestLandings(record.landed).map(
+    (one) => [one, found.fates.get(one.commit) ?? STANDS] as const,
+  );
+  const [[, fate] = [undefined, STANDS]] = landings;
   const [isGone, isOnlyInSnapshots] = [facts.gitDir === undefined, found.onlyInSnapshots.has(compared)];
   const isClean = !dirty && !isOnlyInSnapshots;
   const isSame = work === undefined || (isGone && compared.landed !== undefined && !isOnlyInSnapshots);
@@ -273,6 +278,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     merged: hasAll && operation === undefined && fate.revertedBy === undefined,
     exported: hasWorked && found.exported.has(head.commit ?? ''),
     fate,
+    landings,
     autocommits: found.autocommits,
     lastAutocommit: shadow?.commit === record.from_commit ? undefined : shadow,
     lastComplete: readTimestamp(repository.agtDir, record.session_id),

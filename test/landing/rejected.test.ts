@@ -11,11 +11,16 @@ test('a session that is rejected after an acceptance says that its work stays, a
   writeFileSync(join(session.sandbox, 'new'), 'new\n');
   agtOk(repository, 'accept', 's1', '--keep');
   expect(agtOk(repository, 'reject', 's1')).toContain(
-    'stays    its work on main, accepted before; to take it off: agt undo s1; agt unaccept s1',
+    'stays    its work on main, accepted before; to take it off: agt undo s1, then agt unaccept s1',
   );
-  expect(agt(repository, 'unaccept', 's1').stderr).toContain(
-    'hint: bring it back: agt undo s1; main stays as it is\n',
-  );
+  for (const words of [[], ['-n']])
+    expect(agt(repository, 'unaccept', 's1', ...words)).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr:
+        'error: session "s1" is rejected; agt cannot unaccept it\n' +
+        'hint: bring it back: agt undo s1; main stays as it is\n',
+    });
   agtOk(repository, 'undo', 's1');
   git(repository, 'update-ref', 'refs/remotes/origin/main', 'main');
   const revert = `git revert ${git(repository, 'rev-parse', '--short=12', 'main')}`;
@@ -24,6 +29,43 @@ test('a session that is rejected after an acceptance says that its work stays, a
   agtOk(repository, 'undo', 's1');
   agtOk(repository, 'unaccept', 's1');
   expect(existsSync(join(repository, 'new'))).toBe(false);
+});
+
+test('work that stands on several branches: each of them is named, with what takes the work off it', () => {
+  const { repository, sandbox } = makeSession();
+  git(repository, 'branch', 'release');
+  writeFileSync(join(sandbox, 'new'), 'new\n');
+  agtOk(repository, 'accept', 's1', '--keep', '--onto', 'release');
+  agtOk(repository, 'accept', 's1', '--keep', '--onto', 'main');
+  const stays = () => agtOk(repository, 'reject', 's1', '-n').match(/^stays.*$/gm);
+  const tip = (branch: string, digits = 10) => git(repository, 'rev-parse', `--short=${digits}`, branch);
+  expect(stays()).toEqual([
+    'stays    its work on main, accepted before; to take it off: agt undo s1, then agt unaccept s1',
+    'stays    its work on release, accepted before; to take it off: agt unaccept s1 once more',
+  ]);
+  expect(agtOk(repository, 'session', 'show', 's1')).toMatch(
+    new RegExp(`^landed +${tip('main')} on main\n +${tip('release')} on release$`, 'm'),
+  );
+  git(repository, 'update-ref', 'refs/remotes/origin/main', 'main');
+  expect(stays()?.[1]).toContain(
+    `accepted before; undo it by a new commit, on "release": git revert ${tip('release', 12)}`,
+  );
+  git(repository, 'update-ref', '-d', 'refs/remotes/origin/main');
+  agtOk(repository, 'unaccept', 's1');
+  expect(stays()).toEqual([
+    'stays    its work on release, accepted before; to take it off: agt undo s1, then agt unaccept s1',
+  ]);
+});
+
+test('agt accept of pushed work says how it goes, as agt unaccept would', () => {
+  const { repository, sandbox } = makeSession();
+  writeFileSync(join(sandbox, 'new'), 'new\n');
+  agtOk(repository, 'accept', 's1');
+  const again = () => agtOk(repository, 'accept', 's1').split('\n')[1];
+  expect(again()).toBe('undo     agt session unaccept s1');
+  git(repository, 'update-ref', 'refs/remotes/origin/main', 'main');
+  const revert = `git revert ${git(repository, 'rev-parse', '--short=12', 'main')}`;
+  expect(again()).toBe(`undo it by a new commit, on "main": ${revert}`);
 });
 
 test('the reason of a later agt reject is kept', () => {

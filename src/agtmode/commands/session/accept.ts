@@ -7,9 +7,11 @@ import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import type { DiffEntry, ShownChange } from '../../../git/objects/raw-diff.ts';
 import type { AcceptResult, UntrackedFile } from '../../../landing/accept-request.ts';
 import { acceptedBefore } from '../../../landing/end-session.ts';
+import { insteadOfUnaccept } from '../../../landing/off-branch.ts';
 import { COMMITS_ALONE } from '../../../landing/untracked.ts';
 import { acceptSeen, acceptUnrejected } from '../../../review/act.ts';
 import { sessionFolder } from '../../../session/record.ts';
+import type { Session } from '../../../session/session.ts';
 import { ask } from '../../ask.ts';
 import { camelCase, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
@@ -95,7 +97,9 @@ export const sessionAccept = defineSessionCommand({
     for (const warning of result.warnings) context.err(`warning: ${warning}\n`);
     return {
       json: acceptJson(result, args.dryRun),
-      text: describeAccept(result, back),
+      text: result.warnings.includes(acceptedBefore(result.record))
+        ? await describeEarlier(session.with(result.record), result)
+        : describeAccept(result, back),
       trouble: result.trouble,
     };
   },
@@ -203,6 +207,12 @@ export function fileJson({ path, before, after, insertions, removals }: DiffEntr
   return { path: displayPath(path), status, ...orNull({ insertions, deletions: removals }) };
 }
 
+async function describeEarlier(session: Session, { onto, commit = '' }: AcceptResult): Promise<string> {
+  const { id } = session;
+  const way = (await insteadOfUnaccept(session)) ?? `undo     agt session unaccept ${id}`;
+  return lines([`${id} is on ${shortBranch(onto)} as ${shortOid(commit)}`, way]);
+}
+
 function describeAccept(result: AcceptResult, returned: string | undefined): string {
   const { record, onto, commit, worktree, changes, shown, leftOut, leftOutCommits = [] } = result;
   const { kept, after = [], ignored = [], merged = [] } = result;
@@ -212,8 +222,6 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
   const left = leftOut.map((path) => `${showPath(path)}${landing.has(path) ? ' (uncommitted changes)' : ''}`);
   const branch = shortBranch(onto);
   const done = commit !== undefined;
-  if (done && result.warnings.includes(acceptedBefore(record)))
-    return lines([`${id} is on ${branch} as ${shortOid(commit)}`, `undo     agt session unaccept ${id}`]);
   const all: (string | false | undefined)[] = [
     `${done ? 'accepted' : 'would accept'} ${id}: ${summaryOf(shown)}`,
     ...shown

@@ -2,9 +2,9 @@
 import { AgtError, listSome, plural } from '../../../errors.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { exportSession } from '../../../landing/export.ts';
+import { waysOff } from '../../../landing/off-branch.ts';
 import { draftPullRequest, openPullRequest } from '../../../landing/pull-request.ts';
 import { isUpToDate, type SyncResult, syncSession } from '../../../landing/sync.ts';
-import { wayOff } from '../../../landing/unaccept.ts';
 import { changeReason, planRemoval, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
 import { wayBack } from '../../../session/operation.ts';
@@ -153,7 +153,7 @@ export const sessionReject = defineSessionCommand({
     const { folder } = await planRemoval(session, false);
     const back = await besideTheEnd(session, args);
     const atWork = running || force ? [] : agentAtWork(session, request.now);
-    const off = await wayOff(session);
+    const ways = await waysOff(session);
     const ignored = await interruptible(context, session, async () => {
       if (!dryRun) return (await removeSession(session, request)).ignored;
       await requireRemovable(session, request);
@@ -177,9 +177,7 @@ export const sessionReject = defineSessionCommand({
         back,
         `${verb(dryRun, 'deleted', 'delete')}  branch ${shortBranch(work_branch)}`,
         `${verb(dryRun, 'kept', 'keep')}     its snapshots on ${shortBranch(branch)} for the time of agt.retention; agt undo ${id} brings it back`,
-        off &&
-          record.landed &&
-          `stays    its work on ${shortBranch(record.landed.onto)}, accepted before; ${off}`,
+        ...ways.map(([onto, way]) => `stays    its work on ${onto}, accepted before; ${way}`),
         ignored.length > 0 && `no snapshot has ${listPaths(ignored, LISTED)}, because of .agtignore`,
       ]),
     };

@@ -233,7 +233,7 @@ export const sessionShow = defineSessionCommand({
 
 async function describe(session: Session, view: SessionStatus, moment: Moment | undefined, now: Date) {
   const { record, headCommit, folder, sandboxPresent, isOutOfSight, pushed } = view;
-  const { work_branch: work, user_branch: home, sandbox, landed, exported, from } = record;
+  const { work_branch: work, user_branch: home, sandbox, exported, from } = record;
   const workBranch = shortBranch(work);
   const at = (tip: string | undefined) => (tip === undefined ? '' : ` at ${shortOid(tip)}`);
   const removed = isEnded(record) ? 'removed with the session' : 'missing';
@@ -243,6 +243,7 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
   // For a session in place: the user sees that branch checked out.
   const words = ['log', '-1', '--no-show-signature', '--format=%h %s', work, '--'];
   const commit = record.checkout === undefined ? undefined : await gitAnswer(session.git, words);
+  const landings = view.landings.filter(([, { isLost }], i) => i === 0 || !isLost);
   const frozen = moment && `${age(new Date(moment.made), now)}, snapshot ${shortOid(moment.commit)}`;
   return [
     ['session', record.session_id],
@@ -261,7 +262,7 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
     ['last autocommit', view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.time, now)],
     ['user branch', home === undefined ? 'none (started from a commit)' : shortBranch(home)],
     ['start commit', from === undefined ? startCommit : `${startCommit} from session ${from}`],
-    landed && ['landed', landingPlace(landed, view.fate)],
+    ...landings.map(([landed, fate], i) => [i === 0 ? 'landed' : '', landingPlace(landed, fate)]),
     exported && ['exported', `${shortOid(exported.commit)} to ${exported.remote} as ${exported.branch}`],
     pushed && ['pushed', `to ${pushed.remote}, ${age(new Date(pushed.at), now)}`],
     record.away && [

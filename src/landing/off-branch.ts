@@ -1,0 +1,117 @@
+/** How accepted work leaves a branch: by `unaccept`, or where that refuses by a command of git. */
+import { AgtError } from '../errors.ts';
+import { isActive } from '../filter/session-file.ts';
+import { shortBranch } from '../git/files/ref-files.ts';
+import {
+  type Git,
+  gitLines,
+  gitText,
+  inDirectory,
+  isAncestor,
+  resolveObject,
+  runGit,
+} from '../git/run/git.ts';
+import type { Landed } from '../session/record.ts';
+import type { Session } from '../session/session.ts';
+import { isTakenBack } from '../survey/applied.ts';
+import { landingsOf, newestLandings } from '../survey/landed.ts';
+
+/**
+ * What keeps the branch from going back; the first hint is what takes the work off it all the same. `isNext`: unaccept
+ * would take this acceptance back.
+ */
+export async function problemWith(
+  { git, id, record }: Session,
+  landed: Landed,
+  tip: string,
+  worktree?: string,
+  isNext = true,
+): Promise<AgtError | undefined> {
+  const { commit, from, onto } = landed;
+  const branch = shortBranch(onto);
+  const format = '--format=%(if)%(symref)%(then)%(else)%(refname:short)%(end)';
+  const listing = ['for-each-ref', format, '--contains', commit, 'refs/remotes/'];
+  const [remote] = await gitLines(git, listing);
+  if (isNext && tip === commit && remote === undefined) return undefined;
+  const last = commit.slice(0, ABBREVIATED);
+  const isMerge = (await gitText(git, ['rev-list', '--parents', '-1', commit])).split(' ').length > 2;
+  const own = isMerge ? [commit] : await gitLines(git, ['rev-list', `${from}..${commit}`]);
+  const isThere = await isAncestor(git, commit, tip);
+  const { found, count } = isThere ? { found: own, count: own.length } : await otherForms(git, landed, tip);
+  const open: string[] = [];
+  const [newest = ''] = found;
+  // One that the agent itself has taken back goes together with the commit that did so.
+  for (const oid of found)
+    if ((await isTakenBack(git, oid, newest)) || !(await isTakenBack(git, oid, tip))) open.push(oid);
+  const names = open.map((oid) => oid.slice(0, ABBREVIATED)).join(' ');
+  const isRange = isThere && own.length > 1 && open.length === own.length;
+  const range = `git revert --no-commit ${from.slice(0, ABBREVIATED)}..${last} && git commit`;
+  const revert = isRange ? range : `git revert ${isThere && isMerge ? '-m 1 ' : ''}${names}`;
+  const place = worktree === undefined ? undefined : inDirectory(git, worktree);
+  const hasStaged = place && (await runGit(place, ['diff', '--cached', '--quiet'])).exitCode === 1;
+  // git reverts nothing while something is staged.
+  const way = hasStaged ? `git stash && ${revert} && git stash pop --index` : revert;
+  const alone =
+    isActive(record) || record.away !== undefined
+      ? []
+      : [`bring only the session back: agt session undo ${id}`];
+  const hints = [`undo it by a new commit, on "${branch}": ${way}`, ...alone];
+  if (found.length === 0)
+    return new AgtError(`"${branch}" does not have the commit any more`, { hints: alone });
+  if (open.length === 0)
+    return new AgtError(`"${branch}" has taken commit ${last} back already`, { hints: alone });
+  if (tip === commit) return new AgtError(`${remote} has the commit already`, { hints });
+  if (isThere) return new AgtError(`"${branch}" has newer commits`, { hints });
+  const part = found.length < count ? ` (agt knows only ${found.length} of ${count} commits)` : '';
+  return new AgtError(`"${branch}" has the commit ${last} in another form, as ${names}${part}`, { hints });
+}
+
+/** The way for the user where `unaccept` refuses; undefined if it would not. */
+export async function insteadOfUnaccept(session: Session): Promise<string | undefined> {
+  const { landed } = session.record;
+  const tip = landed && (await resolveObject(session.git, landed.onto));
+  return landed && tip && (await problemWith(session, landed, tip))?.hints[0];
+}
+
+/** How the work leaves each branch that has it when the session is gone: the branch, and a hint. */
+export async function waysOff(session: Session): Promise<(readonly [string, string])[]> {
+  const { git, id, record } = session;
+  const all = landingsOf(record.landed).toReversed();
+  const ways: (readonly [string, string])[] = [];
+  let isNext = true;
+  for (const [i, landed] of newestLandings(record.landed).entries()) {
+    isNext &&= landed === all[i];
+    const tip = await resolveObject(git, landed.onto);
+    const again = i === 0 ? `agt undo ${id}, then agt unaccept ${id}` : `agt unaccept ${id} once more`;
+    const problem: AgtError | undefined =
+      tip === undefined ? undefined : await problemWith(session, landed, tip, undefined, isNext);
+    const way = problem === undefined ? `to take it off: ${again}` : problem.hints[0];
+    if (tip !== undefined && way !== undefined) ways.push([shortBranch(landed.onto), way]);
+    isNext &&= tip !== undefined && problem === undefined;
+  }
+  return ways;
+}
+
+/** The commits of an acceptance as the user has rewritten them, newest first, and how many it made. */
+async function otherForms(git: Git, { commit, from }: Landed, tip: string) {
+  const list = async (head: string) => {
+    const words = [
+      'log',
+      '--topo-order',
+      '--no-merges',
+      '--no-show-signature',
+      '--format=%H%x00%at %ae %an%x00%s',
+    ];
+    const rows = (await gitLines(git, [...words, head, '--not', from, '--'])).map((row) => row.split('\0'));
+    return rows.map(([oid = '', author = '', subject = '']) => ({ oid, author, subject }));
+  };
+  const [own, there] = [await list(commit), await list(tip)];
+  const same = there.filter(({ author }) => own.some((one) => one.author === author));
+  const named = same.filter((one) =>
+    own.some((it) => it.author === one.author && it.subject === one.subject),
+  );
+  return { found: (same.length > own.length ? named : same).map(({ oid }) => oid), count: own.length };
+}
+
+/** Hexadecimal digits of a commit in a hint. */
+const ABBREVIATED = 12;
