@@ -137,6 +137,7 @@ test('accept, reject and remove name the remotes that still list the session as 
   expect(agtOk(here, 'reject', 'alone')).not.toContain('remote');
   const line = (id: string, next = 'update', more = '') =>
     `\nremote   origin still lists it as active; ${next} its copy there: agt session push ${id} origin${more}\n`;
+  expect(agtOk(here, 'remove', 'removed', '-n')).toContain(' origin would still list it as active; update ');
   expect(agtOk(here, 'accept', 'accepted', '--untracked=all')).toContain(line('accepted'));
   expect(agtOk(here, 'reject', 'rejected')).toContain(line('rejected'));
   expect(agtOk(here, 'remove', 'removed')).toContain(line('removed'));
@@ -147,6 +148,8 @@ test('accept, reject and remove name the remotes that still list the session as 
   const listed = JSON.parse(agtOk(here, 'list', '--remote', '--json')) as { state: string }[];
   expect(listed.map(({ state }) => state).sort()).toEqual(['accepted', 'rejected', 'removed']);
   agtOk(here, 'undo', 'rejected');
+  expect(agtOk(here, 'reject', 'rejected', '-n')).not.toContain('remote');
+  expect(agtOk(here, 'remove', 'rejected', '-n')).toContain(' would still list it as rejected; update ');
   agtOk(here, 'session', 'push', 'rejected', 'origin');
   agtOk(there, 'session', 'pull', 'rejected', '--take');
   expect(agtOk(here, 'reject', 'rejected')).toContain(line('rejected'));

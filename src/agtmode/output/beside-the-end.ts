@@ -13,11 +13,13 @@ import { bringsBack } from '../../session/operation.ts';
 import type { Session } from '../../session/session.ts';
 import { allOf, readShare } from '../../session/share-file.ts';
 import { sharedStashEntries, stashEntries } from '../../session/stash.ts';
+import type { Outcome } from '../../session/state.ts';
 import { isHere } from '../../travel/share.ts';
 import { age, listPaths, verb } from './format.ts';
 
 interface End {
   readonly dryRun: boolean;
+  readonly outcome: Outcome;
   readonly deleteBranch?: boolean;
   /** What would land. */
   readonly landing?: readonly DiffEntry[];
@@ -26,7 +28,7 @@ interface End {
 /** To read before the end, and to print after it. */
 export async function besideTheEnd(
   session: Session,
-  { dryRun, deleteBranch = false, landing = [] }: End,
+  { dryRun, outcome, deleteBranch = false, landing = [] }: End,
 ): Promise<string | undefined> {
   const { length: stashed } = deleteBranch ? [] : await stashEntries(session);
   const shared = await sharedStashEntries(session);
@@ -37,7 +39,7 @@ export async function besideTheEnd(
       `stash    ${plural(stashed, 'stashed change')} in its snapshots; ${bringsBack(session.record)}`,
     shared.length > 0 && `stays    in your git stash list: ${listPaths(shared, FEW)}`,
     made && `stays    branch ${made}, which the agent has made; delete it: git branch -D ${shellQuote(made)}`,
-    ...notTold(session, deleteBranch),
+    ...notTold(session, { dryRun, outcome, deleteBranch }),
   ];
   return found.filter(Boolean).join('\n') || undefined;
 }
@@ -51,15 +53,20 @@ export function agentAtWork({ repository, id }: Session, now: Date): string[] {
 }
 
 /** Remotes with a copy that no push in the background changes, and that is of this repository as far as it knows. */
-function notTold({ repository, id, record }: Session, isForgotten: boolean): string[] {
+function notTold(
+  { repository, id, record }: Session,
+  { dryRun, outcome, deleteBranch: isForgotten = false }: End,
+): string[] {
   const share = record.away === undefined ? attempt(() => readShare({ repository, id })) : undefined;
   const copies =
     share === undefined ? [] : allOf(share).filter(({ holder }) => isHere({ repository }, holder));
-  const stale = copies.filter(({ remote }) => remote !== repository.settings.push || isForgotten);
+  const stale = copies.filter(
+    ({ remote, state }) => isForgotten || (remote !== repository.settings.push && state !== outcome),
+  );
   const [next, way] = isForgotten ? ['delete', ' --delete'] : ['update', ''];
   return stale.map(
-    ({ remote }) =>
-      `remote   ${remote} still lists it as active; ${next} its copy there: agt session push ${id} ${remote}${way}`,
+    ({ remote, state = 'active' }) =>
+      `remote   ${remote} ${verb(dryRun, 'still lists', 'still list')} it as ${state}; ${next} its copy there: agt session push ${id} ${remote}${way}`,
   );
 }
 

@@ -87,12 +87,13 @@ export const sessionAccept = defineSessionCommand({
         context.interactive && !args.json && !args.dryRun ? askOnce(context, session.id) : undefined,
       now: context.now(),
     };
-    const before = args.dryRun ? undefined : await besideTheEnd(session, args);
+    const end = { dryRun: args.dryRun, outcome: 'accepted' } as const;
+    const before = args.dryRun ? undefined : await besideTheEnd(session, end);
     const atWork = agentAtWork(session, request.now);
     const accept = args.seen ? acceptSeen : acceptUnrejected;
     const accepted = await doneOrNotBegun(context, session, accept, request);
     const goesOn = args.keep || args.seen || accepted.kept;
-    const back = before ?? (await besideTheEnd(session, { ...args, landing: accepted.changes }));
+    const back = before ?? (await besideTheEnd(session, { ...end, landing: accepted.changes }));
     const result = { ...accepted, warnings: [...(goesOn ? [] : atWork), ...accepted.warnings] };
     for (const warning of result.warnings) context.err(`warning: ${warning}\n`);
     return {

@@ -151,7 +151,7 @@ export const sessionReject = defineSessionCommand({
     }
     const request = { reason, running, force, now: context.now(), outcome: 'rejected' } as const;
     const { folder } = await planRemoval(session, false);
-    const back = await besideTheEnd(session, args);
+    const back = await besideTheEnd(session, { dryRun, outcome: 'rejected' });
     const atWork = running || force ? [] : agentAtWork(session, request.now);
     const ways = await waysOff(session);
     const ignored = await interruptible(context, session, async () => {

@@ -73,7 +73,7 @@ export const sessionRemove = defineSessionCommand({
     }
     const isMade = record.intent?.operation !== 'create';
     const unsaved = deleteBranch && isMade ? await lostWithBranches(present, going) : [];
-    const back = await besideTheEnd(present, args);
+    const back = await besideTheEnd(present, { dryRun, deleteBranch, outcome: 'removed' });
     let deleted: Deleted | undefined;
     const options = { force, deleteBranch, now: context.now() };
     const atWork = force ? [] : agentAtWork(present, options.now);
