@@ -232,3 +232,13 @@ test('agt accept works in an agt clone and in a bare repository', () => {
   expect(JSON.parse(agtOk(origin, 'accept', 's2', '--json')).worktree).toBe(null);
   expect(git(origin, 'show', 'main:new')).toBe('new');
 });
+
+test('of several sessions, an error names its own, and does not say that nothing has changed', () => {
+  write(join(sessionIn(repository, 's2').sandbox, 'b'), 'new\n');
+  const { exitCode, stdout, stderr } = agt(repository, 'accept', 's1', 's2', '--exclude', 'file');
+  expect([exitCode, stdout]).toEqual([1, expect.stringContaining('accepted s1: 1 file changed')]);
+  expect(stderr).toBe(
+    'note: done for s1, and not for the others\n' +
+      'error: s2: --exclude "file" matches no changed file\nhint: changed files: b\n',
+  );
+});

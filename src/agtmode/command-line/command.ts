@@ -1,6 +1,6 @@
 /** A command: a declaration, of which parser, help and manual page are made, and a function that runs it. */
 import type { InferredOptionType, Options, PositionalOptions } from 'yargs';
-import { usageError } from '../../errors.ts';
+import { AgtError, isAgtError, usageError } from '../../errors.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
 import { findSession, type Kind } from '../../session/find-session.ts';
 import { checkId, idProblem } from '../../session/id.ts';
@@ -244,7 +244,10 @@ export function defineSessionCommand<
         [...new Set(chosen?.ids ?? ids)],
         (one) => ({ session_id: one }),
         async (one) => {
-          const part = await partOf(await runOn({ id: one }));
+          const answer = await runOn({ id: one }).catch((error: unknown) => {
+            throw about(one, error);
+          });
+          const part = await partOf(answer);
           if (part.failed !== true) done.push(one);
           return part;
         },
@@ -257,6 +260,13 @@ export function defineSessionCommand<
       return { ...report, notes: report.notes + besides + (chosen?.note ?? '') };
     },
   });
+}
+
+/** An error of one of several sessions: it names its session, and the others may have changed. */
+function about(id: string, error: unknown): unknown {
+  if (!isAgtError(error) || error.message.includes(`"${id}"`)) return error;
+  const message = error.message.replace(/,? and nothing has changed$/, '');
+  return new AgtError(`${id}: ${message}`, { ...error, cause: error });
 }
 
 interface GivenSession {
