@@ -73,13 +73,13 @@ export async function reviewOnTerminal(
     terminal.close();
   }
   if (way === 'now') await takeRejectedBack(session, TAKEN_BACK, context.now());
-  const left = await listHunks(session, { now: context.now() });
-  const count = (state: ReviewHunk['state']) =>
-    asOneChange(left).filter((hunk) => hunk.state === state).length;
-  const earlier = count('rejected') - (way === 'now' ? 0 : rejected);
-  const before = earlier > 0 ? ` (${earlier} before)` : '';
+  const all = asOneChange(await listHunks(session, { now: context.now(), withSeen: true }));
+  const counts = (['seen', 'rejected', 'new'] as const).map(
+    (state) => `${all.filter((hunk) => hunk.state === state).length} ${state}`,
+  );
+  const done = `${plural(seen, 'hunk')} marked as seen, ${rejected} rejected`;
   return {
-    text: `${session.id}: now ${plural(seen, 'hunk')} seen, ${rejected} rejected${before}; ${count('new')} still new\n`,
+    text: `${session.id}: ${done}; in all ${counts.join(', ')}\n`,
     warnings: missing === 0 ? '' : `warning: ${plural(missing, 'hunk')} changed meanwhile, and stay new\n`,
   };
 }

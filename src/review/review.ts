@@ -143,6 +143,12 @@ export async function treeOf({ git }: Workbench, name: string): Promise<string> 
   return (await findObject(git, `${name}^{tree}`)) ?? '';
 }
 
+async function readSeen(git: Git, { base, seen }: ReviewState): Promise<ReviewHunk[]> {
+  const hunks = await readHunks(git, base, seen);
+  const partners = await renamesAmong(git, base, seen, hunks);
+  return hunks.map((hunk) => ({ ...shown(hunk, 'seen'), partner: partners.get(firstOf(hunk).id) }));
+}
+
 function firstOf({ pieces }: Hunk): Piece {
   return (pieces[0] as Hunk['pieces'][number]).piece;
 }
@@ -168,8 +174,7 @@ export interface ListRequest {
 export function listHunks(session: Session, request: ListRequest): Promise<ReviewHunk[]> {
   const { now, withSeen = false, withTurns = false, isSplit = false } = request;
   return withReview(session, { writes: false, now }, async ({ state, open, git, bench }) => {
-    const seen = withSeen ? await readHunks(git, state.base, state.seen) : [];
-    const all = [...open, ...seen.map((hunk) => shown(hunk, 'seen'))];
+    const all = [...open, ...(withSeen ? await readSeen(git, state) : [])];
     const hunks = isSplit ? all.flatMap((hunk) => (hunk.partner ? [hunk] : splitShown(hunk))) : all;
     const turns = withTurns ? await turnsOfHunks(session, bench, hunks) : [];
     const told = await Array.fromAsync(hunks, async (hunk, i) => {
@@ -222,9 +227,7 @@ export function markSeen(session: Session, ids: readonly string[], now: Date): P
 /** Takes marks and rejections back. */
 export function markNew(session: Session, ids: readonly string[], now: Date): Promise<Marked> {
   return change(session, now, async ({ state, open, index, git }) => {
-    const read = await readHunks(git, state.base, state.seen);
-    const partners = await renamesAmong(git, state.base, state.seen, read);
-    const own = read.map((hunk) => ({ ...shown(hunk, 'seen'), partner: partners.get(firstOf(hunk).id) }));
+    const own = await readSeen(git, state);
     const { hunks, missing } = findHunks([...own, ...open.filter((hunk) => hunk.state === 'rejected')], ids);
     const pieces = piecesOf(hunks.filter((hunk) => hunk.state === 'seen'));
     const seen = await treeWith(index, state.seen, pieces, piecesOf(own), true);
@@ -240,9 +243,7 @@ export function refuseSubmodules(hunks: readonly ReviewHunk[], hint: (path: stri
   );
   if (found === undefined) return;
   const path = displayPath(found.file.path);
-  throw new AgtError(`agt cannot take back the change of submodule "${path}"`, {
-    hints: [hint(path)],
-  });
+  throw new AgtError(`agt cannot take back the change of submodule "${path}"`, { hints: [hint(path)] });
 }
 
 export const tellInstead = () => 'nothing is rejected; tell the agent instead: --tell';

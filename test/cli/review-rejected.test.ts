@@ -80,7 +80,8 @@ test('each way says what becomes of the hunks; those that stand are named when n
     's1: rejected 2 hunks in 2 files; they go when the agent ends its turn, or now: agt review s1 --now',
   );
   expect(agtOk(repository, 'review', 's1')).toBe(
-    's1: nothing new; 2 rejected hunks stand: agt review s1 --now takes them back',
+    's1: nothing new; 2 rejected hunks stand; to undo them in the session: agt review s1 --now; ' +
+      'to take the rejections back: agt review s1 --new FILE',
   );
   review(session, '--now');
   expect(review(session)).toBe('s1: nothing new');
@@ -273,7 +274,7 @@ describe('a renamed file is one change', () => {
     expect(asked).toContain(heading);
     expect(asked).toContain(changed);
     expect(asked).not.toContain('line 20');
-    expect(asked).toContain('now 1 hunk seen, 0 rejected; 0 still new');
+    expect(asked).toContain('s1: 1 hunk marked as seen, 0 rejected; in all 1 seen, 0 rejected, 0 new');
     expect(asked.match(/Seen\?/g)).toHaveLength(1);
     expect(files(session)).toBe('  R old -> new');
     agtOk(session.repository, 'accept', 's1', '--seen');

@@ -269,7 +269,7 @@ test('on a terminal: questions as git add -p asks them', ({ skip }) => {
   expect(asked.stdout).toContain('y - I have seen this hunk');
   expect(asked.stdout).toContain(Buffer.from('·[31mfive').toString('latin1'));
   expect(asked.stdout).not.toContain('\u001b[31mfive');
-  expect(asked.stdout).toContain('s1: now 2 hunks seen, 1 rejected; 2 still new');
+  expect(asked.stdout).toContain('s1: 2 hunks marked as seen, 1 rejected; in all 2 seen, 1 rejected, 2 new');
   expect(told(session)).toEqual([
     'seen f: -line 3 +three',
     'new f: -line 5 +\u001b[31mfive',
@@ -280,7 +280,7 @@ test('on a terminal: questions as git add -p asks them', ({ skip }) => {
   const again = answer('s\n\u0004').stdout;
   expect(again).toContain('@@ -3,7 +3,7 @@');
   expect(again).toContain('this hunk cannot be split: ');
-  expect(again).toContain('now 0 hunks seen, 0 rejected (1 before); 2 still new');
+  expect(again).toContain('s1: 0 hunks marked as seen, 0 rejected; in all 2 seen, 1 rejected, 2 new');
   renameSync(join(session.sandbox, 'other'), join(session.sandbox, 'moved'));
   expect(readFileSync(join(session.sandbox, 'moved'), 'utf8')).toBe('other\n');
 });

@@ -215,9 +215,15 @@ async function reportTakenBack(
 
 async function reportNothingNew(context: Context, session: Session, hunks: readonly ReviewHunk[]) {
   const { length } = asOneChange(await standingAmong(context, session, hunks));
-  const [stand, them] = length === 1 ? ['stands', 'it'] : ['stand', 'them'];
-  const rest = `${plural(length, 'rejected hunk')} ${stand}: agt review ${session.id} --now takes ${them} back`;
-  return { text: `${session.id}: nothing new${length === 0 ? '' : `; ${rest}`}\n` };
+  const [stands, it, rejection] =
+    length === 1 ? ['stands', 'it', 'rejection'] : ['stand', 'them', 'rejections'];
+  const review = `agt review ${session.id}`;
+  const rest = [
+    `${plural(length, 'rejected hunk')} ${stands}`,
+    `to undo ${it} in the session: ${review} --now`,
+    `to take the ${rejection} back: ${review} --new FILE`,
+  ];
+  return { text: `${session.id}: ${['nothing new', ...(length === 0 ? [] : rest)].join('; ')}\n` };
 }
 
 async function standingAmong(context: Context, session: Session, hunks: readonly ReviewHunk[]) {
