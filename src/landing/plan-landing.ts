@@ -35,7 +35,6 @@ import { commitsToTell, commitsTouching, landedPaths } from './session-commits.t
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
 import { droppedCommits, type OthersCommit, othersCommits, othersWarning } from './taken-back.ts';
-import type { LandingTarget } from './target.ts';
 import { looksSecret, untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
 import { mergeInMemory, mergeWithBase } from './workbench.ts';
@@ -119,11 +118,6 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const others = await othersCommits(git, record, commits, target.from);
   const messages = (await commitsToTell(git, record, way)).filter(isNoneOf(others));
   const along = others.length === 0 ? [] : await landingAlong(git, way, others);
-  const never = neverHad(
-    git,
-    target.onto,
-    along.map(({ commit }) => commit),
-  );
   const paths =
     (chosen.leftOut.length > 0 || (hasRest && told.prompts.length === 0)) && messages.length === 0
       ? changes.map(({ path }) => displayPath(path))
@@ -155,8 +149,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
       ...unreadableWarning(content.unreadable),
       ...failedWarning(calls.leftOut),
       ...changes.flatMap(submoduleWarning),
-      ...along.map((one) => othersWarning(one, target.onto, never)),
-      ...(request.keepCommits ? await droppedWarning(git, record, content.head, target, request) : []),
+      ...(await warnOfOthers(git, record, content.head, { target, request, along })),
       ...secretWarning(record, changes, new Set(untracked), request),
     ],
   };
@@ -242,19 +235,34 @@ function secretWarning(
 /** Names in a warning. */
 const SECRETS = 5;
 
-async function droppedWarning(
+/** Work of other sessions that lands along, and commits that the branch has dropped: each commit once. */
+async function warnOfOthers(
   git: Git,
   record: SessionRecord,
   head: string,
-  { onto, from }: LandingTarget,
-  { dryRun }: AcceptRequest,
+  { target, request, along }: Pick<Landable, 'target' | 'request'> & { readonly along: OthersCommit[] },
 ): Promise<string[]> {
   const { session_id: id } = record;
-  const { commits } = await droppedCommits(git, record, head, { branch: onto, tip: from });
-  if (commits.length === 0) return [];
-  const back = dryRun ? '' : `agt unaccept ${id} && `;
+  const { onto, from: tip } = target;
+  const { commits } = request.keepCommits
+    ? await droppedCommits(git, record, head, { branch: onto, tip })
+    : { commits: [] };
+  const others = commits.map((line) =>
+    along.find(({ commit }) => commit.startsWith(line.split(' ')[0] ?? '')),
+  );
+  const dropped = commits.map((line, i) => `${line}${others[i] ? ` of session "${others[i].session}"` : ''}`);
+  const rest = along.filter((one) => !others.includes(one));
+  const never = neverHad(
+    git,
+    onto,
+    rest.map(({ commit }) => commit),
+  );
+  const warnings = rest.map((one) => othersWarning(one, onto, never));
+  if (dropped.length === 0) return warnings;
+  const back = request.dryRun ? '' : `agt unaccept ${id} && `;
   return [
-    `this brings back ${listSome(commits, LISTED_COMMITS)}, which "${shortBranch(onto)}" has dropped; ` +
+    ...warnings,
+    `this brings back ${listSome(dropped, LISTED_COMMITS)}, which "${shortBranch(onto)}" has dropped; ` +
       `to leave it out: ${back}agt sync ${id} --rebase`,
   ];
 }

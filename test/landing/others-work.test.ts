@@ -202,3 +202,20 @@ test('a sync after a part that is killed: the next one has the commits and the o
   expect(git(sandbox, 'status', '--porcelain')).toBe(' M rest');
   expect(readFileSync(join(sandbox, 'rest'), 'utf8')).toBe('open\n');
 });
+
+test('a commit of another session that the branch has dropped is named once', () => {
+  const { repository, sandbox } = makeSession();
+  const other = sessionIn(repository, 'other').sandbox;
+  write(join(other, 'theirs'), 'theirs\n');
+  agtOk(repository, 'accept', 'other', '-m', 'Theirs');
+  const dropped = git(repository, 'log', '-1', '--format=%h');
+  agtOk(repository, 'sync', 's1');
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  write(join(sandbox, 'own'), 'own\n');
+  git(sandbox, 'add', 'own');
+  git(sandbox, 'commit', '-qm', 'Own');
+  expect(agt(repository, 'accept', 's1', '--keep-commits').stderr).toBe(
+    `warning: this brings back ${dropped} Theirs of session "other", which "main" has dropped; ` +
+      'to leave it out: agt unaccept s1 && agt sync s1 --rebase\n',
+  );
+});
