@@ -93,7 +93,9 @@ test('a file that lands as committed, and has uncommitted changes, is named as l
     expect(JSON.parse(accept('-n', '--json')).left_out).toEqual(['a']);
   }
   agtOk(repository, 'autocommit', 's1', '--label', 'open');
-  expect(agtOk(repository, 'accept', 's1', '-n', '--commits', 'agt/s1,open')).not.toContain('left out');
+  const planned = agtOk(repository, 'accept', 's1', '-n', '--commits', 'agt/s1,open');
+  expect(planned).not.toContain('left out');
+  expect(planned).toContain(`\nwould remove  ${join(sandbox, '..')}\n`);
   appendFileSync(join(sandbox, 'a'), 'more\n');
   expect(agtOk(repository, 'accept', 's1', '--commits', 'agt/s1,open')).toContain('left out a (uncommitted');
   expect(git(repository, 'show', 'main:a')).toBe('1\n2\nopen');

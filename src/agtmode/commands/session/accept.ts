@@ -25,6 +25,7 @@ import {
   orNull,
   showPath,
   table,
+  verb,
 } from '../../output/format.ts';
 import { doneOrNotBegun } from '../../output/interrupted.ts';
 
@@ -245,10 +246,14 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
     worktree !== undefined && `worktree ${worktree} ${done ? 'follows' : 'would follow'}`,
   ];
   if (!kept && result.trouble === undefined) all.push(returned);
+  all.push(
+    kept
+      ? `session  ${id} ${done ? 'goes on' : 'would go on'}`
+      : `${verb(!done, 'removed', 'remove')}  ${sessionFolder(record)}`,
+  );
   if (!done) return lines([...all, ...indented(result.message)]);
   const back = `agt session unaccept ${id}`;
   all.push(
-    kept ? `session  ${id} goes on` : `removed  ${sessionFolder(record)}`,
     `undo     ${back}${kept ? '' : `; or bring the session back, and leave ${branch} as it is: agt undo ${id}`}`,
   );
   return lines(all);
