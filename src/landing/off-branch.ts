@@ -11,7 +11,8 @@ import {
   resolveObject,
   runGit,
 } from '../git/run/git.ts';
-import type { Landed } from '../session/record.ts';
+import type { Repository } from '../repository/repository.ts';
+import { type Landed, listRecords } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isTakenBack } from '../survey/applied.ts';
 import { landingsOf, newestLandings } from '../survey/landed.ts';
@@ -21,7 +22,7 @@ import { landingsOf, newestLandings } from '../survey/landed.ts';
  * would take this acceptance back.
  */
 export async function problemWith(
-  { git, id, record }: Session,
+  { git, id, record, repository }: Session,
   landed: Landed,
   tip: string,
   worktree?: string,
@@ -61,9 +62,31 @@ export async function problemWith(
   if (open.length === 0)
     return new AgtError(`"${branch}" has taken commit ${last} back already`, { hints: alone });
   if (tip === commit) return new AgtError(`${remote} has the commit already`, { hints });
-  if (isThere) return new AgtError(`"${branch}" has newer commits`, { hints });
+  if (isThere) {
+    const newer = acceptedSince(repository, landed, tip);
+    const first = newer && `or first take back what has landed since: agt unaccept ${newer.join(' ')}`;
+    const [revert = '', ...more] = hints;
+    return new AgtError(`"${branch}" has newer commits`, {
+      hints: [revert, ...(first ? [first] : []), ...more],
+    });
+  }
   const part = found.length < count ? ` (agt knows only ${found.length} of ${count} commits)` : '';
   return new AgtError(`"${branch}" has the commit ${last} in another form, as ${names}${part}`, { hints });
+}
+
+/** The sessions of which `unaccept` can take all that came since off the branch, newest first; undefined if it cannot. */
+function acceptedSince(repository: Repository, { commit, onto }: Landed, tip: string): string[] | undefined {
+  const newest = listRecords(repository).records.flatMap(({ session_id: id, landed, state }) =>
+    landed?.onto === onto && state !== 'rejected' ? [{ id, landed }] : [],
+  );
+  const ids: string[] = [];
+  for (let at = tip; at !== commit; ) {
+    const next = newest.find(({ landed }) => landed.commit === at);
+    if (next === undefined || ids.includes(next.id)) return undefined;
+    ids.push(next.id);
+    at = next.landed.from;
+  }
+  return ids;
 }
 
 /** The way for the user where `unaccept` refuses; undefined if it would not. */

@@ -50,16 +50,27 @@ export interface UnacceptResult {
   readonly branches: readonly string[];
 }
 
+export interface UnacceptRequest {
+  readonly dryRun: boolean;
+  /** In a dry run of several sessions: by branch, its tip without those before. */
+  readonly tips?: Map<string, string>;
+  readonly now: Date;
+}
+
 export async function unacceptSession(
   session: Session,
-  { dryRun, now }: { readonly dryRun: boolean; readonly now: Date },
+  { dryRun, tips, now }: UnacceptRequest,
 ): Promise<UnacceptResult> {
   const { intent } = session.record;
   if (intent?.operation === 'restore' && intent.unaccepted !== undefined) {
     const result = await resultOf(session, intent.unaccepted, true);
     return dryRun ? result : bringBack(session, result, now);
   }
-  if (dryRun) return resultOf(session, await planUnaccept(session));
+  if (dryRun) {
+    const move = await planUnaccept(session, tips);
+    if (move.to !== undefined) tips?.set(move.onto, move.to);
+    return resultOf(session, move);
+  }
   const result = await withSessionLock(session, (locked) => moveBack(locked, now));
   return result.restored ? bringBack(session.with(result.record), result, now) : result;
 }
@@ -98,7 +109,7 @@ async function moved(session: LockedSession, move: BranchMove, now: Date): Promi
 }
 
 /** @throws AgtError if the branch cannot simply go back. */
-async function planUnaccept(session: Session): Promise<BranchMove> {
+async function planUnaccept(session: Session, tips?: ReadonlyMap<string, string>): Promise<BranchMove> {
   const { git, id, record } = session;
   const { landed, intent } = record;
   if (landed === undefined) {
@@ -113,7 +124,7 @@ async function planUnaccept(session: Session): Promise<BranchMove> {
   const branch = shortBranch(onto);
   const named = `if it has another name now, give it this one again: git branch -m NAME ${branch}`;
   const { worktree, from: tip } = await findTarget(session, branch, named);
-  const problem = await problemWith(session, landed, tip, worktree);
+  const problem = await problemWith(session, landed, tips?.get(onto) ?? tip, worktree);
   if (problem !== undefined) throw problem;
   requireAllowed(record, 'unaccept');
   const changes = await diffTrees(git, from, to);

@@ -1,8 +1,8 @@
-/** Rejections of sessions of which something was accepted, or that were rejected before. */
+/** How accepted work leaves a branch, and rejections of sessions that were accepted in part or rejected before. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeSession } from '../harness/session.ts';
+import { makeSession, sessionIn } from '../harness/session.ts';
 import { agt, agtOk, git } from '../harness/world.ts';
 
 test('a session that is rejected after an acceptance says that its work stays, and how it goes', () => {
@@ -66,6 +66,26 @@ test('agt accept of pushed work says how it goes, as agt unaccept would', () => 
   git(repository, 'update-ref', 'refs/remotes/origin/main', 'main');
   const revert = `git revert ${git(repository, 'rev-parse', '--short=12', 'main')}`;
   expect(again()).toBe(`undo it by a new commit, on "main": ${revert}`);
+});
+
+test('unaccept takes several, the newest first, and names those that have to go before', () => {
+  const { repository } = makeSession();
+  for (const id of ['s2', 's3', 's4']) {
+    writeFileSync(join(sessionIn(repository, id).sandbox, 'same'), `${id}\n`);
+    agtOk(repository, 'accept', id, '-m', id);
+  }
+  const refused = () => agt(repository, 'unaccept', 's2').stderr;
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'Mine');
+  expect(refused()).not.toContain('landed since');
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  expect(refused()).toMatch(
+    /git revert \w+\nhint: or first take back what has landed since: agt unaccept s4 s3\n/,
+  );
+  const back = (...words: string[]) =>
+    agtOk(repository, 'unaccept', 's3', 's2', 's4', ...words).match(/^\w.* back the acceptance of \w+/gm);
+  expect(back('-n')).toEqual(['s4', 's3', 's2'].map((id) => `would take back the acceptance of ${id}`));
+  expect(back()).toEqual(['s4', 's3', 's2'].map((id) => `took back the acceptance of ${id}`));
+  expect(existsSync(join(repository, 'same'))).toBe(false);
 });
 
 test('the reason of a later agt reject is kept', () => {

@@ -178,6 +178,8 @@ interface SessionCommand<O extends OptionTable, P extends PositionalTable, T>
     args: Arguments<O>,
     context: Context,
   ) => Promise<{ readonly ids: readonly string[]; readonly note: string } | undefined>;
+  /** With `several`: in which order they go, if not as given. */
+  readonly order?: (ids: readonly string[], context: Context) => Promise<readonly string[]>;
   /** Arguments after the session. Without a session of that name, the first word is the first of these. */
   readonly more?: P;
   /** A hint for a person who names no session where there is none. */
@@ -201,6 +203,7 @@ export function defineSessionCommand<
   alsoFolders,
   several,
   choose,
+  order = async (ids) => ids,
   more,
   check,
   instead,
@@ -241,7 +244,7 @@ export function defineSessionCommand<
       refusePath(ids, declaration.elsewhere?.['--path']);
       const done: string[] = [];
       const report = await reportEach(
-        [...new Set(chosen?.ids ?? ids)],
+        await order([...new Set(chosen?.ids ?? ids)], context),
         (one) => ({ session_id: one }),
         async (one) => {
           const answer = await runOn({ id: one }).catch((error: unknown) => {

@@ -4,6 +4,7 @@ import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { gitText, resolveObject } from '../../../git/run/git.ts';
 import { takeOut } from '../../../landing/taken-back.ts';
 import { unacceptSession } from '../../../landing/unaccept.ts';
+import { listRecords } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import { lines, showPath } from '../../output/format.ts';
@@ -12,17 +13,25 @@ import { fileJson, summaryOf } from './accept.ts';
 
 export const sessionUnaccept = defineSessionCommand({
   name: 'session unaccept',
+  several: true,
   only: { name: 'accepted sessions', fits: ({ landed }) => landed !== undefined },
   summary: 'take back agt session accept',
   description:
     'Move the branch back to the commit before the acceptance, let the worktree follow, and bring the session back, ' +
     'unless another repository goes on with it. If ' +
     'the branch has newer commits, or a remote has the commit already, change nothing and print the git command that ' +
-    'undoes it by a new commit.',
+    'undoes it by a new commit. Of several sessions, the one that was accepted last goes first.',
   options: option.shared('dry-run', 'quiet', 'json'),
   examples: [['agt session unaccept fix-login', 'the branch and the files of the session are as before']],
-  run: async ({ dryRun }, context, session) => {
-    const request = { dryRun, now: context.now() };
+  order: async (ids, context) => {
+    const { records } = listRecords(await context.repository());
+    const times = new Map(records.map(({ session_id: id, landed }) => [id as string, landed?.at ?? '']));
+    const at = (id: string) => Date.parse(times.get(id) ?? '') || 0;
+    return ids.toSorted((a, b) => at(b) - at(a));
+  },
+  check: () => ({ tips: new Map<string, string>() }),
+  run: async ({ dryRun }, context, session, { tips }) => {
+    const request = { dryRun, tips, now: context.now() };
     const result = await interruptible(context, session, unacceptSession, request);
     const { record, onto, commit, tip, worktree, changes, shown, restored, holders, branches } = result;
     const { session_id: id } = record;
