@@ -11,6 +11,7 @@ import { agtInFolder, commandToList, commandToRestore } from '../session/advised
 import {
   inOtherRepositories,
   namedSession,
+  namesHere,
   refuseMoved,
   sessionContaining,
 } from '../session/find-session.ts';
@@ -82,10 +83,9 @@ async function notInSession(
   if (user !== undefined) {
     refuseMoved(user, context.cwd);
     const problem = 'no session given, and the current directory belongs to none and has no snapshots yet';
-    const known = 'give a session id (see: agt session list), or change to the folder of a session';
     const other = instead === undefined ? [] : [instead];
     const snapshot = await adviceToSnapshot(context, 'to snapshot this folder');
-    throw new AgtError(problem, { hints: [known, ...other, snapshot] });
+    throw new AgtError(problem, { hints: [...namesHere(user), ...other, snapshot] });
   }
   const elsewhere = 'for sessions, change to a repository, or: agt clone <url>';
   throw new AgtError('this folder is in no session and in no git repository, and has no snapshots yet', {

@@ -3,11 +3,12 @@
  * a directory of dependencies that no .gitignore names would land with the rest. A person is asked; without a terminal,
  * accept refuses the files that look so, by name, size and number.
  */
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError, plural, SOME, someLines } from '../errors.ts';
+import { statOrUndefined } from '../disk/read-file.ts';
+import { AgtError, attempt, plural, SOME, someLines } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { fieldsOf, gitBytes, PLAIN_INDEX } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
@@ -26,11 +27,23 @@ export async function untrackedAmong(session: Session, changes: readonly DiffEnt
   return [...new Set(added.map(({ path }) => path))].filter((path) => !tracked.has(path));
 }
 
-/** What git ignores and the user's worktree lacks, readable; directories as a whole. Snapshots have it. */
+/** What git ignores and the user's worktree lacks or has in another form, readable; directories as a whole. Snapshots have it. */
 export async function ignoredAlone({ sandboxGit, repository }: Session, worktree = repository.worktree) {
   const listing = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
   const paths = fieldsOf(await gitBytes(sandboxGit, [...PLAIN_INDEX, ...listing])).map(displayPath);
-  return worktree === undefined ? paths : paths.filter((path) => !existsSync(join(worktree, path)));
+  const isOther = (path: string, top: string) =>
+    !path.endsWith('/') && isOtherFile(join(sandboxGit.cwd, path), join(top, path));
+  return worktree === undefined
+    ? paths
+    : paths.filter((path) => !existsSync(join(worktree, path)) || isOther(path, worktree));
+}
+
+/** Of large files only the sizes count. */
+function isOtherFile(one: string, other: string): boolean {
+  const sizes = [one, other].map((file) => statOrUndefined(file)?.size);
+  if (sizes[0] !== sizes[1]) return true;
+  if ((sizes[0] ?? 0) > MIB) return false;
+  return attempt(() => !readFileSync(one).equals(readFileSync(other))) ?? false;
 }
 
 /** Which of these untracked files stay out. @throws AgtError if agt must not take them, and nobody says what to do. */

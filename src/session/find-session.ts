@@ -80,6 +80,10 @@ function sessionsHere(repository: Repository): Known {
 }
 
 /** Hints. */
+export function namesHere(repository: Repository): string[] {
+  return toName(sessionsHere(repository));
+}
+
 function toName({ going, ended }: Known): string[] {
   return [
     ...(going.length === 0 ? [] : [`sessions here: ${listSome(going, LISTED_IDS)}`]),
@@ -91,7 +95,7 @@ function sessionOfFolder(repository: Repository, cwd: string, only: Kind | undef
   const record = sessionContaining(repository, cwd);
   if (record !== undefined) return record;
   refuseMoved(repository, cwd);
-  const known = only === undefined ? toName(sessionsHere(repository)) : [ofKind(repository, only)];
+  const known = only === undefined ? namesHere(repository) : [ofKind(repository, only)];
   throw new AgtError('no session given, and the current directory belongs to none', {
     hints: known.length === 0 ? [WITHOUT_SESSIONS] : known,
   });

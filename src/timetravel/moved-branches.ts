@@ -51,7 +51,7 @@ export async function movedBranches(
       (await gitAnswer(user, ['merge-base', '--is-ancestor', from, to])) !== undefined);
   const names = history.map(({ commit }) => `${commit}:${OWN.gitDir}`);
   const parts = await findObjects(git, names);
-  const moved = new Map<string, MovedBranch & { readonly isBelow: boolean }>();
+  const moved = new Map<string, MovedBranch & { readonly last: string; readonly isBelow: boolean }>();
   const others = new Set<string>();
   const steps = authorsOf(history.toReversed(), true).steps.toReversed();
   for (const [i, { snapshot, author }] of steps.entries()) {
@@ -71,14 +71,18 @@ export async function movedBranches(
       }
       if (isFirst && !(await isOnTop(after.get(ref), to))) others.add(ref);
       else if (from === undefined) moved.delete(ref);
-      else moved.set(ref, { snapshot, isBelow: after.get(ref) !== to, ...moved.get(ref), ref, from, to });
+      else {
+        const last = before.get(ref) ?? from;
+        moved.set(ref, { snapshot, last, isBelow: after.get(ref) !== to, ...moved.get(ref), ref, from, to });
+      }
     }
   }
-  const isCommitted = async ({ ref, from, to }: MovedBranch) =>
-    now.get('HEAD') === `ref: ${ref}` && (await isOnTop(from, to));
+  const isOfHead = ({ ref }: MovedBranch) => now.get('HEAD') === `ref: ${ref}`;
   const found: MovedBranch[] = [];
-  for (const { isBelow, ...one } of moved.values()) {
-    if (one.from === one.to || (await isCommitted(one))) continue;
+  for (const { isBelow, last, ...move } of moved.values()) {
+    if (move.from === move.to || (isOfHead(move) && (await isOnTop(move.from, move.to)))) continue;
+    // The agent may have committed before its last move.
+    const one = isOfHead(move) && (await isOnTop(move.from, last)) ? { ...move, from: last } : move;
     const lacks = isBelow ? await commitsLacking(user, one) : undefined;
     if (lacks?.length !== 0) found.push({ ...one, lacks });
   }

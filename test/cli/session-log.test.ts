@@ -125,8 +125,8 @@ describe('agt session log', () => {
     const listed = agtOk(session.repository, 'session', 'log', 's1').trimEnd().split('\n').slice(1);
     expect(listed.map((line) => line.replace(/^.*[0-9a-f]{10} {2}/, ''))).toEqual([
       'the start (restored)',
-      `(restored ${steps[0]})`,
-      `(restored ${steps[1]})`,
+      `(undo to ${steps[0]})`,
+      `(undo to ${steps[1]})`,
       `undo of step ${steps[1]}`,
       '-',
       '-',

@@ -220,7 +220,7 @@ test('agt status names branches that an agent has moved, and the way back', () =
   const folder = makeCheckout();
   const agent = agentIn(folder, 'claude-code', 'c-1');
   const at = (name: string) => git(folder, 'rev-parse', name);
-  const [topic, main] = [at('topic'), at('main')];
+  const topic = at('topic');
   const call = (id: string, script: string) => {
     agent.begins(id);
     sh(folder, script);
@@ -241,16 +241,17 @@ test('agt status names branches that an agent has moved, and the way back', () =
   expect(moved()).toEqual([]);
   call('2', 'git branch -qf topic HEAD');
   call('3', 'git branch -qf topic HEAD~1; git reset -q --soft HEAD~2');
+  const worked = at('own'); // has the commit of the agent on top of main
   expect(moved().toSorted()).toEqual([
-    ['main', main, 'claude'],
+    ['main', worked, 'claude'],
     ['topic', topic, 'claude'],
   ]);
   const text = agtOk(folder, 'status');
   expect(text).toMatch(/branch .*: claude has moved branch topic, which was at [0-9a-f]{10}\n/);
   expect(text).toContain(`to bring it back: git branch -f topic ${topic.slice(0, 10)}`);
-  expect(text).toContain(`to bring it back: git reset --keep ${main.slice(0, 10)}`);
+  expect(text).toContain(`to bring it back: git reset --keep ${worked.slice(0, 10)}`);
   sh(folder, `git branch -qf topic ${topic}`);
-  expect(moved()).toEqual([['main', main, 'claude']]);
+  expect(moved()).toEqual([['main', worked, 'claude']]);
   const last = at('main');
   call('4', 'git checkout -q --detach; git branch -qD main');
   expect(moved()).toEqual([['main', last, 'claude']]);

@@ -194,3 +194,21 @@ test('commits that an agent took off a branch are named until the branch has the
   git(folder, 'cherry-pick', own);
   expect(told().join()).not.toContain(own);
 });
+
+test("status names where a branch was before an agent moved it, with the agent's own commits", () => {
+  const folder = makeRepository({ a: 'start\n' });
+  git(folder, 'commit', '-q', '--allow-empty', '-m', 'own');
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  const call = (id: string, ...words: string[]) => {
+    agent.begins(id);
+    git(folder, ...words);
+    agent.ends(id);
+  };
+  agent.says('work');
+  call('1', 'commit', '-q', '--allow-empty', '-m', 'by the agent');
+  const last = git(folder, 'rev-parse', 'HEAD').slice(0, 10);
+  call('2', 'reset', '-q', '--hard', 'HEAD~2');
+  const told = agtOk(folder, 'status');
+  expect(told).toContain(`claude has moved branch main, which was at ${last}`);
+  expect(told).toContain(`to bring it back: git reset --keep ${last}`);
+});

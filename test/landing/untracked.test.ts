@@ -243,11 +243,13 @@ test('with commits of the agent, the hint and the answer to a question name --co
   expect(landed()).toEqual(['.gitignore', 'a', 'work']);
 });
 
-test('what git ignores stays out and is counted, unless the user has it as well', () => {
-  const { repository, sandbox } = makeSession({ '.gitignore': 'build\n*.log\n.env\n' });
-  write(join(repository, '.env'), 'of the user\n');
+test('what git ignores stays out and is counted, unless the user has the same', () => {
+  const { repository, sandbox } = makeSession({ '.gitignore': 'build\n*.log\n.env*\n' });
+  write(join(repository, '.env'), 'user\n');
+  write(join(repository, '.env.same'), 'same\n');
+  write(join(sandbox, '.env.same'), 'same\n');
   for (const path of ['.env', 'build/a', 'build/b', 'x.log', 'new']) write(join(sandbox, path), `${path}\n`);
-  const line = 'left out 2 paths that git ignores: build/, x.log\n';
+  const line = 'left out 3 paths that git ignores: .env, build/, x.log\n';
   expect(agtOk(repository, 'accept', 's1', '-n', '--untracked=all')).toContain(line);
   expect(agtOk(repository, 'accept', 's1', '--untracked=all')).toContain(line);
 });

@@ -1,4 +1,6 @@
 /** The table of `agt list`: one line for each session, with everything that tells which of them needs a person. */
+
+import { isActive } from '../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import { placeOfAway } from '../../session/operation.ts';
 import type { Landed } from '../../session/record.ts';
@@ -110,19 +112,26 @@ function behindText({ behind, record }: SessionStatus): string {
   return isEnded(record) ? '' : count(behind);
 }
 
-function dirtyCell({ dirty, sandboxPresent }: SessionStatus): Cell {
-  if (!sandboxPresent) return { text: '' };
-  return { text: count(dirty), style: 'yellow' };
+/** agt cannot look into its sandbox. */
+function isUnknown({ record, sandboxPresent }: SessionStatus): boolean {
+  return isActive(record) && !sandboxPresent;
 }
 
-function diffText({ diff, ahead, headCommit }: SessionStatus): string {
+function dirtyCell(view: SessionStatus): Cell {
+  if (isUnknown(view)) return { text: '?', style: 'yellow' };
+  return view.sandboxPresent ? { text: count(view.dirty), style: 'yellow' } : { text: '' };
+}
+
+function diffText(view: SessionStatus): string {
+  if (isUnknown(view)) return '?';
+  const { diff, ahead, headCommit } = view;
   if (diff === undefined) return ahead === undefined && headCommit !== undefined ? '?' : '';
   if (diff.files === 0) return '';
   return `+${diff.insertions}${diff.in_part ? '+' : ''} -${diff.deletions}`;
 }
 
 function mergeCell(view: SessionStatus): Cell {
-  const words = mergeWords(view);
+  const words = isUnknown(view) ? ['?'] : mergeWords(view);
   return { text: words.join(', '), style: /conflict|refused/.test(words[0] ?? '') ? 'red' : 'green' };
 }
 

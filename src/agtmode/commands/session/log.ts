@@ -137,7 +137,7 @@ function notesOf(entry: Entry, sessionId: string, known: ReadonlyMap<string, num
     toolNote(entry),
     entry.by_session === null ? '' : `(by session ${entry.by_session})`,
     entry.agent === null ? '' : `(${isOfOther(entry) ? 'not by ' : ''}${entry.agent})`,
-    entry.restored === null || isArrival(entry) ? '' : restoredNote(entry.restored, entry.label, known),
+    entry.restored === null || isArrival(entry) ? '' : restoredNote(entry, entry.restored, known),
     entry.session_id === sessionId ? '' : `(in ${entry.session_id})`,
   ].filter((note) => note !== '');
 }
@@ -148,8 +148,9 @@ function isOfOther({ author, label, tool, before, modified, added, deleted }: En
 }
 
 /** The start and what the undo of one thing brings back are in no list: the labels of these say what came back. */
-function restoredNote(restored: string, label: string | null, known: ReadonlyMap<string, number>): string {
-  if (known.has(restored)) return `(restored ${shortOid(restored)})`;
+function restoredNote({ label, restored_by: by }: Entry, to: string, known: ReadonlyMap<string, number>) {
+  if (known.has(to))
+    return by === 'restore' || by === null ? `(restored ${shortOid(to)})` : `(${by} to ${shortOid(to)})`;
   return label === null || label === THE_START ? '(restored)' : '';
 }
 
@@ -167,7 +168,8 @@ function entryJson(
   numbers: ReadonlyMap<string, number>,
   ambiguous: AmbiguousFolders,
 ) {
-  const { commit, tree, time, label, tool, agent, conversation, before, call, restored, head } = snapshot;
+  const { commit, tree, time, label, tool, agent, conversation, before, call, restored, restoredBy, head } =
+    snapshot;
   const count = (wanted: string) => files.filter(({ kind }) => kind === wanted).length;
   return {
     name: `@{${numbers.get(commit) ?? 0}}`,
@@ -177,7 +179,7 @@ function entryJson(
     session_id: snapshot.session,
     ...orNull({ label, tool, agent, conversation, call_id: (before ?? call)?.id, summary: call?.summary }),
     ...orNull({ before: before?.tool, outcome: call?.outcome, by_session: snapshot.bySession }),
-    ...orNull({ restored, head_commit: head }),
+    ...orNull({ restored, restored_by: restoredBy, head_commit: head }),
     modified: count('changed'),
     added: count('added'),
     deleted: count('deleted'),

@@ -140,7 +140,10 @@ export async function runRestore(
     context.err(warningOfOthers(session, await othersChanges(session, { from, isNew }, snapshot.commit)));
   const { sandbox, checkout = sandbox, state } = restored.record;
   const again = isEnded(session.record) ? `${state} again` : isGone && 'back';
-  const isBack = again && `${shownId(session.record)} is ${again} in ${showPath(checkout)}`;
+  const isLink = by === 'undo' && again === 'back' && restored.changed.length === 0;
+  const isBack = isLink
+    ? `only its .git file was missing, and is back; one step back: ${commandToMove(session.record, 'undo')}`
+    : again && `${shownId(session.record)} is ${again} in ${showPath(checkout)}`;
   const report = reportRestore(context, restored, request, { position, distance, isBack });
   const gone = request.scope.includes('sandbox') ? await leftOutAndGone(session, restored) : [];
   return gone.length === 0 ? report : { ...report, notes: notBackNote(gone) };

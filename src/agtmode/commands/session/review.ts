@@ -33,7 +33,7 @@ const OPTIONS = {
     'mark all hunks of these files and directories as seen, or with :<line> the one at that line',
   ),
   all: option.flag('mark every hunk as seen, without a question'),
-  reject: option.many('reject the hunks of a file, or with :<line> the one at that line'),
+  reject: option.many('reject the hunks of a file, or with :<line> the one at that line; needs -m'),
   new: option.many('take back marks and rejections of these files, or with :<line> the one at that line'),
   message: option.value('why you reject them', 'm'),
   now: option.flag(
