@@ -36,8 +36,13 @@ export interface Exported {
   readonly commit: string;
   /** How many commits of the session are new to that branch, according to its remote-tracking branch. */
   readonly commits: number;
-  /** Subjects of commits that are not of the session, and that the remote does not have: the push publishes them as well. */
+  /**
+   * Subjects of commits that the session began with, or that are on the user branch by now, and that the remote does not have:
+   * the push publishes them as well.
+   */
   readonly others: readonly string[];
+  /** The user branch, if it has all of those. */
+  readonly home?: string | undefined;
 }
 
 export async function exportSession(session: Session, request: ExportRequest): Promise<Exported> {
@@ -50,10 +55,12 @@ export async function exportSession(session: Session, request: ExportRequest): P
   const there = `${REMOTES}${remote}/${branch}`;
   const known = [...startsOf(session), there].map((name) => `^${name}`);
   const own = await gitLines(session.git, ['rev-list', '--ignore-missing', commit, ...known, '--']);
-  const others = await subjectsOf(session.git, newCommits, new Set(own));
+  const rest = [...new Set(newCommits).difference(new Set(own))];
+  const others = await subjectsOf(session.git, rest);
   await refuseSessionFolders(session.git, newCommits);
   if (!request.forceDefault) await refuseDefaultBranch(session, remote, branch);
-  const exported = { remote, branch, commit, commits: own.length, others };
+  const home = await branchWith(session, rest);
+  const exported = { remote, branch, commit, commits: own.length, others, home };
   await push(session, exported, ref, request.dryRun);
   if (!request.dryRun) await remember(session, exported, request.now);
   return exported;
@@ -83,13 +90,19 @@ function remember(session: Session, { remote, branch, commit }: Exported, now: D
 }
 
 /** A repository that nothing was pushed to yet may lack all of them: then it is enough to name the newest ones. */
-async function subjectsOf(git: Git, commits: readonly string[], own: ReadonlySet<string>): Promise<string[]> {
-  const others = commits.filter((oid) => !own.has(oid));
+async function subjectsOf(git: Git, others: readonly string[]): Promise<string[]> {
   const named = others.slice(0, LISTED);
   if (named.length === 0) return [];
   const words = ['log', '--no-walk=unsorted', '--no-show-signature', '--format=%h %s (%an)', ...named, '--'];
   const subjects = await gitLines(git, words);
   return [...subjects, ...others.slice(LISTED).map((oid) => shortOid(oid))];
+}
+
+async function branchWith({ git, record: { user_branch: home } }: Session, commits: readonly string[]) {
+  if (home === undefined || commits.length === 0) return undefined;
+  const input = [...commits, `^${home}`, ''].join('\n');
+  const lacking = await gitAnswer(git, ['rev-list', '--max-count=1', '--stdin'], { input });
+  return lacking === '' ? shortBranch(home) : undefined;
 }
 
 /** Paths and commits that a message lists. */

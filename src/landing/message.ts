@@ -93,7 +93,7 @@ export async function describePullRequest(session: Session, commits: readonly st
   const [first = await summarize(session, []), ...others] = messages;
   const [subject = '', ...body] = first.split('\n');
   if (others.length === 0) return { title: subject, body: body.join('\n').trim() };
-  const { prompts } = await wordsOf(session);
+  const { prompts } = await wordsOf(session, [], await oldestOf(session.git, commits));
   const [prompt = ''] = prompts;
   const isTitle = prompt !== '' && prompt.length <= SUBJECT_LENGTH;
   const told = isTitle ? messages : [body.join('\n').trim(), ...others];
@@ -109,16 +109,17 @@ function joined(lines: readonly string[], title: string, before = ''): string {
 
 /**
  * Prompts, and labels that a person gave, since the last acceptance of the whole work, oldest first; without those that the
- * message of a part or of one of these commits has told.
+ * message of a part or of one of these commits has told. `oldest`: of commits to tell of, which may have landed before.
  */
-async function wordsOf(session: Session, commits: readonly string[] = []) {
+async function wordsOf(session: Session, commits: readonly string[] = [], oldest?: Date) {
   const parts = [...commits];
   let whole = session.record.landed;
   for (; whole?.in_part; whole = whole.before) parts.push(whole.commit);
   const messages = await messagesOf(session.git, parts);
   const lines = messages.filter((text) => !text.startsWith('Part of ')).flatMap((text) => text.split('\n'));
   const told = new Set(lines.flatMap((line) => line.replace(/^- /, '').split('; ')));
-  const since = new Date(whole?.at ?? 0);
+  const last = new Date(whole?.at ?? 0);
+  const since = oldest !== undefined && oldest < last ? new Date(0) : last;
   const history = await session.history();
   const undone = await undoneSnapshots(session, history);
   const own = history
@@ -127,6 +128,12 @@ async function wordsOf(session: Session, commits: readonly string[] = []) {
   const labels = new Set(own.flatMap((snapshot) => labelByPerson(snapshot) ?? []));
   const prompts = new Set(own.flatMap((snapshot) => promptIn(snapshot) ?? []));
   return { prompts: [...prompts.difference(told)], labels: [...labels.difference(told)] };
+}
+
+async function oldestOf(git: Git, commits: readonly string[]): Promise<Date> {
+  const words = ['log', '--no-walk', '--stdin', '--no-show-signature', '--format=%ct'];
+  const times = await gitText(git, words, { input: commits.map((commit) => `${commit}\n`).join('') });
+  return new Date(Math.min(...times.split('\n').map(Number)) * 1000);
 }
 
 /** Of turns that undos have taken back. */

@@ -84,7 +84,7 @@ describe('agt session export', () => {
     const { stdout, stderr } = agt(sandbox, 'session', 'export');
     expect(stdout).toBe('exported 2 commits to origin as agt/s1\n');
     expect(stderr).toMatch(
-      /note: with 1 commit from outside of the session that origin did not have: [0-9a-f]+ mine, not pushed \(.+\)\n/,
+      /note: with 1 commit of main that origin did not have: [0-9a-f]+ mine, not pushed \(.+\)\n/,
     );
     const other = join(makeTempDir(), 'other.git');
     git(main, 'clone', '-q', '--bare', origin, other);
@@ -157,7 +157,13 @@ describe('agt session export', () => {
       /^would export .*\nwould open a pull request\n\n {4}by the agent\n\n {4}Add b\n\n {4}As/,
     );
     agtOk(sandbox, 'autocommit', '--label', 'prompt: Add both');
-    expect(JSON.parse(agtOk(sandbox, 'export', '--pr', '-n', '--json')).title).toBe('Add both');
+    const title = () => JSON.parse(agtOk(sandbox, 'export', '--pr', '-n', '--json')).title;
+    expect(title()).toBe('Add both');
+    write(join(sandbox, 'both'), 'both\n');
+    git(sandbox, 'add', 'both');
+    git(sandbox, 'commit', '-qm', 'Both');
+    agtOk(sandbox, 'accept', '--keep');
+    expect(title()).toBe('Add both');
   });
 
   const REFUSALS: [string, () => void, string[], RegExp, number][] = [

@@ -214,10 +214,12 @@ export const sessionExport = defineSessionCommand({
   ],
   run: async (args, context, session) => {
     const exported = await exportSession(session, { ...args, now: context.now() });
-    const { commits, remote, branch, others } = exported;
+    const { home, ...published } = exported;
+    const { commits, remote, branch, others } = published;
     const done = verb(args.dryRun, 'exported', 'export');
     if (!args.json) context.out(`${done} ${plural(commits, 'commit')} to ${remote} as ${branch}\n`);
-    const more = `${plural(others.length, 'commit')} from outside of the session that ${remote} did not have`;
+    const from = home === undefined ? 'from outside of the session' : `of ${home}`;
+    const more = `${plural(others.length, 'commit')} ${from} that ${remote} did not have`;
     if (others.length > 0) context.err(`note: with ${more}: ${listSome(others, NAMED)}\n`);
     const draft = args.pr ? await draftPullRequest(session, exported) : undefined;
     const { address, wasThere, place } =
@@ -230,7 +232,7 @@ export const sessionExport = defineSessionCommand({
     ];
     return {
       json: {
-        ...exported,
+        ...published,
         others: others.length,
         pull_request: address ?? null,
         ...orNull({ title: draft?.title, body: draft?.body }),
