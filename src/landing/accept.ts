@@ -43,7 +43,8 @@ export async function acceptSession(session: Session, request: AcceptRequest): P
 
 async function accept(locked: LockedSession, request: AcceptRequest): Promise<AcceptResult> {
   const { keep, now } = request;
-  if (locked.record.state === 'accepted' && takesPart(request)) requireAllowed(locked.record, 'accept');
+  if (locked.record.state === 'accepted' && (takesPart(request) || isOntoOther(locked, request)))
+    requireAllowed(locked.record, 'accept');
   const earlier = await finishEarlier(locked, now);
   if (earlier.result !== undefined) return earlier.result;
   const session = locked.with(earlier.record);
@@ -58,6 +59,10 @@ async function accept(locked: LockedSession, request: AcceptRequest): Promise<Ac
 /** Without these words, an acceptance that is called again, as after a kill, changes nothing. */
 function takesPart({ commits, include, exclude, committedOnly, chooseTree }: AcceptRequest): boolean {
   return commits.length + include.length + exclude.length > 0 || committedOnly || chooseTree !== undefined;
+}
+
+function isOntoOther({ record: { landed } }: Session, { onto }: AcceptRequest): boolean {
+  return onto !== undefined && ![landed?.onto, shortBranch(landed?.onto ?? '')].includes(onto);
 }
 
 async function requireReady(session: Session): Promise<void> {

@@ -1,5 +1,5 @@
 /** The message of the commit that an acceptance makes. */
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
@@ -11,6 +11,7 @@ import { isAttached } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { labelByPerson, promptIn } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
+import { parentDirectories } from '../snapshot/tree.ts';
 import { treeOfWork } from '../timetravel/diff/compared-tree.ts';
 import { undoneTurns } from '../timetravel/turn-files.ts';
 import { authorsOf } from '../timetravel/turns.ts';
@@ -172,7 +173,13 @@ export async function commitFirst(session: Session, paths: readonly string[]): P
   const tracked = fieldsOf(listed).map(displayPath);
   // git does not add what is staged as deleted.
   const files = names.filter((name) => tracked.includes(name) || existsSync(join(checkout, name)));
-  const add = files.length === 0 ? '' : `${at} add -- ${files.map(quotedPathspec).join(' ')} && `;
+  // git takes no path behind a link.
+  const isBehindLink = (name: string) =>
+    parentDirectories(name).some((path) =>
+      lstatSync(join(checkout, path), { throwIfNoEntry: false })?.isSymbolicLink(),
+    );
+  const chosen = files.some(isBehindLink) ? '--all' : `-- ${files.map(quotedPathspec).join(' ')}`;
+  const add = files.length === 0 ? '' : `${at} add ${chosen} && `;
   const range = ['rev-list', 'HEAD', '--not', session.record.from_commit, '--'];
   const commits = await gitLines(session.sandboxGit, range);
   const [title = ''] = (await summarize(session, [], [], commits)).split('\n');

@@ -3,7 +3,7 @@ import { capturedRefs, differing, readGitState, refsIn } from '../folders/git-st
 import { HEADS, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
-import { type Git, gitAnswer, inDirectory, resolveObject } from '../git/run/git.ts';
+import { type Git, gitAnswer, inDirectory, isAncestor, resolveObject } from '../git/run/git.ts';
 import { userDirectory } from '../process/invocation.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { isAttached } from '../session/record.ts';
@@ -28,6 +28,8 @@ export interface MovedBranch extends Moved {
   readonly snapshot: Snapshot;
   /** If somebody has made commits on top since: those that the branch lacks. */
   readonly lacks?: readonly string[] | undefined;
+  /** Another repository is in the folder now, and has not that commit. */
+  readonly isReplaced?: true;
 }
 
 /**
@@ -44,11 +46,6 @@ export async function movedBranches(
   if (state === undefined) return [];
   const now = refsIn(state);
   const user = inDirectory(git, folder);
-  const isOnTop = async (from: string | undefined, to: string | undefined) =>
-    from === to ||
-    (from !== undefined &&
-      to !== undefined &&
-      (await gitAnswer(user, ['merge-base', '--is-ancestor', from, to])) !== undefined);
   const names = history.map(({ commit }) => `${commit}:${OWN.gitDir}`);
   const parts = await findObjects(git, names);
   const moved = new Map<string, MovedBranch & { readonly last: string; readonly isBelow: boolean }>();
@@ -66,10 +63,10 @@ export async function movedBranches(
       if (others.has(ref)) continue;
       const isFirst = !moved.has(ref);
       if (author !== 'agent') {
-        if (!isFirst || !(await isOnTop(before.get(ref), after.get(ref)))) others.add(ref);
+        if (!isFirst || !(await isOnTop(user, before.get(ref), after.get(ref)))) others.add(ref);
         continue;
       }
-      if (isFirst && !(await isOnTop(after.get(ref), to))) others.add(ref);
+      if (isFirst && !(await isOnTop(user, after.get(ref), to))) others.add(ref);
       else if (from === undefined) moved.delete(ref);
       else {
         const last = before.get(ref) ?? from;
@@ -80,13 +77,21 @@ export async function movedBranches(
   const isOfHead = ({ ref }: MovedBranch) => now.get('HEAD') === `ref: ${ref}`;
   const found: MovedBranch[] = [];
   for (const { isBelow, last, ...move } of moved.values()) {
-    if (move.from === move.to || (isOfHead(move) && (await isOnTop(move.from, move.to)))) continue;
+    if (move.from === move.to || (isOfHead(move) && (await isOnTop(user, move.from, move.to)))) continue;
     // The agent may have committed before its last move.
-    const one = isOfHead(move) && (await isOnTop(move.from, last)) ? { ...move, from: last } : move;
+    const one = isOfHead(move) && (await isOnTop(user, move.from, last)) ? { ...move, from: last } : move;
     const lacks = isBelow ? await commitsLacking(user, one) : undefined;
     if (lacks?.length !== 0) found.push({ ...one, lacks });
   }
-  return found;
+  const known = await findObjects(
+    user,
+    found.map(({ from }) => from),
+  );
+  const firstGone = known.indexOf(undefined);
+  return found.flatMap((one, i): MovedBranch[] => {
+    if (known[i] !== undefined) return [one];
+    return i === firstGone ? [{ ...one, isReplaced: true }] : [];
+  });
 }
 
 /** None that the branch has in another form. */
@@ -95,23 +100,33 @@ async function commitsLacking(user: Git, { from, to = '' }: Moved): Promise<stri
   return ((await gitAnswer(user, words)) ?? from).split('\n').filter((oid) => oid !== '');
 }
 
-/** By the spans, newest first. To take their files back leaves these branches. */
-export async function branchesLeft(session: Session, spans: readonly Snapshot[]): Promise<Moved[]> {
+/** By the spans, newest first. To take their files back leaves these branches. `hasMore`: commits came on top since. */
+export async function branchesLeft(session: Session, spans: readonly Snapshot[]) {
   const { git, record, sandboxGit } = session;
   const refsAt = async (commit: string) =>
     isAttached(record)
       ? ((await capturedRefs(git, commit)) ?? new Map())
       : refsOf(session, await readSnapshotMetadata(git, commit));
-  const first = new Map<string, string>();
+  const first = new Map<string, { readonly from: string; readonly last: string | undefined }>();
   for (const { previous, commit, parents } of spans) {
     const start = isAttached(record) ? [] : [[record.work_branch, parents[0] ?? ''] as const];
     const before = previous === undefined ? new Map(start) : await refsAt(previous);
-    for (const { ref, from } of movedRefs(session, before, await refsAt(commit)))
-      if (from !== undefined && ref.startsWith(HEADS)) first.set(ref, from);
+    for (const { ref, from, to } of movedRefs(session, before, await refsAt(commit)))
+      if (from !== undefined && ref.startsWith(HEADS)) first.set(ref, { last: to, ...first.get(ref), from });
   }
-  const user = inDirectory(sandboxGit, record.checkout ?? record.sandbox);
-  const found = [...first].map(async ([ref, from]) => ({ ref, from, to: await resolveObject(user, ref) }));
-  return (await Promise.all(found)).filter(({ from, to }) => from !== to);
+  // Not with the scratch objects of the caller, which are of the store of a folder.
+  const env = { ...sandboxGit.env, GIT_OBJECT_DIRECTORY: undefined };
+  const user = inDirectory({ ...sandboxGit, env }, record.checkout ?? record.sandbox);
+  const found = [...first].map(async ([ref, { from, last }]) => {
+    const to = await resolveObject(user, ref);
+    const [isThere, hasMore] = [await isOnTop(user, last, to), to !== last];
+    return from === to || !isThere ? [] : [{ ref, from, to, hasMore }];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+async function isOnTop(git: Git, from: string | undefined, to: string | undefined): Promise<boolean> {
+  return from === to || (from !== undefined && to !== undefined && (await isAncestor(git, from, to)));
 }
 
 /** The command that brings it back. `keep`: the files are to change with it. */

@@ -1,5 +1,5 @@
 /** agt blame and agt why of files that had other names. */
-import { appendFileSync, copyFileSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -72,4 +72,19 @@ test('a copy is of the one who copied it, a renamed file of its writer: on the b
   expect(authorsOf('new-copy')).toEqual(['nobody']);
   renameSync(join(sandbox, 'of-agent'), join(sandbox, 'renamed'));
   expect(authorsOf('renamed')).toEqual(['agent']);
+});
+
+test('a link on the disk does not lead blame of a revision astray', () => {
+  const { sandbox } = makeSession({ f: 'f\n' });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  agent.says('work');
+  agent.begins('1');
+  mkdirSync(join(sandbox, 'lib'));
+  writeFileSync(join(sandbox, 'lib/a'), 'a\n');
+  git(sandbox, 'add', 'lib');
+  git(sandbox, 'commit', '-qm', 'lib');
+  agent.ends('1');
+  renameSync(join(sandbox, 'lib'), join(sandbox, 'new'));
+  symlinkSync('new', join(sandbox, 'lib'));
+  expect(agtOk(sandbox, 'blame', 'HEAD', 'lib/a')).toContain('(claude s1 turn 1');
 });

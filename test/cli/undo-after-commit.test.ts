@@ -1,5 +1,5 @@
 /**  in a folder where the person has committed after the agent; and back to the start of a session. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -211,4 +211,46 @@ test("status names where a branch was before an agent moved it, with the agent's
   const told = agtOk(folder, 'status');
   expect(told).toContain(`claude has moved branch main, which was at ${last}`);
   expect(told).toContain(`to bring it back: git reset --keep ${last}`);
+});
+
+test('an undo of a turn offers no command that would drop later commits', () => {
+  const folder = makeRepository({ a: 'start\n' });
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  agent.says('first');
+  agent.begins('1');
+  write(join(folder, 'a'), 'agent\n');
+  git(folder, 'commit', '-qam', 'by the agent');
+  agent.ends('1');
+  agent.stops();
+  git(folder, 'commit', '-q', '--allow-empty', '-m', 'mine');
+  const { stderr } = agt(folder, 'undo', '--turn', '1', '-n');
+  expect(stderr).toContain('and there are newer commits on it');
+  expect(stderr).not.toContain('git reset');
+  git(folder, 'reset', '-q', '--hard', 'HEAD~2');
+  git(folder, 'commit', '-q', '--allow-empty', '-m', 'mine alone');
+  expect(agt(folder, 'undo', '--turn', '1', '-n').stderr).not.toContain('branch main');
+});
+
+test('status says that an agent has replaced the repository, and its command brings it back', () => {
+  const folder = makeRepository({ a: 'start\n' });
+  git(folder, 'branch', 'x');
+  const head = git(folder, 'rev-parse', 'HEAD');
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  agent.says('anew');
+  agent.begins('1');
+  rmSync(join(folder, '.git'), { recursive: true });
+  git(folder, 'init', '-q', '-b', 'main');
+  git(folder, 'commit', '-q', '--allow-empty', '-m', 'other');
+  agent.ends('1');
+  agent.stops();
+  const told = agtOk(folder, 'status');
+  expect(told.match(/^branch /gm)).toHaveLength(1);
+  expect(told).toContain(
+    `claude has replaced the repository, in which branch main was at ${head.slice(0, 10)}`,
+  );
+  const command = /to bring it back: agt (.*)/.exec(told)?.[1] ?? '';
+  const back = agtOk(folder, ...command.split(' '));
+  expect(back).toContain('restored 0 paths, verified');
+  expect(back).toMatch(/^to undo: agt /m);
+  expect(git(folder, 'rev-parse', 'HEAD', 'x')).toBe(`${head}\n${head}`);
 });

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { AGT, agtOk, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 import { failures, hook, say, silent, toolOf } from './hooks.ts';
 
 const edit = (folder: string, files: Record<string, string>) => {
@@ -54,6 +54,16 @@ test.each([
   agtOk(folder, 'redo');
   expect(say(folder, 'nothing is gone')).toEqual(silent);
   expect(failures()).toEqual([]);
+});
+
+test('it names no file that a sync has made as it was', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  say(sandbox, 'do it');
+  edit(sandbox, { b: '1\n' });
+  write(join(repository, 'a'), 'of the user\n');
+  git(repository, 'commit', '-qam', 'of the user');
+  for (const words of [['sync'], ['undo'], ['sync']]) agtOk(sandbox, ...words);
+  expect(say(sandbox, 'go on')).toEqual(silent);
 });
 
 test('it names no snapshot in which a file is otherwise, and says why hunks were rejected', () => {

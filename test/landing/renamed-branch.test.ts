@@ -1,8 +1,9 @@
 /** A user branch that was renamed: what says so, and how its sessions go on. */
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { agt, agtOk, git, run, write } from '../harness/world.ts';
 
 test('after git branch -m, status and sync name the way on, and sync --from takes it', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
@@ -54,4 +55,25 @@ test('unaccept names a way that it has', () => {
   expect(stderr).not.toContain('--onto');
   git(repository, 'branch', '-m', 'trunk', 'main');
   agtOk(repository, 'unaccept', 's1');
+});
+
+test('accepted, and then asked for another branch: a refusal, not a word of success', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  git(repository, 'branch', 'maint');
+  write(join(sandbox, 'a'), 'b\n');
+  agtOk(repository, 'accept', 's1');
+  const { exitCode, stderr } = agt(repository, 'accept', 's1', '--onto', 'maint');
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('agt undo s1')]);
+  expect(agt(repository, 'accept', 's1', '--onto', 'main').exitCode).toBe(0);
+});
+
+test('the hint to commit first runs where an old path is behind a link', () => {
+  const { repository, sandbox } = makeSession({ 'lib/a': 'a\n' });
+  git(sandbox, 'mv', 'lib', 'new');
+  symlinkSync('new', join(sandbox, 'lib'));
+  git(repository, 'commit', '-q', '--allow-empty', '-m', 'of the user');
+  const { stderr } = agt(repository, 'sync', 's1', '--rebase');
+  const command = /first: (git .*)/.exec(stderr)?.[1] ?? 'false';
+  expect(run('sh', ['-c', command], { cwd: repository }).exitCode).toBe(0);
+  expect(git(sandbox, 'status', '--porcelain')).toBe('');
 });

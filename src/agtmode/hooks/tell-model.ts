@@ -32,14 +32,17 @@ export async function whatWentBack(context: Context, conversation: string | unde
   const restores = history.slice(0, Math.max(end, 0)).filter(({ restored }) => restored !== undefined);
   const [last, first] = [restores[0], restores.at(-1)];
   if (last?.restored === undefined || first?.parents[0] === undefined) return undefined;
-  const changes = await diffSnapshots(git, first.parents[0], last.commit);
+  const [before, now = last] = [first.parents[0], history[0]];
+  const restored = new Set((await diffSnapshots(git, before, last.commit)).map(({ path }) => path));
+  // Something may have made it as the agent left it, such as a sync.
+  const changes = (await diffSnapshots(git, before, now.commit)).filter(({ path }) => restored.has(path));
   const paths = changes.flatMap(({ path }) =>
     path.startsWith('sandbox/') ? [showPath(displayPath(path.slice('sandbox/'.length)))] : [],
   );
   if (paths.length === 0) return undefined;
   const target = history.find(({ commit }) => commit === last.restored);
   // Several restores, or one of a turn or a hunk, may make what no snapshot had.
-  const others = target === undefined ? [] : await diffSnapshots(git, target.commit, last.commit);
+  const others = target === undefined ? [] : await diffSnapshots(git, target.commit, now.commit);
   const isAsThere = changes.every(({ path }) => !others.some((other) => other.path === path));
   const as =
     target && isAsThere

@@ -145,21 +145,23 @@ async function movedJson(here: Session, move: MovedBranch) {
     ...orNull({ from, to, agent: snapshot.agent }),
     ...{ at: snapshot.time.toISOString(), commit: snapshot.commit },
     lacks: lacks ?? null,
-    take_back: await commandToMoveBack(here, move),
+    replaced: move.isReplaced ?? false,
+    take_back: move.isReplaced
+      ? commandToRestore(here.record, shortOid(snapshot.previous ?? ''))
+      : await commandToMoveBack(here, move),
   };
 }
 
 function describeMoved(
-  { branch, from, to, agent, at, lacks, take_back }: Awaited<ReturnType<typeof movedJson>>,
+  { branch, from, to, agent, at, lacks, replaced, take_back }: Awaited<ReturnType<typeof movedJson>>,
   now: Date,
 ): [string, string][] {
-  const does =
-    lacks !== null
-      ? `has taken ${plural(lacks.length, 'commit')} off`
-      : to === null
-        ? 'has deleted'
-        : 'has moved';
-  const what = `${agent ?? 'an agent'} ${does} branch ${branch}, which was at ${shortOid(from ?? '')}`;
+  const moves = to === null ? 'has deleted' : 'has moved';
+  const does = lacks === null ? moves : `has taken ${plural(lacks.length, 'commit')} off`;
+  const which = replaced
+    ? `has replaced the repository, in which branch ${branch} was`
+    : `${does} branch ${branch}, which was`;
+  const what = `${agent ?? 'an agent'} ${which} at ${shortOid(from ?? '')}`;
   const it = lacks === null || lacks.length === 1 ? 'it' : 'them';
   return [
     ['branch', showPath(`${age(new Date(at), now)}: ${what}`)],

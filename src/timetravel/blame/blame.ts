@@ -4,7 +4,7 @@
  * the one that agt made.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { basename, join, relative, resolve } from 'node:path';
+import { basename, isAbsolute, join, relative, resolve } from 'node:path';
 import { realPath } from '../../disk/real-path.ts';
 import { type Git, gitAnswer, gitText } from '../../git/run/git.ts';
 import { once } from '../../once.ts';
@@ -127,9 +127,12 @@ async function fileNow({ git, file, revision, here }: BlameRequest) {
   const absolute = resolve(git.cwd, file);
   const top =
     (await gitAnswer(git, ['rev-parse', '--show-toplevel'])) ?? here.folder?.record.checkout ?? git.cwd;
-  const path = Buffer.from(
-    relative(realPath(top), join(realPath(resolve(absolute, '..')), basename(absolute))),
-  );
+  // Links on the disk are none of a commit's.
+  const real =
+    revision !== undefined && !isAbsolute(file)
+      ? resolve(realPath(git.cwd), file)
+      : join(realPath(resolve(absolute, '..')), basename(absolute));
+  const path = Buffer.from(relative(realPath(top), real));
   const name = path.toString('latin1');
   const folder = Buffer.from(top).toString('latin1');
   const content =

@@ -78,6 +78,8 @@ function describeSync(result: SyncResult, dryRun: boolean): string {
     own > 0 && (own === commits ? `accepted from ${id}` : `${own} of them accepted from ${id}`),
   ];
   const more = ` (${notes.filter(Boolean).join(', ')})`.replace(' ()', '');
+  if (own > 0 && head === result.tip && !isRebase && !dryRun)
+    return `put ${id} on ${branch} at ${shortOid(head)}${more}\n`;
   const what = isRebase
     ? `${plural(ahead, 'commit')} onto ${branch}${more} in`
     : `${plural(commits, 'commit')} of ${branch}${more} into`;

@@ -168,7 +168,8 @@ function reportRestore(
   const verified = mismatches.length === 0;
   const undo = before === undefined ? undefined : commandToRestore(record, shortOid(before));
   // An undo after a restore that changed nothing would go to the step before.
-  const isNothing = changed.length + moves.length === 0;
+  const isSame = commit === before || isPrompt || isBack !== false;
+  const isNothing = changed.length + moves.length === 0 && isSame;
   const back = isPrompt && undo ? promptToGoBack(by, distance) : undo;
   const { unit, count } = distance ?? {};
   const isTurn = !isPrompt && !isNothing && by === 'undo' && unit === 'turn';

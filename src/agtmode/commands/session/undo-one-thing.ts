@@ -132,6 +132,7 @@ async function describeBranches(session: Session, spans: readonly Snapshot[], na
   const lines = (await branchesLeft(session, spans)).map(async (moved) => {
     const is = moved.to === undefined ? 'deleted' : `at ${shortOid(moved.to)}`;
     const what = `${nameOf(moved.ref)} stays ${is}: ${name} moved it (was ${shortOid(moved.from)})`;
+    if (moved.hasMore) return `${what}, and there are newer commits on it`;
     return `${what}; to move it back: ${await commandToMoveBack(session, moved, false)}`;
   });
   return Promise.all(lines);
@@ -185,10 +186,10 @@ async function conflictError(
       if (step?.turn !== undefined) return `turn ${step.turn.number}`;
       return step?.author === 'restore' ? 'an undo or restore' : 'somebody else';
     });
-  const since = who.length === 0 ? '' : `, changed since by ${[...new Set(who)].join(', ')}`;
+  const by = who.length === 0 ? '' : ` (by ${[...new Set(who)].join(', ')})`;
   const paths = conflicts.map(shown).join(', ');
-  const where = `in the same lines of ${paths}, or beside each other${since}`;
-  return new AgtError(`${name} and later changes are ${where}`, {
+  const where = `the same lines of ${paths} as ${name}, or lines beside them`;
+  return new AgtError(`later changes${by} are in ${where}`, {
     hints: [
       'nothing has changed',
       'keep the later lines: --keep-ours; or have both in the files, as git writes conflicts: --write-conflicts',
