@@ -6,18 +6,10 @@ import { recordPrefixes } from '../config/prefixes.ts';
 import { failurePoint } from '../disk/failure-point.ts';
 import { holdsFiles } from '../disk/folder-entries.ts';
 import { AgtError } from '../errors.ts';
-import { shadowRef, TIPS, workRef } from '../filter/agent-refs.ts';
+import { shadowRef, workRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { findObject } from '../git/objects/object-reader.ts';
-import {
-  type Git,
-  gitAnswer,
-  gitLines,
-  isAncestor,
-  resolveObject,
-  runGit,
-  updateRefs,
-} from '../git/run/git.ts';
+import { updateRefs } from '../git/run/git.ts';
 import { keepSources } from '../landing/end-session.ts';
 import { agentStates } from '../layout.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
@@ -36,12 +28,13 @@ import { Session } from '../session/session.ts';
 import { type Share, writeShare } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
-import { OPENED, OWN, PULLED } from '../snapshot/format.ts';
+import { OPENED, PULLED } from '../snapshot/format.ts';
 import { forkSession } from '../timetravel/fork/fork.ts';
 import { refuseToReplace } from '../timetravel/restore/ensure-worktree.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
+import { newestHere, newestOf } from './held.ts';
 import { type Head, isHere, refNames } from './share.ts';
 
 interface Left {
@@ -64,9 +57,9 @@ export async function leave(
   const session = new Session(repository, local);
   const { git } = repository;
   if (session.place === 'here') await autocommit(session, { now });
-  const { tip, isOurs } = await newestHere(session, head);
-  const fork = isOurs ? await freeForkId(session) : undefined;
-  if (fork) await forkSession(session, { id: fork, snapshot: undefined, count: undefined, now });
+  const { tip, isOurs, keeper } = await newestHere(session, head.refs);
+  const fork = isOurs ? await freeForkId(session) : keeper;
+  if (isOurs) await forkSession(session, { id: fork, snapshot: undefined, count: undefined, now });
   failurePoint('pull: fork made');
   if (isEnded(local)) return { fork, before: undefined };
   if (isEnded(head.record) || !keepsFolder(local)) {
@@ -87,16 +80,8 @@ export async function leave(
 /** The fork that `leave` would make, for a dry run. */
 export async function forkOf(session: Session, head: Head, now: Date): Promise<SessionId | undefined> {
   const { changes } = session.place === 'here' ? await previewCapture(session, { now }) : { changes: [] };
-  const isForked = changes.length > 0 || (await newestHere(session, head)).isOurs;
-  return isForked ? freeForkId(session) : undefined;
-}
-
-/** `isOurs`: neither the remote has it nor a fork. */
-async function newestHere({ repository, record }: Session, head: Head) {
-  const { git } = repository;
-  const tip = await newestOf(git, await findObject(git, refNames(record)['tip'] ?? ''));
-  const isOlder = tip === undefined || (await isAncestor(git, tip, head.refs['tip'] ?? ''));
-  return { tip, isOurs: !isOlder && !(await isKept(repository, record, tip)) };
+  const { isOurs, keeper } = await newestHere(session, head.refs);
+  return changes.length > 0 || isOurs ? freeForkId(session) : keeper;
 }
 
 function keepsFolder(local: SessionRecord): boolean {
@@ -110,28 +95,6 @@ export async function requireLeavable(session: Session, head: Head, now: Date): 
   const wayOut = `delete them together with the session here: agt session remove ${session.id} --force`;
   await requireRemovable(session, { now, force: stays, deleteBranch: false, wayOut });
   if (stays) refuseToReplace(session);
-}
-
-/** A snapshot of what was there before, without a new commit, is nothing that would have to be kept. */
-async function newestOf(git: Git, tip: string | undefined): Promise<string | undefined> {
-  const [before] = tip === undefined ? [] : [await resolveObject(git, `${tip}^1`)];
-  if (tip === undefined || before === undefined) return tip;
-  const paths = [...TOP_FOLDERS, OWN.index];
-  const isSame = (await runGit(git, ['diff', '--quiet', before, tip, '--', ...paths])).exitCode === 0;
-  const commits = await gitAnswer(git, ['rev-list', '--max-count=1', `${tip}^@`, '--not', before, '--']);
-  return isSame && commits === '' ? newestOf(git, before) : tip;
-}
-
-/** By an earlier pull that was killed. */
-async function isKept({ git }: Repository, { session_id: id }: SessionRecord, tip: string): Promise<boolean> {
-  const names = await gitLines(git, [
-    'for-each-ref',
-    '--format=%(refname:lstrip=3)',
-    '--contains',
-    tip,
-    TIPS,
-  ]);
-  return names.some((name) => name !== id);
 }
 
 async function freeForkId(session: Session): Promise<SessionId> {

@@ -1,16 +1,21 @@
 /** What remotes have of sessions here, and what they lack. */
 import { attempt } from '../errors.ts';
-import { gitAnswer } from '../git/run/git.ts';
+import { TIPS } from '../filter/agent-refs.ts';
+import { findObject, findObjects } from '../git/objects/object-reader.ts';
+import { type Git, gitAnswer, gitLines, isAncestor, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
+import type { SessionId } from '../session/id.ts';
 import { placeOfAway } from '../session/operation.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { readShare, type Share } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
+import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { OWN } from '../snapshot/format.ts';
 import { existingRefs } from './content.ts';
 import type { Keys } from './keys.ts';
 import { listRefs, listShares } from './remote.ts';
-import { refNames } from './share.ts';
+import { type Head, refNames } from './share.ts';
 
 /** What the remote of a session does not have; undefined if it has all, or none is to have the session. */
 export interface Debt {
@@ -114,4 +119,30 @@ async function problemsOn(repository: Repository, remote: string, keys: Keys | u
     if (!isThere) return `${remote} no longer has what was pushed`;
     return shares.get(head)?.head === undefined ? `no key here opens the copy on ${remote}` : undefined;
   };
+}
+
+/**
+ * The newest snapshot here that has something of its own. `isOurs`: neither `there`, the refs of a remote, nor a fork has
+ * it. `keeper`: a session here that has it, such as the fork of an earlier pull that was killed.
+ */
+export async function newestHere({ git, id, record }: Session, there: Head['refs']) {
+  const tip = await newestOf(git, await findObject(git, refNames(record)['tip'] ?? ''));
+  if (tip === undefined || (await isAncestor(git, tip, there['tip'] ?? ''))) return { tip, isOurs: false };
+  const words = ['for-each-ref', '--format=%(refname:lstrip=3)', '--contains', tip, TIPS];
+  const keeper = (await gitLines(git, words)).find((name) => name !== id) as SessionId | undefined;
+  return { tip, isOurs: keeper === undefined, keeper };
+}
+
+/**
+ * Nobody has to keep a snapshot with the files and the index of the one before, and without a new commit of the session.
+ * Its second parent is a commit of the user's branch.
+ */
+export async function newestOf(git: Git, tip: string | undefined): Promise<string | undefined> {
+  const [before, user] = await findObjects(git, [`${tip}^1`, `${tip}^2`]);
+  if (tip === undefined || before === undefined) return tip;
+  const paths = [...TOP_FOLDERS, OWN.index];
+  const isSame = (await runGit(git, ['diff', '--quiet', before.oid, tip, '--', ...paths])).exitCode === 0;
+  const known = [before, user].flatMap((commit) => commit?.oid ?? []);
+  const commits = await gitAnswer(git, ['rev-list', '--max-count=1', `${tip}^@`, '--not', ...known, '--']);
+  return isSame && commits === '' ? newestOf(git, before.oid) : tip;
 }

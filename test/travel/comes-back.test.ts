@@ -156,6 +156,26 @@ test('a commit that only this side has stays as a fork, also one without a chang
   expect(git(here, 'log', '-1', '--format=%s', 'agt/s1-2')).toBe('only here');
 });
 
+test('a fork is named, also one that was there before or after a commit on the branch', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  const { sandbox } = sessionOf(here, 's1');
+  write(join(sandbox, 'mine.txt'), 'pushed\n');
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  write(join(sandbox, 'mine.txt'), 'only here\n');
+  agtOk(here, 'autocommit', 's1');
+  git(here, 'commit', '-q', '--allow-empty', '-m', 'meanwhile');
+  const words = ['session', 'pull', 's1', '--take'];
+  expect(agtOk(here, ...words, '-n')).toContain('fork     s1-2 would have');
+  expect(agtOk(here, ...words)).toContain('fork     s1-2 has');
+  agtOk(there, ...words);
+  write(join(sandbox, 'mine.txt'), 'again\n');
+  agtOk(here, 'session', 'fork', 's1', '--id', 'own');
+  expect(agtOk(here, ...words)).toContain('fork     own has');
+  expect(agtOk(here, 'list')).not.toContain('s1-3');
+});
+
 test('a session that its repository has lost comes back there without --take', () => {
   const { here, there } = makeTwo();
   const session = workIn(here);
