@@ -29,6 +29,7 @@ import { type Share, writeShare } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { OPENED, PULLED } from '../snapshot/format.ts';
+import { joinAcceptMaps } from '../timetravel/blame/accept-map.ts';
 import { forkSession } from '../timetravel/fork/fork.ts';
 import { refuseToReplace } from '../timetravel/restore/ensure-worktree.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
@@ -155,7 +156,10 @@ export async function goOn(
       : theirs === marks
         ? ours
         : theirs;
-    const refs: Head['refs'] = { ...head.refs, ...(review && { review }) };
+    const maps = await findObject(git, names['lines'] ?? '');
+    const { lines: coming } = head.refs;
+    const lines = maps && coming && (await joinAcceptMaps(git, maps, coming));
+    const refs: Head['refs'] = { ...head.refs, ...(review && { review }), ...(lines && { lines }) };
     const moves = Object.entries(names).flatMap(([role, ref]) => {
       const commit = refs[role];
       return commit === undefined ? [] : [`update ${ref} ${commit}`];

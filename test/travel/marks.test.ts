@@ -1,8 +1,8 @@
-/** What a pull joins of two repositories: the marks of agt review, and the rows of the log of all sessions. */
+/** What a pull joins of two repositories: marks of agt review, who wrote accepted lines, rows of the log of all sessions. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
-import { AGT, agt, agtOk, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 import { makeTwo } from './two.ts';
 
@@ -193,4 +193,49 @@ test('work by hand after a pull is of no agent, and what only a fork has is of t
   const other = { author: 'other', agent: null };
   expect(found('stray')).toMatchObject([{ ...other, session_id: 's1-2' }]);
   expect(found('hand')).toMatchObject([{ ...other, session_id: 'copy' }]);
+});
+
+test('agt blame knows the turns of what was accepted in either repository', () => {
+  const { here, there } = makeTwo();
+  const turn = (cwd: string, path: string) => {
+    const { sandbox } = sessionOf(cwd, 's1');
+    const agent = agentIn(sandbox, 'claude-code', path);
+    agent.says(path);
+    agent.begins(path);
+    write(join(sandbox, path), `${path}\n`);
+    agent.ends(path);
+    agent.stops();
+  };
+  const accept = (cwd: string) => {
+    git(cwd, 'pull', '-q', 'origin', 'main');
+    agtOk(cwd, 'accept', 's1', '--keep');
+    git(cwd, 'push', '-q', 'origin', 'main');
+  };
+  const calls = (cwd: string, ...paths: string[]) =>
+    paths.map((path) => JSON.parse(agtOk(cwd, 'blame', '--json', path))[0].origin?.call);
+  agtOk(here, 'session', 'new', '--id', 's1');
+  turn(here, 'one');
+  accept(here);
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  turn(there, 'two');
+  agtOk(there, 'session', 'push', 's1');
+  accept(there);
+  agtOk(here, 'session', 'pull', 's1', '--take');
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  expect(calls(there, 'one', 'two')).toEqual(['one', 'two']);
+  turn(there, 'three');
+  accept(there);
+  agtOk(here, 'session', 'pull', 's1', '--take');
+  turn(here, 'four');
+  accept(here);
+  agtOk(here, 'session', 'push', 's1');
+  agtOk(there, 'session', 'pull', 's1', '--take');
+  git(there, 'pull', '-q', 'origin', 'main');
+  const all = ['one', 'two', 'three', 'four'];
+  expect(calls(there, ...all)).toEqual(all);
+  agtOk(there, 'session', 'push', 's1', '--release');
+  agtOk(here, 'session', 'pull', 's1');
+  expect(calls(here, ...all)).toEqual(all);
 });

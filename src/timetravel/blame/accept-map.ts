@@ -6,9 +6,9 @@
 import { jsonPath, pathFromJson } from '../../disk/path-bytes.ts';
 import { attempt } from '../../errors.ts';
 import { attributionRef } from '../../filter/agent-refs.ts';
-import { readCommits } from '../../git/objects/commits.ts';
+import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
-import { FSYNC_ARGS, type Git, gitText } from '../../git/run/git.ts';
+import { FSYNC_ARGS, type Git, gitText, isAncestor } from '../../git/run/git.ts';
 import { commitWith } from './made-commits.ts';
 import type { Origin } from './origin.ts';
 
@@ -108,17 +108,57 @@ const SNAPSHOT_DIGITS = 12;
 /** Newest first; none if a map is damaged or of a later form. */
 export async function readAcceptMaps(git: Git, session: string): Promise<AcceptMap[]> {
   const maps: AcceptMap[] = [];
-  let commit = await findObject(git, attributionRef(session));
-  while (commit !== undefined) {
-    const content = await contentOf(git, commit);
-    const [landed, earlier] = parentsIn(content).reverse();
-    if (landed === undefined) break;
+  for (const { content, landed } of await chainFrom(git, await findObject(git, attributionRef(session)))) {
     const [, sessionThen = session] = / of session (\S+) come$/m.exec(content) ?? [];
     const parsed = parseMap(content, session, parentsIn(await contentOf(git, landed))[0]);
     maps.push({ session, sessionThen, landed, ...parsed });
-    commit = earlier;
   }
   return maps;
+}
+
+interface Link {
+  /** Of the commit, one byte per character. */
+  readonly content: string;
+  readonly landed: string;
+}
+
+/** Newest first. */
+async function chainFrom(git: Git, newest: string | undefined): Promise<Link[]> {
+  const chain: Link[] = [];
+  for (let next = newest; next !== undefined; ) {
+    const content = await contentOf(git, next);
+    const [landed, earlier] = parentsIn(content).reverse();
+    if (landed === undefined) break;
+    chain.push({ content, landed });
+    next = earlier;
+  }
+  return chain;
+}
+
+/**
+ * The chains of two repositories, given by their newest maps, as one: on top of theirs stand the maps that only ours has.
+ * Returns its newest map.
+ */
+export async function joinAcceptMaps(git: Git, ours: string, theirs: string): Promise<string> {
+  if (await isAncestor(git, theirs, ours)) return ours;
+  const [mine, others] = [await chainFrom(git, ours), await chainFrom(git, theirs)];
+  const known = new Set(others.map(withoutEarlier));
+  const added: Buffer[] = [];
+  let newest = theirs;
+  for (const link of mine.filter((one) => !known.has(withoutEarlier(one))).reverse()) {
+    const commit = Buffer.from(withParents(link.content, [newest, link.landed]), 'latin1');
+    added.push(commit);
+    newest = commitOid(commit, theirs);
+  }
+  await storeCommits(git, added, theirs);
+  return newest;
+}
+
+/** The same for a map in both chains. */
+const withoutEarlier = ({ content, landed }: Link) => withParents(content, [landed]);
+
+function withParents(content: string, parents: readonly string[]): string {
+  return content.replace(/(?:^parent \w+\n)+/m, parents.map((one) => `parent ${one}\n`).join(''));
 }
 
 function parseMap(content: string, session: string, parent = ''): Pick<AcceptMap, 'from' | 'files'> {
