@@ -21,7 +21,7 @@ import { allOf, readShare, type Share, writeShare } from '../session/share-file.
 import { isEnded } from '../session/state.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { contentOf, existingRefs, plainMode, sealFor, type Wish } from './content.ts';
-import { snapshotsSince } from './held.ts';
+import { newestHere, snapshotsSince } from './held.ts';
 import { readKeys } from './keys.ts';
 import { moveShare, newShare, requireRemote, startOf } from './known-share.ts';
 import { addPart, partsToKeep } from './parts.ts';
@@ -250,8 +250,10 @@ async function lost(session: Session, share: Share, request: Push, locked: Locke
   if (request.dryRun) throw awayError({ ...session.record, away });
   writeShare(session, share);
   const record = await locked(async (held) => becomeAway(held, away, request.now));
-  const unsent = await snapshotsSince(session, share.refs['tip']);
-  const yours = `${plural(unsent, 'snapshot')} here ${unsent === 1 ? 'is' : 'are'} not there; a pull keeps what is not there as a fork`;
+  const { tip, isOurs } = await newestHere(session, share.refs);
+  const unsent = isOurs ? await snapshotsSince(session, share.refs['tip'], { tip }) : 0;
+  const [are, them] = unsent === 1 ? ['is', 'it'] : ['are', 'them'];
+  const yours = `${plural(unsent, 'snapshot')} of this repository ${are} not on ${share.remote}; a pull makes a fork of ${them}`;
   const ended = isEnded(record) ? [`it goes on there, and stays ${record.state} here`] : [];
   throw awayError(record, [...ended, ...(unsent === 0 ? [] : [yours])]);
 }

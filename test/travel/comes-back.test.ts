@@ -176,6 +176,30 @@ test('a fork is named, also one that was there before or after a commit on the b
   expect(agtOk(here, 'list')).not.toContain('s1-3');
 });
 
+test('a push announces a fork only if a pull makes one', () => {
+  const { here, there } = makeTwo();
+  agtOk(here, 'session', 'new', '--id', 's1');
+  const { sandbox } = sessionOf(here, 's1');
+  write(join(sandbox, 'a.txt'), 'changed\n');
+  agtOk(here, 'session', 'push', 's1');
+  const take = (cwd: string) => agtOk(cwd, 'session', 'pull', 's1', '--take');
+  take(there);
+  for (const content of ['once', 'twice']) {
+    write(join(sandbox, 'a.txt'), `${content}\n`);
+    agtOk(here, 'autocommit', 's1');
+  }
+  expect(agt(here, 'session', 'push', 's1').stderr).toContain(
+    '\nhint: 2 snapshots of this repository are not on origin; a pull makes a fork of them\n',
+  );
+  expect(take(here)).toContain('fork     s1-2 has');
+  agtOk(here, 'session', 'push', 's1');
+  take(there);
+  agtOk(here, 'accept', 's1', '--keep');
+  agtOk(here, 'autocommit', 's1', '--label', 'the same files');
+  expect(agt(here, 'session', 'push', 's1').stderr).not.toMatch(/^hint: \d/m);
+  expect(take(here)).not.toContain('fork');
+});
+
 test('a session that its repository has lost comes back there without --take', () => {
   const { here, there } = makeTwo();
   const session = workIn(here);

@@ -42,7 +42,7 @@ test('a session that goes on elsewhere is not taken by chance; where it was, it 
   const lost = agt(here, 'session', 'push', 's1');
   expect(lost.exitCode).toBe(1);
   expect(lost.stderr).toMatch(
-    /^error: session "s1" is away: it is at \S+, in .*\/there\nhint: 1 snapshot here is not there; .*\nhint: bring it here: agt session pull s1 --take\nhint: or go on .*: agt session fork s1\n$/,
+    /^error: session "s1" is away: it is at \S+, in .*\/there\nhint: 1 snapshot of this repository is not on origin; a pull makes a fork of it\nhint: bring it here: agt session pull s1 --take\nhint: or go on .*: agt session fork s1\n$/,
   );
   expect(agtOk(here, 'session', 'list')).toMatch(/^s1 +away /m);
   expect(agtOk(here, 'session', 'list')).not.toMatch(/clean|conflict/);
