@@ -35,7 +35,7 @@ test('after accept and undo, list and accept say that the branch has all; later 
   expect(read()).toBe('one\ntwo\n');
   const said = agtOk(repository, 'session', 'unaccept', 's1');
   expect(said).toMatch(
-    /\ncommit {3}\w{10} Later work\nbranch .*\nstands {3}\w{10} Work of session s1: an earlier /,
+    /\ncommit {3}\w{10} Later work\nbranch .*\nearlier {2}\w{10} Work of session s1: accepted before, and still on main/,
   );
   expect([read(), readFileSync(join(sandbox, 'new'), 'utf8')]).toEqual(['one\n', 'one\ntwo\n']);
 });

@@ -88,6 +88,38 @@ test('unaccept takes several, the newest first, and names those that have to go 
   expect(existsSync(join(repository, 'same'))).toBe(false);
 });
 
+test('unaccept names an earlier acceptance only while the branch has it, and counts the commits', () => {
+  const { repository, sandbox } = makeSession();
+  const land = (name: string, ...words: string[]) => {
+    writeFileSync(join(sandbox, name), `${name}\n`);
+    agtOk(repository, 'accept', 's1', '--keep', ...(words.length === 0 ? ['-m', name] : words));
+  };
+  const back = (...words: string[]) => agtOk(repository, 'unaccept', 's1', ...words);
+  const earlier = (name: string) =>
+    `earlier  ${git(repository, 'rev-parse', '--short=10', 'main')} ${name}: accepted before, and still on main`;
+  land('first');
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  land('second');
+  for (const words of [['-n'], []]) expect(back(...words)).not.toContain('first');
+  land('third');
+  git(repository, 'commit', '-q', '--amend', '-m', 'Third');
+  const there = earlier('Third');
+  land('fourth');
+  for (const words of [['-n'], []]) expect(back(...words)).toContain(there);
+  for (const name of ['A', 'B']) {
+    git(sandbox, 'add', '-A');
+    git(sandbox, 'commit', '-q', '--allow-empty', '-m', name);
+    land(name);
+    git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  }
+  git(sandbox, 'add', '-A');
+  git(sandbox, 'commit', '-q', '-m', 'C');
+  agtOk(repository, 'accept', 's1', '--keep', '--commits', 'HEAD~2..HEAD');
+  const commit = `commit   ${git(repository, 'rev-parse', '--short=10', 'main')} C, and 1 before it`;
+  expect(back('-n')).toContain(commit);
+  expect(back()).toContain(`${commit}\nbranch   main is back at`);
+});
+
 test('the reason of a later agt reject is kept', () => {
   const { repository } = makeSession();
   agtOk(repository, 'reject', 's1', '--reason', 'early');

@@ -4,8 +4,10 @@ import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { gitText, resolveObject } from '../../../git/run/git.ts';
 import { takeOut } from '../../../landing/taken-back.ts';
 import { unacceptSession } from '../../../landing/unaccept.ts';
-import { listRecords } from '../../../session/record.ts';
+import { type Landed, listRecords } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
+import { findFates, landingsOf, STANDS } from '../../../survey/landed.ts';
+import { readRefs } from '../../../survey/refs.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import { lines, showPath } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
@@ -38,7 +40,9 @@ export const sessionUnaccept = defineSessionCommand({
     const [took, is] = dryRun ? ['would take', 'would be'] : ['took', 'is'];
     const log = ['log', '-1', '--no-show-signature', '--abbrev=10', '--format=%h %s'];
     const titled = async (oid: string) => showPath(await gitText(session.git, [...log, oid, '--']));
-    const earlier = dryRun ? record.landed?.before : record.landed;
+    const before = standingOf(session, dryRun ? record.landed?.before : record.landed);
+    const range = ['rev-list', '--count', '--first-parent', `${tip}..${commit}`, '--'];
+    const more = Number(await gitText(session.git, range)) - 1;
     return {
       json: {
         session_id: id,
@@ -55,9 +59,9 @@ export const sessionUnaccept = defineSessionCommand({
       },
       text: lines([
         `${took} back the acceptance of ${id}: ${summaryOf(shown)}`,
-        `commit   ${await titled(commit)}`,
+        `commit   ${await titled(commit)}${more > 0 ? `, and ${more} before it` : ''}`,
         `branch   ${shortBranch(onto)} ${is} back at ${shortOid(tip)}`,
-        earlier && `stands   ${await titled(earlier.commit)}: an earlier acceptance of ${id}`,
+        before && `earlier  ${await titled(before.commit)}: accepted before, and still on ${before.branch}`,
         restored && `session  ${id} ${is} back in ${record.sandbox}`,
         record.away && `session  ${id} stays away`,
       ]),
@@ -72,6 +76,20 @@ export const sessionUnaccept = defineSessionCommand({
     };
   },
 });
+
+/** The newest of these acceptances of the session that its branch has, in any form. */
+function standingOf({ git, repository, record }: Session, landed: Landed | undefined) {
+  if (landed === undefined) return undefined;
+  const all = landingsOf(landed).toReversed();
+  const refs = readRefs(repository, [], [...new Set(all.map(({ onto }) => onto))]);
+  const fates = findFates(git, [record], refs);
+  const fateOf = ({ commit }: Landed) => fates.get(commit) ?? STANDS;
+  const newest = all.find((one) => {
+    const { isLost, isElsewhere, revertedBy } = fateOf(one);
+    return refs.commits.has(one.onto) && !isLost && !isElsewhere && revertedBy === undefined;
+  });
+  return newest && { commit: fateOf(newest).nowAs ?? newest.commit, branch: shortBranch(newest.onto) };
+}
 
 export async function stillSetAside({ git, id }: Session): Promise<string> {
   const stash = stashRef(id);
