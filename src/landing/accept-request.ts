@@ -13,6 +13,8 @@ import type { Workbench } from './workbench.ts';
 export interface Content {
   readonly head: string;
   readonly tree: string;
+  /** The tree with uncommitted work, if `tree` may lack it; undefined if nobody has read it. */
+  readonly whole?: string;
 }
 
 export interface ChosenTree {
@@ -47,12 +49,22 @@ export interface AcceptRequest extends MessageRequest {
   readonly keep: boolean;
   /** Finds what is to land in place of the whole content. `base`: that of the merge. */
   readonly chooseTree?: (bench: Workbench, content: Content, base: string) => Promise<ChosenTree>;
-  /** The tree without what agt takes back in the sandbox before the work lands: so many hunks. */
+  /** The tree without the hunks that a person has rejected: so many. */
   readonly withoutRejected?: (
     session: Session,
     bench: Workbench,
     content: Content,
-  ) => Promise<{ readonly tree: string; readonly rejected: number }>;
+  ) => Promise<{
+    readonly tree: string;
+    readonly rejected: number;
+    readonly warnings: readonly string[];
+  }>;
+  /** @throws AgtError if the branch would get rejected hunks. `from`: the branch as it is; `tree`: as it would be. */
+  readonly refuseRejected?: (
+    session: Session,
+    bench: Workbench,
+    content: Content & { readonly from: string },
+  ) => Promise<void>;
   /** Run the hooks that can refuse. */
   readonly verify: boolean;
   /** Milliseconds to wait for another process that works on the session. */

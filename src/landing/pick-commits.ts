@@ -49,6 +49,8 @@ export async function pickCommits(
   }
   if (tip === target.from) throw nothingPicked(record, target);
   const tree = await gitText(git, ['rev-parse', `${tip}^{tree}`]);
+  const head = await gitText(session.sandboxGit, ['rev-parse', '--verify', 'HEAD^{commit}']);
+  await request.refuseRejected?.(session, bench, { head, tree, from: target.from });
   const changes = await diffTrees(git, target.from, tip);
   const log = ['log', '--reverse', '--no-show-signature', '--no-mailmap', '--format=%B'];
   const message = await gitText(git, [...log, `${target.from}..${tip}`, '--']);

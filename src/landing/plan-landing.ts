@@ -64,9 +64,9 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const taken = await takenChanges(session);
   const base = await baseWithTaken(session, bench, common, target, taken);
   const work = { ...content, tree: calls.tree };
-  const { rejected = 0, tree: standing = work.tree } =
-    (await request.withoutRejected?.(session, bench, work)) ?? {};
-  const whole = { tree: standing, prompts: [], isPart: false };
+  const standing = await request.withoutRejected?.(session, bench, work);
+  const { rejected = 0 } = standing ?? {};
+  const whole = { tree: standing?.tree ?? work.tree, prompts: [], isPart: false };
   const { tree: wanted, ...told } = (await chooseTree?.(bench, content, base)) ?? whole;
   const chosen = await choosePaths(bench, { ...content, base, tree: wanted }, request);
   const added = await diffTrees(git, base, chosen.tree);
@@ -131,7 +131,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
     commit: undefined,
     // git sees commits that are kept; what was uncommitted has become one that the sandbox does not have.
     source: request.keepCommits && theirs === content.head ? undefined : theirs,
-    hasRest,
+    hasRest: hasRest || rejected > 0,
     changes,
     untracked,
     leftOut: [
@@ -145,6 +145,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
       ]),
     ],
     warnings: [
+      ...(standing?.warnings ?? []),
       ...(record.failure === undefined ? [] : [`the session had failed: ${record.failure.reason}`]),
       ...unreadableWarning(content.unreadable),
       ...failedWarning(calls.leftOut),

@@ -1,13 +1,17 @@
-/** Acts on marks: what was seen lands; rejected hunks go back in the sandbox by the merge of `agt undo --step`, or are told. */
+/**
+ * Acts on marks: what was seen lands, and rejected hunks do not. They go back in the sandbox by the merge of
+ * `agt undo --step`, or are told.
+ */
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
-import { AgtError, listSome } from '../errors.ts';
+import { AgtError, listSome, plural } from '../errors.ts';
 import { LINK, SUBMODULE } from '../git/modes.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { withIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitBytes, gitText } from '../git/run/git.ts';
 import { acceptSession } from '../landing/accept.ts';
 import type { AcceptRequest, AcceptResult, Content } from '../landing/accept-request.ts';
+import { readSandbox } from '../landing/sandbox-content.ts';
 import type { Workbench } from '../landing/workbench.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import type { Session } from '../session/session.ts';
@@ -17,17 +21,17 @@ import { type RestoreResult, restoreSession } from '../timetravel/restore/restor
 import { planTakeBack, snapshotWith } from '../timetravel/restore/take-back.ts';
 import { readAuthors } from '../timetravel/turns.ts';
 import { autocommit } from '../triggers/autocommit.ts';
-import { type Piece, piecesOf, readHunks, treeWith, withoutObstructed } from './hunks.ts';
 import {
-  asOneChange,
-  change,
-  listHunks,
-  type Review,
-  readStarts,
-  refuseSubmodules,
-  treeOf,
-  withReview,
-} from './review.ts';
+  type Hunk,
+  type Piece,
+  piecesOf,
+  readHunks,
+  renamesAmong,
+  splitHunk,
+  treeWith,
+  withoutObstructed,
+} from './hunks.ts';
+import { change, type Review, readStarts, treeOf, withReview } from './review.ts';
 import { moveTo, type Rejection, type ReviewState, readState, type Way } from './state.ts';
 import { turnsOfHunks } from './turns-of-hunks.ts';
 
@@ -79,40 +83,93 @@ async function turnsBetween(session: Session, bench: Workbench, from: string, to
 const standingOf = ({ rejected }: ReviewState, ways: readonly Way[]) =>
   rejected.filter(({ state, way }) => state !== 'gone' && ways.includes(way));
 
-/** The rejected hunks go back in the sandbox first, once nothing else refuses the acceptance. */
-export async function acceptUnrejected(session: Session, request: AcceptRequest): Promise<AcceptResult> {
-  const { dryRun, now } = request;
-  const paths = (await standingRejections(session, BEFORE_LANDING, now)).map(({ path }) => path);
-  if (paths.length === 0 && !dryRun) return acceptSession(session, request);
-  const hunks = paths.length === 0 ? [] : await listHunks(session, { now });
-  const rejected = asOneChange(hunks).filter(({ state }) => state === 'rejected');
-  refuseSubmodules(rejected, (path) => `let it land: agt review ${session.id} --new ${shellQuote(path)}`);
-  const planning = dryRun ? request : { ...request, dryRun: true, planned: [] };
-  const planned = await acceptSession(session, { ...planning, withoutRejected });
-  if (!dryRun) await takeRejectedBack(session, BEFORE_LANDING, now);
-  const done = dryRun ? planned : await acceptSession(session, request);
-  if (paths.length === 0) return done;
-  const files = listSome([...new Set(paths)].map(displayPath));
-  const stay = rejected.length === 1 ? 'hunk stays' : 'hunks stay';
-  return { ...done, warnings: [`${rejected.length} rejected ${stay} out: ${files}`, ...done.warnings] };
+/** Rejected lines do not land, and stay in the sandbox. @throws AgtError if commits that land as they are have them. */
+export function acceptUnrejected(session: Session, request: AcceptRequest): Promise<AcceptResult> {
+  return acceptSession(session, {
+    ...request,
+    withoutRejected: async (one, bench, content) => {
+      const { tree, rejected } = await findRejected(one, bench, content);
+      if (request.keepCommits && rejected.length > 0) {
+        const committed = await findRejected(one, bench, { ...content, tree: content.head });
+        // Uncommitted work of the sandbox takes back what is gone there.
+        const landing = committed.rejected.filter(({ isGone }) => !isGone);
+        refuseRejected(one, landing, '--keep-commits');
+      }
+      const stay = rejected.length === 1 ? 'stays' : 'stay';
+      const warning = `${plural(rejected.length, 'rejected hunk')} ${stay} out: ${listSome(pathsOf(rejected))}`;
+      return { tree, rejected: rejected.length, warnings: rejected.length === 0 ? [] : [warning] };
+    },
+    refuseRejected: async (one, bench, { from, ...content }) => {
+      const { rejected } = await findRejected(one, bench, content);
+      if (rejected.length === 0) return;
+      const before = await findRejected(one, bench, { ...content, tree: from });
+      const there = new Set(before.rejected.flatMap(({ ids }) => ids));
+      const landing = rejected.filter(({ ids }) => ids.some((id) => !there.has(id)));
+      refuseRejected(one, landing, '--commits');
+    },
+  });
 }
 
 /** Those that the agent does not just hear of. */
 export const TAKEN_BACK: readonly Way[] = ['now', 'end'];
 
-const BEFORE_LANDING: readonly Way[] = [...TAKEN_BACK, 'tell'];
+interface RejectedHunk {
+  /** Of its pieces. */
+  readonly ids: readonly string[];
+  readonly path: string;
+  /** The sandbox does not have it any more. */
+  readonly isGone: boolean;
+}
 
-async function withoutRejected(session: Session, bench: Workbench, { head, tree }: Content) {
+const pathsOf = (hunks: readonly RejectedHunk[]) => [...new Set(hunks.map(({ path }) => displayPath(path)))];
+
+function refuseRejected({ id }: Session, hunks: readonly RejectedHunk[], option: string): void {
+  if (hunks.length === 0) return;
+  const standing = pathsOf(hunks.filter(({ isGone }) => !isGone)).map(shellQuote);
+  const back = [
+    standing.length > 0 && `take the rejection back: agt review ${id} --new ${standing.join(' ')}`,
+    hunks.some(({ isGone }) => isGone) && `forget all marks: agt review ${id} --reset`,
+  ];
+  const problem = `${plural(hunks.length, 'rejected hunk')}: ${listSome(pathsOf(hunks))}`;
+  throw new AgtError(`the commits that land have ${problem}; nothing has changed`, {
+    hints: [
+      `land the work without the rejected lines: leave out ${option}`,
+      ...back.flatMap((way) => (way ? `or ${way}` : [])),
+    ],
+  });
+}
+
+/**
+ * The tree without rejected lines. Lines that have left the sandbox, while a commit still has them, stay rejected. Lines
+ * that came back to the sandbox are new.
+ */
+async function findRejected(session: Session, bench: Workbench, { head, tree, whole }: Content) {
   const known = await readState(session);
-  const ids = new Set(known && standingOf(known, BEFORE_LANDING).map(({ id }) => id));
-  if (known === undefined || ids.size === 0) return { tree, rejected: 0 };
+  const all = known?.rejected.filter(({ state }) => state !== 'gone' || tree !== whole) ?? [];
+  if (known === undefined || all.length === 0) return { tree, rejected: [] };
   const { seen } = await moveTo(bench, known, await readStarts(session, bench, head));
   const { sandboxGit } = session;
   const git = { ...sandboxGit, env: { ...sandboxGit.env, ...bench.objects } };
-  const all = piecesOf(await readHunks(git, seen, tree));
+  const idsIn = (some: readonly Hunk[]) => new Set(piecesOf(some).map(({ id }) => id));
+  const hunks = await readHunks(git, seen, tree);
+  const there = idsIn(hunks);
+  if (!all.some(({ id }) => there.has(id))) return { tree, rejected: [] };
+  const content = whole ?? (await readSandbox(session, bench, false)).whole;
+  const now = content === tree ? there : idsIn(await readHunks(git, seen, content));
+  const standing = all.filter(({ id, state }) => there.has(id) && (state !== 'gone' || !now.has(id)));
+  const ids = new Set(standing.map(({ id }) => id));
+  const partners = await renamesAmong(git, seen, tree, hunks);
+  const rejected = hunks
+    .flatMap((hunk) => splitHunk(hunk, (a, b) => ids.has(a.id) !== ids.has(b.id)))
+    .flatMap((hunk): RejectedHunk[] => {
+      const own = piecesOf([hunk]).filter(({ id }) => ids.has(id));
+      const isOldName = own.some(({ id, file }) => partners.has(id) && file.after === undefined);
+      if (own.length === 0 || isOldName) return [];
+      const isGone = own.every(({ id }) => !now.has(id));
+      return [{ ids: own.map(({ id }) => id), path: hunk.path, isGone }];
+    });
   const index = withIndex(bench.git, join(bench.dir, 'review-index'));
-  const rejected = all.filter(({ id }) => ids.has(id)).length;
-  return { tree: await treeWithout(index, tree, ids, all), rejected };
+  return { tree: await treeWithout(index, tree, ids, piecesOf(hunks)), rejected };
 }
 
 /** The tree as it is before these pieces. */

@@ -236,17 +236,17 @@ export function markNew(session: Session, ids: readonly string[], now: Date): Pr
   });
 }
 
-/** No snapshot has the files of one. @throws AgtError. `hint`: for its path. */
-export function refuseSubmodules(hunks: readonly ReviewHunk[], hint: (path: string) => string): void {
+/** No snapshot has the files of one. @throws AgtError */
+export function refuseSubmodules(hunks: readonly ReviewHunk[]): void {
   const found = piecesOf(hunks).find(({ file }) =>
     [file.before, file.after].some((version) => version?.mode === SUBMODULE),
   );
   if (found === undefined) return;
   const path = displayPath(found.file.path);
-  throw new AgtError(`agt cannot take back the change of submodule "${path}"`, { hints: [hint(path)] });
+  throw new AgtError(`agt cannot take back the change of submodule "${path}"`, {
+    hints: ['nothing is rejected; tell the agent instead: --tell'],
+  });
 }
-
-export const tellInstead = () => 'nothing is rejected; tell the agent instead: --tell';
 
 /** Only notes it: `takeRejectedBack` acts. */
 export function markRejected(
@@ -257,7 +257,7 @@ export function markRejected(
 ): Promise<Marked> {
   return change(session, now, async ({ state, open }) => {
     const { hunks, missing } = findHunks(open, ids);
-    if (way !== 'tell') refuseSubmodules(hunks, tellInstead);
+    if (way !== 'tell') refuseSubmodules(hunks);
     const added = hunks.flatMap(({ path, lines, pieces }) =>
       pieces.map(({ piece: { id, newAt }, from, to }): Rejection => {
         return { id, path, line: newAt + 1, lines: lines.slice(from, to), sentence, way, state: 'pending' };

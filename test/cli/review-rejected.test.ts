@@ -149,24 +149,21 @@ test('told: the lines stay, the agent hears of them once, and they stay rejected
   expect(failures()).toEqual([]);
 });
 
-test.each([false, true])(
-  'a whole acceptance leaves out what the agent was to hear of (told: %s)',
-  (isTold) => {
-    const session = work();
-    const { sandbox, repository } = session;
-    review(session, '--reject', 'new', '-m', 'call it "old"', '--tell');
-    if (isTold) expect(say(sandbox, 'go on').stdout).toContain('rejects these');
-    for (const words of [['-n'], []]) {
-      const { stdout, stderr } = agt(repository, 'accept', 's1', '--untracked=all', ...words);
-      expect([stderr, stdout]).toEqual([
-        expect.stringMatching(/^(warning: s1: claude began .*\n)?warning: 1 rejected hunk stays out: new\n$/),
-        expect.stringContaining('1 file changed'),
-      ]);
-    }
-    expect(existsSync(join(repository, 'new'))).toBe(false);
-    expect(failures()).toEqual([]);
-  },
-);
+test.each([false, true])('an acceptance leaves out what the agent was to hear of (told: %s)', (isTold) => {
+  const session = work();
+  const { sandbox, repository } = session;
+  review(session, '--reject', 'new', '-m', 'call it "old"', '--tell');
+  if (isTold) expect(say(sandbox, 'go on').stdout).toContain('rejects these');
+  for (const words of [['-n'], []]) {
+    const { stdout, stderr } = agt(repository, 'accept', 's1', '--untracked=all', ...words);
+    expect([stderr, stdout]).toEqual([
+      expect.stringMatching(/^(warning: s1: claude began .*\n)?warning: 1 rejected hunk stays out: new\n$/),
+      expect.stringContaining('1 file changed'),
+    ]);
+  }
+  expect(existsSync(join(repository, 'new'))).toBe(false);
+  expect(failures()).toEqual([]);
+});
 
 test('files as filters write them; a place that somebody else has taken', () => {
   const session = makeSession({ '.gitattributes': '*.txt eol=crlf\n', 'a.txt': LINES.join(''), d: 'd\n' });

@@ -83,7 +83,7 @@ describePage('acts on the page', (here) => {
       page.getByLabel('Message of the commit').fill('Orders\n\nby hand'),
     );
     expect(preview).toMatch(
-      /^Branch main gets one new commit: 1 file changed, 1 file new\. Rejected lines go out/,
+      /^Branch main gets one new commit: 1 file changed, 1 file new\. Rejected lines stay out of it/,
     );
     expect(preview).toMatch(/new src\/orders\.ts \+1 −0/);
     expect(existsSync(join(scene.project, 'src/orders.ts'))).toBe(true);

@@ -99,7 +99,7 @@ function sentencesOf(effect: Effect, row: Row, counts: string, idle?: string): s
   if (onto !== undefined)
     all.push(
       undone === undefined
-        ? `Branch ${onto} gets one new commit: ${counts}. Rejected lines go out of the session, too.`
+        ? `Branch ${onto} gets one new commit: ${counts}. Rejected lines stay out of it.`
         : `Branch ${onto} goes back to where it was before: ${counts}.`,
       worktree && `The files in ${worktree} follow.`,
       left.length > 0 && `Left out: ${left.join(', ')}.`,

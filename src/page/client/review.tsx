@@ -26,7 +26,7 @@ const review = (row: Row, ...words: string[]) => ['session', 'review', row.sessi
 const reject = (row: Row, { path, id }: Hunk, split: readonly string[]): Act => ({
   title: `Reject lines of ${path}`,
   words: review(row, ...split, `--reject=${path}`, `--hunk=${id}`),
-  says: 'These lines stay out of every Accept. In the session they stay until the next Accept, or until the agent ends its next turn: both take them out there, too.',
+  says: 'These lines stay out of every Accept. In the session they stay until the agent ends its next turn.',
   asks: { label: 'Why? The agent can read it', option: '--message' },
   back: review(row, ...split, `--new=${path}`, `--hunk=${id}`),
 });

@@ -12,7 +12,6 @@ import {
   type ReviewHunk,
   refuseSubmodules,
   showNew,
-  tellInstead,
 } from '../../../review/review.ts';
 import { forgetState, type Way } from '../../../review/state.ts';
 import { withSessionLock } from '../../../session/lock.ts';
@@ -158,7 +157,7 @@ async function reportMarks(
 ): Promise<Report> {
   const now = new Date();
   const { dryRun, message = '' } = args;
-  if (as === 'rejected' && !args.tell) refuseSubmodules(hunks, tellInstead);
+  if (as === 'rejected' && !args.tell) refuseSubmodules(hunks);
   const marked = dryRun ? { marked: hunks, missing: [], waiting: [] } : await mark();
   const restored =
     args.now && as === 'rejected' && !dryRun ? await takeRejectedBack(session, ['now'], now) : undefined;
