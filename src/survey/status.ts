@@ -258,7 +258,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const [isGone, isOnlyInSnapshots] = [facts.gitDir === undefined, found.onlyInSnapshots.has(compared)];
   const isClean = !dirty && !isOnlyInSnapshots;
   const isSame = work === undefined || (isGone && compared.landed !== undefined && !isOnlyInSnapshots);
-  const isTaken = found.examined?.isEmpty === true;
+  const isTaken = found.examined?.isEmpty === true && !isOnlyInSnapshots;
   const ownDiff = (isSame && comparison !== undefined) || isTaken ? NO_DIFF : found.examined?.diff;
   const hasWorked = hasCommitted(record, head.commit);
   const hasMergedCommits = found.examined?.isMerged === true || (ahead === 0 && hasUserBranch && hasWorked);
@@ -287,11 +287,12 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
 
 const NO_DIFF: DiffStat = { files: 0, insertions: 0, deletions: 0, in_part: false };
 
-function mergeOf(compared: Compared, { examined, landed }: Found): SessionStatus['merge'] {
+function mergeOf(compared: Compared, { examined, landed, onlyInSnapshots }: Found): SessionStatus['merge'] {
   const { work, hasUserBranch, isRefused } = compared;
   if (isRefused && hasUserBranch) return 'refused';
   if (work === undefined || !hasUserBranch || landed.has(compared)) return undefined;
   if (work.tip === undefined) return 'clean'; // the user branch has nothing of its own
-  if (examined?.conflicts === undefined || examined.isEmpty) return undefined;
+  if (examined?.conflicts === undefined) return undefined;
+  if (examined.isEmpty && !onlyInSnapshots.has(compared)) return undefined;
   return examined.conflicts ? 'conflict' : 'clean';
 }

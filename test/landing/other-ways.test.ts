@@ -188,8 +188,9 @@ test('sync after accept --keep goes on from the branch, with only the later work
   expect(agtOk(repository, 'sync', 's1', '-n')).toBe(
     'would merge 2 commits of main (1 of them accepted from s1) into s1',
   );
+  const tip = git(repository, 'rev-parse', 'main').slice(0, 10);
   expect(agtOk(repository, 'sync', 's1')).toContain(
-    'merged 2 commits of main (1 of them accepted from s1) into s1',
+    `put s1 on main at ${tip}: 2 commits, 1 of them accepted from s1`,
   );
   expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1\n?? later');
   expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(git(repository, 'rev-parse', 'main'));

@@ -131,7 +131,7 @@ function diffText(view: SessionStatus): string {
 }
 
 function mergeCell(view: SessionStatus): Cell {
-  const words = isUnknown(view) ? ['?'] : mergeWords(view);
+  const words = isUnknown(view) && !view.merged ? ['?'] : mergeWords(view);
   return { text: words.join(', '), style: /conflict|refused/.test(words[0] ?? '') ? 'red' : 'green' };
 }
 
