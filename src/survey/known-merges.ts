@@ -19,8 +19,8 @@ import { once } from '../once.ts';
 /** A question about a merge. */
 type Question = 'conflicts' | 'empty' | 'merged';
 
-/** So many answers the file has at most, the newest ones: 60 KB. */
-const MOST = 1000;
+/** So many answers the file has at most, the newest ones: three for each of 500 sessions, 90 KB. */
+const MOST = 1500;
 
 export interface KnownMerges {
   readonly get: (question: Question, merge: string) => boolean | undefined;
