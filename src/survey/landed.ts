@@ -28,6 +28,11 @@ export function newestLandings(landed: Landed | undefined): Landed[] {
   return all.filter(({ onto }, i) => all.findIndex((one) => one.onto === onto) === i);
 }
 
+/** With what has become of each. */
+export function withFates(landed: readonly Landed[], fates: ReadonlyMap<string, Fate>) {
+  return landed.map((one) => [one, fates.get(one.commit) ?? STANDS] as const);
+}
+
 /** By commit; those that stand are not in it. */
 export function findFates(
   git: Git,

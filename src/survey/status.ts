@@ -9,14 +9,14 @@ import { shortBranch } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { isPartialClone } from '../git/objects/object-store.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import type { StatusEntry } from '../git/objects/status.ts';
+import { isStagedApart, type StatusEntry } from '../git/objects/status.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
 import { hasCommitted, type Landed, type SessionRecord, sessionFolder } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
 import { type DiffStat, type Examined, examine, type Work } from './examine.ts';
-import { type Fate, findFates, landingsOf, newestLandings, STANDS } from './landed.ts';
+import { type Fate, findFates, landingsOf, newestLandings, STANDS, withFates } from './landed.ts';
 import { compareWithHomes, homePatterns, isAsLanded, landedSource, startApart } from './merged.ts';
 import { chainOf, countSnapshots, type Head, type Refs, readHeads, readRefs } from './refs.ts';
 import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
@@ -244,25 +244,21 @@ interface Found {
 function describe(repository: Repository, compared: Compared, found: Found): SessionStatus {
   const { facts, head, files, comparison, work, hasUserBranch } = compared;
   const { isOutOfSight, hasMoved, running, agentState, lastPrompt, operation, pushed } = facts;
-  const { agent } = agentState ?? {};
-  const record = agent ? { ...facts.record, agent } : facts.record;
+  const record = { ...facts.record, ...(agentState?.agent && { agent: agentState.agent }) };
   const shadow = found.refs.commits.get(record.branch);
   const ahead = comparison?.ahead.length;
   // After a sync, HEAD has commits of a user branch that is gone now.
   const knowsOwn = hasUserBranch || record.user_branch === undefined;
   const dirty = files && new Set(files.map(({ path }) => path)).size;
-  const landings = newestLandings(record.landed).map(
-    (one) => [one, found.fates.get(one.commit) ?? STANDS] as const,
-  );
+  const landings = withFates(newestLandings(record.landed), found.fates);
   const [[, fate] = [undefined, STANDS]] = landings;
   const [isGone, isOnlyInSnapshots] = [facts.gitDir === undefined, found.onlyInSnapshots.has(compared)];
-  const isClean = !dirty && !isOnlyInSnapshots;
   const isSame = work === undefined || (isGone && compared.landed !== undefined && !isOnlyInSnapshots);
-  const isTaken = found.examined?.isEmpty === true && !isOnlyInSnapshots;
+  const isTaken = isAllThere(compared, found);
   const ownDiff = (isSame && comparison !== undefined) || isTaken ? NO_DIFF : found.examined?.diff;
   const hasWorked = hasCommitted(record, head.commit);
   const hasMergedCommits = found.examined?.isMerged === true || (ahead === 0 && hasUserBranch && hasWorked);
-  const hasAll = found.landed.has(compared) || (hasMergedCommits && isClean) || isTaken;
+  const hasAll = found.landed.has(compared) || (hasMergedCommits && !dirty && !isOnlyInSnapshots) || isTaken;
   return {
     record,
     folder: sessionFolder(record),
@@ -285,14 +281,20 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   };
 }
 
+/** The merge would change nothing, and neither the index, the work branch nor a snapshot has more than the sandbox. */
+function isAllThere(compared: Compared, { examined, onlyInSnapshots }: Found): boolean {
+  const hasStaged = compared.files?.some(isStagedApart) === true;
+  return examined?.isEmpty === true && !compared.isRefused && !hasStaged && !onlyInSnapshots.has(compared);
+}
+
 const NO_DIFF: DiffStat = { files: 0, insertions: 0, deletions: 0, in_part: false };
 
-function mergeOf(compared: Compared, { examined, landed, onlyInSnapshots }: Found): SessionStatus['merge'] {
+function mergeOf(compared: Compared, found: Found): SessionStatus['merge'] {
   const { work, hasUserBranch, isRefused } = compared;
   if (isRefused && hasUserBranch) return 'refused';
-  if (work === undefined || !hasUserBranch || landed.has(compared)) return undefined;
+  if (work === undefined || !hasUserBranch || found.landed.has(compared)) return undefined;
   if (work.tip === undefined) return 'clean'; // the user branch has nothing of its own
-  if (examined?.conflicts === undefined) return undefined;
-  if (examined.isEmpty && !onlyInSnapshots.has(compared)) return undefined;
-  return examined.conflicts ? 'conflict' : 'clean';
+  const conflicts = found.examined?.conflicts;
+  if (conflicts === undefined || isAllThere(compared, found)) return undefined;
+  return conflicts ? 'conflict' : 'clean';
 }

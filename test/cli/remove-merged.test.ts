@@ -119,6 +119,33 @@ test('a session without its folder is not merged as long as only a snapshot has 
   expect(merge()).toEqual([false, false]);
 });
 
+test('a version that is only staged is not merged, although the file is', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n', b: 'b\n' });
+  write(join(sandbox, 'a'), 'staged\n');
+  git(sandbox, 'add', 'a');
+  for (const folder of [repository, sandbox]) write(join(folder, 'a'), 'same\n');
+  git(repository, 'commit', '-qam', 'same');
+  agtOk(repository, 'remove', '--merged', '--delete-branch');
+  expect(agt(repository, 'remove', 's1', '--delete-branch').exitCode).toBe(1);
+  expect(git(sandbox, 'show', ':a')).toBe('staged');
+});
+
+test('commits of the work branch are not merged by what a detached HEAD has', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, 'precious'), 'precious\n');
+  git(sandbox, 'add', 'precious');
+  git(sandbox, 'commit', '-qm', 'precious');
+  git(sandbox, 'checkout', '-q', '--detach', 'main');
+  for (const folder of [repository, sandbox]) write(join(folder, 'same'), 'same\n');
+  git(repository, 'add', 'same');
+  git(repository, 'commit', '-qm', 'same');
+  const [view] = JSON.parse(agtOk(repository, 'list', '--json'));
+  expect(view).toMatchObject({ merge: 'refused', merged: false });
+  agtOk(repository, 'remove', '--merged', '--delete-branch');
+  expect(agt(repository, 'remove', 's1', '--delete-branch').exitCode).toBe(1);
+  expect(git(repository, 'show', 'agt/s1:precious')).toBe('precious');
+});
+
 test('agt list names the branch of accept --onto, which is not that of the session', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
   git(repository, 'branch', 'other');

@@ -22,6 +22,11 @@ export interface StatusEntry {
   readonly isSubmodule: boolean;
 }
 
+/** The index has a version of the file that neither HEAD nor the disk has. */
+export function isStagedApart({ kind, staged, unstaged }: StatusEntry): boolean {
+  return kind === 'tracked' && staged !== '.' && unstaged !== '.';
+}
+
 export interface Status {
   /** Undefined if the branch has no commit yet. */
   readonly commit: string | undefined;

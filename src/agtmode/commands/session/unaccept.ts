@@ -6,7 +6,7 @@ import { takeOut } from '../../../landing/taken-back.ts';
 import { unacceptSession } from '../../../landing/unaccept.ts';
 import { type Landed, listRecords } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
-import { findFates, landingsOf, STANDS } from '../../../survey/landed.ts';
+import { findFates, landingsOf, withFates } from '../../../survey/landed.ts';
 import { readRefs } from '../../../survey/refs.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import { lines, showPath } from '../../output/format.ts';
@@ -82,13 +82,13 @@ function standingOf({ git, repository, record }: Session, landed: Landed | undef
   if (landed === undefined) return undefined;
   const all = landingsOf(landed).toReversed();
   const refs = readRefs(repository, [], [...new Set(all.map(({ onto }) => onto))]);
-  const fates = findFates(git, [record], refs);
-  const fateOf = ({ commit }: Landed) => fates.get(commit) ?? STANDS;
-  const newest = all.find((one) => {
-    const { isLost, isElsewhere, revertedBy } = fateOf(one);
-    return refs.commits.has(one.onto) && !isLost && !isElsewhere && revertedBy === undefined;
-  });
-  return newest && { commit: fateOf(newest).nowAs ?? newest.commit, branch: shortBranch(newest.onto) };
+  const [standing] = withFates(all, findFates(git, [record], refs)).filter(
+    ([{ onto }, { isLost, isElsewhere, revertedBy }]) =>
+      refs.commits.has(onto) && !isLost && !isElsewhere && revertedBy === undefined,
+  );
+  if (standing === undefined) return undefined;
+  const [{ commit, onto }, { nowAs = commit }] = standing;
+  return { commit: nowAs, branch: shortBranch(onto) };
 }
 
 export async function stillSetAside({ git, id }: Session): Promise<string> {
