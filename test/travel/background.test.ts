@@ -1,10 +1,10 @@
 /** agt.push: sessions go to the remote by themselves, at most so often, and nobody hears of a remote that is away. */
-import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { sessionOf } from '../harness/session.ts';
-import { agtOk, git, write } from '../harness/world.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
 import { factsOf, makeTwo, workIn } from './two.ts';
 
 async function until(isTrue: () => boolean): Promise<void> {
@@ -134,4 +134,15 @@ test('if one session is on a remote, those on none are named without agt.push, a
     '1 session on no remote (agt session push --all): open\n' +
       '1 ended session on no remote, whose work never landed: gone\n',
   );
+});
+
+test('doctor names damaged facts about the copy on a remote, and checks the rest', () => {
+  const { here } = makeTwo();
+  agtOk(here, 'new', 's1');
+  agtOk(here, 'session', 'push', 's1');
+  writeFileSync(join(here, '.git/agt/shared/s1.json'), 'no JSON');
+  const { stdout, stderr } = agt(here, 'doctor');
+  expect(stdout).toContain('shared/s1.json is damaged\n');
+  expect(stdout).toContain('move it away');
+  expect(stderr).toBe('');
 });

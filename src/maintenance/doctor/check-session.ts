@@ -211,10 +211,16 @@ async function lastHead(session: Session): Promise<string> {
 }
 
 function checkPush(session: Session): Finding[] {
-  const { failed, remote } = readShare(session) ?? {};
-  if (failed === undefined) return [];
-  const problem = `the last push in the background to ${remote} failed: ${failed.reason}`;
-  return [{ level: 'note', about: session.id, problem, mend: `agt session push ${session.id}` }];
+  const about = session.id;
+  try {
+    const { failed, remote } = readShare(session) ?? {};
+    if (failed === undefined) return [];
+    const problem = `the last push in the background to ${remote} failed: ${failed.reason}`;
+    return [{ level: 'note', about, problem, mend: `agt session push ${about}` }];
+  } catch (error) {
+    if (!isAgtError(error)) throw error;
+    return [{ level: 'warning', about, problem: error.message, mend: error.hints[0] ?? FIX }];
+  }
 }
 
 /** So many paths are named. */
