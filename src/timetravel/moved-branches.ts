@@ -141,6 +141,6 @@ export async function commandToMoveBack(
   const user = (await listWorktrees(inDirectory(git, folder))).find(({ branch }) => branch === ref);
   if (user === undefined) return lacks ? `git branch ${name}-before ${oid}` : `git branch -f ${name} ${oid}`;
   const there = `${userDirectory()}/`.startsWith(`${user.path}/`) ? '' : ` -C ${shellQuote(user.path)}`;
-  if (lacks) return `git${there} cherry-pick ${lacks.length === 1 ? shortOid(lacks[0] ?? from) : `..${oid}`}`;
+  if (lacks) return `git${there} merge ${oid}`;
   return `git${there} reset ${keep || user.path !== folder ? '--keep ' : ''}${oid}`;
 }

@@ -184,7 +184,7 @@ test('commits that an agent took off a branch are named until the branch has the
   expect(told().join()).toMatch(`moved branch main, which was at ${own}`);
   const lines = [
     expect.stringContaining(`claude has taken 1 commit off branch main, which was at ${own}`),
-    expect.stringContaining(`to bring it back: git cherry-pick ${own}`),
+    expect.stringContaining(`to bring it back: git merge ${own}`),
   ];
   git(folder, 'commit', '-q', '--allow-empty', '-m', 'mine');
   expect(told().slice(-2)).toEqual(lines);
