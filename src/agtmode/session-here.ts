@@ -130,7 +130,7 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** The command that takes a snapshot in the current directory; where agt takes none, the next step, with or without the reason. */
+/** The command that takes a snapshot here. Where agt takes none, the next step, with or without the reason. */
 export async function adviceToSnapshot(
   context: Context,
   purpose: string,

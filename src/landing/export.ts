@@ -37,8 +37,8 @@ export interface Exported {
   /** How many commits of the session are new to that branch, according to its remote-tracking branch. */
   readonly commits: number;
   /**
-   * Subjects of commits that the session began with, or that are on the user branch by now, and that the remote does not have:
-   * the push publishes them as well.
+   * Subjects of commits that the remote does not have, and that the session began with or the user branch has by now: the
+   * push publishes them as well.
    */
   readonly others: readonly string[];
   /** The user branch, if it has all of those. */

@@ -41,7 +41,7 @@ const NONE: Dropped = { commits: [], last: undefined };
 
 /**
  * Those that the user has dropped by an amend, a reset or a rebase since the session began with them or synced them. The
- * branch had them once, as its reflog says: those of another session from which this one began are nothing that it has dropped.
+ * branch had them once, as its reflog says: it has not dropped those of another session from which this one began.
  */
 export async function droppedCommits(
   git: Git,

@@ -27,7 +27,7 @@ export async function untrackedAmong(session: Session, changes: readonly DiffEnt
   return [...new Set(added.map(({ path }) => path))].filter((path) => !tracked.has(path));
 }
 
-/** What git ignores and the user's worktree lacks or has in another form, readable; directories as a whole. Snapshots have it. */
+/** Paths that git ignores, and that the user's worktree lacks or has in another form; directories as a whole. */
 export async function ignoredAlone({ sandboxGit, repository }: Session, worktree = repository.worktree) {
   const listing = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
   const paths = fieldsOf(await gitBytes(sandboxGit, [...PLAIN_INDEX, ...listing])).map(displayPath);

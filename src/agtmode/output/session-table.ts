@@ -1,5 +1,4 @@
 /** The table of `agt list`: one line for each session, with everything that tells which of them needs a person. */
-
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import { placeOfAway } from '../../session/operation.ts';

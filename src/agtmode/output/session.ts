@@ -28,8 +28,10 @@ const ABSENT = {
   ...{ exported: null, moved: null, away: null },
 } as const satisfies { [K in OptionalField]: null };
 
-/** `landed` and `failure` have other forms in JSON; `taken_back` is for `agt activity`, `synced` for `agt list`,
- * `renamed` for the history. */
+/**
+ * `landed` and `failure` have other forms in JSON; `taken_back` is for `agt activity`, `synced` for `agt list`, `renamed`
+ * for the history.
+ */
 type OptionalField = Exclude<
   { [K in keyof SessionRecord]-?: undefined extends SessionRecord[K] ? K : never }[keyof SessionRecord],
   'landed' | 'failure' | 'taken_back' | 'synced' | 'renamed'

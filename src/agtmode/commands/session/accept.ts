@@ -38,8 +38,8 @@ export const sessionAccept = defineSessionCommand({
     'Merge the commits and the uncommitted, not ignored files of the sandbox into the user branch, as one commit by ' +
     'you. The worktree that has the branch checked out follows; your own uncommitted files in it stay as they are. If ' +
     'one of those overlaps with the change, or the merge has conflicts, name the files and change nothing. Commits of ' +
-    'yours that the session began with, and that the branch does not have, stay out. Then delete the sandbox and the work branch; the ' +
-    'snapshots stay, and agt session unaccept takes everything back.',
+    'yours that the session began with, and that the branch does not have, stay out. Then delete the sandbox and the ' +
+    'work branch; the snapshots stay, and agt session unaccept takes everything back.',
   options: {
     message: option.each('message of the commit; again: one more paragraph', 'm'),
     file: option.value('read the message from a file; - is standard input', 'F'),
