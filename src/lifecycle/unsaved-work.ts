@@ -11,7 +11,7 @@ import { diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { gitAnswer, gitBytes, gitText, resolveObject } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
-import { ignoredPaths, requireReadableSandbox, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
+import { ignoredPaths, requireReadableSandbox, sandboxHead, uncommittedFiles } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { stashEntries } from '../session/stash.ts';
 import { unpushedInSubmodules } from '../session/submodules.ts';
@@ -63,8 +63,10 @@ async function unmergedWork(session: Session, refs: readonly string[]): Promise<
     const { commit } = await sandboxHead(session);
     const landed = commit && (await landedSource(repository.git, record, commit));
     if (landed && unsaved.length === 0 && (await isAsLanded(session, landed))) return [];
-    const uncommitted = await uncommittedPaths(session);
-    if (uncommitted.length > 0 && (await readSessionStatus(session)).merged) return unsaved;
+    const uncommitted = await uncommittedFiles(session);
+    // The survey does not look into submodules.
+    const isKnown = uncommitted.length > 0 && !uncommitted.some(({ isSubmodule }) => isSubmodule);
+    if (isKnown && (await readSessionStatus(session)).merged) return unsaved;
     if (uncommitted.length > 0) unsaved.push(plural(uncommitted.length, 'uncommitted file'));
     if (commit !== undefined) unsaved.push(...(await unmergedCommits(session, commit, 'HEAD', refs)));
   }

@@ -5,7 +5,7 @@ import { AgtError } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
-import { parseStatus, STATUS } from '../git/objects/status.ts';
+import { parseStatus, STATUS, type StatusEntry } from '../git/objects/status.ts';
 import { fieldsOf, type Git, gitAnswer, gitBytes, resolveObject, runGit } from '../git/run/git.ts';
 import { folderOfNamespace } from '../repository/repository.ts';
 import { bringBack, commandToRestore } from './advised-commands.ts';
@@ -31,10 +31,13 @@ export async function sandboxHead(session: Session): Promise<SandboxHead> {
   };
 }
 
-/** The paths that `git status` lists; ignored files are not among them. */
+/** As `git status` lists them; ignored files are not among them. */
+export async function uncommittedFiles({ sandboxGit }: Session): Promise<readonly StatusEntry[]> {
+  return parseStatus(await gitBytes(sandboxGit, [...STATUS, '--untracked-files=normal'])).entries;
+}
+
 export async function uncommittedPaths(session: Session): Promise<string[]> {
-  const git = session.sandboxGit;
-  const { entries } = parseStatus(await gitBytes(git, [...STATUS, '--untracked-files=normal']));
+  const entries = await uncommittedFiles(session);
   return entries.map(({ path }) => Buffer.from(path, 'latin1').toString());
 }
 

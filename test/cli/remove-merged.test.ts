@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { makeSession, sessionIn } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
 
 test('--merged removes the sessions whose work is merged, and no other', async () => {
   const { repository, sandbox } = makeSession();
@@ -128,6 +128,19 @@ test('a version that is only staged is not merged, although the file is', () => 
   agtOk(repository, 'remove', '--merged', '--delete-branch');
   expect(agt(repository, 'remove', 's1', '--delete-branch').exitCode).toBe(1);
   expect(git(sandbox, 'show', ':a')).toBe('staged');
+});
+
+test('uncommitted work in a submodule is not merged', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  const allow = ['-c', 'protocol.file.allow=always'];
+  git(sandbox, ...allow, 'submodule', 'add', '-q', makeRepository({ f: 'f\n' }), 'sub');
+  git(sandbox, 'commit', '-qm', 'sub');
+  git(repository, ...allow, 'merge', '-q', 'agt/s1');
+  write(join(sandbox, 'sub/f'), 'only here\n');
+  for (const folder of [repository, sandbox]) write(join(folder, 'a'), 'same\n');
+  git(repository, 'commit', '-qam', 'same');
+  agtOk(repository, 'remove', '--merged', '--delete-branch');
+  expect(readFileSync(join(sandbox, 'sub/f'), 'utf8')).toBe('only here\n');
 });
 
 test('commits of the work branch are not merged by what a detached HEAD has', () => {
