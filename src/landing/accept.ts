@@ -142,8 +142,8 @@ async function previewAccept(session: Session, request: AcceptRequest): Promise<
   await requireReady(session);
   if (!request.keep) await requireRemovable(session, { force: false, now: request.now, wayOut: WAY_OUT });
   const newer = await changedSince(session, request.now);
-  const target = await findTarget(session, request.onto);
-  const after = (await plannedOn(target, request)).map((one) => one.session.id);
+  const target = request.planned?.length ? await findTarget(session, request.onto) : undefined;
+  const after = (target ? await plannedOn(target, request) : []).map((one) => one.session.id);
   const planFor = (asked: AcceptRequest) =>
     withPlan(session, asked, newer, async (plan, { git }) => {
       return { ...plan, merged: await mergedCommits(git, plan.parents) };
@@ -160,7 +160,7 @@ async function previewAccept(session: Session, request: AcceptRequest): Promise<
   request.planned?.push({ session, newer });
   return {
     ...result,
-    from: target.from,
+    from: target?.from ?? result.from,
     record: session.record,
     commit: undefined,
     after,

@@ -3,6 +3,7 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { listSome } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { SUBMODULE } from '../git/modes.ts';
+import { findObject } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { type Git, gitLines, resolveObject } from '../git/run/git.ts';
@@ -280,7 +281,7 @@ function submoduleWarning({ path, after }: DiffEntry): string[] {
 /** With --keep-commits the branch gets this commit too, so the user makes it. */
 async function commitToMerge(session: Session, content: SandboxContent, { bench, request }: Landable) {
   const { git } = bench;
-  if ((await resolveObject(git, `${content.head}^{tree}`)) === content.tree) return content.head;
+  if ((await findObject(git, `${content.head}^{tree}`)) === content.tree) return content.head;
   if (!request.keepCommits) return plainCommit(git, content.tree, [content.head]);
   const message = await draftMessage(session, [], {
     text: `Uncommitted work of session ${session.id}`,

@@ -121,7 +121,7 @@ export async function mergeBase(
   head: string,
   hint = OTHER_BRANCH,
 ): Promise<string> {
-  const base = await gitAnswer(git, ['merge-base', branch, head]);
+  const base = branch === head ? head : await gitAnswer(git, ['merge-base', branch, head]);
   if (base !== undefined) return base;
   throw new AgtError('the work of the session and the branch have no common history', { hints: [hint] });
 }

@@ -1,17 +1,18 @@
 /** The user's uncommitted work that a session began with. The user may have committed it since, or has it still. */
 import { join } from 'node:path';
 import { takenRef } from '../filter/agent-refs.ts';
+import { findObject } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
 import { editTree, type IndexEdit, withIndex } from '../git/objects/scratch-index.ts';
 import { parseStatus, STATUS } from '../git/objects/status.ts';
-import { gitBytes, inDirectory, resolveObject } from '../git/run/git.ts';
+import { gitBytes, inDirectory } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';
 import type { LandingTarget } from './target.ts';
 import type { Workbench } from './workbench.ts';
 
 /** Empty for a session that began without. */
 export async function takenChanges({ git, id, record }: Session): Promise<DiffEntry[]> {
-  const taken = await resolveObject(git, `${takenRef(id)}^{commit}`);
+  const taken = await findObject(git, `${takenRef(id)}^{commit}`);
   return taken === undefined ? [] : diffTrees(git, record.from_commit, taken);
 }
 

@@ -4,9 +4,11 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { isSameDirectory } from '../disk/real-path.ts';
 import { AgtError } from '../errors.ts';
 import { branchNamespaces } from '../filter/agent-refs.ts';
-import { HEADS, shortBranch } from '../git/files/ref-files.ts';
+import { gitDirOf } from '../git/files/discover-repository.ts';
+import { HEADS, readRefValues, shortBranch } from '../git/files/ref-files.ts';
 import { type BranchUser, branchUser, listWorktrees } from '../git/files/worktree-registrations.ts';
-import { type Git, gitAnswer, gitBytes, gitText, inDirectory, resolveObject } from '../git/run/git.ts';
+import { findObject } from '../git/objects/object-reader.ts';
+import { type Git, gitAnswer, gitBytes, gitText, inDirectory } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { folderOfNamespace, type Repository } from '../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
@@ -30,8 +32,9 @@ export async function findTarget(
 ): Promise<LandingTarget> {
   const { git } = repository;
   const named = branch === undefined ? userBranch(record) : chosenBranch(repository, branch);
-  const onto = (await gitAnswer(git, ['symbolic-ref', '--quiet', named])) ?? named;
-  const from = await resolveObject(git, `${onto}^{commit}`);
+  const isPlain = readRefValues(repository.commonDir, [named], git.env)?.get(named) !== undefined;
+  const onto = (isPlain ? named : await gitAnswer(git, ['symbolic-ref', '--quiet', named])) ?? named;
+  const from = await findObject(git, `${onto}^{commit}`);
   if (from === undefined) {
     throw new AgtError(`there is no branch "${shortBranch(onto)}"`, {
       hints: [`${wayOut}, or create it: git branch ${shortBranch(onto)} COMMIT`],
@@ -56,14 +59,15 @@ function chosenBranch({ prefixes }: Repository, onto: string): string {
 async function worktreeOf(repository: Repository, ref: string): Promise<string | undefined> {
   const { git } = repository;
   const branch = shortBranch(ref);
-  const users = (await listWorktrees(git)).filter((entry) => entry.branch === ref);
+  const worktrees = await listWorktrees(git);
+  const users = worktrees.filter((entry) => entry.branch === ref);
   const [worktree, another] = users.map(({ path }) => path);
   if (another !== undefined) {
     throw new AgtError(`two worktrees have "${branch}" checked out: ${worktree} and ${another}`, {
       hints: ['switch one of them to another branch'],
     });
   }
-  const other = await branchUser(git, ref, worktree ?? '');
+  const other = await branchUser(git, ref, worktree ?? '', worktrees);
   if (other !== undefined) throw branchInUse(ref, other);
   if (worktree !== undefined) await requireUsable(repository, worktree, branch);
   return worktree;
@@ -106,7 +110,7 @@ function refuseFromInside({ commonDir }: Repository, records: readonly SessionRe
 
 /** @throws AgtError if git is in the middle of an operation, or the index has conflicts. `git` runs in the worktree. */
 export async function refuseOperation(git: Git, name: string): Promise<void> {
-  const gitDir = await gitText(git, ['rev-parse', '--absolute-git-dir']);
+  const gitDir = gitDirOf(git.cwd) ?? (await gitText(git, ['rev-parse', '--absolute-git-dir']));
   const operation = readOperation(gitDir);
   if (operation !== null) {
     const at = `git -C ${shellQuote(git.cwd)}`;

@@ -3,8 +3,10 @@ import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
+import { headWithoutGit } from '../git/files/head-file.ts';
 import { summarizeIndex } from '../git/files/index-file.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
+import { findObject } from '../git/objects/object-reader.ts';
 import { parseStatus, STATUS, type StatusEntry } from '../git/objects/status.ts';
 import { fieldsOf, type Git, gitAnswer, gitBytes, resolveObject, runGit } from '../git/run/git.ts';
 import { folderOfNamespace } from '../repository/repository.ts';
@@ -24,10 +26,13 @@ export interface SandboxHead {
 
 export async function sandboxHead(session: Session): Promise<SandboxHead> {
   requireReadableSandbox(session);
-  const git = session.sandboxGit;
+  const { git, sandboxGit, repository } = session;
+  const gitDir = gitDirOf(sandboxGit.cwd);
+  const known = gitDir && headWithoutGit({ gitDir, commonDir: repository.commonDir }, git.env);
+  if (known) return { ref: known.branch, commit: await findObject(git, `${known.commit}^{commit}`) };
   return {
-    ref: await gitAnswer(git, ['symbolic-ref', '--quiet', 'HEAD']),
-    commit: await resolveObject(git, 'HEAD^{commit}'),
+    ref: await gitAnswer(sandboxGit, ['symbolic-ref', '--quiet', 'HEAD']),
+    commit: await resolveObject(sandboxGit, 'HEAD^{commit}'),
   };
 }
 

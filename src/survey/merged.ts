@@ -57,7 +57,7 @@ export async function findStartApart(
   const [at, onto, userTip = onto, ...known] = found.map((one) => one?.oid);
   const there = known.filter((one) => one !== undefined);
   if (at === undefined || onto === undefined || userTip === undefined) return undefined;
-  const isOnto = async (one: string) => isAncestor(git, one, onto);
+  const isOnto = async (one: string) => one === onto || isAncestor(git, one, onto);
   if (userTip === onto && (await Promise.all(there.map(isOnto))).every(Boolean)) return undefined;
   return startApart(readCommitGraph(git, [at, onto, userTip, ...there]), there, at, onto, userTip);
 }

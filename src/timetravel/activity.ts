@@ -44,6 +44,8 @@ export interface Turn {
 }
 
 export interface ActivityRequest {
+  /** Only these; all if there are none. */
+  readonly sessions: readonly string[];
   readonly since: Date | undefined;
   readonly limit: number;
   readonly countLines: boolean;
@@ -62,10 +64,14 @@ export interface Outcome {
   readonly reason: string | undefined;
 }
 
-export function readOutcomes(repository: Repository, since: Date | undefined): Outcome[] {
+export function readOutcomes(
+  repository: Repository,
+  { sessions, since }: Pick<ActivityRequest, 'sessions' | 'since'>,
+): Outcome[] {
   const { records } = listRecords(repository);
   const agents = agentsOf(records);
   const outcomes = records
+    .filter(({ session_id: id }) => sessions.length === 0 || sessions.includes(id))
     .flatMap((record): Outcome[] => {
       const { session_id: session, state, state_at: at, state_reason: reason } = record;
       const about = { session, agent: agents.get(session), fate: STANDS, reason: undefined };
@@ -99,13 +105,14 @@ export function readOutcomes(repository: Repository, since: Date | undefined): O
 /** Newest first. */
 export async function readActivity(
   repository: Repository,
-  { since, limit, countLines, asShown }: ActivityRequest,
+  { sessions, since, limit, countLines, asShown }: ActivityRequest,
 ): Promise<Turn[]> {
   const { records } = listRecords(repository);
   const { snapshots, authored } = await readAllAuthors(repository, records);
   const pulled = madeElsewhere(snapshots, records);
   const drafts = authored
     .flatMap(({ begun }) => begun)
+    .filter(({ session }) => sessions.length === 0 || sessions.includes(session))
     // Work by hand that only a command has captured, such as a sync.
     .map((turn) => (turn.snapshots.length === 0 ? { ...turn, snapshots: turn.steps } : turn))
     .filter((turn) => turn.snapshots.length > 0 && (since === undefined || endOf(turn) >= since))

@@ -212,8 +212,14 @@ export interface BranchUser {
 }
 
 /** So that nobody moves it: as git's own commands see it. `ref` is a full name. Undefined if only `except` uses it. */
-export async function branchUser(git: Git, ref: string, except: string): Promise<BranchUser | undefined> {
-  const other = (await listWorktrees(git)).find(({ branch, path }) => branch === ref && path !== except);
+export async function branchUser(
+  git: Git,
+  ref: string,
+  except: string,
+  worktrees?: readonly WorktreeEntry[],
+): Promise<BranchUser | undefined> {
+  const all = worktrees ?? (await listWorktrees(git));
+  const other = all.find(({ branch, path }) => branch === ref && path !== except);
   if (other !== undefined) return { use: 'checked out', worktree: other.path };
   const commonDir = discoverRepository(git.cwd, git.env)?.commonDir;
   if (commonDir === undefined) throw new AgtError(`${git.cwd} is in no repository`);

@@ -6,7 +6,8 @@ import { shortBranch } from '../../../git/files/ref-files.ts';
 import { localTime } from '../../../local-time.ts';
 import { knownRepositories, openKnown, placeOf } from '../../../repository/known-repositories.ts';
 import type { Repository } from '../../../repository/repository.ts';
-import { isAttached, listRecords, type SessionRecord } from '../../../session/record.ts';
+import { namedSession } from '../../../session/find-session.ts';
+import { isAttached, listRecords, recordNamed, type SessionRecord } from '../../../session/record.ts';
 import {
   type ActivityRequest,
   type Outcome,
@@ -24,7 +25,7 @@ import { type Column, landingPlace } from '../../output/session-table.ts';
 import { repositoriesHere } from '../../session-here.ts';
 
 export const sessionActivity = defineCommand({
-  usage: 'session activity',
+  usage: 'session activity [ids..]',
   summary: 'list what the agents of all sessions did; agt log --all-sessions',
   description:
     'List the turns of all agents, newest first: when the turn ended, its session and agent, the number of files ' +
@@ -32,6 +33,7 @@ export const sessionActivity = defineCommand({
     'agt knows prompts from the hooks of agents. Further rows say what has landed, as which commit, whether only in ' +
     'part, what agt unaccept took back, and which sessions have failed, were rejected or removed. Sessions that have ended count as long as agt gc has not deleted ' +
     'their snapshots. agt activity and agt log --all-sessions are the same command.',
+  positionals: { ids: option.many('only the turns of these sessions') },
   options: {
     'all-sessions': { ...option.flag('list what the agents of all sessions did'), hidden: true },
     everywhere: option.flag('in all repositories and folders that have snapshots of yours'),
@@ -43,6 +45,7 @@ export const sessionActivity = defineCommand({
   examples: [
     ['agt log --all-sessions --since "1 week ago"', 'list what the agents did this week'],
     ['agt log --all-sessions --everywhere --stat', 'the same in all repositories, with the files'],
+    ['agt activity fix-login docs', 'list what happened in two sessions'],
   ],
   run: async (args, context) => {
     const limit = parseNumber(args.number, 'rows');
@@ -51,8 +54,10 @@ export const sessionActivity = defineCommand({
     // git reads a time only in a repository, and everywhere may begin in none.
     const git = sources[0]?.repository.git ?? (await context.git());
     const since = await parseSince(git, args.since, context.now());
-    const request = { since, limit, countLines: args.stat || args.json, asShown: !args.json };
+    const sessions = args.ids ?? [];
+    const request = { sessions, since, limit, countLines: args.stat || args.json, asShown: !args.json };
     const { rows, errors } = await readAll(sources, request);
+    requireKnown(sessions, sources, rows);
     const entries = rows.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, limit);
     if (!args.json) {
       const { everywhere, stat } = args;
@@ -119,7 +124,7 @@ async function readAll(sources: readonly Source[], request: ActivityRequest) {
     try {
       const turns = await readActivity(repository, request);
       // Of one second, an end comes after its turn.
-      for (const one of readOutcomes(repository, request.since))
+      for (const one of readOutcomes(repository, request))
         rows.push(named(one, one.landed?.commit, outcomeEntry(source, one)));
       for (const one of turns) rows.push(named(one, one.first, turnEntry(source, one)));
     } catch (error) {
@@ -127,6 +132,15 @@ async function readAll(sources: readonly Source[], request: ActivityRequest) {
     }
   }
   return { rows: withoutCopies(rows), errors };
+}
+
+/** Snapshots can outlive the metadata. @throws AgtError */
+function requireKnown(ids: readonly string[], sources: readonly Source[], rows: readonly Row[]): void {
+  const [first] = sources;
+  const isKnown = (id: string) =>
+    rows.some(({ name }) => name === id) || sources.some(({ repository }) => recordNamed(repository, id));
+  const unknown = ids.find((id) => !isKnown(id));
+  if (first !== undefined && unknown !== undefined) namedSession(first.repository, unknown);
 }
 
 /** Of a session that several repositories have, each row once: the one with the most, else that of where it began. */

@@ -111,7 +111,11 @@ export async function requireFile(context: Context, { file, revision }: Pick<Wan
   // A link may lead nowhere.
   if (revision !== undefined || attempt(() => lstatSync(resolve(context.cwd, file)))) return;
   const { session, folder } = await workHere(context);
-  const hints = await adviceOnGone(context, session ?? folder, file).catch(() => []);
+  const [, before = '', path] = /^([^:]+):(.+)$/s.exec(file) ?? [];
+  const isVersion = path !== undefined && (await resolveObject(await context.git(), before)) !== undefined;
+  const hints = isVersion
+    ? [`the revision is a word of its own, before the file: ${before} ${path}`]
+    : await adviceOnGone(context, session ?? folder, file).catch(() => []);
   throw new AgtError(`there is no file ${showPath(file)}`, { exitCode: EXIT.git, hints });
 }
 

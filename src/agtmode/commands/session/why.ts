@@ -1,5 +1,7 @@
 /** agt why FILE:LINE: the whole story of a line. */
 
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
@@ -40,7 +42,7 @@ export const why = defineCommand({
     const words = withLine([...(args.words ?? []), ...args.rest]);
     const { file: place, revision } = await fileAndRevision(context, words, USAGE);
     if (!place.includes(':')) await requireFile(context, { file: place, revision });
-    const { file, number } = placeOf(place);
+    const { file, number } = placeOf(place, context.cwd);
     const wanted = { file, revision, options: [], choice: ['-L', `${number},${number}`] };
     const { lines, sessionOf } = await blameHere(context, wanted);
     const [line] = lines;
@@ -81,9 +83,9 @@ const USAGE = ['why', 'agt why [REVISION] FILE:LINE'] as const;
 
 const NUMBER = /^[1-9]\d*$/;
 
-function adviceOnText(place: string): string[] {
+function adviceOnText(place: string, cwd: string): string[] {
   const [, file, text = ''] = /^(.+?):(.*\D.*)$/s.exec(place) ?? [];
-  if (file === undefined) return [];
+  if (file === undefined || !existsSync(resolve(cwd, file))) return [];
   return [`the numbers of lines: grep -nF -- ${shellQuote(text)} ${shellQuote(file)}`];
 }
 
@@ -93,13 +95,13 @@ function withLine(words: readonly string[]): readonly string[] {
   return /^\d+$/.test(line) ? [...words.slice(0, -2), `${file}:${line}`] : words;
 }
 
-function placeOf(place: string) {
+function placeOf(place: string, cwd: string) {
   const [, file = '', number = ''] = /^(.*?):(\d+)(?::\d+)?:?$/s.exec(place) ?? [];
   if (file !== '' && NUMBER.test(number)) return { file, number };
   throw usageError(
     `"${place}" names no line`,
     `usage: ${USAGE[1]}, where LINE is a number`,
-    ...adviceOnText(place),
+    ...adviceOnText(place, cwd),
   );
 }
 
