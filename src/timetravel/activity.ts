@@ -131,7 +131,7 @@ export async function readActivity(
   let [chosen, files]: [TurnSteps[], Awaited<ReturnType<typeof filesOfTurns>>] = [[], new Map()];
   for (let looked = limit; chosen.length < limit; looked *= 2) {
     const some = newest.slice(0, looked);
-    files = await filesOfTurns(repository.git, some, countLines, asShown);
+    files = await filesOfTurns(repository.git, some, authored, { countLines, asShown });
     chosen = some.filter((turn) => !isEmpty(turn, files.get(turn))).slice(0, limit);
     if (some.length === newest.length) break;
   }

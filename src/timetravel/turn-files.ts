@@ -11,7 +11,7 @@ import { type FileChange, readTimeline } from './timeline.ts';
 import type { AuthoredHistory, TurnSteps } from './turns.ts';
 
 /** Steps that follow each other, as one snapshot that changes all that they did; oldest first. */
-export function spansOf({ steps }: TurnSteps): Snapshot[] {
+export function spansOf({ steps }: Pick<TurnSteps, 'steps'>): Snapshot[] {
   const spans: Snapshot[] = [];
   for (const step of steps) {
     const last = spans.at(-1);
@@ -54,16 +54,8 @@ export async function undoneTurns(
   session: Session,
   { steps, turns }: AuthoredHistory,
 ): Promise<ReadonlySet<TurnSteps>> {
-  const known = new Map(steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
-  const standing = new Set<string>();
-  const undone = new Set<string>();
   const tip = steps.at(-1)?.snapshot;
-  for (let at = tip; at !== undefined; ) {
-    standing.add(at.commit);
-    for (const before of at.undone) undone.add(before);
-    const isMove = at.restoredBy === 'undo' || at.restoredBy === 'redo';
-    at = known.get((isMove ? at.restored : at.previous) ?? '');
-  }
+  const { standing, undone } = walkBack({ steps });
   const found = new Set<TurnSteps>();
   for (const turn of turns.filter((one) => one.steps.length > 0)) {
     const isBack = turn.steps.every(({ commit }) => !standing.has(commit));
@@ -73,14 +65,36 @@ export async function undoneTurns(
   return found;
 }
 
-/** By turn. A file that came and went again is none. `asShown`: a renamed file is one, as git shows it. */
+/** `standing`: the snapshots that the content of now comes from. `undone`: those before steps that an undo by merge took. */
+function walkBack({ steps }: Pick<AuthoredHistory, 'steps'>) {
+  const known = new Map(steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
+  const standing = new Set<string>();
+  const undone = new Set<string>();
+  for (let at = steps.at(-1)?.snapshot; at !== undefined; ) {
+    standing.add(at.commit);
+    for (const before of at.undone) undone.add(before);
+    const isMove = at.restoredBy === 'undo' || at.restoredBy === 'redo';
+    at = known.get((isMove ? at.restored : at.previous) ?? '');
+  }
+  return { standing, undone };
+}
+
+/**
+ * By turn. A file that came and went again is none, and steps that an undo has taken out of a turn do not count. `asShown`:
+ * a renamed file is one, as git shows it.
+ */
 export async function filesOfTurns(
   git: Git,
   turns: readonly TurnSteps[],
-  countLines: boolean,
-  asShown = false,
+  histories: readonly AuthoredHistory[],
+  { countLines = false, asShown = false } = {},
 ): Promise<ReadonlyMap<TurnSteps, readonly FileChange[]>> {
-  const spans = turns.flatMap(spansOf);
+  const standing = new Set(histories.flatMap((history) => [...walkBack(history).standing]));
+  const stepsOf = ({ steps }: TurnSteps) => {
+    const left = steps.filter(({ commit }) => standing.has(commit));
+    return left.length === 0 ? steps : left;
+  };
+  const spans = turns.flatMap((turn) => spansOf({ steps: stepsOf(turn) }));
   const timeline = await readTimeline(git, spans, { pathspecs: [], countLines });
   const changes = new Map<string, readonly FileChange[]>();
   for (const { snapshot, files } of timeline)
@@ -88,7 +102,7 @@ export async function filesOfTurns(
   return new Map(
     turns.map((turn) => {
       const files = new Map<string, FileChange>();
-      for (const file of turn.steps.flatMap(({ commit }) => changes.get(commit) ?? [])) {
+      for (const file of stepsOf(turn).flatMap(({ commit }) => changes.get(commit) ?? [])) {
         const joined = join(files.get(file.old ?? file.path), file);
         if (file.old !== undefined) files.delete(file.old);
         if (joined === undefined) files.delete(file.path);

@@ -146,3 +146,11 @@ test('a folder without git: lines come from its snapshots, the first one too', (
     "hint: a path with spaces needs quotes: agt blame 'my docs/read me.md'\n",
   );
 });
+
+test('a revision with a colon, as in git show, gets the right words', () => {
+  const cwd = checkout();
+  const hint = 'hint: the revision is a word of its own, before the file: HEAD f\n';
+  expect(agt(cwd, 'blame', 'HEAD:f').stderr).toBe(`error: there is no file HEAD:f\n${hint}`);
+  expect(agt(cwd, 'why', 'HEAD:f:1').stderr).toBe(`error: there is no file HEAD:f\n${hint}`);
+  expect(agt(cwd, 'why', 'HEAD:f').stderr).not.toContain('grep');
+});

@@ -203,7 +203,10 @@ async function logTurns(context: Context, session: Session, args: Arguments<type
   const isSince = ({ snapshots, from }: TurnSteps) =>
     since === undefined || (snapshots.at(-1)?.time ?? from) >= since;
   const chosen = authored.turns.filter(isSince).toReversed().slice(0, limit);
-  const files = await filesOfTurns(session.git, chosen, true, !args.json);
+  const files = await filesOfTurns(session.git, chosen, [authored], {
+    countLines: true,
+    asShown: !args.json,
+  });
   const undone = await undoneTurns(session, authored);
   const entries = chosen.map((turn) => ({
     ...turnJson(turn, files.get(turn) ?? []),

@@ -1,0 +1,45 @@
+/** `agt activity` of chosen sessions, and of turns of which an undo has taken a step back. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { autocommit, newSession, sessionIn, type TestSession } from '../harness/session.ts';
+import { agt, agtOk, write } from '../harness/world.ts';
+
+const rowsOf = ({ repository }: TestSession, ...ids: string[]) =>
+  (
+    JSON.parse(agtOk(repository, 'activity', '--json', ...ids)) as {
+      session_id: string;
+      stands: boolean;
+      files: { path: string; status: string }[];
+    }[]
+  ).map(({ session_id, stands, files }) => [session_id, stands, files.map(({ path }) => path).join(' ')]);
+
+test('only the sessions that are named', () => {
+  const one = newSession({ 'a.txt': 'a\n' }, 'one');
+  const others = ['two', 'three'].map((id) => sessionIn(one.repository, id));
+  for (const session of [one, ...others]) {
+    write(join(session.sandbox, 'a.txt'), 'b\n');
+    autocommit(session, '--label', 'a step');
+  }
+  agtOk(one.repository, 'accept', 'three', '--keep');
+  expect(new Set(rowsOf(one, 'one', 'three').map(([id]) => id))).toEqual(new Set(['one', 'three']));
+  expect(rowsOf(one, 'two')).toEqual([['two', true, 'a.txt']]);
+  expect(agt(one.repository, 'activity', 'tow')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('hint: did you mean: two?'),
+  });
+});
+
+test('a deletion that an undo has taken back is no change of the turn', () => {
+  const session = newSession({ 'a.txt': 'a\n' }, 'one');
+  const { sandbox, repository } = session;
+  write(join(sandbox, 'b.txt'), 'b\n');
+  autocommit(session, '--label', 'two files');
+  write(join(sandbox, 'c.txt'), 'c\n');
+  autocommit(session);
+  rmSync(join(sandbox, 'b.txt'));
+  agtOk(repository, 'undo', 'one');
+  expect(rowsOf(session)).toEqual([['one', true, 'b.txt c.txt']]);
+  agtOk(repository, 'redo', 'one');
+  expect(rowsOf(session)).toEqual([['one', true, 'c.txt']]);
+});
