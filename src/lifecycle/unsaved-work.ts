@@ -134,12 +134,16 @@ async function onlyInSnapshots(session: Session, refs: readonly string[]): Promi
       ? !path.split('/').some(isBuildOutput) && !(isHere && record.checkout !== undefined && when === 'now')
       : !isHere || when === 'before';
   const found = [...lost].filter(isLost).map(([path]) => path);
-  // Such as the copies that `.worktreeinclude` names.
+  const only = (path: string) =>
+    lost.get(path) === 'now'
+      ? [now(SANDBOX + path)?.oid]
+      : [...(versions.get(SANDBOX + path) ?? [])].filter((oid) => !saved.has(oid));
+  // Such as the copies that `.worktreeinclude` names, and what a session in place has brought back at its end.
   const isInCheckout = await Promise.all(
     found.map(async (path) => {
       const words = ['hash-object', '--no-filters', '--', displayPath(path)];
       const there = existsSync(join(git.cwd, displayPath(path))) ? await gitAnswer(git, words) : undefined;
-      return lost.get(path) === 'now' && there !== undefined && there === now(SANDBOX + path)?.oid;
+      return there !== undefined && only(path).every((oid) => oid === there);
     }),
   );
   return found.filter((_, i) => !isInCheckout[i]).map(displayPath);

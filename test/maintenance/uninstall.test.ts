@@ -71,3 +71,23 @@ test('commits that only sessions have are lost with all of them, and with two th
       'error: session "s2" has 1 commit on its HEAD neither exported nor merged',
     );
 });
+
+test('work that a session in place has brought back is in the checkout, until it changes there', () => {
+  const repository = makeRepository({ a: 'a\n' });
+  write(join(repository, 'a'), 'mine\n');
+  write(join(repository, 'u'), 'u\n');
+  git(repository, 'add', 'u');
+  agtOk(repository, 'new', 's1', '--working-copy', 'in-place');
+  write(join(repository, 'z'), 'z\n');
+  agtOk(repository, 'accept', 's1', '--untracked=all');
+  const losses = () => agt(repository, 'uninstall', '-n').stderr;
+  expect(losses()).toBe('');
+  write(join(repository, 'a'), 'other\n');
+  expect(losses()).toBe('note: s1 has files that only its snapshots have (a)\n');
+  write(join(repository, 'a'), 'mine\n');
+  agtOk(repository, 'unaccept', 's1');
+  agtOk(repository, 'reject', 's1');
+  expect(losses()).toBe('note: s1 has files that only its snapshots have (z)\n');
+  rmSync(join(repository, 'u'));
+  expect(losses()).toBe('note: s1 has files that only its snapshots have (z, u)\n');
+});
