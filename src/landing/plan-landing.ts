@@ -3,12 +3,12 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { listSome } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { SUBMODULE } from '../git/modes.ts';
-import { findObject } from '../git/objects/object-reader.ts';
+import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { type Git, gitLines, resolveObject } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import type { SessionRecord } from '../session/record.ts';
+import { type SessionRecord, startsOfWork } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { neverHad } from '../survey/landed.ts';
 import { findStartApart, landedSource } from '../survey/merged.ts';
@@ -72,7 +72,9 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const chosen = await choosePaths(bench, { ...content, base, tree: wanted }, request);
   const added = await diffTrees(git, base, chosen.tree);
   const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);
-  const before = [target.from, landed, start].filter((one) => one !== undefined);
+  const starts = start === undefined ? [] : startsOfWork(session.repository, record);
+  const known = (await findObjects(git, starts)).map((one) => one?.oid);
+  const before = [target.from, landed, start, ...known].filter((one) => one !== undefined);
   const commits = await commitsBetween(git, before, content.head);
   const { isUsers } = await usersOwn(session);
   const uncommitted =

@@ -3,7 +3,7 @@ import { displayPath } from '../disk/path-bytes.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { diffTrees } from '../git/objects/raw-diff.ts';
-import { type Git, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
+import { type Git, gitLines, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
 import { hasCommitted, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { revertOf } from '../survey/landed.ts';
@@ -73,14 +73,25 @@ async function takeFiles(sandbox: Git, { objects }: Workbench, tree: string, pat
   await gitText(sandbox, ['add', '--all', '--', ...kept]);
 }
 
-/** `head`: before. */
-export function afterSync(
+/**
+ * `head`: before. An undo of the sync needs the commits of those before; of older syncs only those that the branch has
+ * dropped say anything.
+ */
+export async function afterSync(
+  git: Git,
   record: SessionRecord,
   { branch, tip, head }: Record<'branch' | 'tip' | 'head', string>,
-): SessionRecord {
+): Promise<SessionRecord> {
   if (shortBranch(record.user_branch ?? '') !== branch) return record;
-  return { ...record, synced: { tip, isStart: !hasCommitted(record, head) } };
+  const before = (record.synced ?? []).filter((one) => one.tip !== tip);
+  const old = before.slice(RECENT_SYNCS).map((one) => one.tip);
+  const words = ['rev-list', '--no-walk=unsorted', '--ignore-missing', ...old, '--not', tip, '--'];
+  const dropped = new Set(old.length === 0 ? [] : await gitLines(git, words));
+  const kept = before.filter((one, i) => i < RECENT_SYNCS || dropped.has(one.tip));
+  return { ...record, synced: [{ tip, isStart: !hasCommitted(record, head) }, ...kept] };
 }
+
+const RECENT_SYNCS = 10;
 
 type Counted = Record<'tip' | 'head' | 'operation', string> & { readonly without: string | undefined };
 

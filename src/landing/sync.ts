@@ -109,7 +109,7 @@ async function sync(given: LockedSession, request: SyncRequest): Promise<SyncRes
   const conflicts = await withoutLanded(session, plan, unmerged, false);
   const isSolved = unmerged.length > 0 && conflicts.length === 0 && (await commitMerge(git)) === 0;
   const head = (await resolveObject(git, 'HEAD^{commit}')) ?? '';
-  const done = complete(session.with(afterSync(begun, plan)), 'sync', now);
+  const done = complete(session.with(await afterSync(git, begun, plan)), 'sync', now);
   await captureSession(session.with(done), { now, label: AFTER_SYNC });
   if (exitCode === 0 || isSolved) return { ...plan, record: done, head };
   if (conflicts.length === 0) throw notCommitted(session.record, plan);

@@ -45,11 +45,11 @@ const NONE: Dropped = { commits: [], last: undefined };
  */
 export async function droppedCommits(
   git: Git,
-  { from_commit, synced }: SessionRecord,
+  { from_commit, synced = [] }: SessionRecord,
   head: string,
   { branch, tip }: { readonly branch: string; readonly tip: string },
 ): Promise<Dropped> {
-  for (const start of [...(synced === undefined ? [] : [synced.tip]), from_commit]) {
+  for (const start of [...synced.map((one) => one.tip), from_commit]) {
     if ((await isAncestor(git, start, tip)) || !(await isAncestor(git, start, head))) continue;
     const last = await gitAnswer(git, ['merge-base', '--fork-point', branch, start]);
     if (last === undefined || (await isAncestor(git, last, tip))) continue;

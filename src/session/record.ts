@@ -37,8 +37,8 @@ export interface SessionRecord {
   readonly from_spec?: string;
   /** The commit that the work branch starts at. */
   readonly from_commit: string;
-  /** The commit of the user branch that the last sync has brought. `isStart`: no agent had committed before. */
-  readonly synced?: { readonly tip: string; readonly isStart: boolean };
+  /** Commits of the user branch that syncs have brought, the newest first. `isStart`: no agent had committed before. */
+  readonly synced?: readonly { readonly tip: string; readonly isStart: boolean }[];
   readonly created_at: string;
   /** When a command last began or ended something. Snapshots have their own time. */
   readonly last_activity_at: string;
@@ -155,17 +155,17 @@ export function isNamed({ session_id: id, renamed }: SessionRecord, named: strin
 }
 
 /** Whether HEAD is where commits of the session have brought it. */
-export function hasCommitted({ from_commit, synced }: SessionRecord, head: string | undefined): boolean {
-  return head !== from_commit && !(synced?.isStart && head === synced.tip);
+export function hasCommitted({ from_commit, synced = [] }: SessionRecord, head: string | undefined): boolean {
+  return head !== from_commit && !synced.some(({ tip, isStart }) => isStart && tip === head);
 }
 
-/** The commits of people with which a session began, or the one that it goes on with, and those that syncs have brought. */
+/** The commits of people with which a session began, or the one that it goes on with, and those of syncs, the newest first. */
 export function startsOfWork(
   repository: Repository,
-  { from, from_commit, synced }: SessionRecord,
+  { from, from_commit, synced = [] }: SessionRecord,
   depth = 0,
 ): string[] {
-  const own = synced === undefined ? [] : [synced.tip];
+  const own = synced.map(({ tip }) => tip);
   if (from === undefined) return [from_commit, ...own];
   const parent = depth < MOST_PARENTS ? readRecord(repository, from) : undefined;
   return parent === undefined ? own : [...startsOfWork(repository, parent, depth + 1), ...own];

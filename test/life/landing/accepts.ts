@@ -153,7 +153,8 @@ function expectedTree(
   // The commits with which the session began come along only if all of them are kept.
   const { from_commit: began, synced: brought } = life.recordOf(session.id);
   const synced = mergeBase(root, 'main', head);
-  const starts = words[0] === '--keep-commits' ? [] : [began, synced, brought?.tip ?? began];
+  const starts =
+    words[0] === '--keep-commits' ? [] : [began, synced, ...(brought ?? []).map(({ tip }) => tip)];
   const apart = starts.filter((commit) => isOn(commit, head) && !isOn(commit, from));
   const start = apart.find((commit) => apart.every((one) => one === commit || !isOn(commit, one)));
   const ownBase = isAgain ? landed.source : start;

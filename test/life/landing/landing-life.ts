@@ -113,7 +113,7 @@ export class LandingLife {
 interface Metadata {
   readonly state: string;
   readonly from_commit: string;
-  readonly synced?: { readonly tip: string };
+  readonly synced?: readonly { readonly tip: string }[];
 }
 
 function makeRepository(random: Random): string {

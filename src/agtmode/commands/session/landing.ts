@@ -92,14 +92,24 @@ function describeUserBranch({ record: before }: Session, { record, branch }: Syn
   return `the work of ${record.session_id} goes to ${branch} from now on\n`;
 }
 
-function describeDropped({ record, branch, commits, dropped, operation }: SyncResult, dryRun: boolean) {
+function describeDropped(result: SyncResult, dryRun: boolean) {
+  const { branch, dropped, operation } = result;
   if (dropped.last === undefined) return '';
   const lost = `${listSome(dropped.commits, LISTED)}, which ${branch} has dropped`;
   if (operation === 'rebase') return `${dryRun ? 'would leave' : 'left'} out ${lost}\n`;
-  const id = record.session_id;
+  const [stay, them] = dropped.commits.length === 1 ? ['stays', 'it'] : ['stay', 'them'];
+  const rest = `in the sandbox, and agt accept leaves ${them} out`;
+  return `${lost}, ${stay} ${rest}; to take ${them} out here, too: ${withoutDropped(result, dryRun)}\n`;
+}
+
+/** A command. */
+function withoutDropped(
+  { record: { session_id: id, user_branch }, branch, commits }: SyncResult,
+  dryRun: boolean,
+) {
   const back = dryRun || commits === 0 ? '' : `agt undo ${id} && `;
-  const from = branch === shortBranch(record.user_branch ?? '') ? '' : ` --from ${shellQuote(branch)}`;
-  return `the session keeps ${lost}; to leave it out: ${back}agt sync ${id} --rebase${from}\n`;
+  const from = branch === shortBranch(user_branch ?? '') ? '' : ` --from ${shellQuote(branch)}`;
+  return `${back}agt sync ${id} --rebase${from}`;
 }
 
 function describeRevert({ record, branch, reverting }: SyncResult, dryRun: boolean): string {
@@ -110,15 +120,19 @@ function describeRevert({ record, branch, reverting }: SyncResult, dryRun: boole
   return `${branch} has reverted work of this session (${shortOid(reverting)}): it ${goes} here, too${way}\n`;
 }
 
-function describeConflicts({ record, branch, conflicts, operation }: SyncResult, dryRun: boolean): string {
+function describeConflicts(result: SyncResult, dryRun: boolean): string {
+  const { record, branch, conflicts, operation, dropped } = result;
   const { session_id: id, sandbox } = record;
   const files = `${plural(conflicts.length, 'file')}: ${listPaths(conflicts, LISTED)}`;
-  if (dryRun) return `error: ${branch} would conflict with ${id} in ${files}\n`;
+  const without = `hint: or leave out ${listSome(dropped.commits, LISTED)}, which ${branch} has dropped: ${withoutDropped(result, dryRun)}`;
+  const orWithout = operation === 'merge' && dropped.last !== undefined && without;
+  if (dryRun) return lines([`error: ${branch} would conflict with ${id} in ${files}`, orWithout]);
   const end = operation === 'merge' ? 'git commit' : 'git rebase --continue';
   return lines([
     `error: ${branch} conflicts with ${id} in ${files}`,
     `hint: solve them in ${sandbox}, then: git add FILE… && ${end}`,
     `hint: or go back: agt undo ${id}`,
+    orWithout,
   ]);
 }
 

@@ -1,0 +1,96 @@
+/** Commits of the user that a sync has brought, and that the user drops afterwards: they never land as work of the session. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession, type TestSession } from '../harness/session.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+
+const LINES = Array.from({ length: 30 }, (_, i) => `${i + 1}\n`).join('');
+
+function commit(cwd: string, path: string, content: string, ...words: string[]): void {
+  write(join(cwd, path), content);
+  git(cwd, 'add', path);
+  git(cwd, 'commit', '-qm', `mine: ${path}`, ...words);
+}
+
+/** A session with a commit of its agent, which has synced a commit of the user. */
+function synced(path: string, content: string) {
+  const session = makeSession({ 'a.txt': LINES, 'b.txt': LINES });
+  const { repository, sandbox } = session;
+  write(join(sandbox, 'b.txt'), LINES.replace('\n5\n', '\nfive\n'));
+  git(sandbox, 'commit', '-qam', 'agent work');
+  commit(repository, path, content);
+  agtOk(repository, 'sync', 's1');
+  return session;
+}
+
+function seen({ repository }: TestSession) {
+  const [{ ahead, merge, diff }] = JSON.parse(agtOk(repository, 'list', '--json'));
+  const { files, message } = JSON.parse(agtOk(repository, 'accept', 's1', '-n', '--json'));
+  return { ahead, merge, diff, message, files: files.map(({ path }: { path: string }) => path) };
+}
+
+test.each([1, 2])(
+  'after %i more syncs, a dropped commit stays out, and the way that sync names works',
+  (syncs) => {
+    const session = synced('debug.c', 'debug\n');
+    const { repository, sandbox } = session;
+    git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+    commit(repository, 'other.c', 'other\n');
+    const before = seen(session);
+    expect(before.files).toEqual(['b.txt']);
+    let said = agtOk(repository, 'sync', 's1');
+    expect(seen(session)).toMatchObject({ files: ['b.txt'], message: before.message });
+    agtOk(repository, 'undo', 's1');
+    expect(seen(session)).toEqual(before);
+    for (let n = 1; n < syncs; n++) {
+      agtOk(repository, 'sync', 's1');
+      commit(repository, `more${n}.c`, 'more\n');
+      said = agtOk(repository, 'sync', 's1');
+      expect(seen(session)).toMatchObject({ files: ['b.txt'], message: before.message });
+      agtOk(repository, 'undo', 's1');
+    }
+    expect(said).toMatch(
+      /mine: debug\.c, which main has dropped, stays in the sandbox, and agt accept leaves it out;/,
+    );
+    expect(said).toMatch(/to take it out here, too: agt undo s1 && agt sync s1 --rebase$/);
+    agtOk(repository, 'sync', 's1', '--rebase');
+    expect(existsSync(join(sandbox, 'debug.c'))).toBe(false);
+    expect(agtOk(repository, 'accept', 's1')).toContain('accepted s1: 1 file changed, +1 -1');
+    expect(git(repository, 'show', '--name-only', '--format=%s')).toBe('agent work\n\nb.txt');
+  },
+);
+
+test('a conflict with a commit that the user has amended: undo and sync --rebase as the hint says', () => {
+  const session = synced('a.txt', LINES.replace('\n9\n', '\nnien\n'));
+  const { repository } = session;
+  commit(repository, 'a.txt', LINES.replace('\n9\n', '\nnine\n'), '--amend');
+  const before = seen(session);
+  expect(before).toMatchObject({ files: ['b.txt'], merge: 'clean' });
+  const { stderr, exitCode } = agt(repository, 'sync', 's1');
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(
+    /hint: or leave out \w+ mine: a\.txt, which main has dropped: agt undo s1 && agt sync s1 --rebase\n/,
+  );
+  agtOk(repository, 'undo', 's1');
+  expect(seen(session)).toEqual(before);
+  agtOk(repository, 'sync', 's1', '--rebase');
+  expect(agtOk(repository, 'accept', 's1')).toContain('accepted s1: 1 file changed, +1 -1');
+});
+
+test('work of a rejected session that a sync brought does not come back with the next acceptance', () => {
+  const { repository } = makeSession({ 'a.txt': LINES });
+  agtOk(repository, 'new', 's2');
+  const sandboxOf = (id: string) => agtOk(repository, 'path', id);
+  writeFileSync(join(sandboxOf('s1'), 'rejected'), 'no\n');
+  writeFileSync(join(sandboxOf('s2'), 'own'), 'yes\n');
+  agtOk(repository, 'accept', 's1', '--untracked=all');
+  agtOk(repository, 'sync', 's2');
+  agtOk(repository, 'unaccept', 's1');
+  agtOk(repository, 'reject', 's1');
+  commit(repository, 'b.txt', 'b\n');
+  agtOk(repository, 'sync', 's2');
+  agtOk(repository, 'accept', 's2', '--untracked=all');
+  expect(git(repository, 'show', '--name-only', '--format=')).toBe('own');
+  expect(existsSync(join(repository, 'rejected'))).toBe(false);
+});
