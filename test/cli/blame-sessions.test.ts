@@ -95,6 +95,26 @@ test.each([
   expect(told(sandbox, 'f')).toEqual(expected);
 });
 
+test('a person solves a conflict so that both lines stand: each is of the one that wrote it', () => {
+  const { repository, sandbox, id } = makeSession({ f: LINES.join('') });
+  const put = (cwd: string, lines: Record<number, string>) => writeFileSync(join(cwd, 'f'), withLines(lines));
+  calls(sandbox, 'one', () => put(sandbox, { 5: 'of 1' }));
+  git(sandbox, 'commit', '-qam', 'work');
+  put(repository, { 4: 'of a person' });
+  git(repository, 'commit', '-qam', 'own work');
+  expect(agt(repository, 'sync', id).exitCode).toBe(1);
+  const ofFirst = ['of 1: s1 claude 1 one-0'];
+  // Between the marks of the conflict, they stood the other way round.
+  calls(sandbox, 'later', () => put(sandbox, { 4: 'of a person', 5: 'of 1' }));
+  expect(told(sandbox, 'f')).toEqual(ofFirst);
+  put(sandbox, { 2: 'solved', 4: 'of a person', 5: 'of 1' });
+  expect(told(sandbox, 'f')).toEqual(ofFirst);
+  git(sandbox, 'commit', '-qam', 'both');
+  expect(told(sandbox, 'f')).toEqual(ofFirst);
+  agtOk(repository, 'accept', id);
+  expect(told(repository, 'f')).toEqual(ofFirst);
+});
+
 test('people merge the commits of an agent by themselves, some after a sync', () => {
   const { repository, sandbox } = makeSession({ f: LINES.join('') });
   const put = (cwd: string, lines: Record<number, string>) => writeFileSync(join(cwd, 'f'), withLines(lines));

@@ -9,6 +9,7 @@ import { type ScratchObjects, withScratchObjects } from '../../git/objects/scrat
 import { once } from '../../once.ts';
 import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
+import { OWN } from '../../snapshot/format.ts';
 import { emptyTree } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
 import type { AuthoredHistory, AuthoredStep } from '../turns.ts';
@@ -62,13 +63,15 @@ export async function withStepsOfLines<T>(
       const none = () => [];
       const droppedBy =
         start === undefined ? none : await droppedHeads(git, history, { head: now?.head, start });
-      return { made: await commitsFor(scratch, history, start, droppedBy), dropped: droppedBy(now?.head) };
+      const all = await commitsFor(scratch, history, start, droppedBy);
+      return { ...all, dropped: droppedBy(now?.head) };
     });
     return action(async ({ path, content, after = [history.steps.length - 1], options = [], beside }) => {
-      const { made, dropped } = await commits();
+      const { made, sides, dropped } = await commits();
       const stepOf = new Map(made.map((commit, i) => [commit, history.steps[i]]));
       const name = encodePath(path);
       const parents = [...after, ...dropped].flatMap((step) => made[step] ?? []);
+      parents.push(...after.flatMap((step) => sides[step] ?? []));
       if (now?.branch !== undefined) parents.push(now.branch);
       const tip =
         content === undefined ? made.at(-1) : await commitOnTop(scratch, parents, name, content, beside);
@@ -88,19 +91,24 @@ export async function withStepsOfLines<T>(
 /**
  * One for each step. Lines that a restore has brought back are as old as in the snapshot that they come from; so are those
  * of files that are as before again without an agent's doing, as after git stash and git stash pop; those of commits that a
- * rebase has dropped; and those of the branch that came with a sync.
+ * rebase has dropped; those of the branch that came with a sync; and those of both sides of a conflict.
+ *
+ * `sides`: for each step with a conflict, other commits that the content after it may have lines of.
  */
 async function commitsFor(
   { git }: ScratchObjects,
   { steps }: AuthoredHistory,
   start: string | undefined,
   droppedBy: DroppedBy,
-): Promise<string[]> {
+): Promise<{ readonly made: readonly string[]; readonly sides: readonly (readonly string[])[] }> {
   const snapshots = steps.map(({ snapshot }) => snapshot);
   const names = snapshots.map(({ commit }) => `${commit}:sandbox`);
   const trees = (await findObjects(git, names)).map((object) => object?.oid);
+  const ofConflicts = snapshots.map(({ commit }) => `${commit}:${OWN.stages}`);
+  const stages = (await findObjects(git, ofConflicts)).map((object) => object?.oid);
   const empty = trees.includes(undefined) ? await emptyTree(git) : '';
   const made = new Map<string, string>();
+  const sides: (readonly string[])[] = [];
   const contents: Buffer[] = [];
   let [before, seconds] = [start, 0];
   const byTree = new Map<string, string>();
@@ -116,12 +124,19 @@ async function commitsFor(
     } = snapshot;
     const tree = trees[i] ?? empty;
     const from = [restored, unfinished, ...undone].map((one) => one && made.get(one));
+    const sidesBefore = sides.at(-1) ?? [];
+    from.push(...sidesBefore);
     if (steps[i]?.author !== 'agent') {
       const dropped = head === snapshots[i - 1]?.head ? [] : droppedBy(head);
       from.push(byTree.get(tree), ...dropped.map((step) => made.get(snapshots[step]?.commit ?? '')));
       if (start !== undefined) from.push(branch);
     }
     const parents = new Set([before, ...from].filter((one) => one !== undefined));
+    const both = [before, start && branch].filter((one) => one !== undefined);
+    // git keeps the stages of a conflict for some time after the commit that ends it.
+    const isSame = stages[i] === stages[i - 1];
+    const goesOn = sidesBefore.length > 0 && !(isSame && head !== snapshots[i - 1]?.head);
+    sides.push(goesOn ? sidesBefore : isSame || stages[i] === undefined ? [] : both);
     seconds = Math.max(seconds, Math.floor(time.getTime() / 1000));
     const content = commitWith(tree, [...parents], seconds, commit);
     before = commitOid(content, commit);
@@ -130,5 +145,5 @@ async function commitsFor(
     contents.push(content);
   }
   await storeCommits(git, contents, snapshots[0]?.commit ?? '');
-  return snapshots.map(({ commit }) => made.get(commit) ?? '');
+  return { made: snapshots.map(({ commit }) => made.get(commit) ?? ''), sides };
 }
