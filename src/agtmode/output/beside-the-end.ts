@@ -1,10 +1,11 @@
 /** The end of a session: the agent at work, the user's work that comes back, the stash and the branch that stay. */
 import { displayPath } from '../../disk/path-bytes.ts';
-import { attempt, FEW, plural } from '../../errors.ts';
+import { attempt, FEW, listSome, plural } from '../../errors.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { readHeadFile } from '../../git/files/head-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import type { DiffEntry } from '../../git/objects/raw-diff.ts';
+import { gitLines } from '../../git/run/git.ts';
 import { isMadeSince } from '../../landing/export.ts';
 import { readUsersSide } from '../../lifecycle/in-place/users-side.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
@@ -39,6 +40,7 @@ export async function besideTheEnd(
       `stash    ${plural(stashed, 'stashed change')} in its snapshots; ${bringsBack(session.record)}`,
     shared.length > 0 && `stays    in your git stash list: ${listPaths(shared, FEW)}`,
     made && `stays    branch ${made}, which the agent has made; delete it: git branch -D ${shellQuote(made)}`,
+    outcome !== 'accepted' && (await madeOnUserBranch(session)),
     ...notTold(session, { dryRun, outcome, deleteBranch }),
   ];
   return found.filter(Boolean).join('\n') || undefined;
@@ -76,6 +78,18 @@ async function branchOfAgent({ git, place, record }: Session): Promise<string | 
   const ref = gitDir && readHeadFile(gitDir)?.ref;
   if (ref === undefined || [record.work_branch, record.user_branch].includes(ref)) return undefined;
   return (await isMadeSince(git, ref, record.created_at)) ? shortBranch(ref) : undefined;
+}
+
+/** In the user's own checkout an agent can commit on the user's branch. */
+async function madeOnUserBranch({ git, record }: Session): Promise<string | undefined> {
+  const { checkout, created_at, from_commit, user_branch: ref, landed } = record;
+  if (checkout === undefined || ref === undefined) return undefined;
+  const words = ['log', '--no-show-signature', '--format=%h %s', '--ignore-missing', `--since=${created_at}`];
+  const known = [from_commit, ...(landed === undefined ? [] : [landed.commit])];
+  const made = await gitLines(git, [...words, ref, '--not', ...known, '--']);
+  if (made.length === 0) return undefined;
+  const since = `on ${shortBranch(ref)}, made since the session began`;
+  return `stays    ${plural(made.length, 'commit')} ${since}: ${listSome(made, FEW)}`;
 }
 
 /** Nothing if nothing was set aside. */
