@@ -16,13 +16,13 @@ import { stateHome } from '../disk/state-home.ts';
 import { attempt } from '../errors.ts';
 import { openHash } from '../git/objects/hash.ts';
 import { type Git, inDirectory } from '../git/run/git.ts';
-import { agtDirectory, linkNameFile, repositoriesDirectory } from '../layout.ts';
+import { agtDirectory, attachedSessions, linkNameFile, repositoriesDirectory } from '../layout.ts';
 import { folderOfNamespace, openRepository, type Repository } from './repository.ts';
 
 /** A disk that is full or read-only only keeps `--everywhere` from finding it. After a move, the earlier link goes. */
 export function rememberRepository({ git, commonDir }: Pick<Repository, 'git' | 'commonDir'>): void {
   const state = stateHome(git.env);
-  if (state === undefined || folderOfNamespace(commonDir) !== undefined) return;
+  if (state === undefined || folderOfNamespace(commonDir) !== undefined || isStore(commonDir)) return;
   const directory = repositoriesDirectory(state);
   const name = openHash('sha1').update(commonDir).digest();
   attempt(() => {
@@ -43,7 +43,7 @@ export function knownRepositories(env: NodeJS.ProcessEnv) {
   const state = stateHome(env);
   const links = state === undefined ? [] : readLinks(repositoriesDirectory(state));
   return {
-    present: links.filter(isThere).map(({ commonDir }) => commonDir),
+    present: links.filter(isThere).flatMap(({ commonDir }) => (isStore(commonDir) ? [] : [commonDir])),
     gone: links.filter(({ commonDir }) => !existsSync(commonDir)),
   };
 }
@@ -72,6 +72,11 @@ function readLinks(directory: string): Link[] {
     return commonDir === undefined ? [] : [{ name, link, commonDir }];
   });
   return links.sort((a, b) => (a.commonDir < b.commonDir ? -1 : 1));
+}
+
+/** Of an attached folder: no repository of the user, though `agt ui --export` reads it as one. */
+function isStore(commonDir: string): boolean {
+  return existsSync(attachedSessions(agtDirectory(commonDir)));
 }
 
 function isThere({ commonDir }: Link): boolean {

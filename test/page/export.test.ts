@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { agt, agtOk, makeRepository, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 import { faultsOf, noBrowser, openBrowser, sceneHere } from './open-page.ts';
 
 test.skipIf(noBrowser !== undefined)(
@@ -69,4 +70,18 @@ test.each([
   expect(readFileSync(file, 'utf8')).toBe('mine\n');
   agtOk(repository, ...words, '--force');
   expect(readFileSync(file, 'utf8')).toContain('<html');
+});
+
+test('a folder without a session is listed as no repository after its export', () => {
+  const project = makeRepository();
+  const agent = agentIn(project, 'claude-code', 'c-1');
+  agent.says('A turn');
+  agent.begins('1');
+  write(join(project, 'new'), 'new\n');
+  agent.ends('1');
+  const everywhere = () =>
+    ['list', 'activity'].map((command) => JSON.parse(agtOk(project, command, '--everywhere', '--json')));
+  const before = everywhere();
+  agtOk(project, 'ui', '--export', 'out.html');
+  expect(everywhere()).toEqual(before);
 });
