@@ -146,8 +146,10 @@ export async function adviceOnSession([command = '', ...others]: readonly string
   if (session !== undefined) return `"${session}" is a session: ${advice(session, words)}`;
   const here = moment && (await sessionIfAny(context));
   if (here) {
+    const number = command === 'show' ? /^@\{(\d+)\}$/.exec(moment)?.[1] : undefined;
     const name = moment.includes(' ') ? shellQuote(moment) : moment;
-    const shows = command === 'log' ? commandToList(here.record) : commandToCompare(here.record, name);
+    const pair = number === undefined ? name : `@{${Number(number) + 1}} ${name}`;
+    const shows = command === 'log' ? commandToList(here.record) : commandToCompare(here.record, pair);
     return `${REFLOG}${moment} here; for snapshots of "${here.id}": ${shows}`;
   }
   const [meant] = others.length === 1 ? similar(names[0] ?? '', sessionIds(repository)) : [];

@@ -102,14 +102,15 @@ test('agt log with options on a session, and agt diff on a snapshot: the command
     expect(agt(repository, 'diff', ...two, '--stat').stderr).toMatch(
       /\nhint: "s1" and "s2" are sessions: agt diff s1 --with s2\n$/,
     );
-  expect(agt(repository, 'why', 'a:some text').stderr).toBe(
-    'error: "a:some text" names no line\n' +
+  const [file] = git(repository, 'ls-files').split('\n');
+  expect(agt(repository, 'why', `${file}:some text`).stderr).toBe(
+    `error: "${file}:some text" names no line\n` +
       'hint: usage: agt why [REVISION] FILE:LINE, where LINE is a number\n' +
-      "hint: the numbers of lines: grep -nF -- 'some text' a\n",
+      `hint: the numbers of lines: grep -nF -- 'some text' ${file}\n`,
   );
   for (const [word, command] of [
     ['diff', 'diff s1 @{0}'],
-    ['show', 'diff s1 @{0}'],
+    ['show', 'diff s1 @{1} @{0}'],
     ['log', 'log s1'],
   ] as const) {
     const hint = `hint: git's reflog has @{0} here; for snapshots of "s1": agt session ${command}\n`;
