@@ -28,22 +28,25 @@ interface Opened {
   readonly place?: string;
 }
 
+/** A dry run only looks for `gh`. */
 export async function openPullRequest(
   { repository, id, record }: Session,
   { remote, branch }: Exported,
   { title, body }: PullRequest,
+  dryRun: boolean,
 ): Promise<Opened> {
   const { git } = repository;
   const { user_branch } = record;
   const base = user_branch === undefined ? [] : ['--base', shortBranch(user_branch)];
   const args = ['pr', 'create', '--head', branch, ...base, '--title', title, '--body', body];
   const env = { ...git.env, ...git.userLocale };
-  const made = await runProgram('gh', args, { cwd: git.cwd, env }).catch((error) => {
+  const made = await runProgram('gh', dryRun ? ['--version'] : args, { cwd: git.cwd, env }).catch((error) => {
     if (errorCode(error) !== 'ENOENT') throw error;
     return undefined;
   });
   if (made === undefined)
     return { place: (await addressOf(repository, remote, branch)) ?? `for "${branch}" at your remote` };
+  if (dryRun) return {};
   if (made.exitCode === 0) return { address: made.stdout.toString().trim() };
   if (made.stderr.includes('already exists'))
     return { address: /https?:\S+/.exec(made.stderr)?.[0], wasThere: true };

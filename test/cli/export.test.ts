@@ -127,6 +127,10 @@ describe('agt session export', () => {
       stdout: 'exported 1 commit to origin as agt/s1\n\n    by the agent\n',
       stderr: expect.stringContaining('note: gh is not installed; open the pull request for "agt/s1"'),
     });
+    expect(run(AGT, ['export', '--pr', '-n'], { cwd: sandbox, env: withoutGh })).toMatchObject({
+      stdout: 'would export 0 commits to origin as agt/s1\n\n    by the agent\n',
+      stderr: expect.stringContaining('note: gh is not installed; open the pull request for "agt/s1"'),
+    });
     const script = '#!/bin/sh\nprintf "%s|" "$@" >"$0.args"\necho https://github.example/pull/1\n';
     write(join(dir, 'gh'), script, 0o755);
     const made = run(AGT, ['session', 'export', '--pr'], { cwd: sandbox, env: withoutGh });
@@ -153,7 +157,7 @@ describe('agt session export', () => {
     git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'Add b', '-m', 'As asked.');
     const text = { title: 'by the agent', body: 'Add b\n\nAs asked.' };
     expect(JSON.parse(agtOk(sandbox, 'export', '--pr', '-n', '--json'))).toMatchObject(text);
-    expect(agtOk(sandbox, 'export', '--pr', '-n')).toMatch(
+    expect(run(AGT, ['export', '--pr', '-n'], { cwd: sandbox, env: withoutGh }).stdout).toMatch(
       /^would export .*\nwould open a pull request\n\n {4}by the agent\n\n {4}Add b\n\n {4}As/,
     );
     agtOk(sandbox, 'autocommit', '--label', 'prompt: Add both');

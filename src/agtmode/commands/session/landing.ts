@@ -238,12 +238,13 @@ export const sessionExport = defineSessionCommand({
     const more = `${plural(others.length, 'commit')} ${from} that ${remote} did not have`;
     if (others.length > 0) context.err(`note: with ${more}: ${listSome(others, NAMED)}\n`);
     const draft = args.pr ? await draftPullRequest(session, exported) : undefined;
-    const { address, wasThere, place } =
-      draft && !args.dryRun ? await openPullRequest(session, exported, draft) : {};
+    const { address, wasThere, place } = draft
+      ? await openPullRequest(session, exported, draft, args.dryRun)
+      : {};
     if (place !== undefined)
       context.err(`note: gh is not installed; open the pull request ${place}, with this text\n`);
     const shown = draft && [
-      args.dryRun && 'would open a pull request',
+      args.dryRun && place === undefined && 'would open a pull request',
       ...indented(`${draft.title}\n\n${draft.body}`.trim()),
     ];
     return {
