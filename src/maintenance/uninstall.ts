@@ -16,8 +16,8 @@ import {
   stashRef,
 } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
-import { HEADS, shortBranch } from '../git/files/ref-files.ts';
-import { gitLines, runGit, updateRefs } from '../git/run/git.ts';
+import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
+import { gitLines, resolveObject, runGit, updateRefs } from '../git/run/git.ts';
 import { areaConfigFile, shimFactsFile } from '../layout.ts';
 import { removeEmptyParents } from '../lifecycle/delete-folder.ts';
 import { aboutSetAside } from '../lifecycle/in-place/set-aside.ts';
@@ -30,10 +30,13 @@ import type { Repository } from '../repository/repository.ts';
 import { refuseRunning } from '../session/owner.ts';
 import { listRecords } from '../session/record.ts';
 import { Session } from '../session/session.ts';
+import { allOf, readShare } from '../session/share-file.ts';
 import { forgetTemplate } from '../workspace/template.ts';
 
 export interface UninstallPlan {
   readonly sessions: readonly { readonly session: Session; readonly unsaved: readonly string[] }[];
+  /** What stays on remotes, as far as agt knows here, with the command that deletes it. */
+  readonly onRemotes: readonly string[];
   /** Sessions that others pushed to this repository. */
   readonly shared: number;
   /** Refs of agt, if there is no session: snapshots whose session is lost. */
@@ -66,7 +69,25 @@ export async function planUninstall(repository: Repository): Promise<UninstallPl
   const shared = all.filter((ref) => ref.startsWith(SHARED) && ref.endsWith('/head')).length;
   const { going: ownRefs } = await otherRefs(repository);
   const orphans = sessions.length > 0 ? 0 : ownRefs.filter((ref) => !ref.startsWith(SHARED)).length;
-  return { sessions, shared, orphans };
+  const onRemotes = await Array.fromAsync(sessions, ({ session }) => placesOnRemotes(session));
+  return { sessions, onRemotes: onRemotes.flat(), shared, orphans };
+}
+
+async function placesOnRemotes(session: Session): Promise<string[]> {
+  const { git, id, record } = session;
+  const share = attempt(() => readShare(session));
+  const copies = (share === undefined || record.away !== undefined ? [] : allOf(share)).filter(
+    ({ head }) => head !== undefined,
+  );
+  const places = copies.map(({ remote }) => {
+    const at = shellQuote(remote);
+    return `the copy of ${id} on ${remote} stays; to delete it: agt session push ${id} ${at} --delete`;
+  });
+  const { remote, branch } = record.exported ?? {};
+  if (remote === undefined || branch === undefined) return places;
+  if ((await resolveObject(git, `${REMOTES}${remote}/${branch}`)) === undefined) return places;
+  const words = `${shellQuote(remote)} --delete ${shellQuote(branch)}`;
+  return [...places, `the branch ${branch} on ${remote} stays; to delete it: git push ${words}`];
 }
 
 /** Returns the branches in agt's namespace that belong to no session: they hold commits alone, and stay. */

@@ -3,7 +3,7 @@ import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, run, write } from '../harness/world.ts';
 
 const bundle = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
@@ -90,4 +90,29 @@ test('work that a session in place has brought back is in the checkout, until it
   expect(losses()).toBe('note: s1 has files that only its snapshots have (z)\n');
   rmSync(join(repository, 'u'));
   expect(losses()).toBe('note: s1 has files that only its snapshots have (z, u)\n');
+});
+
+test('it names what stays on remotes, and the key; the commands that it names delete the one and the other', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  const remote = join(makeTempDir(), 'remote');
+  git(repository, 'clone', '-q', '--bare', '.', remote);
+  git(repository, 'remote', 'add', 'origin', remote);
+  git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'work');
+  const env = { XDG_CONFIG_HOME: makeTempDir() };
+  const call = (...words: string[]) => run(AGT, words, { cwd: repository, env });
+  expect(call('uninstall', '-n').stderr).not.toContain('stays');
+  call('export', 's1', '--remote', 'origin');
+  call('session', 'push', 's1');
+  const stays = [
+    'the copy of s1 on origin stays; to delete it: agt session push s1 origin --delete',
+    'the branch agt/s1 on origin stays; to delete it: git push origin --delete agt/s1',
+    `your key stays: ${join(env.XDG_CONFIG_HOME, 'agt/key')}`,
+  ];
+  const linesOf = (word: string) => stays.map((line) => `${word}: ${line}\n`).join('');
+  expect(call('uninstall').stderr).toContain(linesOf('hint'));
+  expect(call('uninstall', '-n').stderr).toContain(linesOf('note'));
+  expect(call('uninstall', '--force').stderr).toContain(linesOf('note'));
+  call('session', 'push', 's1', 'origin', '--delete');
+  git(repository, 'push', '-q', 'origin', '--delete', 'agt/s1');
+  expect(git(remote, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 });

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { AgtError, plural } from '../../errors.ts';
 import { planUninstall, uninstall as removeAgt } from '../../maintenance/uninstall.ts';
+import { keyFile } from '../../travel/keys.ts';
 import { defineCommand, option } from '../command-line/command.ts';
 import { lines, showPath, verb } from '../output/format.ts';
 
@@ -22,6 +24,8 @@ export const uninstall = defineCommand({
     const repository = await context.repository();
     const plan = await planUninstall(repository);
     const { sessions, shared, orphans } = plan;
+    const key = keyFile(context.env);
+    const stays = [...plan.onRemotes, ...(existsSync(key) ? [`your key stays: ${showPath(key)}`] : [])];
     const pushed = shared > 0 && `${plural(shared, 'session')} that others have pushed here`;
     const losses = sessions.flatMap(({ session: { id }, unsaved }) =>
       unsaved.length === 0 ? [] : [`${id} has ${unsaved.join(' and ')}`],
@@ -31,7 +35,12 @@ export const uninstall = defineCommand({
       const lost = orphans > 0 && `${plural(orphans, 'ref')} of lost sessions`;
       const all = [own, lost, pushed].filter((part) => part !== false);
       throw new AgtError(`${all.join(' and ')} would go with all snapshots, and nothing brings them back`, {
-        hints: [...losses, 'to look at them: agt list --all', 'to delete them: agt uninstall --force'],
+        hints: [
+          ...losses,
+          ...stays,
+          'to look at them: agt list --all',
+          'to delete them: agt uninstall --force',
+        ],
       });
     }
     const kept = dryRun ? [] : await removeAgt(repository, plan, context.now());
@@ -55,9 +64,11 @@ export const uninstall = defineCommand({
         pushed && `${deleted} ${pushed}`,
         `${verb(dryRun, 'removed', 'remove')} agt from ${showPath(repository.commonDir)}`,
       ]),
-      notes: [...(dryRun ? losses.map((loss) => `note: ${loss}\n`) : branches), dryRun ? '' : objects].join(
-        '',
-      ),
+      notes: [
+        ...(dryRun ? losses.map((loss) => `note: ${loss}\n`) : branches),
+        ...stays.map((one) => `note: ${one}\n`),
+        dryRun ? '' : objects,
+      ].join(''),
     };
   },
 });
