@@ -80,6 +80,13 @@ export async function reviewOnTerminal(
   const done = `${plural(seen, 'hunk')} marked as seen, ${rejected} rejected`;
   return {
     text: `${session.id}: ${done}; in all ${counts.join(', ')}\n`,
+    notes: lines([
+      all.some(({ state }) => state === 'seen') &&
+        `hint: to land what you have seen: agt accept ${session.id} --seen`,
+      rejected > 0 &&
+        way === 'end' &&
+        `hint: all that you rejected goes when the agent ends its turn, or now: agt review ${session.id} --now`,
+    ]),
     warnings: missing === 0 ? '' : `warning: ${plural(missing, 'hunk')} changed meanwhile, and stay new\n`,
   };
 }

@@ -55,13 +55,15 @@ test('rejected first, and taken back at once later: all that stand, but not what
   const again = agt(repository, 'review', 's1', '--reject', 'new', '-m', 'x', '--now');
   expect(again.stderr).toContain('agt review s1 --now');
   expect(agt(repository, 'review', 's1', '--now', '--', 'new').exitCode).toBe(2);
-  expect(review(session, '--now', '--dry-run')).toBe('s1: would take 2 rejected hunks in 2 files back');
+  expect(review(session, '--now', '--dry-run')).toBe(
+    's1: would undo 2 rejected hunks in the sandbox: f, new',
+  );
   expect(read(session, 'new')).toBe('new\n');
   const report = JSON.parse(review(session, '--now', '--json'));
   expect(report).toMatchObject({ hunks: [{ path: 'f' }, { path: 'new' }], taken_back: expect.any(String) });
   expect(read(session, 'f')).toBe(edited({ 3: 'three', 30: 'thirty' }));
   expect(existsSync(join(session.sandbox, 'new'))).toBe(false);
-  expect(review(session, '--now')).toBe('s1: no rejected hunk to take back');
+  expect(review(session, '--now')).toBe('s1: no rejected hunk to undo');
 });
 
 test('each way says what becomes of the hunks; those that stand are named when nothing is new', () => {
@@ -70,7 +72,7 @@ test('each way says what becomes of the hunks; those that stand are named when n
   say(sandbox, 'go on');
   expect(review(session, '--reject', 'f:4', '-m', 'no', '-n')).toBe('s1: would reject 1 hunk in 1 file');
   expect(review(session, '--reject', 'f:4', '-m', 'no', '--now')).toBe(
-    's1: rejected 1 hunk in 1 file and took it back',
+    's1: rejected 1 hunk in 1 file and undid it in the sandbox',
   );
   expect(review(session, '--reject', 'f:31', '-m', 'no', '--tell')).toBe(
     's1: rejected 1 hunk in 1 file; the agent reads it with your next prompt',
@@ -80,7 +82,7 @@ test('each way says what becomes of the hunks; those that stand are named when n
     's1: rejected 2 hunks in 2 files; they go when the agent ends its turn, or now: agt review s1 --now',
   );
   expect(agtOk(repository, 'review', 's1')).toBe(
-    's1: nothing new; 2 rejected hunks stand; to undo them in the session: agt review s1 --now; ' +
+    's1: nothing new; 2 rejected hunks stand; to undo them in the sandbox: agt review s1 --now; ' +
       'to take the rejections back: agt review s1 --new FILE',
   );
   review(session, '--now');
@@ -254,7 +256,7 @@ describe('a renamed file is one change', () => {
     const part = agt(session.repository, 'review', 's1', '--reject', `${name}:4`, '-m', 'no');
     expect([part.exitCode, part.stderr]).toEqual([2, expect.stringContaining('a rename is one change')]);
     const rejected = review(session, '--reject', name, '-m', 'no', '--now');
-    expect(rejected).toBe('s1: rejected 1 hunk in 1 file and took it back');
+    expect(rejected).toBe('s1: rejected 1 hunk in 1 file and undid it in the sandbox');
     expect(read(session, 'old')).toBe(LINES.join(''));
     expect(existsSync(join(session.sandbox, 'new'))).toBe(false);
   });

@@ -36,7 +36,7 @@ const OPTIONS = {
   new: option.many('take back marks and rejections of these files, or with :<line> the one at that line'),
   message: option.value('why you reject them', 'm'),
   now: option.flag(
-    'take what --reject names back at once, not when the agent ends its turn; alone: all that stands rejected',
+    'undo what --reject names at once, not when the agent ends its turn; alone: all that stands rejected',
   ),
   tell: option.flag('leave rejected hunks, and tell the agent with its next prompt'),
   reset: option.flag('forget all marks'),
@@ -77,7 +77,7 @@ export const sessionReview = defineSessionCommand({
       throw usageError('--reject needs a reason', 'for example: -m "keep the old name"');
     const chooses = args.rest.length > 0 || args.hunk !== undefined || args.turn !== undefined;
     if (args.now && acts.length === 0 && chooses)
-      throw usageError('--now alone takes back all rejected hunks', 'leave out what chooses some of them');
+      throw usageError('--now alone undoes all rejected hunks', 'leave out what chooses some of them');
     if (args.now && args.tell) throw usageError('--now and --tell exclude each other', 'give one');
   },
   run: async (args, context, session) => {
@@ -194,8 +194,8 @@ async function reportTakenBack(
   const going = await standingAmong(context, session, hunks);
   const restored = dryRun ? undefined : await takeRejectedBack(session, TAKEN_BACK, context.now());
   const changes = asOneChange(going);
-  const files = plural(new Set(changes.map(({ path }) => path)).size, 'file');
-  const done = verb(dryRun, 'took', 'take');
+  const files = listPaths([...new Set(changes.map(({ path }) => displayPath(path)))]);
+  const done = verb(dryRun, 'undid', 'undo');
   return {
     json: {
       session_id: session.id,
@@ -207,8 +207,8 @@ async function reportTakenBack(
     },
     text:
       going.length === 0
-        ? `${session.id}: no rejected hunk to take back\n`
-        : `${session.id}: ${done} ${plural(changes.length, 'rejected hunk')} in ${files} back\n`,
+        ? `${session.id}: no rejected hunk to undo\n`
+        : `${session.id}: ${done} ${plural(changes.length, 'rejected hunk')} in the sandbox: ${files}\n`,
   };
 }
 
@@ -219,7 +219,7 @@ async function reportNothingNew(context: Context, session: Session, hunks: reado
   const review = `agt review ${session.id}`;
   const rest = [
     `${plural(length, 'rejected hunk')} ${stands}`,
-    `to undo ${it} in the session: ${review} --now`,
+    `to undo ${it} in the sandbox: ${review} --now`,
     `to take the ${rejection} back: ${review} --new FILE`,
   ];
   return { text: `${session.id}: ${['nothing new', ...(length === 0 ? [] : rest)].join('; ')}\n` };
@@ -265,7 +265,7 @@ function describeFate(id: string, { marked }: Marked, way: Way): string {
   const { length } = asOneChange(marked);
   if (length === 0) return '';
   const [they, go, them] = length === 1 ? ['it', 'goes', 'it'] : ['they', 'go', 'them'];
-  if (way === 'now') return ` and took ${them} back`;
+  if (way === 'now') return ` and undid ${them} in the sandbox`;
   if (way === 'tell') return `; the agent reads ${them} with your next prompt`;
   return `; ${they} ${go} when the agent ends its turn, or now: agt review ${id} --now`;
 }
