@@ -14,6 +14,7 @@ import { type Git, gitAnswer, gitText, inDirectory, runGit } from '../git/run/gi
 import { withUsersPrograms } from '../git/run/programs.ts';
 import { agtDirectory, areaConfigFile, areaFile, areaSessions, dataDirectories } from '../layout.ts';
 import { catchInterrupts } from '../process/interrupts.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { hideAgentRefs } from './hide-refs.ts';
 import {
   cloneToFinish,
@@ -57,7 +58,7 @@ export async function cloneRepository(
   const begun = await cloneToFinish(bare);
   const isCloned = begun?.phase === 'agt arranges';
   if (begun !== undefined && !isCloned) dropHalfClone(begun, bare, area);
-  if (!isCloned) refuseExisting([bare, area]);
+  if (!isCloned) refuseExisting([bare, area], request.url);
   // The killed command may have been complete but for its last step, and somebody may have worked there since.
   const removeAll = prepareRemoval(isCloned ? [] : [bare, area, noteFile(bare)], request.parent);
   const interrupts = catchInterrupts('nothing is left of the clone');
@@ -113,11 +114,11 @@ function directoryName(url: string): string {
   return name;
 }
 
-function refuseExisting(targets: readonly string[]): void {
+function refuseExisting(targets: readonly string[], url: string): void {
   for (const target of targets) {
     if (!existsSync(target) || attempt(() => readdirSync(target).length) === 0) continue;
     throw new AgtError(`"${target}" already exists and is not an empty directory`, {
-      hints: ['choose another directory with --path'],
+      hints: [`choose another name: agt clone ${shellQuote(url)} NAME`],
     });
   }
 }

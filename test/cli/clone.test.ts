@@ -100,10 +100,11 @@ describe('agt clone', () => {
     const outcome = agt(dir, 'clone', source);
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toBe(
-      `error: "${join(dir, 'project')}" already exists and is not an empty directory\nhint: choose another directory with --path\n`,
+      `error: "${join(dir, 'project')}" already exists and is not an empty directory\nhint: choose another name: agt clone ${source} NAME\n`,
     );
     expect(readdirSync(dir)).toEqual(['project']);
     expect(readdirSync(join(dir, 'project'))).toEqual(['precious']);
+    agtOk(dir, 'clone', source, 'other');
   });
 
   test('leaves nothing of a failed clone, not even the parent directories that --path created', () => {
