@@ -1,5 +1,7 @@
 /** Commands of git: `agt log` and `agt diff` have options that only agt has, and others are tried on sessions. */
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { usageError } from '../errors.ts';
 import { recordFile } from '../layout.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { commandToCompare, commandToList } from '../session/advised-commands.ts';
@@ -7,6 +9,7 @@ import { idProblem } from '../session/id.ts';
 import { isOnRemote } from '../session/known-shares.ts';
 import { sessionIds } from '../session/record.ts';
 import { similar } from '../similar.ts';
+import { isRemote } from '../travel/remote.ts';
 import { commandName, isHelp, type OptionTable } from './command-line/command.ts';
 import { takeGitOptions } from './command-line/git-options.ts';
 import { COMMANDS } from './commands/index.ts';
@@ -77,8 +80,8 @@ const ON_SESSIONS: Readonly<Record<string, (id: string, words: readonly string[]
     const file = words.find((word) => word.startsWith(`${id}:`))?.slice(id.length + 1);
     return file ? `agt cat ${id} ${shellQuote(`@:${file}`)}` : `agt session show ${id}`;
   },
-  push: (id, words) => `agt session push ${id}${otherWord(id, words)}`,
-  pull: (id, words) => `agt session pull ${id}${otherWord(id, words)}`,
+  push: (id, words) => `agt session push ${id}${wordsAfter(id, words)}`,
+  pull: (id, words) => `agt session pull ${id}${wordsAfter(id, words)}`,
   bundle: (id, words) =>
     [
       `agt session bundle ${id}${otherWord(id, words) || ' FILE'}`,
@@ -98,6 +101,14 @@ function optionsIn(name: string, words: readonly string[]): string[] {
   const flags = words.filter((word) => word.startsWith('--') && options[word.slice(2)]?.type === 'boolean');
   return [...flags, ...takeGitOptions(COMMANDS, [...name.split(' '), ...words]).gitOptions.map(shellQuote)];
 }
+
+/** All of them, if the id is where git has the remote: they are for agt. */
+function wordsAfter(id: string, words: readonly string[]): string {
+  if (firstWord(words) !== id) return otherWord(id, words);
+  return words.map((word) => (word === id ? '' : ` ${shellQuote(word)}`)).join('');
+}
+
+const firstWord = (words: readonly string[]) => words.find((word) => !word.startsWith('-'));
 
 /** The last one that is no option: a remote, or a file. */
 function otherWord(id: string, words: readonly string[]): string {
@@ -143,7 +154,13 @@ export async function adviceOnSession([command = '', ...others]: readonly string
   const [session, other] = names.filter(isSession);
   if (command === 'diff' && session && other)
     return `"${session}" and "${other}" are sessions: agt diff ${session} --with ${other}`;
-  if (session !== undefined) return `"${session}" is a session: ${advice(session, words)}`;
+  if (session !== undefined) {
+    const said = `"${session}" is a session: ${advice(session, words)}`;
+    const isRemoteToGit = ['push', 'pull'].includes(command) && firstWord(words) === session;
+    if (!isRemoteToGit || existsSync(resolve(context.cwd, session))) return said;
+    if (await isRemote(repository.git, session)) return said;
+    throw usageError(`there is no remote "${session}" here`, said); // git would print its usage
+  }
   const here = moment && (await sessionIfAny(context));
   if (here) {
     const number = command === 'show' ? /^@\{(\d+)\}$/.exec(moment)?.[1] : undefined;

@@ -227,17 +227,20 @@ test.each([
   ['rebase s1', '"s1" is a session: agt accept s1'],
   ['cherry-pick s1', '"s1" is a session: agt accept s1'],
   ['push s1', '"s1" is a session: agt session push s1'],
+  ['push s1 --release', '"s1" is a session: agt session push s1 --release'],
   ['push backup s1', '"s1" is a session: agt session push s1 backup'],
-  ['pull s1', '"s1" is a session: agt session pull s1'],
+  ['pull s1 --as "a b"', `"s1" is a session: agt session pull s1 --as 'a b'`],
   ['bundle s1 s1.html --html', '"s1" is a session: agt session bundle s1 s1.html --html'],
   ['log --all-session -n 3', 'did you mean: agt log --all-sessions -n 3?'],
   ['show s1:a', '"s1" is a session: agt cat s1 @:a'],
+  ['why -L 4 a', 'use: agt why FILE:LINE'],
   ['accept s1 src/x', 'use: agt accept s1 --include=src/x'],
 ])('agt %s: the command that was meant', (words, hint) => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
   write(join(sandbox, 'a'), 'b\n');
   const { stderr, exitCode } = run('sh', ['-c', `"$0" ${words}`, AGT], { cwd: repository });
   expect(stderr).toContain(`hint: ${hint}\n`);
+  expect(stderr).not.toMatch(/usage: git (push|pull)/);
   expect(exitCode).toBeGreaterThan(0);
   expect(git(repository, 'show', 'HEAD:a')).toBe('a');
 });

@@ -92,7 +92,9 @@ describe('help', () => {
 
   test('a missing command is wrong usage', () => {
     expect(agt(makeTempDir()).exitCode).toBe(2);
-    expect(agt(makeTempDir(), 'session').stderr).toContain('error: no command after "agt session"');
+    expect(agt(makeTempDir(), 'config').stderr).toBe(
+      'error: no command after "agt config"\nhint: to see them all: agt config list\nhint: see: agt help config\n',
+    );
   });
 
   test('the manual page is up to date and contains no roff mistakes', () => {

@@ -58,7 +58,10 @@ export function makeParser(commands: readonly Command[], run: RunCommand, words:
     const reason = rephrase(problem, command, words);
     const word = /^unknown argument "(.*)"$/.exec(reason)?.[1];
     const excess = (word !== undefined && command?.excess?.replace('WORD', () => word)) || [];
+    const list = `${words.join(' ')} list`;
+    const hasList = commands.some((one) => commandName(one) === list);
     const hints = [
+      ...(command === undefined && hasList ? [`to see them all: agt ${list}`] : []),
       ...suggestions(problem, commands, command, words),
       ...[excess].flat(),
       helpHint(command, words),
@@ -220,7 +223,7 @@ function suggestions(
     );
   }
   const isOption = words.some((word) => word === `--${unknown}` || word.startsWith(`--${unknown}=`));
-  const other = isOption ? command.elsewhere?.[`--${unknown}`] : undefined;
+  const other = command.elsewhere?.[isOption ? `--${unknown}` : `-${unknown}`];
   if (other !== undefined) return [`use: ${other}`];
   const meant = isOption ? didYouMean(unknown, Object.keys(command.options ?? {}), '--') : [];
   if (meant.length > 0 || command.otherOptions === undefined) return meant;

@@ -26,6 +26,7 @@ import { blameHere, describeOrigin, fileAndRevision, lineJson, requireFile } fro
 export const why = defineCommand({
   usage: 'why [words..]',
   takesRest: 'paths',
+  elsewhere: { '-L': 'agt why FILE:LINE' },
   summary: 'tell the story of a line: who wrote it, after which prompt, and what that changed',
   description:
     'Show who wrote a line, as agt blame knows it: the prompt, the call of a tool, the commit by which it came to your ' +
