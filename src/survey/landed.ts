@@ -2,7 +2,9 @@
 import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
+import { findForms } from './forms.ts';
 import type { Refs } from './refs.ts';
+import { ENTRIES, parseEntries } from './reverts.ts';
 
 export interface Fate {
   /** The branch does not have the commit any more. */
@@ -50,7 +52,9 @@ export function findFates(
   const missing = notIn(git, commits, new Set(tips.values()));
   for (const [onto, all] of branches) {
     const tip = tips.get(onto);
-    const open = all.filter(({ commit }) => missing.has(commit));
+    const open = all
+      .filter(({ commit }) => missing.has(commit))
+      .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
     const forms = tip === undefined ? new Map<string, string>() : findForms(git, tip, open, commits);
     const gone = open.filter(({ commit }) => !forms.has(commit));
     const came = gone.filter(({ hasMoved }) => hasMoved).map(({ commit }) => commit);
@@ -88,17 +92,15 @@ function findReverts(git: Git, tip: string, landed: readonly string[]) {
   const output = ask([
     'log',
     '--no-show-signature',
+    '--no-mailmap',
     '--reverse',
-    '-z',
-    '--format=%H%n%B',
+    ...ENTRIES,
     ...pattern,
     ...range,
   ]);
   const last = new Map<string, string>();
-  for (const entry of output.split('\0')) {
-    const by = entry.slice(0, entry.indexOf('\n'));
-    for (const [, oid = ''] of entry.matchAll(/^This reverts commit ([0-9a-f]+)/gm)) last.set(oid, by);
-  }
+  for (const { oid: by, reverts } of parseEntries(git, output, commits))
+    for (const oid of reverts) last.set(oid, by);
   const revertOf = (commit: string): string | undefined => {
     const by = last.get(commit);
     return by === undefined || revertOf(by) !== undefined ? undefined : by;
@@ -123,35 +125,4 @@ export function neverHad(git: Git, branch: string, commits: readonly string[]): 
   if (commits.length === 0) return new Set();
   const words = ['log', '--walk-reflogs', '--no-show-signature', '--format=%H', branch, '--'];
   return notIn(git, commits, new Set(askGitSync(git, words)?.toString().split('\n').filter(Boolean)));
-}
-
-/** An amended or rebased commit keeps its author and time; several acceptances of one second differ in the subject. */
-function findForms(git: Git, tip: string, open: readonly Landed[], landed: ReadonlySet<string>) {
-  const forms = new Map<string, string>();
-  if (open.length === 0) return forms;
-  const list = (words: readonly string[], revisions: readonly string[]) => {
-    const log = ['log', '--no-show-signature', '--no-mailmap', '--format=%ct %H %at %ae %an%x00%P%x00%s'];
-    return [...linesOf(git, [...log, ...words], revisions)].map((line) => {
-      const [, time, commit = '', author, parents, subject] =
-        /^(\d+) (\w+) (.*)\0(.*)\0(.*)$/.exec(line) ?? [];
-      return { time: Number(time), commit, author, subject, merged: parents?.split(' ')[1] };
-    });
-  };
-  const found = (commits: readonly string[]) => (commits.length === 0 ? [] : list(['--no-walk'], commits));
-  const own = found(open.map(({ commit }) => commit));
-  // A rebase takes a merge apart: then the last commit that it merged stands for it.
-  const merged = found(own.flatMap((one) => one.merged ?? []));
-  const [first] = open.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
-  const since = `--since=${Math.min(...[...own, ...merged].map(({ time }) => time))}`;
-  const there = list([since], [tip, `^${first?.from}`]);
-  const others = there.filter(({ commit }) => !landed.has(commit));
-  const formOf = (one: (typeof own)[number] | undefined) => {
-    const same = others.filter(({ author }) => author === one?.author);
-    return same.findLast(({ subject }) => subject === one?.subject) ?? same.at(-1);
-  };
-  for (const one of own) {
-    const form = formOf(one) ?? formOf(merged.find(({ commit }) => commit === one.merged));
-    if (form !== undefined) forms.set(one.commit, form.commit);
-  }
-  return forms;
 }

@@ -8,12 +8,13 @@ import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { copyIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { type Git, gitAnswer, gitBytes, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
+import { type Git, gitBytes, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
 import { type Landed, type SessionRecord, startsOfWork } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isTakenBack } from './applied.ts';
 import { type CommitGraph, readCommitGraph } from './commit-graph.ts';
 import { examine, type Home } from './examine.ts';
+import { findForms } from './forms.ts';
 
 /** Patterns of the branches that the work of a session comes home to: its user branch, here and at the remotes. */
 export function homePatterns({ user_branch: userBranch, from_spec: spec }: SessionRecord): string[] {
@@ -94,29 +95,15 @@ export async function mergedSource(
   return (await resolveObject(git, `${landed.source}^{commit}`)) && landed.source;
 }
 
-/** The commit of an acceptance as the branch has it: an amended or rebased one keeps its author and time. */
+/** The commit of an acceptance as the branch has it. */
 export async function landedAs(
   git: Git,
-  { commit, from }: Pick<Landed, 'commit' | 'from'>,
+  landed: Pick<Landed, 'commit' | 'from'> & Partial<Landed>,
   tip: string,
 ): Promise<string | undefined> {
-  if (await isAncestor(git, commit, tip)) return commit;
-  const author = await gitAnswer(git, ['log', '-1', ...AUTHOR, commit, '--']);
-  if (author === undefined) return undefined;
-  const since = await gitAnswer(git, [
-    'log',
-    ...AUTHOR.slice(0, -1),
-    `${AUTHOR[1]} %H`,
-    tip,
-    '--not',
-    from,
-    '--',
-  ]);
-  const same = (since ?? '').split('\n').findLast((line) => line.startsWith(`${author} `));
-  return same?.slice(author.length + 1);
+  if (await isAncestor(git, landed.commit, tip)) return landed.commit;
+  return findForms(git, tip, [landed]).get(landed.commit);
 }
-
-const AUTHOR = ['--no-show-signature', '--format=%at %ae %an'];
 
 export async function isAsLanded(
   { repository, record, sandboxGit }: Session,

@@ -255,3 +255,31 @@ test('a branch that was begun anew is no branch to merge, and sync says how to d
   agtOk(repository, 'accept', 's1');
   expect(git(repository, 'show', 'main:new')).toBe('new');
 });
+
+test.each(['reverted', 'dropped'])('of two acceptances of one second, the user rebases one, %s', (how) => {
+  const lines = Array.from({ length: 30 }, (_, i) => `${i}\n`);
+  const { repository } = makeSession({ f: lines.join('') });
+  agtOk(repository, 'new', 's2');
+  for (const [id, at] of [['s1', 5] as const, ['s2', 25] as const])
+    writeFileSync(join(agtOk(repository, 'path', id), 'f'), lines.with(at, `${id}\n`).join(''));
+  const env = { GIT_AUTHOR_DATE: '2026-01-05T12:00:00+0100' };
+  const message = how === 'dropped' ? ['-m', 'the same words'] : [];
+  for (const id of ['s1', 's2'])
+    expect(run(AGT, ['accept', id, '--keep', ...message], { cwd: repository, env }).exitCode).toBe(0);
+  if (how === 'reverted') {
+    git(repository, 'revert', '--no-edit', 'HEAD');
+    git(repository, 'switch', '-qc', 'other', 'HEAD~3');
+    git(repository, 'commit', '-q', '--allow-empty', '-m', 'other');
+    git(repository, 'rebase', '-q', 'other', 'main');
+  } else git(repository, 'rebase', '-q', '--onto', 'HEAD~2', 'HEAD~1');
+  const [lost, kept] = how === 'reverted' ? ['s2', 's1'] : ['s1', 's2'];
+  for (const status of JSON.parse(agtOk(repository, 'list', '--json')))
+    expect(status).toMatchObject({ merged: status.session_id === kept });
+  expect(agtOk(repository, 'list')).toMatch(new RegExp(`^${lost} .* clean, accepted before `, 'm'));
+  expect(agtOk(repository, 'remove', '--merged', '-n')).not.toContain(`/${lost}\n`);
+  const rows: { session_id: string }[] = JSON.parse(agtOk(repository, 'activity', '--json'));
+  const by = how === 'reverted' ? git(repository, 'rev-parse', 'HEAD') : null;
+  expect(rows.find(({ session_id: id }) => id === lost)).toMatchObject({
+    ...{ stands: false, reverted_by: by, lost: how === 'dropped' },
+  });
+});

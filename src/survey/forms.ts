@@ -1,0 +1,120 @@
+/**
+ * A rebase and an amend keep the author and the time of a commit. Several commits of one second differ in their changes or
+ * their subjects. agt takes none for the form of another one if it has to guess.
+ */
+import type { Git } from '../git/run/git.ts';
+import { askGitSync } from '../git/run/run-sync.ts';
+import type { Landed } from '../session/record.ts';
+import { readPatches } from './patches.ts';
+
+interface Row {
+  readonly time: number;
+  readonly commit: string;
+  readonly parents: readonly string[];
+  readonly author: string;
+  readonly subject: string;
+}
+
+/**
+ * What the branch at `tip` has in place of commits that it has no longer, by commit: `open`, the oldest first. `landed`:
+ * commits that stand for themselves.
+ */
+export function findForms(
+  git: Git,
+  tip: string,
+  open: readonly (Pick<Landed, 'commit' | 'from'> & Partial<Landed>)[],
+  landed: ReadonlySet<string> = new Set(),
+): Map<string, string> {
+  const forms = new Map<string, string>();
+  const own = listRows(
+    git,
+    ['--no-walk'],
+    open.map(({ commit }) => commit),
+  );
+  if (own.length === 0) return forms;
+  // A rebase takes a merge apart: then the last commit that it merged stands for it.
+  const merges = own.flatMap(({ parents: [, merged] }) => merged ?? []);
+  const merged = listRows(git, ['--no-walk'], merges);
+  const since = [`--since=${Math.min(...[...own, ...merged].map(({ time }) => time))}`];
+  const authors = new Set([...own, ...merged].map(({ author }) => author));
+  const ofAuthors = (rows: readonly Row[]) => rows.filter(({ author }) => authors.has(author));
+  const there = ofAuthors(listRows(git, since, [tip, `^${open[0]?.from}`]));
+  const others = there.filter(({ commit }) => !landed.has(commit));
+  if (others.length === 0) return forms;
+  const before = listRows(git, since, [...own.map(({ commit }) => commit), ...merges, `^${tip}`]);
+  const sameTime = ofAuthors(before);
+  const copies = findCopies(git, sameTime, others);
+  const isFound = ({ commit, parents: [, merged = ''] }: Row) => copies.has(commit) || copies.has(merged);
+  const pairs = own.every(isFound) ? copies : findRewritten(git, sameTime, others, open[0]?.onto);
+  for (const { commit, parents } of own) {
+    const form = pairs.get(commit) ?? pairs.get(parents[1] ?? '');
+    if (form !== undefined) forms.set(commit, form);
+  }
+  return forms;
+}
+
+/** Those with the same changes. `after`: newest first. */
+function findCopies(git: Git, before: readonly Row[], after: readonly Row[]): Map<string, string> {
+  const patchOf = patchesOf(git, [...before, ...after]);
+  const found = new Map<string, string>();
+  for (const old of before) {
+    const id = patchOf(old)?.id;
+    const copies = after.filter((one) => one.author === old.author && patchOf(one)?.id === id);
+    const copy = copies.findLast(({ subject }) => subject === old.subject) ?? copies.at(-1);
+    if (id !== undefined && copy !== undefined) found.set(old.commit, copy.commit);
+  }
+  return found;
+}
+
+/** Also those with other changes in the same files, if no other commit can have become them. */
+function findRewritten(git: Git, before: readonly Row[], after: readonly Row[], branch = 'HEAD') {
+  const olds = [...before];
+  // Commits on top, which the branch has dropped or rewritten as well.
+  for (const row of rowsOf(askGitSync(git, [...LOG, '--walk-reflogs', branch, '--'])).toReversed()) {
+    const isKnown = [...olds, ...after].some(({ commit }) => commit === row.commit);
+    const isOnTop = olds.some(({ commit, author }) => row.parents.includes(commit) && author === row.author);
+    if (isOnTop && !isKnown) olds.push(row);
+  }
+  const patchOf = patchesOf(git, [...olds, ...after]);
+  const found = findCopies(git, olds, after);
+  for (const keyOf of [({ author, subject }: Row) => `${author}\0${subject}`, ({ author }: Row) => author]) {
+    const taken = new Set(found.values());
+    const news = Map.groupBy(
+      after.filter(({ commit }) => !taken.has(commit)),
+      keyOf,
+    );
+    const open = olds.filter(({ commit }) => !found.has(commit));
+    for (const [key, [old, otherOld]] of Map.groupBy(open, keyOf)) {
+      const [form, otherForm] = news.get(key) ?? [];
+      if (old === undefined || form === undefined || (otherOld ?? otherForm) !== undefined) continue;
+      const files = patchOf(old)?.files ?? new Set();
+      if (patchOf(form)?.files.isDisjointFrom(files) === false) found.set(old.commit, form.commit);
+    }
+  }
+  return found;
+}
+
+function patchesOf(git: Git, rows: readonly Row[]) {
+  const pairOf = ({ commit, parents }: Row) => [commit, ...parents.slice(0, 1)].join(' ');
+  const patches = readPatches(git, rows.map(pairOf));
+  return (row: Row) => patches?.get(pairOf(row));
+}
+
+const LOG = ['log', '--no-show-signature', '--no-mailmap', '--format=%ct %H %at %ae %an%x00%P%x00%s'];
+
+function listRows(git: Git, words: readonly string[], revisions: readonly string[]): Row[] {
+  return revisions.length === 0 ? [] : rowsOf(ask(git, [...LOG, ...words], revisions));
+}
+
+function rowsOf(output: Buffer | undefined): Row[] {
+  const lines = new Set(output?.toString().split('\n').filter(Boolean));
+  return [...lines].map((line) => {
+    const [, time, commit = '', author = '', parents = '', subject = ''] =
+      /^(\d+) (\w+) (.*)\0(.*)\0(.*)$/.exec(line) ?? [];
+    return { time: Number(time), commit, author, subject, parents: parents.split(' ').filter(Boolean) };
+  });
+}
+
+function ask(git: Git, words: readonly string[], revisions: Iterable<string>): Buffer | undefined {
+  return askGitSync(git, [...words, '--ignore-missing', '--stdin'], { input: [...revisions, ''].join('\n') });
+}

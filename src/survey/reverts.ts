@@ -1,0 +1,64 @@
+/** Reverts name the commit that they take back. After a rebase they still have its old name, which agt looks up. */
+import type { Git } from '../git/run/git.ts';
+import { askGitSync } from '../git/run/run-sync.ts';
+
+/** A commit of a branch. */
+interface Entry {
+  readonly oid: string;
+  readonly parents: readonly string[];
+  /** The commits that it reverts, as the branch has them. */
+  readonly reverts: readonly string[];
+}
+
+/** A rebase keeps the author, the time and, if nobody changes it, the subject. */
+const IDENTITY = '%at %ae %an%x00%s';
+
+/** How `git log` has to print commits for `parseEntries`. */
+export const ENTRIES = ['-z', `--format=%H%x00%P%x00${IDENTITY}%x00%B`];
+
+/** `others`: commits that the reverts may name as well. */
+export function parseEntries(git: Git, output: string, others: readonly string[] = []): Entry[] {
+  const fields = output.split('\0');
+  const entries = Array.from({ length: Math.floor(fields.length / 5) }, (_, i) => {
+    const [oid = '', parents = '', author, subject, message = ''] = fields.slice(5 * i, 5 * i + 5);
+    const named = [...message.matchAll(/^This reverts commit ([0-9a-f]+)/gm)].map(([, name = '']) => name);
+    return { oid, parents: parents.split(' ').filter(Boolean), identity: `${author}\0${subject}`, named };
+  });
+  const oids = [...entries.map(({ oid }) => oid), ...others];
+  const current = (name: string) => oids.filter((oid) => oid.startsWith(name));
+  const unknown = entries.flatMap(({ named }) => named.filter((name) => current(name).length === 0));
+  const rows = unknown.length === 0 ? [] : identities(git, [...unknown, ...others]);
+  const known = [...entries.map(({ oid, identity }) => ({ oid, identity })), ...rows];
+  const formsOf = (name: string) => {
+    const old = rows.find(({ oid }) => oid.startsWith(name))?.identity;
+    const same = known.filter(({ oid, identity }) => identity === old && oids.includes(oid));
+    return [...new Set(same.map(({ oid }) => oid))];
+  };
+  return entries.map(({ oid, parents, named }) => ({
+    oid,
+    parents,
+    reverts: named.flatMap((name) => {
+      const found = current(name);
+      return found.length > 0 ? found : formsOf(name);
+    }),
+  }));
+}
+
+/** Of the commits that are still there. */
+function identities(git: Git, commits: readonly string[]) {
+  const words = [
+    'log',
+    '--no-walk=unsorted',
+    '--ignore-missing',
+    '--no-show-signature',
+    '--no-mailmap',
+    '-z',
+  ];
+  const input = [...new Set(commits), ''].join('\n');
+  const output = askGitSync(git, [...words, `--format=%H%x00${IDENTITY}`, '--stdin'], { input })?.toString();
+  const fields = output?.split('\0') ?? [];
+  return Array.from({ length: Math.floor(fields.length / 3) }, (_, i) => {
+    const [oid = '', author, subject] = fields.slice(3 * i, 3 * i + 3);
+    return { oid, identity: `${author}\0${subject}` };
+  });
+}
