@@ -1,6 +1,6 @@
 /**
- * Which turns wrote a hunk: those of its new lines, by blame; if none wrote them, those that changed the file and were not
- * undone.
+ * Which turns wrote a hunk: those of its new lines, by blame; none if a person wrote them all. If nobody is known to have
+ * written some, those that changed the file and were not undone.
  */
 import { readObjects } from '../git/objects/object-reader.ts';
 import type { Workbench } from '../landing/workbench.ts';
@@ -10,7 +10,7 @@ import { withStepsOfLines } from '../timetravel/blame/lines-of-session.ts';
 import { afterAll, stepsByPath } from '../timetravel/blame/make-map.ts';
 import type { FileChange } from '../timetravel/timeline.ts';
 import { filesOfTurns, undoneTurns } from '../timetravel/turn-files.ts';
-import { readAuthors } from '../timetravel/turns.ts';
+import { type AuthoredStep, readAuthors } from '../timetravel/turns.ts';
 import type { Hunk } from './hunks.ts';
 
 /** In the order of `hunks`. */
@@ -27,29 +27,31 @@ export async function turnsOfHunks(
     return filesOfTurns(session.git, standing, [history]);
   });
   return withStepsOfLines(session, history, async (stepsOfLines) => {
-    type TurnOfLine = (line: number) => number | undefined;
-    const known = new Map<string, Promise<TurnOfLine>>();
-    const turnsIn = async (path: string, oid: string): Promise<TurnOfLine> => {
+    type StepOfLine = (line: number) => AuthoredStep | undefined;
+    const known = new Map<string, Promise<StepOfLine>>();
+    const stepsIn = async (path: string, oid: string): Promise<StepOfLine> => {
       const { stepsOf, moving } = await changes();
       const chosen = stepsOf(path);
       const [only, ...others] = chosen;
-      if (only !== undefined && others.length === 0 && !moving.has(only)) return () => only.turn?.number;
+      if (only !== undefined && others.length === 0 && !moving.has(only)) return () => only;
       const [blob] = await readObjects(git, [oid]);
       if (blob?.type !== 'blob') return () => undefined;
       // A later step may have changed what was seen.
       const after = afterAll(history, chosen);
       const steps = await stepsOfLines({ path, content: blob.content, after });
-      return (line) => steps[line - 1]?.step?.turn?.number;
+      return (line) => steps[line - 1]?.step;
     };
     const turnsOf = async ({ path, lines, newStart, pieces }: Hunk) => {
       const after = pieces[0]?.piece.file.after;
       const added = addedLines(lines, newStart);
       if (after !== undefined && added.length > 0) {
         const key = `${path}\0${after.oid}`;
-        if (!known.has(key)) known.set(key, turnsIn(path, after.oid));
-        const turnOf = await known.get(key);
-        const writers = [...new Set(added.flatMap((line) => turnOf?.(line) ?? []))];
-        if (writers.length > 0) return writers.sort((a, b) => a - b);
+        if (!known.has(key)) known.set(key, stepsIn(path, after.oid));
+        const stepOf = await known.get(key);
+        const steps = added.map((line) => stepOf?.(line));
+        const writers = [...new Set(steps.flatMap((step) => step?.turn?.number ?? []))];
+        if (writers.length > 0 || steps.every((step) => step?.author === 'other'))
+          return writers.sort((a, b) => a - b);
       }
       const changed = await files();
       const isOf = (file: FileChange) => file.path === `sandbox/${path}`;

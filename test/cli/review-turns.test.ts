@@ -44,6 +44,16 @@ test('a hunk that was seen keeps its turn when a later one changes it', () => {
   ]);
 });
 
+test('what a person writes between two turns is of none', () => {
+  const { sandbox, turn, review, told } = begin();
+  turn('first', { f: edited({ 3: 'three' }) });
+  writeFileSync(join(sandbox, 'f'), edited({ 3: 'three', 39: 'of a person' }));
+  turn('second', { f: edited({ 3: 'three', 20: 'twenty', 39: 'of a person' }) });
+  expect(told()).toEqual(['new 1: +three', 'new 2: +twenty', 'new : +of a person']);
+  expect(review('--turn', '2')).toContain('twenty');
+  expect(review('--turn', '2')).not.toContain('of a person');
+});
+
 test('a line that no hunk changes leads to the nearest hunk', () => {
   const { repository, turn, review } = begin();
   turn('first', { f: edited({ 3: 'three', 30: 'thirty' }) });
