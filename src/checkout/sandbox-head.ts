@@ -71,6 +71,10 @@ async function planHeadAlone(
   if (branch !== null && obstacle === undefined)
     return { mended, on: branch, ...(isWorkBranch ? { work: commit } : {}), warnings: [] };
   if (commit === null) return { mended, warnings: [`HEAD was not restored: ${obstacle}`] };
+  // In a fork, whose source keeps the branch.
+  const isAsForked =
+    workBranch !== snapshotWorkBranch && readHeadFile(requireGitDir(sandbox))?.commit === commit;
+  if (obstacle !== undefined && isAsForked) return { warnings: [] };
   const warnings = obstacle === undefined ? [] : [`HEAD is detached at ${commit.slice(0, 10)}: ${obstacle}`];
   return { mended, detachedAt: commit, warnings };
 }

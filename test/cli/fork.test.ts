@@ -51,6 +51,24 @@ describe('agt session fork', () => {
     expect(git(sandbox, 'rev-parse', '--abbrev-ref', 'HEAD')).toBe('HEAD');
   });
 
+  test('of a session on a branch of its own says why HEAD is detached, and has nothing to undo', () => {
+    const { repository, sandbox } = makeSession({ a: 'a\n' });
+    git(sandbox, 'switch', '-qc', 'side');
+    write(join(sandbox, 'a'), 'changed\n');
+    const { stderr } = agt(repository, 'fork', 's1', '--id', 's2');
+    const at = git(sandbox, 'rev-parse', 'HEAD').slice(0, 10);
+    const why = `branch "side" is checked out in ${sandbox}`;
+    expect(stderr).toBe(`warning: HEAD is detached at ${at}: ${why}\n`);
+    const undo = () => agt(repository, 'undo', 's2');
+    expect(undo().stderr).toContain('error: nothing to undo: ');
+    const fork = agtOk(repository, 'session', 'path', 's2');
+    write(join(fork, 'a'), 'changed in the fork\n');
+    const undone = undo();
+    expect([undone.exitCode, undone.stderr]).toEqual([0, '']);
+    expect(readFileSync(join(fork, 'a'), 'utf8')).toBe('changed\n');
+    expect(undo().stderr).toContain('error: nothing to undo: ');
+  });
+
   test('names files that could not be captured', () => {
     const session = makeSession();
     git(session.sandbox, 'init', '-q', 'nested');

@@ -45,6 +45,10 @@ test('a branch that has moved since stays, and HEAD is detached', () => {
     `HEAD is detached at ${then.slice(0, 10)}: branch "feature" has moved since`,
   );
   expect(git(session.sandbox, 'rev-parse', 'HEAD', 'feature')).toBe(`${then}\n${moved}`);
+  git(session.sandbox, 'switch', '-q', 'feature');
+  const { stdout, stderr } = agt(session.repository, 'restore', 's1', 'then');
+  expect(stdout).toContain('s1: restored 1 path, but not HEAD of the sandbox\n');
+  expect(stderr).toMatch(/\nerror: not as in snapshot [0-9a-f]{10}:\n {2}HEAD of the sandbox\n$/);
 });
 
 describe('a branch without commits', () => {

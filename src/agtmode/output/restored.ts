@@ -17,6 +17,7 @@ import type { Preview } from '../../timetravel/restore/preview.ts';
 import type { RestoreResult } from '../../timetravel/restore/restore.ts';
 import type { Distance } from '../../timetravel/restore/steps.ts';
 import { isOfFiles, type RestoreRequest } from '../../timetravel/restore/unfinished-restore.ts';
+import { isPart } from '../../timetravel/restore/verify.ts';
 import type { Report } from '../command-line/report.ts';
 import { age, fileStatus, lines, showPath } from './format.ts';
 
@@ -44,17 +45,18 @@ export const MOST_LISTED = 20;
 export function describeMismatches(restored: RestoreResult, isPrompt: boolean, isMove: boolean): string {
   const { record, snapshot, mismatches } = restored;
   const commit = shortOid(snapshot.commit);
-  const differing = mismatches.length === 1 ? '1 path differs' : `${mismatches.length} paths differ`;
+  const paths = mismatches.length === 1 ? '1 path differs from' : `${mismatches.length} paths differ from`;
+  const differing = mismatches.some(isPart) ? 'not as in' : paths;
   const see = isPrompt ? '' : `; see: ${commandToCompare(record, commit)} --name-status`;
   // No command but undo goes to the start.
   const toStart = isPrompt ? 'agt undo step' : commandToMove(record, 'undo');
   const toSnapshot = isPrompt ? `agt restore ${commit}` : commandToRestore(record, commit);
   const again = snapshot.label === THE_START ? toStart : toSnapshot;
   return lines([
-    `error: ${differing} from snapshot ${commit}:`,
+    `error: ${differing} snapshot ${commit}:`,
     ...mismatches.slice(0, MOST_LISTED).map((path) => `  ${showPath(path)}`),
     mismatches.length > MOST_LISTED && `  and ${mismatches.length - MOST_LISTED} more${see}`,
-    isMove && `hint: to try again: ${again}`,
+    isMove && !mismatches.every(isPart) && `hint: to try again: ${again}`,
   ]);
 }
 

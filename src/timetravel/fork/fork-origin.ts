@@ -3,6 +3,8 @@ import { loadStatCache } from '../../autocommit/last-snapshot.ts';
 import { AgtError } from '../../errors.ts';
 import { isWorkRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
+import { shortBranch } from '../../git/files/ref-files.ts';
+import { branchUser } from '../../git/files/worktree-registrations.ts';
 import { resolveObject } from '../../git/run/git.ts';
 import { localTime } from '../../local-time.ts';
 import type { Repository } from '../../repository/repository.ts';
@@ -112,7 +114,7 @@ async function describeOrigin(
   const warning =
     commit === null
       ? 'HEAD was on a branch without commits; in the fork it is on the work branch'
-      : `HEAD is detached at ${commit.slice(0, 10)}, its commit in the snapshot`;
+      : `HEAD is detached at ${commit.slice(0, 10)}${await whyDetached(repository, ref)}`;
   return {
     ...origin,
     snapshotWorkBranch: workBranchOf(repository, snapshot.sessionThen),
@@ -120,6 +122,14 @@ async function describeOrigin(
     detached: commit ?? undefined,
     warnings: [...warnings, warning],
   };
+}
+
+/** `ref`: the branch of the snapshot; null if HEAD was detached. */
+async function whyDetached({ git }: Repository, ref: string | null): Promise<string> {
+  if (ref === null) return ', as in the snapshot';
+  const user = await branchUser(git, ref, '');
+  const why = user === undefined ? 'not the own one of the fork' : `${user.use} in ${user.worktree}`;
+  return `: branch "${shortBranch(ref)}" is ${why}`;
 }
 
 /** The work branch's commit in the newest of the snapshots that recorded it. */

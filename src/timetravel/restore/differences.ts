@@ -42,9 +42,10 @@ export function isSameManifest(
   one: SnapshotManifest,
   other: SnapshotManifest,
 ): boolean {
-  // A fork begins with snapshots of its source, which was on a work branch of its own.
+  // A fork begins with snapshots of its source, which was on a work branch of its own, or on a branch that it keeps.
+  const isKept = one.session !== other.session && (one.head.ref === null || other.head.ref === null);
   const refOf = ({ head, session }: SnapshotManifest) =>
-    isWorkRef(prefixes, session, head.ref) ? '' : head.ref;
+    isKept || isWorkRef(prefixes, session, head.ref) ? '' : head.ref;
   const withoutNames = (manifest: SnapshotManifest) =>
     serializeManifest({
       ...manifest,

@@ -76,6 +76,11 @@ async function differingPaths(
   ];
 }
 
+/** Whether a mismatch is no path. */
+export function isPart(mismatch: string): boolean {
+  return /^(HEAD|the index|.* in the git directory) of the sandbox$|^the work branch$/.test(mismatch);
+}
+
 function ignoredPaths({ manifest }: SnapshotMetadata): string[] {
   return manifest.skipped.filter(({ reason }) => reason === IGNORED).map(({ path }) => pathFromJson(path));
 }
@@ -86,7 +91,9 @@ function hasSameHead(
   { workBranch, snapshotWorkBranch }: WorkBranches,
 ): boolean {
   const ref = wanted.ref === snapshotWorkBranch ? workBranch : wanted.ref;
-  return after.ref === ref && after.commit === wanted.commit;
+  // The source of a fork keeps its branch.
+  const isKept = after.ref === null && workBranch !== snapshotWorkBranch;
+  return (isKept || after.ref === ref) && after.commit === wanted.commit;
 }
 
 /** Whether the indexes are equal but for their stat data. */

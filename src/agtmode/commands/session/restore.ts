@@ -15,6 +15,7 @@ import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { type RestoreResult, restoreSession } from '../../../timetravel/restore/restore.ts';
 import { type Distance, requireUnchanged } from '../../../timetravel/restore/steps.ts';
 import { isOfFiles, type RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
+import { isPart } from '../../../timetravel/restore/verify.ts';
 import { pathInSession, readAmbiguousFolders, requireKnownPaths } from '../../../timetravel/session-paths.ts';
 import { defineSessionCommand, option, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
@@ -175,7 +176,10 @@ function reportRestore(
   const isTurn = !isPrompt && !isNothing && by === 'undo' && unit === 'turn';
   const forward = `${commandToMove(record, 'redo')} --turns${count === 1 ? '' : ` ${count}`}`;
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
-  const done = `restored ${plural(changed.length, 'path')}, ${verified ? 'verified' : 'some differ from the snapshot'}`;
+  const parts = mismatches.filter(isPart);
+  const isOfParts = parts.length > 0 && parts.length === mismatches.length;
+  const differing = isOfParts ? `but not ${parts.join(', ')}` : 'some differ from the snapshot';
+  const done = `restored ${plural(changed.length, 'path')}, ${verified ? 'verified' : differing}`;
   // The word "restored" alone would not say that a file is gone.
   const isNamed = isPrompt || (isOfFiles(request) && changed.some(({ kind }) => kind === 'D'));
   const named = isNamed ? changed : [];
