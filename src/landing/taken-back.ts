@@ -1,6 +1,8 @@
 /** Commits that the branch has lost and a session still has: work of another session, and those that it began with. */
 import { branchNamespaces } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
+import { gitDirOf } from '../git/files/discover-repository.ts';
+import { readHeadFile } from '../git/files/head-file.ts';
 import { HEADS, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { type Git, gitAnswer, gitLines, gitText, isAncestor } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
@@ -8,14 +10,30 @@ import { isNamed, listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { landedAs } from '../survey/merged.ts';
 
-/** The other sessions whose work branch has the commit. */
-export async function holdersOf({ git, id, repository }: Session, commit: string): Promise<SessionRecord[]> {
-  const others = listRecords(repository).records.filter((one) => isActive(one) && one.session_id !== id);
-  if (others.length === 0) return [];
-  const branches = others.map(({ work_branch }) => work_branch);
+export interface Holder {
+  readonly record: SessionRecord;
+  /** Short name of the branch in its sandbox, if that has the commit and is not the work branch. */
+  readonly branch: string | undefined;
+}
+
+/** The other sessions whose work branch, or the branch in their sandbox, has the commit. */
+export async function holdersOf({ git, id, repository }: Session, commit: string): Promise<Holder[]> {
+  const records = listRecords(repository).records.filter((one) => isActive(one) && one.session_id !== id);
+  if (records.length === 0) return [];
+  const others = records.map((record) => ({ record, ref: headRefOf(record) }));
+  const branches = others.flatMap(({ record, ref }) => [record.work_branch, ref ?? []].flat());
   const listing = ['for-each-ref', '--format=%(refname)', '--contains', commit, '--', ...branches];
   const found = new Set(await gitLines(git, listing));
-  return others.filter(({ work_branch }) => found.has(work_branch));
+  return others.flatMap(({ record, ref }) => {
+    const branch = ref !== undefined && ref !== record.work_branch && found.has(ref) ? ref : undefined;
+    const isHolder = branch !== undefined || found.has(record.work_branch);
+    return isHolder ? [{ record, branch: branch && shortBranch(branch) }] : [];
+  });
+}
+
+function headRefOf({ sandbox, checkout }: SessionRecord): string | undefined {
+  const gitDir = gitDirOf(checkout ?? sandbox);
+  return gitDir === undefined ? undefined : readHeadFile(gitDir)?.ref;
 }
 
 /** Short names of the branches that have the commit, without those of agt. */

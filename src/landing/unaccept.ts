@@ -27,7 +27,7 @@ import { problemWith } from './off-branch.ts';
 import { refuseOtherContent } from './overlap.ts';
 import { settleMove } from './recover.ts';
 import { editsOf, takenChanges } from './taken.ts';
-import { branchesWith, holdersOf } from './taken-back.ts';
+import { branchesWith, type Holder, holdersOf } from './taken-back.ts';
 import { findTarget } from './target.ts';
 
 export interface UnacceptResult {
@@ -45,9 +45,11 @@ export interface UnacceptResult {
   /** The sandbox was gone. */
   readonly restored: boolean;
   /** Other sessions that have the commit. */
-  readonly holders: readonly SessionRecord[];
+  readonly holders: readonly Holder[];
   /** Other branches of the user's that have it. */
   readonly branches: readonly string[];
+  /** The sandbox that came back is not all as it was. */
+  readonly warnings: readonly string[];
 }
 
 export interface UnacceptRequest {
@@ -184,13 +186,15 @@ async function resultOf(
   const [changes, holders] = [await diffTrees(git, from, to), await holdersOf(session, from)];
   const shown = await withRenames(git, from, to, changes);
   const branches = (await branchesWith(session, from)).filter((branch) => branch !== shortBranch(onto));
-  return { record, onto, commit: from, tip: to, worktree, changes, shown, restored, holders, branches };
+  const told = { worktree, changes, shown, restored, holders, branches, warnings: [] };
+  return { record, onto, commit: from, tip: to, ...told };
 }
 
 async function bringBack(session: Session, result: UnacceptResult, now: Date): Promise<UnacceptResult> {
   const choose = () => newestSnapshot(session);
-  const { record } = await restoreSession(session, { scope: TOP_FOLDERS, by: 'restore', now, choose });
-  return { ...result, record };
+  const request = { scope: TOP_FOLDERS, by: 'restore', now, choose } as const;
+  const { record, warnings } = await restoreSession(session, request);
+  return { ...result, record, warnings };
 }
 
 async function newestSnapshot(session: Session): Promise<Snapshot> {

@@ -1,8 +1,9 @@
-/** Commits of the user that a sync has brought, and that the user drops afterwards: they never land as work of the session. */
+/** Commits that a sync has brought, and that the user drops afterwards: they never land as work of the session. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeSession, type TestSession } from '../harness/session.ts';
+import { makeSession, sessionIn, type TestSession } from '../harness/session.ts';
 import { agt, agtOk, git, write } from '../harness/world.ts';
 
 const LINES = Array.from({ length: 30 }, (_, i) => `${i + 1}\n`).join('');
@@ -93,4 +94,39 @@ test('work of a rejected session that a sync brought does not come back with the
   agtOk(repository, 'accept', 's2', '--untracked=all');
   expect(git(repository, 'show', '--name-only', '--format=')).toBe('own');
   expect(existsSync(join(repository, 'rejected'))).toBe(false);
+});
+
+test('work that is taken back, and that another session has by a sync: both commands say so, and how to take it out', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n2\n3\n', b: 'b\n' });
+  write(join(sandbox, 'new'), 'new\n');
+  const good = sessionIn(repository, 'good').sandbox;
+  agtOk(repository, 'accept', 's1', '-m', 'Bad');
+  const landed = git(repository, 'log', '-1', '--abbrev=10', '--format=%h');
+  agtOk(repository, 'sync', 'good');
+  write(join(good, 'own'), 'own\n');
+  git(good, 'add', '.');
+  git(good, 'commit', '-qm', 'Good');
+  write(join(good, 'b'), 'open\n');
+  // The user only amends it.
+  git(repository, 'commit', '-q', '--amend', '-m', 'Better words');
+  expect(agt(repository, 'accept', 'good', '-n').stderr).toBe('');
+  git(repository, 'reset', '-q', '--hard', landed);
+  git(repository, 'branch', 'release');
+  git(good, 'branch', 'wild');
+  const out = `git -C ${good} rebase --autostash --onto main ${landed}`;
+  const others = (...names: string[]) =>
+    names.map((name) => `warning: branch ${name} has it, too: ${landed}\n`).join('');
+  const warned = (...how: string[]) => agt(repository, 'unaccept', 's1', ...how).stderr;
+  const there = `take it out there: ${out}\n`;
+  git(good, 'switch', '-q', 'wild');
+  expect(warned('-n')).toBe(`warning: good has it, too, on its branch wild; ${there}${others('release')}`);
+  git(good, 'switch', '-q', 'agt/good');
+  for (const how of [['-n'], []])
+    expect(warned(...how)).toBe(`warning: good has it, too; ${there}${others('release', 'wild')}`);
+  execFileSync('sh', ['-c', out], { stdio: 'ignore' });
+  const { files, message } = JSON.parse(agtOk(repository, 'accept', 'good', '--json'));
+  expect([files.map(({ path }: { path: string }) => path), message]).toEqual([
+    ['b', 'own'],
+    'Good\n\nAgt-Session: good',
+  ]);
 });

@@ -1,11 +1,11 @@
 /** unaccept when the branch has moved on, reject, and sync. */
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { withSessionLock } from '../../src/session/lock.ts';
 import { openSession } from '../harness/opened.ts';
-import { makeSession, sessionIn } from '../harness/session.ts';
+import { makeSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
 
 let repository: string;
@@ -45,33 +45,6 @@ test('unaccept changes nothing if the branch has moved on, a remote has the comm
   refused(/"main" does not have the commit any more\nhint: bring only the session back: agt session undo s1/);
   agtOk(repository, 'undo', 's1');
   expect(readFileSync(join(sandbox, 'new'), 'utf8')).toBe('new\n');
-});
-
-test('work that is taken back, and that another session has by a sync: both commands say so, and how to take it out', () => {
-  const good = sessionIn(repository, 'good').sandbox;
-  agtOk(repository, 'accept', 's1', '-m', 'Bad');
-  const landed = git(repository, 'log', '-1', '--abbrev=10', '--format=%h');
-  agtOk(repository, 'sync', 'good');
-  write(join(good, 'own'), 'own\n');
-  git(good, 'add', '.');
-  git(good, 'commit', '-qm', 'Good');
-  write(join(good, 'b'), 'open\n');
-  // The user only amends it.
-  git(repository, 'commit', '-q', '--amend', '-m', 'Better words');
-  expect(agt(repository, 'accept', 'good', '-n').stderr).toBe('');
-  git(repository, 'reset', '-q', '--hard', landed);
-  git(repository, 'branch', 'release');
-  const out = `git -C ${good} rebase --autostash --onto main ${landed}`;
-  for (const how of [['-n'], []])
-    expect(agt(repository, 'unaccept', 's1', ...how).stderr).toBe(
-      `warning: good has it, too; take it out there: ${out}\nwarning: branch release has it, too: ${landed}\n`,
-    );
-  execFileSync('sh', ['-c', out], { stdio: 'ignore' });
-  const { files, message } = JSON.parse(agtOk(repository, 'accept', 'good', '--json'));
-  expect([files.map(({ path }: { path: string }) => path), message]).toEqual([
-    ['b', 'own'],
-    'Good\n\nAgt-Session: good',
-  ]);
 });
 
 test('reject leaves every branch of the user, keeps the reason, and undo brings all back', () => {

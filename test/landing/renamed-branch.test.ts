@@ -1,4 +1,4 @@
-/** A user branch that was renamed: what says so, and how its sessions go on. */
+/** A branch that was renamed or deleted: what says so, and how its sessions go on. */
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -76,4 +76,16 @@ test('the hint to commit first runs where an old path is behind a link', () => {
   const command = /first: (git .*)/.exec(stderr)?.[1] ?? 'false';
   expect(run('sh', ['-c', command], { cwd: repository }).exitCode).toBe(0);
   expect(git(sandbox, 'status', '--porcelain')).toBe('');
+});
+
+test('unaccept says so if the branch of the sandbox is gone', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n2\n3\n', b: 'b\n' });
+  write(join(sandbox, 'new'), 'new\n');
+  git(sandbox, 'switch', '-qc', 'side');
+  agtOk(repository, 'accept', 's1', '--untracked=all');
+  const at = git(repository, 'rev-parse', 'side').slice(0, 10);
+  git(repository, 'branch', '-D', 'side');
+  expect(agt(repository, 'unaccept', 's1').stderr).toBe(
+    `warning: HEAD is detached at ${at}: branch "side" was deleted, and agt creates only its own branches\n`,
+  );
 });

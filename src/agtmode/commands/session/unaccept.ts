@@ -37,6 +37,7 @@ export const sessionUnaccept = defineSessionCommand({
     const result = await interruptible(context, session, unacceptSession, request);
     const { record, onto, commit, tip, worktree, changes, shown, restored, holders, branches } = result;
     const { session_id: id } = record;
+    const others = branches.filter((branch) => holders.every((one) => one.branch !== branch));
     const [took, is] = dryRun ? ['would take', 'would be'] : ['took', 'is'];
     const log = ['log', '-1', '--no-show-signature', '--abbrev=10', '--format=%h %s'];
     const titled = async (oid: string) => showPath(await gitText(session.git, [...log, oid, '--']));
@@ -53,7 +54,7 @@ export const sessionUnaccept = defineSessionCommand({
         files: changes.map(fileJson),
         worktree: worktree ?? null,
         sandbox_restored: restored,
-        also_in: holders.map((one) => one.session_id),
+        also_in: holders.map((one) => one.record.session_id),
         also_on: branches,
         dry_run: dryRun,
       },
@@ -66,11 +67,12 @@ export const sessionUnaccept = defineSessionCommand({
         record.away && `session  ${id} stays away`,
       ]),
       warnings: [
+        ...result.warnings.map((warning) => `warning: ${warning}\n`),
         ...holders.map(
-          (one) =>
-            `warning: ${one.session_id} has it, too; take it out there: ${takeOut(one, onto, commit)}\n`,
+          ({ record: one, branch }) =>
+            `warning: ${one.session_id} has it, too${branch === undefined ? '' : `, on its branch ${branch}`}; take it out there: ${takeOut(one, onto, commit)}\n`,
         ),
-        ...branches.map((branch) => `warning: branch ${branch} has it, too: ${shortOid(commit)}\n`),
+        ...others.map((branch) => `warning: branch ${branch} has it, too: ${shortOid(commit)}\n`),
         restored ? await stillSetAside(session) : '',
       ].join(''),
     };
