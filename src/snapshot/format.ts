@@ -89,6 +89,15 @@ export const BEFORE_END = {
 export const PULLED = 'pulled';
 export const OPENED = 'opened from a file';
 
+/** Of the snapshot after the undo of one thing, such as `turn 3`. */
+export function undoLabel(thing: string): string {
+  return `undo of ${thing}`;
+}
+
+export function oneThingIn(snapshot: { readonly label: string | undefined } | undefined): string | undefined {
+  return /^undo of (.*)/.exec(snapshot?.label ?? '')?.[1];
+}
+
 /** Begins the label of the snapshot after rejected hunks were taken back; their reasons follow. */
 export const REJECTED = 'rejected: ';
 

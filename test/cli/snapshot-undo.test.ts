@@ -32,7 +32,7 @@ test('undo goes back past a snapshot with --ignored, and lets the ignored files 
     changes: [{ path: 'a', status: 'modified' }],
   });
   for (const step of [2, 1]) {
-    expect(agtOk(folder, 'undo')).toMatch(new RegExp(`verified\nnow at .* ${step} of 4\n`));
+    expect(agtOk(folder, 'undo')).toMatch(new RegExp(`verified\n(  .*\n)+now at .* ${step} of 4\n`));
     expect(shown()).toEqual([`${step}\n`, ...logs]);
   }
   for (const _ of [2, 4]) agtOk(folder, 'redo');
@@ -53,7 +53,7 @@ test('undo passes over a step that would change no file', () => {
   agtOk(folder, 'snapshot'); // the directory is not empty any more
   write(join(folder, 'a'), '1\n');
   agtOk(folder, 'snapshot');
-  expect(agtOk(folder, 'undo')).toContain('restored 1 path, verified\nnow at ');
+  expect(agtOk(folder, 'undo')).toContain('restored 1 path, verified\n  M a\nnow at ');
   expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('0\n');
   const nothing = agt(folder, 'undo');
   expect(nothing.stderr).toMatch(

@@ -1,22 +1,11 @@
-/**  in a folder where the person has committed after the agent; and back to the start of a session. */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+/** Undo in a folder where the person has committed after the agent; and back to the start of a session. */
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
-
-/** An agent has written the file. */
-function afterStep(file: string) {
-  const folder = makeRepository({ a: 'start\n' });
-  const agent = agentIn(folder, 'claude-code', 'c-1');
-  agent.says('Write it');
-  agent.begins('1');
-  write(join(folder, file), 'agent\n');
-  agent.ends('1');
-  agent.stops();
-  return folder;
-}
+import { afterStep, folderWithCommits } from './after-step.ts';
 
 test('after a commit of the person, an undo takes back the last step of the agent, and the commit stays', () => {
   const folder = afterStep('a');
@@ -36,32 +25,6 @@ test('after a commit of the person, an undo takes back the last step of the agen
   expect(git(folder, 'rev-parse', 'main')).toBe(main);
 });
 
-function folderWithCommits() {
-  const folder = afterStep('b');
-  write(join(folder, 'mine'), 'mine\n');
-  git(folder, 'add', '-A');
-  git(folder, 'commit', '-qm', 'of a person');
-  return folder;
-}
-
-test.each([
-  [['undo'], ['undo']],
-  [['undo'], ['redo'], ['undo', '--turn']],
-  [['snapshot', '--label', 'mine'], ['undo'], ['undo']],
-  [['undo', '2'], ['redo'], ['undo']],
-  [
-    ['restore', '@{1}', '--', 'b'],
-    ['restore', 'Write it'],
-  ],
-  [['undo'], ['restore', 'Write it']],
-])('commits of the person stay after %j, %j', (...commands) => {
-  const folder = folderWithCommits();
-  const main = git(folder, 'rev-parse', 'main');
-  for (const words of commands) agtOk(folder, ...words);
-  expect(git(folder, 'rev-parse', 'main')).toBe(main);
-  expect(existsSync(join(folder, 'mine'))).toBe(false);
-});
-
 test('a restore that has moved a branch is taken back, and the branch stays from then on', () => {
   const folder = folderWithCommits();
   const [main, first] = git(folder, 'rev-parse', 'main', 'main~1').split('\n');
@@ -78,19 +41,18 @@ test('a restore that has moved a branch is taken back, and the branch stays from
   }
 });
 
-test('an undo names the files of a commit that it takes away from the disk, and so does the dry run', () => {
+test('an undo names the edits of a person that it takes away from the disk, and so does the dry run', () => {
   const folder = folderWithCommits();
+  write(join(folder, 'mine'), 'more\n');
   const shown = agt(folder, 'undo', '-n');
-  expect(shown.stdout).toMatch(/^D mine\n.*would restore 1 path to \w+\n$/);
+  expect(shown.stdout).toMatch(/^M mine\n.*would restore 1 path to \w+\n$/);
   for (const { stderr } of [shown, agt(folder, 'undo')]) {
-    expect(stderr).toContain(
-      'warning: that takes back your own changes, too, or those of another program: mine',
-    );
+    expect(stderr).toContain('warning: that takes back your own changes, or those of another program: mine');
     expect(stderr).toContain('warning: branch main stays at');
   }
   const [, command = ''] = /^hint: to bring one back then: agt (.*)$/m.exec(shown.stderr) ?? [];
   agtOk(folder, ...command.replaceAll("'", '').split(' '));
-  expect(git(folder, 'status', '--porcelain')).toBe('');
+  expect(git(folder, 'status', '--porcelain')).toBe(' M mine');
 });
 
 test('an undo after an acceptance leaves the branch, and names the command that takes the acceptance back', () => {
@@ -102,6 +64,7 @@ test('an undo after an acceptance leaves the branch, and names the command that 
   agtOk(repository, 'accept', 's1');
   const main = git(repository, 'rev-parse', 'main');
   for (const words of [['-n'], []]) {
+    write(join(repository, 'own'), 'own\n');
     const undo = agt(repository, 'undo', ...words);
     expect(undo.stdout).not.toContain('branch main');
     expect(undo.stderr).toContain(`branch main stays at ${main.slice(0, 10)}`);
@@ -150,7 +113,7 @@ test('back to the start of a session with a submodule, and of one that began fro
     const { sandbox } = JSON.parse(agtOk(repository, 'new', ...words, '--json'));
     write(join(sandbox, 'new'), '1\n');
     agtOk(sandbox, 'autocommit');
-    expect(agtOk(sandbox, 'undo')).toContain('verified\nnow at "the start", ');
+    expect(agtOk(sandbox, 'undo')).toMatch(/verified\n( {2}.*\n)+now at "the start", /);
     expect(git(sandbox, 'status', '--porcelain')).toBe('');
     agtOk(sandbox, 'redo');
   }

@@ -77,8 +77,12 @@ test('agt undo as a prompt takes a turn back, agt undo step a call of a tool; in
   agtOk(repository, 'autocommit', 's1');
   edit('a', '1');
   // Nobody has ever prompted: a step.
-  expect(answer('agt undo')).toMatch(/^s1: restored 1 path, verified\n {2}M a\nnow at /);
-  expect(agtOk(repository, 'redo', 's1', '--turn')).toMatch(/^s1: restored 1 path, verified\nnow at /);
+  expect(answer('agt undo')).toMatch(
+    /^s1: restored 1 path, verified\n {2}M a\nundone: \(Write: a\)\nnow at /,
+  );
+  expect(agtOk(repository, 'redo', 's1', '--turn')).toMatch(
+    /^s1: restored 1 path, verified\n {2}M a\nredone: \(Write: a\)\nnow /,
+  );
   say(sandbox, 'make it 3\nand quickly');
   edit('a', '2');
   edit('a', '3');
@@ -92,7 +96,7 @@ test('agt undo as a prompt takes a turn back, agt undo step a call of a tool; in
   expect(answer('agt undo')).toContain('\nundone: turn "b, please"\n');
   expect(texts()).toBe('3');
   expect(answer('agt undo step')).toMatch(
-    /^s1: restored 1 path, verified\n {2}M a\nnow at (.|\n)*\nto undo: agt redo step$/,
+    /^s1: restored 1 path, verified\n {2}M a\nundone: \(Write: a\)\nnow at (.|\n)*\nto undo: agt redo step$/,
   );
   expect(texts()).toBe('2');
   expect(answer('agt redo')).toContain('\nredone: turn "make it 3"\n');

@@ -156,3 +156,13 @@ export function changeStatus({ before, after }: Pick<DiffEntry, 'before' | 'afte
 export function fileStatus(kind: keyof typeof STATUS): (typeof STATUS)[keyof typeof STATUS] {
   return STATUS[kind];
 }
+
+/** `(Edit)`, `(Bash, failed: npm test)`. */
+export function toolNote(
+  work: { readonly [name in 'before' | 'tool' | 'outcome' | 'summary']: string | null },
+) {
+  const { before, tool, outcome, summary } = work;
+  if (before !== null) return `(before ${before})`;
+  if (tool === null) return '';
+  return `(${tool}${outcome === 'failed' ? ', failed' : ''}${summary === null ? '' : `: ${summary}`})`;
+}

@@ -9,7 +9,8 @@ import { shortOid } from '../../git/files/ref-files.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
 import { commandToCompare, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
 import type { Session } from '../../session/session.ts';
-import { THE_START } from '../../snapshot/format.ts';
+import { promptIn, THE_START } from '../../snapshot/format.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
 import { leftOutPaths, readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import type { OthersChanges } from '../../timetravel/restore/others-changes.ts';
 import type { Position } from '../../timetravel/restore/position.ts';
@@ -19,11 +20,11 @@ import type { Distance } from '../../timetravel/restore/steps.ts';
 import { isOfFiles, type RestoreRequest } from '../../timetravel/restore/unfinished-restore.ts';
 import { isPart } from '../../timetravel/restore/verify.ts';
 import type { Report } from '../command-line/report.ts';
-import { age, fileStatus, lines, showPath } from './format.ts';
+import { age, fileStatus, lines, showPath, toolNote } from './format.ts';
 
 /** An undo goes by time. It says what it takes back that no agent has done. */
 export function warningOfOthers({ record }: Session, others: OthersChanges): string {
-  const all = [...others].map(([path, commit]) => ({
+  const all = [...others.paths].map(([path, commit]) => ({
     path: shownPath(record, displayPath(path)).replace(/^sandbox\//, ''),
     commit: commit && shortOid(commit),
   }));
@@ -33,7 +34,7 @@ export function warningOfOthers({ record }: Session, others: OthersChanges): str
   // An undo takes a snapshot before, and one after.
   const command = `${commandToRestore(record, first.commit ?? "'@{1}'")} -- ${shellQuote(first.path)}`;
   return (
-    `warning: that takes back your own changes, too, or those of another program: ${listSome(named, FEW)}\n` +
+    `warning: that takes back your own changes,${others.isAll ? '' : ' too,'} or those of another program: ${listSome(named, FEW)}\n` +
     `hint: to bring one back${first.commit ? '' : ' then'}: ${showPath(command)}\n`
   );
 }
@@ -114,21 +115,33 @@ export function notBackNote(gone: readonly string[]): string {
 
 /** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turns that are gone or back. */
 export function describePosition(
-  { snapshot, step, of, turns, others }: Position,
+  { snapshot, step, of, turns, steps, others }: Position,
   by: RestoreRequest['by'],
   distance: Distance | undefined,
   now: Date,
 ): string {
+  const done = by === 'redo' ? 'redone' : 'undone';
   if (turns.length > 0 && turns.length === distance?.count) {
     const [named, more] = [turns, others].map((some) => some.map((turn) => `"${turn}"`).join(', '));
     const also = more && `, with changes of ${others.length === 1 ? 'turn' : 'turns'} ${more}`;
-    return `${by === 'redo' ? 'redone' : 'undone'}: ${turns.length === 1 ? 'turn' : `${turns.length} turns,`} ${named}${also}`;
+    return `${done}: ${turns.length === 1 ? 'turn' : `${turns.length} turns,`} ${named}${also}`;
   }
   const name = snapshot.label === undefined ? shortOid(snapshot.commit) : `"${snapshot.label}"`;
-  return `now at ${name}, ${age(snapshot.time, now)}, step ${step} of ${of}`;
+  const works = steps.map(workIn).filter((work) => work !== '');
+  const what = works.length === 0 ? '' : `${done}: ${listSome(works.map(showPath), FEW)}\n`;
+  return `${what}now at ${name}, ${age(snapshot.time, now)}, step ${step} of ${of}`;
 }
 
-export function positionJson({ snapshot, others: _, ...position }: Position) {
+/** As the list of snapshots shows it; empty for changes that no event tells of. */
+function workIn({ tool, call, before, label, restored, restoredBy }: Snapshot): string {
+  const { outcome = null, summary = null } = call ?? {};
+  if (before !== undefined || tool !== undefined)
+    return toolNote({ before: before?.tool ?? null, tool: tool ?? null, outcome, summary });
+  if (label !== undefined) return promptIn({ label }) === undefined ? `"${label}"` : '';
+  return restored === undefined || restoredBy !== 'restore' ? '' : `(restored ${shortOid(restored)})`;
+}
+
+export function positionJson({ snapshot, others: _, steps: _steps, ...position }: Position) {
   const { commit, label = null, time } = snapshot;
   return { snapshot: commit, label, at: time.toISOString(), ...position };
 }

@@ -35,7 +35,7 @@ import {
 } from './kept-repositories.ts';
 import { bringNestedBack } from './nested-repositories.ts';
 import { isOtherRepository, isReplaceable } from './other-repository.ts';
-import { capturedLogs, capturedPlaces, capturedRefs, differing, readGitState, refsIn } from './read-state.ts';
+import { capturedLogs, capturedPlaces, capturedRefs, readGitState, refsIn } from './read-state.ts';
 import {
   describeLeft,
   isOfHead,
@@ -46,6 +46,7 @@ import {
   planRefs,
   type RefMove,
   type RefPlan,
+  withFresh,
   withoutBusyBranches,
 } from './ref-plan.ts';
 
@@ -57,6 +58,7 @@ export interface PutBack {
 }
 
 const NO_PLAN: RefPlan = { moves: [], left: [] };
+const KEPT: RefPlan = { ...NO_PLAN, isKept: true };
 const NOTHING: PutBack = { moves: [], warnings: [], isWhole: false };
 
 /** Nothing where the snapshot or the folder has no repository. `last`: somebody else has done what came since that snapshot. */
@@ -69,18 +71,14 @@ export async function previewGit(
   const then = await capturedRefs(repository.git, commit);
   const state = then && (await readGitState(repository, folder));
   const places = await capturedPlaces(repository.git, commit);
-  if (then === undefined || places === undefined) return NO_PLAN;
+  if (then === undefined || places === undefined) return repositoryOf(folder) === undefined ? NO_PLAN : KEPT;
   const isGone = repositoryOf(folder) === undefined && isWhole(keptNamed(repository.agtDir, places.kept));
   if (state === undefined) return isGone ? { ...NO_PLAN, gone: places.gitDir } : NO_PLAN;
   if (await isOtherRepository(repository, folder, places, then))
     return { ...NO_PLAN, ...(isReplaceable(folder, places) ? { replaced: state.commonDir } : {}) };
   const known = last === undefined ? undefined : await capturedRefs(repository.git, last);
   const now = refsIn(state);
-  const fresh = known === undefined ? [] : differing(known, now);
-  const all = new Map([
-    ...others,
-    ...fresh.map((ref) => [ref, { to: now.get(ref), commit: undefined }] as const),
-  ]);
+  const all = known === undefined ? others : withFresh(others, known, now);
   return withoutBusyBranches(
     inDirectory(repository.git, folder),
     folder,
@@ -107,7 +105,8 @@ export async function putGitBack(
   if (then === undefined || places === undefined) {
     const back =
       last === undefined || !bringsLast ? [] : bringUsersRepository(repository, folder, last, false);
-    return { ...NOTHING, warnings: [...notes, ...back] };
+    const isKept = repositoryOf(folder) !== undefined && back.length === 0;
+    return { ...NOTHING, warnings: [...notes, ...back, ...(isKept ? describeLeft(KEPT) : [])] };
   }
   const kept = keptNamed(repository.agtDir, places.kept);
   const isOther = await isOtherRepository(repository, folder, places, then);

@@ -40,6 +40,8 @@ export interface RefPlan {
   readonly replaced?: string;
   /** One that is gone, and comes back. */
   readonly gone?: string;
+  /** The snapshot has none. */
+  readonly isKept?: boolean;
 }
 
 /** Refs of these kinds go back where they were. Others are another program's: agt only brings back deleted ones. */
@@ -50,6 +52,18 @@ export type OthersMoves = ReadonlyMap<
   string,
   { readonly to: string | undefined; readonly commit: string | undefined }
 >;
+
+/** With what nobody has captured yet. */
+export function withFresh(others: OthersMoves, known: Refs, now: Refs): OthersMoves {
+  const fresh = differing(known, now).map((ref) => [ref, { to: now.get(ref), commit: undefined }] as const);
+  return new Map([...others, ...fresh]);
+}
+
+/** The commit that a ref leads to. */
+export function resolveRef(refs: Refs, name: string): string | undefined {
+  const value = refs.get(name);
+  return value?.startsWith(LINK) ? refs.get(value.slice(LINK.length)) : value;
+}
 
 /** A ref of `others` stays where they have left it, or goes back there if it has moved since. */
 export function planRefs(now: Refs, then: Refs, others: OthersMoves): RefPlan {
@@ -144,7 +158,8 @@ export function where(value: string | undefined): string {
 }
 
 /** What cannot go back, for warnings. */
-export function describeLeft({ left, detached, replaced, gone }: RefPlan): string[] {
+export function describeLeft({ left, detached, replaced, gone, isKept }: RefPlan): string[] {
+  if (isKept) return ['the repository stays: the snapshot has none, and agt deletes no .git'];
   if (replaced !== undefined)
     return [`the repository of the snapshot takes the place of another one: ${replaced}`];
   if (gone !== undefined) return [`the repository is gone, and comes back: ${gone}`];

@@ -17,6 +17,7 @@ import {
   serializeManifest,
 } from '../../snapshot/manifest.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
+import { committedFiles, withoutStaying } from './committed-files.ts';
 import { keepIgnored, listIgnored } from './ignored-files.ts';
 import { othersRefs } from './others-changes.ts';
 import { isDirectory, pathsOf, planFrom } from './restore-files.ts';
@@ -115,9 +116,12 @@ export async function changesAnything(
   const wanted = await readSnapshotMetadata(repository.git, commit);
   const from = await readSnapshotMetadata(repository.git, captured.commit);
   const latest = { from: captured.commit, isNew: false, isUndo: true };
-  const { moved } = await othersRefs(session, latest, commit);
-  if (await changesGit(repository.git, from, wanted, moved)) return true;
-  const plan = await planFrom(repository.git, { captured: captured.commit, wanted, scope: TOP_FOLDERS });
+  const others = await othersRefs(session, latest, commit);
+  if (await changesGit(repository.git, from, wanted, others.moved)) return true;
+  const files = await committedFiles(session, latest, commit, { others });
+  if (files.files.size > files.staying.size) return true;
+  const way = { captured: captured.commit, wanted, scope: TOP_FOLDERS };
+  const plan = withoutStaying(await planFrom(repository.git, way), files);
   const present = plan.emptyDirectories.made.filter((path) => isDirectory(record, path));
   if (pathsOf(plan).length > plan.deletions.length + present.length) return true;
   const kept = keepIgnored(plan, await listIgnored(session, commit));

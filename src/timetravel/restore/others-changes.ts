@@ -16,18 +16,31 @@ import { authorsOf } from '../turns.ts';
 /** So far back it looks. */
 const MOST_SNAPSHOTS = 200;
 
-/** Undefined: it is in no snapshot yet. */
-export type OthersChanges = ReadonlyMap<string, string | undefined>;
+export interface OthersChanges {
+  /** With a snapshot that has the change; undefined if it is in none yet. */
+  readonly paths: ReadonlyMap<string, string | undefined>;
+  /** Nothing of an agent goes with them. */
+  readonly isAll: boolean;
+}
+
+export const NO_CHANGES: OthersChanges = { paths: new Map(), isAll: false };
+
+interface Contents {
+  /** Paths of a change that is to come. */
+  readonly uncaptured?: readonly string[];
+  /** The files that the folder gets; otherwise those of the snapshot. */
+  readonly content?: string;
+}
 
 /**
  * Between the snapshot `to` and the later one `from`: each path, which is relative to the session folder and has one byte per
- * character, with the newest snapshot that has somebody's change of it. `uncaptured`: paths of a change that is to come.
+ * character, with the newest snapshot that has somebody's change of it.
  */
 export async function othersChanges(
   session: Session,
   latest: Latest & { readonly from: string },
   to: string,
-  uncaptured: readonly string[] = [],
+  { uncaptured = [], content = to }: Contents = {},
 ): Promise<OthersChanges> {
   const { git } = session;
   // The files of a commit that stays are no step either.
@@ -36,11 +49,13 @@ export async function othersChanges(
     (isAttached(session.record) &&
       (await othersRefs(session, { ...latest, isUndo: true }, to)).moved.size > 0);
   const seen = await othersSnapshots(session, { ...latest, isUndo }, to);
-  const { theirs, sinceRestore, hasUncaptured } = seen;
+  const { going, theirs, restored, sinceRestore, hasUncaptured } = seen;
   const found = new Map<string, string | undefined>();
   for (const path of hasUncaptured ? uncaptured : []) found.set(path, undefined);
-  if (theirs.length === 0) return found;
-  const going = new Set((await diffSnapshots(git, to, latest.from)).map(({ path }) => path));
+  const isOfTarget = going[restored]?.restored === to;
+  const isAll = (isOfTarget ? going.slice(0, restored) : going).every((one) => theirs.includes(one));
+  if (theirs.length === 0) return { paths: found, isAll };
+  const changed = new Set((await diffSnapshots(git, content, latest.from)).map(({ path }) => path));
   const newest = new Map<string, { readonly commit: string; readonly oid: string | undefined }>();
   for (const { commit, parents } of theirs)
     for (const { path, after } of await diffSnapshots(git, parents[0], commit))
@@ -49,15 +64,15 @@ export async function othersChanges(
   const paths = [...newest.keys()];
   const there = await findObjects(
     git,
-    paths.map((path) => `${to}:${encodePath(path)}`),
+    paths.map((path) => `${content}:${encodePath(path)}`),
   );
   for (const [i, [path, { commit, oid }]] of [...newest].entries())
     if (
       !found.has(path) &&
-      (going.has(path) || (sinceRestore.has(commit) && oid !== undefined && there[i]?.oid !== oid))
+      (changed.has(path) || (sinceRestore.has(commit) && oid !== undefined && there[i]?.oid !== oid))
     )
       found.set(path, commit);
-  return found;
+  return { paths: found, isAll };
 }
 
 export interface OthersRefs {
@@ -65,12 +80,18 @@ export interface OthersRefs {
   readonly moved: OthersMoves;
   /** Somebody else has moved what nobody has captured, too. */
   readonly hasUncaptured: boolean;
+  /** All snapshots between the two, newest first, and those with changes that no agent made. */
+  readonly going: readonly Snapshot[];
+  readonly theirs: readonly Snapshot[];
+  readonly hasAcceptance: boolean;
+  /** In a folder without events of an agent nothing else tells whose changes a snapshot has. */
+  readonly isAfterAcceptance: (one: Snapshot) => boolean;
 }
 
 /** A move counts if the ref is still there, apart from calls of agents since: a restore may have taken it back. */
 export async function othersRefs(session: Session, latest: Latest, to: string): Promise<OthersRefs> {
   const moved = new Map<string, { to: string | undefined; commit: string | undefined }>();
-  const { going, theirs, since, hasUncaptured } = await othersSnapshots(session, latest, to);
+  const { going, theirs, since, hasUncaptured, hasEvents } = await othersSnapshots(session, latest, to);
   const values = new Map<string, string | undefined>();
   for (const { commit, parents, restoredBy } of theirs.length === 0 ? [] : going) {
     if (parents[0] === undefined) continue;
@@ -90,7 +111,10 @@ export async function othersRefs(session: Session, latest: Latest, to: string): 
   if (state)
     for (const { onto } of accepted)
       if (!moved.has(onto)) moved.set(onto, { to: refsIn(state).get(onto), commit: undefined });
-  return { moved, hasUncaptured };
+  const first = hasEvents ? Infinity : Math.min(...accepted.map(({ at }) => Date.parse(at)));
+  // The time of a snapshot is in whole seconds.
+  const isAfterAcceptance = ({ time }: Snapshot) => time.getTime() + 999 >= first;
+  return { moved, hasUncaptured, going, theirs, hasAcceptance: accepted.length > 0, isAfterAcceptance };
 }
 
 const folderOf = ({ record }: Session) => record.checkout ?? record.sandbox;
@@ -119,8 +143,12 @@ interface OthersSnapshots {
   readonly going: readonly Snapshot[];
   readonly theirs: readonly Snapshot[];
   readonly sinceRestore: ReadonlySet<string>;
+  /** The index of the last restore among all; -1 without any. */
+  readonly restored: number;
   /** When `to` was taken. */
   readonly since: Date | undefined;
+  /** Of an agent. */
+  readonly hasEvents: boolean;
 }
 
 /**
@@ -136,7 +164,8 @@ async function othersSnapshots(
   const start = newest.findIndex(({ commit }) => commit === from);
   const end = newest.findIndex(({ commit }) => commit === to);
   const since = newest[end]?.time;
-  if (start < 0) return { going: [], theirs: [], since, sinceRestore: new Set(), hasUncaptured: false };
+  const nothing = { going: [], theirs: [], hasEvents: false, hasUncaptured: false };
+  if (start < 0) return { ...nothing, since, sinceRestore: new Set(), restored: -1 };
   const going = newest.slice(start, end);
   const isBeforeAgent = (one: Snapshot) => one.before !== undefined || promptIn(one) !== undefined;
   const isOfAgent = (one: Snapshot) =>
@@ -158,7 +187,7 @@ async function othersSnapshots(
   const sinceRestore = new Set(fresh.map(({ commit }) => commit));
   const isAtWork = callsAtWork(repository.agtDir, id, new Date()).length > 0;
   const hasUncaptured = isNew === 'to come' && (hasAgent || (hadAgent && !isAtWork));
-  return { going, theirs, since, sinceRestore, hasUncaptured };
+  return { going, theirs, since, sinceRestore, restored, hasUncaptured, hasEvents: firstEvent >= 0 };
 }
 
 /** Whether a change is of a person or of another program. Only events of calls tell that of those of an agent. */

@@ -13,6 +13,8 @@ export interface Position {
   readonly of: number;
   /** The prompts of the turns that an undo has taken back, or a redo brought back, in this order. */
   readonly turns: readonly string[];
+  /** The steps that an undo has taken back, or a redo brought back, oldest first. */
+  readonly steps: readonly Snapshot[];
   /** Those of other turns that were at work meanwhile. */
   readonly others: readonly string[];
 }
@@ -24,7 +26,7 @@ export async function readPosition(
   { unit, count }: Distance,
   wanted: Snapshot,
 ): Promise<Position> {
-  const { history, steps, current, isOthers } = await readSteps(session);
+  const { history, steps, current, cameFrom, isOthers } = await readSteps(session);
   const stopping = stops(steps, unit, isOthers);
   const isPassed = (i: number) => (by === 'undo' ? i >= current : i < current);
   const begins = [...steps.entries()].filter(([i, step]) => isPassed(i) && stopping.has(step));
@@ -44,6 +46,9 @@ export async function readPosition(
     step: current + 1,
     of: steps.length,
     turns: unit === 'turn' ? turns : [],
+    steps: steps
+      .slice(Math.min(current, cameFrom) + 1, Math.max(current, cameFrom) + 1)
+      .map(({ first }) => first),
     others,
   };
 }

@@ -4,17 +4,21 @@ import { holdsFiles } from '../../disk/folder-entries.ts';
 import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
 import { previewGit } from '../../folders/git-state/put-back.ts';
 import { describeLeft, type RefMove } from '../../folders/git-state/ref-plan.ts';
+import { withScratchObjects } from '../../git/objects/scratch-objects.ts';
+import type { Git } from '../../git/run/git.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { metadataOf, readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
+import type { ChangedFile } from '../../snapshot/tree.ts';
 import { observeSession } from '../../workspace/capture-session.ts';
 import { readAmbiguousFolders, shownPath } from '../session-paths.ts';
+import { committedFiles, NONE_COMMITTED, withCommittedFiles } from './committed-files.ts';
 import { isSameManifest } from './differences.ts';
 import { previewHead } from './git-dir-of-session.ts';
 import { filesOfLast, keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
 import { describeLater, laterCommits } from './later-commits.ts';
-import { type OthersChanges, othersChanges, othersRefs } from './others-changes.ts';
+import { NO_CHANGES, type OthersChanges, othersChanges, othersRefs } from './others-changes.ts';
 import { type ChangedPath, describePlan, ignoredStay, pathsOf } from './restore-files.ts';
 import {
   type RestoreRequest,
@@ -48,7 +52,7 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   refuseRedo(record, request.by);
   refusePart(session, request);
   const { content: present, isUncaptured, isOfGit, isFirst, ...onDisk } = await readCurrent(session);
-  const isOthers = isOfGit && (await othersMoved(session, request));
+  const isOthers = isOfGit && (await othersMoved(session, request, onDisk.changes));
   const snapshot =
     (await unfinishedTarget(session, request)) ?? (await request.choose(isUncaptured && !isOthers));
   await refuseTarget(session, snapshot, request);
@@ -56,7 +60,19 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   const content = present && (isFirst ? { ...present, commit: snapshot.commit } : present);
   const to = await readSnapshotMetadata(git, snapshot.commit);
   const isIgnored = session.place === 'here' ? await listIgnored(session, to.commit) : undefined;
-  const whole = await prepareCheckout(git, content, to, request.scope, onDisk);
+  const isNew = isUncaptured ? ('to come' as const) : false;
+  const committed =
+    content === undefined || request.by === 'restore'
+      ? NONE_COMMITTED
+      : await committedFiles(session, { from: content.commit, isNew }, to.commit, { onDisk: onDisk.changes });
+  const planTo = (objects: Git, wanted: SnapshotMetadata) =>
+    prepareCheckout(objects, content, wanted, request.scope, onDisk);
+  const whole =
+    content === undefined || committed.files.size === 0
+      ? await planTo(git, to)
+      : await withScratchObjects(repository, async (scratch) =>
+          planTo(scratch.git, await withCommittedFiles(session, snapshot, committed, content, scratch)),
+        );
   const plan = keepIgnored(whole, isIgnored);
   const trees = [to.commit, content?.commit].filter((commit) => commit !== undefined);
   const ambiguous = await readAmbiguousFolders(git, trees);
@@ -65,11 +81,16 @@ export async function previewRestore(session: Session, request: RestoreRequest):
   const going = new Set(pathsOf(plan));
   const uncaptured = onDisk.changes.map(({ path }) => path).filter((path) => going.has(path));
   const last = request.by === 'undo' ? content?.commit : undefined;
-  const isNew = isUncaptured ? ('to come' as const) : false;
   const isWhole = request.scope.includes('sandbox') && request.filesOnly !== true;
-  const { moves, staying } = isWhole
+  const { moves, staying, isUndo } = isWhole
     ? await previewMoves(session, { content, isUncaptured }, snapshot, to, request)
     : NO_MOVES;
+  const others =
+    last === undefined
+      ? NO_CHANGES
+      : await othersChanges(session, { from: last, isNew, isUndo }, to.commit, {
+          uncaptured,
+        });
   const later = session.place === 'here' ? undefined : await laterCommits(session, snapshot, request);
   return {
     record,
@@ -80,19 +101,18 @@ export async function previewRestore(session: Session, request: RestoreRequest):
     later: later && describeLater(record, later),
     moves,
     staying: [...staying, ...ignoredStay(kept.map((path) => shownPath(path, ambiguous)))],
-    others:
-      last === undefined
-        ? new Map()
-        : await othersChanges(
-            session,
-            { from: last, isNew, isUndo: staying.length > 0 },
-            to.commit,
-            uncaptured,
-          ),
+    others: {
+      ...others,
+      paths: new Map([...others.paths].filter(([path]) => going.has(path) || !committed.files.has(path))),
+    },
   };
 }
 
-const NO_MOVES: Pick<Preview, 'moves' | 'staying'> = { moves: [], staying: [] };
+interface Moves extends Pick<Preview, 'moves' | 'staying'> {
+  readonly isUndo: boolean;
+}
+
+const NO_MOVES: Moves = { moves: [], staying: [], isUndo: false };
 
 async function previewMoves(
   session: Session,
@@ -100,11 +120,11 @@ async function previewMoves(
   snapshot: Snapshot,
   to: SnapshotMetadata,
   { by }: RestoreRequest,
-): Promise<Pick<Preview, 'moves' | 'staying'>> {
+): Promise<Moves> {
   if (!isAttached(session.record)) {
     if (now === undefined || session.place !== 'here') return NO_MOVES;
     const { moves, warnings: staying } = await previewHead(session, snapshot, now, to);
-    return { moves, staying };
+    return { moves, staying, isUndo: staying.length > 0 };
   }
   const { commit } = to;
   const last = (await session.history())[0]?.commit;
@@ -115,15 +135,25 @@ async function previewMoves(
   };
   const { moved, hasUncaptured } = await othersRefs(session, latest, commit);
   const plan = await previewGit(session, { commit, last: hasUncaptured ? last : undefined }, moved);
-  return { moves: plan.moves, staying: describeLeft(plan) };
+  const staying = describeLeft(plan);
+  return { moves: plan.moves, staying, isUndo: staying.length > 0 && plan.isKept !== true };
 }
 
-/** An undo passes over what nobody has captured then. */
-async function othersMoved(session: Session, { by }: RestoreRequest): Promise<boolean> {
+/** An undo passes over what nobody has captured then: somebody else has moved refs, and committed all files that differ. */
+async function othersMoved(
+  session: Session,
+  { by }: RestoreRequest,
+  changes: readonly ChangedFile[],
+): Promise<boolean> {
   const last = (await session.history())[0]?.commit;
   if (by !== 'undo' || last === undefined) return false;
   const latest = { from: last, isNew: 'to come', isUndo: true } as const;
-  return (await othersRefs(session, latest, last)).hasUncaptured;
+  if (!(await othersRefs(session, latest, last)).hasUncaptured) return false;
+  const committed =
+    changes.length === 0
+      ? NONE_COMMITTED
+      : await committedFiles(session, { from: last, isNew: 'to come' }, last, { onDisk: changes });
+  return changes.every(({ path }) => committed.staying.has(path));
 }
 
 interface Current extends FolderOnDisk {
@@ -132,7 +162,7 @@ interface Current extends FolderOnDisk {
   readonly isUncaptured: boolean;
   /** There is no snapshot yet. */
   readonly isFirst?: boolean;
-  /** In an attached folder: of git's alone. */
+  /** In an attached folder: of files and of git alone. */
   readonly isOfGit: boolean;
 }
 
@@ -154,7 +184,6 @@ async function readCurrent(session: Session): Promise<Current> {
   const isOfGit =
     isAttached(session.record) &&
     repositoryOf(session.record.checkout ?? session.record.sandbox) !== undefined &&
-    changes.length === 0 &&
     before !== undefined &&
     isSameManifest(session.repository, { ...before, head, operation }, manifest);
   const content = metadataOf(refs.tip, manifest);

@@ -15,6 +15,7 @@ import { statCacheFile } from '../../layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
@@ -25,6 +26,8 @@ import type { RestoreRequest } from './unfinished-restore.ts';
 export interface FilesToRestore {
   /** The session as it will be after the restore: agt captures only active sessions. */
   readonly record: SessionRecord;
+  readonly snapshot: Snapshot;
+  /** The snapshot, apart from files that stay at an undo. */
   readonly wanted: SnapshotMetadata;
   /** The capture before the restore; undefined if the folder was empty. */
   readonly before: CaptureResult | undefined;
@@ -45,7 +48,16 @@ const ATTEMPTS = 3;
  */
 export async function restoreFiles(
   session: LockedSession,
-  { record, wanted, before, plan: firstPlan, isIgnored, taking, ambiguous }: FilesToRestore,
+  {
+    record,
+    snapshot: restored,
+    wanted,
+    before,
+    plan: firstPlan,
+    isIgnored,
+    taking,
+    ambiguous,
+  }: FilesToRestore,
   { scope, now }: RestoreRequest,
 ) {
   const { git } = session.repository;
@@ -70,7 +82,7 @@ export async function restoreFiles(
         whole: isWhole ? plan : undefined,
       };
     }
-    const marks = { now, unfinished: wanted.commit, ...taking };
+    const marks = { now, unfinished: restored.commit, ...taking };
     captured = (await captureSession(session.with(record), marks)).commit;
     plan = await planFrom(git, { captured, wanted, scope, isIgnored });
     // The snapshot before the restore does not have these files, so undo would not bring them back.

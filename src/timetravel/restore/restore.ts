@@ -28,6 +28,7 @@ import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { examineWritten } from '../written-folder.ts';
+import { contentToRestore } from './committed-files.ts';
 import { ensureWorktree, keepGitState, refuseToReplace } from './ensure-worktree.ts';
 import { movedRefs, refsOf, restoreGitDir, workBranches } from './git-dir-of-session.ts';
 import { filesOfLast, filesToTake, listIgnored } from './ignored-files.ts';
@@ -57,6 +58,8 @@ import { verifyRestore } from './verify.ts';
 export interface RestoreResult {
   readonly record: SessionRecord;
   readonly snapshot: Snapshot;
+  /** The files that the folder got: those of the snapshot, apart from committed ones that stay. */
+  readonly content: string;
   /** The snapshot made before the restore, which undoes it; undefined if the folder was empty. */
   readonly before: string | undefined;
   /** It has what nobody had captured before. */
@@ -94,27 +97,27 @@ async function restore(session: LockedSession, request: RestoreRequest): Promise
   return {
     record: complete(session.with(start.begun), 'restore', request.now),
     snapshot: start.snapshot,
+    content: start.wanted.commit,
     before: before?.commit,
     isBeforeNew: before?.outcome === 'committed',
     commit: verified.commit,
     changed,
     moves: (git?.moves ?? verified.moves).filter(({ ref }) => !later || ref !== record.work_branch),
-    mismatches: verified.mismatches,
-    later: later && describeLater(record, later),
+    ...{ mismatches: verified.mismatches, later: later && describeLater(record, later) },
     warnings: [...warnings, ...verified.warnings, ...own],
   };
 }
 
-function unchanged({ record, snapshot, before }: RestoreStart): RestoreResult {
+function unchanged({ record, snapshot, wanted, before }: RestoreStart): RestoreResult {
   const none = { changed: [], moves: [], mismatches: [], warnings: [], later: undefined };
   const { commit = '' } = before ?? {};
-  return { record, snapshot, before: commit, isBeforeNew: latestOf(before).isNew === true, commit, ...none };
+  const known = { record, snapshot, content: wanted.commit, before: commit, commit };
+  return { ...known, isBeforeNew: before?.outcome === 'committed', ...none };
 }
 
 interface RestoreStart extends FilesToRestore {
   /** The session with the intent to restore; undefined if there is nothing to restore. */
   readonly begun: SessionRecord | undefined;
-  readonly snapshot: Snapshot;
   /** What came after it, of a session without a folder. */
   readonly later: LaterCommits | undefined;
   /** The snapshot is the last one, and nothing has changed since: no snapshot says so once more. */
@@ -159,7 +162,7 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
   const snapshot = chosenEarly ?? (await pick());
   await refuseTarget(session.with(record), snapshot, request);
   failurePoint('restore: captured before');
-  const wanted = await readSnapshotMetadata(repository.git, snapshot.commit);
+  const wanted = await contentToRestore(session.with(record), snapshot, latestOf(before), request.by);
   const isIgnored =
     before === undefined ? undefined : await listIgnored(session.with(record), snapshot.commit);
   const way = { captured: before?.commit, wanted, scope, isIgnored };

@@ -13,7 +13,15 @@ import { commandToCompare, commandToMove, commandToRestore } from '../../session
 import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
-import { BEFORE_ACCEPT, BEFORE_SYNC, OWN, promptIn, THE_START, TO_GREEN } from '../../snapshot/format.ts';
+import {
+  BEFORE_ACCEPT,
+  BEFORE_SYNC,
+  OWN,
+  oneThingIn,
+  promptIn,
+  THE_START,
+  TO_GREEN,
+} from '../../snapshot/format.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { changesAnything, hasSameMetadata, lostLeftOut } from './differences.ts';
 import { nothingToUndo, tooFar } from './nothing-to-undo.ts';
@@ -72,7 +80,7 @@ interface Step {
  * The steps, oldest first, and the index of the current one; -1 if there is none, or at the start, which no snapshot has.
  * A snapshot that changed nothing is no step: it takes no redo away, and its label names the step. `begin`: the step at
  * which a fork began; those before it are the parent's. `leapt`: the step from which an undo to green has come to this one.
- * `cut`: what has ended the redo since the undo, and the last step that the undo had taken back.
+ * `cameFrom`: where the last undo or redo began. `cut`: what has ended the redo since the undo, and the last step that the undo had taken back.
  */
 export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSame, from?: string) {
   const steps: Step[] = [];
@@ -80,6 +88,7 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
   let begin = 0;
   let leapt: number | undefined;
   let cut: { readonly act: string; readonly last: Snapshot } | undefined;
+  let cameFrom = -1;
   const oldestFirst = history.toReversed();
   for (const [i, snapshot] of oldestFirst.entries()) {
     if (snapshot.unfinished !== undefined) continue;
@@ -91,6 +100,7 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
     const isComparable = before !== undefined && before.unfinished === undefined;
     if (target >= 0 || isStart) {
       leapt = snapshot.label?.startsWith(TO_GREEN) === true ? current : undefined;
+      cameFrom = current;
       current = target;
       cut = undefined;
     } else if (isComparable && (await isNoStep(before, snapshot))) {
@@ -110,7 +120,7 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
     if (act !== undefined && last !== undefined) cut = { act, last };
     if (snapshot.commit === from) begin = Math.max(0, current);
   }
-  return { steps, current, begin, leapt, cut };
+  return { steps, current, begin, leapt, cut, cameFrom };
 }
 
 /** What was undone is not in the result: a redo would part the session from what has landed. By the label of its snapshot. */
@@ -137,7 +147,7 @@ function targetOf({ restored = '', restoredBy }: Snapshot, steps: readonly Step[
 
 /**
  * The steps at which an undo or a redo stops: by turn, prompts after which an agent changed something. A restore, too, is an
- * act of a person, and one undo takes it back.
+ * act of a person, and one undo takes it back. It takes back what came after the restore as well, unless an agent did that.
  */
 export function stops(
   steps: readonly Step[],
@@ -150,7 +160,7 @@ export function stops(
     return !isOthers(steps.slice(i + 1, next < 0 ? undefined : next + 1).map(({ first }) => first));
   };
   const isStop = ({ prompt, isRestore }: Step, i: number) =>
-    (prompt !== undefined && isOfTurn(i)) || isRestore || steps[i + 1]?.isRestore === true;
+    ((prompt !== undefined || isRestore) && isOfTurn(i)) || steps[i + 1]?.isRestore === true;
   return new Set(isByTurn ? steps.filter(isStop) : steps);
 }
 
@@ -240,12 +250,15 @@ export async function findRedoTarget(
       hints: [`to go all the same: ${commandToRestore(session.record, shortOid(cut.last.commit))}`],
     });
   const isLast = !hasUncaptured && history[0]?.restoredBy === 'redo';
+  const isOneThing = !hasUncaptured && (history[0]?.undone.length ?? 0) > 0;
   const reason = isLast
     ? `"${id}" is at its last step`
-    : !hasUncaptured && history[0]?.undone.length
+    : isOneThing
       ? `that undo is a step of its own, which ${commandToMove(session.record, 'undo')} takes back`
       : `nothing was undone since the last change of "${id}"`;
   const hints = [`to go to any snapshot: ${commandToRestore(session.record, 'SNAPSHOT')}`];
+  const thing = isOneThing ? oneThingIn(history[0]) : undefined;
+  if (thing !== undefined) hints.unshift(`to bring ${thing} back: ${commandToMove(session.record, 'undo')}`);
   throw new AgtError(`nothing to redo: ${reason}`, { hints });
 }
 

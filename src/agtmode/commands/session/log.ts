@@ -24,7 +24,7 @@ import {
 } from '../../../timetravel/turns.ts';
 import { type Arguments, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { fileSize, orNull, showPath } from '../../output/format.ts';
+import { fileSize, orNull, showPath, toolNote } from '../../output/format.ts';
 import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
 import { showInPager } from '../../output/pager.ts';
 import type { Column } from '../../output/session-table.ts';
@@ -152,13 +152,6 @@ function restoredNote({ label, restored_by: by }: Entry, to: string, known: Read
   if (known.has(to))
     return by === 'restore' || by === null ? `(restored ${shortOid(to)})` : `(${by} to ${shortOid(to)})`;
   return label === null || label === THE_START ? '(restored)' : '';
-}
-
-/** `(Edit)`, `(Bash, failed: npm test)`. */
-function toolNote({ before, tool, outcome, summary }: Entry): string {
-  if (before !== null) return `(before ${before})`;
-  if (tool === null) return '';
-  return `(${tool}${outcome === 'failed' ? ', failed' : ''}${summary === null ? '' : `: ${summary}`})`;
 }
 
 type Entry = ReturnType<typeof entryJson> & ReturnType<typeof authorJson>;

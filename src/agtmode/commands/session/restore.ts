@@ -1,5 +1,5 @@
 /** agt session restore: back to a snapshot; and what a restore, an undo or a redo reports. */
-import { plural, usageError } from '../../../errors.ts';
+import { FEW, plural, usageError } from '../../../errors.ts';
 import { describeMove } from '../../../folders/git-state/ref-plan.ts';
 import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
@@ -126,7 +126,7 @@ export async function runRestore(
   session: Session,
   request: RestoreRequest,
   dryRun: boolean,
-  distance?: Distance,
+  { distance, thing }: { readonly distance?: Distance; readonly thing?: string } = {},
 ): Promise<Report> {
   const { by } = request;
   if (dryRun) return reportPreview(session, await previewRestore(session, request), request);
@@ -136,16 +136,18 @@ export async function runRestore(
     by === 'restore' || distance === undefined
       ? undefined
       : await readPosition(session.with(restored.record), by, distance, restored.snapshot);
-  const { before: from, isBeforeNew: isNew, snapshot } = restored;
+  const { before: from, isBeforeNew: isNew, snapshot, content } = restored;
   if (by === 'undo' && from !== undefined)
-    context.err(warningOfOthers(session, await othersChanges(session, { from, isNew }, snapshot.commit)));
+    context.err(
+      warningOfOthers(session, await othersChanges(session, { from, isNew }, snapshot.commit, { content })),
+    );
   const { sandbox, checkout = sandbox, state } = restored.record;
   const again = isEnded(session.record) ? `${state} again` : isGone && 'back';
   const isLink = by === 'undo' && again === 'back' && restored.changed.length === 0;
   const isBack = isLink
     ? `only its .git file was missing, and is back; one step back: ${commandToMove(session.record, 'undo')}`
     : again && `${shownId(session.record)} is ${again} in ${showPath(checkout)}`;
-  const report = reportRestore(context, restored, request, { position, distance, isBack });
+  const report = reportRestore(context, restored, request, { position, distance, thing, isBack });
   const gone = request.scope.includes('sandbox') ? await leftOutAndGone(session, restored) : [];
   return gone.length === 0 ? report : { ...report, notes: notBackNote(gone) };
 }
@@ -154,6 +156,8 @@ interface Told {
   /** Where an undo or a redo has come to. */
   readonly position: Position | undefined;
   readonly distance: Distance | undefined;
+  /** The one thing that is undone. */
+  readonly thing: string | undefined;
   readonly isBack: string | false;
 }
 
@@ -161,7 +165,7 @@ function reportRestore(
   context: Context,
   restored: RestoreResult,
   request: RestoreRequest,
-  { position, distance, isBack }: Told,
+  { position, distance, thing, isBack }: Told,
 ): Report {
   const { by } = request;
   const { record, snapshot, before, commit, changed, moves, later, mismatches, warnings } = restored;
@@ -181,17 +185,20 @@ function reportRestore(
   const differing = isOfParts ? `but not ${parts.join(', ')}` : 'some differ from the snapshot';
   const done = `restored ${plural(changed.length, 'path')}, ${verified ? 'verified' : differing}`;
   // The word "restored" alone would not say that a file is gone.
-  const isNamed = isPrompt || (isOfFiles(request) && changed.some(({ kind }) => kind === 'D'));
+  const isUndo = by !== 'restore' || thing !== undefined;
+  const isNamed = isPrompt || isUndo || (isOfFiles(request) && changed.some(({ kind }) => kind === 'D'));
   const named = isNamed ? changed : [];
+  const most = isUndo && !isPrompt ? FEW : MOST_LISTED;
   const files = named.map(({ kind, path }) => `  ${kind} ${showPath(path)}`);
   const text = [
     `${shownId(record)}: ${commit === before ? nothingToRestore(snapshot.commit) : done}`,
-    ...files.slice(0, MOST_LISTED),
-    files.length > MOST_LISTED && `  and ${files.length - MOST_LISTED} more`,
+    ...files.slice(0, most),
+    files.length > most && `  and ${files.length - most} more`,
     ...moves.slice(0, MOST_LISTED).map((move) => `  ${describeMove(move)}`),
     moves.length > MOST_LISTED && `  and ${moves.length - MOST_LISTED} more refs`,
     later && `  ${later}`,
     isBack,
+    thing !== undefined && `undone: ${thing}`,
     position && describePosition(position, by, distance, context.now()),
     back !== undefined && !isNothing && `to undo: ${back}`,
     isTurn && `forward again: ${forward}`,

@@ -7,6 +7,7 @@ import { shortOid } from '../../../git/files/ref-files.ts';
 import { findIntegration } from '../../../integrations/tools.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
 import type { Session } from '../../../session/session.ts';
+import { undoLabel } from '../../../snapshot/format.ts';
 import type { Snapshot } from '../../../snapshot/history.ts';
 import { showDiff } from '../../../timetravel/diff/diff.ts';
 import { branchesLeft, commandToMoveBack } from '../../../timetravel/moved-branches.ts';
@@ -114,7 +115,7 @@ async function takeBack(
   }
   const restore = {
     ...({ scope: taken.paths, by: 'restore', now: context.now(), filesOnly: true } as const),
-    label: `undo of ${name}`,
+    label: undoLabel(name),
     undone: spans.flatMap(({ previous }) => previous ?? []).slice(0, MOST_UNDONE),
     choose: async () => {
       const [newest] = await session.history();
@@ -124,7 +125,10 @@ async function takeBack(
       });
     },
   };
-  return runRestore(context, session, restore, args.dryRun);
+  const named = paths.length === 0 ? '' : ` in ${listSome(paths.map(shown), FEW)}`;
+  const turn = args.turn ? turnNumbered(session, authored, args.count ?? '').prompt : undefined;
+  const thing = `${turn === undefined ? name : `turn "${showPath(turn)}"`}${named}`;
+  return runRestore(context, session, restore, args.dryRun, { thing });
 }
 
 /** agt takes back files alone. */

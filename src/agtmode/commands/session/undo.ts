@@ -1,5 +1,5 @@
 /** agt session undo and redo: back to an earlier step, forward again, and the undo of one thing. */
-import { AgtError, usageError } from '../../../errors.ts';
+import { AgtError, isAgtError, usageError } from '../../../errors.ts';
 import { shownId } from '../../../folders/store.ts';
 import { inDirectory, resolveObject } from '../../../git/run/git.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
@@ -79,7 +79,7 @@ export const sessionUndo = defineSessionCommand({
     if (command.trim() === '') throw usageError('--to-green is empty', 'give a shell command');
     const green = await findGreen(context, session, command, args);
     if (green !== undefined) {
-      const report = await runRestore(context, session, green.request, dryRun, green.distance);
+      const report = await runRestore(context, session, green.request, dryRun, { distance: green.distance });
       const { count: steps } = green.distance;
       const forward = steps === 1 ? 'forward' : `all ${steps} steps forward`;
       const redo = commandToMove(session.record, 'redo');
@@ -162,24 +162,31 @@ async function move(
     now: context.now(),
     filesOnly,
     choose: async (uncaptured) => {
-      const found = await findTarget(session, uncaptured, distance);
+      const found = await findTarget(session, uncaptured, distance).catch(async (error: unknown) => {
+        const start = by === 'undo' ? (await session.history()).at(-1) : undefined;
+        if (isAgtError(error) && start !== undefined)
+          error.hints.push(...(await commandsOnAccepted(session, start)));
+        throw error;
+      });
       chosen.push(found);
       return found;
     },
   };
-  const report = await runRestore(context, session, request, dryRun, distance);
+  const report = await runRestore(context, session, request, dryRun, { distance });
   const to = chosen.at(-1);
-  if (by === 'redo' || to === undefined || session.record.checkout === undefined) return report;
-  return { ...report, notes: `${report.notes ?? ''}${await noteOnAccepted(session, to)}` };
+  if (by === 'redo' || to === undefined) return report;
+  const notes = (await commandsOnAccepted(session, to)).map((line) => `note: ${line}\n`);
+  return { ...report, notes: [report.notes ?? '', ...notes].join('') };
 }
 
 /** An undo in the checkout goes by its own snapshots, and leaves the commit of an acceptance that came after `to`. */
-async function noteOnAccepted(session: Session, to: Snapshot): Promise<string> {
+async function commandsOnAccepted(session: Session, to: Snapshot): Promise<string[]> {
+  if (session.record.checkout === undefined) return [];
   const recent = acceptedSince(session, to.time);
   const user = inDirectory(session.git, session.record.checkout ?? session.record.sandbox);
   const head = recent.length > 0 && (await resolveObject(user, 'HEAD'));
   const id = recent.find(({ commit }) => commit === head)?.id;
-  return id === undefined ? '' : `note: to take back the acceptance of "${id}": agt unaccept ${id}\n`;
+  return id === undefined ? [] : [`to take back the acceptance of "${id}": agt unaccept ${id}`];
 }
 
 /** @throws AgtError in another session: the number is the name of this one, and may be a number of steps. */

@@ -1,0 +1,215 @@
+/**
+ * Files that a person has committed since stay at an undo, as the branch does, if no agent has changed them meanwhile.
+ * Otherwise git would show committed files as deleted. An uncommitted edit of such a file goes back to the commit.
+ */
+import { listConverted } from '../../autocommit/stat-cache/converted.ts';
+import type { CheckoutPlan } from '../../checkout/plan.ts';
+import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
+import { capturedRefs, type Refs, readGitState, refsIn } from '../../folders/git-state/read-state.ts';
+import { type OthersMoves, resolveRef, withFresh } from '../../folders/git-state/ref-plan.ts';
+import { SUBMODULE } from '../../git/modes.ts';
+import { storeObjects } from '../../git/objects/commits.ts';
+import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
+import { type DiffEntry, diffTrees, entryOf } from '../../git/objects/raw-diff.ts';
+import { withoutIndex } from '../../git/objects/scratch-index.ts';
+import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
+import { type Git, inDirectory, isAncestor } from '../../git/run/git.ts';
+import { isAttached } from '../../session/record.ts';
+import type { Session } from '../../session/session.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
+import { type ChangedFile, diffSnapshots, emptyTree, parentDirectories } from '../../snapshot/tree.ts';
+import { type Latest, type OthersRefs, othersRefs } from './others-changes.ts';
+import { obstructed, snapshotWith } from './take-back.ts';
+
+export interface CommittedFiles {
+  /** As they are to be, by path in the session folder; undefined: deleted. */
+  readonly files: ReadonlyMap<string, DiffEntry['after']>;
+  /** Those that are so already. */
+  readonly staying: ReadonlySet<string>;
+}
+
+export const NONE_COMMITTED: CommittedFiles = { files: new Map(), staying: new Set() };
+
+interface Known {
+  /** For a preview: what differs from the snapshot `from`. */
+  readonly onDisk?: readonly ChangedFile[];
+  readonly others?: OthersRefs;
+}
+
+export async function committedFiles(
+  session: Session,
+  latest: Latest & { readonly from: string },
+  to: string,
+  { onDisk = [], others: known }: Known = {},
+): Promise<CommittedFiles> {
+  const { git, record } = session;
+  const folder = record.checkout ?? record.sandbox;
+  const places = isAttached(record) ? repositoryOf(folder) : undefined;
+  if (places === undefined) return NONE_COMMITTED;
+  const others = known ?? (await othersRefs(session, { ...latest, isUndo: true }, to));
+  const then = await capturedRefs(git, to);
+  if (then === undefined) return NONE_COMMITTED;
+  const moved = others.hasUncaptured
+    ? await withUncaptured(session, others.moved, latest.from)
+    : others.moved;
+  const [before, head] = [headIn(then), headIn(new Map([...then, ...valuesOf(moved)]))];
+  if (head === undefined || head === before) return NONE_COMMITTED;
+  const { byPerson, byAgent } = await touched(git, others);
+  const between = new Map(byPerson.map(({ path, after }) => [path, { path, before: after, after }]));
+  for (const change of await diffSnapshots(git, to, latest.from)) between.set(change.path, change);
+  const changes = withDisk([...between.values()], onDisk);
+  const found = await asCommitted(usersGit(session), before, head, changes);
+  for (const path of byAgent) found.delete(path);
+  if (!others.hasUncaptured && !others.hasAcceptance) for (const { path } of onDisk) found.delete(path);
+  const isNow = ({ path, after }: ChangedFile) =>
+    found.has(path) && entryOf(found.get(path)) === entryOf(after);
+  const staying = new Set(changes.filter(isNow).map(({ path }) => path));
+  const edited = [...found.keys()].filter((path) => !staying.has(path));
+  for (const path of await converted(usersGit(session), places.commonDir, edited)) found.delete(path);
+  const coming = [...found].flatMap(([path, file]) => (file && !staying.has(path) ? [[path, file.oid]] : []));
+  const blobs = await findObjects(
+    usersGit(session),
+    coming.map(([, oid = '']) => oid),
+  );
+  for (const [i, [path = '']] of coming.entries()) if (blobs[i] === undefined) found.delete(path);
+  if (found.size > 0)
+    for (const path of await obstructed(git, { commit: to }, found)) {
+      found.delete(path);
+      staying.delete(path);
+    }
+  return { files: found, staying };
+}
+
+/** Newest last. A file that a person has changed and changed back differs between no two snapshots but these. */
+async function touched(git: Git, { going, theirs, isAfterAcceptance }: OthersRefs) {
+  const byPerson: ChangedFile[] = [];
+  const byAgent = new Set<string>();
+  for (const one of going.toReversed()) {
+    const changes = await diffSnapshots(git, one.parents[0], one.commit);
+    if (theirs.includes(one) || one.restoredBy !== undefined || isAfterAcceptance(one))
+      byPerson.push(...changes);
+    else for (const { path } of changes) byAgent.add(path);
+  }
+  return { byPerson, byAgent };
+}
+
+function usersGit({ git, record }: Session): Git {
+  return withoutIndex(inDirectory(git, record.checkout ?? record.sandbox));
+}
+
+/** The blob of such a file does not tell its bytes on disk. */
+async function converted(user: Git, commonDir: string, paths: readonly string[]): Promise<readonly string[]> {
+  if (paths.length === 0) return [];
+  const names = paths.map((path) => path.slice(SANDBOX.length));
+  const above = ['', ...names.flatMap(parentDirectories).map((path) => `${path}/`)];
+  const rules = [...new Set(above)].map((path) => `${path}.gitattributes`);
+  const found = await listConverted(user, commonDir, [...names, ...rules]);
+  return found === 'all' ? paths : [...found].map((path) => SANDBOX + path);
+}
+
+const SANDBOX = 'sandbox/';
+
+async function withUncaptured({ repository, git, record }: Session, moved: OthersMoves, last: string) {
+  const state = await readGitState(repository, record.checkout ?? record.sandbox);
+  const known = await capturedRefs(git, last);
+  return state === undefined || known === undefined ? moved : withFresh(moved, known, refsIn(state));
+}
+
+function valuesOf(moved: OthersMoves): [string, string][] {
+  return [...moved].flatMap(([ref, { to }]) => (to === undefined ? [] : [[ref, to]]));
+}
+
+/** Undefined without a commit. */
+function headIn(refs: Refs): string | undefined {
+  return resolveRef(refs, 'HEAD');
+}
+
+function withDisk(changes: readonly ChangedFile[], onDisk: readonly ChangedFile[]): ChangedFile[] {
+  const all = new Map(changes.map((change) => [change.path, change]));
+  for (const { path, before, after } of onDisk)
+    all.set(path, { path, before: all.has(path) ? all.get(path)?.before : before, after });
+  return [...all.values()];
+}
+
+/**
+ * The files that the commits have changed. If the commits only came on top, a person may have gone on from an uncommitted
+ * file. Otherwise, as after git reset, the file must have been clean, so that no uncommitted work is passed over.
+ */
+async function asCommitted(
+  user: Git,
+  before: string | undefined,
+  head: string,
+  changes: readonly ChangedFile[],
+): Promise<Map<string, DiffEntry['after']>> {
+  const from = before ?? (await emptyTree(user));
+  const isOnTop = before === undefined || (await isAncestor(user, before, head));
+  const commits = await diffTrees(user, from, head, { countLines: false }).catch(() => []);
+  const committed = new Map(commits.map((entry) => [SANDBOX + entry.path, entry]));
+  return new Map(
+    changes.flatMap(({ path, before: was }): [string, DiffEntry['after']][] => {
+      const commit = committed.get(path);
+      if (commit === undefined || [commit.before?.mode, commit.after?.mode].includes(SUBMODULE)) return [];
+      return isOnTop || entryOf(commit.before) === entryOf(was) ? [[path, commit.after]] : [];
+    }),
+  );
+}
+
+/** A plan that passes over those that stay. */
+export function withoutStaying(plan: CheckoutPlan, { staying }: CommittedFiles): CheckoutPlan {
+  if (staying.size === 0) return plan;
+  const above = new Set([...staying].flatMap(parentDirectories));
+  const isOther = (path: string) => !staying.has(path);
+  const { made, removed } = plan.emptyDirectories;
+  return {
+    ...plan,
+    deletions: plan.deletions.filter(isOther),
+    writes: plan.writes.filter(({ path }) => isOther(path)),
+    modes: new Map([...plan.modes].filter(([path]) => isOther(path))),
+    emptyDirectories: { made, removed: removed.filter((path) => !above.has(path)) },
+  };
+}
+
+/** A snapshot as an undo brings it back: with these files. `scratch` gets the objects. `from`: the folder as it is. */
+export async function withCommittedFiles(
+  session: Session,
+  snapshot: Snapshot,
+  { files, staying }: CommittedFiles,
+  from: SnapshotMetadata,
+  scratch: ScratchObjects,
+): Promise<SnapshotMetadata> {
+  const wanted = await readSnapshotMetadata(session.git, snapshot.commit);
+  const edited = [...files].flatMap(([path, file]) => (file && !staying.has(path) ? file.oid : []));
+  const blobs = await readObjects(usersGit(session), edited);
+  const contents = blobs.flatMap((blob) =>
+    blob === undefined ? [] : { type: 'blob' as const, content: blob.content },
+  );
+  await storeObjects(scratch.git, contents, snapshot.commit);
+  const others = new Map(wanted.modes.others);
+  for (const path of files.keys()) {
+    const bits = from.modes.others.get(path);
+    if (bits === undefined) others.delete(path);
+    else others.set(path, bits);
+  }
+  const full = new Set([...files].flatMap(([path, file]) => (file ? parentDirectories(path) : [])));
+  const { commit } = await snapshotWith(scratch.git, scratch, snapshot, files);
+  const emptyDirectories = wanted.emptyDirectories.filter((path) => !full.has(path));
+  return { ...wanted, commit, modes: { ...wanted.modes, others }, emptyDirectories };
+}
+
+/** Committed files stay, except at a restore. */
+export async function contentToRestore(
+  session: Session,
+  snapshot: Snapshot,
+  { from, isNew }: Latest,
+  by: 'restore' | 'undo' | 'redo',
+): Promise<SnapshotMetadata> {
+  const { git, repository } = session;
+  const latest = from === undefined || by === 'restore' ? undefined : { from, isNew };
+  const committed = latest && (await committedFiles(session, latest, snapshot.commit));
+  if (latest === undefined || !committed?.files.size) return readSnapshotMetadata(git, snapshot.commit);
+  const now = await readSnapshotMetadata(git, latest.from);
+  return withScratchObjects(repository, ({ dir }) =>
+    withCommittedFiles(session, snapshot, committed, now, { git, dir }),
+  );
+}

@@ -1,0 +1,119 @@
+/** Undo and redo in a folder leave the files that a person has committed since. */
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
+import { afterStep, folderWithCommits } from './after-step.ts';
+
+test.each([
+  [true, [['undo']]],
+  [true, [['undo'], ['redo'], ['undo', '--turn']]],
+  [true, [['snapshot', '--label', 'mine'], ['undo']]],
+  [true, [['undo'], ['redo'], ['undo']]],
+  [
+    false,
+    [
+      ['restore', '@{1}', '--', 'b'],
+      ['restore', 'Write it'],
+    ],
+  ],
+  [false, [['undo'], ['restore', 'Write it']]],
+])('commits of the person stay, and their files: %j after %j', (isThere, commands) => {
+  const folder = folderWithCommits();
+  const main = git(folder, 'rev-parse', 'main');
+  for (const words of commands) agtOk(folder, ...words);
+  expect(git(folder, 'rev-parse', 'main')).toBe(main);
+  expect(['mine', 'b'].map((file) => existsSync(join(folder, file)))).toEqual([isThere, false]);
+  expect(git(folder, 'ls-files', 'mine')).toBe('mine');
+});
+
+const status = (folder: string) => git(folder, 'status', '--porcelain').trim();
+
+test('an edit of a committed file goes back to the commit', () => {
+  const folder = folderWithCommits();
+  write(join(folder, 'mine'), 'more\n');
+  agtOk(folder, 'undo');
+  expect([status(folder), readFileSync(join(folder, 'b'), 'utf8')]).toEqual(['', 'agent\n']);
+  rmSync(join(folder, 'mine'));
+  expect(agtOk(folder, 'undo', '-n')).toMatch(/^A mine\n/);
+  agtOk(folder, 'undo');
+  expect(status(folder)).toBe('');
+});
+
+test('after commits with files of their own, each undo passes over what is committed', () => {
+  const folder = afterStep('a');
+  git(folder, 'commit', '-qam', 'of a person');
+  write(join(folder, 'sub/mine'), 'mine\n');
+  git(folder, 'add', 'sub');
+  git(folder, 'commit', '-qm', 'mine');
+  const steps = (...words: string[]) => {
+    const shown = agt(folder, ...words, '-n').stdout;
+    const { stderr } = agt(folder, ...words);
+    expect(stderr).not.toContain('sub/mine');
+    expect(readFileSync(join(folder, 'sub/mine'), 'utf8')).toBe('mine\n');
+    return [shown.split('\n')[0], status(folder)];
+  };
+  expect(steps('undo')).toEqual(['M a', 'M a']);
+  expect(agt(folder, 'undo').stderr).toContain('nothing to undo');
+  expect(steps('redo')).toEqual(['M a', '']);
+  write(join(folder, 'a'), 'agent\nown\n');
+  expect(steps('undo')).toEqual(['M a', '']);
+  expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('agent\n');
+  expect(steps('undo', '--turn')).toEqual(['M a', 'M a']);
+  expect(steps('redo')).toEqual(['M a', '']);
+  expect(steps('redo')).toEqual(['M a', 'M a']);
+});
+
+test('a file that a commit has deleted stays deleted, and a line of the agent goes with a later one of the person', () => {
+  const folder = afterStep('a');
+  write(join(folder, 'd/x'), 'x\n');
+  git(folder, 'add', '-A');
+  git(folder, 'commit', '-qm', 'of a person');
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  agent.says('more');
+  agent.begins('2');
+  write(join(folder, 'a'), 'again\n');
+  agent.ends('2');
+  agent.stops();
+  write(join(folder, 'a'), 'again\nown\n');
+  git(folder, 'rm', '-q', 'd/x');
+  git(folder, 'commit', '-qam', 'without x');
+  const undo = agt(folder, 'undo');
+  expect(undo.stderr).toMatch(/^warning: that takes back your own changes.*: a \(in \w+\)$/m);
+  expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('agent\n');
+  expect([existsSync(join(folder, 'd')), status(folder)]).toEqual([false, 'M a']);
+});
+
+test('a reset of the person that threw uncommitted work of the agent away is no commit: an undo brings that back', () => {
+  const folder = makeRepository({ a: '1\n' });
+  write(join(folder, 'a'), '2\n');
+  git(folder, 'commit', '-qam', '2');
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  agent.says('more');
+  agent.begins('1');
+  write(join(folder, 'a'), 'agent\n');
+  agent.ends('1');
+  agent.stops();
+  git(folder, 'reset', '-q', '--hard', 'HEAD~1');
+  agtOk(folder, 'undo');
+  expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('agent\n');
+});
+
+test.each([true, false])(
+  'files of an acceptance stay, and an edit beside them goes; hooks: %j',
+  (hasHooks) => {
+    const { repository, sandbox } = makeSession({ a: 'a\n', b: 'b\n' });
+    if (hasHooks) agentIn(repository, 'claude-code', 'c-1').says('Look');
+    else agtOk(repository, 'snapshot');
+    write(join(sandbox, 'landed'), 'agent\n');
+    agtOk(repository, 'accept', 's1');
+    write(join(repository, 'b'), 'own\n');
+    expect(agtOk(repository, 'undo', '-n')).toMatch(/^M b\n.*would restore 1 path/);
+    agtOk(repository, 'undo');
+    expect(status(repository)).toBe('');
+    agtOk(repository, 'unaccept', 's1');
+    expect(status(repository)).toBe('');
+  },
+);

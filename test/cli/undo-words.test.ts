@@ -1,0 +1,90 @@
+/** In a terminal, undo and redo in a folder name the files and the work that went or came back. */
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
+
+function makeFolder() {
+  const folder = makeRepository({ a: 'a\n', b: 'b\n' });
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  let calls = 0;
+  const turn = (prompt: string, ...works: (() => void)[]) => {
+    agent.says(prompt);
+    for (const work of works) {
+      const id = String(++calls);
+      agent.begins(id);
+      work();
+      agent.ends(id);
+    }
+    agent.stops();
+  };
+  const edit = (name: string, text: string) => () => write(join(folder, name), text);
+  return { folder, turn, edit };
+}
+
+test('files, and the call or the turn', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('one', edit('a', '1\n'));
+  turn('two', edit('two', '2\n'));
+  turn('three', () => {
+    for (const n of [1, 2, 3, 4, 5, 6]) write(join(folder, `many/${n}`), 'x\n');
+  });
+  const files = [1, 2, 3, 4, 5].map((n) => `many/${n}`);
+  const named = (kind: string) => files.map((file) => `  ${kind} ${file}\n`).join('');
+  expect(agtOk(folder, 'undo')).toMatch(
+    `: restored 6 paths, verified\n${named('D')}  and 1 more\nundone: (Bash: do 3)\nnow at `,
+  );
+  expect(agtOk(folder, 'undo')).toContain('verified\n  D two\nundone: (Bash: do 2)\nnow at ');
+  expect(agtOk(folder, 'redo', '2')).toContain(
+    `${named('A')}  and 2 more\nredone: (Bash: do 2), (Bash: do 3)\nnow at `,
+  );
+  expect(agtOk(folder, 'undo', '--turn', '2')).toMatch(/verified\n {2}D two\nundone: turn "two"\nto undo: /);
+  const refused = agt(folder, 'redo', '--turns');
+  expect(refused.stderr).toContain('\nhint: to bring turn 2 back: agt undo\n');
+  expect(agtOk(folder, 'undo', '--turn')).toContain('and 1 more\nundone: turn "three"\nto undo: ');
+  expect(agt(folder, 'redo').stderr).toContain('\nhint: to bring turn 3 back: agt undo\n');
+  expect(agtOk(folder, 'undo', '--turn', '1', '--', 'a')).toContain('undone: turn "one" in a\n');
+});
+
+test('a warning of own changes says whether work of the agent goes with them', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('one', edit('a', '1\n'));
+  git(folder, 'commit', '-qam', 'of a person');
+  write(join(folder, 'b'), 'own\n');
+  const alone = 'warning: that takes back your own changes, or those of another program: b (in ';
+  for (const words of [['-n'], []]) expect(agt(folder, 'undo', ...words).stderr).toContain(alone);
+  write(join(folder, 'b'), 'own\n');
+  const both = 'warning: that takes back your own changes, too, or those of another program: b (in ';
+  for (const words of [['-n'], []]) expect(agt(folder, 'undo', '2', ...words).stderr).toContain(both);
+});
+
+test('by turn, own files after a restore are no turn: the undo takes the restore back and names them', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('one', edit('a', '1\n'), edit('a', '2\n'));
+  agtOk(folder, 'restore', '@{1}');
+  write(join(folder, 'mine'), 'mine\n');
+  turn('two', edit('b', '2\n'));
+  expect(agtOk(folder, 'undo', '--turn')).toContain('undone: turn "two"\n');
+  const undo = agt(folder, 'undo', '--turn');
+  expect(undo.stdout).toMatch(/ {2}M a\n {2}D mine\nundone: \(restored \w+\)\n/);
+  expect(undo.stderr).toMatch(/^warning: that takes back your own changes, .*: mine \(in \w+\)\nhint: /);
+  expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('2\n');
+  agtOk(folder, 'redo', '--turns');
+  expect([readFileSync(join(folder, 'a'), 'utf8'), existsSync(join(folder, 'mine'))]).toEqual(['1\n', true]);
+});
+
+test('a redo says that it deletes no repository', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('one', edit('a', '1\n'), () => rmSync(join(folder, '.git'), { recursive: true }));
+  const stays = 'warning: the repository stays: the snapshot has none, and agt deletes no .git\n';
+  agtOk(folder, 'undo', '--turn');
+  for (const words of [['-n'], []]) expect(agt(folder, 'redo', '--turns', ...words).stderr).toContain(stays);
+  agtOk(folder, 'undo', '--turn');
+  expect(agt(folder, 'redo').stderr).not.toContain('stays');
+  expect(agt(folder, 'redo')).toMatchObject({
+    stderr: expect.stringContaining(stays),
+    stdout: expect.stringContaining('restored 0 paths, verified\nredone: (Bash: do 2)\n'),
+  });
+  expect(git(folder, 'rev-parse', '--is-inside-work-tree')).toBe('true');
+});
