@@ -123,6 +123,7 @@ export async function readActivity(
   // Of one second, the later one first.
   const newest = drafts.toReversed().toSorted((a, b) => endOf(b).getTime() - endOf(a).getTime());
   const agents = agentsOf(records);
+  const unnamed = beforeNames(snapshots);
   const undone = await undoneSteps(repository, records, authored);
   const isEmpty = (turn: TurnSteps, files: readonly FileChange[] = []) =>
     turn.snapshots.every((one) => promptIn(one) === undefined) &&
@@ -137,17 +138,13 @@ export async function readActivity(
   }
   return chosen.map((turn) => {
     const { session, prompt, from, isPersons, snapshots: all } = turn;
-    const labels = all.flatMap((snapshot) => labelByPerson(snapshot) ?? []);
     return {
-      ...{
-        session,
-        prompt,
-        from,
-        to: endOf(turn),
-        agent: isPersons ? undefined : (turn.agent ?? agents.get(session)),
-      },
+      ...{ session, prompt, from, to: endOf(turn) },
+      agent: isPersons
+        ? undefined
+        : (turn.agent ?? (all[0] && unnamed.has(all[0]) ? undefined : agents.get(session))),
       bySession: turn.steps.find((step) => step.bySession !== undefined)?.bySession,
-      labels: [...new Set(labels)],
+      labels: [...new Set(all.flatMap((snapshot) => labelByPerson(snapshot) ?? []))],
       snapshots: all.length,
       failed: all.filter(({ call }) => call?.outcome === 'failed').length,
       commit: all.at(-1)?.commit ?? '',
@@ -183,13 +180,29 @@ function agentsOf(records: readonly SessionRecord[]): ReadonlyMap<string, string
   return new Map(records.map(({ session_id: id, agent, profile }) => [id as string, agent ?? profile]));
 }
 
+/** Those before an agent has told its name: the session has that of the last one. */
+function beforeNames(snapshots: readonly Snapshot[]): ReadonlySet<Snapshot> {
+  const ofSessions = [...Map.groupBy(snapshots, ({ session }) => session).values()];
+  return new Set(
+    ofSessions.flatMap((all) =>
+      all.slice(
+        0,
+        Math.max(
+          0,
+          all.findIndex((one) => one.agent),
+        ),
+      ),
+    ),
+  );
+}
+
 /** A pull begins with a snapshot, which says whether it was one into this repository; that of an ended session has none. */
 function madeElsewhere(snapshots: readonly Snapshot[], records: readonly SessionRecord[]): Set<Snapshot> {
   const bySession = Map.groupBy(snapshots, ({ session }) => session);
   const others = records.flatMap(({ session_id: id, created_at, moved }) => {
     if (moved === undefined) return [];
     const own = bySession.get(id) ?? [];
-    const times = moved.came.map((at) => Math.floor(Date.parse(at) / SECOND) * SECOND);
+    const times = moved.came.map((at) => Math.floor(Date.parse(at) / 1000) * 1000);
     const arrivals = new Set(own.filter(isArrival).map(({ time }) => time.getTime()));
     let isHere = moved.came[0] === created_at;
     let since = 0;
@@ -202,8 +215,6 @@ function madeElsewhere(snapshots: readonly Snapshot[], records: readonly Session
   });
   return new Set(others);
 }
-
-const SECOND = 1000;
 
 /** All snapshots by time, oldest first and each before those that follow it, and who made those of each session. */
 export async function readAllAuthors(repository: Repository, records: readonly SessionRecord[]) {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { autocommit, newSession, sessionIn, type TestSession } from '../harness/session.ts';
 import { agt, agtOk, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 
 const rowsOf = ({ repository }: TestSession, ...ids: string[]) =>
   (
@@ -42,4 +43,25 @@ test('a deletion that an undo has taken back is no change of the turn', () => {
   expect(rowsOf(session)).toEqual([['one', true, 'b.txt c.txt']]);
   agtOk(repository, 'redo', 'one');
   expect(rowsOf(session)).toEqual([['one', true, 'c.txt']]);
+});
+
+test('the work of a program is not given to the agent that came later', () => {
+  const { repository, sandbox } = newSession({ 'a.txt': 'a\n' }, 'one');
+  agtOk(repository, 'run', 'one', '--', 'sh', '-c', 'echo b >b.txt');
+  const rows = () => {
+    const found: { agent: string | null; prompt: string | null }[] = JSON.parse(
+      agtOk(repository, 'activity', '--json'),
+    );
+    return found.map(({ agent, prompt }) => [agent, prompt]);
+  };
+  expect(rows()).toEqual([['sh', null]]);
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  agent.says('Hi');
+  agent.begins('1');
+  write(join(sandbox, 'c.txt'), 'c\n');
+  agent.ends('1');
+  expect(rows()).toEqual([
+    ['claude', 'Hi'],
+    [null, null],
+  ]);
 });
