@@ -14,6 +14,7 @@ import { isArrival, labelByPerson, promptIn } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
 import { type Fate, findFates, landingsOf, STANDS } from '../survey/landed.ts';
 import { readRefs } from '../survey/refs.ts';
+import { agentsOf, beforeNames } from './agent-names.ts';
 import type { FileChange } from './timeline.ts';
 import { filesOfTurns, undoneTurns } from './turn-files.ts';
 import { type AuthoredHistory, authorsOf, isOfHook, type TurnSteps } from './turns.ts';
@@ -174,27 +175,6 @@ async function undoneSteps(
 }
 
 const endOf = ({ snapshots, from }: TurnSteps) => snapshots.at(-1)?.time ?? from;
-
-/** The agent of each session, as far as agt knows it. */
-function agentsOf(records: readonly SessionRecord[]): ReadonlyMap<string, string | undefined> {
-  return new Map(records.map(({ session_id: id, agent, profile }) => [id as string, agent ?? profile]));
-}
-
-/** Those before an agent has told its name: the session has that of the last one. */
-function beforeNames(snapshots: readonly Snapshot[]): ReadonlySet<Snapshot> {
-  const ofSessions = [...Map.groupBy(snapshots, ({ session }) => session).values()];
-  return new Set(
-    ofSessions.flatMap((all) =>
-      all.slice(
-        0,
-        Math.max(
-          0,
-          all.findIndex((one) => one.agent),
-        ),
-      ),
-    ),
-  );
-}
 
 /** A pull begins with a snapshot, which says whether it was one into this repository; that of an ended session has none. */
 function madeElsewhere(snapshots: readonly Snapshot[], records: readonly SessionRecord[]): Set<Snapshot> {
