@@ -97,6 +97,13 @@ export function onlyUntracked({ session_id: id }: SessionRecord, paths: readonly
   });
 }
 
+/** `--include` or `--exclude` was given. */
+export function onlyLeftOut({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {
+  return new AgtError(`nothing to accept: you left out all that is left of session "${id}"`, {
+    hints: [`take it, too: without --include and --exclude (${listSome(paths, LISTED)})`],
+  });
+}
+
 export function onlyRejected({ session_id: id }: SessionRecord, hunks: number): AgtError {
   const left = `${plural(hunks, 'rejected hunk')} of agt review ${hunks === 1 ? 'is' : 'are'}`;
   return new AgtError(`nothing to accept: only ${left} left in session "${id}"`, {

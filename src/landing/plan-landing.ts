@@ -7,22 +7,21 @@ import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { type Git, gitLines, resolveObject } from '../git/run/git.ts';
-import { shellQuote } from '../process/shell-quote.ts';
 import { type SessionRecord, startsOfWork } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { neverHad } from '../survey/landed.ts';
 import { findStartApart, landedSource } from '../survey/merged.ts';
+import { readSessionStatus } from '../survey/status.ts';
 import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import {
-  acceptAgain,
   conflictError,
-  excluding,
   nothingCommitted,
   nothingToAccept,
   nothingYet,
   onlyFailedCalls,
   onlyHidden,
+  onlyLeftOut,
   onlyRejected,
   onlyUntracked,
   solveInSandbox,
@@ -36,7 +35,7 @@ import { commitsToTell, commitsTouching, landedPaths } from './session-commits.t
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
 import { droppedCommits, type OthersCommit, othersCommits, othersWarning } from './taken-back.ts';
-import { looksSecret, untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
+import { secretWarning, untrackedAmong, untrackedByCommits, untrackedToLeaveOut } from './untracked.ts';
 import { refuseHidden, usersOwn } from './users-side.ts';
 import { mergeInMemory, mergeWithBase } from './workbench.ts';
 
@@ -81,15 +80,22 @@ export async function planLanding(session: Session, landable: Landable): Promise
     landed === undefined
       ? await untrackedByCommits(session, content, request)
       : await landedUncommitted(git, content, { landed, branch: target.from, added, request });
-  const mergeWithout = async (unwanted: ReadonlySet<string>) => {
+  const tryWithout = async (unwanted: ReadonlySet<string>, from: string) => {
     const left = [...added.filter((change) => unwanted.has(change.path) || isUsers(change)), ...uncommitted];
-    const { tree, leftOut } = await leaveOut(bench, chosen.tree, left);
+    const { tree, leftOut } = await leaveOut(bench, from, left);
     const theirs = await commitToMerge(session, { ...content, tree }, landable);
     const merged =
       landed === undefined && start === undefined && base === common
         ? await mergeInMemory(bench, target.from, theirs)
         : await mergeWithBase(bench, { base, ours: target.from, theirs });
-    if (merged.conflicts === undefined) return { left, leftOut, theirs, merged };
+    return { left, leftOut, theirs, merged };
+  };
+  const mergeWithout = async (unwanted: ReadonlySet<string>) => {
+    const { merged, ...rest } = await tryWithout(unwanted, chosen.tree);
+    if (merged.conflicts === undefined) return { ...rest, merged };
+    // The branch may have gone on with a copy of the work.
+    if (target.onto === record.user_branch && (await readSessionStatus(session)).merged)
+      throw nothingToAccept(git, record, target);
     const theirChanges = new Set((await diffTrees(git, base, target.from)).map(({ path }) => path));
     const open = content.uncommitted.flatMap(({ path }) => (theirChanges.has(path) ? path : []));
     const way = open.length === 0 ? [] : [await commitFirst(session, open)];
@@ -106,6 +112,14 @@ export async function planLanding(session: Session, landable: Landable): Promise
     if (isCommittedOnly && (await diffTrees(git, base, content.whole)).length > 0)
       throw nothingCommitted(record);
     if (rejected > 0) throw onlyRejected(record, rejected);
+    const { merged: all } = chosen.leftOut.length === 0 ? { merged } : await tryWithout(unwanted, wanted);
+    if (all.conflicts !== undefined) throw onlyLeftOut(record, chosen.leftOut);
+    const more = await diffTrees(git, merged.tree, all.tree);
+    if (more.length > 0)
+      throw onlyLeftOut(
+        record,
+        more.map(({ path }) => displayPath(path)),
+      );
     const isUntouched = added.length === 0 && commits.length === 0 && record.landed === undefined;
     if (isUntouched) throw nothingYet(record);
     if (isCommittedOnly || leftOut.length === 0) throw nothingToAccept(git, record, target);
@@ -174,17 +188,6 @@ async function landingAlong(
   return others.filter(({ commit, isThere }) => !isThere && touching.has(commit));
 }
 
-/** Without untracked files, a file that the agent has only taken out of the index is deleted on the branch. */
-async function untrackedByCommits(
-  session: Session,
-  { uncommitted }: SandboxContent,
-  { untracked = session.repository.settings.untracked, include, exclude, committedOnly }: AcceptRequest,
-): Promise<DiffEntry[]> {
-  if (untracked !== 'none' || include.length + exclude.length > 0 || committedOnly) return [];
-  const paths = new Set(await untrackedAmong(session, uncommitted));
-  return uncommitted.filter(({ path, after }) => after !== undefined && paths.has(path));
-}
-
 /** With `--committed-only`, HEAD lacks what landed without a commit: it would be taken back. */
 async function landedUncommitted(
   git: Git,
@@ -214,30 +217,6 @@ function failedWarning(paths: readonly string[]): string[] {
   if (paths.length === 0) return [];
   return [`changes by failed calls stay out (${paths.join(', ')}); take them too: --with-failed`];
 }
-
-/** The agent, or a person after a hint, may have committed all files. */
-function secretWarning(
-  { session_id: id }: SessionRecord,
-  changes: readonly DiffEntry[],
-  untracked: ReadonlySet<string>,
-  request: AcceptRequest,
-): string[] {
-  const { dryRun, include } = request;
-  if (include.length > 0) return [];
-  const names = changes
-    .filter(({ path, before, after }) => before === undefined && after !== undefined && looksSecret(path))
-    .flatMap(({ path }) => (untracked.has(path) ? [] : displayPath(path)));
-  if (names.length === 0) return [];
-  const excluded = names.map((name) => ` ${shellQuote(excluding(name))}`).join('');
-  const back = dryRun ? '' : `agt unaccept ${id}, then `;
-  return [
-    `${listSome(names, SECRETS)}: tracked in the sandbox, and looks like a key or a login; if it is one: ` +
-      `${back}${acceptAgain(id, request)}${excluded}`,
-  ];
-}
-
-/** Names in a warning. */
-const SECRETS = 5;
 
 /** Work of other sessions that lands along, and commits that the branch has dropped: each commit once. */
 async function warnOfOthers(

@@ -51,7 +51,9 @@ export async function commitsToTell(git: Git, record: SessionRecord, work: Landi
     const told = await gitLines(git, ['rev-list', '--ignore-missing', one.source, '--not', tip, '--']);
     for (const commit of told) own.delete(commit);
   }
-  if (landed === undefined && !isPart) return [...own];
+  // After a revert, the branch has a copy of commits that land again.
+  const isEarlier = landed !== undefined && landed !== record.landed?.source;
+  if ((landed === undefined || isEarlier) && !isPart) return [...own];
   const touching = await commitsTouching(git, { tip, head }, changes);
   if (landed === undefined) return touching.map(({ commit }) => commit).filter((commit) => own.has(commit));
   const before = await landedPaths(git, [tip, head], landed);

@@ -8,15 +8,17 @@ import { join } from 'node:path';
 import { systemPath } from '../disk/long-path.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { statOrUndefined } from '../disk/read-file.ts';
-import { AgtError, attempt, plural, SOME, someLines } from '../errors.ts';
+import { AgtError, attempt, listSome, plural, SOME, someLines } from '../errors.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import { fieldsOf, gitBytes, PLAIN_INDEX } from '../git/run/git.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { DEPENDENCIES, MAYBE_DEPENDENCIES } from '../snapshot/build-output.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 import type { AcceptRequest, UntrackedFile } from './accept-request.ts';
-import { wayWithout } from './landing-errors.ts';
+import { acceptAgain, excluding, wayWithout } from './landing-errors.ts';
+import type { SandboxContent } from './sandbox-content.ts';
 
 /** The new files that the index of the sandbox lacks; paths hold one byte per character. */
 export async function untrackedAmong(session: Session, changes: readonly DiffEntry[]): Promise<string[]> {
@@ -154,3 +156,38 @@ function refusal(
     ways,
   });
 }
+
+/** Without untracked files, a file that the agent has only taken out of the index is deleted on the branch. */
+export async function untrackedByCommits(
+  session: Session,
+  { uncommitted }: SandboxContent,
+  { untracked = session.repository.settings.untracked, include, exclude, committedOnly }: AcceptRequest,
+): Promise<DiffEntry[]> {
+  if (untracked !== 'none' || include.length + exclude.length > 0 || committedOnly) return [];
+  const paths = new Set(await untrackedAmong(session, uncommitted));
+  return uncommitted.filter(({ path, after }) => after !== undefined && paths.has(path));
+}
+
+/** The agent, or a person after a hint, may have committed all files. */
+export function secretWarning(
+  { session_id: id }: SessionRecord,
+  changes: readonly DiffEntry[],
+  untracked: ReadonlySet<string>,
+  request: AcceptRequest,
+): string[] {
+  const { dryRun, include } = request;
+  if (include.length > 0) return [];
+  const names = changes
+    .filter(({ path, before, after }) => before === undefined && after !== undefined && looksSecret(path))
+    .flatMap(({ path }) => (untracked.has(path) ? [] : displayPath(path)));
+  if (names.length === 0) return [];
+  const excluded = names.map((name) => ` ${shellQuote(excluding(name))}`).join('');
+  const back = dryRun ? '' : `agt unaccept ${id}, then `;
+  return [
+    `${listSome(names, SECRETS)}: tracked in the sandbox, and looks like a key or a login; if it is one: ` +
+      `${back}${acceptAgain(id, request)}${excluded}`,
+  ];
+}
+
+/** Names in a warning. */
+const SECRETS = 5;

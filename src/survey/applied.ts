@@ -6,10 +6,11 @@ import { diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitText } from '../git/run/git.ts';
 import type { GraphCommit } from './commit-graph.ts';
 import { inverseOf, readPatches } from './patches.ts';
-import { ENTRIES, parseEntries } from './reverts.ts';
+import { ENTRIES, findReverts, parseEntries } from './reverts.ts';
 
 interface Question {
   readonly head: string;
+  readonly tip: string;
   /** The commit at which the two part. */
   readonly base: string | undefined;
   readonly ahead: readonly GraphCommit[];
@@ -34,16 +35,23 @@ export function findApplied(git: Git, questions: readonly Question[]): boolean[]
   if (pairs.length === 0) return questions.map(() => false);
   const ids = readPatches(git, pairs);
   if (ids === undefined) return undefined;
-  return plans.map(({ copies, candidates, squash, single }) => {
-    const has = (from: readonly string[], pair: string) => {
+  return plans.map(({ tip, copies, candidates, squash, single }) => {
+    const copyOf = (from: readonly string[], pair: string) => {
       const [id, inverse] = [ids.get(pair)?.id, ids.get(inverseOf(pair))?.id];
-      const newest = from
-        .map((other) => ids.get(other)?.id)
-        .find((other) => other === id || other === inverse);
-      return id !== undefined && newest === id;
+      const isIt = (other: string | undefined) => other !== undefined && (other === id || other === inverse);
+      const newest = from.find((other) => isIt(ids.get(other)?.id));
+      return id !== undefined && newest && ids.get(newest)?.id === id ? newest.split(' ')[0] : undefined;
     };
-    const isRebased = copies.length > 0 && copies.every((pair) => has(candidates, pair));
-    return isRebased || single.some((pair) => has(squash, pair));
+    const stand = (found: readonly (string | undefined)[]) => {
+      const commits = found.filter((one) => one !== undefined);
+      if (commits.length < Math.max(found.length, 1)) return false;
+      const revertedBy = findReverts(git, tip, commits);
+      return commits.every((commit) => revertedBy(commit) === undefined);
+    };
+    return (
+      stand(copies.map((pair) => copyOf(candidates, pair))) ||
+      stand(single.map((pair) => copyOf(squash, pair)))
+    );
   });
 }
 
@@ -75,7 +83,7 @@ export async function isTakenBack(git: Git, commit: string, tip: string): Promis
 }
 
 /** Commits with the one that each is compared with, as `git diff-tree --stdin` reads them. */
-function plan({ head, base, ahead, behind }: Question) {
+function plan({ head, tip, base, ahead, behind }: Question) {
   const pair = ({ oid, parents }: GraphCommit) => `${oid} ${parents[0] ?? ''}`;
   const ownBehind = behind.filter(({ parents }) => parents.length === 1);
   const own = ahead.filter(({ parents }) => parents.length === 1);
@@ -86,6 +94,7 @@ function plan({ head, base, ahead, behind }: Question) {
   const candidates = ownBehind.filter(({ author }, i) => authors.has(author) || i < SQUASHES);
   const squash = base === undefined ? [] : ownBehind.slice(0, SQUASHES);
   return {
+    tip,
     copies: mayBeRebased ? own.map(pair) : [],
     candidates: mayBeRebased ? candidates.map(pair) : [],
     squash: squash.map(pair),

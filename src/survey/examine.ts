@@ -2,9 +2,6 @@
  * Compares many sandboxes with their branches at once: what differs, what a merge would do, what has come home already.
  * The number of git processes does not depend on the number of sandboxes.
  */
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { layOutAttributes } from '../git/objects/attributes.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
@@ -16,7 +13,9 @@ import { findApplied } from './applied.ts';
 import type { GraphCommit } from './commit-graph.ts';
 import { convertedBlobs } from './converted-files.ts';
 import { type KnownMerges, openKnownMerges } from './known-merges.ts';
+import { type Merge, Merger } from './merger.ts';
 import { type CommitName, ScratchHistory } from './scratch-history.ts';
+import { isStillThere } from './still-there.ts';
 
 export interface DiffStat {
   readonly files: number;
@@ -44,6 +43,8 @@ export interface Work {
   readonly landed?: string | undefined;
   /** Ask whether each of these has the commits already. */
   readonly homes: readonly Home[];
+  /** The branch at `tip`. */
+  readonly branch?: Home | undefined;
 }
 
 export interface Home {
@@ -59,7 +60,10 @@ export interface Examined {
   readonly diff: DiffStat | undefined;
   /** Undefined if nothing was merged. */
   readonly conflicts: boolean | undefined;
-  /** The branch has all of the sandbox, uncommitted files included: the merge would change nothing. */
+  /**
+   * The branch has all of the sandbox, uncommitted files included: the merge would change nothing, or it conflicts only with
+   * what the branch has made of that since.
+   */
   readonly isEmpty: boolean;
   /** A home has the commits. */
   readonly isMerged: boolean;
@@ -71,12 +75,6 @@ interface Named {
   readonly files: CommitName;
   readonly merge: CommitName | undefined;
   readonly homes: readonly { readonly home: Home; readonly merge: CommitName }[];
-}
-
-/** A scratch commit that merges something into a branch whose tip is `into`. */
-interface Merge {
-  readonly into: string;
-  readonly oid: string;
 }
 
 /** Undefined if git could not write the commits, such as in a repository that lacks objects. */
@@ -94,23 +92,35 @@ export async function examine(
   });
   if (!history.write(scratch, (works[0]?.head.length ?? 0) / 2)) return undefined;
   const { git } = scratch;
-  const stats = diffStats(git, named, history);
+  const { stats, ofHomes, fromHead } = diffStats(git, named, history);
   const merger = new Merger(scratch, commonDir);
   const known = openKnownMerges(agtDir, commonDir, merger.git, config);
   const merges = named.flatMap(({ merge, work: { tip = '' } }) =>
     merge === undefined ? [] : [{ into: tip, oid: history.oidOf(merge) }],
   );
   await tryMerges(merger, known, merges);
-  const merged = await mergedOf(merger, known, named, history, stats.slice(named.length));
+  const merged = await mergedOf(merger, known, named, history, ofHomes);
+  const isOnBranch = (one: Named) => merged.get(one)?.includes(one.work.tip ?? '') === true;
+  const landed = landedOf(merger, known, named, history, isOnBranch);
+  const isKept = (one: Named) => {
+    const oid = one.merge && history.oidOf(one.merge);
+    const isThere = !oid || known.get('empty', oid) !== false || landed.has(one);
+    return merged.get(one)?.some((tip) => isThere || tip !== one.work.tip) === true;
+  };
   known.save();
   return named.map((one, i) => {
     const oid = one.merge && history.oidOf(one.merge);
     const changesFiles = !one.isInPart && stats[i]?.files !== 0;
+    const isConflict = oid !== undefined && known.get('conflicts', oid) === true;
+    const isThere =
+      oid !== undefined && (known.get('empty', oid) === true || (isConflict && landed.has(one)));
+    const ofHead =
+      isOnBranch(one) && isKept(one) && one.work.landed === undefined ? fromHead.get(one) : undefined;
     return {
-      diff: one.work.base === undefined ? undefined : stats[i],
+      diff: one.work.base === undefined ? undefined : (ofHead ?? stats[i]),
       conflicts: oid === undefined ? undefined : known.get('conflicts', oid),
-      isEmpty: changesFiles && oid !== undefined && known.get('empty', oid) === true,
-      isMerged: merged.has(one),
+      isEmpty: changesFiles && isThere,
+      isMerged: isKept(one),
     };
   });
 }
@@ -145,8 +155,8 @@ function addWork(
 
 const NUMSTAT = ['--numstat', '-z', '-r', '-M', '--no-ext-diff', '--no-textconv'];
 
-/** One for each sandbox: from the base. Then one for each home: from there to HEAD. */
-function diffStats(git: Git, named: readonly Named[], history: ScratchHistory): DiffStat[] {
+/** `stats`: of each sandbox, from the base. `ofHomes`: one for each home, from there to HEAD. */
+function diffStats(git: Git, named: readonly Named[], history: ScratchHistory) {
   const pairs = named.map(({ work, files }) => {
     const oid = history.oidOf(files);
     return `${oid} ${work.base ?? oid}\n`;
@@ -154,9 +164,13 @@ function diffStats(git: Git, named: readonly Named[], history: ScratchHistory): 
   const ofHomes = named.flatMap(({ work, homes }) =>
     homes.map(({ home }) => `${work.head} ${home.base ?? work.head}\n`),
   );
+  const dirty = named.filter(({ work, files, homes }) => files !== work.head && homes.length > 0);
+  const ofHeads = dirty.map(({ work, files }) => `${history.oidOf(files)} ${work.head}\n`);
   const args = ['diff-tree', '--stdin', '--always', ...NUMSTAT];
   const output =
-    askGitSync(withoutIndex(git), args, { input: [...pairs, ...ofHomes].join('') })?.toString('latin1') ?? '';
+    askGitSync(withoutIndex(git), args, { input: [...pairs, ...ofHomes, ...ofHeads].join('') })?.toString(
+      'latin1',
+    ) ?? '';
   const stats: { files: number; insertions: number; deletions: number; in_part: boolean }[] = [];
   const fields = output.split('\0').values();
   for (const field of fields) {
@@ -174,80 +188,13 @@ function diffStats(git: Git, named: readonly Named[], history: ScratchHistory): 
       fields.next();
     }
   }
-  return stats;
-}
-
-/** Merges as `agt accept` does: in a work tree that has the attributes of the branch, and nothing else. */
-class Merger {
-  /** In such a work tree without any attributes. */
-  readonly git: Git;
-  private readonly places = new Map<string, Git>();
-  private readonly scratch: ScratchObjects;
-  private readonly commonDir: string;
-
-  constructor(scratch: ScratchObjects, commonDir: string) {
-    this.scratch = scratch;
-    this.commonDir = commonDir;
-    this.git = this.place('none');
+  const ends = named.length + ofHomes.length;
+  const fromHead = new Map<Named, DiffStat>();
+  for (const [i, one] of dirty.entries()) {
+    const stat = stats[ends + i];
+    if (stat !== undefined) fromHead.set(one, { ...stat, in_part: one.isInPart });
   }
-
-  /**
-   * `git log --remerge-diff` merges the parents of each commit anew: many merges in one process, one for each branch.
-   * Returns what the commit differs in from that, by commit; undefined if git failed.
-   */
-  async remerge(merges: readonly Merge[]) {
-    const args = [
-      ...['log', '--no-walk=unsorted', '--stdin', '--remerge-diff', '--no-color', '--format=%x01%H'],
-      ...['--no-show-signature', '--no-mailmap', '--no-notes', '--name-only'],
-    ];
-    const found = new Map<string, string>();
-    for (const [into, some] of Map.groupBy(merges, (merge) => merge.into)) {
-      const input = some.map(({ oid }) => `${oid}\n`).join('');
-      const git = await this.onBranch(into);
-      const output = askGitSync(git, args, { input })?.toString('latin1');
-      if (output === undefined) return undefined;
-      for (const part of output.split('\u0001').filter((text) => text !== '')) {
-        const end = part.indexOf('\n');
-        found.set(part.slice(0, end), part.slice(end).trim());
-      }
-    }
-    return found;
-  }
-
-  /** Whether each merge has conflicts or changes nothing, as `agt accept` asks. `git log` leaves out some kinds. */
-  async try(merges: readonly Merge[], tell: (oid: string, conflicts: boolean, isEmpty: boolean) => void) {
-    const args = ['merge-tree', '--write-tree', '--stdin', '--name-only', '--no-messages'];
-    for (const [into, some] of Map.groupBy(merges, (merge) => merge.into)) {
-      const input = some.map(({ oid }) => `${oid}^1 ${oid}^2\n`).join('');
-      // The first merge, of the branch with itself, names its tree.
-      const asked = `${into} ${into}\n${input}`;
-      const output = askGitSync(await this.onBranch(into), args, { input: asked })?.toString('latin1');
-      const fields = output?.split('\0') ?? [];
-      const next = () => fields.splice(0, fields.indexOf('') + 1);
-      const [, own] = next();
-      for (const { oid } of output === undefined ? [] : some) {
-        const [isClean, tree] = next();
-        tell(oid, isClean === '0', isClean === '1' && tree === own);
-      }
-    }
-  }
-
-  private async onBranch(tip: string): Promise<Git> {
-    const known = this.places.get(tip);
-    if (known !== undefined) return known;
-    const git = this.place(tip);
-    this.places.set(tip, git);
-    await layOutAttributes(git, tip);
-    return git;
-  }
-
-  private place(name: string): Git {
-    const { git, dir } = this.scratch;
-    const [tree, index] = [join(dir, `tree-${name}`), join(dir, `index-${name}`)];
-    mkdirSync(tree);
-    const own = { GIT_DIR: this.commonDir, GIT_WORK_TREE: tree, GIT_INDEX_FILE: index };
-    return { ...git, cwd: tree, env: { ...git.env, ...own } };
-  }
+  return { stats, ofHomes: stats.slice(named.length, ends), fromHead };
 }
 
 function tryMerges(merger: Merger, known: KnownMerges, merges: readonly Merge[]): Promise<void> {
@@ -258,14 +205,44 @@ function tryMerges(merger: Merger, known: KnownMerges, merges: readonly Merge[])
   });
 }
 
-/** The works whose commits one of their homes has already, in other words. */
+/**
+ * Of the works that a merge would change or that conflict, those that the branch has all the same: it has gone on with its
+ * copy of them. Of a work that does not conflict, the commits alone.
+ */
+function landedOf(
+  { git }: Merger,
+  known: KnownMerges,
+  named: readonly Named[],
+  history: ScratchHistory,
+  isOnBranch: (one: Named) => boolean,
+): Set<Named> {
+  const all = named.flatMap((one) => {
+    const { branch, base } = one.work;
+    const oid = one.merge && history.oidOf(one.merge);
+    if (!oid || branch === undefined || base === undefined || known.get('empty', oid) !== false) return [];
+    if (known.get('conflicts', oid)) return [{ one, oid, branch, base, files: history.oidOf(one.files) }];
+    return isOnBranch(one) ? [{ one, oid, branch, base: branch.base ?? base, files: one.work.head }] : [];
+  });
+  const unknown = all.filter(({ oid }) => known.get('landed', oid) === undefined);
+  const questions = unknown.map(({ one, branch, base, files }) => {
+    return { ...branch, head: files, base: isOnBranch(one) ? one.work.head : base, ahead: [] };
+  });
+  const applied = findApplied(git, questions);
+  for (const [i, { one, oid, branch, base, files }] of applied === undefined ? [] : unknown.entries()) {
+    const isCopied = applied?.[i] === true || (files === one.work.head && isOnBranch(one));
+    known.add('landed', oid, isCopied && isStillThere(git, { base, files, tip: branch.tip }));
+  }
+  return new Set(all.flatMap(({ one, oid }) => (known.get('landed', oid) ? [one] : [])));
+}
+
+/** The works whose commits one of their homes has already, in other words, and the tips of these homes. */
 async function mergedOf(
   merger: Merger,
   known: KnownMerges,
   named: readonly Named[],
   history: ScratchHistory,
   statsOfHomes: readonly DiffStat[],
-): Promise<Set<Named>> {
+): Promise<Map<Named, string[]>> {
   const all = named
     .flatMap((one) => one.homes.map(({ home, merge }) => ({ one, home, oid: history.oidOf(merge) })))
     .map((asked, i) => ({ ...asked, into: asked.home.tip, changesFiles: statsOfHomes[i]?.files !== 0 }));
@@ -285,5 +262,9 @@ async function mergedOf(
     answers.set(asked, answer);
     if (changes !== undefined && applied !== undefined) known.add('merged', asked.oid, answer);
   }
-  return new Set(all.flatMap((asked) => (answers.get(asked) === true ? [asked.one] : [])));
+  const there = Map.groupBy(
+    all.filter((asked) => answers.get(asked) === true),
+    ({ one }) => one,
+  );
+  return new Map([...there].map(([one, asked]) => [one, asked.map(({ into }) => into)]));
 }

@@ -17,7 +17,7 @@ import { knownMergesFile } from '../layout.ts';
 import { once } from '../once.ts';
 
 /** A question about a merge. */
-type Question = 'conflicts' | 'empty' | 'merged';
+type Question = 'conflicts' | 'empty' | 'merged' | 'landed';
 
 /** So many answers the file has at most, the newest ones: three for each of 500 sessions, 90 KB. */
 const MOST = 1500;
@@ -64,7 +64,7 @@ export function openKnownMerges(agtDir: string, commonDir: string, git: Git, con
   };
 }
 
-const LINE = /^((?:conflicts|empty|merged) [0-9a-f]{40}(?:[0-9a-f]{24})?) (yes|no)$/;
+const LINE = /^((?:conflicts|empty|merged|landed) [0-9a-f]{40}(?:[0-9a-f]{24})?) (yes|no)$/;
 
 /** Undefined if agt cannot know what a merge depends on, such as the program of a merge driver. */
 function fingerprint(git: Git, commonDir: string, config: GitConfig): string | undefined {

@@ -4,7 +4,7 @@ import { askGitSync } from '../git/run/run-sync.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
 import { findForms } from './forms.ts';
 import type { Refs } from './refs.ts';
-import { ENTRIES, parseEntries } from './reverts.ts';
+import { findReverts } from './reverts.ts';
 
 export interface Fate {
   /** The branch does not have the commit any more. */
@@ -79,33 +79,6 @@ export function findFates(
 /** The commit of the branch that has taken the acceptance back. */
 export function revertOf(git: Git, tip: string, landed: Landed): string | undefined {
   return findReverts(git, tip, [landed.commit])(landed.commit);
-}
-
-/** By `git revert`, which names the commit; a revert may be reverted. */
-function findReverts(git: Git, tip: string, landed: readonly string[]) {
-  const commits = [...new Set(landed)];
-  const ask = (words: readonly string[]) => askGitSync(git, words)?.toString().trimEnd() ?? '';
-  const [only = '', ...others] = commits;
-  const start = others.length === 0 ? only : ask(['merge-base', '--octopus', ...commits]);
-  const pattern = ['--basic-regexp', '--grep=^This reverts commit '];
-  const range = [tip, ...(start === '' ? [] : [`^${start}`]), '--'];
-  const output = ask([
-    'log',
-    '--no-show-signature',
-    '--no-mailmap',
-    '--reverse',
-    ...ENTRIES,
-    ...pattern,
-    ...range,
-  ]);
-  const last = new Map<string, string>();
-  for (const { oid: by, reverts } of parseEntries(git, output, commits))
-    for (const oid of reverts) last.set(oid, by);
-  const revertOf = (commit: string): string | undefined => {
-    const by = last.get(commit);
-    return by === undefined || revertOf(by) !== undefined ? undefined : by;
-  };
-  return revertOf;
 }
 
 function linesOf(git: Git, words: readonly string[], revisions: Iterable<string>): Set<string> {

@@ -65,12 +65,13 @@ export async function findStartApart(
 
 /**
  * After `accept --keep`: the content of the sandbox as it landed. It is the base of the next merge: the branch has that
- * content, but not the commits. Undefined once `head` has the landed commit by a sync, or if the branch has taken it back.
+ * content, but not the commits. Undefined once `head` has the landed commit by a sync. If the branch has taken it back, the
+ * acceptance before it counts, as after `agt unaccept`.
  * `target`: a branch and its tip.
  */
 export async function landedSource(
   git: Git,
-  { landed }: SessionRecord,
+  { landed }: Pick<SessionRecord, 'landed'>,
   head: string,
   target?: { readonly onto: string; readonly from: string },
 ): Promise<string | undefined> {
@@ -80,7 +81,10 @@ export async function landedSource(
   const tip = await resolveObject(git, `${target?.from ?? landed.onto}^{commit}`);
   const commit = tip && (await landedAs(git, landed, tip));
   if (tip === undefined || commit === undefined || (await isAncestor(git, commit, head))) return undefined;
-  return (await isTakenBack(git, commit, tip)) ? undefined : source;
+  if (!(await isTakenBack(git, commit, tip))) return source;
+  return landed.before?.onto === landed.onto
+    ? landedSource(git, { landed: landed.before }, head, target)
+    : undefined;
 }
 
 /** The content of an acceptance whose commit `head` has by a sync. */
@@ -118,17 +122,24 @@ export async function isAsLanded(
   });
 }
 
-/** False also if agt cannot tell. */
-export async function isMerged({ repository, record }: Session, commit: string): Promise<boolean> {
-  const patterns = homePatterns(record);
+/** `branch`: whether this one has it, not any that it comes home to. False also if agt cannot tell. */
+export async function isMerged(
+  { repository, record }: Session,
+  commit: string,
+  branch?: string,
+): Promise<boolean> {
+  const patterns = branch === undefined ? homePatterns(record) : [branch];
   if (patterns.length === 0) return false;
   const { git } = repository;
   const listed = await gitText(git, ['for-each-ref', '--format=%(objectname) %(refname)', '--', ...patterns]);
   const tips = listed.split('\n').flatMap((line) => line.split(' ')[0] || []);
   const graph = readCommitGraph(git, [commit, ...tips]);
-  const homes = compareWithHomes(graph, commit, tips).filter(({ behind }) => behind.length > 0);
+  const homes = compareWithHomes(graph, commit, tips).filter(
+    ({ ahead, behind }) => behind.length > 0 && (branch === undefined || ahead.length > 0),
+  );
   if (homes.length === 0) return false;
-  const work = { head: commit, base: undefined, tip: undefined, homes };
+  const only = branch === undefined ? undefined : homes[0];
+  const work = { head: commit, base: only?.base, tip: only?.tip, branch: only, homes };
   return withScratchObjects(
     repository,
     async (scratch) => (await examine(repository, scratch, [work]))?.[0]?.isMerged === true,

@@ -1,6 +1,6 @@
 /** The answers of git about the refs, HEADs and snapshots of many sessions: one process for each question. */
 import { basename } from 'node:path';
-import { branchNamespaces } from '../filter/agent-refs.ts';
+import { branchNamespaces, shadowNamespaces } from '../filter/agent-refs.ts';
 import { isReadableHead } from '../git/files/head-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { blockedWorktrees, parseWorktrees } from '../git/files/worktree-registrations.ts';
@@ -8,6 +8,7 @@ import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
+import type { Comparison } from './commit-graph.ts';
 import { homePatterns } from './merged.ts';
 import type { SandboxFacts } from './sandbox-facts.ts';
 
@@ -158,4 +159,26 @@ export function chainOf(
   const tip = refs.commits.get(branch)?.commit;
   const ends = [...(head.existing.has(start) ? [start] : []), ...(base === undefined ? [] : [base])];
   return tip === undefined ? [] : [{ session, tip, ends }];
+}
+
+interface Ahead {
+  readonly comparison: Comparison | undefined;
+  readonly head: Head;
+  readonly base: string | undefined;
+}
+
+/** The heads whose commits remote-tracking branches have, those of work branches included. */
+export function findExported({ git, prefixes }: Repository, compared: readonly Ahead[]): ReadonlySet<string> {
+  const open = compared.filter(({ comparison }) => (comparison?.ahead.length ?? 0) > 0);
+  const heads = new Set(open.flatMap(({ head }) => head.commit ?? []));
+  if (heads.size === 0) return heads;
+  const bases = new Set(open.flatMap(({ base }) => (base === undefined ? [] : [`^${base}`])));
+  const shadows = shadowNamespaces(prefixes).map((namespace) => `--exclude=*/${shortBranch(namespace)}*`);
+  const onRemote = (commits: ReadonlySet<string>, known: ReadonlySet<string>) => {
+    if (commits.size === 0) return commits;
+    const args = ['rev-list', ...commits, ...known, '--not', ...shadows, '--remotes', '--'];
+    return commits.difference(new Set(askGitSync(git, args)?.toString().split('\n') ?? commits));
+  };
+  // The branch of another session may have such a commit, which spares git the whole history.
+  return onRemote(onRemote(heads, bases), new Set());
 }

@@ -62,3 +62,30 @@ function identities(git: Git, commits: readonly string[]) {
     return { oid, identity: `${author}\0${subject}` };
   });
 }
+
+/** By `git revert`, which names the commit; a revert may be reverted. */
+export function findReverts(git: Git, tip: string, landed: readonly string[]) {
+  const commits = [...new Set(landed)];
+  const ask = (words: readonly string[]) => askGitSync(git, words)?.toString().trimEnd() ?? '';
+  const [only = '', ...others] = commits;
+  const start = others.length === 0 ? only : ask(['merge-base', '--octopus', ...commits]);
+  const pattern = ['--basic-regexp', '--grep=^This reverts commit '];
+  const range = [tip, ...(start === '' ? [] : [`^${start}`]), '--'];
+  const output = ask([
+    'log',
+    '--no-show-signature',
+    '--no-mailmap',
+    '--reverse',
+    ...ENTRIES,
+    ...pattern,
+    ...range,
+  ]);
+  const last = new Map<string, string>();
+  for (const { oid: by, reverts } of parseEntries(git, output, commits))
+    for (const oid of reverts) last.set(oid, by);
+  const revertOf = (commit: string): string | undefined => {
+    const by = last.get(commit);
+    return by === undefined || revertOf(by) !== undefined ? undefined : by;
+  };
+  return revertOf;
+}

@@ -4,13 +4,10 @@
  */
 import { readTimestamp } from '../autocommit/timestamp.ts';
 import { errorCode } from '../errors.ts';
-import { shadowNamespaces } from '../filter/agent-refs.ts';
-import { shortBranch } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { isPartialClone } from '../git/objects/object-store.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { isStagedApart, type StatusEntry } from '../git/objects/status.ts';
-import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
 import { hasCommitted, type Landed, type SessionRecord, sessionFolder } from '../session/record.ts';
 import { Session } from '../session/session.ts';
@@ -18,7 +15,7 @@ import { type CommitGraph, type Comparison, readCommitGraph } from './commit-gra
 import { type DiffStat, type Examined, examine, type Work } from './examine.ts';
 import { type Fate, findFates, landingsOf, newestLandings, STANDS, withFates } from './landed.ts';
 import { compareWithHomes, homePatterns, isAsLanded, landedSource, startApart } from './merged.ts';
-import { chainOf, countSnapshots, type Head, type Refs, readHeads, readRefs } from './refs.ts';
+import { chainOf, countSnapshots, findExported, type Head, type Refs, readHeads, readRefs } from './refs.ts';
 import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
 
 type Fact = 'record' | 'isOutOfSight' | 'hasMoved' | 'operation' | 'agentState' | 'lastPrompt' | 'running';
@@ -41,6 +38,8 @@ export interface SessionStatus extends Pick<SandboxFacts, Fact | 'pushed'> {
   readonly merge: 'clean' | 'conflict' | 'refused' | undefined;
   /** The user has all of it: the commits of HEAD, in this form or another, and each file that is not committed. */
   readonly merged: boolean;
+  /** The last acceptance has brought all of it home. */
+  readonly isLanded: boolean;
   /** A remote has the commits of HEAD, which has some of the session. */
   readonly exported: boolean;
   /** Of the last acceptance. */
@@ -124,6 +123,8 @@ interface Compared extends Located {
   readonly comparison: Comparison | undefined;
   /** Commits of HEAD, without those with which the session began. */
   readonly ownCommits?: number | undefined;
+  /** HEAD is on top of the commits of people with which its work, or that of a session before, began. */
+  readonly hasWork?: boolean;
   readonly files: readonly StatusEntry[] | undefined;
   /** Undefined if there is nothing to examine: no commits and no uncommitted files. */
   readonly work: Work | undefined;
@@ -155,9 +156,11 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
     tip: hasUserBranch && comparison?.behind.length ? base : undefined,
     landed: landed ?? start,
     homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),
+    branch: base === undefined ? undefined : compareWithHomes(graph, commit, [base])[0],
   };
   const chosen = isAhead || isDirty ? work : undefined;
-  return { ...located, comparison, ownCommits, files, work: chosen, isRefused };
+  const hasWork = facts.starts.length > 0 && facts.starts.every((start) => !graph.has(start, commit));
+  return { ...located, comparison, ownCommits, hasWork, files, work: chosen, isRefused };
 }
 
 async function examineAll(
@@ -214,22 +217,6 @@ async function findOnlyInSnapshots(
   return new Set(gone.filter((_, i) => isOther(i)));
 }
 
-/** The heads whose commits remote-tracking branches have, those of work branches included. */
-function findExported({ git, prefixes }: Repository, compared: readonly Compared[]): ReadonlySet<string> {
-  const open = compared.filter(({ comparison }) => (comparison?.ahead.length ?? 0) > 0);
-  const heads = new Set(open.flatMap(({ head }) => head.commit ?? []));
-  if (heads.size === 0) return heads;
-  const bases = new Set(open.flatMap(({ base }) => (base === undefined ? [] : [`^${base}`])));
-  const shadows = shadowNamespaces(prefixes).map((namespace) => `--exclude=*/${shortBranch(namespace)}*`);
-  const onRemote = (commits: ReadonlySet<string>, known: ReadonlySet<string>) => {
-    if (commits.size === 0) return commits;
-    const args = ['rev-list', ...commits, ...known, '--not', ...shadows, '--remotes', '--'];
-    return commits.difference(new Set(askGitSync(git, args)?.toString().split('\n') ?? commits));
-  };
-  // The branch of another session may have such a commit, which spares git the whole history.
-  return onRemote(onRemote(heads, bases), new Set());
-}
-
 interface Found {
   readonly refs: Refs;
   readonly examined: Examined | undefined;
@@ -257,7 +244,9 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const isTaken = isAllThere(compared, found);
   const ownDiff = (isSame && comparison !== undefined) || isTaken ? NO_DIFF : found.examined?.diff;
   const hasWorked = hasCommitted(record, head.commit);
-  const hasMergedCommits = found.examined?.isMerged === true || (ahead === 0 && hasUserBranch && hasWorked);
+  const hasMergedCommits =
+    found.examined?.isMerged === true ||
+    (ahead === 0 && hasUserBranch && (hasWorked || compared.hasWork === true));
   const hasAll = found.landed.has(compared) || (hasMergedCommits && !dirty && !isOnlyInSnapshots) || isTaken;
   return {
     record,
@@ -272,6 +261,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     diff: knowsOwn ? ownDiff : undefined,
     merge: mergeOf(compared, found),
     merged: hasAll && operation === undefined && fate.revertedBy === undefined,
+    isLanded: found.landed.has(compared),
     exported: hasWorked && found.exported.has(head.commit ?? ''),
     fate,
     landings,

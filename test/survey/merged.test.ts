@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { endedDaysAgo } from '../harness/opened.ts';
@@ -50,5 +51,117 @@ describe('work that came home in another form', () => {
       'agt/cancelled',
       'agt/open',
     ]);
+  });
+});
+
+const LINES = Array.from({ length: 30 }, (_, i) => `${i}\n`);
+const withLine = (at: number, text: string, lines = LINES) => lines.with(at, `${text}\n`);
+
+/** A session `s1` whose agent has changed line 5, and if `both` line 15 in another commit. */
+function sessionWithCommits(both = false) {
+  const repository = makeRepository({ f: LINES.join('') });
+  const { sandbox } = sessionIn(repository, 's1');
+  commit(sandbox, 'f', withLine(5, 'five').join(''));
+  if (both) commit(sandbox, 'f', withLine(15, 'xv', withLine(5, 'five')).join(''));
+  commit(repository, 'other', 'other\n');
+  return { repository, sandbox };
+}
+
+function squash(repository: string): void {
+  git(repository, 'merge', '-q', '--squash', 'agt/s1');
+  git(repository, 'commit', '-q', '-m', 'squash');
+}
+
+/** The user changes one line of a file. */
+function edit(repository: string, from: string, to: string): void {
+  const lines = readFileSync(join(repository, 'f'), 'utf8').split('\n');
+  commit(repository, 'f', lines.with(lines.indexOf(from), to).join('\n'));
+}
+
+const statusOf = (repository: string, id = 's1') =>
+  JSON.parse(agtOk(repository, 'list', '--json')).find(
+    (one: { session_id: string }) => one.session_id === id,
+  );
+
+const MERGED = { merge: null, merged: true, diff: { files: 0 } };
+
+describe('work that came home, and the branch goes on', () => {
+  test.each(['squash', 'squash of two', 'cherry-pick', 'by hand'])('%s: it stays merged', (how) => {
+    const { repository, sandbox } = sessionWithCommits(how !== 'squash');
+    if (how === 'by hand') git(sandbox, 'reset', '-q', 'HEAD~2');
+    if (how === 'by hand') commit(repository, 'f', withLine(15, 'xv', withLine(5, 'five')).join(''));
+    else if (how === 'cherry-pick') git(repository, 'cherry-pick', 'agt/s1~1', 'agt/s1');
+    else squash(repository);
+    edit(repository, '6', 'six');
+    expect(statusOf(repository)).toMatchObject(MERGED);
+    expect(agt(repository, 'accept', 's1', '-n').stderr).toContain('nothing to accept: "main" has all work');
+    edit(repository, 'five', 'FIVE');
+    expect(statusOf(repository)).toMatchObject(MERGED);
+    // Somebody takes it back by hand.
+    edit(repository, 'FIVE', '5');
+    expect(statusOf(repository)).toMatchObject({ merge: 'conflict', merged: false });
+  });
+
+  test('what the branch takes back is not merged: by a revert in another context, and by hand', () => {
+    const { repository } = sessionWithCommits();
+    squash(repository);
+    edit(repository, '8', 'eight');
+    expect(statusOf(repository)).toMatchObject({ merged: true });
+    git(repository, 'revert', '--no-edit', 'HEAD~1');
+    expect(statusOf(repository)).toMatchObject({ merge: 'clean', merged: false });
+    git(repository, 'revert', '--no-edit', 'HEAD');
+    edit(repository, 'five', 'FIVE');
+    edit(repository, 'FIVE', '5');
+    expect(statusOf(repository)).toMatchObject({ merge: 'clean', merged: false });
+    expect(agtOk(repository, 'remove', '--merged', '-n')).toBe('');
+  });
+
+  test('list, diff --base and review show the rest that accept would take', () => {
+    const { repository, sandbox } = sessionWithCommits();
+    write(join(sandbox, 't'), 'todo\n');
+    squash(repository);
+    expect(statusOf(repository)).toMatchObject({
+      merge: 'clean',
+      merged: false,
+      diff: { files: 1, insertions: 1 },
+    });
+    expect(agtOk(repository, 'diff', 's1', '--base', '--name-only')).toBe('t');
+    const hunks: { path: string }[] = JSON.parse(agtOk(repository, 'review', 's1', '--json'));
+    expect(hunks.map(({ path }) => path)).toEqual(['t']);
+    expect(agt(repository, 'accept', 's1', '-n', '--exclude', 't').stderr).toBe(
+      'error: nothing to accept: you left out all that is left of session "s1"\n' +
+        'hint: take it, too: without --include and --exclude (t)\n',
+    );
+    git(repository, 'revert', '--no-edit', 'HEAD');
+    expect(statusOf(repository)).toMatchObject({ diff: { files: 2 } });
+    expect(agtOk(repository, 'diff', 's1', '--base', '--name-only')).toBe('f\nt');
+  });
+
+  test('of two acceptances the branch has reverted the last one: the other is no difference', () => {
+    const { repository } = sessionWithCommits(true);
+    agtOk(repository, 'accept', 's1', '--keep', '--commits', 'agt/s1~1');
+    agtOk(repository, 'accept', 's1', '--keep');
+    git(repository, 'revert', '--no-edit', 'HEAD');
+    expect(statusOf(repository)).toMatchObject({ merged: false, diff: { insertions: 1, deletions: 1 } });
+    expect(agtOk(repository, 'accept', 's1', '-n')).toContain('1 file changed, +1 -1');
+  });
+
+  test('a fork with nothing of its own is merged as its parent is', () => {
+    const { repository } = sessionWithCommits();
+    agtOk(repository, 'fork', 's1', '--id', 's2');
+    agtOk(repository, 'new', 'fresh');
+    agtOk(repository, 'fork', 'fresh', '--id', 'fork-of-fresh');
+    git(repository, 'merge', '-q', '--no-edit', 'agt/s1');
+    const merged = ['s1', 's2', 'fresh', 'fork-of-fresh'].map((id) => statusOf(repository, id).merged);
+    expect(merged).toEqual([true, true, false, false]);
+  });
+
+  test('a part is accepted on another branch, and the user branch has all of it', () => {
+    const { repository } = sessionWithCommits(true);
+    git(repository, 'branch', 'release', 'HEAD~1');
+    agtOk(repository, 'accept', 's1', '--commits', 'agt/s1~1', '--onto', 'release', '--keep');
+    git(repository, 'cherry-pick', 'agt/s1~1', 'agt/s1');
+    expect(agtOk(repository, 'list')).toContain(' merged, accepted before on release ');
+    expect(statusOf(repository)).toMatchObject({ merged: true });
   });
 });

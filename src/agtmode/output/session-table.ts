@@ -145,11 +145,13 @@ const WORK: readonly Column<SessionStatus>[] = [
 
 /** `clean, exported`: whether the user branch could take the work, and where the work is already. */
 function mergeWords(view: SessionStatus): string[] {
-  const { merge, merged, exported, headCommit, record } = view;
+  const { merge, merged, isLanded, exported, headCommit, record } = view;
   if (record.state === 'accepted' || record.away !== undefined || headCommit === undefined) return [];
   const { landed, user_branch: home } = record;
   const where = landed === undefined || landed.onto === home ? '' : ` on ${shortBranch(landed.onto)}`;
-  if (merged && (merge ?? 'clean') === 'clean') return [landed ? `accepted${where}` : 'merged'];
+  const isOnlyElsewhere = where !== '' && !isLanded;
+  if (merged && (merge ?? 'clean') === 'clean')
+    return isOnlyElsewhere ? ['merged', `accepted before${where}`] : [landed ? `accepted${where}` : 'merged'];
   const isCurrent = exported || (record.exported !== undefined && record.exported.commit === headCommit);
   return [
     ...(merge === undefined ? [] : [merge]),

@@ -16,7 +16,7 @@ import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 import { decodeName, decodePath, encodePath } from '../../snapshot/tree-names.ts';
-import { findStartApart, landedSource } from '../../survey/merged.ts';
+import { findStartApart, isMerged, landedSource } from '../../survey/merged.ts';
 import {
   type AmbiguousFolders,
   FOLDERS_BESIDE_SANDBOX,
@@ -150,12 +150,17 @@ async function landingBase(session: Session): Promise<string> {
   return landed ?? (await baseCommit(session));
 }
 
-/** Where the work of the session begins: its start, if the user has dropped that; else where HEAD and the user branch part. */
+/**
+ * Where the work of the session begins: its start, if the user has dropped that; HEAD, if the user branch has the commits in
+ * another form; else where the two part.
+ */
 export async function baseCommit(session: Session): Promise<string> {
   const { git, record } = session;
-  const { commit: head = record.work_branch } = await sandboxHead(session);
-  const onto = record.user_branch ?? record.from_commit;
+  const { commit } = await sandboxHead(session);
+  const { work_branch, user_branch: home, from_commit } = record;
+  const [head, onto] = [commit ?? work_branch, home ?? from_commit];
   const start = await findStartApart(session, git, head, onto);
+  if (start === undefined && commit && home && (await isMerged(session, commit, home))) return commit;
   return start ?? (await gitAnswer(git, ['merge-base', head, onto])) ?? (await startCommit(session));
 }
 

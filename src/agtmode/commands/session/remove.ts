@@ -35,8 +35,9 @@ export const sessionRemove = defineSessionCommand({
     'Autocommit the session, then delete its folder. The work branch and the shadow branch stay, so agt undo can ' +
     'bring the session back; agt gc deletes its snapshots after agt.retention. With --delete-branch, delete the ' +
     'branches as well. If that would lose work that is neither exported nor merged, or a file that only its snapshots ' +
-    'have, ask first; without a terminal, require --force. With --merged, remove each session whose work your branch has already, as agt list says: merged or ' +
-    'accepted. A session that runs, or has a file or a commit that your branch lacks, stays.',
+    'have, ask first; without a terminal, require --force. With --merged, remove each session that agt list calls merged or accepted: the branch that it began from has all ' +
+    'of its work, or the branch that --onto named (accepted on BRANCH). A session that runs, or has a file or a commit ' +
+    'that this branch lacks, stays.',
   options: {
     merged: option.flag('every session whose work is merged, in place of ids'),
     'delete-branch': option.flag('delete the branches and all snapshots as well'),
