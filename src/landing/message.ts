@@ -3,7 +3,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import { findRenames } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, findRenames } from '../git/objects/raw-diff.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { fieldsOf, type Git, gitBytes, gitLines, gitText } from '../git/run/git.ts';
 import { quotedPathspec, shellQuote } from '../process/shell-quote.ts';
@@ -13,7 +13,7 @@ import { labelByPerson, promptIn } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 import { treeOfWork } from '../timetravel/diff/compared-tree.ts';
-import { undoneTurns } from '../timetravel/turn-files.ts';
+import { filesOfTurns, undoneTurns } from '../timetravel/turn-files.ts';
 import { authorsOf } from '../timetravel/turns.ts';
 import type { OthersCommit } from './taken-back.ts';
 
@@ -38,6 +38,8 @@ interface Along {
   readonly isPart?: boolean;
   /** Only these of the session's files land, and no commits tell of them. */
   readonly paths?: readonly string[] | undefined;
+  /** All that lands. */
+  readonly changes?: readonly DiffEntry[];
 }
 
 /** `commits`: those of the session, oldest first. */
@@ -45,12 +47,12 @@ export async function draftMessage(
   session: Session,
   commits: readonly string[],
   { text, summary, keepCommits = false }: MessageRequest,
-  { prompts, along = [], isPart = false, paths }: Along = {},
+  { prompts, along = [], isPart = false, paths, changes }: Along = {},
 ): Promise<string> {
   const { id, git, record } = session;
   if (text !== undefined) return withTrailer(git, text, id);
   const part = `Part of session ${id}`;
-  const told = paths ?? (await summarize(session, commits, prompts));
+  const told = paths ?? (await summarize(session, commits, prompts, [], changes));
   const own =
     typeof told !== 'string' ? joined(told, part, `${part}: `) : isPart ? `${part}\n\n${told}` : told;
   const { commitTemplate } = session.repository.settings;
@@ -69,12 +71,16 @@ export async function draftMessage(
     : withTrailer(git, filled, id);
 }
 
-/** The messages of its commits; without any the prompts, then the labels. `told`: commits that tell of other work. */
+/**
+ * The messages of its commits; without any the prompts, then the labels. `told`: commits that tell of other work. `changes`:
+ * all that lands.
+ */
 export async function summarize(
   session: Session,
   commits: readonly string[],
   chosen: readonly string[] = [],
   told: readonly string[] = [],
+  changes?: readonly DiffEntry[],
 ): Promise<string> {
   const { session_id: id } = session.record;
   if (chosen.length > 0) return joined(chosen, `${id}: ${chosen.length} prompts`);
@@ -83,7 +89,7 @@ export async function summarize(
   if (only !== undefined && others.length === 0) return only;
   const subjects = [...new Set(messages.map((message) => message.split('\n')[0] ?? ''))];
   if (subjects.length > 0) return joined(subjects, `${id}: ${messages.length} commits`);
-  const { prompts, labels } = await wordsOf(session, told);
+  const { prompts, labels } = await wordsOf(session, told, { changes });
   if (prompts.length > 0) return joined(prompts, `${id}: ${prompts.length} prompts`);
   return joined(labels, labels.length > 0 ? `${id}: ${labels.length} steps` : `Work of session ${id}`);
 }
@@ -94,7 +100,7 @@ export async function describePullRequest(session: Session, commits: readonly st
   const [first = await summarize(session, []), ...others] = messages;
   const [subject = '', ...body] = first.split('\n');
   if (others.length === 0) return { title: subject, body: body.join('\n').trim() };
-  const { prompts } = await wordsOf(session, [], await oldestOf(session.git, commits));
+  const { prompts } = await wordsOf(session, [], { oldest: await oldestOf(session.git, commits) });
   const [prompt = ''] = prompts;
   const isTitle = prompt !== '' && prompt.length <= SUBJECT_LENGTH;
   const told = isTitle ? messages : [body.join('\n').trim(), ...others];
@@ -110,9 +116,14 @@ function joined(lines: readonly string[], title: string, before = ''): string {
 
 /**
  * Prompts, and labels that a person gave, since the last acceptance of the whole work, oldest first; without those that the
- * message of a part or of one of these commits has told. `oldest`: of commits to tell of, which may have landed before.
+ * message of a part or of one of these commits has told, and without turns of which all has landed with a part. `oldest`: of
+ * commits to tell of, which may have landed before.
  */
-async function wordsOf(session: Session, commits: readonly string[] = [], oldest?: Date) {
+async function wordsOf(
+  session: Session,
+  commits: readonly string[],
+  { oldest, changes }: { readonly oldest?: Date; readonly changes?: readonly DiffEntry[] | undefined },
+) {
   const parts = [...commits];
   let whole = session.record.landed;
   for (; whole?.in_part; whole = whole.before) parts.push(whole.commit);
@@ -122,9 +133,10 @@ async function wordsOf(session: Session, commits: readonly string[] = [], oldest
   const last = new Date(whole?.at ?? 0);
   const since = oldest !== undefined && oldest < last ? new Date(0) : last;
   const history = await session.history();
-  const undone = await undoneSnapshots(session, history);
+  const rest = session.record.landed?.in_part ? changes : undefined;
+  const left = await leftOut(session, history, rest);
   const own = history
-    .filter((one) => one.session === session.id && one.time >= since && !undone.has(one))
+    .filter((one) => one.session === session.id && one.time >= since && !left.has(one))
     .toReversed();
   const labels = new Set(own.flatMap((snapshot) => labelByPerson(snapshot) ?? []));
   const prompts = new Set(own.flatMap((snapshot) => promptIn(snapshot) ?? []));
@@ -137,10 +149,21 @@ async function oldestOf(git: Git, commits: readonly string[]): Promise<Date> {
   return new Date(Math.min(...times.split('\n').map(Number)) * 1000);
 }
 
-/** Of turns that undos have taken back. */
-async function undoneSnapshots(session: Session, history: readonly Snapshot[]) {
-  if (!history.some(({ restoredBy }) => restoredBy === 'undo')) return new Set<Snapshot>();
-  const turns = await undoneTurns(session, authorsOf(history.toReversed(), isAttached(session.record)));
+/** Snapshots of turns that undos have taken back, and of those that changed files, but none of `rest`. */
+async function leftOut(
+  session: Session,
+  history: readonly Snapshot[],
+  rest: readonly DiffEntry[] | undefined,
+) {
+  const hasUndo = history.some(({ restoredBy }) => restoredBy === 'undo');
+  if (!hasUndo && rest === undefined) return new Set<Snapshot>();
+  const authored = authorsOf(history.toReversed(), isAttached(session.record));
+  const turns = new Set(hasUndo ? await undoneTurns(session, authored) : []);
+  if (rest !== undefined) {
+    const names = new Set(rest.map(({ path }) => `sandbox/${path}`));
+    for (const [turn, files] of await filesOfTurns(session.git, authored.turns, [authored]))
+      if (files.length > 0 && !files.some(({ path }) => names.has(path))) turns.add(turn);
+  }
   return new Set([...turns].flatMap(({ snapshots }) => snapshots));
 }
 

@@ -144,7 +144,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
     ...target,
     tree: merged.tree,
     parents: [target.from, ...(request.keepCommits ? [theirs] : [])],
-    message: await draftMessage(session, messages, request, { ...told, along, paths }),
+    message: await draftMessage(session, messages, request, { ...told, along, paths, changes }),
     commit: undefined,
     // git sees commits that are kept; what was uncommitted has become one that the sandbox does not have.
     source: request.keepCommits && theirs === content.head ? undefined : theirs,

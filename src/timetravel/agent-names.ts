@@ -10,15 +10,6 @@ export function agentsOf(records: readonly SessionRecord[]): ReadonlyMap<string,
 /** Those before an agent has told its name: the session has that of the last one. */
 export function beforeNames(snapshots: readonly Snapshot[]): ReadonlySet<Snapshot> {
   const ofSessions = [...Map.groupBy(snapshots, ({ session }) => session).values()];
-  return new Set(
-    ofSessions.flatMap((all) =>
-      all.slice(
-        0,
-        Math.max(
-          0,
-          all.findIndex((one) => one.agent),
-        ),
-      ),
-    ),
-  );
+  const isNamed = ({ agent }: Snapshot) => agent !== undefined;
+  return new Set(ofSessions.flatMap((all) => all.slice(0, Math.max(0, all.findIndex(isNamed)))));
 }

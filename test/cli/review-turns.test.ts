@@ -87,6 +87,18 @@ test('agt accept --seen names only the turns whose work lands', () => {
   expect(git(repository, 'log', '-1', '--format=%s')).toBe('the first');
 });
 
+test('the rest of the work names no turn of which all has landed', () => {
+  const { repository, turn } = begin();
+  turn('the first', { f: edited({ 3: 'three' }), h: 'h\n' });
+  turn('the second', { g: 'g\n' });
+  const message = (...words: string[]) =>
+    JSON.parse(agtOk(repository, 'accept', 's1', '--untracked=all', '--json', ...words)).message as string;
+  message('--include', 'f', '-m', 'F', '--keep');
+  expect(message('-n')).toContain('the first; the second');
+  message('--include', 'h', '-m', 'H', '--keep');
+  expect(message('-n')).toBe('the second\n\nAgt-Session: s1');
+});
+
 test('agt accept --seen says so if a turn has done more than what lands', () => {
   const { repository, turn, review } = begin();
   turn('both', { f: edited({ 3: 'three', 30: 'thirty' }) });
