@@ -67,9 +67,11 @@ export function findFates(
     const there = all.filter(({ commit }) => !fates.has(commit)).map(({ commit }) => commit);
     if (tip === undefined || there.length === 0) continue;
     const current = (commit: string) => forms.get(commit) ?? commit;
-    const revertedBy = findReverts(git, tip, there.map(current));
+    // A revert of a merge that a rebase has taken apart names the merge.
+    const revertOf = findReverts(git, tip, [...there, ...there.map(current)]);
+    const revertedBy = (commit: string) => revertOf(current(commit)) ?? revertOf(commit);
     for (const commit of there) {
-      const fate = { ...STANDS, nowAs: forms.get(commit), revertedBy: revertedBy(current(commit)) };
+      const fate = { ...STANDS, nowAs: forms.get(commit), revertedBy: revertedBy(commit) };
       if ((fate.nowAs ?? fate.revertedBy) !== undefined) fates.set(commit, fate);
     }
   }

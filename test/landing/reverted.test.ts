@@ -145,6 +145,7 @@ test('a merge that a rebase has taken apart is on the branch as its last commit'
   }
   agtOk(repository, 'accept', 's1', '--keep-commits');
   const landed = git(repository, 'rev-parse', '--short=10', 'HEAD');
+  git(repository, 'branch', 'reverted');
   git(repository, 'switch', '-qc', 'other', 'main~1');
   git(repository, 'commit', '-q', '--allow-empty', '-m', 'other', '--date', '2026-01-05T12:00:09+0100');
   git(repository, 'rebase', '-q', 'other', 'main');
@@ -153,6 +154,13 @@ test('a merge that a rebase has taken apart is on the branch as its last commit'
   expect(agtOk(repository, 'activity')).toContain(`accepted as ${landed}, now ${now} on main`);
   git(repository, 'reset', '-q', '--hard', 'HEAD~1');
   expect(agtOk(repository, 'activity')).toContain(`accepted as ${landed}, no longer on main`);
+  git(repository, 'reset', '-q', '--hard', 'reverted');
+  git(repository, 'revert', '--no-edit', '-m', '1', 'HEAD');
+  git(repository, 'rebase', '-q', 'other');
+  const by = git(repository, 'rev-parse', '--short=10', 'HEAD');
+  expect(agtOk(repository, 'activity')).toMatch(
+    new RegExp(`accepted as ${landed}, now \\w+ on main, reverted by ${by}`),
+  );
 });
 
 test.each([
