@@ -136,8 +136,8 @@ export const SETTING_KEYS = [
     name: 'agt.commitTemplate',
     defaultValue: '{summary}',
     summary:
-      'message of the commit that agt session accept makes: {summary} is the text of --summary, or the labels of the ' +
-      "session, or the agent's messages; {session} is its id, {branch} its work branch",
+      'message of the commit that agt session accept makes: {summary} is the text of --summary, else the messages of ' +
+      "the agent's commits, else the prompts, else the labels; {session} is the id, {branch} the work branch",
     ...text(checkTemplate),
   },
   {

@@ -21,6 +21,24 @@ test.each(['list', 'status', 'du', 'doctor'])(
   },
 );
 
+test('without any session, a list of all repositories says how to begin one', () => {
+  const [repository, HOME] = [makeRepository({ a: 'a\n' }), makeTempDir()];
+  const list = (...words: string[]) =>
+    run(AGT, ['list', '--everywhere', ...words], { cwd: '/', env: { HOME } });
+  const begin = 'begin one: agt new ID, or agt run --new -- COMMAND';
+  expect(list()).toMatchObject({ stdout: '', stderr: `note: no sessions yet; ${begin}\n` });
+  for (const words of [
+    ['new', 's1'],
+    ['remove', 's1'],
+  ])
+    expect(run(AGT, words, { cwd: repository, env: { HOME } }).exitCode).toBe(0);
+  expect(list().stderr).toBe(
+    `note: no session is active; ${begin}; those that have ended: agt list --everywhere --all\n`,
+  );
+  expect(list('--state', 'failed').stderr).toBe('');
+  expect(list('--all').stdout).toContain('s1');
+});
+
 test('a repository that was moved is found after the next command there; one that is gone is named', () => {
   const home = makeTempDir();
   const [before, after, copy] = ['before', 'after', 'copy'].map((name) => join(home, name)) as [

@@ -52,6 +52,17 @@ test('metadata always have profile, from and from_spec; list --failed; doctor sa
   );
 });
 
+test('show says of a part that it has landed in part', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n', b: 'b\n' });
+  for (const name of ['a', 'b']) write(join(sandbox, name), 'changed\n');
+  agtOk(repository, 'accept', 's1', '--include', 'a', '--keep');
+  const landed = git(repository, 'rev-parse', '--short=10', 'main');
+  const shown = () => /^landed +(.*)$/m.exec(agtOk(repository, 'session', 'show', 's1'))?.[1];
+  expect(shown()).toBe(`in part as ${landed} on main`);
+  agtOk(repository, 'accept', 's1', '--keep');
+  expect(shown()).toBe(`${git(repository, 'rev-parse', '--short=10', 'main')} on main`);
+});
+
 test('list says when each session ended, as which commit, and why it ended or failed', () => {
   const repository = makeRepository();
   for (const id of ['taken', 'dropped', 'open']) {

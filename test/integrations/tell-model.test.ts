@@ -84,6 +84,12 @@ test('it names no snapshot in which a file is otherwise, and says why hunks were
   expect(contextOf(say(sandbox, 'and now?'))).toMatch(
     /^The user has taken these files back with agt \(rejected: keep the old name\): a\. /,
   );
+  edit(sandbox, { a: 'once more\n' });
+  agtOk(sandbox, 'review', '--reject', 'a', '-m', 'the same', '--now');
+  for (const command of ['undo', 'redo']) agtOk(sandbox, command);
+  expect(contextOf(say(sandbox, 'and now?'))).toMatch(
+    /to how they were in snapshot [0-9a-f]{10} \("rejected: the same"\): a\. /,
+  );
 });
 
 test('no more than twenty paths; a person at work is no news; other agents', () => {

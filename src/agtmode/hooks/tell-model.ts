@@ -48,7 +48,8 @@ export async function whatWentBack(context: Context, conversation: string | unde
     target && isAsThere
       ? `, to how they were in snapshot ${shortOid(target.commit)} ${describe(target)}`
       : '';
-  const why = restores.flatMap(({ label }) => (label?.startsWith(REJECTED) ? label : [])).join('; ');
+  const rejections = restores.flatMap(({ label }) => (label?.startsWith(REJECTED) ? label : []));
+  const why = rejections.filter((label) => as === '' || label !== target?.label).join('; ');
   const reason = restores.some(isArrival)
     ? 'The session was in another repository meanwhile, which has changed these files'
     : `The user has taken these files back with agt${as}${why && ` (${why})`}`;

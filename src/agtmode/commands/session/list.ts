@@ -4,12 +4,10 @@ import { REVIEWS, reviewRef } from '../../../filter/agent-refs.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
 import { isPartialClone } from '../../../git/objects/object-store.ts';
-import { gitAnswer, gitLines, inDirectory, resolveObject } from '../../../git/run/git.ts';
-import { FIRST_COMMIT } from '../../../lifecycle/start-point.ts';
+import { gitAnswer, gitLines, resolveObject } from '../../../git/run/git.ts';
 import { localTime } from '../../../local-time.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import { listHunks } from '../../../review/review.ts';
-import { commandToList } from '../../../session/advised-commands.ts';
 import { AGENT_STATES } from '../../../session/agent-state.ts';
 import { namedSession } from '../../../session/find-session.ts';
 import { idProblem } from '../../../session/id.ts';
@@ -28,6 +26,7 @@ import { type Answer, partOf, reportEach } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { everywhere } from '../../everywhere.ts';
 import { age, showPath, table } from '../../output/format.ts';
+import { noSessions, nothingNote, withNote } from '../../output/no-sessions.ts';
 import { currentBranch, leftOutRows, sessionJson, shownState } from '../../output/session.ts';
 import {
   landingPlace,
@@ -36,7 +35,6 @@ import {
   rowsOfNow,
   sessionTable,
 } from '../../output/session-table.ts';
-import { adviceToSnapshot, attachedHere } from '../../session-here.ts';
 import { listFolders } from './list-folders.ts';
 import { listRemote } from './list-remote.ts';
 import { watchList } from './list-watch.ts';
@@ -58,6 +56,7 @@ const SORT_KEYS = Object.keys(VALUES).join(', ');
 /** No metadata say these: `running`, and those of NOW. */
 const STATES_OF_NOW: readonly string[] = ['running', ...AGENT_STATES];
 const STATES: readonly string[] = [...new Set([...SESSION_STATES, ...STATES_OF_NOW])];
+const OF_MERGE: readonly string[] = ['clean', 'conflict', 'refused', 'merged'];
 
 export const sessionList = defineCommand({
   usage: 'session list [remote-name]',
@@ -118,8 +117,10 @@ export const sessionList = defineCommand({
       ];
       return reportEach(parts, Object, async (part) => partOf(await part()));
     }
-    if (args.everywhere)
-      return everywhere(context, (there) => list({ ...args, everywhere: false }, there, true));
+    if (args.everywhere) {
+      const report = await everywhere(context, (there) => list({ ...args, everywhere: false }, there, true));
+      return states === undefined ? withNote(report, context.env, args.all === true) : report;
+    }
     const repository = await context.repositoryIfAny();
     if (repository === undefined)
       return {
@@ -161,34 +162,20 @@ async function isRemoteName(context: Context, name: string | undefined): Promise
   throw usageError(`a list has every session, not "${name}" alone`, `see: agt session show ${name}`);
 }
 
-async function nothingNote({ git, worktree = git.cwd }: Repository, ended: number): Promise<string> {
-  const canBegin = (await resolveObject(inDirectory(git, worktree), 'HEAD^{commit}')) !== undefined;
-  const first = canBegin ? '' : `make a first commit: ${FIRST_COMMIT}; then `;
-  const begin = `${first}begin one: agt new ID, or agt run --new -- COMMAND`;
-  if (ended === 0) return `note: no sessions yet; ${begin}\n`;
-  return `note: no session is active; ${begin}; those that have ended: agt list --all\n`;
-}
-
 function partialCloneNote(repository: Repository, views: readonly SessionStatus[]): string {
   const isOpen = ({ diff, headCommit }: SessionStatus) => diff === undefined && headCommit !== undefined;
   if (!views.some(isOpen) || !isPartialClone(repository)) return '';
   return 'note: DIFF and MERGE stay empty in a partial clone: git would have to fetch files to compare\n';
 }
 
-/** Outside of repositories there are none, but the folder may have snapshots. */
-async function noSessions(context: Context): Promise<string> {
-  const attached = await attachedHere(context);
-  const next =
-    attached === undefined
-      ? await adviceToSnapshot(context, 'to record this folder', false)
-      : `its snapshots: ${commandToList(attached.record)}`;
-  return `no sessions: this folder is in no git repository; ${next}\n`;
-}
-
 function parseStates(text: string | undefined): ReadonlySet<string> | undefined {
   const words = text?.split(',').map((word) => word.trim());
   const unknown = words?.find((word) => !STATES.includes(word));
-  if (unknown !== undefined) throw usageError(`unknown state "${unknown}"`, `states: ${STATES.join(', ')}`);
+  const ofColumn = OF_MERGE.includes(unknown ?? '')
+    ? [`"${unknown}" is no state, but in the column MERGE; those that are merged: agt remove --merged -n`]
+    : [];
+  if (unknown !== undefined)
+    throw usageError(`unknown state "${unknown}"`, `states: ${STATES.join(', ')}`, ...ofColumn);
   return words && new Set(words);
 }
 
@@ -262,7 +249,10 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
     ['last autocommit', view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.time, now)],
     ['user branch', home === undefined ? 'none (started from a commit)' : shortBranch(home)],
     ['start commit', from === undefined ? startCommit : `${startCommit} from session ${from}`],
-    ...landings.map(([landed, fate], i) => [i === 0 ? 'landed' : '', landingPlace(landed, fate)]),
+    ...landings.map(([landed, fate], i) => [
+      i === 0 ? 'landed' : '',
+      `${landed.in_part ? 'in part as ' : ''}${landingPlace(landed, fate)}`,
+    ]),
     exported && ['exported', `${shortOid(exported.commit)} to ${exported.remote} as ${exported.branch}`],
     pushed && ['pushed', `to ${pushed.remote}, ${age(new Date(pushed.at), now)}`],
     record.away && [

@@ -51,23 +51,24 @@ export const why = defineCommand({
     if (args.json) return { json: lineJson(line) };
     const { origin, details, commit, path } = line;
     const isCommitted = !NOT_COMMITTED.test(commit);
+    const session = origin && sessionOf(origin);
+    const step = origin && session && (await stepOf(session, origin));
+    const among = new Set(step?.among).size;
+    const oneOf = origin?.author === 'unknown' && among > 1 ? `one of ${among} agents in ` : '';
     context.out(
       linesOf([
         `${showPath(file)}:${number}: ${displayPath(line.content)}`,
-        `  by      ${describeOrigin(line) ?? displayPath(details.get('author') ?? '')}`,
+        `  by      ${oneOf}${describeOrigin(line) ?? displayPath(details.get('author') ?? '')}`,
         origin?.prompt !== undefined && `  prompt  ${showPath(origin.prompt)}`,
         origin?.call !== undefined && `  call    ${origin.tool ?? ''} ${origin.call}`.trimEnd(),
         origin !== undefined && `  step    ${shortOid(origin.snapshot)}, ${localTime(origin.time)}`,
         isCommitted && `  commit  ${shortOid(commit)} ${displayPath(details.get('summary') ?? '')}`,
       ]),
     );
-    const session = origin && sessionOf(origin);
-    if (
-      origin !== undefined &&
-      session !== undefined &&
-      (await showStep(context, session, origin, path, args.open))
-    )
+    if (session !== undefined && step !== undefined) {
+      await showStep(context, session, step, path, args.open);
       return 0;
+    }
     if (!isCommitted) return 0;
     context.out('\n');
     return runGitOnTerminal(await context.git(), [
@@ -106,14 +107,25 @@ function placeOf(place: string, cwd: string) {
   );
 }
 
-/** The change of the step in the file, or all that its turn changed; false if its snapshots are gone. */
-async function showStep(context: Context, session: Session, origin: Origin, path: string, whole: boolean) {
+/** Undefined if its snapshots are gone. */
+async function stepOf(session: Session, { snapshot: name }: Origin): Promise<AuthoredStep | undefined> {
+  const { steps } = await readAuthors(session);
+  return steps.find(({ snapshot }) => snapshot.commit.startsWith(name));
+}
+
+/** The change of the step in the file, or all that its turn changed. */
+async function showStep(
+  context: Context,
+  session: Session,
+  step: AuthoredStep,
+  path: string,
+  whole: boolean,
+) {
   const authored = await readAuthors(session);
-  const step = authored.steps.find(({ snapshot }) => snapshot.commit.startsWith(origin.snapshot));
-  if (step === undefined) return false;
   context.out('\n');
   const { previous, commit } = step.snapshot;
-  const later = authored.steps.slice(authored.steps.indexOf(step));
+  const at = authored.steps.findIndex(({ snapshot }) => snapshot.commit === commit);
+  const later = authored.steps.slice(at);
   const inTree = await nameAtFirst(session, later, `sandbox/${path}`);
   if (!whole && previous !== undefined && encodePath(inTree) === inTree) {
     const words = [
@@ -125,7 +137,7 @@ async function showStep(context: Context, session: Session, origin: Origin, path
       `:(top,literal)${displayPath(inTree)}`,
     ];
     await runGitOnTerminal(session.git, words);
-    return true;
+    return;
   }
   const pathspecs = () => (whole ? [] : [{ magic: '', path: displayPath(inTree) }]);
   const known = new Map(authored.steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
@@ -133,7 +145,6 @@ async function showStep(context: Context, session: Session, origin: Origin, path
     const before = known.get(span.previous ?? '') ?? 'start';
     await showDiff(session, { before, after: span, pathspecs }, []);
   }
-  return true;
 }
 
 /** The name that the file had in the first of these steps, if it was renamed since. */
