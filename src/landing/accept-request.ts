@@ -141,6 +141,8 @@ export type NewPlan = Omit<LandingPlan, 'shown'>;
 export interface Landing extends LandingChange {
   readonly record: SessionRecord;
   readonly commit: string;
+  /** When the branch moved; missing if an earlier agt has moved it. */
+  readonly at?: Date | undefined;
 }
 
 export interface AcceptResult extends LandingChange {

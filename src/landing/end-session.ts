@@ -20,14 +20,14 @@ import { takenChanges } from './taken.ts';
 
 /** Records the landing and removes the sandbox. An agent that went on working keeps its session. */
 export async function endSession(session: LockedSession, landing: Landing, now: Date): Promise<AcceptResult> {
-  const { commit, from, onto, worktree } = landing;
+  const { commit, from, onto, worktree, at = now } = landing;
   const known = landing.record.landed;
   const isWritten = known?.commit === commit && known.onto === onto; // agt was killed after that
   const before = isWritten ? known.before : known;
   const move = landing.record.intent;
   const moved = move?.operation === 'accept' ? contentOf(move, landing) : {};
   const own = landing.record.checkout === undefined ? {} : await takenInPlace(session, landing);
-  const landed = { commit, from, onto, at: now.toISOString(), ...moved, ...own, ...(before && { before }) };
+  const landed = { commit, from, onto, at: at.toISOString(), ...moved, ...own, ...(before && { before }) };
   const record: SessionRecord = { ...landing.record, landed };
   await keepSources(session, landed);
   failurePoint('landing: source kept');

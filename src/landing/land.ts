@@ -18,7 +18,6 @@ import { shellQuote } from '../process/shell-quote.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { LockedSession } from '../session/lock.ts';
 import { begin } from '../session/operation.ts';
-import type { SessionRecord } from '../session/record.ts';
 import type { BranchMove, Present } from '../session/state.ts';
 import { BEFORE_ACCEPT } from '../snapshot/format.ts';
 import { captureSession } from '../workspace/capture-session.ts';
@@ -66,7 +65,7 @@ export async function carryOut(
   session: LockedSession,
   begun: MoveIntent,
   makeCommit?: () => Promise<string>,
-): Promise<{ readonly record: SessionRecord; readonly commit: string }> {
+): Promise<Pick<Landing, 'record' | 'commit' | 'at'>> {
   const { repository } = session;
   const { onto: ref, from, worktree, present = [] } = begun;
   let intent = present.length === 0 ? begun : { ...begun, base: await baseWith(repository, from, present) };
@@ -74,6 +73,7 @@ export async function carryOut(
   // The worktree may have changed: git can fail in the middle, as when a filter fails.
   let hasBegun = false;
   let isDone = false;
+  let at: Date | undefined;
   const follow = async () => {
     if (worktree === undefined || isDone) return;
     hasBegun = true;
@@ -97,6 +97,7 @@ export async function carryOut(
     await moveBranch(repository, worktree, { ref, from, to, reason }, async () => {
       failurePoint('landing: branch locked');
       await follow();
+      at = new Date();
     });
   } catch (error) {
     // The branch may have moved although git reported a failure.
@@ -105,7 +106,7 @@ export async function carryOut(
       throw error;
     }
   }
-  return { record: written, commit: intent.to ?? '' };
+  return { record: written, commit: intent.to ?? '', at };
 }
 
 /** Somebody else moved the branch since agt read it. */

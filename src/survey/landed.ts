@@ -3,6 +3,7 @@ import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
 import { findForms } from './forms.ts';
+import { remoteBranches } from './merged.ts';
 import type { Refs } from './refs.ts';
 import { findReverts } from './reverts.ts';
 
@@ -48,10 +49,12 @@ export function findFates(
   if (landings.length === 0) return fates;
   const commits = new Set(landings.map(({ commit }) => commit));
   const branches = Map.groupBy(landings, ({ onto }) => onto);
-  const tips = new Map([...branches.keys()].map((onto) => [onto, refs.commits.get(onto)?.commit]));
-  const missing = notIn(git, commits, new Set(tips.values()));
+  // A clone may have the branch only as that of a remote.
+  const tipsOf = (onto: string) =>
+    [refs.commits.get(onto)?.commit ?? refs.matching(remoteBranches(onto))].flat();
+  const missing = notIn(git, commits, new Set([...branches.keys()].flatMap(tipsOf)));
   for (const [onto, all] of branches) {
-    const tip = tips.get(onto);
+    const [tip] = tipsOf(onto);
     const open = all
       .filter(({ commit }) => missing.has(commit))
       .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
@@ -61,8 +64,7 @@ export function findFates(
     const never = neverHad(git, onto, came);
     for (const { commit } of gone) {
       const isElsewhere = never.has(commit);
-      if (tip !== undefined || isElsewhere)
-        fates.set(commit, { ...STANDS, isLost: !isElsewhere, isElsewhere });
+      fates.set(commit, { ...STANDS, isLost: !isElsewhere, isElsewhere });
     }
     const there = all.filter(({ commit }) => !fates.has(commit)).map(({ commit }) => commit);
     if (tip === undefined || there.length === 0) continue;
@@ -89,8 +91,8 @@ function linesOf(git: Git, words: readonly string[], revisions: Iterable<string>
   return new Set(output?.toString().split('\n').filter(Boolean));
 }
 
-function notIn(git: Git, commits: Iterable<string>, tips: ReadonlySet<string | undefined>): Set<string> {
-  const known = [...tips].flatMap((tip) => (tip === undefined ? [] : `^${tip}`));
+function notIn(git: Git, commits: Iterable<string>, tips: ReadonlySet<string>): Set<string> {
+  const known = [...tips].map((tip) => `^${tip}`);
   if (known.length === 0) return new Set(commits);
   return linesOf(git, ['rev-list'], [...commits, ...known]);
 }

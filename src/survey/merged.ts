@@ -19,8 +19,11 @@ import { findForms } from './forms.ts';
 /** Patterns of the branches that the work of a session comes home to: its user branch, here and at the remotes. */
 export function homePatterns({ user_branch: userBranch, from_spec: spec }: SessionRecord): string[] {
   const name = userBranch === undefined ? spec : shortBranch(userBranch);
-  return name === undefined ? [] : [`${HEADS}${name}`, `${REMOTES}*/${name}`];
+  return name === undefined ? [] : [`${HEADS}${name}`, remoteBranches(name)];
 }
+
+/** A pattern of the branches of this name at the remotes. */
+export const remoteBranches = (branch: string) => `${REMOTES}*/${shortBranch(branch)}`;
 
 /** Compares a commit with the tips of its homes. */
 export function compareWithHomes(graph: CommitGraph, commit: string, tips: readonly string[]): Home[] {

@@ -9,7 +9,7 @@ import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Comparison } from './commit-graph.ts';
-import { homePatterns } from './merged.ts';
+import { homePatterns, remoteBranches } from './merged.ts';
 import type { SandboxFacts } from './sandbox-facts.ts';
 
 export interface Tip {
@@ -33,7 +33,8 @@ export function readRefs(
   const isOutside = (ref: string) => !namespaces.some((namespace) => ref.startsWith(namespace));
   const named = records.flatMap((one) => [one.branch, one.work_branch, one.user_branch ?? one.branch]);
   const outside = [...named, ...others].filter(isOutside);
-  const patterns = new Set([...namespaces, ...outside, ...records.flatMap(homePatterns)]);
+  const homes = [...records.flatMap(homePatterns), ...others.map(remoteBranches)];
+  const patterns = new Set([...namespaces, ...outside, ...homes]);
   const format = '--format=%(refname) %(objectname) %(committerdate:unix)';
   const output = askGitSync(git, ['for-each-ref', format, '--', ...patterns])?.toString() ?? '';
   const commits = new Map<string, Tip>();

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession, sessionIn } from '../harness/session.ts';
-import { agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
 
 test('work of another session that is off the branch, taken out, and back on the branch', () => {
   const { repository, sandbox } = makeSession();
@@ -218,4 +218,17 @@ test('a commit of another session that the branch has dropped is named once', ()
     `warning: this brings back ${dropped} Theirs of session "other", which "main" has dropped; ` +
       'to leave it out: agt unaccept s1 && agt sync s1 --rebase\n',
   );
+});
+
+test('acceptances at the same time: unaccept takes them in the order of the branch, whichever began first', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, 'a'), 'b\n');
+  write(join(sessionIn(repository, 's2').sandbox, 'new'), 'new\n');
+  const clean = `env -u GIT_DIR -u GIT_INDEX_FILE -u GIT_WORK_TREE -u GIT_EDITOR ${AGT}`;
+  const meanwhile = `[ -e once ] || { touch once; ${clean} accept s2 --untracked=all >&2; }`;
+  write(join(repository, '.git/hooks/commit-msg'), `#!/bin/sh\ncd ${repository}/.git\n${meanwhile}\n`, 0o755);
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'log', '-2', '--format=%s').split('\n')[0]).toBe('Work of session s1');
+  const back = agt(repository, 'unaccept', 's1', 's2');
+  expect(back.stdout.match(/acceptance of s\d/g)).toEqual(['acceptance of s1', 'acceptance of s2']);
 });

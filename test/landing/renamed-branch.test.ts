@@ -89,3 +89,22 @@ test('unaccept says so if the branch of the sandbox is gone', () => {
     `warning: HEAD is detached at ${at}: branch "side" was deleted, and agt creates only its own branches\n`,
   );
 });
+
+test('work on a branch that is deleted since, or that is only at the remote', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n' });
+  const ended = (words: string) => {
+    for (const listed of [['list', '-a'], ['activity']])
+      expect(agtOk(repository, ...listed)).toMatch(new RegExp(`in part as \\w+${words}$`, 'm'));
+  };
+  git(repository, 'branch', 'release');
+  write(join(sandbox, 'a'), '2\n');
+  write(join(sandbox, 'new'), 'new\n');
+  agtOk(repository, 'accept', 's1', '--onto', 'release', '--untracked=none');
+  ended(' on release');
+  const tip = git(repository, 'rev-parse', 'release');
+  git(repository, 'branch', '-D', 'release');
+  ended(', no longer on release');
+  expect(JSON.parse(agtOk(repository, 'activity', '--json'))[0]).toMatchObject({ lost: true });
+  git(repository, 'update-ref', 'refs/remotes/origin/release', tip);
+  ended(' on release');
+});

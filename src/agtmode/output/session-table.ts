@@ -179,7 +179,8 @@ function endedCell(now: Date) {
     const when = at === undefined ? [] : [shortAgo(new Date(at), now)];
     const place = landed && landingPlace(landed, fate);
     if (place === undefined) return when.join('');
-    return [...when, `as ${place}`].join(state === 'accepted' ? ' ' : '; landed before ');
+    const part = landed?.in_part ? 'in part ' : '';
+    return [...when, `${part}as ${place}`].join(state === 'accepted' ? ' ' : '; landed before ');
   };
 }
 
