@@ -5,6 +5,7 @@ import type { Git } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { revertOf } from '../survey/landed.ts';
+import { revertsOfMerged } from '../survey/reverts.ts';
 import type { AcceptRequest } from './accept-request.ts';
 import type { LandingTarget } from './target.ts';
 import type { Conflict } from './workbench.ts';
@@ -132,10 +133,13 @@ export function onlyHidden({ session_id: id }: SessionRecord, paths: readonly st
 
 export function nothingToAccept(
   git: Git,
-  { session_id: id, landed }: SessionRecord,
-  { onto, from }: LandingTarget,
+  { session_id: id, landed, from_commit: start }: SessionRecord,
+  { onto, from: tip }: LandingTarget,
+  head: string,
 ): AgtError {
-  const revert = landed && revertOf(git, from, landed);
+  const revert = landed
+    ? revertOf(git, tip, landed)
+    : [...revertsOfMerged(git, [{ tip, head, start }]).values()][0];
   if (revert !== undefined)
     return new AgtError(
       `nothing to accept: "${shortBranch(onto)}" has all commits of session "${id}", and has reverted them`,

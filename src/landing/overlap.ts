@@ -16,6 +16,15 @@ import type { Repository } from '../repository/repository.ts';
 import type { Present } from '../session/state.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 
+/** A merge of git, but no fast-forward, refuses any staged file. @throws AgtError as `refuseOverlap` does */
+export async function refuseStaged(
+  git: Git,
+  wayOut: (paths: readonly string[]) => Promise<string>,
+): Promise<void> {
+  const staged = new Map((await uncommitted(git)).filter(([, kind]) => kind === STAGED));
+  if (staged.size > 0) refuse(git, staged, await wayOut([...staged.keys()]));
+}
+
 /** @throws AgtError that names the files and the way out. `git` runs in the user's worktree. */
 export async function refuseOverlap(
   git: Git,

@@ -7,7 +7,7 @@ import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { type Git, gitLines, resolveObject } from '../git/run/git.ts';
-import { type SessionRecord, startsOfWork } from '../session/record.ts';
+import { hasCommitted, type SessionRecord, startsOfWork } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { neverHad } from '../survey/landed.ts';
 import { findStartApart, landedSource } from '../survey/merged.ts';
@@ -95,7 +95,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
     if (merged.conflicts === undefined) return { ...rest, merged };
     // The branch may have gone on with a copy of the work.
     if (target.onto === record.user_branch && (await readSessionStatus(session)).merged)
-      throw nothingToAccept(git, record, target);
+      throw nothingToAccept(git, record, target, content.head);
     const theirChanges = new Set((await diffTrees(git, base, target.from)).map(({ path }) => path));
     const open = content.uncommitted.flatMap(({ path }) => (theirChanges.has(path) ? path : []));
     const way = open.length === 0 ? [] : [await commitFirst(session, open)];
@@ -111,7 +111,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
     const isCommittedOnly = request.committedOnly && !left.some(isUsers);
     if (isCommittedOnly && (await diffTrees(git, base, content.whole)).length > 0)
       throw nothingCommitted(record);
-    if (rejected > 0) throw onlyRejected(record, rejected);
+    if (rejected > 0 && leftOut.length === 0) throw onlyRejected(record, rejected);
     const { merged: all } = chosen.leftOut.length === 0 ? { merged } : await tryWithout(unwanted, wanted);
     if (all.conflicts !== undefined) throw onlyLeftOut(record, chosen.leftOut);
     const more = await diffTrees(git, merged.tree, all.tree);
@@ -120,9 +120,9 @@ export async function planLanding(session: Session, landable: Landable): Promise
         record,
         more.map(({ path }) => displayPath(path)),
       );
-    const isUntouched = added.length === 0 && commits.length === 0 && record.landed === undefined;
-    if (isUntouched) throw nothingYet(record);
-    if (isCommittedOnly || leftOut.length === 0) throw nothingToAccept(git, record, target);
+    const hasNone = added.length === 0 && commits.length === 0 && record.landed === undefined;
+    if (hasNone && !hasCommitted(record, content.head)) throw nothingYet(record);
+    if (isCommittedOnly || leftOut.length === 0) throw nothingToAccept(git, record, target, content.head);
     throw left.every(isUsers) ? onlyHidden(record, leftOut) : onlyUntracked(record, leftOut);
   }
   if (request.keepCommits) {

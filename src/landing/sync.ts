@@ -28,7 +28,7 @@ import { restoreSession } from '../timetravel/restore/restore.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { notCommitted, syncRefused } from './landing-errors.ts';
 import { commitFirst } from './message.ts';
-import { refuseInTheWay, refuseOverlap } from './overlap.ts';
+import { refuseInTheWay, refuseOverlap, refuseStaged } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
 import { copyOnto, rebaseByGit, rebaseInMemory, refuseUncommitted } from './rebase.ts';
 import { mergeBase, readSandbox } from './sandbox-content.ts';
@@ -118,7 +118,7 @@ async function sync(given: LockedSession, request: SyncRequest): Promise<SyncRes
 
 /** A rebase leaves out what the branch has dropped, also if nothing else is new there. */
 export function isUpToDate({ commits, dropped, operation }: SyncResult): boolean {
-  return commits === 0 && (operation === 'merge' || dropped.last === undefined);
+  return commits === 0 && (operation === 'merge' || !(dropped.last || dropped.isRewritten));
 }
 
 /** The branch that the user names takes the place of a user branch that is gone, as after `git branch -m`. */
@@ -204,7 +204,8 @@ async function otherBranch(git: Git, { work_branch }: SessionRecord): Promise<st
 }
 
 /** Returns the paths in conflict. @throws AgtError if uncommitted files of the sandbox would be in the way. */
-async function conflictsOfSync(session: Session, { operation, branch, commits, head, dropped }: SyncResult) {
+async function conflictsOfSync(session: Session, plan: SyncResult) {
+  const { operation, branch, commits, head, dropped } = plan;
   const { repository, record, sandboxGit } = session;
   const tip = await gitText(sandboxGit, ['rev-parse', '--verify', `${branch}^{commit}`]);
   const join = `git -C ${shellQuote(sandboxGit.cwd)} merge --allow-unrelated-histories ${shellQuote(branch)}`;
@@ -216,7 +217,9 @@ async function conflictsOfSync(session: Session, { operation, branch, commits, h
       : rebaseInMemory(bench, head, tip, without));
     // git looks for files in the way before it shows a conflict.
     const changes = await diffTrees(bench.git, head, merged.tree);
-    await refuseOverlap(sandboxGit, changes, (paths) => commitFirst(session, paths));
+    const wayOut = (paths: readonly string[]) => commitFirst(session, paths);
+    await refuseOverlap(sandboxGit, changes, wayOut);
+    if (operation === 'merge' && plan.ahead > 0) await refuseStaged(sandboxGit, wayOut);
     if (operation === 'rebase') await refuseUncommitted(session, { branch, commits });
     return (merged.conflicts ?? []).map(({ path }) => path);
   });
@@ -231,11 +234,10 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
   requireReadableSandbox(session);
   await refuseOperation(git, `the sandbox of "${id}"`);
   const branch = from ?? (user_branch === undefined ? undefined : shortBranch(user_branch));
-  if (branch === undefined) {
+  if (branch === undefined)
     throw new AgtError(`session "${id}" has no user branch, because it began at no branch of yours`, {
       hints: ['name the branch to bring in: --from BRANCH'],
     });
-  }
   const [tip, head] = await Promise.all(
     [`${branch}^{commit}`, 'HEAD^{commit}'].map((name) => resolveObject(git, name)),
   );
@@ -257,14 +259,13 @@ async function planSync(session: Session, { rebase, from }: SyncRequest): Promis
   const reverting = await revertAmong(session, missing, head);
   const operation = rebase ? 'rebase' : 'merge';
   const other = await otherBranch(git, record);
-  if (rebase && commits > 0 && other !== undefined) {
+  if (rebase && commits > 0 && other !== undefined)
     throw new AgtError(`the sandbox of "${id}" is on "${other}", and agt rebases only the work branch`, {
       hints: [
         `switch to it: git -C ${sandbox} switch ${shortBranch(record.work_branch)}`,
         `or rebase "${other}" yourself: git -C ${sandbox} rebase ${branch}`,
       ],
     });
-  }
   const dropped = await droppedCommits(git, record, head, { branch: `${HEADS}${branch}`, tip });
   const ahead = await countAhead(git, { tip, head, operation, without: dropped.last });
   return { record, branch, tip, commits, own, reverting, dropped, ahead, head, conflicts: [], operation };

@@ -6,7 +6,7 @@ import { readHeadFile } from '../git/files/head-file.ts';
 import { HEADS, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { type Git, gitAnswer, gitLines, gitText, isAncestor } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
-import { isNamed, listRecords, type SessionRecord } from '../session/record.ts';
+import { broughtBySyncs, isNamed, listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { landedAs } from '../survey/merged.ts';
 
@@ -53,9 +53,9 @@ export interface Dropped {
   readonly commits: readonly string[];
   /** The last one, on top of the others. */
   readonly last: string | undefined;
+  /** The branch has others in their place with the same changes. A rebase leaves them out. */
+  readonly isRewritten?: boolean;
 }
-
-const NONE: Dropped = { commits: [], last: undefined };
 
 /**
  * Those that the user has dropped by an amend, a reset or a rebase since the session began with them or synced them. The
@@ -63,19 +63,21 @@ const NONE: Dropped = { commits: [], last: undefined };
  */
 export async function droppedCommits(
   git: Git,
-  { from_commit, synced = [] }: SessionRecord,
+  record: SessionRecord,
   head: string,
   { branch, tip }: { readonly branch: string; readonly tip: string },
 ): Promise<Dropped> {
-  for (const start of [...synced.map((one) => one.tip), from_commit]) {
+  let isRewritten = false;
+  for (const start of [...broughtBySyncs(record), record.from_commit]) {
     if ((await isAncestor(git, start, tip)) || !(await isAncestor(git, start, head))) continue;
     const last = await gitAnswer(git, ['merge-base', '--fork-point', branch, start]);
     if (last === undefined || (await isAncestor(git, last, tip))) continue;
     const words = ['log', '--no-show-signature', '--format=%h %s', '--no-merges', '--cherry-pick'];
     const commits = await gitLines(git, [...words, '--right-only', `${tip}...${last}`, '--']);
     if (commits.length > 0) return { commits, last };
+    isRewritten = true;
   }
-  return NONE;
+  return { commits: [], last: undefined, isRewritten };
 }
 
 /** A commit that the acceptance of another session has made. */

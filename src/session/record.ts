@@ -155,20 +155,30 @@ export function isNamed({ session_id: id, renamed }: SessionRecord, named: strin
 }
 
 /** Whether HEAD is where commits of the session have brought it. */
-export function hasCommitted({ from_commit, synced = [] }: SessionRecord, head: string | undefined): boolean {
-  return head !== from_commit && !synced.some(({ tip, isStart }) => isStart && tip === head);
+export function hasCommitted(record: SessionRecord, head: string | undefined): boolean {
+  const { from_commit, synced = [], taken_back: back = [] } = record;
+  const isStart = synced.some((one) => one.isStart && one.tip === head);
+  return head !== from_commit && (!isStart || back.some(({ commit }) => commit === head));
 }
 
 /** The commits of people with which a session began, or the one that it goes on with, and those of syncs, the newest first. */
-export function startsOfWork(
-  repository: Repository,
-  { from, from_commit, synced = [] }: SessionRecord,
-  depth = 0,
-): string[] {
-  const own = synced.map(({ tip }) => tip);
+export function startsOfWork(repository: Repository, record: SessionRecord, depth = 0): string[] {
+  const { from, from_commit } = record;
+  const own = broughtBySyncs(record);
   if (from === undefined) return [from_commit, ...own];
   const parent = depth < MOST_PARENTS ? readRecord(repository, from) : undefined;
   return parent === undefined ? own : [...startsOfWork(repository, parent, depth + 1), ...own];
+}
+
+/** The newest first. An acceptance of the session itself is its own work: the commit below it counts. */
+export function broughtBySyncs({ synced = [], landed, taken_back = [] }: SessionRecord): string[] {
+  const below = new Map(taken_back.map(({ commit, from }) => [commit, from]));
+  for (let one = landed; one !== undefined; one = one.before) below.set(one.commit, one.from);
+  return synced.map(({ tip }) => {
+    let start = tip;
+    for (let next = below.get(start); next !== undefined; next = below.get(start)) start = next;
+    return start;
+  });
 }
 
 /** An id may be of another session since. */

@@ -6,7 +6,7 @@ import { askGitSync } from '../git/run/run-sync.ts';
 interface Entry {
   readonly oid: string;
   readonly parents: readonly string[];
-  /** The commits that it reverts, as the branch has them. */
+  /** The commits that it reverts, as the branch has them, and as it names them. */
   readonly reverts: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export function parseEntries(git: Git, output: string, others: readonly string[]
     parents,
     reverts: named.flatMap((name) => {
       const found = current(name);
-      return found.length > 0 ? found : formsOf(name);
+      return found.length > 0 ? found : [name, ...formsOf(name)];
     }),
   }));
 }
@@ -87,5 +87,30 @@ export function findReverts(git: Git, tip: string, landed: readonly string[]) {
     const by = last.get(commit);
     return by === undefined || revertOf(by) !== undefined ? undefined : by;
   };
-  return revertOf;
+  return Object.assign(revertOf, { reverted: [...last.keys()] });
+}
+
+interface Merged {
+  /** Of the branch, which has `head`. */
+  readonly tip: string;
+  readonly head: string;
+  readonly start: string;
+}
+
+/** For each, the commit of the branch that takes back a commit from `start` to `head`, or the merge that brought `head`. */
+export function revertsOfMerged<T extends Merged>(git: Git, merged: readonly T[]): ReadonlyMap<T, string> {
+  const has = (one: string, commit: string) =>
+    askGitSync(git, ['merge-base', '--is-ancestor', commit, one]) !== undefined;
+  const found = new Map<T, string>();
+  for (const [tip, some] of Map.groupBy(merged, (one) => one.tip)) {
+    const revertOf = findReverts(git, tip, [...new Set(some.map(({ start }) => start))]);
+    for (const one of some) {
+      const { head, start } = one;
+      const isOwn = (commit: string) =>
+        has(head, commit) ? !has(start, commit) : has(commit, head) && !has(`${commit}^1`, head);
+      const by = revertOf.reverted.filter(isOwn).map(revertOf).find(Boolean);
+      if (by !== undefined) found.set(one, by);
+    }
+  }
+  return found;
 }

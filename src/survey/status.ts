@@ -16,6 +16,7 @@ import { type DiffStat, type Examined, examine, type Work } from './examine.ts';
 import { type Fate, findFates, landingsOf, newestLandings, STANDS, withFates } from './landed.ts';
 import { compareWithHomes, homePatterns, isAsLanded, landedSource, startApart } from './merged.ts';
 import { chainOf, countSnapshots, findExported, type Head, type Refs, readHeads, readRefs } from './refs.ts';
+import { revertsOfMerged } from './reverts.ts';
 import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
 
 type Fact = 'record' | 'isOutOfSight' | 'hasMoved' | 'operation' | 'agentState' | 'lastPrompt' | 'running';
@@ -73,9 +74,9 @@ export async function surveySessions(
   const refs = readRefs(repository, records, [...headRefs, ...landedOn]);
   const heads = readHeads(repository, facts, refs);
   const sessions = await Promise.all(facts.map((one, i) => locate(repository, one, heads[i] as Head, refs)));
-  const tips = sessions.flatMap(({ facts, head, base = [], workTip = [], homes }) => {
-    const starts = facts.starts.filter((start) => head.existing.has(start));
-    return head.commit === undefined ? [] : [head.commit, base, workTip, homes, starts].flat();
+  const tips = sessions.flatMap(({ facts: { starts }, head, base = [], workTip = [], homes }) => {
+    const known = starts.filter((start) => head.existing.has(start));
+    return head.commit === undefined ? [] : [head.commit, base, workTip, homes, known].flat();
   });
   const graph = readCommitGraph(repository.git, tips);
   const files = await reading;
@@ -88,7 +89,9 @@ export async function surveySessions(
   const onlyInSnapshots = await findOnlyInSnapshots(repository, compared);
   const fates = findFates(repository.git, records, refs);
   const chains = sessions.flatMap((one) => chainOf(one, refs));
-  const common = { refs, landed, exported, onlyInSnapshots, fates };
+  const byMerge = revertsOfMerged(repository.git, compared.flatMap(mergedByGit)).keys();
+  const revertedHeads = new Set([...byMerge].map(({ head }) => head));
+  const common = { refs, landed, exported, onlyInSnapshots, fates, revertedHeads };
   const counted = counts ? countSnapshots(repository, chains) : undefined;
   return compared.map((one, i) => {
     const autocommits = counted && (counted.get(one.facts.record.session_id) ?? 0);
@@ -163,6 +166,12 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   return { ...located, comparison, ownCommits, hasWork, files, work: chosen, isRefused };
 }
 
+function mergedByGit({ facts: { record, starts }, head: { commit: head }, ...one }: Compared) {
+  const [tip, [start]] = [one.base, starts];
+  const isMerged = one.hasUserBranch && one.comparison?.ahead.length === 0 && record.landed === undefined;
+  return isMerged && tip && head && start && hasCommitted(record, head) ? [{ tip, head, start }] : [];
+}
+
 async function examineAll(
   repository: Repository,
   compared: readonly Compared[],
@@ -224,6 +233,7 @@ interface Found {
   readonly landed: ReadonlySet<Compared>;
   readonly exported: ReadonlySet<string>;
   readonly onlyInSnapshots: ReadonlySet<Compared>;
+  readonly revertedHeads: ReadonlySet<string>;
   readonly fates: ReadonlyMap<string, Fate>;
   readonly autocommits: number | undefined;
 }
@@ -238,7 +248,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const knowsOwn = hasUserBranch || record.user_branch === undefined;
   const dirty = files && new Set(files.map(({ path }) => path)).size;
   const landings = withFates(newestLandings(record.landed), found.fates);
-  const [[, fate] = [undefined, STANDS]] = landings;
+  const fate = landings[0]?.[1] ?? STANDS;
   const [isGone, isOnlyInSnapshots] = [facts.gitDir === undefined, found.onlyInSnapshots.has(compared)];
   const isSame = work === undefined || (isGone && compared.landed !== undefined && !isOnlyInSnapshots);
   const isTaken = isAllThere(compared, found);
@@ -260,7 +270,8 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     dirty,
     diff: knowsOwn ? ownDiff : undefined,
     merge: mergeOf(compared, found),
-    merged: hasAll && operation === undefined && fate.revertedBy === undefined,
+    merged:
+      hasAll && operation === undefined && !fate.revertedBy && !found.revertedHeads.has(head.commit ?? ''),
     isLanded: found.landed.has(compared),
     exported: hasWorked && found.exported.has(head.commit ?? ''),
     fate,

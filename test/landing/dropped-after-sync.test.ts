@@ -130,3 +130,84 @@ test('work that is taken back, and that another session has by a sync: both comm
     'Good\n\nAgt-Session: good',
   ]);
 });
+
+test.each(['all of it', 'a part'])(
+  'work of the session that has landed, was synced and taken back lands again: %s',
+  (what) => {
+    const session = makeSession({ 'a.txt': LINES });
+    const { repository, sandbox } = session;
+    write(join(sandbox, 'a.txt'), LINES.replace('\n5\n', '\nfive\n'));
+    write(join(sandbox, 'later.txt'), 'later\n');
+    git(sandbox, 'add', '.');
+    const part = what === 'a part' ? ['--include', 'a.txt'] : [];
+    agtOk(repository, 'accept', 's1', '--keep', ...part);
+    agtOk(repository, 'sync', 's1');
+    agtOk(repository, 'unaccept', 's1');
+    expect(seen(session)).toMatchObject({
+      merge: 'clean',
+      diff: { files: 2 },
+      files: ['a.txt', 'later.txt'],
+    });
+    expect(agtOk(repository, 'diff', 's1', '--base', '--name-only').split('\n')).toEqual([
+      'a.txt',
+      'later.txt',
+    ]);
+    commit(repository, 'b.txt', 'b\n');
+    git(sandbox, 'commit', '-qm', 'later', '--allow-empty');
+    expect(agtOk(repository, 'sync', 's1')).not.toContain('has dropped');
+    expect(seen(session).files).toEqual(['a.txt', 'later.txt']);
+    agtOk(repository, 'accept', 's1');
+    expect(git(repository, 'show', '--name-only', '--format=')).toBe('a.txt\nlater.txt');
+  },
+);
+
+test('an acceptance that the user resets after a sync lands again', () => {
+  const session = makeSession({ 'a.txt': LINES });
+  const { repository, sandbox } = session;
+  write(join(sandbox, 'a.txt'), LINES.replace('\n5\n', '\nfive\n'));
+  agtOk(repository, 'accept', 's1', '--keep');
+  agtOk(repository, 'sync', 's1');
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  expect(seen(session).files).toEqual(['a.txt']);
+  expect(agtOk(repository, 'accept', 's1')).toContain('accepted s1: 1 file changed, +1 -1');
+});
+
+test('a merge that would be refused because of a staged file is refused by the dry run, too', () => {
+  const { repository, sandbox } = synced('other.c', 'other\n');
+  write(join(sandbox, 'staged.c'), 'staged\n');
+  git(sandbox, 'add', 'staged.c');
+  commit(repository, 'more.c', 'more\n');
+  for (const dry of [['-n'], []]) {
+    const { stderr, exitCode } = agt(repository, 'sync', 's1', ...dry);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('hint: staged.c: staged\n')]);
+  }
+});
+
+test('commits of the user that a rebase has rewritten: the hint of a conflict, and sync --rebase, leave them out', () => {
+  const session = synced('a.txt', `mine\n${LINES}`);
+  const { repository, sandbox } = session;
+  write(join(sandbox, 'a.txt'), `agent\nmine\n${LINES}`);
+  git(sandbox, 'commit', '-qam', 'agent');
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  commit(repository, 'up.c', 'up\n');
+  git(repository, 'cherry-pick', 'ORIG_HEAD');
+  const { stderr } = agt(repository, 'sync', 's1');
+  expect(stderr).toContain(
+    'hint: or leave out your commits that main has in another form: agt undo s1 && agt sync s1 --rebase\n',
+  );
+  agtOk(repository, 'undo', 's1');
+  agtOk(repository, 'sync', 's1', '--rebase');
+  expect(seen(session).files).toEqual(['a.txt', 'b.txt']);
+});
+
+test('an amend of the message alone: sync --rebase leaves the old commit out, also after another sync', () => {
+  const session = synced('other.c', 'other\n');
+  const { repository } = session;
+  git(repository, 'commit', '-q', '--amend', '-m', 'another subject');
+  agtOk(repository, 'sync', 's1');
+  agtOk(repository, 'sync', 's1', '--rebase');
+  const { kept_commits: kept } = JSON.parse(
+    agtOk(repository, 'accept', 's1', '--keep-commits', '-n', '--json'),
+  );
+  expect(kept.map((line: string) => line.replace(/^\w+ /, ''))).toEqual(['agent work']);
+});

@@ -124,8 +124,12 @@ function describeConflicts(result: SyncResult, dryRun: boolean): string {
   const { record, branch, conflicts, operation, dropped } = result;
   const { session_id: id, sandbox } = record;
   const files = `${plural(conflicts.length, 'file')}: ${listPaths(conflicts, LISTED)}`;
-  const without = `hint: or leave out ${listSome(dropped.commits, LISTED)}, which ${branch} has dropped: ${withoutDropped(result, dryRun)}`;
-  const orWithout = operation === 'merge' && dropped.last !== undefined && without;
+  const lost =
+    dropped.last === undefined
+      ? `your commits that ${branch} has in another form`
+      : `${listSome(dropped.commits, LISTED)}, which ${branch} has dropped`;
+  const hasOld = operation === 'merge' && (dropped.last !== undefined || dropped.isRewritten === true);
+  const orWithout = hasOld && `hint: or leave out ${lost}: ${withoutDropped(result, dryRun)}`;
   if (dryRun) return lines([`error: ${branch} would conflict with ${id} in ${files}`, orWithout]);
   const end = operation === 'merge' ? 'git commit' : 'git rebase --continue';
   return lines([
