@@ -8,6 +8,7 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { removeTree } from '../disk/remove-tree.ts';
 import { AgtError, attempt } from '../errors.ts';
 import {
+  ATTRIBUTIONS,
   localNamespaces,
   OWN_NAMESPACE,
   SHARED,
@@ -41,6 +42,8 @@ export interface UninstallPlan {
   readonly shared: number;
   /** Refs of agt, if there is no session: snapshots whose session is lost. */
   readonly orphans: number;
+  /** Refs to maps of who wrote accepted lines: these outlive their sessions on purpose. */
+  readonly maps: number;
 }
 
 /** @throws AgtError if a session runs, or something of the user's would go that is in no session. */
@@ -68,9 +71,11 @@ export async function planUninstall(repository: Repository): Promise<UninstallPl
   });
   const shared = all.filter((ref) => ref.startsWith(SHARED) && ref.endsWith('/head')).length;
   const { going: ownRefs } = await otherRefs(repository);
-  const orphans = sessions.length > 0 ? 0 : ownRefs.filter((ref) => !ref.startsWith(SHARED)).length;
+  const isKnown = (ref: string) => [SHARED, ATTRIBUTIONS].some((namespace) => ref.startsWith(namespace));
+  const orphans = sessions.length > 0 ? 0 : ownRefs.filter((ref) => !isKnown(ref)).length;
+  const maps = all.filter((ref) => ref.startsWith(ATTRIBUTIONS)).length;
   const onRemotes = await Array.fromAsync(sessions, ({ session }) => placesOnRemotes(session));
-  return { sessions, onRemotes: onRemotes.flat(), shared, orphans };
+  return { sessions, onRemotes: onRemotes.flat(), shared, orphans, maps };
 }
 
 async function placesOnRemotes(session: Session): Promise<string[]> {

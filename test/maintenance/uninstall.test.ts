@@ -49,8 +49,11 @@ test('snapshots whose session is lost go only with --force', () => {
   const refused = agt(repository, 'uninstall');
   expect(refused).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringMatching(/^error: \d refs of lost sessions would go with all snapshots, /),
+    stderr: expect.stringMatching(
+      /^error: \d refs of lost sessions would go with all snapshots, .*\nhint: to look at them: agt doctor\n/,
+    ),
   });
+  expect(agtOk(repository, 'uninstall', '-n')).toMatch(/^would delete \d refs of lost sessions$/m);
   expect(git(repository, 'for-each-ref')).toBe(before);
 });
 
@@ -80,7 +83,7 @@ test('work that a session in place has brought back is in the checkout, until it
   agtOk(repository, 'new', 's1', '--working-copy', 'in-place');
   write(join(repository, 'z'), 'z\n');
   agtOk(repository, 'accept', 's1', '--untracked=all');
-  const losses = () => agt(repository, 'uninstall', '-n').stderr;
+  const losses = () => agt(repository, 'uninstall', '-n').stderr.replace(/^note: agt blame .*\n/m, '');
   expect(losses()).toBe('');
   write(join(repository, 'a'), 'other\n');
   expect(losses()).toBe('note: s1 has files that only its snapshots have (a)\n');
@@ -115,4 +118,15 @@ test('it names what stays on remotes, and the key; the commands that it names de
   call('session', 'push', 's1', 'origin', '--delete');
   git(repository, 'push', '-q', 'origin', '--delete', 'agt/s1');
   expect(git(remote, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+});
+
+test('maps of who wrote accepted lines outlive their sessions, and are only named', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, 'a'), 'b\n');
+  agtOk(repository, 'accept', 's1');
+  agtOk(repository, 'remove', 's1', '--delete-branch');
+  const note = 'note: agt blame forgets who wrote the lines that 1 session brought home\n';
+  expect(agt(repository, 'uninstall', '-n')).toMatchObject({ exitCode: 0, stderr: note });
+  expect(agt(repository, 'uninstall')).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(note) });
+  expect(git(repository, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 });

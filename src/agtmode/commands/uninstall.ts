@@ -23,22 +23,24 @@ export const uninstall = defineCommand({
   run: async ({ force, dryRun }, context) => {
     const repository = await context.repository();
     const plan = await planUninstall(repository);
-    const { sessions, shared, orphans } = plan;
+    const { sessions, shared, orphans, maps } = plan;
     const key = keyFile(context.env);
     const stays = [...plan.onRemotes, ...(existsSync(key) ? [`your key stays: ${showPath(key)}`] : [])];
+    const forgotten = `agt blame forgets who wrote the lines that ${plural(maps, 'session')} brought home`;
+    const about = maps === 0 ? stays : [...stays, forgotten];
+    const lost = orphans > 0 && `${plural(orphans, 'ref')} of lost sessions`;
     const pushed = shared > 0 && `${plural(shared, 'session')} that others have pushed here`;
     const losses = sessions.flatMap(({ session: { id }, unsaved }) =>
       unsaved.length === 0 ? [] : [`${id} has ${unsaved.join(' and ')}`],
     );
     if (!force && !dryRun && sessions.length + shared + orphans > 0) {
       const own = sessions.length > 0 && plural(sessions.length, 'session');
-      const lost = orphans > 0 && `${plural(orphans, 'ref')} of lost sessions`;
       const all = [own, lost, pushed].filter((part) => part !== false);
       throw new AgtError(`${all.join(' and ')} would go with all snapshots, and nothing brings them back`, {
         hints: [
           ...losses,
-          ...stays,
-          'to look at them: agt list --all',
+          ...about,
+          `to look at them: ${lost ? 'agt doctor' : 'agt list --all'}`,
           'to delete them: agt uninstall --force',
         ],
       });
@@ -61,12 +63,13 @@ export const uninstall = defineCommand({
       },
       text: lines([
         ...ids.map((id) => `${deleted} session ${id}`),
+        lost && `${deleted} ${lost}`,
         pushed && `${deleted} ${pushed}`,
         `${verb(dryRun, 'removed', 'remove')} agt from ${showPath(repository.commonDir)}`,
       ]),
       notes: [
         ...(dryRun ? losses.map((loss) => `note: ${loss}\n`) : branches),
-        ...stays.map((one) => `note: ${one}\n`),
+        ...about.map((one) => `note: ${one}\n`),
         dryRun ? '' : objects,
       ].join(''),
     };
