@@ -11,7 +11,7 @@ import { holdsFiles } from '../disk/folder-entries.ts';
 import { refuseMounts } from '../disk/mounts.ts';
 import type { Remaining } from '../disk/remove-tree.ts';
 import { AgtError, listSome, plural } from '../errors.ts';
-import { tipRef } from '../filter/agent-refs.ts';
+import { attributionRef, tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { branchUser } from '../git/files/worktree-registrations.ts';
 import {
@@ -58,8 +58,9 @@ export async function planRemoval(session: Session, deleteBranch: boolean): Prom
   return { record, folder: existsSync(folder) ? folder : undefined, refs };
 }
 
-async function existingRefs({ repository, record }: Session): Promise<RefAndCommit[]> {
-  const names = refsOfSession(record);
+async function existingRefs(session: Session): Promise<RefAndCommit[]> {
+  const { repository, record } = session;
+  const names = [...refsOfSession(record), ...(await mapsTakenBack(session))];
   const format = '--format=%(refname) %(objectname)';
   const listed = await gitText(repository.git, ['for-each-ref', format, '--', ...names]);
   return listed
@@ -67,6 +68,15 @@ async function existingRefs({ repository, record }: Session): Promise<RefAndComm
     .map((line) => line.split(' '))
     .filter(([ref = '']) => names.includes(ref))
     .map(([ref = '', commit = '']) => ({ ref, commit }));
+}
+
+/** The map of accepted lines, if all its acceptances are taken back: those of an earlier session of this id may stand. */
+async function mapsTakenBack({ git, id, record }: Session): Promise<string[]> {
+  const back = (record.taken_back ?? []).map(({ commit }) => commit);
+  if (back.length === 0 || record.landed !== undefined) return [];
+  const ref = attributionRef(id);
+  const maps = await gitAnswer(git, ['rev-list', '--parents', ref, '--not', ...back, '--']);
+  return maps?.split('\n').every((map) => back.some((commit) => map.endsWith(` ${commit}`))) ? [ref] : [];
 }
 
 /** Files that are gone with the session, and that no snapshot holds. */

@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeSession, type TestSession } from '../harness/session.ts';
+import { makeSession, sessionIn, type TestSession } from '../harness/session.ts';
 import { agt, agtOk, git, write } from '../harness/world.ts';
 
 const ONLY_IN_SNAPSHOTS: [string, (session: TestSession) => void, string][] = [
@@ -72,4 +72,23 @@ test('--delete-branch asks for no file of which only the ends of lines differ fr
   const { repository } = makeSession({ '.gitattributes': '*.bat eol=crlf\n', 'a.bat': 'a\nb\n' });
   agtOk(repository, 'remove', 's1');
   agtOk(repository, 'remove', 's1', '--delete-branch');
+});
+
+test('the map of accepted lines goes with a session whose acceptance was taken back, and stays with another', () => {
+  const { repository, sandbox } = makeSession({ 'a.txt': 'a\n' });
+  const map = () => git(repository, 'for-each-ref', '--format=%(refname)', 'refs/agt/lines/');
+  const acceptedAndBack = (folder: string) => {
+    write(join(folder, 'a.txt'), 'b\n');
+    agtOk(repository, 'accept', 's1');
+    agtOk(repository, 'unaccept', 's1');
+    expect(map()).toBe('refs/agt/lines/s1');
+    agtOk(repository, 'remove', 's1', '--delete-branch', '--force');
+  };
+  acceptedAndBack(sandbox);
+  expect(map()).toBe('');
+  write(join(sessionIn(repository).sandbox, 'other.txt'), 'other\n');
+  agtOk(repository, 'accept', 's1');
+  agtOk(repository, 'remove', 's1', '--delete-branch');
+  acceptedAndBack(sessionIn(repository).sandbox);
+  expect(map()).toBe('refs/agt/lines/s1');
 });
