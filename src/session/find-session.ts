@@ -63,7 +63,8 @@ export function inOtherRepositories(env: NodeJS.ProcessEnv, id: string): string[
     existsSync(recordFile(agtDirectory(commonDir), id)),
   );
   const places = holding.map((commonDir) => shellQuote(placeOf({ commonDir })));
-  return places.slice(0, MOST_PLACES).map((place) => `another repository has it: agt -C ${place} list`);
+  const hint = 'another repository has a session of this name';
+  return places.slice(0, MOST_PLACES).map((place) => `${hint}: agt -C ${place} list --all`);
 }
 
 interface Known {

@@ -30,7 +30,7 @@ test('a session that goes on elsewhere is not taken by chance; where it was, it 
     expect(agt(there, ...words).stderr).toBe(
       `error: no session "s1" in ${there}/.git\n` +
         'hint: a remote has it; to go on with it here: agt session pull s1\n' +
-        `hint: another repository has it: agt -C ${here} list\n`,
+        `hint: another repository has a session of this name: agt -C ${here} list --all\n`,
     );
   expect(agt(there, 'accept', 's2').stderr).not.toContain('pull');
   agtOk(there, 'session', 'pull', 's1', '--take');
