@@ -126,9 +126,20 @@ test('a repository that git cannot read is named, and hides no other', () => {
 test('a session of another repository is named with the command that lists it', () => {
   const there = makeRepository({ a: 'a' });
   agtOk(there, 'session', 'new', 'only-there');
-  const hint = `hint: another repository has it: agt -C ${there} list\n`;
+  const hint = `hint: another repository has a session of this name: agt -C ${there} list --all\n`;
   for (const cwd of [makeRepository({ a: 'a' }), realpathSync(makeTempDir())]) {
     expect(agt(cwd, 'session', 'log', 'only-there').stderr).toContain(hint);
     expect(agt(cwd, 'session', 'log', 'nowhere').stderr).not.toContain('another repository');
   }
+});
+
+test('in a sandbox, the word before --base is a session, unless it is a snapshot', () => {
+  const { sandbox } = sessionIn(makeRepository({ a: 'a' }), 's1');
+  agtOk(sandbox, 'autocommit', '--label', 'one');
+  const words = ['session', 'diff', '--base', '--stat'];
+  expect(agt(sandbox, ...words, 's2')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(/^error: no session "s2" in .*\n(hint: .*\n)*hint: did you mean: s1\?\n/),
+  });
+  expect(agt(sandbox, ...words, 'one').stderr).toContain('error: --base compares the sandbox as it is');
 });

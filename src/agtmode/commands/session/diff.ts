@@ -4,6 +4,7 @@ import { displayPath } from '../../../disk/path-bytes.ts';
 import { EXIT, isAgtError, usageError } from '../../../errors.ts';
 import { quotedPathspec, shellQuote } from '../../../process/shell-quote.ts';
 import { namedSession } from '../../../session/find-session.ts';
+import { idProblem } from '../../../session/id.ts';
 import { isAttached, recordNamed } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
@@ -178,14 +179,15 @@ interface Ends {
 
 async function chooseEnds(
   session: Session,
-  { a, b, base, with: otherId }: Ends,
+  { id, a, b, base, with: otherId }: Ends & { readonly id?: string | undefined },
   now: Date,
 ): Promise<Pick<DiffRequest, 'before' | 'after' | 'other'>> {
-  if (base && (otherId !== undefined || a !== undefined))
-    throw usageError(
-      '--base compares the sandbox as it is, and nothing else',
-      'leave out the snapshots and --with',
-    );
+  if (base && (otherId !== undefined || a !== undefined)) {
+    const alone = '--base compares the sandbox as it is, and nothing else';
+    if (a !== undefined && a === id && idProblem(a) === undefined && !isAttached(session.record))
+      await session.find(a, now).catch(() => namedSession(session.repository, a, alone));
+    throw usageError(alone, 'leave out the snapshots and --with');
+  }
   if (base) return { before: 'base', after: 'work' };
   if (otherId !== undefined && isAttached(session.record))
     throw usageError(
