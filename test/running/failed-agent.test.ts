@@ -114,3 +114,13 @@ test('outside a repository --if-repo runs the command, unrecorded', () => {
   }
   expect(run('sh', ['-c', 'ls -A'], { cwd }).stdout).toBe('');
 });
+
+test('no other program takes the place of a profile in AGENT; without one, the program stands there', () => {
+  const repository = makeRepository({ a: 'a\n' });
+  agtOk(repository, 'new', 's1', '--profile', 'claude-code', '-q');
+  agtOk(repository, 'new', 's2', '-q');
+  for (const id of ['s1', 's2']) agtOk(repository, 'run', id, '--', 'ls');
+  const list = agtOk(repository, 'list');
+  expect(list).toMatch(/^s1 .* claude-code /m);
+  expect(list).toMatch(/^s2 .* ls /m);
+});
