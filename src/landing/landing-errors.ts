@@ -109,8 +109,8 @@ export function onlyRejected({ session_id: id }: SessionRecord, hunks: number): 
   const left = `${plural(hunks, 'rejected hunk')} of agt review ${hunks === 1 ? 'is' : 'are'}`;
   return new AgtError(`nothing to accept: only ${left} left in session "${id}"`, {
     hints: [
-      `take them back in the session: agt review ${id} --now`,
-      `or take the rejections back: agt review ${id} --new FILE`,
+      `undo them in the sandbox: agt review ${id} --now`,
+      `or let them land after all: agt review ${id} --new FILE`,
       `or end the session: agt session remove ${id}`,
     ],
   });

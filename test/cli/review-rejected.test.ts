@@ -97,6 +97,7 @@ test('an acceptance says that only rejected hunks are left; without them the ses
   review(session, '--reject', 'new', '-m', 'not this');
   const { stderr } = agt(repository, 'accept', 's1', '--untracked=all');
   expect(stderr).toContain('nothing to accept: only 1 rejected hunk of agt review is left in session "s1"');
+  expect(stderr).toMatch(/^hint: undo them in the sandbox: .*\nhint: or let them land after all: /m);
   expect(stderr).toContain('agt review s1 --now');
   const isMerged = () => JSON.parse(agtOk(repository, 'list', '--json'))[0].merged;
   expect(isMerged()).toBe(false);

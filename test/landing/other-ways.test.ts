@@ -163,7 +163,7 @@ test('sync after accept --keep goes on from the branch, with only the later work
   );
   const tip = git(repository, 'rev-parse', 'main').slice(0, 10);
   expect(agtOk(repository, 'sync', 's1')).toContain(
-    `put s1 on main at ${tip}: 2 commits, 1 of them accepted from s1`,
+    `the sandbox of s1 is at main now, ${tip}: 2 commits, 1 of them accepted from s1`,
   );
   expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1\n?? later');
   expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(git(repository, 'rev-parse', 'main'));

@@ -233,7 +233,7 @@ function adviceOfOverlay({ cwd }: Context, lines: readonly HookStatus[]): string
   const option = lines.some(({ state }) => state === 'installed') ? overlayOption(cwd) : undefined;
   return option === undefined
     ? ''
-    : `To keep an agent out of your checkout, in a copy at the same path: agt run --new ${option} -- AGENT\n`;
+    : `An agent that must not change your checkout works on a copy: agt run --new ${option} -- AGENT\n`;
 }
 
 function warningsOf(status: HookStatus, now: Date): string {

@@ -79,7 +79,7 @@ function describeSync(result: SyncResult, dryRun: boolean): string {
   ];
   const more = ` (${notes.filter(Boolean).join(', ')})`.replace(' ()', '');
   if (own > 0 && head === result.tip && !isRebase && !dryRun)
-    return `put ${id} on ${branch} at ${shortOid(head)}: ${plural(commits, 'commit')}, ${notes.at(-1)}\n`;
+    return `the sandbox of ${id} is at ${branch} now, ${shortOid(head)}: ${plural(commits, 'commit')}, ${notes.at(-1)}\n`;
   const what = isRebase
     ? `${plural(ahead, 'commit')} onto ${branch}${more} in`
     : `${plural(commits, 'commit')} of ${branch}${more} into`;
