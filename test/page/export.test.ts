@@ -85,3 +85,11 @@ test('a folder without a session is listed as no repository after its export', (
   agtOk(project, 'ui', '--export', 'out.html');
   expect(everywhere()).toEqual(before);
 });
+
+test('an export without a session: the error says how to name one', () => {
+  const repository = makeRepository();
+  agtOk(repository, 'session', 'new', '--id', 's1');
+  expect(agt(repository, 'ui', '--export', 'out.html').stderr).toContain(
+    'hint: an export is of one session: agt ui --session ID --export FILE\n',
+  );
+});

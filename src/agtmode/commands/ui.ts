@@ -71,7 +71,8 @@ export const ui = defineCommand({
 });
 
 async function exportTo(file: string, force: boolean, context: Context, given: string | undefined) {
-  const session = await sessionHere(context, given);
+  const words = 'an export is of one session: agt ui --session ID --export FILE';
+  const session = await sessionHere(context, given, words);
   const { record } = session;
   const html = await htmlOf(context, session);
   const to = { file: resolve(context.cwd, file), force };
