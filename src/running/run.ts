@@ -4,6 +4,7 @@ import { identify } from '../disk/lock-owner.ts';
 import { attempt, isAgtError } from '../errors.ts';
 import { isCapturedByItself } from '../filter/session-file.ts';
 import type { Repository } from '../repository/repository.ts';
+import { endAgentStates } from '../session/agent-state.ts';
 import { ownerOf } from '../session/owner.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
@@ -75,6 +76,7 @@ const KILLED = new Map(
 function startRun(repository: Repository, { record, request }: SessionToRun) {
   const id = record.session_id;
   const { everyMs, now, isAgent, words, program = words[0] ?? '' } = request;
+  const started = now();
   const command = startCommand(request);
   if (command.pid !== undefined) request.onStarted?.();
   const name = program.replace(/^.*\//s, '');
@@ -133,6 +135,7 @@ function startRun(repository: Repository, { record, request }: SessionToRun) {
         problem = undefined; // the last autocommit has everything that earlier ones should have had
         await capture();
       });
+      attempt(() => endAgentStates(repository.agtDir, id, started, now()));
       enqueue(() => endOwnership({ repository, id }, owner?.pid, LONGEST_WAIT_MS));
       await work;
       if (problem !== undefined) {

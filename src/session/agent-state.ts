@@ -57,10 +57,20 @@ export function noteAgentState(
   return next;
 }
 
+/** A program that has run since then has ended, perhaps in the middle of a turn: its conversations are over. */
+export function endAgentStates(agtDir: string, id: string, since: Date, now: Date): void {
+  for (const name of conversations(agtDir, id)) {
+    const told = read(agtDir, id, name);
+    if (told !== undefined && ['waits', 'works'].includes(told.state) && new Date(told.since) >= since)
+      noteAgentState(agtDir, id, name, { state: 'done', agent: told.agent }, now);
+  }
+}
+
+/** Of several in the same state, the one that came into it last. */
 export function readAgentState(agtDir: string, id: string): AgentState | undefined {
   const found = conversations(agtDir, id).flatMap((name) => read(agtDir, id, name) ?? []);
-  const rank = ({ state, since }: AgentState) => `${AGENT_STATES.indexOf(state)} ${since}`;
-  return found.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1))[0];
+  const rank = ({ state }: AgentState) => AGENT_STATES.indexOf(state);
+  return found.toSorted((a, b) => rank(a) - rank(b) || (a.since > b.since ? -1 : 1))[0];
 }
 
 const conversations = (agtDir: string, id: string) =>

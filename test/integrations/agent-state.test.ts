@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession, sessionIn, type TestSession } from '../harness/session.ts';
-import { agt, agtOk, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, makeTempDir, run, write } from '../harness/world.ts';
 import { agentIn } from './agent.ts';
 import { frontOf, Home } from './home.ts';
 import { failures, hook, say, silent, toolOf, until } from './hooks.ts';
@@ -70,6 +70,32 @@ test('an agent works from its prompt on, waits for a permission, is done, and ha
   expect([ended.agent_state, ended.last_prompt]).toEqual([null, 'another']);
   agtOk(session.repository, 'remove', session.id, '--force', '--delete-branch');
   expect(existsSync(join(session.repository, '.git/agt/states', session.id))).toBe(false);
+});
+
+test('of two agents at work, the one with the last prompt shows', () => {
+  const session = makeSession();
+  say(session.sandbox, 'fix the login');
+  agentIn(session.sandbox, 'codex', 'c2').says('and the logout');
+  expect(now(session)).toEqual(['works', 'and the logout']);
+  expect(agtOk(session.repository, 'list')).toMatch(/ works \d+s +codex /);
+});
+
+test('a command of agt run that has ended in the middle of a turn is not at work; another agent is', () => {
+  const session = makeSession();
+  const { repository, sandbox } = session;
+  const event = {
+    session_id: 'c',
+    cwd: sandbox,
+    hook_event_name: 'UserPromptSubmit',
+    prompt: 'fix the login',
+  };
+  write(join(repository, 'event'), JSON.stringify(event));
+  const agent = `${AGT} hook claude-code <${join(repository, 'event')}; exit 1`;
+  expect(agt(repository, 'run', 's1', '--', 'sh', '-c', agent).exitCode).toBe(1);
+  expect(now(session)).toEqual(['done', 'fix the login']);
+  say(sandbox, 'by hand');
+  agtOk(repository, 'run', 's1', '--', 'true');
+  expect(now(session)).toEqual(['works', 'by hand']);
 });
 
 test('the end of a session says that its agent may go on, unless the agent was told so', () => {
