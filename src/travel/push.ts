@@ -55,6 +55,8 @@ export interface Pushed {
   /** The file of a key that agt has just made. */
   readonly madeKey: string | undefined;
   readonly plain: Share['plain'];
+  /** The public keys of those who can open it; undefined if it is not encrypted. */
+  readonly openers: Seal['recipients'];
 }
 
 /** Without the lock: a capture waits for nobody. */
@@ -94,7 +96,8 @@ export async function pushSession(session: Session, request: PushRequest): Promi
     if (request.remote === undefined) await requireRemote(session, remote);
     throw error;
   });
-  return { ...pushed, madeKey: (await seal()).madeKey, plain };
+  const { madeKey, seal: own } = await seal();
+  return { ...pushed, madeKey, plain, openers: own.recipients };
 }
 
 interface Push extends PushRequest {
@@ -105,7 +108,7 @@ interface Push extends PushRequest {
   readonly plainAt: string | undefined;
 }
 
-type Done = Omit<Pushed, 'madeKey' | 'plain'>;
+type Done = Omit<Pushed, 'madeKey' | 'plain' | 'openers'>;
 
 /** A session that goes away is locked meanwhile. Otherwise agents work on while the remote is slow. */
 function push(session: Session, given: Push): Promise<Done> {

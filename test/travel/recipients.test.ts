@@ -122,3 +122,22 @@ test.each([[[]], [['--keep']]])(
     expect(agtOk(here, 'doctor')).toContain('nothing is wrong');
   },
 );
+
+test('a session that is given away, and that nobody else can open: agt says so, and the way that it names works', () => {
+  const { here, there } = makeTwo();
+  workIn(here);
+  agt(here, 'key', 'new');
+  const { env } = process;
+  const note = /note: only your key opens it; for others: (.*) KEY && (.*)\n/;
+  expect(agt(here, 'session', 'push', 's1').stderr).not.toMatch(note);
+  const [, add = '', again = ''] = note.exec(agt(here, 'session', 'push', 's1', '--release').stderr) ?? [];
+  const settings = join(env['HOME'] ?? '', '.agtconfig');
+  const key = withoutKey(() => [env['XDG_CONFIG_HOME'], agtOk(there, 'key', 'new')] as const);
+  agtOk(here, ...add.split(' ').slice(1), key[1]);
+  expect(agt(here, ...again.split(' ').slice(1))).toMatchObject({ exitCode: 0, stderr: '' });
+  rmSync(settings);
+  withoutKey(() => {
+    env['XDG_CONFIG_HOME'] = key[0];
+    agtOk(there, 'session', 'pull', 's1');
+  });
+});

@@ -148,7 +148,7 @@ type PushWords = Omit<PushRequest, 'env' | 'now'> & { readonly quiet: boolean };
 async function push(context: Context, session: Session, args: PushWords): Promise<Report> {
   const request = { ...args, env: context.env, now: context.now() };
   const pushed = await interruptible(context, session, pushSession, request);
-  const { record, remote, size, snapshots, madeKey, plain, left, unseen } = pushed;
+  const { record, remote, size, snapshots, madeKey, plain, left, unseen, openers } = pushed;
   const { session_id: id, away } = record;
   const amount = `${plural(snapshots, 'snapshot')}, ${size === 0 ? 'nothing new to send' : fileSize(size ?? 0)}`;
   const sent = args.dryRun ? `would push ${id} to ${remote}` : `pushed ${id} to ${remote} (${amount})`;
@@ -175,6 +175,9 @@ async function push(context: Context, session: Session, args: PushWords): Promis
         !args.dryRun &&
         `note: agt made your key, ${madeKey}; without it nobody can open the session\n` +
           'note: take it to another machine: agt key export | ssh MACHINE agt key import -',
+      args.release &&
+        openers?.length === 1 &&
+        `note: only your key opens it; for others: agt config add --global agt.recipients KEY && agt session push ${id} --again`,
       plain !== undefined && plainNote(id, remote, plain),
       unseen > 0 &&
         `note: ${plural(unseen, 'changed file')} ${unseen === 1 ? 'has' : 'have'} no snapshot yet; a push captures them first${plain === undefined ? '' : ', and refuses if they have secrets'}`,
