@@ -260,8 +260,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const hasAll = found.landed.has(compared) || (hasMergedCommits && !dirty && !isOnlyInSnapshots) || isTaken;
   return {
     record,
-    folder: sessionFolder(record),
-    sandboxPresent: !isGone,
+    ...{ folder: sessionFolder(record), sandboxPresent: !isGone },
     ...{ isOutOfSight, hasMoved, running, agentState, lastPrompt, operation, pushed },
     head: head.branch,
     headCommit: head.commit,
