@@ -16,13 +16,17 @@ import type { Repository } from '../repository/repository.ts';
 import type { Present } from '../session/state.ts';
 import { parentDirectories } from '../snapshot/tree.ts';
 
-/** A merge of git, but no fast-forward, refuses any staged file. @throws AgtError as `refuseOverlap` does */
+/** A merge of git, but no fast-forward, refuses any staged file. @throws AgtError that names them and the way out */
 export async function refuseStaged(
   git: Git,
   wayOut: (paths: readonly string[]) => Promise<string>,
 ): Promise<void> {
-  const staged = new Map((await uncommitted(git)).filter(([, kind]) => kind === STAGED));
-  if (staged.size > 0) refuse(git, staged, await wayOut([...staged.keys()]));
+  const staged = (await uncommitted(git)).flatMap(([path, kind]) => (kind === STAGED ? path : []));
+  if (staged.length === 0) return;
+  const files = `${plural(staged.length, 'file')} in ${realpathSync(git.cwd)} ${staged.length === 1 ? 'is' : 'are'}`;
+  throw new AgtError(`${files} staged; git merges only if nothing is, and nothing has changed`, {
+    hints: [...someLines(staged.map(displayPath)), await wayOut(staged)],
+  });
 }
 
 /** @throws AgtError that names the files and the way out. `git` runs in the user's worktree. */
