@@ -222,7 +222,7 @@ ask()
 subprocess.run([sys.argv[2], 'autocommit'])
 ask()
 `;
-  const args = ['-c', script, front.script(), AGT];
+  const args = ['-u', '-c', script, front.script(), AGT];
   const { stdout, stderr } = run('python3', args, { cwd: session.sandbox });
   expect(stderr).toBe('');
   expect(stdout).toMatch(/^s1: nothing changed\nagt is started\ns1: captured .*\nagt is started\n$/);
