@@ -4,6 +4,7 @@ import { shortBranch, shortOid } from '../git/files/ref-files.ts';
 import type { Git } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import type { SessionRecord } from '../session/record.ts';
+import { readCommitGraph } from '../survey/commit-graph.ts';
 import { revertOf } from '../survey/landed.ts';
 import { revertsOfMerged } from '../survey/reverts.ts';
 import type { AcceptRequest } from './accept-request.ts';
@@ -137,9 +138,11 @@ export function nothingToAccept(
   { onto, from: tip }: LandingTarget,
   head: string,
 ): AgtError {
-  const revert = landed
-    ? revertOf(git, tip, landed)
-    : [...revertsOfMerged(git, [{ tip, head, start }]).values()][0];
+  const ofMerge = () => {
+    const graph = readCommitGraph(git, [tip, head, start]);
+    return [...revertsOfMerged(git, graph, [{ tip, head, start }]).values()][0];
+  };
+  const revert = landed ? revertOf(git, tip, landed) : ofMerge();
   if (revert !== undefined)
     return new AgtError(
       `nothing to accept: "${shortBranch(onto)}" has all commits of session "${id}", and has reverted them`,

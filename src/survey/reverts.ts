@@ -1,6 +1,7 @@
 /** Reverts name the commit that they take back. After a rebase they still have its old name, which agt looks up. */
 import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
+import type { CommitGraph } from './commit-graph.ts';
 
 /** A commit of a branch. */
 interface Entry {
@@ -21,7 +22,9 @@ export function parseEntries(git: Git, output: string, others: readonly string[]
   const fields = output.split('\0');
   const entries = Array.from({ length: Math.floor(fields.length / 5) }, (_, i) => {
     const [oid = '', parents = '', author, subject, message = ''] = fields.slice(5 * i, 5 * i + 5);
-    const named = [...message.matchAll(/^This reverts commit ([0-9a-f]+)/gm)].map(([, name = '']) => name);
+    const named = [...message.matchAll(/^This reverts commit ([0-9a-f]{7,64})\b/gm)].map(
+      ([, name = '']) => name,
+    );
     return { oid, parents: parents.split(' ').filter(Boolean), identity: `${author}\0${subject}`, named };
   });
   const oids = [...entries.map(({ oid }) => oid), ...others];
@@ -30,16 +33,16 @@ export function parseEntries(git: Git, output: string, others: readonly string[]
   const rows = unknown.length === 0 ? [] : identities(git, [...unknown, ...others]);
   const known = [...entries.map(({ oid, identity }) => ({ oid, identity })), ...rows];
   const formsOf = (name: string) => {
-    const old = rows.find(({ oid }) => oid.startsWith(name))?.identity;
-    const same = known.filter(({ oid, identity }) => identity === old && oids.includes(oid));
-    return [...new Set(same.map(({ oid }) => oid))];
+    const old = rows.find(({ oid }) => oid.startsWith(name));
+    const same = known.filter(({ oid, identity }) => identity === old?.identity && oids.includes(oid));
+    return [...new Set([old?.oid ?? name, ...same.map(({ oid }) => oid)])];
   };
   return entries.map(({ oid, parents, named }) => ({
     oid,
     parents,
     reverts: named.flatMap((name) => {
       const found = current(name);
-      return found.length > 0 ? found : [name, ...formsOf(name)];
+      return found.length > 0 ? found : formsOf(name);
     }),
   }));
 }
@@ -75,14 +78,20 @@ export function findReverts(git: Git, tip: string, landed: readonly string[]) {
     'log',
     '--no-show-signature',
     '--no-mailmap',
+    '--topo-order',
     '--reverse',
     ...ENTRIES,
     ...pattern,
     ...range,
   ]);
   const last = new Map<string, string>();
-  for (const { oid: by, reverts } of parseEntries(git, output, commits))
-    for (const oid of reverts) last.set(oid, by);
+  // Somebody may have written the name of a later commit, or another form of the same one.
+  const entries = parseEntries(git, output, commits);
+  const open = new Set(entries.map(({ oid }) => oid));
+  for (const { oid: by, reverts } of entries) {
+    for (const oid of reverts) if (!open.has(oid)) last.set(oid, by);
+    open.delete(by);
+  }
   const revertOf = (commit: string): string | undefined => {
     const by = last.get(commit);
     return by === undefined || revertOf(by) !== undefined ? undefined : by;
@@ -97,17 +106,24 @@ interface Merged {
   readonly start: string;
 }
 
-/** For each, the commit of the branch that takes back a commit from `start` to `head`, or the merge that brought `head`. */
-export function revertsOfMerged<T extends Merged>(git: Git, merged: readonly T[]): ReadonlyMap<T, string> {
-  const has = (one: string, commit: string) =>
-    askGitSync(git, ['merge-base', '--is-ancestor', commit, one]) !== undefined;
+/**
+ * For each, the commit of the branch that takes back a commit from `start` to `head`, or the merge that brought `head`. The
+ * graph has all three.
+ */
+export function revertsOfMerged<T extends Merged>(
+  git: Git,
+  graph: CommitGraph,
+  merged: readonly T[],
+): ReadonlyMap<T, string> {
   const found = new Map<T, string>();
   for (const [tip, some] of Map.groupBy(merged, (one) => one.tip)) {
     const revertOf = findReverts(git, tip, [...new Set(some.map(({ start }) => start))]);
     for (const one of some) {
       const { head, start } = one;
       const isOwn = (commit: string) =>
-        has(head, commit) ? !has(start, commit) : has(commit, head) && !has(`${commit}^1`, head);
+        graph.has(head, commit)
+          ? !graph.has(start, commit)
+          : graph.has(commit, head) && !graph.has(graph.firstParent(commit), head);
       const by = revertOf.reverted.filter(isOwn).map(revertOf).find(Boolean);
       if (by !== undefined) found.set(one, by);
     }

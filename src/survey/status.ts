@@ -89,7 +89,7 @@ export async function surveySessions(
   const onlyInSnapshots = await findOnlyInSnapshots(repository, compared);
   const fates = findFates(repository.git, records, refs);
   const chains = sessions.flatMap((one) => chainOf(one, refs));
-  const byMerge = revertsOfMerged(repository.git, compared.flatMap(mergedByGit)).keys();
+  const byMerge = revertsOfMerged(repository.git, graph, compared.flatMap(mergedByGit)).keys();
   const revertedHeads = new Set([...byMerge].map(({ head }) => head));
   const common = { refs, landed, exported, onlyInSnapshots, fates, revertedHeads };
   const counted = counts ? countSnapshots(repository, chains) : undefined;

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession, type TestSession } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { agt, agtOk, git, run, write } from '../harness/world.ts';
 
 function merged(...words: string[]): TestSession {
   const session = makeSession({ a: 'a\n' });
@@ -55,4 +55,27 @@ test('beside a rejected hunk, an untracked file that stays out is named', () => 
   agtOk(repository, 'review', 's1', '--reject', 'a:2', '-m', 'bad');
   const { stderr } = agt(repository, 'accept', 's1', '--untracked=none');
   expect(stderr).toContain('hint: take them all the same: --untracked=all (new.c)');
+});
+
+test('reverts that name each other, or only a few letters, stop nothing', () => {
+  const session = merged('--no-ff', '-m', 'merge');
+  const { repository } = session;
+  const env = { GIT_AUTHOR_DATE: '2026-02-02T12:00:00+0100' };
+  const forged = (subject: string, name: string) => {
+    const message = `${subject}\n\nThis reverts commit ${name}.`;
+    run('git', ['commit', '-q', '--allow-empty', '-m', message], { cwd: repository, env });
+    return git(repository, 'rev-parse', 'HEAD');
+  };
+  const [one, two] = [forged('one', '0'.repeat(40)), forged('two', '0'.repeat(40))];
+  git(repository, 'reset', '-q', '--hard', 'HEAD~2');
+  for (const [subject, name] of [
+    ['one', two],
+    ['two', one],
+    ['one', one],
+  ] as const)
+    forged(subject, name);
+  for (const letter of '0123456789abcdef') forged('words', `${letter} and more`);
+  expect(isMerged(session)).toBe(true);
+  git(repository, 'revert', '--no-edit', '-m1', 'HEAD~19');
+  expect(isMerged(session)).toBe(false);
 });
