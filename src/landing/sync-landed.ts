@@ -74,8 +74,7 @@ async function takeFiles(sandbox: Git, { objects }: Workbench, tree: string, pat
 }
 
 /**
- * `head`: before. An undo of the sync needs the commits of those before; of older syncs only those that the branch has
- * dropped say anything.
+ * `head`: before. After an undo the tips of earlier syncs count again. An old tip counts only if the branch has dropped it.
  */
 export async function afterSync(
   git: Git,

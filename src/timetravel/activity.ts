@@ -14,10 +14,9 @@ import { isArrival, labelByPerson, promptIn } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
 import { type Fate, findFates, landingsOf, STANDS } from '../survey/landed.ts';
 import { readRefs } from '../survey/refs.ts';
-import { agentsOf, beforeNames } from './agent-names.ts';
 import type { FileChange } from './timeline.ts';
 import { filesOfTurns, undoneTurns } from './turn-files.ts';
-import { type AuthoredHistory, authorsOf, isOfHook, type TurnSteps } from './turns.ts';
+import { type AuthoredHistory, agentsOf, authorsOf, beforeNames, isOfHook, type TurnSteps } from './turns.ts';
 
 export interface Turn {
   readonly session: string;

@@ -7,7 +7,7 @@ import { AgtError } from '../errors.ts';
 import { shownId } from '../folders/store.ts';
 import { commandToList } from '../session/advised-commands.ts';
 import { conversationIn } from '../session/calls-at-work.ts';
-import { isAttached } from '../session/record.ts';
+import { isAttached, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isBroughtIn, labelByPerson, promptIn } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
@@ -154,4 +154,16 @@ export function turnNumbered({ record }: Session, { turns }: AuthoredHistory, nu
   throw new AgtError(`"${shownId(record)}" has no turn "${number}": ${known}`, {
     hints: [`see: ${commandToList(record)} --turns`],
   });
+}
+
+/** The agent of each session, as far as agt knows it. */
+export function agentsOf(records: readonly SessionRecord[]): ReadonlyMap<string, string | undefined> {
+  return new Map(records.map(({ session_id: id, agent, profile }) => [id as string, agent ?? profile]));
+}
+
+/** Those before an agent has told its name: the session has that of the last one. */
+export function beforeNames(snapshots: readonly Snapshot[]): ReadonlySet<Snapshot> {
+  const ofSessions = [...Map.groupBy(snapshots, ({ session }) => session).values()];
+  const isNamed = ({ agent }: Snapshot) => agent !== undefined;
+  return new Set(ofSessions.flatMap((all) => all.slice(0, Math.max(0, all.findIndex(isNamed)))));
 }
