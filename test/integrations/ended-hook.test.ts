@@ -1,6 +1,6 @@
 /** Hooks that an agent ends, by a signal that agt hears or by one that nobody hears. */
 import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ownerText } from '../../src/disk/lock-owner.ts';
@@ -46,7 +46,9 @@ test('a session that somebody ends while a hook waits for it is no failure of th
   await until(() => catches(child.pid ?? 0, SIGHUP));
   const ended = new Promise((resolve) => child.on('exit', resolve));
   const rejected = JSON.stringify({ ...metadata(session), state: 'rejected' });
-  write(join(session.repository, '.git/agt/sessions/s1.json'), rejected);
+  // The hook may read the record at any moment: it is replaced whole, as agt does.
+  write(join(session.folder, 'record'), rejected);
+  renameSync(join(session.folder, 'record'), join(session.repository, '.git/agt/sessions/s1.json'));
   rmSync(lock);
   expect(await ended).toBe(0);
   expect(failures()).toEqual([]);
