@@ -3,13 +3,13 @@
  * the worktree (`modules/`), which goes with its registration, and no snapshot holds them. A rename keeps all of it:
  * commits, stashes, index, settings. A repository in the sandbox with a `.git` directory of its own is not among them.
  */
-import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { failurePoint } from '../disk/failure-point.ts';
 import { holdsFiles } from '../disk/folder-entries.ts';
 import { makeDirectories } from '../disk/make-directories.ts';
 import { OpenDirectories } from '../disk/open-directories.ts';
-import { gitDirOf } from '../git/files/discover-repository.ts';
+import { gitDirOf, gitFileTarget } from '../git/files/discover-repository.ts';
 import { subdirectories } from '../git/files/ref-files.ts';
 import { registrationOf } from '../git/files/worktree-registrations.ts';
 import { SUBMODULE } from '../git/modes.ts';
@@ -67,7 +67,7 @@ function gitDirectoriesIn(modules: string): string[] {
   });
 }
 
-/** Writes the `.git` file of a submodule whose files are there. */
+/** Writes the `.git` file of a submodule whose files are there, and deletes the one of a submodule without files. */
 async function connect(
   git: Git,
   folder: string,
@@ -86,7 +86,11 @@ async function connect(
   const directories = new OpenDirectories(Buffer.from(folder).toString('latin1'));
   try {
     const gitFile = Buffer.from(join(path, '.git')).toString('latin1');
-    if (directories.lstat(gitFile) !== undefined) return;
+    if (directories.lstat(gitFile) !== undefined) {
+      const isAlone = readdirSync(join(folder, path)).length === 1;
+      if (isAlone && gitFileTarget(join(folder, path, '.git')) === gitDir) rmSync(directories.entry(gitFile));
+      return;
+    }
     const text = `gitdir: ${relative(join(folder, path), gitDir)}\n`;
     writeFileSync(directories.entry(gitFile), text, { flag: 'wx' });
     // `git submodule deinit` takes it out of the settings.

@@ -115,6 +115,20 @@ test('remove keeps the commits of a submodule, and every way back brings them', 
   expect(git(repository, 'rev-parse', 'HEAD')).toBe(head);
 });
 
+test('back to a moment at which a submodule had no files, git status is as it was', () => {
+  const { repository } = withSubmodule();
+  const { sandbox } = sessionIn(repository);
+  agtOk(repository, 'autocommit', 's1');
+  git(sandbox, ...LOCAL, 'submodule', 'update', '-q', '--init');
+  agtOk(repository, 'autocommit', 's1');
+  agtOk(repository, 'session', 'restore', 's1', '--to', '@{1}');
+  expect(git(sandbox, 'submodule', 'status')).toMatch(/^-/);
+  expect(git(sandbox, 'status', '--porcelain')).toBe('');
+  agtOk(repository, 'undo', 's1');
+  expect(git(sandbox, 'submodule', 'status')).toMatch(/^ /);
+  expect(git(sandbox, 'status', '--porcelain')).toBe('');
+});
+
 const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
 test('a removal and an undo that are killed around the submodules bring them all the same', () => {
