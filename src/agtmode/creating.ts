@@ -135,7 +135,8 @@ export async function printNewSession(
     );
   if (left.length === 0) return;
   context.err(`note: uncommitted work stays in your worktree alone: ${listPaths(left, FEW)}\n`);
-  if (taken.length === 0) context.err('note: to take it along: agt session new --with-changes\n');
+  if (taken.length === 0)
+    context.err('note: for a session that takes it along: agt session new --with-changes\n');
 }
 
 export function describeSetAside(paths: readonly string[]): string {

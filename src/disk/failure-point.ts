@@ -18,5 +18,8 @@ export function failurePoint(name: string): void {
   const list = process.env['AGT_TEST_LIST_POINTS'];
   if (list !== undefined) appendFileSync(list, `${point}\n`);
   if (process.env['AGT_TEST_KILL_AT'] === point) process.kill(process.pid, 'SIGKILL');
-  if (process.env['AGT_TEST_INTERRUPT_AT'] === point) process.kill(process.pid, 'SIGINT');
+  if (process.env['AGT_TEST_INTERRUPT_AT'] !== point) return;
+  process.kill(process.pid, 'SIGINT');
+  // A finger that trembles.
+  setTimeout(() => process.kill(process.pid, 'SIGINT'), 20).unref();
 }

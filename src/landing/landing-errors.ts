@@ -1,4 +1,6 @@
 /** Why the work of a session does not land. */
+
+import { join } from 'node:path';
 import { AgtError, listSome, plural, someLines, type WayOut } from '../errors.ts';
 import { shortBranch, shortOid } from '../git/files/ref-files.ts';
 import type { Git } from '../git/run/git.ts';
@@ -75,9 +77,20 @@ export function conflictError(
 export function solveInSandbox(
   { session_id: id, user_branch }: SessionRecord,
   { onto }: LandingTarget,
+  hasDropped = false,
 ): string {
-  const from = onto === user_branch ? '' : ` --from ${shortBranch(onto)}`;
+  const rebase = hasDropped ? ' --rebase' : '';
+  const from = onto === user_branch ? rebase : ` --from ${shortBranch(onto)}`;
   return `solve the conflicts in the sandbox: agt session sync ${id}${from}`;
+}
+
+export function onlyInSubmodules(
+  { session_id: id, sandbox }: SessionRecord,
+  paths: readonly string[],
+): AgtError {
+  return new AgtError(`nothing to accept: session "${id}" has only uncommitted changes inside submodules`, {
+    hints: paths.map((path) => `commit them there: git -C ${shellQuote(join(sandbox, path))} commit`),
+  });
 }
 
 export function onlyFailedCalls({ session_id: id }: SessionRecord, paths: readonly string[]): AgtError {

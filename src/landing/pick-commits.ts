@@ -8,7 +8,7 @@ import { type Git, gitAnswer, gitLines, gitText, resolveObject } from '../git/ru
 import { uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
-import { landedSource } from '../survey/merged.ts';
+import { findStartApart, landedSource } from '../survey/merged.ts';
 import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import { conflictError, nothingPicked } from './landing-errors.ts';
@@ -16,7 +16,6 @@ import { commitTree, copyCommit } from './make-commit.ts';
 import { withTrailer } from './message.ts';
 import { commitsTouching } from './session-commits.ts';
 import { changesSince, ownChangesOf, treesOfStep } from './snapshot-step.ts';
-import type { LandingTarget } from './target.ts';
 import { untrackedAmong, untrackedToLeaveOut } from './untracked.ts';
 import { mergeWithBase, type Sides, type Workbench } from './workbench.ts';
 
@@ -26,12 +25,17 @@ export async function pickCommits(
 ): Promise<NewPlan> {
   const { record } = session;
   const { git } = bench;
-  const picks = await resolvePicks(session, request.commits, request.now);
+  const head = await gitText(session.sandboxGit, ['rev-parse', '--verify', 'HEAD^{commit}']);
+  const without = await findStartApart(session, git, head, target.from);
+  const picks = await resolvePicks(session, request, without);
   const commits = picks.filter((pick) => typeof pick === 'string');
   await refuseSessionFolders(session.git, commits);
   const { steps, untracked, leftOut, whole } = await stepsOf(session, picks, request);
   let tip = target.from;
-  const before = await sourceBefore(session, target);
+  const before =
+    (await landedSource(git, record, head, target)) ??
+    without ??
+    (await gitAnswer(git, ['merge-base', target.from, head]));
   let source = before;
   const there: string[] = [];
   for (const pick of picks) {
@@ -49,7 +53,6 @@ export async function pickCommits(
   }
   if (tip === target.from) throw nothingPicked(record, target);
   const tree = await gitText(git, ['rev-parse', `${tip}^{tree}`]);
-  const head = await gitText(session.sandboxGit, ['rev-parse', '--verify', 'HEAD^{commit}']);
   await request.refuseRejected?.(session, bench, { head, tree, from: target.from });
   const changes = await diffTrees(git, target.from, tip);
   const log = ['log', '--reverse', '--no-show-signature', '--no-mailmap', '--format=%B'];
@@ -58,7 +61,7 @@ export async function pickCommits(
   const uncommitted = (await uncommittedPaths(session)).filter((path) => newer.has(path) || !whole.has(path));
   const notTaken = [...new Set([...leftOut, ...uncommitted])];
   const warnings = there.map((name) => `${name}: on ${shortBranch(target.onto)} before, and changes nothing`);
-  const leftOutCommits = await commitsLeft(session, git, { tip, source, picks });
+  const leftOutCommits = await commitsLeft(git, head, { tip, source, picks, without });
   return { ...target, ...commit, changes, untracked, leftOut: notTaken, leftOutCommits, warnings };
 }
 
@@ -68,20 +71,13 @@ interface Picked {
   /** What it has of the sandbox, if agt can tell. */
   readonly source: string | undefined;
   readonly picks: readonly Pick[];
+  /** What the session has from people. */
+  readonly without: string | undefined;
 }
 
-async function commitsLeft({ sandboxGit }: Session, git: Git, { tip, source = tip, picks }: Picked) {
-  const head = await resolveObject(sandboxGit, 'HEAD^{commit}');
-  if (head === undefined) return [];
-  const commits = await commitsTouching(git, { tip, head }, await diffTrees(git, source, head));
+async function commitsLeft(git: Git, head: string, { tip, source = tip, picks, without }: Picked) {
+  const commits = await commitsTouching(git, { tip, head, without }, await diffTrees(git, source, head));
   return commits.filter(({ commit }) => !picks.includes(commit));
-}
-
-/** What the branch has of the sandbox. */
-async function sourceBefore({ git, record, sandboxGit }: Session, target: LandingTarget) {
-  const head = await resolveObject(sandboxGit, 'HEAD^{commit}');
-  if (head === undefined) return undefined;
-  return (await landedSource(git, record, head, target)) ?? gitAnswer(git, ['merge-base', target.from, head]);
 }
 
 /** Undefined where the pick does not fit without the others. No commit of the sandbox is below it: those have not landed. */
@@ -115,8 +111,15 @@ async function stepsOf(session: Session, picks: readonly Pick[], request: Accept
 /** A commit of the agent, or a snapshot. */
 type Pick = string | Snapshot;
 
-/** Names of commits, ranges such as `A..B`, and snapshots; a range in the order of its history, oldest first. */
-async function resolvePicks(session: Session, list: readonly string[], now: Date): Promise<Pick[]> {
+/**
+ * Names of commits, ranges such as `A..B`, and snapshots; a range in the order of its history, oldest first, without the
+ * commits of `without`.
+ */
+async function resolvePicks(
+  session: Session,
+  { commits: list, now }: AcceptRequest,
+  without: string | undefined,
+): Promise<Pick[]> {
   const sandbox = session.sandboxGit;
   const history = await session.history();
   const names: string[] = [];
@@ -127,7 +130,7 @@ async function resolvePicks(session: Session, list: readonly string[], now: Date
   const found: Pick[] = [];
   for (const name of names) {
     const isNumber = /^@(\{\d+\})?$/.test(name);
-    const commits = isNumber ? undefined : await resolveCommits(sandbox, name);
+    const commits = isNumber ? undefined : await resolveCommits(sandbox, name, without);
     const snapshot =
       history.find(({ commit, call }) => commit === commits?.[0] || call?.id === name) ??
       (commits === undefined ? await findStep(session, history, name, now) : undefined);
@@ -148,11 +151,11 @@ async function namesIn(git: Git, history: readonly Snapshot[], part: string): Pr
 }
 
 /** Undefined if there is no such commit. */
-async function resolveCommits(git: Git, name: string): Promise<string[] | undefined> {
+async function resolveCommits(git: Git, name: string, without = ''): Promise<string[] | undefined> {
   const isRange = name.includes('..');
   if (!isRange && (await resolveObject(git, `${name}^{commit}`)) === undefined) return undefined;
-  const args = ['rev-list', '--reverse', '--topo-order', ...(isRange ? [] : ['--max-count=1']), name, '--'];
-  return gitLines(git, args);
+  const args = ['rev-list', '--reverse', '--topo-order', ...(isRange ? [] : ['--max-count=1']), name];
+  return gitLines(git, [...args, ...(isRange && without ? ['--no-merges', '--not', without] : []), '--']);
 }
 
 async function findStep(session: Session, history: readonly Snapshot[], name: string, now: Date) {

@@ -1,4 +1,5 @@
 /** Merges the work of a session with a branch, and decides which commit the branch gets. */
+import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { listSome } from '../errors.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
@@ -7,7 +8,9 @@ import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { plainCommit } from '../git/objects/scratch-index.ts';
 import { type Git, gitLines, resolveObject } from '../git/run/git.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { hasCommitted, type SessionRecord, startsOfWork } from '../session/record.ts';
+import { dirtySubmodules } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { neverHad } from '../survey/landed.ts';
 import { findStartApart, landedSource } from '../survey/merged.ts';
@@ -21,6 +24,7 @@ import {
   nothingYet,
   onlyFailedCalls,
   onlyHidden,
+  onlyInSubmodules,
   onlyLeftOut,
   onlyRejected,
   onlyUntracked,
@@ -31,7 +35,7 @@ import { commitFirst, draftMessage } from './message.ts';
 import { choosePaths, leaveOut, refuseUnstorable } from './path-filter.ts';
 import { pickCommits } from './pick-commits.ts';
 import { mergeBase, readSandbox, type SandboxContent } from './sandbox-content.ts';
-import { commitsToTell, commitsTouching, landedPaths } from './session-commits.ts';
+import { commitsToTell, commitsTouching, landedBelow, landedPaths } from './session-commits.ts';
 import { withoutFailedCalls } from './snapshot-step.ts';
 import { baseWithTaken, takenChanges } from './taken.ts';
 import { droppedCommits, type OthersCommit, othersCommits, othersWarning } from './taken-back.ts';
@@ -94,18 +98,21 @@ export async function planLanding(session: Session, landable: Landable): Promise
     const { merged, ...rest } = await tryWithout(unwanted, chosen.tree);
     if (merged.conflicts === undefined) return { ...rest, merged };
     // The branch may have gone on with a copy of the work.
-    if (target.onto === record.user_branch && (await readSessionStatus(session)).merged)
-      throw nothingToAccept(git, record, target, content.head);
+    const { merged: isThere, isLanded } = await readSessionStatus(session);
+    const isHome = target.onto === record.user_branch && (!isLanded || record.landed?.onto === target.onto);
+    if (isHome && isThere) throw nothingToAccept(git, record, target, content.head);
     const theirChanges = new Set((await diffTrees(git, base, target.from)).map(({ path }) => path));
     const open = content.uncommitted.flatMap(({ path }) => (theirChanges.has(path) ? path : []));
     const way = open.length === 0 ? [] : [await commitFirst(session, open)];
-    throw conflictError(record, target, merged.conflicts, [...way, solveInSandbox(record, target)]);
+    const solve = solveInSandbox(record, target, start !== undefined);
+    throw conflictError(record, target, merged.conflicts, [...way, solve]);
   };
   // No answer to the question would help.
   if (request.askUntracked !== undefined && untracked.length > 0) await mergeWithout(new Set(untracked));
   const unwanted = await untrackedToLeaveOut(session, untracked, commits.length > 0, request);
   const { left, leftOut, theirs, merged } = await mergeWithout(unwanted);
   const changes = await diffTrees(git, target.from, merged.tree);
+  const dirty = request.committedOnly ? [] : await dirtySubmodules(session);
   if (changes.length === 0) {
     if (calls.leftOut.length > 0) throw onlyFailedCalls(record, calls.leftOut);
     const isCommittedOnly = request.committedOnly && !left.some(isUsers);
@@ -121,6 +128,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
         more.map(({ path }) => displayPath(path)),
       );
     const hasNone = added.length === 0 && commits.length === 0 && record.landed === undefined;
+    if (hasNone && dirty.length > 0) throw onlyInSubmodules(record, dirty);
     if (hasNone && !hasCommitted(record, content.head)) throw nothingYet(record);
     if (isCommittedOnly || leftOut.length === 0) throw nothingToAccept(git, record, target, content.head);
     throw left.every(isUsers) ? onlyHidden(record, leftOut) : onlyUntracked(record, leftOut);
@@ -131,7 +139,8 @@ export async function planLanding(session: Session, landable: Landable): Promise
   }
   const hasRest = chooseTree !== undefined && chosen.tree !== content.tree;
   const isPart = request.include.length + request.exclude.length > 0 || hasRest;
-  const way = { tip: target.from, head: content.head, landed, commits, changes, isPart };
+  const isSome = isPart || changes.length < added.length;
+  const way = { tip: target.from, head: content.head, landed, commits, changes, isSome };
   const others = await othersCommits(git, record, commits, target.from);
   const messages = (await commitsToTell(git, record, way)).filter(isNoneOf(others));
   const along = others.length === 0 ? [] : await landingAlong(git, way, others);
@@ -149,6 +158,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
     // git sees commits that are kept; what was uncommitted has become one that the sandbox does not have.
     source: request.keepCommits && theirs === content.head ? undefined : theirs,
     hasRest: hasRest || rejected > 0,
+    leftOutCommits: await landedBelow(git, record, `${target.from}..${start ?? target.from}`),
     changes,
     untracked,
     leftOut: [
@@ -166,7 +176,8 @@ export async function planLanding(session: Session, landable: Landable): Promise
       ...(record.failure === undefined ? [] : [`the session had failed: ${record.failure.reason}`]),
       ...unreadableWarning(content.unreadable),
       ...failedWarning(calls.leftOut),
-      ...changes.flatMap(submoduleWarning),
+      ...dirty.map((path) => `uncommitted changes inside submodule ${path} stay out: commit them there`),
+      ...changes.flatMap((change) => submoduleWarning(record, change)),
       ...(await warnOfOthers(git, record, content.head, { target, request, along })),
       ...secretWarning(record, changes, new Set(untracked), request),
     ],
@@ -253,10 +264,13 @@ async function warnOfOthers(
 const LISTED_COMMITS = 3;
 
 /** The branch gets the name of a commit alone: it may be only in the sandbox. */
-function submoduleWarning({ path, after }: DiffEntry): string[] {
+function submoduleWarning({ sandbox, session_id: id }: SessionRecord, { path, after }: DiffEntry): string[] {
   if (after?.mode !== SUBMODULE) return [];
-  const name = displayPath(path);
-  return [`submodule ${name} is now at ${after.oid.slice(0, 10)}; make sure that its remote has that commit`];
+  const [name, commit] = [displayPath(path), after.oid.slice(0, 10)];
+  const push = `git -C ${shellQuote(join(sandbox, name))} push origin ${commit}:BRANCH`;
+  return [
+    `submodule ${name} is now at ${commit}; if its remote lacks that: ${push} (once the sandbox is gone, first: agt undo ${id})`,
+  ];
 }
 
 /** With --keep-commits the branch gets this commit too, so the user makes it. */

@@ -2,20 +2,25 @@
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitAnswer, gitLines, gitText } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
+import { landingsOf, newestLandings } from '../survey/landed.ts';
 import { landedAs } from '../survey/merged.ts';
 import type { NamedCommit } from './accept-request.ts';
 
-/** The commits of `head` that change one of these files, oldest first: none that `tip` has, not even as a copy. */
+/**
+ * The commits of `head` that change one of these files, oldest first: none that `tip` has, not even as a copy, and none of
+ * `without`.
+ */
 export async function commitsTouching(
   git: Git,
-  { tip, head }: { readonly tip: string; readonly head: string },
+  { tip, head, without }: { tip: string; head: string; without?: string | undefined },
   changes: readonly DiffEntry[],
 ): Promise<NamedCommit[]> {
   const paths = changes.map(({ path }) => path).filter((path) => !path.includes('\n'));
   if (paths.length === 0) return [];
   const order = ['--reverse', '--topo-order', '--no-merges', '--no-show-signature'];
   const args = ['--literal-pathspecs', 'log', ...order, '--right-only', '--cherry-pick', '--format=%H %s'];
-  const input = Buffer.from([`${tip}...${head}`, '--', ...paths, ''].join('\n'), 'latin1');
+  const left = without === undefined ? [] : [`^${without}`];
+  const input = Buffer.from([`${tip}...${head}`, ...left, '--', ...paths, ''].join('\n'), 'latin1');
   const lines = (await gitText(git, [...args, '--stdin'], { input })).split('\n');
   return lines
     .filter((line) => line !== '')
@@ -34,13 +39,13 @@ interface LandingWork {
   readonly commits: readonly string[];
   /** What lands. */
   readonly changes: readonly DiffEntry[];
-  /** The patterns of the user leave some files out. */
-  readonly isPart: boolean;
+  /** Other files stay out, or the branch has them. */
+  readonly isSome: boolean;
 }
 
 /** The commits whose messages tell what lands: of the agent, not those that landed before. */
 export async function commitsToTell(git: Git, record: SessionRecord, work: LandingWork): Promise<string[]> {
-  const { tip, head, landed, changes, isPart } = work;
+  const { tip, head, landed, changes, isSome } = work;
   const own = new Set(work.commits);
   for (let one = record.landed; one !== undefined && own.size > 0; one = one.before) {
     const there = await landedAs(git, one, head);
@@ -52,8 +57,8 @@ export async function commitsToTell(git: Git, record: SessionRecord, work: Landi
     for (const commit of told) own.delete(commit);
   }
   // After a revert, the branch has a copy of commits that land again.
-  const isEarlier = landed !== undefined && landed !== record.landed?.source;
-  if ((landed === undefined || isEarlier) && !isPart) return [...own];
+  const isEarlier = !newestLandings(record.landed).some(({ source }) => source === landed);
+  if ((landed === undefined || isEarlier) && !isSome) return [...own];
   const touching = await commitsTouching(git, { tip, head }, changes);
   if (landed === undefined) return touching.map(({ commit }) => commit).filter((commit) => own.has(commit));
   const before = await landedPaths(git, [tip, head], landed);
@@ -67,4 +72,19 @@ export async function landedPaths(git: Git, tips: readonly string[], landed: str
   const base = await gitAnswer(git, ['merge-base', ...tips]);
   const changes = base === undefined ? [] : await diffTrees(git, base, landed);
   return new Set(changes.map(({ path }) => path));
+}
+
+/** Work of the session that landed before, and that a sync has brought back with commits of people. */
+export async function landedBelow(
+  git: Git,
+  { landed }: SessionRecord,
+  range: string,
+): Promise<NamedCommit[]> {
+  const own = new Set(landingsOf(landed).map(({ commit }) => commit));
+  const log = ['log', '--reverse', '--no-show-signature', '--format=%H %s', range, '--'];
+  const lines = own.size === 0 ? [] : await gitLines(git, log);
+  return lines.flatMap((line) => {
+    const [commit = '', ...words] = line.split(' ');
+    return own.has(commit) ? { commit, subject: words.join(' ') } : [];
+  });
 }

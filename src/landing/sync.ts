@@ -33,7 +33,7 @@ import { commitsBetween } from './plan-landing.ts';
 import { copyOnto, rebaseByGit, rebaseInMemory, refuseUncommitted } from './rebase.ts';
 import { mergeBase, readSandbox } from './sandbox-content.ts';
 import { afterSync, commitMerge, countAhead, landedOn, revertAmong, withoutLanded } from './sync-landed.ts';
-import { type Dropped, droppedCommits } from './taken-back.ts';
+import { type Dropped, droppedCommits, NONE_DROPPED } from './taken-back.ts';
 import { branchInUse, refuseOperation, unmergedPaths } from './target.ts';
 import { untrackedAmong } from './untracked.ts';
 import { mergeInMemory, mergeWithBase, type Workbench, withWorkbench } from './workbench.ts';
@@ -76,8 +76,7 @@ export async function syncSession(session: Session, request: SyncRequest): Promi
   const { repository, record } = session;
   if (request.dryRun) {
     const plan = await planSync(session, request);
-    if (isUpToDate(plan)) return plan;
-    return { ...plan, conflicts: (await previewSync(session, plan)).conflicts };
+    return isUpToDate(plan) ? plan : { ...plan, ...(await previewSync(session, plan)) };
   }
   const found = readRecord(repository, record.session_id) ?? record;
   if (found.intent?.operation === 'sync') await finishSync(session.with(found));
@@ -96,7 +95,7 @@ async function sync(given: LockedSession, request: SyncRequest): Promise<SyncRes
   await breakLocks(session);
   const { now } = request;
   // Either way may be refused, so agt tries it first. git would replace a repository in the sandbox.
-  const { goesOn } = await previewSync(session, plan);
+  const { goesOn, dropped } = await previewSync(session, plan);
   const captured = await captureSession(session, { now, label: BEFORE_SYNC });
   const begun = begin(session, { operation: 'sync', snapshot: captured.commit ?? '' });
   const git = session.sandboxGit;
@@ -111,7 +110,7 @@ async function sync(given: LockedSession, request: SyncRequest): Promise<SyncRes
   const head = (await resolveObject(git, 'HEAD^{commit}')) ?? '';
   const done = complete(session.with(await afterSync(git, begun, plan)), 'sync', now);
   await captureSession(session.with(done), { now, label: AFTER_SYNC });
-  if (exitCode === 0 || isSolved) return { ...plan, record: done, head };
+  if (exitCode === 0 || isSolved) return { ...plan, dropped, record: done, head };
   if (conflicts.length === 0) throw notCommitted(session.record, plan);
   return { ...plan, record: done, head, conflicts };
 }
@@ -138,7 +137,8 @@ async function withUserBranch(session: LockedSession, from: string | undefined):
 async function previewSync(session: Session, plan: SyncResult) {
   const goesOn = await syncLanded(session, plan, true);
   const conflicts = goesOn ? [] : await conflictsOfSync(session, plan);
-  return { goesOn, conflicts: await withoutLanded(session, plan, conflicts, true) };
+  const dropped = goesOn && plan.operation === 'merge' ? NONE_DROPPED : plan.dropped;
+  return { goesOn, dropped, conflicts: await withoutLanded(session, plan, conflicts, true) };
 }
 
 /**

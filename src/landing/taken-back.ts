@@ -57,6 +57,8 @@ export interface Dropped {
   readonly isRewritten?: boolean;
 }
 
+export const NONE_DROPPED: Dropped = { commits: [], last: undefined };
+
 /**
  * Those that the user has dropped by an amend, a reset or a rebase since the session began with them or synced them. The
  * branch had them once, as its reflog says: it has not dropped those of another session from which this one began.
@@ -77,7 +79,7 @@ export async function droppedCommits(
     if (commits.length > 0) return { commits, last };
     isRewritten = true;
   }
-  return { commits: [], last: undefined, isRewritten };
+  return { ...NONE_DROPPED, isRewritten };
 }
 
 /** A commit that the acceptance of another session has made. */

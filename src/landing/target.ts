@@ -8,12 +8,13 @@ import { gitDirOf } from '../git/files/discover-repository.ts';
 import { HEADS, readRefValues, shortBranch } from '../git/files/ref-files.ts';
 import { type BranchUser, branchUser, listWorktrees } from '../git/files/worktree-registrations.ts';
 import { findObject } from '../git/objects/object-reader.ts';
-import { type Git, gitAnswer, gitBytes, gitText, inDirectory } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitBytes, gitLines, gitText, inDirectory } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { folderOfNamespace, type Repository } from '../repository/repository.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { readOperation } from '../snapshot/git-dir-files.ts';
+import { remoteBranches } from '../survey/merged.ts';
 
 export interface LandingTarget {
   /** The branch; a full name. */
@@ -36,8 +37,11 @@ export async function findTarget(
   const onto = (isPlain ? named : await gitAnswer(git, ['symbolic-ref', '--quiet', named])) ?? named;
   const from = await findObject(git, `${onto}^{commit}`);
   if (from === undefined) {
+    const [there = 'COMMIT'] = await gitLines(git, [
+      ...['for-each-ref', '--count=1', '--format=%(refname:short)', '--', remoteBranches(onto)],
+    ]);
     throw new AgtError(`there is no branch "${shortBranch(onto)}"`, {
-      hints: [`${wayOut}, or create it: git branch ${shortBranch(onto)} COMMIT`],
+      hints: [`${wayOut}, or create it: git branch ${shortBranch(onto)} ${there}`],
     });
   }
   return { onto, from, worktree: await worktreeOf(repository, onto) };

@@ -34,15 +34,27 @@ export function othersHear(signal: NodeJS.Signals, listen: (signal: NodeJS.Signa
   return process.listeners(signal).some((one) => (one as Listener).listen !== listen);
 }
 
+/** Two signals within this time are one: of a finger that trembles, or of a program that ends the whole group. */
+const ONE_PRESS_MS = 500;
+
+/** `first` runs with the first signal, `again` with a later one. */
+function onPresses(first: (signal: NodeJS.Signals) => void, again: (signal: NodeJS.Signals) => void) {
+  let pressed: number | undefined;
+  return onSignals((signal) => {
+    if (pressed !== undefined && performance.now() - pressed < ONE_PRESS_MS) return;
+    (pressed === undefined ? first : again)(signal);
+    pressed ??= performance.now();
+  });
+}
+
 /** Keeps agt alive for its clean-up; `signal` aborts its git. A second interrupt ends agt at once. */
 export function catchInterrupts(outcome: string) {
   const controller = new AbortController();
   let caught: NodeJS.Signals | undefined;
-  const release = onSignals((signal) => {
-    if (caught !== undefined) endBy(signal);
+  const release = onPresses((signal) => {
     caught = signal;
     controller.abort();
-  });
+  }, endBy);
   return {
     signal: controller.signal,
     /** @throws AgtError with the exit code that a shell gives to a process that the signal killed. */
@@ -57,12 +69,7 @@ export function catchInterrupts(outcome: string) {
 /** Runs `action`. If agt is interrupted meanwhile, `say` runs, and the signal ends agt. */
 export async function sayWhenInterrupted<T>(say: () => void, action: () => Promise<T>): Promise<T> {
   const release = onSignals((signal) => {
-    if (endsAtSteps) return;
-    try {
-      say();
-    } finally {
-      endBy(signal);
-    }
+    if (!endsAtSteps) sayAndEnd(say, signal);
   });
   try {
     return await action();
@@ -71,6 +78,14 @@ export async function sayWhenInterrupted<T>(say: () => void, action: () => Promi
     throw error;
   } finally {
     release();
+  }
+}
+
+function sayAndEnd(say: () => void, signal: NodeJS.Signals): void {
+  try {
+    say();
+  } finally {
+    endBy(signal);
   }
 }
 
@@ -85,13 +100,13 @@ let caught: NodeJS.Signals | undefined;
 
 /**
  * Runs `action`. An interrupt ends it at its next step, where it asks `throwIfInterrupted`, so that it puts away what it
- * has begun; then `say` runs, and the signal ends agt. A second interrupt ends agt at once.
+ * has begun; then `say` runs, and the signal ends agt. With a second interrupt that is at once.
  */
 export async function endingAtSteps<T>(say: () => void, action: () => Promise<T>): Promise<T> {
-  const release = onSignals((signal) => {
-    if (caught !== undefined) endBy(signal);
+  const again = (signal: NodeJS.Signals) => sayAndEnd(say, signal);
+  const release = onPresses((signal) => {
     caught = signal;
-  });
+  }, again);
   endsAtSteps = true;
   try {
     return await action();
@@ -100,10 +115,7 @@ export async function endingAtSteps<T>(say: () => void, action: () => Promise<T>
     throw caught === undefined ? error : interrupted(true);
   } finally {
     endsAtSteps = false;
-    if (caught !== undefined) {
-      say();
-      endBy(caught);
-    }
+    if (caught !== undefined) sayAndEnd(say, caught);
     release();
   }
 }

@@ -170,10 +170,17 @@ export function startsOfWork(repository: Repository, record: SessionRecord, dept
   return parent === undefined ? own : [...startsOfWork(repository, parent, depth + 1), ...own];
 }
 
-/** The newest first. An acceptance of the session itself is its own work: the commit below it counts. */
-export function broughtBySyncs({ synced = [], landed, taken_back = [] }: SessionRecord): string[] {
+/** Also those that were taken back: the commit of each, and the one below it. */
+export function acceptances({ landed, taken_back = [] }: SessionRecord): Map<string, string> {
   const below = new Map(taken_back.map(({ commit, from }) => [commit, from]));
   for (let one = landed; one !== undefined; one = one.before) below.set(one.commit, one.from);
+  return below;
+}
+
+/** The newest first. An acceptance of the session itself is its own work: the commit below it counts. */
+export function broughtBySyncs(record: SessionRecord): string[] {
+  const { synced = [] } = record;
+  const below = acceptances(record);
   return synced.map(({ tip }) => {
     let start = tip;
     for (let next = below.get(start); next !== undefined; next = below.get(start)) start = next;

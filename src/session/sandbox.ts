@@ -1,6 +1,7 @@
 /** The sandbox of a session as a worktree that git can read: its HEAD and its uncommitted paths. */
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { displayPath } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { headWithoutGit } from '../git/files/head-file.ts';
@@ -39,6 +40,13 @@ export async function sandboxHead(session: Session): Promise<SandboxHead> {
 /** As `git status` lists them; ignored files are not among them. */
 export async function uncommittedFiles({ sandboxGit }: Session): Promise<readonly StatusEntry[]> {
   return parseStatus(await gitBytes(sandboxGit, [...STATUS, '--untracked-files=normal'])).entries;
+}
+
+/** Paths of submodules with uncommitted changes, which a commit outside of them does not have. */
+export async function dirtySubmodules(session: Session): Promise<string[]> {
+  if (!existsSync(join(session.sandboxGit.cwd, '.gitmodules'))) return [];
+  const dirty = (await uncommittedFiles(session)).filter((entry) => entry.isDirtyInside);
+  return dirty.map(({ path }) => displayPath(path));
 }
 
 export async function uncommittedPaths(session: Session): Promise<string[]> {

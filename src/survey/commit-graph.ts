@@ -51,8 +51,8 @@ export class CommitGraph {
     return at === undefined || this.reach(tip)[at] === 1;
   }
 
-  firstParent(commit: string): string {
-    return this.commits[this.position.get(commit) ?? -1]?.parents[0] ?? '';
+  parents(commit: string): readonly string[] {
+    return this.commits[this.position.get(commit) ?? -1]?.parents ?? [];
   }
 
   /** 1 for each commit that the tip reaches. A tip outside of the graph is an ancestor of all others. */

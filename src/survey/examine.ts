@@ -2,8 +2,9 @@
  * Compares many sandboxes with their branches at once: what differs, what a merge would do, what has come home already.
  * The number of git processes does not depend on the number of sandboxes.
  */
+import { errorCode } from '../errors.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
-import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
+import { type ScratchObjects, withScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
 import { readGitConfig } from '../git/run/config.ts';
 import type { Git } from '../git/run/git.ts';
@@ -75,6 +76,20 @@ interface Named {
   readonly files: CommitName;
   readonly merge: CommitName | undefined;
   readonly homes: readonly { readonly home: Home; readonly merge: CommitName }[];
+}
+
+/** Undefined where a repository lacks objects: those of one work do not hide the others. Empty without room to write. */
+export async function examineEach(
+  repository: Repository,
+  works: readonly Work[],
+): Promise<(Examined | undefined)[]> {
+  const examineThese = (some: readonly Work[]) =>
+    withScratchObjects(repository, (scratch) => examine(repository, scratch, some));
+  const together = await examineThese(works).catch((error: unknown) => {
+    if (['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM'].includes(errorCode(error))) return [];
+    throw error;
+  });
+  return together ?? Promise.all(works.map(async (work) => (await examineThese([work]))?.[0]));
 }
 
 /** Undefined if git could not write the commits, such as in a repository that lacks objects. */

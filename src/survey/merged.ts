@@ -8,8 +8,8 @@ import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { copyIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { type Git, gitBytes, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
-import { type Landed, type SessionRecord, startsOfWork } from '../session/record.ts';
+import { type Git, gitAnswer, gitBytes, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
+import { acceptances, type Landed, type SessionRecord, startsOfWork } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isTakenBack } from './applied.ts';
 import { type CommitGraph, readCommitGraph } from './commit-graph.ts';
@@ -35,23 +35,27 @@ export function compareWithHomes(graph: CommitGraph, commit: string, tips: reado
 
 /**
  * The last commit that a session has from people and the branch at `tip` has not: one of `starts`, or of the user branch,
- * which is at `userTip`. The work of the session is what came after it.
+ * which is at `userTip`. The work of the session is what came after it. `own`: commits that the session itself has made,
+ * which the user branch may have got since.
  */
 export function startApart(
   graph: CommitGraph,
   starts: readonly string[],
   head: string,
   tip: string,
-  userTip = tip,
+  { userTip = tip, own = new Set() }: { userTip?: string; own?: ReadonlySet<string> } = {},
 ): string | undefined {
-  const bases = [userTip, ...starts].flatMap((one) => graph.compare(head, one).mergeBase ?? []);
-  const apart = bases.filter((one) => !graph.has(tip, one));
+  const isOwn = (one: string) => own.has(one) && !starts.some((start) => graph.has(start, one));
+  const ofUser = new Set([userTip].flatMap((one) => graph.compare(head, one).mergeBase ?? []));
+  for (const one of ofUser) if (isOwn(one)) for (const parent of graph.parents(one)) ofUser.add(parent);
+  const bases = starts.flatMap((one) => graph.compare(head, one).mergeBase ?? []);
+  const apart = [...ofUser, ...bases].filter((one) => !graph.has(tip, one) && !isOwn(one));
   return apart.find((one) => apart.every((other) => other === one || !graph.has(other, one)));
 }
 
 /** The same without a graph. `head` and `tip`: commits or refs. */
 export async function findStartApart(
-  { repository, record }: Session,
+  { repository, record, sandboxGit }: Session,
   git: Git,
   head: string,
   tip: string,
@@ -63,31 +67,46 @@ export async function findStartApart(
   if (at === undefined || onto === undefined || userTip === undefined) return undefined;
   const isOnto = async (one: string) => one === onto || isAncestor(git, one, onto);
   if (userTip === onto && (await Promise.all(there.map(isOnto))).every(Boolean)) return undefined;
-  return startApart(readCommitGraph(git, [at, onto, userTip, ...there]), there, at, onto, userTip);
+  const own = userTip === onto ? undefined : await ownCommits({ record, sandboxGit });
+  const graph = readCommitGraph(git, [at, onto, userTip, ...there]);
+  return startApart(graph, there, at, onto, { userTip, ...(own && { own }) });
 }
+
+/** As the reflog of the work branch has them, and acceptances. */
+async function ownCommits({ record, sandboxGit }: Pick<Session, 'record' | 'sandboxGit'>) {
+  const words = ['log', '--walk-reflogs', '--no-show-signature', '--format=%H %gs', record.work_branch, '--'];
+  const made = ((await gitAnswer(sandboxGit, words)) ?? '').matchAll(MADE_HERE);
+  return new Set([...acceptances(record).keys(), ...Array.from(made, ([, commit = '']) => commit)]);
+}
+
+/** Not those to which git has only moved the branch. */
+const MADE_HERE =
+  /^(\w+) (?:(?:commit|cherry-pick|revert|am)\b|.*: Merge made by|(?:pull|rebase)\b.*\((?:pick|reword|edit|squash|fixup|continue)\))/gm;
 
 /**
  * After `accept --keep`: the content of the sandbox as it landed. It is the base of the next merge: the branch has that
  * content, but not the commits. Undefined once `head` has the landed commit by a sync. If the branch has taken it back, the
  * acceptance before it counts, as after `agt unaccept`.
- * `target`: a branch and its tip.
+ * `target`: a branch and its tip; without it, the branch of the last acceptance.
  */
 export async function landedSource(
   git: Git,
-  { landed }: Pick<SessionRecord, 'landed'>,
+  { landed }: { readonly landed?: Landed | undefined },
   head: string,
   target?: { readonly onto: string; readonly from: string },
 ): Promise<string | undefined> {
-  if (landed?.source === undefined || landed.onto !== (target?.onto ?? landed.onto)) return undefined;
-  const { source } = landed;
+  const { onto = landed?.onto ?? '', from = onto } = target ?? {};
+  let last = landed;
+  while (last !== undefined && last.onto !== onto) last = last.before;
+  if (last?.source === undefined) return undefined;
+  const { source, before } = last;
   if ((await resolveObject(git, `${source}^{commit}`)) === undefined) return undefined;
-  const tip = await resolveObject(git, `${target?.from ?? landed.onto}^{commit}`);
-  const commit = tip && (await landedAs(git, landed, tip));
+  const tip = await resolveObject(git, `${from}^{commit}`);
+  const commit = tip && (await landedAs(git, last, tip));
   if (tip === undefined || commit === undefined || (await isAncestor(git, commit, head))) return undefined;
-  if (!(await isTakenBack(git, commit, tip))) return source;
-  return landed.before?.onto === landed.onto
-    ? landedSource(git, { landed: landed.before }, head, target)
-    : undefined;
+  return (await isTakenBack(git, commit, tip))
+    ? landedSource(git, { landed: before }, head, { onto, from })
+    : source;
 }
 
 /** The content of an acceptance whose commit `head` has by a sync. */

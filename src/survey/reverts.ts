@@ -123,7 +123,7 @@ export function revertsOfMerged<T extends Merged>(
       const isOwn = (commit: string) =>
         graph.has(head, commit)
           ? !graph.has(start, commit)
-          : graph.has(commit, head) && !graph.has(graph.firstParent(commit), head);
+          : graph.has(commit, head) && !graph.has(graph.parents(commit)[0] ?? '', head);
       const by = revertOf.reverted.filter(isOwn).map(revertOf).find(Boolean);
       if (by !== undefined) found.set(one, by);
     }

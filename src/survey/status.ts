@@ -3,16 +3,14 @@
  * starts the same number of git processes, and one `git status` in each sandbox.
  */
 import { readTimestamp } from '../autocommit/timestamp.ts';
-import { errorCode } from '../errors.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { isPartialClone } from '../git/objects/object-store.ts';
-import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { isStagedApart, type StatusEntry } from '../git/objects/status.ts';
 import type { Repository } from '../repository/repository.ts';
 import { hasCommitted, type Landed, type SessionRecord, sessionFolder } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
-import { type DiffStat, type Examined, examine, type Work } from './examine.ts';
+import { type DiffStat, type Examined, examineEach, type Work } from './examine.ts';
 import { type Fate, findFates, landingsOf, newestLandings, STANDS, withFates } from './landed.ts';
 import { compareWithHomes, homePatterns, isAsLanded, landedSource, startApart } from './merged.ts';
 import { chainOf, countSnapshots, findExported, type Head, type Refs, readHeads, readRefs } from './refs.ts';
@@ -110,6 +108,8 @@ interface Located {
   readonly homes: readonly string[];
   /** The content that an `accept --keep` brought onto a branch that has it still. */
   readonly landed: string | undefined;
+  /** The same on the user branch. */
+  readonly landedHome: string | undefined;
 }
 
 async function locate({ git }: Repository, facts: SandboxFacts, head: Head, refs: Refs): Promise<Located> {
@@ -117,9 +117,13 @@ async function locate({ git }: Repository, facts: SandboxFacts, head: Head, refs
   const tip = userBranch === undefined ? undefined : refs.commits.get(userBranch)?.commit;
   const homes = homePatterns(facts.record).flatMap((pattern) => refs.matching(pattern));
   const base = tip ?? (head.existing.has(start) ? start : undefined);
-  const landed = head.commit && (await landedSource(git, facts.record, head.commit));
+  const { landed: last } = facts.record;
+  const sourceOn = async (onto: string | undefined) =>
+    head.commit && onto && landedSource(git, facts.record, head.commit, { onto, from: onto });
+  const landed = await sourceOn(last?.onto);
+  const landedHome = last?.onto === userBranch ? landed : await sourceOn(userBranch);
   const workTip = refs.commits.get(facts.record.work_branch)?.commit;
-  return { facts, head, base, hasUserBranch: tip !== undefined, workTip, homes, landed };
+  return { facts, head, base, hasUserBranch: tip !== undefined, workTip, homes, landed, landedHome };
 }
 
 interface Compared extends Located {
@@ -136,7 +140,7 @@ interface Compared extends Located {
 }
 
 function compare(located: Located, graph: CommitGraph, files: readonly StatusEntry[] | undefined): Compared {
-  const { facts, base, hasUserBranch, workTip } = located;
+  const { facts, base, hasUserBranch, workTip, landedHome } = located;
   const { commit } = located.head;
   if (commit === undefined)
     return { ...located, comparison: undefined, files: undefined, work: undefined, isRefused: false };
@@ -147,7 +151,6 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   const ownCommits = comparison && comparison.ahead.length - begun.length;
   const isAhead = (ownCommits ?? 0) > 0;
   const homes = isAhead ? compareWithHomes(graph, commit, located.homes) : [];
-  const landed = facts.record.landed?.onto === facts.record.user_branch ? located.landed : undefined;
   const isRefused =
     facts.operation !== undefined ||
     files?.some(({ kind }) => kind === 'unmerged') === true ||
@@ -155,9 +158,9 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   const work: Work = {
     head: commit,
     sandbox: isDirty ? { path: facts.record.sandbox, files } : undefined,
-    base: landed ?? start ?? comparison?.mergeBase,
+    base: landedHome ?? start ?? comparison?.mergeBase,
     tip: hasUserBranch && comparison?.behind.length ? base : undefined,
-    landed: landed ?? start,
+    landed: landedHome ?? start,
     homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),
     branch: base === undefined ? undefined : compareWithHomes(graph, commit, [base])[0],
   };
@@ -179,21 +182,9 @@ async function examineAll(
   const works = compared.flatMap(({ work }) => work ?? []);
   // A merge would fetch the blobs that a partial clone lacks.
   if (works.length === 0 || isPartialClone(repository)) return [];
-  const examineThese = (some: readonly Work[]) =>
-    withScratchObjects(repository, (scratch) => examine(repository, scratch, some));
-  const found = new Map<Work, Examined | undefined>();
-  const together = await examineThese(works).catch(unlessReadOnly);
-  // Objects that one session lacks must not hide the others.
-  if (together === null) return [];
-  for (const [i, work] of works.entries())
-    found.set(work, together === undefined ? (await examineThese([work]))?.[0] : together[i]);
+  const examined = await examineEach(repository, works);
+  const found = new Map(works.map((work, i) => [work, examined[i]]));
   return compared.map(({ work }) => (work === undefined ? undefined : found.get(work)));
-}
-
-/** A full or read-only disk has no room for scratch objects: then agt lists what files alone say. */
-function unlessReadOnly(error: unknown): null {
-  if (['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM'].includes(errorCode(error))) return null;
-  throw error;
 }
 
 async function findLanded(

@@ -115,7 +115,8 @@ async function problemsOn(repository: Repository, remote: string, keys: Keys | u
   const shares = new Map((await listShares(repository, remote, keys)).map((one) => [one.oid, one]));
   return ({ share, head = '', parts }) => {
     const isThere = refs.get(`${share}/head`) === head && refs.get(`${share}/parts`) === parts.at(-1)?.commit;
-    if (!isThere && refs.has(`${share}/head`)) return `another repository has pushed it to ${remote} since`;
+    if (!isThere && refs.has(`${share}/head`))
+      return `another repository has pulled or pushed it on ${remote} since`;
     if (!isThere) return `${remote} no longer has what was pushed`;
     return shares.get(head)?.head === undefined ? `no key here opens the copy on ${remote}` : undefined;
   };

@@ -257,7 +257,7 @@ async function lost(session: Session, share: Share, request: Push, locked: Locke
   const unsent = isOurs ? await snapshotsSince(session, share.refs['tip'], { tip }) : 0;
   const [are, them] = unsent === 1 ? ['is', 'it'] : ['are', 'them'];
   const yours = `${plural(unsent, 'snapshot')} of this repository ${are} not on ${share.remote}; a pull makes a fork of ${them}`;
-  const ended = isEnded(record) ? [`it goes on there, and stays ${record.state} here`] : [];
+  const ended = isEnded(record) ? [`here it stays ${record.state}`] : [];
   throw awayError(record, [...ended, ...(unsent === 0 ? [] : [yours])]);
 }
 

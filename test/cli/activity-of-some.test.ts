@@ -25,6 +25,8 @@ test('only the sessions that are named', () => {
   agtOk(one.repository, 'accept', 'three', '--keep');
   expect(new Set(rowsOf(one, 'one', 'three').map(([id]) => id))).toEqual(new Set(['one', 'three']));
   expect(rowsOf(one, 'two')).toEqual([['two', true, 'a.txt']]);
+  expect(rowsOf(one, 'two', '--until', 'now', '-n', '1')).toEqual([['two', true, 'a.txt']]);
+  expect(rowsOf(one, 'two', '--until', 'yesterday')).toEqual([]);
   expect(agt(one.repository, 'activity', 'tow')).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining('hint: did you mean: two?'),

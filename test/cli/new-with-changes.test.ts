@@ -73,7 +73,7 @@ describe('agt session new and the uncommitted work of the user', () => {
     const { stdout, stderr } = agt(repository, 'new', 's1');
     expect(stdout).toMatch(/^session {2}s1\nsandbox {2}.*\nbranch {3}agt\/s1 at \w+ from main\n$/);
     expect(stderr).toMatch(
-      /^note: uncommitted work stays in your worktree alone: a\.txt, b\.txt, dir\/file, gone\.txt, new\.txt, and \d more\nnote: to take it along: agt session new --with-changes\n$/,
+      /^note: uncommitted work stays in your worktree alone: a\.txt, b\.txt, dir\/file, gone\.txt, new\.txt, and \d more\nnote: for a session that takes it along: agt session new --with-changes\n$/,
     );
     const { sandbox } = JSON.parse(agtOk(repository, 'session', 'show', 's1', '--json'));
     expect(agt(sandbox, 'new', 's2').stderr).toBe(

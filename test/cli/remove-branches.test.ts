@@ -92,3 +92,13 @@ test('the map of accepted lines goes with a session whose acceptance was taken b
   acceptedAndBack(sessionIn(repository).sandbox);
   expect(map()).toBe('refs/agt/lines/s1');
 });
+
+test('--delete-branch does not name a way to delete the branch that alone has work of the agent', () => {
+  const { repository, sandbox } = makeSession();
+  git(sandbox, 'switch', '-qc', 'wild');
+  git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'wild');
+  const deleting = agtOk(repository, 'remove', 's1', '--delete-branch', '-n');
+  expect(deleting).toContain('branch wild, which the agent has made: it alone has 1 commit\n');
+  git(repository, 'merge', '-q', 'wild');
+  expect(agtOk(repository, 'remove', 's1', '--delete-branch')).toContain('; delete it: git branch -D wild\n');
+});

@@ -50,7 +50,9 @@ test('--merged removes the sessions whose work is merged, and no other', async (
   busy.stdin.end();
   await once(busy, 'exit');
   expect(agt(repository, 'remove', '--merged').stderr).not.toContain('busy');
-  expect(agt(repository, 'remove', '--merged').stderr).toContain('note: there is no session to remove');
+  expect(agt(repository, 'remove', '--merged').stderr).toContain(
+    'note: no session has all of its work merged',
+  );
   expect(agt(repository, 'remove', '--merged', 's1').exitCode).toBe(2);
   expect(agt(repository, 'remove', '--merged', '--force').exitCode).toBe(2);
   const left = JSON.parse(agtOk(repository, 'list', '--json')) as { session_id: string }[];

@@ -81,7 +81,7 @@ test('list says when each session ended, as which commit, and why it ended or fa
   expect(all).toMatch(/ENDED +REASON$/m);
   expect(all).toMatch(new RegExp(`^taken .*  \\d+s ago as ${commit} on main +-$`, 'm'));
   expect(all).toMatch(
-    new RegExp(`^dropped .* {2}\\d+s ago; landed before as ${before} on main +wrong file$`, 'm'),
+    new RegExp(`^dropped .* {2}\\d+s ago, after it landed as ${before} on main +wrong file$`, 'm'),
   );
   const shown = agtOk(repository, 'session', 'show', 'dropped');
   expect(shown).toMatch(/^sandbox .*\/dropped\/sandbox \(removed with the session\)$/m);

@@ -117,9 +117,11 @@ describe.each(['session', 'folder'])('in a %s', (kind) => {
     work(cwd);
     for (const given of [['--keep-ours'], ['--', 'f'], ['--write-conflicts', '--', 'f']]) {
       const { stderr } = agt(cwd, 'undo', ...given);
-      const [, example = ''] = /^hint: for example the last one: agt (.*)$/m.exec(stderr) ?? [];
-      expect(example).toContain(['--turn 3', ...given].join(' '));
-      expect(agtOk(cwd, ...example.replace('undo', 'undo -n').split(' '))).toContain('-again, of turn 3');
+      const [, example = ''] = /^hint: for example: agt (.*)$/m.exec(stderr) ?? [];
+      expect(example).toContain(['--turn N', ...given].join(' '));
+      expect(agtOk(cwd, ...example.replace('undo', 'undo -n').replace('N', '3').split(' '))).toContain(
+        '-again, of turn 3',
+      );
     }
   });
 

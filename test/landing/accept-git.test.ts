@@ -71,8 +71,9 @@ test('the commit of a submodule that only the sandbox may have is named', () => 
   write(join(sandbox, '.gitmodules'), '[submodule "sub"]\n\tpath = sub\n\turl = ../sub\n');
   git(sandbox, 'update-index', '--add', '--cacheinfo', `160000,${commit},sub`);
   mkdirSync(join(sandbox, 'sub'));
+  const at = commit.slice(0, 10);
   expect(agt(repository, 'accept', 's1').stderr).toBe(
-    `warning: submodule sub is now at ${commit.slice(0, 10)}; make sure that its remote has that commit\n`,
+    `warning: submodule sub is now at ${at}; if its remote lacks that: git -C ${sandbox}/sub push origin ${at}:BRANCH (once the sandbox is gone, first: agt undo s1)\n`,
   );
   expect(git(repository, 'ls-tree', 'main', 'sub')).toBe(`160000 commit ${commit}\tsub`);
 });

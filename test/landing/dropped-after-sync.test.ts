@@ -54,13 +54,41 @@ test.each([1, 2])(
     expect(said).toMatch(
       /mine: debug\.c, which main has dropped, stays in the sandbox, and agt accept leaves it out;/,
     );
-    expect(said).toMatch(/to take it out here, too: agt undo s1 && agt sync s1 --rebase$/);
+    expect(said).toMatch(/to take it out here, too: agt sync s1 --rebase$/);
     agtOk(repository, 'sync', 's1', '--rebase');
     expect(existsSync(join(sandbox, 'debug.c'))).toBe(false);
     expect(agtOk(repository, 'accept', 's1')).toContain('accepted s1: 1 file changed, +1 -1');
     expect(git(repository, 'show', '--name-only', '--format=%s')).toBe('agent work\n\nb.txt');
   },
 );
+
+test.each([
+  ['--commits', 'agt/s1~3..agt/s1~1'],
+  ['--include', 'b.txt'],
+])('a dropped commit stays out after a part by %s %s', (...part) => {
+  const session = synced('debug.c', 'debug\n');
+  const { repository, sandbox } = session;
+  commit(sandbox, 'c.txt', 'by the agent\n');
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  commit(repository, 'other.c', 'other\n');
+  const first = JSON.parse(agtOk(repository, 'accept', 's1', '--keep', '--json', ...part));
+  expect(first.files).toMatchObject([{ path: 'b.txt' }]);
+  expect(seen(session)).toMatchObject({ files: ['c.txt'], diff: { insertions: 1 } });
+  const said = agtOk(repository, 'sync', 's1');
+  expect([said.includes('has dropped'), existsSync(join(sandbox, 'debug.c'))]).toEqual([false, false]);
+  expect(seen(session)).toMatchObject({ files: ['c.txt'] });
+});
+
+test('a conflict with a dropped commit: the hint of accept leads to it', () => {
+  const { repository, sandbox } = synced('debug.c', 'debug\n');
+  commit(sandbox, 'debug.c', 'more\n');
+  git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+  commit(repository, 'other.c', 'other\n');
+  expect(agt(repository, 'accept', 's1').stderr).toContain('in the sandbox: agt session sync s1 --rebase\n');
+  expect(agt(repository, 'sync', 's1', '--rebase').stderr).toContain(
+    'main conflicts with s1 in 1 file: debug.c',
+  );
+});
 
 test('a conflict with a commit that the user has amended: undo and sync --rebase as the hint says', () => {
   const session = synced('a.txt', LINES.replace('\n9\n', '\nnien\n'));

@@ -129,6 +129,21 @@ test('back to a moment at which a submodule had no files, git status is as it wa
   expect(git(sandbox, 'status', '--porcelain')).toBe('');
 });
 
+test('uncommitted changes inside a submodule do not land, and accept says so', () => {
+  const { repository } = withSubmodule();
+  const { sandbox } = sessionIn(repository);
+  git(sandbox, ...LOCAL, 'submodule', 'update', '-q', '--init');
+  write(join(sandbox, 'sub/l'), 'dirty\n');
+  expect(agt(repository, 'accept', 's1').stderr).toBe(
+    'error: nothing to accept: session "s1" has only uncommitted changes inside submodules\n' +
+      `hint: commit them there: git -C ${sandbox}/sub commit\n`,
+  );
+  write(join(sandbox, 'a'), 'changed\n');
+  expect(agt(repository, 'accept', 's1', '-n').stderr).toBe(
+    'warning: uncommitted changes inside submodule sub stay out: commit them there\n',
+  );
+});
+
 const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
 test('a removal and an undo that are killed around the submodules bring them all the same', () => {

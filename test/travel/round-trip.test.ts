@@ -198,7 +198,7 @@ describe('keys', () => {
         stderr:
           'error: you have no key here that opens sessions of a remote\n' +
           'hint: on the machine where you pushed: agt key export | ssh THIS-MACHINE agt key import -\n' +
-          'hint: if somebody else did: make one: agt key new; let who pushed it type: agt config add --global agt.recipients WHAT-IT-PRINTS && agt session push ID\n',
+          'hint: if somebody else did: make one: agt key new; let who pushed it type: agt config add --global agt.recipients WHAT-IT-PRINTS && agt session push ID --again\n',
       });
       for (const command of ['show', 'export'])
         expect(agt(there, 'key', command).stderr).toMatch(
@@ -210,7 +210,7 @@ describe('keys', () => {
       const own = agtOk(there, 'key', 'new');
       expect(agtOk(there, 'key', 'show')).toBe(own);
       expect(agt(there, 'session', 'pull', 's1').stderr).toMatch(
-        /^error: there is no session "s1" on origin that a key here can open\nhint: 1 session there is encrypted for other keys; import .*: agt key import FILE; or let .*: agt config add --global agt.recipients age1\w+ && agt session push s1\n$/,
+        /^error: there is no session "s1" on origin that a key here can open\nhint: 1 session there is encrypted for other keys; import .*: agt key import FILE; or let .*: agt config add --global agt.recipients age1\w+ && agt session push s1 --again\n$/,
       );
       const file = join(makeTempDir(), 'key');
       write(file, secret);

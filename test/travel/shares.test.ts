@@ -127,7 +127,7 @@ test('of copies on two remotes, the one that is named goes, and the other is sti
   expect(agtOk(here, 'session', 'push', 's1')).toContain('pushed s1 to origin');
 });
 
-test('accept, reject and remove name the remotes that still list the session as active', () => {
+test('accept, reject and remove name the remotes that do not know of it', () => {
   const { here, there } = makeTwo();
   for (const id of ['accepted', 'rejected', 'removed', 'gone']) {
     write(join(workIn(here, id).sandbox, id), id);
@@ -135,30 +135,30 @@ test('accept, reject and remove name the remotes that still list the session as 
   }
   agtOk(here, 'session', 'new', '--id', 'alone');
   expect(agtOk(here, 'reject', 'alone')).not.toContain('remote');
-  const line = (id: string, next = 'update', more = '') =>
-    `\nremote   origin still lists it as active; ${next} its copy there: agt session push ${id} origin${more}\n`;
-  expect(agtOk(here, 'remove', 'removed', '-n')).toContain(' origin would still list it as active; update ');
+  const line = (id: string, what = 'does not know of this; tell it', more = '') =>
+    `\nremote   origin ${what}: agt session push ${id} origin${more}\n`;
+  expect(agtOk(here, 'remove', 'removed', '-n')).toContain(' origin would not know of this; tell it: ');
   expect(agtOk(here, 'accept', 'accepted', '--untracked=all')).toContain(line('accepted'));
   expect(agtOk(here, 'reject', 'rejected')).toContain(line('rejected'));
   expect(agtOk(here, 'remove', 'removed')).toContain(line('removed'));
   const gone = agtOk(here, 'remove', 'gone', '--delete-branch', '--force');
-  expect(gone).toContain(line('gone', 'delete', ' --delete').trimEnd());
+  expect(gone).toContain(line('gone', 'still has a copy; delete it', ' --delete').trimEnd());
   for (const id of ['accepted', 'rejected', 'removed']) agtOk(here, 'session', 'push', id, 'origin');
   agtOk(here, 'session', 'push', 'gone', 'origin', '--delete');
   const listed = JSON.parse(agtOk(here, 'list', '--remote', '--json')) as { state: string }[];
   expect(listed.map(({ state }) => state).sort()).toEqual(['accepted', 'rejected', 'removed']);
   agtOk(here, 'undo', 'rejected');
   expect(agtOk(here, 'reject', 'rejected', '-n')).not.toContain('remote');
-  expect(agtOk(here, 'remove', 'rejected', '-n')).toContain(' would still list it as rejected; update ');
+  expect(agtOk(here, 'remove', 'rejected', '-n')).toContain(' origin would not know of this; tell it: ');
   agtOk(here, 'session', 'push', 'rejected', 'origin');
   agtOk(there, 'session', 'pull', 'rejected', '--take');
   expect(agtOk(here, 'reject', 'rejected')).toContain(line('rejected'));
   expect(agt(here, 'session', 'push', 'rejected', 'origin').stderr).toMatch(
-    /^error: session "rejected" is away: it is at .*\/there\nhint: it goes on there, and stays rejected here\n/,
+    /^error: session "rejected" is away: it is at .*\/there\nhint: here it stays rejected\n/,
   );
   agtOk(here, 'session', 'pull', 'rejected', '--take');
   agtOk(here, 'config', 'set', 'agt.push', 'origin');
-  expect(agtOk(here, 'reject', 'rejected')).not.toContain('still lists');
+  expect(agtOk(here, 'reject', 'rejected')).not.toContain('remote');
 });
 
 test('each hint of a pull keeps what was given, so that one leads to the next', () => {

@@ -5,7 +5,7 @@ const NAMES: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries({
     id: 'session id as with',
     snapshot: 'at to step unchanged-since',
-    time: 'since prune timestamp',
+    time: 'since until prune timestamp',
     n: 'number turn depth port jobs count pr',
     seconds: 'debounce idle every interval wait',
     text: 'label message summary reason text template',

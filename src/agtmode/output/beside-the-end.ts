@@ -3,9 +3,9 @@ import { displayPath } from '../../disk/path-bytes.ts';
 import { attempt, FEW, listSome, plural } from '../../errors.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { readHeadFile } from '../../git/files/head-file.ts';
-import { shortBranch } from '../../git/files/ref-files.ts';
+import { HEADS, shortBranch } from '../../git/files/ref-files.ts';
 import type { DiffEntry } from '../../git/objects/raw-diff.ts';
-import { gitLines } from '../../git/run/git.ts';
+import { gitAnswer, gitLines } from '../../git/run/git.ts';
 import { isMadeSince } from '../../landing/export.ts';
 import { readUsersSide } from '../../lifecycle/in-place/users-side.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
@@ -39,7 +39,7 @@ export async function besideTheEnd(
     stashed > 0 &&
       `stash    ${plural(stashed, 'stashed change')} in its snapshots; ${bringsBack(session.record)}`,
     shared.length > 0 && `stays    in your git stash list: ${listPaths(shared, FEW)}`,
-    made && `stays    branch ${made}, which the agent has made; delete it: git branch -D ${shellQuote(made)}`,
+    made && `stays    branch ${made}, which the agent has made${await wayOutOf(session, made, deleteBranch)}`,
     outcome !== 'accepted' && (await madeOnUserBranch(session)),
     ...notTold(session, { dryRun, outcome, deleteBranch }),
   ];
@@ -50,8 +50,8 @@ export async function besideTheEnd(
 export function agentAtWork({ repository, id }: Session, now: Date): string[] {
   const { state, agent, since = '' } = readAgentState(repository.agtDir, id) ?? {};
   if (state !== 'works') return [];
-  const begun = `${agent ?? 'an agent'} began to work there ${age(new Date(since), now)}`;
-  return [`${id}: ${begun}, and may go on without its session`];
+  const begun = `${agent ?? 'an agent'}, which began ${age(new Date(since), now)}`;
+  return [`${id}: ${begun}, may still be at work there; end it`];
 }
 
 /** Remotes with a copy that no push in the background changes, and that is of this repository as far as it knows. */
@@ -65,11 +65,19 @@ function notTold(
   const stale = copies.filter(
     ({ remote, state }) => isForgotten || (remote !== repository.settings.push && state !== outcome),
   );
-  const [next, way] = isForgotten ? ['delete', ' --delete'] : ['update', ''];
-  return stale.map(
-    ({ remote, state = 'active' }) =>
-      `remote   ${remote} ${verb(dryRun, 'still lists', 'still list')} it as ${state}; ${next} its copy there: agt session push ${id} ${remote}${way}`,
-  );
+  const [what, next] = isForgotten
+    ? [verb(dryRun, 'still has a copy; delete', 'still have a copy; delete'), ' --delete']
+    : [verb(dryRun, 'does not know of this; tell', 'not know of this; tell'), ''];
+  return stale.map(({ remote }) => `remote   ${remote} ${what} it: agt session push ${id} ${remote}${next}`);
+}
+
+/** With the snapshots, the last copy of the commits of that branch may go. */
+async function wayOutOf({ git, record }: Session, branch: string, isLast: boolean): Promise<string> {
+  const others = [record.user_branch ?? [], '--remotes'].flat();
+  const count = await gitAnswer(git, ['rev-list', '--count', `${HEADS}${branch}`, '--not', ...others, '--']);
+  return isLast && count !== '0'
+    ? `: it alone has ${plural(Number(count), 'commit')}`
+    : `; delete it: git branch -D ${shellQuote(branch)}`;
 }
 
 /** The one that its HEAD names. Nobody knows whose another one is. */

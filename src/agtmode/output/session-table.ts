@@ -180,7 +180,7 @@ function endedCell(now: Date) {
     const place = landed && landingPlace(landed, fate);
     if (place === undefined) return when.join('');
     const part = landed?.in_part ? 'in part ' : '';
-    return [...when, `${part}as ${place}`].join(state === 'accepted' ? ' ' : '; landed before ');
+    return [...when, `${part}as ${place}`].join(state === 'accepted' ? ' ' : ', after it landed ');
   };
 }
 

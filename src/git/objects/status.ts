@@ -20,6 +20,8 @@ export interface StatusEntry {
   readonly index: string;
   /** Every version of it that there is, in HEAD, in the index and on disk. */
   readonly isSubmodule: boolean;
+  /** A submodule with uncommitted changes of its own. */
+  readonly isDirtyInside: boolean;
 }
 
 /** The index has a version of the file that neither HEAD nor the disk has. */
@@ -37,7 +39,8 @@ export interface Status {
 
 const COMMIT = /^# branch\.oid ([0-9a-f]+)$/;
 const HEAD = /^# branch\.head (.*)$/s;
-const TRACKED = /^1 (.)(.) \S+ (\d+ (\d+) \d+) \w+ (\w+) (.*)$/s;
+const TRACKED = /^1 (.)(.) (\S+) (\d+ (\d+) \d+) \w+ (\w+) (.*)$/s;
+const DIRTY_INSIDE = /^S.(M|.U)/;
 const SUBMODULE = /^((160000|000000) ?)+$/;
 const UNMERGED = /^u (.)(.) (?:\S+ ){8}(.*)$/s;
 
@@ -49,14 +52,14 @@ export function parseStatus(output: Buffer | string): Status {
 }
 
 function parseEntry(text: string): StatusEntry | undefined {
-  const other = { index: '', isSubmodule: false };
+  const other = { index: '', isSubmodule: false, isDirtyInside: false };
   if (text.startsWith('? '))
     return { ...other, path: text.slice(2), kind: 'untracked', staged: '?', unstaged: '?' };
   const tracked = TRACKED.exec(text);
   if (tracked !== null) {
-    const [, staged = '', unstaged = '', modes = '', mode, oid, path = ''] = tracked;
-    const isSubmodule = SUBMODULE.test(modes);
-    return { path, kind: 'tracked', staged, unstaged, index: `${mode} ${oid}`, isSubmodule };
+    const [, staged = '', unstaged = '', inside = '', modes = '', mode, oid, path = ''] = tracked;
+    const kinds = { isSubmodule: SUBMODULE.test(modes), isDirtyInside: DIRTY_INSIDE.test(inside) };
+    return { path, kind: 'tracked', staged, unstaged, index: `${mode} ${oid}`, ...kinds };
   }
   const [, staged, unstaged = '', path = ''] = UNMERGED.exec(text) ?? [];
   return staged === undefined ? undefined : { ...other, path, kind: 'unmerged', staged, unstaged };

@@ -38,6 +38,7 @@ export const sessionActivity = defineCommand({
     'all-sessions': { ...option.flag('list what the agents of all sessions did'), hidden: true },
     everywhere: option.flag('in all repositories and folders that have snapshots of yours'),
     since: option.value('only turns with a snapshot, and ends, since this time, such as "1 week ago"'),
+    until: option.value('only rows until this time, such as yesterday'),
     number: option.value('list at most this many rows', 'n'),
     stat: option.flag('list the files, with lines added and removed'),
     ...option.shared('json'),
@@ -54,11 +55,19 @@ export const sessionActivity = defineCommand({
     // git reads a time only in a repository, and everywhere may begin in none.
     const git = sources[0]?.repository.git ?? (await context.git());
     const since = await parseSince(git, args.since, context.now());
+    const until = await parseSince(git, args.until, context.now());
     const sessions = args.ids ?? [];
-    const request = { sessions, since, limit, countLines: args.stat || args.json, asShown: !args.json };
+    const request = {
+      sessions,
+      since,
+      limit: until ? Infinity : limit,
+      countLines: args.stat || args.json,
+      asShown: !args.json,
+    };
     const { rows, errors } = await readAll(sources, request);
     requireKnown(sessions, sources, rows);
-    const entries = rows.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, limit);
+    const wanted = until ? rows.filter(({ at }) => new Date(at) <= until) : rows;
+    const entries = wanted.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, limit);
     if (!args.json) {
       const { everywhere, stat } = args;
       const nothing = since === undefined ? 'no snapshots\n' : `no turns since ${localTime(since)}\n`;

@@ -99,17 +99,13 @@ function describeDropped(result: SyncResult, dryRun: boolean) {
   if (operation === 'rebase') return `${dryRun ? 'would leave' : 'left'} out ${lost}\n`;
   const [stay, them] = dropped.commits.length === 1 ? ['stays', 'it'] : ['stay', 'them'];
   const rest = `in the sandbox, and agt accept leaves ${them} out`;
-  return `${lost}, ${stay} ${rest}; to take ${them} out here, too: ${withoutDropped(result, dryRun)}\n`;
+  return `${lost}, ${stay} ${rest}; to take ${them} out here, too: ${withoutDropped(result)}\n`;
 }
 
 /** A command. */
-function withoutDropped(
-  { record: { session_id: id, user_branch }, branch, commits }: SyncResult,
-  dryRun: boolean,
-) {
-  const back = dryRun || commits === 0 ? '' : `agt undo ${id} && `;
+function withoutDropped({ record: { session_id: id, user_branch }, branch }: SyncResult) {
   const from = branch === shortBranch(user_branch ?? '') ? '' : ` --from ${shellQuote(branch)}`;
-  return `${back}agt sync ${id} --rebase${from}`;
+  return `agt sync ${id} --rebase${from}`;
 }
 
 function describeRevert({ record, branch, reverting }: SyncResult, dryRun: boolean): string {
@@ -129,7 +125,8 @@ function describeConflicts(result: SyncResult, dryRun: boolean): string {
       ? `your commits that ${branch} has in another form`
       : `${listSome(dropped.commits, LISTED)}, which ${branch} has dropped`;
   const hasOld = operation === 'merge' && (dropped.last !== undefined || dropped.isRewritten === true);
-  const orWithout = hasOld && `hint: or leave out ${lost}: ${withoutDropped(result, dryRun)}`;
+  const back = dryRun ? '' : `agt undo ${id} && `;
+  const orWithout = hasOld && `hint: or leave out ${lost}: ${back}${withoutDropped(result)}`;
   if (dryRun) return lines([`error: ${branch} would conflict with ${id} in ${files}`, orWithout]);
   const end = operation === 'merge' ? 'git commit' : 'git rebase --continue';
   return lines([

@@ -227,6 +227,7 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
   const missing = isOutOfSight ? 'out of sight from here' : removed;
   const workTip = await resolveObject(session.git, work);
   const startCommit = shortOid(record.from_commit);
+  const lacks = home && (await resolveObject(session.git, home)) === undefined ? ', which is not here' : '';
   // For a session in place: the user sees that branch checked out.
   const words = ['log', '-1', '--no-show-signature', '--format=%h %s', work, '--'];
   const commit = record.checkout === undefined ? undefined : await gitAnswer(session.git, words);
@@ -247,7 +248,7 @@ async function describe(session: Session, view: SessionStatus, moment: Moment | 
     (workTip !== undefined || !isEnded(record)) && ['work branch', `${workBranch}${at(workTip)}`],
     ['shadow branch', `${shortBranch(record.branch)}, ${plural(view.autocommits ?? 0, 'autocommit')}`],
     ['last autocommit', view.lastAutocommit === undefined ? 'never' : age(view.lastAutocommit.time, now)],
-    ['user branch', home === undefined ? 'none (started from a commit)' : shortBranch(home)],
+    ['user branch', home === undefined ? 'none (started from a commit)' : `${shortBranch(home)}${lacks}`],
     ['start commit', from === undefined ? startCommit : `${startCommit} from session ${from}`],
     ...landings.map(([landed, fate], i) => [
       i === 0 ? 'landed' : '',

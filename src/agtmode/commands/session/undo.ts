@@ -3,7 +3,7 @@ import { AgtError, isAgtError, usageError } from '../../../errors.ts';
 import { shownId } from '../../../folders/store.ts';
 import { inDirectory, resolveObject } from '../../../git/run/git.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
-import { commandToMove } from '../../../session/advised-commands.ts';
+import { commandToList, commandToMove } from '../../../session/advised-commands.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import type { Snapshot } from '../../../snapshot/history.ts';
@@ -12,7 +12,6 @@ import { withPresent } from '../../../timetravel/restore/present.ts';
 import { type Distance, findRedoTarget, findUndoTarget } from '../../../timetravel/restore/steps.ts';
 import type { RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
 import { turnLeft } from '../../../timetravel/turn-files.ts';
-import { readAuthors } from '../../../timetravel/turns.ts';
 import { findGreen } from '../../bisecting.ts';
 import { type Arguments, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
@@ -64,7 +63,7 @@ export const sessionUndo = defineSessionCommand({
     if (isOneThing && args.toGreen !== undefined)
       throw usageError('--to-green goes back by steps, and names no one thing', 'leave out one of the two');
     if (isOneThing) return undoOneThing(context, session, args);
-    await refuseWithoutThing(session, args);
+    refuseWithoutThing(session, args);
     if (args.turn && args.toGreen === undefined) {
       const look = { now: context.now(), dryRun: args.dryRun };
       const left = session.place === 'here' ? await withPresent(session, look, turnLeft) : undefined;
@@ -91,21 +90,16 @@ export const sessionUndo = defineSessionCommand({
 });
 
 /** @throws AgtError for paths and conflicts without the one thing to take back. */
-async function refuseWithoutThing(
-  session: Session,
-  { path = [], rest, ...args }: Arguments<typeof ONE_THING>,
-) {
+function refuseWithoutThing(session: Session, { path = [], rest, ...args }: Arguments<typeof ONE_THING>) {
   const paths = [...path, ...rest];
   const option = args.keepOurs ? '--keep-ours' : args.writeConflicts ? '--write-conflicts' : undefined;
   if (paths.length === 0 && option === undefined) return;
-  const { turns = [] } = (await readAuthors(session).catch(() => undefined)) ?? {};
-  const turn = turns.findLast(({ isPersons }) => !isPersons);
-  const thing = turn === undefined ? '--step @{0}' : `--turn ${turn.number}`;
   const files = paths.length === 0 ? '' : ` -- ${paths.map(shellQuote).join(' ')}`;
   const conflicts = option === undefined ? '' : ` ${option}`;
   throw usageError(
     `${option ?? 'a path'} needs one thing to take back: add --turn N, --step @{N} or --agent NAME`,
-    `for example the last one: ${commandToMove(session.record, 'undo')} ${thing}${conflicts}${files}`,
+    `for example: ${commandToMove(session.record, 'undo')} --turn N${conflicts}${files}`,
+    `the turns by their numbers: ${commandToList(session.record)} --turns`,
     ...(option === undefined ? [`or bring the file back: agt restore SNAPSHOT${files}`] : []),
   );
 }
