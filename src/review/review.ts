@@ -132,7 +132,7 @@ export async function readStarts(session: Session, bench: Workbench, head: strin
   const { record } = session;
   const treeIf = (commit: string | undefined) => commit && treeOf(bench, commit);
   return {
-    base: await treeOf(bench, await baseCommit(session)),
+    base: await treeOf(bench, await baseCommit(session, git)),
     source: await treeIf(await landedSource(git, record, head)),
     merged: await treeIf(await mergedSource(git, record, head)),
   };

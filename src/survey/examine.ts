@@ -38,6 +38,8 @@ export interface Work {
   readonly sandbox?: Sandbox | undefined;
   /** The commit to compare with. */
   readonly base: string | undefined;
+  /** Commits of the branch that the sandbox has beside `base`. */
+  readonly newer?: string | undefined;
   /** Merge the sandbox into this commit. */
   readonly tip: string | undefined;
   /** The work that the branch has already: the base of that merge. */
@@ -75,6 +77,8 @@ interface Named {
   readonly isInPart: boolean;
   readonly files: CommitName;
   readonly merge: CommitName | undefined;
+  /** The base with what is newer. */
+  readonly begun: CommitName | undefined;
   readonly homes: readonly { readonly home: Home; readonly merge: CommitName }[];
 }
 
@@ -107,8 +111,11 @@ export async function examine(
   });
   if (!history.write(scratch, (works[0]?.head.length ?? 0) / 2)) return undefined;
   const { git } = scratch;
-  const { stats, ofHomes, fromHead } = diffStats(git, named, history);
   const merger = new Merger(scratch, commonDir);
+  const begun = named.flatMap(({ begun: name, work: { newer: into = '' } }) =>
+    name === undefined ? [] : [{ into, oid: history.oidOf(name) }],
+  );
+  const { stats, ofHomes, fromHead } = diffStats(git, named, history, await merger.merge(begun));
   const known = openKnownMerges(agtDir, commonDir, merger.git, config);
   const merges = named.flatMap(({ merge, work: { tip = '' } }) =>
     merge === undefined ? [] : [{ into: tip, oid: history.oidOf(merge) }],
@@ -155,7 +162,7 @@ function addWork(
   sandbox: Sandbox | undefined,
   converted: ReadonlyMap<string, string> = new Map(),
 ): Named {
-  const { head, tip, landed, homes } = work;
+  const { head, base, newer, tip, landed, homes } = work;
   const files = sandbox === undefined ? head : history.addSandbox(head, { ...sandbox, converted });
   const withParent = (commit: CommitName) =>
     landed === undefined ? commit : history.addMerge(commit, landed);
@@ -164,6 +171,7 @@ function addWork(
     isInPart: sandbox?.files.length !== work.sandbox?.files.length,
     files,
     merge: tip && history.addMerge(withParent(tip), withParent(files)),
+    begun: base && newer && history.addMerge(base, newer),
     homes: homes.map((home) => ({ home, merge: history.addMerge(home.tip, head) })),
   };
 }
@@ -171,10 +179,15 @@ function addWork(
 const NUMSTAT = ['--numstat', '-z', '-r', '-M', '--no-ext-diff', '--no-textconv'];
 
 /** `stats`: of each sandbox, from the base. `ofHomes`: one for each home, from there to HEAD. */
-function diffStats(git: Git, named: readonly Named[], history: ScratchHistory) {
-  const pairs = named.map(({ work, files }) => {
+function diffStats(
+  git: Git,
+  named: readonly Named[],
+  history: ScratchHistory,
+  begunAt: ReadonlyMap<string, string>,
+) {
+  const pairs = named.map(({ work, files, begun }) => {
     const oid = history.oidOf(files);
-    return `${oid} ${work.base ?? oid}\n`;
+    return `${oid} ${(begun && begunAt.get(history.oidOf(begun))) ?? work.base ?? oid}\n`;
   });
   const ofHomes = named.flatMap(({ work, homes }) =>
     homes.map(({ home }) => `${work.head} ${home.base ?? work.head}\n`),

@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { layOutAttributes } from '../git/objects/attributes.ts';
+import { plainCommit } from '../git/objects/scratch-index.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
@@ -11,6 +12,8 @@ export interface Merge {
   readonly into: string;
   readonly oid: string;
 }
+
+type Tell = (oid: string, hasConflicts: boolean, isEmpty: boolean, tree: string) => unknown;
 
 /** Merges as `agt accept` does: in a work tree that has the attributes of the branch, and nothing else. */
 export class Merger {
@@ -50,7 +53,7 @@ export class Merger {
   }
 
   /** Whether each merge has conflicts or changes nothing, as `agt accept` asks. `git log` leaves out some kinds. */
-  async try(merges: readonly Merge[], tell: (oid: string, conflicts: boolean, isEmpty: boolean) => void) {
+  async try(merges: readonly Merge[], tell: Tell) {
     const args = ['merge-tree', '--write-tree', '--stdin', '--name-only', '--no-messages'];
     for (const [into, some] of Map.groupBy(merges, (merge) => merge.into)) {
       const input = some.map(({ oid }) => `${oid}^1 ${oid}^2\n`).join('');
@@ -62,9 +65,18 @@ export class Merger {
       const [, own] = next();
       for (const { oid } of output === undefined ? [] : some) {
         const [isClean, tree] = next();
-        tell(oid, isClean === '0', isClean === '1' && tree === own);
+        tell(oid, isClean === '0', isClean === '1' && tree === own, tree ?? '');
       }
     }
+  }
+
+  /** Commits without parents, by merge. Those with conflicts are left out. */
+  async merge(merges: readonly Merge[]): Promise<Map<string, string>> {
+    const trees = new Map<string, string>();
+    await this.try(merges, (oid, hasConflicts, _, tree) => hasConflicts || trees.set(oid, tree));
+    const commits = new Map<string, string>();
+    for (const [oid, tree] of trees) commits.set(oid, await plainCommit(this.git, tree, []));
+    return commits;
   }
 
   private async onBranch(tip: string): Promise<Git> {

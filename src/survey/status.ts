@@ -148,6 +148,7 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   const isDirty = files !== undefined && files.length > 0;
   const start = base === undefined ? undefined : startApart(graph, facts.starts, commit, base);
   const begun = start === undefined || base === undefined ? [] : graph.compare(start, base).ahead;
+  const common = comparison?.mergeBase ?? '';
   const ownCommits = comparison && comparison.ahead.length - begun.length;
   const isAhead = (ownCommits ?? 0) > 0;
   const homes = isAhead ? compareWithHomes(graph, commit, located.homes) : [];
@@ -159,6 +160,7 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
     head: commit,
     sandbox: isDirty ? { path: facts.record.sandbox, files } : undefined,
     base: landedHome ?? start ?? comparison?.mergeBase,
+    newer: landedHome === undefined && start && !graph.has(start, common) ? common : undefined,
     tip: hasUserBranch && comparison?.behind.length ? base : undefined,
     landed: landedHome ?? start,
     homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),

@@ -3,7 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession, sessionIn, type TestSession } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
 
 const ONLY_IN_SNAPSHOTS: [string, (session: TestSession) => void, string][] = [
   ['a file that git ignores', ({ sandbox }) => write(join(sandbox, '.env'), 'KEY=1\n'), '.env'],
@@ -95,7 +95,8 @@ test('the map of accepted lines goes with a session whose acceptance was taken b
 
 test('--delete-branch does not name a way to delete the branch that alone has work of the agent', () => {
   const { repository, sandbox } = makeSession();
-  git(sandbox, 'switch', '-qc', 'wild');
+  const env = { GIT_COMMITTER_DATE: undefined }; // the reflog tells when the branch was made
+  run(REAL_GIT, ['switch', '-qc', 'wild'], { cwd: sandbox, env });
   git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'wild');
   const deleting = agtOk(repository, 'remove', 's1', '--delete-branch', '-n');
   expect(deleting).toContain('branch wild, which the agent has made: it alone has 1 commit\n');

@@ -80,7 +80,9 @@ test('what landed with --keep is accepted until something new comes; unaccept co
   // The branch has `new` as the session had it: what is new would merge.
   write(join(sandbox, 'new'), 'two\n');
   expect(merge()).toEqual({ merged: false, merge: 'clean', landed: one });
-  expect(agt(repository, 'remove', '--merged', '-n').stderr).toContain('no session to remove');
+  expect(agt(repository, 'remove', '--merged', '-n').stderr).toContain(
+    'no session has all of its work merged',
+  );
   accept('two');
   const sources = git(repository, 'rev-list', 'refs/agt/landed/s1');
   agtOk(repository, 'unaccept', 's1');
@@ -180,7 +182,9 @@ test('a session is not merged by a sync before its first commit, and stays merge
     agtOk(repository, 'sync', 's1');
     expect(row()).toMatchObject({ ahead: 0, behind: 0, merged: false });
   }
-  expect(agt(repository, 'remove', '--merged', '-n').stderr).toContain('no session to remove');
+  expect(agt(repository, 'remove', '--merged', '-n').stderr).toContain(
+    'no session has all of its work merged',
+  );
   write(join(sandbox, 'b'), 'b\n');
   git(sandbox, 'add', 'b');
   git(sandbox, 'commit', '-qm', 'work');

@@ -40,15 +40,17 @@ test.each([1, 2])(
     commit(repository, 'other.c', 'other\n');
     const before = seen(session);
     expect(before.files).toEqual(['b.txt']);
+    const here = { files: ['b.txt'], message: before.message, diff: before.diff };
     let said = agtOk(repository, 'sync', 's1');
-    expect(seen(session)).toMatchObject({ files: ['b.txt'], message: before.message });
+    expect(seen(session)).toMatchObject(here);
+    expect(agtOk(repository, 'diff', 's1', '--base', '--name-only')).toBe('b.txt');
     agtOk(repository, 'undo', 's1');
     expect(seen(session)).toEqual(before);
     for (let n = 1; n < syncs; n++) {
       agtOk(repository, 'sync', 's1');
       commit(repository, `more${n}.c`, 'more\n');
       said = agtOk(repository, 'sync', 's1');
-      expect(seen(session)).toMatchObject({ files: ['b.txt'], message: before.message });
+      expect(seen(session)).toMatchObject(here);
       agtOk(repository, 'undo', 's1');
     }
     expect(said).toMatch(
@@ -75,8 +77,8 @@ test.each([
   expect(first.files).toMatchObject([{ path: 'b.txt' }]);
   expect(seen(session)).toMatchObject({ files: ['c.txt'], diff: { insertions: 1 } });
   const said = agtOk(repository, 'sync', 's1');
-  expect([said.includes('has dropped'), existsSync(join(sandbox, 'debug.c'))]).toEqual([false, false]);
-  expect(seen(session)).toMatchObject({ files: ['c.txt'] });
+  expect(said.includes('has dropped, stays in the sandbox')).toBe(existsSync(join(sandbox, 'debug.c')));
+  expect(seen(session)).toMatchObject({ files: ['c.txt'], diff: { insertions: 1 } });
 });
 
 test('a conflict with a dropped commit: the hint of accept leads to it', () => {

@@ -6,6 +6,7 @@
 import { pathFromJson } from '../../disk/path-bytes.ts';
 import { type LsTreeEntry, listTree } from '../../git/objects/ls-tree.ts';
 import { type DiffEntry, diffTrees } from '../../git/objects/raw-diff.ts';
+import { plainCommit } from '../../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { type Git, gitAnswer, gitBytes, gitText, runGitOnTerminal } from '../../git/run/git.ts';
 import { withoutDiffPrograms } from '../../git/run/programs.ts';
@@ -135,33 +136,36 @@ function compare<T>(
 async function readEnd(session: Session, scratch: ScratchObjects, end: DiffEnd): Promise<ComparedTree> {
   if (end === 'disk') return treeOfDisk(session, scratch);
   if (end === 'work') return treeOfWork(session, scratch);
-  if (end === 'base') return treeOfCommit(scratch, await landingBase(session));
+  if (end === 'base') return treeOfCommit(scratch, await landingBase(session, scratch.git));
   if (end === 'start') return treeOfStart(scratch, await startCommit(session));
   return treeOfSnapshot(scratch.git, end);
 }
 
 /** What the next acceptance begins from: all that has landed is no difference. */
-async function landingBase(session: Session): Promise<string> {
-  const { git, record } = session;
+async function landingBase(session: Session, git: Git): Promise<string> {
+  const { record } = session;
   const { user_branch: onto } = record;
   const { commit: head } = await sandboxHead(session);
   const target = onto === undefined ? undefined : { onto, from: onto };
   const landed = target && head && (await landedSource(git, record, head, target));
-  return landed ?? (await baseCommit(session));
+  return landed ?? (await baseCommit(session, git));
 }
 
 /**
- * Where the work of the session begins: its start, if the user has dropped that; HEAD, if the user branch has the commits in
- * another form; else where the two part.
+ * Where the work of the session begins: its start, if the user has dropped that, with what it has from the branch since;
+ * HEAD, if the user branch has the commits in another form; else where the two part. `git` may store objects.
  */
-export async function baseCommit(session: Session): Promise<string> {
-  const { git, record } = session;
+export async function baseCommit(session: Session, git: Git): Promise<string> {
+  const { record } = session;
   const { commit } = await sandboxHead(session);
   const { work_branch, user_branch: home, from_commit } = record;
   const [head, onto] = [commit ?? work_branch, home ?? from_commit];
   const start = await findStartApart(session, git, head, onto);
   if (start === undefined && commit && home && (await isMerged(session, commit, home))) return commit;
-  return start ?? (await gitAnswer(git, ['merge-base', head, onto])) ?? (await startCommit(session));
+  const common = await gitAnswer(git, ['merge-base', head, onto]);
+  if (start === undefined) return common ?? (await startCommit(session));
+  const both = common && (await gitAnswer(git, ['merge-tree', '--write-tree', start, common]));
+  return both ? plainCommit(git, both, [start]) : start;
 }
 
 /** The folders of the session that the pathspecs may match. */
