@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
+import { toolOf } from '../integrations/hooks.ts';
 import { afterStep, folderWithCommits } from './after-step.ts';
 
 test.each([
@@ -117,3 +118,70 @@ test.each([true, false])(
     expect(status(repository)).toBe('');
   },
 );
+
+test('a commit stays after the undo of what the agent had done to its file, and the next undo goes on', () => {
+  const folder = afterStep('a');
+  const content = () => readFileSync(join(folder, 'a'), 'utf8');
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  agent.begins('2');
+  write(join(folder, 'b'), 'b\n');
+  agent.ends('2');
+  agent.begins('3');
+  write(join(folder, 'a'), 'agent\nbad\n');
+  agent.ends('3');
+  agent.stops();
+  agtOk(folder, 'undo');
+  write(join(folder, 'a'), 'agent\ngood\n');
+  git(folder, 'commit', '-qam', 'of a person');
+  const shown = agt(folder, 'undo', '-n');
+  const undo = agt(folder, 'undo');
+  for (const { stderr } of [shown, undo]) expect(stderr).not.toContain('your own changes');
+  expect(shown.stdout).toMatch(/^D b\n.*would restore 1 path/);
+  expect([content(), status(folder)]).toEqual(['agent\ngood\n', '']);
+  // The agent's first line is in the file still, and goes.
+  agtOk(folder, 'undo');
+  expect(content()).toBe('start\n');
+});
+
+test('what the agent wrote and a commit has stays away after its undo, also after a later commit', () => {
+  const folder = afterStep('a');
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  agent.begins('2');
+  write(join(folder, 'b'), 'agent\n');
+  agent.ends('2');
+  agent.stops();
+  git(folder, 'add', 'b');
+  for (const file of ['mine', 'more']) {
+    write(join(folder, file), 'mine\n');
+    git(folder, 'add', file);
+    git(folder, 'commit', '-qm', file);
+    agtOk(folder, 'undo');
+    expect([file, existsSync(join(folder, 'b'))]).toEqual([file, false]);
+  }
+  expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('start\n');
+});
+
+test('a redo brings the change of the agent back: its file goes with a later commit', () => {
+  const folder = afterStep('a');
+  for (const words of ['undo', 'redo']) agtOk(folder, words);
+  write(join(folder, 'a'), 'agent\nown\n');
+  git(folder, 'commit', '-qam', 'of a person');
+  expect(agt(folder, 'undo').stderr).toContain('warning: that takes back your own changes, too,');
+  expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('start\n');
+});
+
+test('what an agent in a session wrote here and an undo took back is none of its acceptance', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  const file = join(repository, 'a');
+  const call = (event: string) => toolOf(sandbox, 'Bash', { command: `echo bad >${file}` }, event, '1');
+  call('PreToolUse');
+  write(file, 'bad\n');
+  call('PostToolUse');
+  agtOk(repository, 'undo');
+  expect(readFileSync(file, 'utf8')).toBe('a\n');
+  write(join(sandbox, 'a'), 'good\n');
+  agtOk(repository, 'accept', 's1');
+  for (const words of [['-n'], []])
+    expect(agt(repository, 'undo', ...words).stderr).toMatch(/^error: nothing to undo: /);
+  expect([readFileSync(file, 'utf8'), status(repository)]).toEqual(['good\n', '']);
+});

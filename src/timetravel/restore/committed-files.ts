@@ -60,7 +60,10 @@ export async function committedFiles(
   for (const change of await diffSnapshots(git, to, latest.from)) between.set(change.path, change);
   const changes = withDisk([...between.values()], onDisk);
   const found = await asCommitted(usersGit(session), before, head, changes);
-  for (const path of byAgent) found.delete(path);
+  for (const [since, paths] of Map.groupBy(byAgent.keys(), (path) => byAgent.get(path))) {
+    const later = since === undefined ? undefined : await filesBetween(usersGit(session), since, head);
+    for (const path of paths) if (later?.has(path) !== true) found.delete(path);
+  }
   if (!others.hasUncaptured && !others.hasAcceptance) for (const { path } of onDisk) found.delete(path);
   const isNow = ({ path, after }: ChangedFile) =>
     found.has(path) && entryOf(found.get(path)) === entryOf(after);
@@ -81,15 +84,25 @@ export async function committedFiles(
   return { files: found, staying };
 }
 
-/** Newest last. A file that a person has changed and changed back differs between no two snapshots but these. */
+/**
+ * `byPerson`: newest last. A file that a person has changed and changed back differs between no two snapshots but these.
+ * `byAgent`: if the change of the agent is gone, with the commit of HEAD at that time. Only commits since are without it.
+ */
 async function touched(git: Git, { going, theirs, isAfterAcceptance }: OthersRefs) {
   const byPerson: ChangedFile[] = [];
-  const byAgent = new Set<string>();
+  const first = new Map<string, string | undefined>();
+  const byAgent = new Map<string, string | undefined>();
   for (const one of going.toReversed()) {
-    const changes = await diffSnapshots(git, one.parents[0], one.commit);
-    if (theirs.includes(one) || one.restoredBy !== undefined || isAfterAcceptance(one))
-      byPerson.push(...changes);
-    else for (const { path } of changes) byAgent.add(path);
+    const isRestore = one.restoredBy !== undefined;
+    const isPersons = theirs.includes(one) || isRestore || isAfterAcceptance(one);
+    for (const change of await diffSnapshots(git, one.parents[0], one.commit)) {
+      const { path, before, after } = change;
+      if (!first.has(path)) first.set(path, entryOf(before));
+      const isBack = entryOf(after) === first.get(path);
+      if (isPersons) byPerson.push(change);
+      if (!isPersons || (byAgent.has(path) && (isBack || isRestore)))
+        byAgent.set(path, isBack ? (byAgent.get(path) ?? one.head) : undefined);
+    }
   }
   return { byPerson, byAgent };
 }
@@ -144,8 +157,7 @@ async function asCommitted(
 ): Promise<Map<string, DiffEntry['after']>> {
   const from = before ?? (await emptyTree(user));
   const isOnTop = before === undefined || (await isAncestor(user, before, head));
-  const commits = await diffTrees(user, from, head, { countLines: false }).catch(() => []);
-  const committed = new Map(commits.map((entry) => [SANDBOX + entry.path, entry]));
+  const committed = await filesBetween(user, from, head);
   return new Map(
     changes.flatMap(({ path, before: was }): [string, DiffEntry['after']][] => {
       const commit = committed.get(path);
@@ -153,6 +165,12 @@ async function asCommitted(
       return isOnTop || entryOf(commit.before) === entryOf(was) ? [[path, commit.after]] : [];
     }),
   );
+}
+
+/** By path in the session folder. */
+async function filesBetween(user: Git, from: string, to: string): Promise<Map<string, DiffEntry>> {
+  const entries = await diffTrees(user, from, to, { countLines: false }).catch(() => []);
+  return new Map(entries.map((entry) => [SANDBOX + entry.path, entry]));
 }
 
 /** A plan that passes over those that stay. */
