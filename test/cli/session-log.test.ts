@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { autocommit, makeSession, type TestSession } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
 interface Listed {
@@ -46,6 +46,13 @@ function twoStates(): TestSession {
 }
 
 const pathsOf = (entry: Listed | undefined) => entry?.files?.map(({ status, path }) => `${status} ${path}`);
+
+test('no change is left to a person where agt sees a folder for the first time', () => {
+  const folder = makeRepository({ a: 'a\n', '.gitignore': '.env\n' });
+  write(join(folder, '.env'), 'KEY=1\n');
+  agentIn(folder, 'claude-code', 'c-1').stops();
+  expect(agtOk(folder, 'session', 'log')).toMatch(/^@\{0\}.* \(first snapshot\)$/m);
+});
 
 describe('agt session log', () => {
   test('counts the changes of each snapshot, for the first one since the start commit', () => {

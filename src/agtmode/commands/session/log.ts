@@ -80,7 +80,8 @@ export const sessionLog = defineSessionCommand({
       ...entryJson(entry, numbers, ambiguous),
       ...authorJson(made.get(entry.snapshot.commit)),
     }));
-    const notes = (entry: Entry) => notesOf(entry, record.session_id, numbers);
+    const first = isAttached(record) ? history.at(-1)?.commit : undefined;
+    const notes = (entry: Entry) => notesOf(entry, { id: record.session_id, first }, numbers);
     if (!args.json) await showInPager(context, logText(context, entries, notes, args.stat));
     return { json: args.stat ? entries : entries.map(({ files: _, ...entry }) => entry) };
   },
@@ -131,14 +132,20 @@ const COLUMNS: readonly Column<Entry>[] = [
   },
 ];
 
-function notesOf(entry: Entry, sessionId: string, known: ReadonlyMap<string, number>): string[] {
+/** `first`: the snapshot of a folder that has all that was there before. */
+function notesOf(
+  entry: Entry,
+  { id, first }: { readonly id: string; readonly first: string | undefined },
+  known: ReadonlyMap<string, number>,
+): string[] {
+  const notBy = entry.commit === first ? 'first snapshot' : `not by ${entry.agent}`;
   return [
     entry.label ?? '',
     toolNote(entry),
     entry.by_session === null ? '' : `(by session ${entry.by_session})`,
-    entry.agent === null ? '' : `(${isOfOther(entry) ? 'not by ' : ''}${entry.agent})`,
+    entry.agent === null ? '' : `(${isOfOther(entry) ? notBy : entry.agent})`,
     entry.restored === null || isArrival(entry) ? '' : restoredNote(entry, entry.restored, known),
-    entry.session_id === sessionId ? '' : `(in ${entry.session_id})`,
+    entry.session_id === id ? '' : `(in ${entry.session_id})`,
   ].filter((note) => note !== '');
 }
 
