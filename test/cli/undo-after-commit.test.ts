@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
+import { agt, agtOk, GIT_MODE, git, makeRepository, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 import { afterStep, folderWithCommits } from './after-step.ts';
 
@@ -39,6 +39,21 @@ test('a restore that has moved a branch is taken back, and the branch stays from
     agtOk(folder, ...words);
     expect([words, git(folder, 'rev-parse', 'main')]).toEqual([words, at]);
   }
+});
+
+test('a branch that a person has deleted stays so, with a command to bring it back; a moment is nothing undone', () => {
+  const folder = afterStep('a');
+  const own = git(folder, 'commit-tree', '-m', 'mine', 'HEAD^{tree}').slice(0, 10);
+  git(folder, 'branch', 'wild', own);
+  run(GIT_MODE, ['branch', '-qD', 'wild'], { cwd: folder });
+  const shown = agt(folder, 'undo', '-n');
+  const undo = agt(folder, 'undo');
+  for (const { stderr } of [shown, undo])
+    expect(stderr).toBe(
+      `warning: branch wild stays deleted: you or another program deleted it since; to bring it back: git branch wild ${own}\n`,
+    );
+  expect(agtOk(folder, 'snapshot', 'list')).toContain('before git branch -qD wild');
+  expect(undo.stdout).toContain('\nundone: (Bash: do 1)\nnow at ');
 });
 
 test('an undo names the edits of a person that it takes away from the disk, and so does the dry run', () => {

@@ -45,6 +45,7 @@ test('files, and the call or the turn', () => {
   expect(agtOk(folder, 'undo', '--turn')).toContain('and 1 more\nundone: turn "three"\nto undo: ');
   expect(agt(folder, 'redo').stderr).toContain('\nhint: to bring turn 3 back: agt undo\n');
   expect(agtOk(folder, 'undo', '--turn', '1', '--', 'a')).toContain('undone: turn "one" in a\n');
+  expect(agtOk(folder, 'undo')).toContain('\nundone: "undo of turn 1 in a"\nnow at "undo of turn 3", ');
 });
 
 test('a warning of own changes says whether work of the agent goes with them', () => {

@@ -9,7 +9,7 @@ import { shortOid } from '../../git/files/ref-files.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
 import { commandToCompare, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
 import type { Session } from '../../session/session.ts';
-import { promptIn, THE_START } from '../../snapshot/format.ts';
+import { isBroughtIn, labelByPerson, THE_START } from '../../snapshot/format.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { leftOutPaths, readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import type { OthersChanges } from '../../timetravel/restore/others-changes.ts';
@@ -132,12 +132,14 @@ export function describePosition(
   return `${what}now at ${name}, ${age(snapshot.time, now)}, step ${step} of ${of}`;
 }
 
-/** As the list of snapshots shows it; empty for changes that no event tells of. */
-function workIn({ tool, call, before, label, restored, restoredBy }: Snapshot): string {
+/** As the list of snapshots shows it; empty for changes that no event tells of, also if a label names the moment. */
+function workIn(snapshot: Snapshot): string {
+  const { tool, call, before, label, restored, restoredBy } = snapshot;
   const { outcome = null, summary = null } = call ?? {};
   if (before !== undefined || tool !== undefined)
     return toolNote({ before: before?.tool ?? null, tool: tool ?? null, outcome, summary });
-  if (label !== undefined) return promptIn({ label }) === undefined ? `"${label}"` : '';
+  const isNamed = isBroughtIn(label) || (restored ?? labelByPerson(snapshot)) !== undefined;
+  if (label !== undefined && isNamed) return `"${label}"`;
   return restored === undefined || restoredBy !== 'restore' ? '' : `(restored ${shortOid(restored)})`;
 }
 

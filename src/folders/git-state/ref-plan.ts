@@ -6,6 +6,7 @@ import { SESSION_STASH, SHARED_STASH } from '../../filter/agent-refs.ts';
 import { HEADS, REMOTES, shortBranch, shortOid, TAGS } from '../../git/files/ref-files.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import type { Git } from '../../git/run/git.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import type { SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { capturedLogs, capturedRefs, differing, type Refs } from './read-state.ts';
 
@@ -47,15 +48,21 @@ export interface RefPlan {
 /** Refs of these kinds go back where they were. Others are another program's: agt only brings back deleted ones. */
 const OWN_KINDS = [HEADS, TAGS, 'refs/notes/'];
 
-/** Refs that somebody else has moved since: where to, and the snapshot that has it. */
-export type OthersMoves = ReadonlyMap<
-  string,
-  { readonly to: string | undefined; readonly commit: string | undefined }
->;
+/** Where somebody else has moved a ref since, the snapshot that has it, and where the ref was before. */
+export interface OthersMove {
+  readonly to: string | undefined;
+  readonly commit: string | undefined;
+  readonly was?: string | undefined;
+}
+
+/** By the full name of the ref. */
+export type OthersMoves = ReadonlyMap<string, OthersMove>;
 
 /** With what nobody has captured yet. */
 export function withFresh(others: OthersMoves, known: Refs, now: Refs): OthersMoves {
-  const fresh = differing(known, now).map((ref) => [ref, { to: now.get(ref), commit: undefined }] as const);
+  const fresh = differing(known, now).map(
+    (ref) => [ref, { to: now.get(ref), commit: undefined, was: known.get(ref) }] as const,
+  );
   return new Map([...others, ...fresh]);
 }
 
@@ -77,15 +84,19 @@ export function planRefs(now: Refs, then: Refs, others: OthersMoves): RefPlan {
     OWN_KINDS.some((kind) => ref.startsWith(kind));
   // A name that is no UTF-8 has lost bytes: agt would make another ref.
   const wanted = moved.filter((move) => isOurs(move) && !move.ref.includes('\ufffd'));
-  const before = (ref: string) => {
-    const value = then.get(ref);
-    return value === undefined ? '' : `; in the snapshot it is ${where(value)}`;
+  const reasonFor = ({ ref, from }: RefMove) => {
+    const [value, was = value] = [then.get(ref), others.get(ref)?.was];
+    if (from === undefined && ref.startsWith(HEADS) && was?.startsWith(LINK) === false)
+      return `deleted it since; to bring it back: git branch ${shellQuote(shortBranch(ref))} ${shortOid(was)}`;
+    if (from === value) return undefined;
+    return `moved it since${value === undefined ? '' : `; in the snapshot it is ${where(value)}`}`;
   };
   return {
     moves: wanted.filter(({ from, to }) => from !== to),
-    left: wanted
-      .filter(({ ref, from, to }) => from === to && from !== then.get(ref))
-      .map((move) => ({ ...move, reason: `you or another program moved it since${before(move.ref)}` })),
+    left: wanted.flatMap((move) => {
+      const reason = move.from === move.to ? reasonFor(move) : undefined;
+      return reason === undefined ? [] : [{ ...move, reason: `you or another program ${reason}` }];
+    }),
   };
 }
 

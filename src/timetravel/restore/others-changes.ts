@@ -1,7 +1,7 @@
 /** An undo takes this back beside the work of the agent: changes of a person or of another program between its calls. */
 import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
 import { capturedRefs, differing, readGitState, refsIn } from '../../folders/git-state/read-state.ts';
-import type { OthersMoves } from '../../folders/git-state/ref-plan.ts';
+import type { OthersMove, OthersMoves } from '../../folders/git-state/ref-plan.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
 import { agtDirectory } from '../../layout.ts';
 import { callsAtWork } from '../../session/calls-at-work.ts';
@@ -90,7 +90,7 @@ export interface OthersRefs {
 
 /** A move counts if the ref is still there, apart from calls of agents since: a restore may have taken it back. */
 export async function othersRefs(session: Session, latest: Latest, to: string): Promise<OthersRefs> {
-  const moved = new Map<string, { to: string | undefined; commit: string | undefined }>();
+  const moved = new Map<string, OthersMove>();
   const { going, theirs, since, hasUncaptured, hasEvents } = await othersSnapshots(session, latest, to);
   const values = new Map<string, string | undefined>();
   for (const { commit, parents, restoredBy } of theirs.length === 0 ? [] : going) {
@@ -102,7 +102,7 @@ export async function othersRefs(session: Session, latest: Latest, to: string): 
     for (const ref of differing(before, after)) {
       const value = values.has(ref) ? values.get(ref) : after.get(ref);
       const isThere = value === after.get(ref) && !moved.has(ref);
-      if (isTheirs && isThere) moved.set(ref, { to: value, commit });
+      if (isTheirs && isThere) moved.set(ref, { to: value, commit, was: before.get(ref) });
       values.set(ref, isThere && restoredBy === undefined ? before.get(ref) : value);
     }
   }

@@ -113,9 +113,10 @@ async function takeBack(
     const { exitCode } = await showDiff(session, { before: tip, after: wanted, pathspecs: () => [] }, []);
     return exitCode;
   }
+  const named = paths.length === 0 ? '' : ` in ${listSome(paths.map(shown), FEW)}`;
   const restore = {
     ...({ scope: taken.paths, by: 'restore', now: context.now(), filesOnly: true } as const),
-    label: undoLabel(name),
+    label: undoLabel(name + named),
     undone: spans.flatMap(({ previous }) => previous ?? []).slice(0, MOST_UNDONE),
     choose: async () => {
       const [newest] = await session.history();
@@ -125,7 +126,6 @@ async function takeBack(
       });
     },
   };
-  const named = paths.length === 0 ? '' : ` in ${listSome(paths.map(shown), FEW)}`;
   const turn = args.turn ? turnNumbered(session, authored, args.count ?? '').prompt : undefined;
   const thing = `${turn === undefined ? name : `turn "${showPath(turn)}"`}${named}`;
   return runRestore(context, session, restore, args.dryRun, { thing });
