@@ -160,7 +160,9 @@ test.each([false, true])('an acceptance leaves out what the agent was to hear of
   for (const words of [['-n'], []]) {
     const { stdout, stderr } = agt(repository, 'accept', 's1', '--untracked=all', ...words);
     expect([stderr, stdout]).toEqual([
-      expect.stringMatching(/^(warning: s1: claude, which began .*\n)?warning: 1 rejected hunk stays out: new\n$/),
+      expect.stringMatching(
+        /^(warning: s1: claude, which began .*\n)?warning: 1 rejected hunk stays out: new\n$/,
+      ),
       expect.stringContaining('1 file changed'),
     ]);
   }

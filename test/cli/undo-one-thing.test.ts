@@ -116,12 +116,10 @@ describe.each(['session', 'folder'])('in a %s', (kind) => {
     const cwd = make();
     work(cwd);
     for (const given of [['--keep-ours'], ['--', 'f'], ['--write-conflicts', '--', 'f']]) {
-      const { stderr } = agt(cwd, 'undo', ...given);
-      const [, example = ''] = /^hint: for example: agt (.*)$/m.exec(stderr) ?? [];
-      expect(example).toContain(['--turn N', ...given].join(' '));
-      expect(agtOk(cwd, ...example.replace('undo', 'undo -n').replace('N', '3').split(' '))).toContain(
-        '-again, of turn 3',
-      );
+      const [, hint = ''] = /^hint: for example: agt (.*)$/m.exec(agt(cwd, 'undo', ...given).stderr) ?? [];
+      expect(hint).toContain(['--turn N', ...given].join(' '));
+      const words = hint.replace('undo', 'undo -n').replace('N', '3').split(' ');
+      expect(agtOk(cwd, ...words)).toContain('-again, of turn 3');
     }
   });
 
