@@ -149,13 +149,13 @@ async function oldestOf(git: Git, commits: readonly string[]): Promise<Date> {
   return new Date(Math.min(...times.split('\n').map(Number)) * 1000);
 }
 
-/** Snapshots of turns that undos have taken back, and of those that changed files, but none of `rest`. */
+/** Snapshots of turns that undos or restores have taken back, and of those that changed files, but none of `rest`. */
 async function leftOut(
   session: Session,
   history: readonly Snapshot[],
   rest: readonly DiffEntry[] | undefined,
 ) {
-  const hasUndo = history.some(({ restoredBy }) => restoredBy === 'undo');
+  const hasUndo = history.some(({ restoredBy }) => restoredBy !== undefined);
   if (!hasUndo && rest === undefined) return new Set<Snapshot>();
   const authored = authorsOf(history.toReversed(), isAttached(session.record));
   const turns = new Set(hasUndo ? await undoneTurns(session, authored) : []);

@@ -133,7 +133,7 @@ interface Compared extends Located {
   /** HEAD is on top of the commits of people with which its work, or that of a session before, began. */
   readonly hasWork?: boolean;
   readonly files: readonly StatusEntry[] | undefined;
-  /** Undefined if there is nothing to examine: no commits and no uncommitted files. */
+  /** Undefined if there is nothing to examine: no commits, no uncommitted files, and nothing that landed. */
   readonly work: Work | undefined;
   /** `agt accept` does not even try: git is in the middle of something, or HEAD lacks commits of the work branch. */
   readonly isRefused: boolean;
@@ -166,7 +166,7 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
     homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),
     branch: base === undefined ? undefined : compareWithHomes(graph, commit, [base])[0],
   };
-  const chosen = isAhead || isDirty ? work : undefined;
+  const chosen = isAhead || isDirty || (files && landedHome) ? work : undefined;
   const hasWork = facts.starts.length > 0 && facts.starts.every((start) => !graph.has(start, commit));
   return { ...located, comparison, ownCommits, hasWork, files, work: chosen, isRefused };
 }

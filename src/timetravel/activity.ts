@@ -156,7 +156,7 @@ export async function readActivity(
   });
 }
 
-/** Steps of turns that undos have taken back. Most sessions have no undo, and need no look at their files. */
+/** Steps of turns that undos or restores have taken back. Most sessions have no undo, and need no look at their files. */
 async function undoneSteps(
   repository: Repository,
   records: readonly SessionRecord[],
@@ -166,7 +166,7 @@ async function undoneSteps(
   for (const history of authored) {
     const { session } = history.steps[0]?.snapshot ?? {};
     const record = records.find(({ session_id: id }) => id === session);
-    const hasUndo = history.steps.some(({ snapshot }) => snapshot.restoredBy === 'undo');
+    const hasUndo = history.steps.some(({ snapshot }) => snapshot.restoredBy !== undefined);
     if (record === undefined || !hasUndo) continue;
     for (const { steps } of await undoneTurns(new Session(repository, record), history)) found.push(...steps);
   }

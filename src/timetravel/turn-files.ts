@@ -1,4 +1,5 @@
 /** The files that turns changed: each row of steps that follow each other counts as one change. */
+import { findObjects } from '../git/objects/object-reader.ts';
 import { findRenames } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import type { Git } from '../git/run/git.ts';
@@ -49,13 +50,13 @@ function areIn(spans: readonly Snapshot[], undone: ReadonlySet<string>): boolean
   return spans.every(({ previous }) => undone.has(previous ?? ''));
 }
 
-/** The turns that undos have taken back as a whole, apart from what a redo has brought back since. */
+/** The turns that undos and restores have taken back as a whole, apart from what came back since. */
 export async function undoneTurns(
   session: Session,
   { steps, turns }: AuthoredHistory,
 ): Promise<ReadonlySet<TurnSteps>> {
   const tip = steps.at(-1)?.snapshot;
-  const { standing, undone } = walkBack({ steps });
+  const { standing, undone } = await walkBack(session.git, { steps });
   const found = new Set<TurnSteps>();
   for (const turn of turns.filter((one) => one.steps.length > 0)) {
     const isBack = turn.steps.every(({ commit }) => !standing.has(commit));
@@ -66,14 +67,20 @@ export async function undoneTurns(
 }
 
 /** `standing`: the snapshots that the content of now comes from. `undone`: those before steps that an undo by merge took. */
-function walkBack({ steps }: Pick<AuthoredHistory, 'steps'>) {
+async function walkBack(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
   const known = new Map(steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
+  const isOfHere = ({ restoredBy, restored = '' }: Snapshot) =>
+    restoredBy === 'restore' && known.has(restored);
+  const restores = [...known.values()].filter(isOfHere);
+  const names = restores.flatMap(({ commit, restored }) => [`${commit}:sandbox`, `${restored}:sandbox`]);
+  const trees = (await findObjects(git, names)).map((tree) => tree?.oid);
+  const ofAll = new Set(restores.filter((_, i) => trees[2 * i] === trees[2 * i + 1]));
   const standing = new Set<string>();
   const undone = new Set<string>();
   for (let at = steps.at(-1)?.snapshot; at !== undefined; ) {
     standing.add(at.commit);
     for (const before of at.undone) undone.add(before);
-    const isMove = at.restoredBy === 'undo' || at.restoredBy === 'redo';
+    const isMove = at.restoredBy === 'undo' || at.restoredBy === 'redo' || ofAll.has(at);
     at = known.get((isMove ? at.restored : at.previous) ?? '');
   }
   return { standing, undone };
@@ -89,7 +96,8 @@ export async function filesOfTurns(
   histories: readonly AuthoredHistory[],
   { countLines = false, asShown = false } = {},
 ): Promise<ReadonlyMap<TurnSteps, readonly FileChange[]>> {
-  const standing = new Set(histories.flatMap((history) => [...walkBack(history).standing]));
+  const walks = await Promise.all(histories.map((history) => walkBack(git, history)));
+  const standing = new Set(walks.flatMap((walk) => [...walk.standing]));
   const stepsOf = ({ steps }: TurnSteps) => {
     const left = steps.filter(({ commit }) => standing.has(commit));
     return left.length === 0 ? steps : left;

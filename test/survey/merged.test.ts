@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { endedDaysAgo } from '../harness/opened.ts';
 import { sessionIn } from '../harness/session.ts';
 import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 
 function commit(worktree: string, path: string, content: string): void {
   write(join(worktree, path), content);
@@ -144,6 +145,34 @@ describe('work that came home, and the branch goes on', () => {
     git(repository, 'revert', '--no-edit', 'HEAD');
     expect(statusOf(repository)).toMatchObject({ merged: false, diff: { insertions: 1, deletions: 1 } });
     expect(agtOk(repository, 'accept', 's1', '-n')).toContain('1 file changed, +1 -1');
+  });
+
+  test('a restore takes work out that has landed: clean or a conflict, and its prompt is no message', () => {
+    const { repository, sandbox } = sessionIn(makeRepository({ a: '1\n2\n3\n' }));
+    const agent = agentIn(sandbox, 'claude-code', 'c-1');
+    agent.says('Add lines');
+    agent.begins('1');
+    write(join(sandbox, 'a'), '1\n2\n3\n4\n');
+    write(join(sandbox, 'c'), 'c\n');
+    agent.ends('1');
+    agent.says('Add b');
+    agent.begins('2');
+    write(join(sandbox, 'b'), 'b\n');
+    agent.ends('2');
+    agtOk(repository, 'accept', 's1', '--include', 'a', '--include', 'c', '--keep', '-m', 'Part');
+    agtOk(repository, 'restore', 's1', 'Add lines');
+    expect(statusOf(repository)).toMatchObject({ merge: 'clean', diff: { insertions: 0, deletions: 2 } });
+    expect(agtOk(repository, 'list')).toContain(' clean, accepted before ');
+    const turns: { stands: boolean }[] = JSON.parse(
+      agtOk(repository, 'session', 'log', 's1', '--turns', '--json'),
+    );
+    expect(turns.map(({ stands }) => stands)).toEqual([false, false]);
+    commit(repository, 'a', '1\n2\n3\nfour\n');
+    expect(statusOf(repository)).toMatchObject({ merge: 'conflict', merged: false });
+    git(repository, 'reset', '-q', '--hard', 'HEAD~1');
+    agtOk(repository, 'accept', 's1', '--keep');
+    expect(git(repository, 'log', '-1', '--format=%s')).toBe('Work of session s1');
+    expect(statusOf(repository)).toMatchObject({ merge: null, merged: true, diff: { deletions: 0 } });
   });
 
   test('a fork with nothing of its own is merged as its parent is', () => {
