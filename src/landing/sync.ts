@@ -68,6 +68,8 @@ export interface SyncResult {
   /** Paths to solve; none: done. */
   readonly conflicts: readonly string[];
   readonly operation: 'merge' | 'rebase';
+  /** No git has merged: see syncLanded. */
+  readonly goesOn?: boolean;
   /** git ended without an operation in progress. The record still has the intent. */
   readonly isRefused?: true;
 }
@@ -80,8 +82,7 @@ export async function syncSession(session: Session, request: SyncRequest): Promi
   }
   const found = readRecord(repository, record.session_id) ?? record;
   if (found.intent?.operation === 'sync') await finishSync(session.with(found));
-  const { waitMs } = request;
-  const result = await withSessionLock(session, (locked) => sync(locked, request), { waitMs });
+  const result = await withSessionLock(session, (locked) => sync(locked, request), request);
   if (!result.isRefused) return result;
   // Before git refuses, it may have written some files, or a merge into AUTO_MERGE.
   await finishSync(session.with(result.record));
@@ -110,9 +111,8 @@ async function sync(given: LockedSession, request: SyncRequest): Promise<SyncRes
   const head = (await resolveObject(git, 'HEAD^{commit}')) ?? '';
   const done = complete(session.with(await afterSync(git, begun, plan)), 'sync', now);
   await captureSession(session.with(done), { now, label: AFTER_SYNC });
-  if (exitCode === 0 || isSolved) return { ...plan, dropped, record: done, head };
-  if (conflicts.length === 0) throw notCommitted(session.record, plan);
-  return { ...plan, record: done, head, conflicts };
+  if (exitCode !== 0 && !isSolved && conflicts.length === 0) throw notCommitted(session.record, plan);
+  return { ...plan, dropped, record: done, head, conflicts, goesOn: isDone };
 }
 
 /** A rebase leaves out what the branch has dropped, also if nothing else is new there. */

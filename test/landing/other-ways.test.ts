@@ -141,6 +141,20 @@ test('sync merges or rebases, and undo goes back to the snapshot before', () => 
   expect(git(repository, 'log', '--format=%s', 'main')).toBe('by the agent\nby the user\nfirst');
 });
 
+test('sync after a part goes on from the branch with a copy of the other commit, and calls it no merge', () => {
+  for (const name of ['one', 'two']) {
+    write(join(sandbox, name), name);
+    git(sandbox, 'add', name);
+    git(sandbox, 'commit', '-qm', name);
+  }
+  agtOk(repository, 'accept', 's1', '--include', 'one', '--keep');
+  expect(agtOk(repository, 'sync', 's1', '-n')).toBe('s1 would go on from main (1 commit, accepted from s1)');
+  const said = agtOk(repository, 'sync', 's1');
+  const head = git(sandbox, 'rev-parse', 'HEAD').slice(0, 10);
+  expect(said).toBe(`s1 goes on from main (1 commit, accepted from s1), and is at ${head}`);
+  expect(git(sandbox, 'log', '--format=%s%d', 'main~1..').replace(/ \(.*/g, '')).toBe('two\none');
+});
+
 test('sync after accept --keep goes on from the branch, with only the later work uncommitted', () => {
   write(join(repository, '.git/info/exclude'), '*.log\n');
   git(sandbox, 'add', 'new');
@@ -159,11 +173,11 @@ test('sync after accept --keep goes on from the branch, with only the later work
   const before = git(sandbox, 'rev-parse', 'HEAD');
   const dirty = git(sandbox, 'status', '--porcelain');
   expect(agtOk(repository, 'sync', 's1', '-n')).toBe(
-    'would merge 2 commits of main (1 of them accepted from s1) into s1',
+    's1 would go on from main (2 commits, 1 of them accepted from s1)',
   );
   const tip = git(repository, 'rev-parse', 'main').slice(0, 10);
   expect(agtOk(repository, 'sync', 's1')).toContain(
-    `the sandbox of s1 is at main now, ${tip}: 2 commits, 1 of them accepted from s1`,
+    `s1 goes on from main (2 commits, 1 of them accepted from s1), and is at ${tip}`,
   );
   expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1\n?? later');
   expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(git(repository, 'rev-parse', 'main'));

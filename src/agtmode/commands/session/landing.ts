@@ -71,19 +71,20 @@ function describeSync(result: SyncResult, dryRun: boolean): string {
   const { record, branch, commits, own, ahead, head, operation } = result;
   const { session_id: id } = record;
   if (isUpToDate(result)) return `${id} has all commits of ${branch}\n`;
-  const now = dryRun ? '' : `, which is at ${shortOid(head)}`;
+  const at = (words: string) => (dryRun ? '' : `, ${words} at ${shortOid(head)}`);
   const isRebase = operation === 'rebase';
+  // Nobody would find a merge commit.
+  const goesOn = result.goesOn || (own > 0 && head === result.tip && !isRebase);
   const notes = [
-    isRebase && commits > 0 && plural(commits, 'new commit'),
+    (goesOn || isRebase) && commits > 0 && plural(commits, goesOn ? 'commit' : 'new commit'),
     own > 0 && (own === commits ? `accepted from ${id}` : `${own} of them accepted from ${id}`),
   ];
   const more = ` (${notes.filter(Boolean).join(', ')})`.replace(' ()', '');
-  if (own > 0 && head === result.tip && !isRebase && !dryRun)
-    return `the sandbox of ${id} is at ${branch} now, ${shortOid(head)}: ${plural(commits, 'commit')}, ${notes.at(-1)}\n`;
+  if (goesOn) return `${id} ${verb(dryRun, 'goes on', 'go on')} from ${branch}${more}${at('and is')}\n`;
   const what = isRebase
     ? `${plural(ahead, 'commit')} onto ${branch}${more} in`
     : `${plural(commits, 'commit')} of ${branch}${more} into`;
-  return `${verb(dryRun, `${operation}d`, operation)} ${what} ${id}${now}\n`;
+  return `${verb(dryRun, `${operation}d`, operation)} ${what} ${id}${at('which is')}\n`;
 }
 
 /** The branch that the user has named takes the place of one that is gone. */
