@@ -36,32 +36,41 @@ export async function nothingAt(
   session: Session,
   place: Place,
   wanted: readonly ReviewHunk[],
-  args: { readonly new?: readonly string[] | undefined; readonly now: boolean },
+  args: Readonly<Record<'new' | 'reject', readonly string[] | undefined>> & { readonly now: boolean },
   now: Date,
 ): Promise<AgtError> {
   const { id } = session;
   const { given, whole, path, line } = place;
-  const all = await listHunks(session, { now, withSeen: true, isSplit: true });
+  const all = await listHunks(session, { now, withSeen: true, isSplit: line !== undefined });
   const shown = showPath(given);
-  const hunk = all.find((one) => isAt(place, one));
-  if (hunk !== undefined && args.new === undefined)
+  const there = all.filter((one) => isAt(place, one));
+  const mark = args.reject !== undefined && !args.now ? 'seen' : 'rejected';
+  const others = there.filter(({ state }) => state === mark);
+  const isPart = others.length > 0 && others.length < there.length;
+  const state = others.length > 0 ? mark : there[0]?.state;
+  if (state !== undefined && args.new === undefined) {
+    const verb = others.length === 1 ? 'is' : 'are';
+    const only = isPart ? ` --hunk ${others.map((one) => one.id).join(' ')}` : '';
     return usageError(
-      `${shown} is marked as ${hunk.state}`,
-      args.now && hunk.state === 'rejected'
+      isPart
+        ? `${others.length} of ${there.length} hunks of ${shown} ${verb} ${state}`
+        : `${shown} is marked as ${state}`,
+      args.now && state === 'rejected'
         ? `take all such hunks back: agt review ${id} --now`
-        : `first: agt review ${id} --new ${shellQuote(given)}`,
+        : `first: agt review ${id} --new ${shellQuote(given)}${only}`,
     );
+  }
   const see = `see: agt review ${id} --json`;
   if (!all.some((one) => isUnder(one.path, [whole, path])))
     return usageError(`no change in ${shown.replace(line === undefined ? '' : /:\d+$/, '')}`, see);
-  const state = args.new === undefined ? 'new' : 'marked';
+  const sought = args.new === undefined ? 'new' : 'marked';
   const near = nearestLine(
     wanted.filter((one) => one.path === path),
     line,
   );
   return usageError(
-    `nothing ${state} in ${shown}`,
-    near === undefined ? see : `the nearest ${state} hunk: ${given.replace(/\d+$/, `${near}`)}`,
+    `nothing ${sought} in ${shown}`,
+    near === undefined ? see : `the nearest ${sought} hunk: ${given.replace(/\d+$/, `${near}`)}`,
   );
 }
 

@@ -74,6 +74,20 @@ test('a line that no hunk changes leads to the nearest hunk', () => {
   expect(reject('f:31', '--now')).toContain('hint: take all such hunks back: agt review s1 --now\n');
 });
 
+test('a file with hunks of both marks: the hint takes back those in the way, and no other', () => {
+  const { repository, turn, review, told } = begin();
+  turn('first', { f: edited({ 3: 'three', 20: 'twenty', 30: 'thirty' }) });
+  review('--seen', 'f:4');
+  review('--reject', 'f:21', 'f:31', '-m', 'no');
+  const refused = (...words: string[]) => agt(repository, 'review', 's1', ...words).stderr;
+  expect(refused('--reject', 'f', '-m', 'no')).toContain('error: 1 of 3 hunks of f is seen\n');
+  const [, hint = ''] = /^error: 2 of 3 hunks of f are rejected\nhint: first: agt (.*)\n$/.exec(
+    refused('--seen', 'f'),
+  ) as string[];
+  agtOk(repository, ...hint.split(' '));
+  expect(told()).toEqual(['seen 1: +three', 'new 1: +twenty', 'new 1: +thirty']);
+});
+
 test('agt accept --seen names only the turns whose work lands', () => {
   const { repository, turn, review } = begin();
   turn('the first', { f: edited({ 3: 'three' }) });
