@@ -88,6 +88,24 @@ test('a file with hunks of both marks: the hint takes back those in the way, and
   expect(told()).toEqual(['seen 1: +three', 'new 1: +twenty', 'new 1: +thirty']);
 });
 
+test('after unaccept, lines that land again are of the agent, although a rejected hunk has left their file', () => {
+  const { repository, turn, review } = begin();
+  turn('first', { f: edited({ 20: 'twenty' }) });
+  turn('second', { f: edited({ 3: 'three', 20: 'twenty' }), g: 'g\n' });
+  review('--seen', 'g', 'f:21');
+  review('--reject', 'f:4', '-m', 'no');
+  agtOk(repository, 'accept', 's1', '--seen');
+  review('--now');
+  for (const how of ['--seen', '--keep']) {
+    agtOk(repository, 'unaccept', 's1');
+    agtOk(repository, 'accept', 's1', how);
+    expect([how, agtOk(repository, 'blame', '-L', '21,21', 'f')]).toEqual([
+      how,
+      expect.stringContaining('(claude s1 turn 1 Bash '),
+    ]);
+  }
+});
+
 test('agt accept --seen names only the turns whose work lands', () => {
   const { repository, turn, review } = begin();
   turn('the first', { f: edited({ 3: 'three' }) });

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, isAbsolute, join, relative, resolve } from 'node:path';
 import { realPath } from '../../disk/real-path.ts';
-import { type Git, gitAnswer, gitText } from '../../git/run/git.ts';
+import { type Git, gitAnswer, gitLines, gitText } from '../../git/run/git.ts';
 import { once } from '../../once.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../../session/id.ts';
@@ -175,6 +175,20 @@ async function noteCommits(
     }
   };
   await (work === undefined ? noteEach() : withStepsOfLines(work.session, work.history, noteEach));
+}
+
+/** Lines that came from commits which the branch, now at `tip`, has lost, as by `agt unaccept`. */
+export async function originsOfLost(repository: Repository, tip: string, lines: readonly LineOfSession[]) {
+  const { git } = repository;
+  const origins: Note = new Map();
+  const landed = lines.flatMap((line) => line.landed ?? []);
+  const commits = [...new Set(landed.map(({ commit }) => commit))];
+  const words = ['rev-list', '--ignore-missing', ...commits, '--not', tip, '--'];
+  const lost = new Set(commits.length === 0 ? [] : await gitLines(git, words));
+  const request = { git, repository, here: {}, file: '', revision: tip, options: [], choice: [] };
+  const gone = landed.filter(({ commit }) => lost.has(commit));
+  if (gone.length > 0) await noteCommits({ ...request, maps: readMaps(request) }, gone, origins);
+  return ({ landed }: LineOfSession) => landed && origins.get(landed);
 }
 
 /** By the commits whose messages name any. */

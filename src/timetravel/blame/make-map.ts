@@ -12,6 +12,7 @@ import { encodePath } from '../../snapshot/tree-names.ts';
 import { readTimeline } from '../timeline.ts';
 import { type AuthoredHistory, type AuthoredStep, readAuthors } from '../turns.ts';
 import { type FileOrigins, readAcceptMaps, writeAcceptMap } from './accept-map.ts';
+import { originsOfLost } from './blame.ts';
 import { withStepsOfLines } from './lines-of-session.ts';
 import { filesBeside } from './made-commits.ts';
 import { type Origin, originOf } from './origin.ts';
@@ -54,7 +55,8 @@ export async function keepOrigins(
         after: afterAll(history, [only, ...others]),
         beside,
       });
-      const lines = found.map(({ step }, n) => [n + 1, originOf(step)] as const);
+      const earlier = await originsOfLost(session.repository, from, found);
+      const lines = found.map((line, n) => [n + 1, originOf(line.step) ?? earlier(line)] as const);
       return new Map(lines.filter((line): line is [number, Origin] => line[1] !== undefined));
     };
     const found = new Map<string, FileOrigins>();
