@@ -247,6 +247,12 @@ ${caseList([...commandsWith('guard'), ...amending])}
   exec "$agt_real" "$@"
   ;;
 esac
+# A list needs no snapshot.
+case $agt_command,$* in
+branch,*' -'[dDfmMC]* | branch,*' --d'* | branch,*' --forc'* | branch,*' --mo'* | tag,*' -'[df]* | tag,*' --d'* | tag,*' --forc'*)
+  if agt_is_known; then agt_exec "$@"; fi
+  ;;
+esac
 
 ${repositoryPart()}
 

@@ -62,6 +62,20 @@ describe.each([
     },
   );
 
+  test.each([
+    ['branch', 'branch -D wild', 'refs/heads/wild'],
+    ['branch', 'branch --force wild HEAD~1', 'refs/heads/wild'],
+    ['tag', 'tag -d wild', 'refs/tags/wild'],
+  ])('a %s that was made since the last snapshot comes back after git %s', (kind, line, ref) => {
+    const folder = makeFolder('project');
+    git(folder, 'commit', '-q', '--allow-empty', '-m', 'later');
+    git(folder, kind, 'wild');
+    const commit = git(folder, 'rev-parse', ref);
+    expect(call(folder, line).exitCode).toBe(0);
+    agtOk(folder, 'restore', `before git ${kind}`);
+    expect(git(folder, 'rev-parse', ref)).toBe(commit);
+  });
+
   test.each(['with.dot', '-dash-', 'two words', 'ä', `${'long'.repeat(15)}`, 'x.lock'])(
     'a folder named %s',
     (name) => {
