@@ -79,6 +79,8 @@ export function solveInSandbox(
   { onto }: LandingTarget,
   hasDropped = false,
 ): string {
+  if (hasDropped && onto !== user_branch)
+    return `it builds on commits that "${shortBranch(onto)}" lacks; bring them along: --keep-commits, or leave files out: --exclude`;
   const rebase = hasDropped ? ' --rebase' : '';
   const from = onto === user_branch ? rebase : ` --from ${shortBranch(onto)}`;
   return `solve the conflicts in the sandbox: agt session sync ${id}${from}`;

@@ -87,7 +87,10 @@ export async function summarize(
   const messages = await messagesOf(session.git, commits);
   const [only, ...others] = messages;
   if (only !== undefined && others.length === 0) return only;
-  const subjects = [...new Set(messages.map((message) => message.split('\n')[0] ?? ''))];
+  const all = new Set(messages.map((message) => message.split('\n')[0] ?? ''));
+  // The message of an acceptance, beside the commits that it was made of.
+  const isSum = (parts: readonly string[]) => parts.length > 1 && parts.every((part) => all.has(part));
+  const subjects = [...all].filter((subject) => !isSum(subject.split('; ')));
   if (subjects.length > 0) return joined(subjects, `${id}: ${messages.length} commits`);
   const { prompts, labels } = await wordsOf(session, told, { changes });
   if (prompts.length > 0) return joined(prompts, `${id}: ${prompts.length} prompts`);

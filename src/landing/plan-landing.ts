@@ -158,7 +158,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
     // git sees commits that are kept; what was uncommitted has become one that the sandbox does not have.
     source: request.keepCommits && theirs === content.head ? undefined : theirs,
     hasRest: hasRest || rejected > 0,
-    leftOutCommits: await landedBelow(git, record, `${target.from}..${start ?? target.from}`),
+    leftOutCommits: await landedBelow(session, target.from, start),
     changes,
     untracked,
     leftOut: [

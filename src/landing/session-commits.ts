@@ -2,8 +2,9 @@
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitAnswer, gitLines, gitText } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
-import { landingsOf, newestLandings } from '../survey/landed.ts';
-import { landedAs } from '../survey/merged.ts';
+import type { Session } from '../session/session.ts';
+import { newestLandings } from '../survey/landed.ts';
+import { landedAs, ownCommits } from '../survey/merged.ts';
 import type { NamedCommit } from './accept-request.ts';
 
 /**
@@ -74,15 +75,12 @@ export async function landedPaths(git: Git, tips: readonly string[], landed: str
   return new Set(changes.map(({ path }) => path));
 }
 
-/** Work of the session that landed before, and that a sync has brought back with commits of people. */
-export async function landedBelow(
-  git: Git,
-  { landed }: SessionRecord,
-  range: string,
-): Promise<NamedCommit[]> {
-  const own = new Set(landingsOf(landed).map(({ commit }) => commit));
-  const log = ['log', '--reverse', '--no-show-signature', '--format=%H %s', range, '--'];
-  const lines = own.size === 0 ? [] : await gitLines(git, log);
+/** Work of the session that a sync has brought back with commits of people: what `start` has of it, and `tip` has not. */
+export async function landedBelow(session: Session, tip: string, start = tip): Promise<NamedCommit[]> {
+  if (start === tip) return [];
+  const own = await ownCommits(session);
+  const log = ['log', '--reverse', '--no-merges', '--right-only', '--cherry-pick', '--no-show-signature'];
+  const lines = await gitLines(session.git, [...log, '--format=%H %s', `${tip}...${start}`, '--']);
   return lines.flatMap((line) => {
     const [commit = '', ...words] = line.split(' ');
     return own.has(commit) ? { commit, subject: words.join(' ') } : [];

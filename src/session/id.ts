@@ -12,6 +12,7 @@ export function idProblem(text: string): string | undefined {
     return 'an id has 1 to 64 letters, digits, ".", "_" and "-"; the first is a letter or a digit';
   if (/\.lock$/i.test(text)) return 'an id cannot end in ".lock", as the names of git\'s lock files do';
   if (text.includes('..') || text.endsWith('.')) return 'an id cannot contain ".." or end in "."';
+  if (text === 'help') return 'with this word, commands print their help';
   return undefined;
 }
 

@@ -72,9 +72,10 @@ export async function findStartApart(
   return startApart(graph, there, at, onto, { userTip, ...(own && { own }) });
 }
 
-/** As the reflog of the work branch has them, and acceptances. */
-async function ownCommits({ record, sandboxGit }: Pick<Session, 'record' | 'sandboxGit'>) {
-  const words = ['log', '--walk-reflogs', '--no-show-signature', '--format=%H %gs', record.work_branch, '--'];
+/** As reflogs have them, and acceptances. That of HEAD knows each commit of a rebase; in place, it is the user's own. */
+export async function ownCommits({ record, sandboxGit }: Pick<Session, 'record' | 'sandboxGit'>) {
+  const logs = [...(record.checkout === undefined ? ['HEAD'] : []), record.work_branch];
+  const words = ['log', '--walk-reflogs', '--no-show-signature', '--format=%H %gs', ...logs, '--'];
   const made = ((await gitAnswer(sandboxGit, words)) ?? '').matchAll(MADE_HERE);
   return new Set([...acceptances(record).keys(), ...Array.from(made, ([, commit = '']) => commit)]);
 }

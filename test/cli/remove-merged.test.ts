@@ -170,7 +170,7 @@ test('agt list names the branch of accept --onto, which is not that of the sessi
   agtOk(repository, 'accept', 's1', '--onto', 'other', '--keep');
   expect(agtOk(repository, 'list')).toMatch(/^s1 .* accepted on other /m);
   write(join(sandbox, 'a'), 'again\n');
-  expect(agtOk(repository, 'list')).toMatch(/^s1 .* clean, accepted before on other /m);
+  expect(agtOk(repository, 'list')).toMatch(/^s1 .* clean for main, accepted before on other /m);
 });
 
 test('a session is not merged by a sync before its first commit, and stays merged by one after', () => {

@@ -185,3 +185,33 @@ test('what an agent in a session wrote here and an undo took back is none of its
     expect(agt(repository, 'undo', ...words).stderr).toMatch(/^error: nothing to undo: /);
   expect([readFileSync(file, 'utf8'), status(repository)]).toEqual(['good\n', '']);
 });
+
+test.each(['a commit', 'an acceptance', 'an edit and a commit'])(
+  'HEAD comes back to a branch that has gone on by %s: with the files and the index of that branch',
+  (how) => {
+    const { repository, sandbox } = makeSession({ a: 'a\n', b: 'b\n' });
+    const agent = agentIn(repository, 'claude-code', 'c-1');
+    agent.says('Make a topic');
+    agent.begins('1');
+    git(repository, 'switch', '-qc', 'topic');
+    write(join(repository, 't'), 't\n');
+    git(repository, 'add', 't');
+    git(repository, 'commit', '-qm', 'Topic');
+    agent.ends('1');
+    agent.stops();
+    const side = how === 'an acceptance' ? sandbox : repository;
+    if (side === repository) git(side, 'switch', '-q', 'main');
+    write(join(side, 'mine'), 'mine\n');
+    if (how !== 'a commit') write(join(side, 'b'), 'mine\n');
+    git(side, 'add', '-A');
+    git(side, 'commit', '-qm', 'mine');
+    if (side === repository) git(side, 'switch', '-q', 'topic');
+    else agtOk(repository, 'accept', 's1');
+    agtOk(repository, 'undo', '--turn');
+    expect([git(repository, 'branch', '--show-current'), status(repository)]).toEqual(['main', '']);
+    expect([existsSync(join(repository, 't')), existsSync(join(repository, 'mine'))]).toEqual([false, true]);
+    agtOk(repository, 'redo');
+    expect([git(repository, 'branch', '--show-current'), status(repository)]).toEqual(['topic', '']);
+    expect([existsSync(join(repository, 't')), existsSync(join(repository, 'mine'))]).toEqual([true, false]);
+  },
+);

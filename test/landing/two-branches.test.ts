@@ -26,6 +26,14 @@ test.each([
   ['accept --keep-commits', (at: string) => agtOk(at, 'accept', 's1', '--keep', '--keep-commits')],
   ['a merge', (at: string) => git(at, 'merge', '-q', '--no-ff', '--no-edit', 'agt/s1')],
   ['a merge by fast-forward', (at: string) => git(at, 'merge', '-q', '--ff-only', 'agt/s1')],
+  [
+    'a rebase and a merge',
+    (at: string) => {
+      git(at, 'commit', '-q', '--allow-empty', '-m', 'newer');
+      agtOk(at, 'sync', 's1', '--rebase');
+      git(at, 'merge', '-q', '--ff-only', 'agt/s1');
+    },
+  ],
   ['a merge of some commits', (at: string) => git(at, 'merge', '-q', '--ff-only', 'agt/s1~1')],
 ])('main has the commits by %s: another branch gets all of them, and nothing else', (_, land) => {
   const { repository, commit, files } = makeThree();
@@ -69,7 +77,7 @@ test('parts on two branches: what the list says does not depend on their order',
     expect.stringContaining('Write f'),
     expect.stringContaining('Change f'),
   ]);
-  expect(agtOk(repository, 'list')).toMatch(/\+2 -1 .* clean, accepted before on release/);
+  expect(agtOk(repository, 'list')).toMatch(/\+2 -1 .* clean for main, accepted before on release/);
 });
 
 test('work that landed on main before a sync stays off another branch, and agt names it', () => {

@@ -154,7 +154,7 @@ function mergeWords(view: SessionStatus): string[] {
     return isOnlyElsewhere ? ['merged', `accepted before${where}`] : [landed ? `accepted${where}` : 'merged'];
   const isCurrent = exported || (record.exported !== undefined && record.exported.commit === headCommit);
   return [
-    ...(merge === undefined ? [] : [merge]),
+    ...(merge === undefined ? [] : [where === '' ? merge : `${merge} for ${shortBranch(home ?? '')}`]),
     ...(landed ? [`accepted before${where}`] : []),
     ...(isCurrent ? ['exported'] : record.exported === undefined ? [] : ['exported before']),
   ];

@@ -138,8 +138,16 @@ export async function putGitBack(
   if ((await findObjects(git, named)).includes(undefined)) bringObjects(kept.directory, state.commonDir);
   warnings.push(...describeLeft(plan));
   const isItsHead = ({ ref }: RefMove) => isOfHead(ref, then) && (ref === 'HEAD' || !plan.detached);
-  if (left.some(isItsHead))
-    return { moves, warnings: [...warnings, 'the index stays as it is'], isWhole: false };
+  if (left.some(isItsHead)) {
+    // The index is of the branch that was checked out.
+    const isOfOther = moves.some(({ ref }) => ref === 'HEAD');
+    if (isOfOther) await gitText(git, ['read-tree', 'HEAD']);
+    return {
+      moves,
+      warnings: [...warnings, ...(isOfOther ? [] : ['the index stays as it is'])],
+      isWhole: false,
+    };
+  }
   const ofOthers = moves.find((move) => isItsHead(move) && others.has(move.ref));
   const theirs = ofOthers && others.get(ofOthers.ref)?.commit;
   if (theirs !== undefined) {

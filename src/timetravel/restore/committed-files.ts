@@ -13,12 +13,18 @@ import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../../git/objects/raw-diff.ts';
 import { withoutIndex } from '../../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, inDirectory, isAncestor } from '../../git/run/git.ts';
+import { type Git, inDirectory, isAncestor, resolveObject } from '../../git/run/git.ts';
 import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
-import { type ChangedFile, diffSnapshots, emptyTree, parentDirectories } from '../../snapshot/tree.ts';
+import {
+  type ChangedFile,
+  diffSnapshots,
+  emptyTree,
+  parentDirectories,
+  readSnapshotTree,
+} from '../../snapshot/tree.ts';
 import { type Latest, type OthersRefs, othersRefs } from './others-changes.ts';
 import { obstructed, snapshotWith } from './take-back.ts';
 
@@ -58,6 +64,10 @@ export async function committedFiles(
   const { byPerson, byAgent } = await touched(git, others);
   const between = new Map(byPerson.map(({ path, after }) => [path, { path, before: after, after }]));
   for (const change of await diffSnapshots(git, to, latest.from)) between.set(change.path, change);
+  const now = await resolveObject(usersGit(session), 'HEAD^{commit}');
+  if (now !== head)
+    for (const change of await filesOfOther(session, before, head, to))
+      if (!between.has(change.path)) between.set(change.path, change);
   const changes = withDisk([...between.values()], onDisk);
   const found = await asCommitted(usersGit(session), before, head, changes);
   for (const [since, paths] of Map.groupBy(byAgent.keys(), (path) => byAgent.get(path))) {
@@ -82,6 +92,17 @@ export async function committedFiles(
       staying.delete(path);
     }
   return { files: found, staying };
+}
+
+/** Files of the branch to which HEAD comes back: no snapshot has them, because another one was checked out. */
+async function filesOfOther(session: Session, before: string | undefined, head: string, to: string) {
+  const user = usersGit(session);
+  const files = await readSnapshotTree(session.git, to);
+  const committed = await filesBetween(user, before ?? (await emptyTree(user)), head);
+  return [...committed].flatMap(([path, { before: was }]): ChangedFile[] => {
+    const file = files.get(path);
+    return entryOf(file) === entryOf(was) ? [{ path, before: file, after: file }] : [];
+  });
 }
 
 /**

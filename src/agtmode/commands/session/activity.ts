@@ -70,7 +70,8 @@ export const sessionActivity = defineCommand({
     const entries = wanted.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, limit);
     if (!args.json) {
       const { everywhere, stat } = args;
-      const nothing = since === undefined ? 'no snapshots\n' : `no turns since ${localTime(since)}\n`;
+      const time = [since && ` since ${localTime(since)}`, until && ` until ${localTime(until)}`];
+      const nothing = since || until ? `no turns${time.filter(Boolean).join('')}\n` : 'no snapshots\n';
       const none = limit === 0 ? '' : nothing;
       const text = entries.length === 0 ? none : activityText(context, entries, everywhere, stat);
       await showInPager(context, text);

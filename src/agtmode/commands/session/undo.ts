@@ -52,7 +52,7 @@ export const sessionUndo = defineSessionCommand({
   examples: [
     ['agt undo', 'go back one snapshot in the session of the current directory'],
     ['agt undo --turn', 'take back everything since the last prompt that changed something'],
-    ['agt undo --turn 3 -n', 'show what it would take to have all but turn 3'],
+    ['agt undo --turn 3 -n', 'show what taking back turn 3 alone would change'],
     ['agt undo --agent codex -- src', 'take back what Codex changed in src, and nothing else'],
     ['agt undo --to-green "npm test"', 'go back to the newest step at which the tests pass'],
     ['agt undo fix-login 3 --dry-run', 'show what three steps back would change'],
