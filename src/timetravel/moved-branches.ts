@@ -33,8 +33,8 @@ export interface MovedBranch extends Moved {
 }
 
 /**
- * By calls of agents in an attached folder. Commits on the branch that is checked out are no such move: every agent makes
- * them. `history`: newest first.
+ * By calls of agents in an attached folder. Commits on the branch that is checked out, or was, are no such move: every agent
+ * makes them. `history`: newest first.
  */
 export async function movedBranches(
   { git, record, repository }: Session,
@@ -48,7 +48,7 @@ export async function movedBranches(
   const user = inDirectory(git, folder);
   const names = history.map(({ commit }) => `${commit}:${OWN.gitDir}`);
   const parts = await findObjects(git, names);
-  const moved = new Map<string, MovedBranch & { readonly last: string; readonly isBelow: boolean }>();
+  const moved = new Map<string, MovedBranch & Record<'isBelow' | 'wasHead', boolean> & { last: string }>();
   const others = new Set<string>();
   const steps = authorsOf(history.toReversed(), true).steps.toReversed();
   for (const [i, { snapshot, author }] of steps.entries()) {
@@ -70,14 +70,17 @@ export async function movedBranches(
       else if (from === undefined) moved.delete(ref);
       else {
         const last = before.get(ref) ?? from;
-        moved.set(ref, { snapshot, last, isBelow: after.get(ref) !== to, ...moved.get(ref), ref, from, to });
+        const wasHead = before.get('HEAD') === `ref: ${ref}` && moved.get(ref)?.wasHead !== false;
+        const isBelow = after.get(ref) !== to;
+        moved.set(ref, { snapshot, last, isBelow, ...moved.get(ref), wasHead, ref, from, to });
       }
     }
   }
   const isOfHead = ({ ref }: MovedBranch) => now.get('HEAD') === `ref: ${ref}`;
   const found: MovedBranch[] = [];
-  for (const { isBelow, last, ...move } of moved.values()) {
-    if (move.from === move.to || (isOfHead(move) && (await isOnTop(user, move.from, move.to)))) continue;
+  for (const { isBelow, last, wasHead, ...move } of moved.values()) {
+    const isHead = wasHead || isOfHead(move);
+    if (move.from === move.to || (isHead && (await isOnTop(user, move.from, move.to)))) continue;
     // The agent may have committed before its last move.
     const one = isOfHead(move) && (await isOnTop(user, move.from, last)) ? { ...move, from: last } : move;
     const lacks = isBelow ? await commitsLacking(user, one) : undefined;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { AGT, agt, agtOk, git, makeTempDir, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 import { makeCheckout, sh, stateOf } from './checkouts.ts';
 
@@ -260,4 +260,18 @@ test('an undo in the checkout after an acceptance names the command that takes t
   expect(agt(folder, 'undo', '-n').stderr).toContain(note);
   git(folder, 'commit', '-q', '--allow-empty', '-m', 'more');
   expect(agt(folder, 'undo', '-n').stderr).not.toContain('unaccept');
+});
+
+test('agt status names no branch on which an agent has only committed before it switched to another one', () => {
+  const folder = makeRepository({ a: 'a\n' });
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  agent.says('go on');
+  agent.begins('1');
+  git(folder, 'commit', '-q', '--allow-empty', '-m', 'work');
+  git(folder, 'switch', '-qc', 'topic');
+  agent.ends('1');
+  agent.begins('2');
+  git(folder, 'commit', '-q', '--allow-empty', '-m', 'more');
+  agent.ends('2');
+  expect(JSON.parse(agtOk(folder, 'status', '--json')).folder.moved_branches).toEqual([]);
 });

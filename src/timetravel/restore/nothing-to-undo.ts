@@ -23,8 +23,8 @@ export function nothingToUndo({ record }: Session, way: Way): AgtError {
   const id = shownId(record);
   const hints = [`see: ${commandToList(record)}`];
   if (unit === 'turn' && earlier.length > 0) {
-    return new AgtError(`nothing to undo: no earlier turn in "${id}" changed anything`, {
-      hints: [...hints, `to go one step back: ${commandToMove(record, 'undo')}`],
+    return new AgtError(`nothing to undo: nothing of earlier turns in "${id}" is left`, {
+      hints: [...hints, `to go by time, one step back: ${commandToMove(record, 'undo')}`],
     });
   }
   if (begin > 0) {
