@@ -215,3 +215,24 @@ test.each(['a commit', 'an acceptance', 'an edit and a commit'])(
     expect([existsSync(join(repository, 't')), existsSync(join(repository, 'mine'))]).toEqual([true, false]);
   },
 );
+
+test('HEAD goes on no branch that a person has deleted since: it is detached', () => {
+  const folder = makeRepository({ a: 'a\n' });
+  git(folder, 'switch', '-qc', 'wild');
+  const head = git(folder, 'rev-parse', 'HEAD');
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  agent.says('Make a topic');
+  agent.begins('1');
+  git(folder, 'switch', '-qc', 'topic');
+  git(folder, 'commit', '-q', '--allow-empty', '-m', 'Topic');
+  agent.ends('1');
+  agent.stops();
+  git(folder, 'branch', '-qD', 'wild');
+  for (const words of [['-n'], []])
+    expect(agt(folder, 'undo', '--turn', ...words).stderr).toMatch(
+      /branch wild stays deleted: .*\n(warning: )?HEAD is detached: branch wild is deleted$/m,
+    );
+  expect(readFileSync(join(folder, '.git/HEAD'), 'utf8')).toBe(`${head}\n`);
+  agtOk(folder, 'redo');
+  expect(git(folder, 'branch', '--show-current')).toBe('topic');
+});

@@ -17,7 +17,7 @@ import { SHARED_STASH } from '../../filter/agent-refs.ts';
 import { bringGitDirectory, bringObjects, keepGitDirectory } from '../../git/files/mirror-git-directory.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import { type Git, gitText, inDirectory, runGit, updateRefs } from '../../git/run/git.ts';
+import { type Git, gitAnswer, gitText, inDirectory, runGit, updateRefs } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { Session } from '../../session/session.ts';
 import { REFLOG_LINE } from '../../snapshot/git-dir-files.ts';
@@ -141,7 +141,7 @@ export async function putGitBack(
   if (left.some(isItsHead)) {
     // The index is of the branch that was checked out.
     const isOfOther = moves.some(({ ref }) => ref === 'HEAD');
-    if (isOfOther) await gitText(git, ['read-tree', 'HEAD']);
+    if (isOfOther) await gitAnswer(git, ['read-tree', 'HEAD']);
     return {
       moves,
       warnings: [...warnings, ...(isOfOther ? [] : ['the index stays as it is'])],

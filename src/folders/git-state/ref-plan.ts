@@ -100,7 +100,10 @@ export function planRefs(now: Refs, then: Refs, others: OthersMoves): RefPlan {
   };
 }
 
-/** A branch that another worktree has checked out stays: its files would no longer fit. Nor does HEAD go on it. */
+/**
+ * A branch that another worktree has checked out stays: its files would no longer fit. Nor does HEAD go on it, or on one that
+ * stays deleted.
+ */
 export async function withoutBusyBranches(
   git: Git,
   folder: string,
@@ -114,7 +117,8 @@ export async function withoutBusyBranches(
   const others = (await listWorktrees(git)).filter(({ path }, i) => (isMain ? i > 0 : path !== folder));
   const isBusy = (ref: string) => others.some(({ branch }) => branch === ref);
   const branch = then.get('HEAD')?.slice(LINK.length) ?? '';
-  const isDetached = isBusy(branch) && plan.moves.some(({ ref }) => ref === 'HEAD');
+  const isDetached =
+    (isBusy(branch) || staysDeleted(plan, branch)) && plan.moves.some(({ ref }) => ref === 'HEAD');
   const reason = 'another worktree has it checked out';
   const busy = plan.moves.filter(({ ref }) => isBusy(ref)).map((move) => ({ ...move, reason }));
   return {
@@ -124,6 +128,10 @@ export async function withoutBusyBranches(
     left: [...plan.left, ...busy],
     detached: isDetached ? branch : undefined,
   };
+}
+
+function staysDeleted({ left }: RefPlan, branch: string): boolean {
+  return left.some(({ ref, from }) => ref === branch && from === undefined);
 }
 
 /** Whether to go from one snapshot to the other would change the repository, and not only a reflog. */
@@ -169,15 +177,17 @@ export function where(value: string | undefined): string {
 }
 
 /** What cannot go back, for warnings. */
-export function describeLeft({ left, detached, replaced, gone, isKept }: RefPlan): string[] {
+export function describeLeft(plan: RefPlan): string[] {
+  const { left, detached, replaced, gone, isKept } = plan;
   if (isKept) return ['the repository stays: the snapshot has none, and agt deletes no .git'];
   if (replaced !== undefined)
     return [`the repository of the snapshot takes the place of another one: ${replaced}`];
   if (gone !== undefined) return [`the repository is gone, and comes back: ${gone}`];
   const stays = left.map(({ ref, from, reason }) => `${nameOf(ref)} stays ${where(from)}: ${reason}`);
-  return detached === undefined
-    ? stays
-    : [...stays, `HEAD is detached: ${ELSEWHERE} ${nameOf(detached)} checked out`];
+  if (detached === undefined) return stays;
+  const name = nameOf(detached);
+  const why = staysDeleted(plan, detached) ? `${name} is deleted` : `${ELSEWHERE} ${name} checked out`;
+  return [...stays, `HEAD is detached: ${why}`];
 }
 
 /** `branch main: back at 1234567890 (was 0987654321)` for each ref that has gone back. */
