@@ -24,7 +24,7 @@ test.each([
     'undo of a path',
     ['undo', '--', 'README.md'],
     2,
-    /^error: a path needs one thing to take back: add --turn N, --step @\{N\} or --agent NAME\nhint: for example .*--step @\{0\} -- README.md\n/,
+    /^error: a path needs one thing to take back: add --turn N, --step @\{N\} or --agent NAME\nhint: for example: .*--turn N -- README.md\n/,
   ],
   [
     'fork far too often',
