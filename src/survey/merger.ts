@@ -2,8 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { layOutAttributes } from '../git/objects/attributes.ts';
-import { plainCommit } from '../git/objects/scratch-index.ts';
-import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
+import { type ScratchObjects, storeInScratch } from '../git/objects/scratch-objects.ts';
 import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 
@@ -13,7 +12,9 @@ export interface Merge {
   readonly oid: string;
 }
 
-type Tell = (oid: string, hasConflicts: boolean, isEmpty: boolean, tree: string) => unknown;
+const NOBODY = 'agt <agt@local> 0 +0000';
+
+type Tell = (oid: string, hasConflicts: boolean, isEmpty: boolean, tree: string) => void;
 
 /** Merges as `agt accept` does: in a work tree that has the attributes of the branch, and nothing else. */
 export class Merger {
@@ -72,10 +73,11 @@ export class Merger {
 
   /** Commits without parents, by merge. Those with conflicts are left out. */
   async merge(merges: readonly Merge[]): Promise<Map<string, string>> {
-    const trees = new Map<string, string>();
-    await this.try(merges, (oid, hasConflicts, _, tree) => hasConflicts || trees.set(oid, tree));
     const commits = new Map<string, string>();
-    for (const [oid, tree] of trees) commits.set(oid, await plainCommit(this.git, tree, []));
+    await this.try(merges, (oid, hasConflicts, _, tree) => {
+      const content = Buffer.from(`tree ${tree}\nauthor ${NOBODY}\ncommitter ${NOBODY}\n\n`);
+      if (!hasConflicts) commits.set(oid, storeInScratch(this.scratch, { type: 'commit', content }, tree));
+    });
     return commits;
   }
 

@@ -100,6 +100,8 @@ test('--delete-branch does not name a way to delete the branch that alone has wo
   git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'wild');
   const deleting = agtOk(repository, 'remove', 's1', '--delete-branch', '-n');
   expect(deleting).toContain('branch wild, which the agent has made: it alone has 1 commit\n');
-  git(repository, 'merge', '-q', 'wild');
+  // A branch of the user has the work, too, and the user branch is gone.
+  git(repository, 'switch', '-qc', 'kept', 'wild');
+  git(repository, 'branch', '-qD', 'main');
   expect(agtOk(repository, 'remove', 's1', '--delete-branch')).toContain('; delete it: git branch -D wild\n');
 });

@@ -4,7 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folderWithCommits } from '../cli/after-step.ts';
-import { agtOk, git, makeTempDir, REAL_GIT, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, makeTempDir, REAL_GIT, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 
 const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
@@ -19,6 +20,40 @@ function edited(): string {
   write(join(folder, 'mine'), 'an edit\n');
   return folder;
 }
+
+/** HEAD comes back to main, which has the committed file, and no snapshot has that. */
+function onOther(): string {
+  const folder = makeRepository({ a: 'start\n' });
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  agent.says('Make a topic');
+  agent.begins('1');
+  git(folder, 'switch', '-qc', 'topic');
+  agent.ends('1');
+  agent.stops();
+  git(folder, 'switch', '-q', 'main');
+  write(join(folder, 'mine'), 'mine\n');
+  git(folder, 'add', 'mine');
+  git(folder, 'commit', '-qm', 'mine');
+  git(folder, 'switch', '-q', 'topic');
+  return folder;
+}
+
+test('an undo that brings HEAD back to a branch that has gone on', { timeout: 120_000 }, () => {
+  const points = pointsOf(onOther).filter((point, i) => /^restore: (refs|index)/.test(point) || i % 5 === 0);
+  expect(points).toContain('restore: refs moved#1');
+  for (const point of points) {
+    const folder = onOther();
+    expect(undo(folder, { AGT_TEST_KILL_AT: point }), point).toBe('SIGKILL');
+    // Killed at its last steps, it has nothing to finish.
+    expect(agt(folder, 'undo').stderr, point).toMatch(
+      /^(warning: .*\n)*(error: nothing to undo: .*\nhint: .*\n)?$/,
+    );
+    const branch = git(folder, 'branch', '--show-current');
+    expect([point, branch]).toEqual([point, 'main']);
+    expect([point, git(folder, 'status', '--porcelain')]).toEqual([point, '']);
+    expect([point, existsSync(join(folder, 'mine'))]).toEqual([point, branch === 'main']);
+  }
+});
 
 function pointsOf(prepare: () => string): string[] {
   const list = join(makeTempDir('points'), 'list');

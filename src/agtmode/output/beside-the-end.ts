@@ -1,6 +1,7 @@
 /** The end of a session: the agent at work, the user's work that comes back, the stash and the branch that stay. */
 import { displayPath } from '../../disk/path-bytes.ts';
 import { attempt, FEW, listSome, plural } from '../../errors.ts';
+import { branchNamespaces } from '../../filter/agent-refs.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { readHeadFile } from '../../git/files/head-file.ts';
 import { HEADS, shortBranch } from '../../git/files/ref-files.ts';
@@ -72,9 +73,10 @@ function notTold(
 }
 
 /** With the snapshots, the last copy of the commits of that branch may go. */
-async function wayOutOf({ git, record }: Session, branch: string, isLast: boolean): Promise<string> {
-  const others = [record.user_branch ?? [], '--remotes'].flat();
-  const count = await gitAnswer(git, ['rev-list', '--count', `${HEADS}${branch}`, '--not', ...others, '--']);
+async function wayOutOf({ git, repository }: Session, branch: string, isLast: boolean): Promise<string> {
+  const [ref, own] = [`${HEADS}${branch}`, branchNamespaces(repository.prefixes).map((name) => `${name}*`)];
+  const others = [...[ref, ...own].map((name) => `--exclude=${name}`), `--glob=${HEADS}*`, '--remotes'];
+  const count = await gitAnswer(git, ['rev-list', '--count', ref, '--not', ...others, '--']);
   return isLast && count !== '0'
     ? `: it alone has ${plural(Number(count), 'commit')}`
     : `; delete it: git branch -D ${shellQuote(branch)}`;

@@ -131,22 +131,20 @@ export async function putGitBack(
     ...moves.flatMap(({ to }) => (to === undefined || to.startsWith(LINK) ? [] : to)),
     ...commitsIn(logs.get(SHARED_STASH)),
   ]);
+  const isItsHead = ({ ref }: RefMove) => isOfHead(ref, then) && (ref === 'HEAD' || !plan.detached);
+  const other = left.some(isItsHead) ? moves.find(({ ref }) => ref === 'HEAD')?.to : undefined;
+  // A branch that has gone on. Its index comes first: once HEAD is there, nobody sees that the index was of another one.
+  if (other !== undefined) await gitAnswer(git, ['read-tree', other.slice(LINK.length)]);
+  failurePoint('restore: index of the branch');
   await moveRefs(git, moves);
   failurePoint('restore: refs moved');
   await putLogsBack(state, logs, plan);
   const named = commitsIn(...logs.values());
   if ((await findObjects(git, named)).includes(undefined)) bringObjects(kept.directory, state.commonDir);
   warnings.push(...describeLeft(plan));
-  const isItsHead = ({ ref }: RefMove) => isOfHead(ref, then) && (ref === 'HEAD' || !plan.detached);
   if (left.some(isItsHead)) {
-    // The index is of the branch that was checked out.
-    const isOfOther = moves.some(({ ref }) => ref === 'HEAD');
-    if (isOfOther) await gitAnswer(git, ['read-tree', 'HEAD']);
-    return {
-      moves,
-      warnings: [...warnings, ...(isOfOther ? [] : ['the index stays as it is'])],
-      isWhole: false,
-    };
+    const stays = other === undefined ? ['the index stays as it is'] : [];
+    return { moves, warnings: [...warnings, ...stays], isWhole: false };
   }
   const ofOthers = moves.find((move) => isItsHead(move) && others.has(move.ref));
   const theirs = ofOthers && others.get(ofOthers.ref)?.commit;
