@@ -236,3 +236,28 @@ test('HEAD goes on no branch that a person has deleted since: it is detached', (
   agtOk(folder, 'redo');
   expect(git(folder, 'branch', '--show-current')).toBe('topic');
 });
+
+test('a file that a person committed before the agent changed it stays at each undo but that of its change', () => {
+  const folder = makeRepository({ 'README.md': 'one\n', a: 'a\n', c: 'c\n' });
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  const step = (id: string, act: () => void) => {
+    agent.begins(id);
+    act();
+    agent.ends(id);
+  };
+  agent.says('Change a');
+  step('1', () => write(join(folder, 'a'), 'agent\n'));
+  step('2', () => rmSync(join(folder, 'c')));
+  agent.stops();
+  write(join(folder, 'README.md'), 'mine\n');
+  git(folder, 'commit', '-qm', 'Mine', 'README.md');
+  agent.says('Change the README');
+  step('3', () => write(join(folder, 'README.md'), 'mine\nwrong\n'));
+  agent.stops();
+  for (const shown of ['M README.md', 'A c', 'M a']) {
+    const undo = agt(folder, 'undo');
+    expect(undo.stdout.match(/^ {2}[AMD] .*/gm)).toEqual([`  ${shown}`]);
+    expect(undo.stderr).not.toContain('your own changes');
+    expect(git(folder, 'diff', 'HEAD', '--', 'README.md')).toBe('');
+  }
+});

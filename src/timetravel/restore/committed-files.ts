@@ -61,7 +61,7 @@ export async function committedFiles(
     : others.moved;
   const [before, head] = [headIn(then), headIn(new Map([...then, ...valuesOf(moved)]))];
   if (head === undefined || head === before) return NONE_COMMITTED;
-  const { byPerson, byAgent } = await touched(git, others);
+  const { byPerson, byAgent } = await touched(git, others, before);
   const between = new Map(byPerson.map(({ path, after }) => [path, { path, before: after, after }]));
   for (const change of await diffSnapshots(git, to, latest.from)) between.set(change.path, change);
   const now = await resolveObject(usersGit(session), 'HEAD^{commit}');
@@ -70,9 +70,12 @@ export async function committedFiles(
       if (!between.has(change.path)) between.set(change.path, change);
   const changes = withDisk([...between.values()], onDisk);
   const found = await asCommitted(usersGit(session), before, head, changes);
-  for (const [since, paths] of Map.groupBy(byAgent.keys(), (path) => byAgent.get(path))) {
-    const later = since === undefined ? undefined : await filesBetween(usersGit(session), since, head);
-    for (const path of paths) if (later?.has(path) !== true) found.delete(path);
+  for (const alike of Map.groupBy(byAgent, ([, { begin, end }]) => `${begin} ${end}`).values()) {
+    const { begin, end } = alike[0]?.[1] ?? {};
+    const during = end && (await filesBetween(usersGit(session), begin, end));
+    const later = end && (await filesBetween(usersGit(session), end, head));
+    const isWithout = (path: string) => later && during && (later.has(path) || !during.has(path));
+    for (const [path] of alike) if (!isWithout(path)) found.delete(path);
   }
   if (!others.hasUncaptured && !others.hasAcceptance) for (const { path } of onDisk) found.delete(path);
   const isNow = ({ path, after }: ChangedFile) =>
@@ -98,32 +101,44 @@ export async function committedFiles(
 async function filesOfOther(session: Session, before: string | undefined, head: string, to: string) {
   const user = usersGit(session);
   const files = await readSnapshotTree(session.git, to);
-  const committed = await filesBetween(user, before ?? (await emptyTree(user)), head);
+  const committed = await filesBetween(user, before, head);
   return [...committed].flatMap(([path, { before: was }]): ChangedFile[] => {
     const file = files.get(path);
     return entryOf(file) === entryOf(was) ? [{ path, before: file, after: file }] : [];
   });
 }
 
-/**
- * `byPerson`: newest last. A file that a person has changed and changed back differs between no two snapshots but these.
- * `byAgent`: if the change of the agent is gone, with the commit of HEAD at that time. Only commits since are without it.
- */
-async function touched(git: Git, { going, theirs, isAfterAcceptance }: OthersRefs) {
+/** HEAD before the first change of the agent, and once nothing of it was left; then a commit between the two has it. */
+interface ByAgent {
+  readonly begin: string | undefined;
+  readonly end: string | undefined;
+}
+
+/** `byPerson`: newest last. A file that a person has changed and changed back differs between no two snapshots but these. */
+async function touched(
+  git: Git,
+  { going, theirs, isAfterAcceptance }: OthersRefs,
+  start: string | undefined,
+) {
   const byPerson: ChangedFile[] = [];
-  const first = new Map<string, string | undefined>();
-  const byAgent = new Map<string, string | undefined>();
+  const byAgent = new Map<string, ByAgent>();
+  const withoutAgent = new Map<string, Set<string | undefined>>();
+  let begin = start;
   for (const one of going.toReversed()) {
     const isRestore = one.restoredBy !== undefined;
     const isPersons = theirs.includes(one) || isRestore || isAfterAcceptance(one);
     for (const change of await diffSnapshots(git, one.parents[0], one.commit)) {
       const { path, before, after } = change;
-      if (!first.has(path)) first.set(path, entryOf(before));
-      const isBack = entryOf(after) === first.get(path);
+      const known = byAgent.get(path);
+      const versions = withoutAgent.get(path) ?? new Set([entryOf(before)]);
+      withoutAgent.set(path, versions);
+      const isBack = versions.has(entryOf(after));
       if (isPersons) byPerson.push(change);
-      if (!isPersons || (byAgent.has(path) && (isBack || isRestore)))
-        byAgent.set(path, isBack ? (byAgent.get(path) ?? one.head) : undefined);
+      if (!isPersons || (known && (isBack || isRestore)))
+        byAgent.set(path, { begin, ...known, end: isBack ? (known?.end ?? one.head) : undefined });
+      else if (known === undefined || known.end !== undefined) versions.add(entryOf(after));
     }
+    begin = one.head;
   }
   return { byPerson, byAgent };
 }
@@ -176,9 +191,8 @@ async function asCommitted(
   head: string,
   changes: readonly ChangedFile[],
 ): Promise<Map<string, DiffEntry['after']>> {
-  const from = before ?? (await emptyTree(user));
   const isOnTop = before === undefined || (await isAncestor(user, before, head));
-  const committed = await filesBetween(user, from, head);
+  const committed = await filesBetween(user, before, head);
   return new Map(
     changes.flatMap(({ path, before: was }): [string, DiffEntry['after']][] => {
       const commit = committed.get(path);
@@ -189,8 +203,13 @@ async function asCommitted(
 }
 
 /** By path in the session folder. */
-async function filesBetween(user: Git, from: string, to: string): Promise<Map<string, DiffEntry>> {
-  const entries = await diffTrees(user, from, to, { countLines: false }).catch(() => []);
+async function filesBetween(
+  user: Git,
+  from: string | undefined,
+  to: string,
+): Promise<Map<string, DiffEntry>> {
+  const start = from ?? (await emptyTree(user));
+  const entries = await diffTrees(user, start, to, { countLines: false }).catch(() => []);
   return new Map(entries.map((entry) => [SANDBOX + entry.path, entry]));
 }
 
