@@ -261,3 +261,22 @@ test('a file that a person committed before the agent changed it stays at each u
     expect(git(folder, 'diff', 'HEAD', '--', 'README.md')).toBe('');
   }
 });
+
+test('one redo takes back one undo, also over a commit of the agent that stays because a person went on from it', () => {
+  const folder = makeRepository({ b: 'b\n', c: 'c\n' });
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  agent.says('Remove c');
+  agent.begins('1');
+  rmSync(join(folder, 'c'));
+  agent.ends('1');
+  agent.begins('2');
+  git(folder, 'commit', '-qam', 'Remove c');
+  agent.ends('2');
+  agent.stops();
+  write(join(folder, 'b'), 'mine\n');
+  git(folder, 'commit', '-qam', 'Mine');
+  for (const words of [['undo'], ['redo'], ['undo'], ['redo', '-n'], ['redo']])
+    expect(agtOk(folder, ...words)).toContain(words[0] === 'undo' ? 'A c' : 'D c');
+  expect(status(folder)).toBe('');
+  expect(agt(folder, 'redo').stderr).toContain('is at its last step');
+});

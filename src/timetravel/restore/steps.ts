@@ -80,7 +80,8 @@ interface Step {
  * The steps, oldest first, and the index of the current one; -1 if there is none, or at the start, which no snapshot has.
  * A snapshot that changed nothing is no step: it takes no redo away, and its label names the step. `begin`: the step at
  * which a fork began; those before it are the parent's. `leapt`: the step from which an undo to green has come to this one.
- * `cameFrom`: where the last undo or redo began. `cut`: what has ended the redo since the undo, and the last step that the undo had taken back.
+ * `cameFrom`: where the last undo or redo began. `undoneFrom`: where each undo began that no redo has taken back, oldest first.
+ * `cut`: what has ended the redo since the undo, and the last step that the undo had taken back.
  */
 export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSame, from?: string) {
   const steps: Step[] = [];
@@ -89,6 +90,7 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
   let leapt: number | undefined;
   let cut: { readonly act: string; readonly last: Snapshot } | undefined;
   let cameFrom = -1;
+  let undoneFrom: number[] = [];
   const oldestFirst = history.toReversed();
   for (const [i, snapshot] of oldestFirst.entries()) {
     if (snapshot.unfinished !== undefined) continue;
@@ -102,6 +104,7 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
       leapt = snapshot.label?.startsWith(TO_GREEN) === true ? current : undefined;
       cameFrom = current;
       current = target;
+      undoneFrom = [...undoneFrom, cameFrom].filter((i) => i > target);
       cut = undefined;
     } else if (isComparable && (await isNoStep(before, snapshot))) {
       if (step === undefined) continue; // as the start, to which an undo went
@@ -110,6 +113,7 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
       step.prompt = promptIn(snapshot) ?? step.prompt;
     } else {
       steps.splice(current + 1);
+      undoneFrom = [];
       leapt = undefined;
       const isRestore = snapshot.restoredBy === 'restore';
       const commits = [snapshot.commit];
@@ -120,7 +124,7 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
     if (act !== undefined && last !== undefined) cut = { act, last };
     if (snapshot.commit === from) begin = Math.max(0, current);
   }
-  return { steps, current, begin, leapt, cut, cameFrom };
+  return { steps, current, begin, leapt, cut, cameFrom, undoneFrom };
 }
 
 /** What was undone is not in the result: a redo would part the session from what has landed. By the label of its snapshot. */
@@ -185,11 +189,8 @@ export async function findUndoTarget(
   const stopping = stops(steps, unit, isOthers);
   let from = isBack ? undefined : steps[current]?.snapshot;
   let done = 0;
-  for (const { snapshot } of earlier.filter((step) => stopping.has(step))) {
-    if (from !== undefined && !(await hasLost(from, snapshot))) {
-      if (await isSame(from, snapshot)) continue;
-      if (!(await changesAnything(session, from, snapshot))) continue;
-    }
+  const way = earlier.filter((step) => stopping.has(step));
+  for await (const snapshot of undoStops(session, { isSame, hasLost }, from, way)) {
     from = snapshot;
     done += 1;
     if (done === count) return snapshot;
@@ -204,9 +205,39 @@ export async function findUndoTarget(
   throw nothingToUndo(session, { steps, current, begin, earlier, unit });
 }
 
-/** An undo from the next step passes over this one: it would change nothing. So the redo that takes it back does, too. */
-async function isPassed(session: Session, [next]: readonly Step[], snapshot: Snapshot): Promise<boolean> {
-  return next !== undefined && !(await changesAnything(session, next.snapshot, snapshot));
+/** Where undo after undo stops on the way back from `from`. `earlier`: newest first. */
+async function* undoStops(
+  session: Session,
+  { isSame, hasLost }: { readonly isSame: IsSame; readonly hasLost: IsSame },
+  from: Snapshot | undefined,
+  earlier: readonly Step[],
+): AsyncGenerator<Snapshot> {
+  for (const { snapshot } of earlier) {
+    if (from !== undefined && !(await hasLost(from, snapshot))) {
+      if (await isSame(from, snapshot)) continue;
+      if (!(await changesAnything(session, from, snapshot))) continue;
+    }
+    from = snapshot;
+    yield snapshot;
+  }
+}
+
+/** Where redo after redo stops: each takes one step of an undo back. So it passes over those over which the undo went. */
+async function* redoStops(
+  session: Session,
+  { steps, current, undoneFrom, isSame, hasLost }: Awaited<ReturnType<typeof readSteps>>,
+  stopping: ReadonlySet<Step>,
+): AsyncGenerator<Snapshot> {
+  let below = current;
+  for (const top of new Set([...undoneFrom.toReversed(), steps.length - 1])) {
+    const step = steps[top];
+    if (step === undefined || top <= below) continue;
+    const way = steps.slice(below + 1, top).filter((one) => stopping.has(one));
+    const passed = undoStops(session, { isSame, hasLost }, step.snapshot, way.reverse());
+    yield* (await Array.fromAsync(passed)).reverse();
+    if (stopping.has(step) || top === steps.length - 1) yield step.snapshot;
+    below = top;
+  }
 }
 
 /** What the last undo left; for a turn, the next prompt or the end. @throws AgtError if there is none */
@@ -215,34 +246,20 @@ export async function findRedoTarget(
   hasUncaptured: boolean,
   { unit, count, isDefault = false }: Distance,
 ): Promise<Snapshot> {
-  const {
-    history,
-    steps,
-    current,
-    cut,
-    leapt = -1,
-    isBetween,
-    isNoStep,
-    isOthers,
-  } = await readSteps(session);
+  const read = await readSteps(session);
+  const { history, steps, current, cut, leapt = -1, isBetween, isNoStep, isOthers } = read;
   const stopping = stops(steps, unit, isOthers);
-  const ahead = hasUncaptured || isBetween ? [] : steps.slice(current + 1);
-  const origin = isDefault && unit === 'step' ? ahead[leapt - current - 1] : undefined;
-  if (origin !== undefined) return origin.snapshot;
+  const canGo = !hasUncaptured && !isBetween;
+  const origin = isDefault && unit === 'step' && leapt > current ? steps[leapt] : undefined;
+  if (canGo && origin !== undefined) return origin.snapshot;
   let from = steps[current]?.snapshot;
-  let target: Snapshot | undefined;
   let done = 0;
-  for (const [i, step] of ahead.entries()) {
-    const { snapshot } = step;
+  for await (const snapshot of canGo ? redoStops(session, read, stopping) : []) {
     if (from !== undefined && (await isNoStep(from, snapshot))) continue;
-    target = snapshot;
-    if (!stopping.has(step) || (await isPassed(session, ahead.slice(i + 1), snapshot))) continue;
     from = snapshot;
     done += 1;
-    if (done === count) return target;
+    if (done === count) return snapshot;
   }
-  if (target !== undefined && target !== from) done += 1;
-  if (target !== undefined && done === count) return target;
   if (done > 0) throw tooFar(session, 'redo', { unit, count }, done, history);
   const id = shownId(session.record);
   if (cut !== undefined)
