@@ -14,7 +14,8 @@ export default class Summary implements Reporter {
       for (const test of tests) {
         const result = test.result();
         count[result.state] += 1;
-        if (result.state === 'failed') failures.push(`failed: ${file}: ${test.fullName}\n`);
+        if (result.state === 'failed')
+          failures.push(`failed: ${file}: ${test.fullName}: ${messageOf(result.errors[0])}\n`);
         if (result.state === 'skipped' && result.note !== undefined) {
           skipped.set(result.note, (skipped.get(result.note) ?? 0) + 1);
         }
@@ -31,9 +32,10 @@ export default class Summary implements Reporter {
   }
 }
 
+/** In one line. Often the end of the log is all that its reader has. */
 function messageOf(error: unknown): string {
-  const { message = String(error) } = error as Partial<Error>;
-  return message.split('\n')[0] ?? '';
+  const { message = String(error) } = (error ?? {}) as Partial<Error>;
+  return message.replaceAll(/\s*\n\s*/g, ' | ').slice(0, 800);
 }
 
 /** The lines that scripts/test prints last. */

@@ -10,7 +10,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { once } from '../../src/once.ts';
+import { attempt } from '../../src/errors.ts';
 import { DEADLINE_MS } from './child-deadline.ts';
 import { killProcesses, processesOf } from './processes.ts';
 
@@ -31,10 +31,9 @@ interface Server {
   readonly answers: number;
 }
 
-let directoryOf: () => string;
+let running: Server | undefined;
 
-const server = once((): Server => {
-  const directory = directoryOf();
+function start(directory: string): Server {
   const pipe = (name: string) => join(directory, name);
   execFileSync('mkfifo', [pipe('questions'), pipe('answers')]);
   writeFileSync(pipe('in'), '');
@@ -42,7 +41,7 @@ const server = once((): Server => {
   const dist = join(import.meta.dirname, '../../dist');
   const program = join(process.env['AGT_TEST_ROOT'] ?? '', 'warm-server.mjs');
   // The shell answers if the server dies.
-  const script = '"$0" "$1" "$2" "$3"; echo died 1<>"$3/answers"';
+  const script = '"$0" "$1" "$2" "$3"; echo "died: exit code $?" 1<>"$3/answers"';
   const args = ['-c', script, process.execPath, program, dist, directory];
   const child = spawn('sh', args, { stdio: ['ignore', ...streams] });
   child.unref();
@@ -53,7 +52,7 @@ const server = once((): Server => {
     questions: openSync(pipe('questions'), 'w'),
     answers: openSync(pipe('answers'), constants.O_RDWR | constants.O_NONBLOCK),
   };
-});
+}
 
 /** Undefined after the deadline. */
 function readAnswer(answers: number): string | undefined {
@@ -70,22 +69,23 @@ function readAnswer(answers: number): string | undefined {
 
 /** Returns what the executable would: exit code and output, as latin1. */
 export function runWarm(question: Question, input: string | Buffer, makeDirectory: () => string) {
-  directoryOf = makeDirectory;
-  const { directory, pid, streams, questions, answers } = server();
+  running ??= start(makeDirectory());
+  const { directory, pid, streams, questions, answers } = running;
   writeFileSync(join(directory, 'in'), input);
-  writeSync(questions, `${JSON.stringify(question)}\n`);
+  // If the server has died, the shell has answered.
+  attempt(() => writeSync(questions, `${JSON.stringify(question)}\n`));
   const text = readAnswer(answers);
   const [stdout = '', stderr = ''] = ['out', 'err'].map((name) =>
     readFileSync(join(directory, name), 'latin1'),
   );
   for (const stream of streams) ftruncateSync(stream);
+  if (/^\d+$/.test(text ?? '')) return { exitCode: Number(text), stdout, stderr };
+  running = undefined;
   if (text === undefined) {
     const processes = processesOf(pid);
     killProcesses(pid);
     const command = `${question.name} ${question.args.join(' ')}`;
     throw new Error(`killed after ${DEADLINE_MS / 1000} seconds: ${command}\n${processes}\n${stderr}`);
   }
-  if (!/^\d+$/.test(text))
-    throw new Error(`agt ${question.args.join(' ')}: the server ${text}\n${stdout}${stderr}`);
-  return { exitCode: Number(text), stdout, stderr };
+  throw new Error(`agt ${question.args.join(' ')}: the server ${text}\n${stdout}${stderr}`);
 }
