@@ -235,9 +235,9 @@ test('a dry run says in one line that it would bring a session back', () => {
   const { repository } = makeSession({ a: '0\n' });
   agtOk(repository, 'reject', 's1');
   expect(agtOk(repository, 'undo', 's1', '-n')).toMatch(
-    /^s1: would bring its folder back, with 4 paths, as in \w{10}$/,
+    /^s1: would bring its folder back, with 1 path, as in \w{10}$/,
   );
-  expect(agtOk(repository, 'undo', 's1')).toMatch(/^s1: restored 4 paths, verified\n/);
+  expect(agtOk(repository, 'undo', 's1')).toMatch(/^s1: restored 1 path, verified\n/);
 });
 
 test('an undo in a fork takes back no step of the parent', () => {

@@ -15,6 +15,7 @@ import { statCacheFile } from '../../layout.ts';
 import type { LockedSession } from '../../session/lock.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
+import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories, readSnapshotTree } from '../../snapshot/tree.ts';
@@ -147,8 +148,11 @@ export function describePlan(plan: CheckoutPlan, ambiguous: AmbiguousFolders): C
     ...[...plan.modes.keys()].map((path) => ({ kind: 'M' as const, path })),
     ...plan.blocked.map((path) => ({ kind: '!' as const, path })),
   ];
-  const first = new Map(paths.toReversed().map((one) => [one.path, one]));
-  return sorted([...first.values()].map(({ kind, path }) => ({ kind, path: shownPath(path, ambiguous) })));
+  const first = [...new Map(paths.toReversed().map((one) => [one.path, one])).values()];
+  // A user who reads `A config` beside files looks for it among them.
+  const inside = first.filter(({ path }) => !TOP_FOLDERS.some((top) => top === path));
+  const told = inside.length > 0 ? inside : first;
+  return sorted(told.map(({ kind, path }) => ({ kind, path: shownPath(path, ambiguous) })));
 }
 
 function sorted(paths: readonly ChangedPath[]): ChangedPath[] {
