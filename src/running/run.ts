@@ -1,6 +1,6 @@
 /** `agt session run`: a command in the sandbox of a session, with autocommits while it runs and when it has ended. */
 import { constants } from 'node:os';
-import { identify } from '../disk/lock-owner.ts';
+import { identify, processIsGone } from '../disk/lock-owner.ts';
 import { attempt, isAgtError } from '../errors.ts';
 import { isCapturedByItself } from '../filter/session-file.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -9,6 +9,7 @@ import { ownerOf } from '../session/owner.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { copyTranscriptInto } from '../session/transcript-copy.ts';
+import { BEFORE_RUN } from '../snapshot/format.ts';
 import { autocommit } from '../triggers/autocommit.ts';
 import { type CommandEnd, type CommandLine, passSignals, startCommand } from './command.ts';
 import { endOwnership, markFailed, takeOwnership } from './marks.ts';
@@ -58,11 +59,12 @@ export async function runInSessions(
   }
 }
 
-/** So that the first step of a new session can be undone. The captures after it report what keeps agt from capturing. */
+/** The command has not written what is there. Later captures report what keeps agt from capturing. */
 async function captureFirst(repository: Repository, record: SessionRecord): Promise<void> {
-  const session = new Session(repository, record);
-  if (!isCapturedByItself(record) || (await session.history()).length > 0) return;
-  await autocommit(session, { now: new Date() }).catch(() => undefined);
+  const isAtWork = record.owner !== undefined && !processIsGone(record.owner);
+  if (!isCapturedByItself(record) || isAtWork) return;
+  const options = { now: new Date(), label: BEFORE_RUN, onlyIfChanged: true };
+  await autocommit(new Session(repository, record), options).catch(() => undefined);
 }
 
 /** Another agt may be capturing a large sandbox. */

@@ -68,6 +68,8 @@ export const AFTER_THE_SWITCH = 'after the switch';
 export const AS_CHECKED_OUT = 'as checked out';
 /** A new sandbox with the uncommitted work of the user. */
 export const WITH_CHANGES = 'with your changes';
+/** The snapshot that `agt run` takes before it starts its command. */
+export const BEFORE_RUN = 'before agt run';
 /** The start commit, to which an undo has gone. */
 export const THE_START = 'the start';
 
@@ -129,7 +131,7 @@ interface Named {
 }
 
 const OWN_LABEL =
-  /^(after (the switch|sync)|as checked out|with your changes|before (remove|accept|reject|revert|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*))$/;
+  /^(after (the switch|sync)|as checked out|with your changes|before (agt run|remove|accept|reject|revert|sync|doctor|removed|accepted|rejected|reverted|the (session|return)|fork to [A-Za-z0-9._-]+|git .*))$/;
 
 const PROMPT = 'prompt: ';
 

@@ -9,7 +9,7 @@ import { commandToList } from '../session/advised-commands.ts';
 import { conversationIn } from '../session/calls-at-work.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import { isBroughtIn, labelByPerson, promptIn } from '../snapshot/format.ts';
+import { BEFORE_RUN, isBroughtIn, labelByPerson, promptIn } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 
 /** `other`: a person, or a program that is no call of an agent. `restore`: a person has brought a snapshot back. */
@@ -122,7 +122,7 @@ function authorOf(
   const open = snapshot.during.map(conversationIn);
   const others = open.filter((name) => name !== own);
   if (snapshot.restoredBy !== undefined) return { author: 'restore', key: own, among: [] };
-  if (isStart || isBroughtIn(label)) return { author: 'other', key: own, among: [] };
+  if (isStart || isBroughtIn(label) || label === BEFORE_RUN) return { author: 'other', key: own, among: [] };
   if (tool === undefined && before === undefined && others.length < open.length)
     return { author: 'unknown', key: own, among: open }; // interrupted, and a person may have gone on
   const atWork = tool === undefined ? open : [own, ...others];

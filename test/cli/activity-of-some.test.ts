@@ -67,3 +67,26 @@ test('the work of a program is not given to the agent that came later', () => {
     [null, null],
   ]);
 });
+
+test('agt run takes no credit for the work of a person before it', () => {
+  const session = newSession({ 'a.txt': 'a\n' }, 'one');
+  const { sandbox, repository } = session;
+  for (const text of ['1\n', '2\n']) {
+    write(join(sandbox, 'mine'), text);
+    agtOk(repository, 'run', 'one', '--', 'sh', '-c', `echo ${text.trim()} > its`);
+  }
+  const rows = agtOk(repository, 'activity').split('\n');
+  expect(rows.filter((row) => row.endsWith(' one      sh     1      (no prompt) changed its'))).toHaveLength(
+    1,
+  );
+  expect(rows.filter((row) => row.endsWith(' one      -      1      (no agent) changed mine'))).toHaveLength(
+    2,
+  );
+  const labels = JSON.parse(agtOk(repository, 'session', 'log', 'one', '--json')) as Record<string, string>[];
+  expect(labels.map(({ label, author }) => [label, author])).toEqual([
+    [null, 'unknown'],
+    ['before agt run', 'other'],
+    [null, 'unknown'],
+    ['before agt run', 'other'],
+  ]);
+});
