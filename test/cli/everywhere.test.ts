@@ -108,7 +108,11 @@ test('a narrow table has no empty columns, and short names of places that tell t
 });
 
 test('--everywhere takes no session', () => {
-  expect(agt('/', 'du', 'one', '--everywhere').exitCode).toBe(2);
+  for (const words of [
+    ['du', 'one'],
+    ['search', 'x', '--session', 'one'],
+  ])
+    expect(agt('/', ...words, '--everywhere').exitCode).toBe(2);
 });
 
 test('a repository that git cannot read is named, and hides no other', () => {
@@ -120,6 +124,38 @@ test('a repository that git cannot read is named, and hides no other', () => {
   expect(exitCode).not.toBe(0);
   expect(stderr).toMatch(new RegExp(`^error: ${one}/\\.git: `, 'm'));
   expect(stdout).toContain('in-two');
+  rmSync(one, { recursive: true });
+});
+
+test('agt search --everywhere: the newest of all repositories and folders first, each with its place', () => {
+  const folder = realpathSync(makeTempDir());
+  const [one, two] = [makeRepository(), makeRepository()];
+  for (const repository of [one, two])
+    write(join(sessionIn(repository, 's1').sandbox, 'x'), 'needle everywhere\n');
+  write(join(folder, 'y'), 'needle everywhere\n');
+  agtOk(one, 'autocommit', 's1');
+  agtOk(two, 'autocommit', 's1');
+  agtOk(folder, 'snapshot');
+  const search = (...words: string[]) => agtOk('/', 'search', 'needle everywhere', '--everywhere', ...words);
+  const found: { repository: string | null; folder: string | null; at: string }[] = JSON.parse(
+    search('--json'),
+  );
+  expect(found.map((row) => row.folder ?? row.repository).toSorted()).toEqual(
+    [folder, join(one, '.git'), join(two, '.git')].toSorted(),
+  );
+  expect(found.map(({ at }) => at)).toEqual(
+    found
+      .map(({ at }) => at)
+      .toSorted()
+      .reverse(),
+  );
+  expect(search().split('\n')[0]).toMatch(/^WHERE +SESSION /);
+  expect(search('-n', '1').trimEnd().split('\n')).toHaveLength(2);
+  expect(search('--', 'y').trimEnd().split('\n')).toHaveLength(2);
+  writeFileSync(join(one, '.git/HEAD'), 'junk\n');
+  expect(agt('/', 'search', 'needle everywhere', '--everywhere').stdout.trimEnd().split('\n')).toHaveLength(
+    3,
+  );
   rmSync(one, { recursive: true });
 });
 

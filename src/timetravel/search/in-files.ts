@@ -3,6 +3,7 @@ import { findObjects } from '../../git/objects/object-reader.ts';
 import { type DiffEntry, diffTreeWords, joinVersions, parseEntry } from '../../git/objects/raw-diff.ts';
 import { withoutIndex } from '../../git/objects/scratch-index.ts';
 import { type Git, gitFailed, gitText, runGit } from '../../git/run/git.ts';
+import type { Repository } from '../../repository/repository.ts';
 import type { SessionRecord } from '../../session/record.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { emptyTree } from '../../snapshot/tree.ts';
@@ -14,6 +15,7 @@ import { type Line, matchesIn, type Pattern } from './matches.ts';
 
 /** A snapshot with what it does not tell itself. */
 export interface Step {
+  readonly repository: Repository;
   readonly snapshot: Snapshot;
   /** That of a folder without a session. */
   readonly folder: SessionRecord | undefined;

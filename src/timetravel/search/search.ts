@@ -38,7 +38,7 @@ export async function stepsOf(
     const prompt = promptIn(snapshot);
     const isPersons = author === 'restore' || (author === 'other' && prompt === undefined);
     const agent = among.length > 1 || isPersons ? undefined : known;
-    return { snapshot, folder, agent, author, prompt: prompt ?? turn?.prompt };
+    return { repository, snapshot, folder, agent, author, prompt: prompt ?? turn?.prompt };
   });
   const record = records.find(({ session_id: id }) => id === session);
   const line = record && (await readHistory(repository.git, snapshotRefs(record)));

@@ -32,7 +32,8 @@ export const sessionActivity = defineCommand({
     'that it changed, and the first words of the prompt, or the labels. A turn goes from one prompt to the next; ' +
     'agt knows prompts from the hooks of agents. Further rows say what has landed, as which commit, whether only in ' +
     'part, what agt unaccept took back, and which sessions have failed, were rejected or removed. Sessions that have ended count as long as agt gc has not deleted ' +
-    'their snapshots. agt activity and agt log --all-sessions are the same command.',
+    'their snapshots. agt log ID --turns numbers the turns of a session, for agt diff ID --turn N. agt activity and agt ' +
+    'log --all-sessions are the same command.',
   positionals: { ids: option.many('only the turns of these sessions') },
   options: {
     'all-sessions': { ...option.flag('list what the agents of all sessions did'), hidden: true },
@@ -84,7 +85,7 @@ export const sessionActivity = defineCommand({
   },
 });
 
-const NONE = { present: [], gone: [] };
+export const NONE = { present: [], gone: [] };
 
 interface Source {
   readonly repository: Repository;
@@ -106,7 +107,7 @@ async function sourcesHere(context: Context): Promise<Source[]> {
   return found.map(sourceOf);
 }
 
-function sourcesEverywhere(context: Context, present: readonly string[]): Source[] {
+export function sourcesEverywhere(context: Context, present: readonly string[]): Source[] {
   const access = context.folderAccess();
   const ofRepositories = present.map((commonDir) => sourceOf(openKnown(access, commonDir)));
   const ofFolders = listStores(access).flatMap((store): Source[] => {

@@ -2,23 +2,26 @@
 import { join, relative, resolve } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { realPath } from '../../../disk/real-path.ts';
-import { usageError } from '../../../errors.ts';
+import { EXIT, exitCodeFor, usageError } from '../../../errors.ts';
 import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { localTime } from '../../../local-time.ts';
+import { knownRepositories, placeOf } from '../../../repository/known-repositories.ts';
 import type { Repository } from '../../../repository/repository.ts';
 import type { Session } from '../../../session/session.ts';
 import { isUnder, TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { oneLine } from '../../../snapshot/format.ts';
 import type { Occurrence, Step } from '../../../timetravel/search/in-files.ts';
-import { type SearchSource, search, stepsOf } from '../../../timetravel/search/search.ts';
+import { search, stepsOf } from '../../../timetravel/search/search.ts';
 import { parsePathspec, pathInSession } from '../../../timetravel/session-paths.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { orNull, paint, showPath } from '../../output/format.ts';
+import { goneNotes } from '../../everywhere.ts';
+import { orNull, paint, shortPaths, showPath } from '../../output/format.ts';
 import { parseNumber, parseSince } from '../../output/history.ts';
 import { withPager } from '../../output/pager.ts';
 import { repositoriesHere, sessionHere, sessionIfAny } from '../../session-here.ts';
+import { NONE, sourcesEverywhere } from './activity.ts';
 
 export const sessionSearch = defineCommand({
   usage: 'search [text]',
@@ -39,7 +42,7 @@ export const sessionSearch = defineCommand({
     path: option.many('search only in this file or directory, as after --'),
     since: option.value('search only snapshots since this time, such as "2 hours ago"'),
     number: option.value('list at most this many', 'n'),
-    ...option.shared('session', 'json'),
+    ...option.shared('session', 'everywhere', 'json'),
   },
   examples: [
     ['agt search parseDate', 'list who wrote parseDate, and who deleted it'],
@@ -53,9 +56,14 @@ export const sessionSearch = defineCommand({
     const paths = args.rest.slice(isAfter ? (args.rest[1] === '--' ? 2 : 1) : 0);
     const pattern = patternOf(text, args.regex, args.ignoreCase || args.prompt);
     const limit = parseNumber(args.number);
+    if (args.everywhere && args.session !== undefined)
+      throw usageError('--everywhere searches all sessions', 'leave out --session, or --everywhere');
     const here =
       args.session === undefined ? await sessionIfAny(context) : await sessionHere(context, args.session);
-    const repositories = await chooseRepositories(context, args.session === undefined ? undefined : here);
+    const { present, gone } = args.everywhere ? knownRepositories(context.env) : NONE;
+    const repositories = args.everywhere
+      ? sourcesEverywhere(context, present).map(({ repository }) => repository)
+      : await chooseRepositories(context, args.session === undefined ? undefined : here);
     const git = repositories[0]?.git ?? (await context.git());
     const since = await parseSince(git, args.since, context.now());
     const given = [...(args.path ?? []), ...paths];
@@ -68,21 +76,36 @@ export const sessionSearch = defineCommand({
       pathspecs: given.map((spec) => parsePathspec(spec, toFolder)),
     };
     const wanted = { since, session: args.session === undefined ? undefined : here?.id };
-    const sources = await Promise.all(
-      repositories.map(async (repository) => ({ repository, steps: await stepsOf(repository, wanted) })),
-    );
     const entries: Entry[] = [];
-    await search(sources, request, (found) =>
+    const show = (steps: readonly Step[], found: AsyncIterable<Occurrence> | readonly Occurrence[]) =>
       withPager(context, async (write) => {
-        const describe = lineWriter(context, sources, args.prompt);
+        const describe = lineWriter(context, steps, args);
         for await (const occurrence of found) {
           if (entries.length >= limit) return;
           entries.push(entryOf(occurrence));
           if (!args.json && !(await write(describe(occurrence)))) return;
         }
-      }),
-    );
-    return { json: entries, failed: entries.length === 0 };
+      });
+    const errors: unknown[] = [];
+    const open = async (repository: Repository) => ({ repository, steps: await stepsOf(repository, wanted) });
+    if (args.everywhere) {
+      const all: Occurrence[] = [];
+      for (const repository of repositories)
+        await open(repository)
+          .then((source) => search([source], request, (found) => addFirst(all, found, limit)))
+          .catch((error: unknown) => {
+            if (exitCodeFor(error) === EXIT.usage) throw error;
+            errors.push(error); // one that cannot be read hides no other
+          });
+      const timeOf = ({ snapshot }: Occurrence) => snapshot.time.getTime();
+      const newestFirst = all.toSorted((a, b) => timeOf(b) - timeOf(a));
+      await show(newestFirst, newestFirst);
+    } else {
+      const sources = await Promise.all(repositories.map(open));
+      const steps = sources.flatMap((source) => source.steps);
+      await search(sources, request, (found) => show(steps, found));
+    }
+    return { json: entries, failed: entries.length === 0, warnings: goneNotes(gone), errors };
   },
 });
 
@@ -118,11 +141,20 @@ async function folderPaths(context: Context, here: Session | undefined): Promise
   };
 }
 
+async function addFirst(all: Occurrence[], found: AsyncIterable<Occurrence>, most: number): Promise<void> {
+  let left = most;
+  for await (const one of found) {
+    if (left-- <= 0) return;
+    all.push(one);
+  }
+}
+
 type Entry = ReturnType<typeof entryOf>;
 
 function entryOf({ path, change, line, ...step }: Occurrence) {
   return {
     ...stepJson(step),
+    repository: step.folder === undefined ? step.repository.commonDir : null,
     path: path === undefined ? null : displayPath(path),
     change,
     ...orNull({ line: line?.number, text: line?.text }),
@@ -156,16 +188,18 @@ const WIDEST_STEP = 32;
 /** One line for each, in columns as wide as any of them needs; the first one below the headings. */
 function lineWriter(
   context: Context,
-  sources: readonly SearchSource[],
-  inPrompts: boolean,
+  steps: readonly Step[],
+  { prompt: inPrompts, everywhere }: { readonly prompt: boolean; readonly everywhere: boolean },
 ): (found: Occurrence) => string {
-  const steps = sources.flatMap((source) => source.steps);
   const column = (heading: string, cell: (step: Step) => string) => {
     const width = steps.reduce((most, step) => Math.max(most, cell(step).length), heading.length);
     return { heading, cell: (step: Step) => cell(step).padEnd(width), width };
   };
   const colour = paint(context.colour());
+  const placeOfStep = ({ folder, repository }: Step) => folder?.checkout ?? placeOf(repository);
+  const where = shortPaths(steps.map(placeOfStep), context.env['HOME']);
   const cells = [
+    ...(everywhere ? [column('WHERE', (step) => showPath(where.get(placeOfStep(step)) ?? ''))] : []),
     column('SESSION', ({ folder, snapshot }) => (folder === undefined ? snapshot.session : shownId(folder))),
     column('SNAPSHOT', ({ snapshot }) => shortOid(snapshot.commit)),
     column('WHEN', ({ snapshot }) => localTime(snapshot.time)),
