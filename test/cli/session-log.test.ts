@@ -85,12 +85,12 @@ describe('agt session log', () => {
     const session = twoStates();
     const lines = agtOk(session.repository, 'session', 'log', 's1', '--stat').split('\n');
     expect(lines[0]).toBe(
-      'SNAPSHOT  WHEN                 COMMIT      CHANGED  ADDED  DELETED  SIZE  HEAD        WHAT',
+      'SNAPSHOT  WHEN                 COMMIT      CHANGED  ADDED  DELETED  SIZE      HEAD        WHAT',
     );
     expect(lines[1]).toMatch(
       /^@\{0\} {6}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}[0-9a-f]{10} {2}1 .* 3 .* \(edit\)$/,
     );
-    expect(lines[2]).toBe('    M  binary, 3  src/a.c');
+    expect(lines[2]).toBe('    M  binary, 3 bytes  src/a.c');
     expect(lines[3]).toMatch(/ first$/);
     expect(lines).toContain('    M  +1 -0  src/a.c');
   });

@@ -239,3 +239,17 @@ test('calls of two sessions at once: the status names both, where it may have be
   ]);
   expect(agtOk(repository, 'status')).toMatch(/by session +s1 or two, .*: a call has changed sub\/y/);
 });
+
+test('work before such a call is not by its agent, and a row without a prompt says whose call it was', () => {
+  const { repository, sandbox } = makeSession(FILES);
+  shell(sandbox, `touch ${repository}/1`);
+  writeFileSync(join(repository, 'x'), 'by a person\n');
+  shell(sandbox, `touch ${repository}/2`, 't2');
+  const rows = agtOk(repository, 'snapshot', 'list').split('\n');
+  expect(rows.filter((row) => row.includes('(before Bash)'))[0]).toMatch(
+    / \(before Bash\) \(not by claude\)$/,
+  );
+  agtOk(repository, 'undo', '--step', '@{0}');
+  const turns = agtOk(repository, 'log', '--turns').trimEnd().split('\n');
+  for (const row of turns.slice(1)) expect(row).toMatch(/ \(by session s1\)$/);
+});

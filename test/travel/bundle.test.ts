@@ -24,7 +24,7 @@ test('the file has every moment, and the session goes on in both repositories', 
   const before = factsOf(session);
   const moments = chain(session);
   const file = fileIn(here);
-  expect(agtOk(here, 'session', 'bundle', 's1', file)).toMatch(/s1\.agt has s1 \(3 snapshots, [\d.]+K\)$/);
+  expect(agtOk(here, 'session', 'bundle', 's1', file)).toMatch(/s1\.agt has s1 \(3 snapshots, [\d.]+ KiB\)$/);
   expect(agtOk(there, 'session', 'open', file, '--dry-run')).toBe('would open s1 (3 snapshots)');
   expect(existsSync(sessionOf(there, 's1').folder)).toBe(false);
   expect(agtOk(there, 'session', 'open', file)).toMatch(/^opened s1 \(3 snapshots\)\nsandbox {2}\//);

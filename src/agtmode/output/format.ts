@@ -86,17 +86,6 @@ export function shortAgo(then: Date | undefined, now: Date): string {
   return then === undefined ? 'never' : `${shortAge(then, now)} ago`;
 }
 
-/** `0`, `812`, `1.2K`, `34M`: short enough for a column. */
-export function fileSize(bytes: number): string {
-  let size = bytes;
-  for (const unit of ['', 'K', 'M', 'G']) {
-    if (size < 1000)
-      return unit === '' || size >= 10 ? `${Math.round(size)}${unit}` : `${size.toFixed(1)}${unit}`;
-    size /= 1024;
-  }
-  return `${Math.round(size)}T`;
-}
-
 /** A path that a person can read and copy: control characters escaped, bytes that are not UTF-8 unchanged. */
 export function showPath(path: string): string {
   return /[\u0000-\u001f\u007f]/.test(path) ? JSON.stringify(path) : path;

@@ -1,10 +1,11 @@
 /** Options and output that lists of snapshots, turns and changes have in common. */
+import { showSize } from '../../config/values.ts';
 import { usageError } from '../../errors.ts';
 import type { Git } from '../../git/run/git.ts';
 import { parseTime } from '../../snapshot/resolve-snapshot.ts';
 import type { FileChange } from '../../timetravel/timeline.ts';
 import type { Context } from '../context.ts';
-import { fileSize, fileStatus, LETTERS, orNull, paint, showPath, table } from './format.ts';
+import { fileStatus, LETTERS, orNull, paint, showPath, table } from './format.ts';
 import { type Column, columns } from './session-table.ts';
 
 type ListedFile = ReturnType<typeof filesJson>[number];
@@ -23,7 +24,7 @@ export function filesJson(files: readonly FileChange[], shown: (path: string) =>
 export function fileLines(entry: { readonly files: readonly ListedFile[] } | undefined): string {
   const rows = (entry?.files ?? []).map(({ path, old, status, insertions, deletions, size }) => [
     old === undefined ? LETTERS[status] : 'R',
-    insertions === null ? `binary, ${fileSize(size)}` : `+${insertions} -${deletions}`,
+    insertions === null ? `binary, ${showSize(size)}` : `+${insertions} -${deletions}`,
     (old === undefined ? '' : `${showPath(old)} -> `) + showPath(path),
   ]);
   return table(rows, '    ');

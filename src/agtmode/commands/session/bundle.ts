@@ -1,6 +1,7 @@
 /** agt session bundle, and agt session open for the file that it makes. */
 import { statSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { showSize } from '../../../config/values.ts';
 import { plural, usageError } from '../../../errors.ts';
 import { idProblem } from '../../../session/id.ts';
 import { recordNamed } from '../../../session/record.ts';
@@ -9,7 +10,7 @@ import { bundleSession, openBundle, writeFile } from '../../../travel/bundle.ts'
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
-import { fileSize, lines, showPath, verb } from '../../output/format.ts';
+import { lines, showPath, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { recordJson } from '../../output/session.ts';
 import { htmlOf } from '../ui.ts';
@@ -51,7 +52,7 @@ export const sessionBundle = defineSessionCommand({
       bundleSession,
       request,
     );
-    const amount = `${plural(snapshots, 'snapshot')}, ${fileSize(size)}${args.plain ? ', not encrypted' : ''}`;
+    const amount = `${plural(snapshots, 'snapshot')}, ${showSize(size)}${args.plain ? ', not encrypted' : ''}`;
     return {
       json: { ...recordJson(record), file, snapshots, bytes: size, requires, encrypted: !args.plain },
       text: `${showPath(args.file)} has ${session.id} (${amount})\n`,

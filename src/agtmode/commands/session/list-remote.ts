@@ -1,4 +1,5 @@
 /** agt session list --remote: the sessions of a remote. */
+import { showSize } from '../../../config/values.ts';
 import { plural } from '../../../errors.ts';
 import { isEnded } from '../../../session/state.ts';
 import { SHOWN } from '../../../travel/find-share.ts';
@@ -8,7 +9,7 @@ import { chooseRemote, listShares, type RemoteShare } from '../../../travel/remo
 import { isHere } from '../../../travel/share.ts';
 import type { Answer } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
-import { age, fileSize, lines, orNull, table } from '../../output/format.ts';
+import { age, lines, orNull, table } from '../../output/format.ts';
 
 export async function listRemote(context: Context, given: string | undefined): Promise<Answer> {
   const repository = await context.repository();
@@ -47,7 +48,7 @@ function remoteRow({ head, share }: Pick<RemoteShare, 'head' | 'share'>, now: Da
     ...(areElsewhere ? [holder?.repository ?? '-'] : []),
     age(new Date(pushed_at), now),
     String(snapshots),
-    fileSize(size),
+    showSize(size),
     share.slice(0, SHOWN),
   ];
 }

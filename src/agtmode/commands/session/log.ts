@@ -1,3 +1,4 @@
+import { showSize } from '../../../config/values.ts';
 import { usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { localTime } from '../../../local-time.ts';
@@ -24,7 +25,7 @@ import {
 } from '../../../timetravel/turns.ts';
 import { type Arguments, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { fileSize, orNull, showPath, toolNote } from '../../output/format.ts';
+import { orNull, showPath, toolNote } from '../../output/format.ts';
 import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
 import { showInPager } from '../../output/pager.ts';
 import type { Column } from '../../output/session-table.ts';
@@ -40,6 +41,7 @@ const OPTIONS = {
 
 export const sessionLog = defineSessionCommand({
   name: 'session log',
+  elsewhere: { '--all-sessions': 'agt log --all-sessions' },
   alsoFolders: true,
   takesRest: 'paths',
   instead: 'of all sessions: agt activity',
@@ -124,7 +126,7 @@ const COLUMNS: readonly Column<Entry>[] = [
     heading: 'DELETED',
     cell: ({ deleted }) => ({ text: String(deleted), style: deleted > 0 ? 'red' : undefined }),
   },
-  { heading: 'SIZE', cell: ({ size }) => fileSize(size), dispensable: 2 },
+  { heading: 'SIZE', cell: ({ size }) => showSize(size), dispensable: 2 },
   {
     heading: 'HEAD',
     cell: ({ head_commit: head }) => (head === null ? '-' : shortOid(head)),
@@ -142,16 +144,16 @@ function notesOf(
   return [
     entry.label ?? '',
     toolNote(entry),
-    entry.by_session === null ? '' : `(by session ${entry.by_session})`,
+    entry.by_session === null || isOfOther(entry) ? '' : `(by session ${entry.by_session})`,
     entry.agent === null ? '' : `(${isOfOther(entry) ? notBy : entry.agent})`,
     entry.restored === null || isArrival(entry) ? '' : restoredNote(entry, entry.restored, known),
     entry.session_id === id ? '' : `(in ${entry.session_id})`,
   ].filter((note) => note !== '');
 }
 
-/** At the end of its turn, an agent has reported what somebody else has changed. */
-function isOfOther({ author, label, tool, before, modified, added, deleted }: Entry): boolean {
-  return author === 'other' && (label ?? tool ?? before) === null && modified + added + deleted > 0;
+/** Before a call or at the end of its turn, an agent has reported what somebody else has changed. */
+function isOfOther({ author, label, tool, modified, added, deleted }: Entry): boolean {
+  return author === 'other' && (label ?? tool) === null && modified + added + deleted > 0;
 }
 
 /** The start and what the undo of one thing brings back are in no list: the labels of these say what came back. */
@@ -224,7 +226,7 @@ async function logTurns(context: Context, session: Session, args: Arguments<type
 
 type TurnEntry = ReturnType<typeof turnJson> & { readonly stands: boolean };
 
-function turnJson({ snapshots, from, ...turn }: TurnSteps, files: readonly FileChange[]) {
+function turnJson({ snapshots, steps, from, ...turn }: TurnSteps, files: readonly FileChange[]) {
   const { number, session: session_id, prompt, agent, conversation } = turn;
   const last = snapshots.at(-1);
   const calls = snapshots.filter((one) => one.tool !== undefined && promptIn(one) === undefined);
@@ -234,6 +236,7 @@ function turnJson({ snapshots, from, ...turn }: TurnSteps, files: readonly FileC
     number,
     session_id,
     ...orNull({ prompt, agent, conversation, commit: last?.commit }),
+    ...orNull({ by_session: steps.find((step) => step.bySession !== undefined)?.bySession }),
     began_at: from.toISOString(),
     at: (last?.time ?? from).toISOString(),
     calls: calls.length,
@@ -263,6 +266,7 @@ const TURN_COLUMNS: readonly Column<TurnEntry>[] = [
   { heading: 'PROMPT', cell: promptOf, flexible: true },
 ];
 
-function promptOf({ prompt, stands }: TurnEntry): string {
-  return `${stands ? '' : '(undone) '}${showPath(prompt ?? '')}`.trimEnd();
+function promptOf({ prompt, by_session: by, stands }: TurnEntry): string {
+  const words = prompt ?? (by === null ? '(no prompt)' : `(by session ${by})`);
+  return `${stands ? '' : '(undone) '}${showPath(words)}`;
 }

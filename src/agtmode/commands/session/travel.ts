@@ -1,4 +1,5 @@
 /** agt session push and pull. */
+import { showSize } from '../../../config/values.ts';
 import { plural, usageError } from '../../../errors.ts';
 import { SHARED } from '../../../filter/agent-refs.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
@@ -19,7 +20,7 @@ import { isHere } from '../../../travel/share.ts';
 import { defineCommand, option, SESSION_ARGUMENT } from '../../command-line/command.ts';
 import { partOf, type Report, reportEach } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
-import { fileSize, lines, showPath, verb } from '../../output/format.ts';
+import { lines, showPath, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { recordJson } from '../../output/session.ts';
 import { sessionAndWords, sessionIfAny } from '../../session-here.ts';
@@ -150,7 +151,7 @@ async function push(context: Context, session: Session, args: PushWords): Promis
   const pushed = await interruptible(context, session, pushSession, request);
   const { record, remote, size, snapshots, madeKey, plain, left, unseen, openers } = pushed;
   const { session_id: id, away } = record;
-  const amount = `${plural(snapshots, 'snapshot')}, ${size === 0 ? 'nothing new to send' : fileSize(size ?? 0)}`;
+  const amount = `${plural(snapshots, 'snapshot')}, ${size === 0 ? 'nothing new to send' : showSize(size ?? 0)}`;
   const sent = args.dryRun ? `would push ${id} to ${remote}` : `pushed ${id} to ${remote} (${amount})`;
   return {
     json: {
