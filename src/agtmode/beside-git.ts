@@ -136,6 +136,8 @@ export async function adviceOnSession([command = '', ...others]: readonly string
   if (advice === undefined) return undefined;
   const end = others.indexOf('--');
   const words = end < 0 ? others : others.slice(0, end);
+  if (command === 'show' && words.some((word) => /^--turn(=|$)/.test(word)))
+    return `did you mean: agt diff ${others.map(shellQuote).join(' ')}?`;
   const meantOptions = withMeantOptions(command, words);
   if (meantOptions !== undefined) return meantOptions;
   const [, a = '', b = ''] =

@@ -126,17 +126,22 @@ export async function printNewSession(
   context.out(lines(text));
   for (const { path, reason } of notIncluded)
     context.err(`note: ${showPath(path)} was not copied, though .worktreeinclude names it: ${reason}\n`);
-  const { paths: left = [], notRead } = (await staying) ?? {};
-  if (notRead !== undefined)
-    context.err(`note: agt could not look for uncommitted work in your worktree: ${notRead}\n`);
   if (record.from && files !== undefined)
     context.err(
       `note: it has the commits of ${record.from} alone; with its files: agt fork ${record.from}\n`,
     );
-  if (left.length === 0) return;
-  context.err(`note: uncommitted work stays in your worktree alone: ${listPaths(left, FEW)}\n`);
-  if (taken.length === 0)
-    context.err('note: for a session that takes it along: agt session new --with-changes\n');
+  context.err(await notesOnStaying(files));
+}
+
+/** They name the work that stays in the user's worktree. */
+export async function notesOnStaying({ staying, taken = [] }: NewFiles = {}): Promise<string> {
+  const { paths = [], notRead } = (await staying) ?? {};
+  const none = paths.length === 0;
+  return lines([
+    notRead !== undefined && `note: agt could not look for uncommitted work in your worktree: ${notRead}`,
+    !none && `note: uncommitted work stays in your worktree alone: ${listPaths(paths, FEW)}`,
+    !none && taken.length === 0 && 'note: for a session that takes it along: agt session new --with-changes',
+  ]);
 }
 
 export function describeSetAside(paths: readonly string[]): string {

@@ -32,6 +32,39 @@ test.each([
     2,
     /^error: invalid number of forks "1000"\n/,
   ],
+  [
+    'accept of a commit as a session',
+    ['accept', 's1', '--commits', 'agt/s1~1', 'agt/s1', '-n'],
+    2,
+    /^error: --commits takes the commits of one session\nhint: several: --commits 'agt\/s1~1,agt\/s1'\n/,
+  ],
+  [
+    'accept in the sandbox of a commit as a session',
+    ['accept', '--commits', 'HEAD', 'agt/s1', '-n'],
+    2,
+    /^hint: several: --commits HEAD,agt\/s1\n/m,
+  ],
+  [
+    'remove of sessions by name and by their state',
+    ['remove', '--merged', 's1'],
+    2,
+    /^hint: leave out s1, or --merged\n/m,
+  ],
+  ['accept as git merges', ['accept', 's1', '--squash'], 2, /^hint: use: agt accept SESSION: one commit/m],
+  ['log of all', ['session', 'log', '--all-sessions'], 2, /^hint: use: agt log --all-sessions\n/m],
+  ['show of a turn', ['show', '--turn', '2'], 128, /^hint: did you mean: agt diff --turn 2\?\n/m],
+  [
+    'run with the work of the user',
+    ['run', '--new', 'x', '--with-changes', '--', 'true'],
+    2,
+    /^hint: use: agt new ID --with-changes, then agt run ID -- COMMAND\n/m,
+  ],
+  [
+    'why in a session',
+    ['why', '--session', 's1', 'README.md:1'],
+    2,
+    /^hint: use: agt -C .* why FILE:LINE\n/m,
+  ],
 ])('%s is refused', (_, args, exitCode, message) => {
   const session = makeSession();
   const outcome = agt(session.sandbox, ...args);

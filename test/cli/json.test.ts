@@ -191,3 +191,16 @@ test.each(WRONG)('a command line that agt does not understand: %s', (line) => {
   expect(agt(repository, ...plain).stdout).toBe('');
   expect(agt(repository, ...plain, '--', '--json').stdout).toBe('');
 });
+
+test('diff --stat has the numbers of lines', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, 'a'), 'b\nc\n');
+  write(join(sandbox, 'b'), 'binary\0');
+  const diff = (...words: string[]) =>
+    JSON.parse(agtOk(repository, 'session', 'diff', 's1', '--base', '--json', ...words));
+  expect(diff('--stat')).toMatchObject([
+    { path: 'a', insertions: 2, deletions: 1 },
+    { path: 'b', insertions: null, deletions: null },
+  ]);
+  for (const row of diff()) expect(row).not.toHaveProperty('insertions');
+});

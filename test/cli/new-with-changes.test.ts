@@ -45,6 +45,18 @@ function unfinished(): string {
 }
 
 describe('agt session new and the uncommitted work of the user', () => {
+  test('agt new names the work that stays behind, and agt run --new does so once', () => {
+    const repository = makeRepository(FILES);
+    writeFileSync(join(repository, 'a.txt'), 'changed\n');
+    const notes =
+      'note: uncommitted work stays in your worktree alone: a.txt\n' +
+      'note: for a session that takes it along: agt session new --with-changes\n';
+    expect(agt(repository, 'new', 'one').stderr).toBe(notes);
+    expect(agt(repository, 'run', '--new', 'two', 'three', '--', 'true').stderr).toBe(
+      `session two\n${notes}session three\n`,
+    );
+  });
+
   test('--with-changes makes the sandbox as the worktree is, index included, and leaves the worktree alone', () => {
     const repository = unfinished();
     const status = git(repository, 'status', '--porcelain', '-uall');

@@ -273,7 +273,7 @@ describe('several sessions', () => {
 
   test('a session of --session beside them is refused', () => {
     const { exitCode, stderr } = agt(repository, 'remove', 's1', 's2', '--session', 's1');
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('give one')]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('leave out --session')]);
     expect(existsSync(sandbox)).toBe(true);
   });
 });

@@ -177,7 +177,7 @@ interface SessionCommand<O extends OptionTable, P extends PositionalTable, T>
   readonly choose?: (
     args: Arguments<O>,
     context: Context,
-  ) => Promise<{ readonly ids: readonly string[]; readonly note: string } | undefined>;
+  ) => Promise<{ readonly ids: readonly string[]; readonly note: string; readonly by: string } | undefined>;
   /** With `several`: in which order they go, if not as given. */
   readonly order?: (ids: readonly string[], context: Context) => Promise<readonly string[]>;
   /** Arguments after the session. Without a session of that name, the first word is the first of these. */
@@ -235,12 +235,12 @@ export function defineSessionCommand<
         return run(own, context, await connectAgain(session), checked);
       };
       const chosen = await choose?.(own, context);
-      const isNamed = id !== undefined || session !== undefined;
-      if (chosen !== undefined && isNamed)
-        throw usageError('sessions are given by name and by an option', 'give one');
+      const word = ids.join(' ') || (session && '--session');
+      if (chosen !== undefined && word)
+        throw usageError('sessions are given by name and by an option', `leave out ${word}, or ${chosen.by}`);
       if (chosen === undefined && ids.length < 2) return runOn({ id, session });
       if (ids.length > 1 && session !== undefined)
-        throw usageError('sessions are given as arguments and by --session', 'give one');
+        throw usageError('sessions are given as arguments and by --session', 'leave out --session');
       refusePath(ids, declaration.elsewhere?.['--path']);
       const done: string[] = [];
       const report = await reportEach(

@@ -48,7 +48,7 @@ export function withValueNames(help: string, { options = {} }: Command): string 
       const isFlag = type === 'boolean' && option?.valueName === undefined;
       if (text === undefined || type === undefined || isFlag) return [line];
       const value = option === undefined || option.choices !== undefined ? '' : valueName(name, option);
-      const label = `${value && `[${value}${type === 'array' ? '...' : ''}]`}${rest.replace(' [default: false]', '')}`;
+      const label = `${value && `[${value}${type === 'array' && option?.nargs !== 1 ? '...' : ''}]`}${rest.replace(' [default: false]', '')}`;
       if (label === '') return text.trim() === '' ? [] : [text];
       const width = Math.max(
         line.length - text.length,

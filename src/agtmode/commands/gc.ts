@@ -36,7 +36,7 @@ const OPTIONS = {
     'delete unreachable objects older than this: a time, now or never (default: gc.pruneExpire, else two weeks)',
   ),
   folders: option.flag(
-    'tidy the folders that have snapshots without a session, and no repository (see: agt snapshot)',
+    'tidy the folders that have snapshots without a session (see: agt snapshot), in place of this repository',
   ),
   daily: option.flag('with --folders: do nothing if that was done today'),
   progress: option.flag('show the progress also where standard error is no terminal'),

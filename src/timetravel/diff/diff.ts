@@ -90,7 +90,7 @@ async function diffCommand(session: Session, comparison: Comparison, options: re
 export function listDiff(
   session: Session,
   request: DiffRequest,
-  { patch = false } = {},
+  { patch = false, countLines = false } = {},
 ): Promise<DiffNotes & { readonly entries: DiffEntry[]; readonly patch: string }> {
   return compare(session, request, async (comparison) => {
     const { git, before, after, pathspecs } = comparison;
@@ -98,7 +98,7 @@ export function listDiff(
       ...(pathspecs.every(isExclusion) ? TOP_FOLDERS : []),
       ...pathspecs.map(({ magic, path }) => magic + path),
     ];
-    const options = { paths, countLines: false, decodePath };
+    const options = { paths, countLines, decodePath };
     const entries = await diffTrees(git, before.tree, after.tree, options);
     const printing = patch ? await diffCommand(session, comparison, PLAIN) : undefined;
     const printed = printing && (await gitBytes(printing.git, printing.words));

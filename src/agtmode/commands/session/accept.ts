@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { UNTRACKED } from '../../../config/values.ts';
+import { showSize, UNTRACKED } from '../../../config/values.ts';
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { AgtError, listSome, plural, someLines, systemReason, usageError } from '../../../errors.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
@@ -9,29 +9,24 @@ import type { AcceptResult, UntrackedFile } from '../../../landing/accept-reques
 import { acceptedBefore } from '../../../landing/end-session.ts';
 import { insteadOfUnaccept } from '../../../landing/off-branch.ts';
 import { COMMITS_ALONE } from '../../../landing/untracked.ts';
+import { shellQuote } from '../../../process/shell-quote.ts';
 import { acceptSeen, acceptUnrejected } from '../../../review/act.ts';
+import { idProblem } from '../../../session/id.ts';
 import { sessionFolder } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { ask } from '../../ask.ts';
 import { camelCase, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { agentAtWork, besideTheEnd } from '../../output/beside-the-end.ts';
-import {
-  changeStatus,
-  fileSize,
-  LETTERS,
-  lines,
-  listPaths,
-  orNull,
-  showPath,
-  table,
-  verb,
-} from '../../output/format.ts';
+import { changeStatus, LETTERS, lines, listPaths, orNull, showPath, table } from '../../output/format.ts';
 import { doneOrNotBegun } from '../../output/interrupted.ts';
 
 export const sessionAccept = defineSessionCommand({
   name: 'session accept',
-  elsewhere: { '--path': 'agt accept SESSION --include=PATH' },
+  elsewhere: {
+    '--path': 'agt accept SESSION --include=PATH',
+    '--squash': 'agt accept SESSION: one commit is the default',
+  },
   several: true,
   summary: 'bring the work of a session onto your branch, and end the session',
   description:
@@ -48,10 +43,13 @@ export const sessionAccept = defineSessionCommand({
     onto: option.value('the branch that takes the work (default: the user branch)'),
     'keep-commits': option.flag("merge the agent's own commits"),
     commits: option.each(
-      'take only these, each as a commit of its own: commits, A..B, snapshots, ids of tool calls',
+      'take only these, each as a commit of its own: commits, A..B, snapshots, ids of tool calls; A,B or given again; ' +
+        'without --include, --exclude and -m',
     ),
-    include: option.each('take only changes of paths that match a glob; *.md matches in every directory'),
-    exclude: option.each('leave out changes of paths that match a glob'),
+    include: option.each(
+      'take only changes of paths that match a glob; *.md matches in every directory; again: more',
+    ),
+    exclude: option.each('leave out changes of paths that match a glob; again: more'),
     'committed-only': option.flag('leave out uncommitted files'),
     untracked: {
       ...option.value('what to do with untracked files (default: agt.untracked)'),
@@ -72,6 +70,7 @@ export const sessionAccept = defineSessionCommand({
   ],
   check: (args, context) => {
     refuseContradictions(args);
+    refuseMoreCommits(args);
     const text = messageText(args.message, args.file, context.cwd);
     if (text !== undefined && text.trim() === '' && !args.edit)
       throw usageError('the message is empty', 'write one, or leave out -m and -F');
@@ -125,11 +124,7 @@ async function askUntracked(
   const { plain = [], doubtful = [] } = Object.groupBy(files, ({ doubt }) => (doubt ? 'doubtful' : 'plain'));
   const rows = [...doubtful, ...plain]
     .slice(0, LISTED)
-    .map(({ path, size, doubt }) => [
-      showPath(path),
-      size < 1000 ? plural(size, 'byte') : fileSize(size),
-      doubt ? `! ${doubt}` : '',
-    ]);
+    .map(({ path, size, doubt }) => [showPath(path), showSize(size), doubt ? `! ${doubt}` : '']);
   const more = files.length > LISTED ? `  … and ${files.length - LISTED} more\n` : '';
   context.err(`untracked files of session ${id}:\n${table(rows, '  ')}${more}`);
   const usual = doubtful.length > 0 ? 'q' : 'y';
@@ -171,6 +166,14 @@ function refuseContradictions(args: Readonly<Record<string, unknown>>): void {
   const pair = CONTRADICTIONS.find((names) => names.every(isGiven));
   if (pair !== undefined)
     throw usageError(`--${pair[0]} and --${pair[1]} cannot go together`, 'give one of them');
+}
+
+/** `--commits A B`: B is no session. @throws AgtError */
+function refuseMoreCommits({ commits, ids = [] }: { commits?: string[] | undefined; ids?: string[] }): void {
+  const more = ids.filter((word, i) => i > 0 || idProblem(word) !== undefined);
+  if (commits === undefined || more.length === 0) return;
+  const all = shellQuote([...commits, ...more].join(','));
+  throw usageError('--commits takes the commits of one session', `several: --commits ${all}`);
 }
 
 function messageText(paragraphs: readonly string[] | undefined, file: string | undefined, cwd: string) {
@@ -249,7 +252,7 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
   all.push(
     kept
       ? `session  ${id} ${done ? 'goes on' : 'would go on'}`
-      : `${verb(!done, 'removed', 'remove')}  ${sessionFolder(record)}`,
+      : `${done ? 'removed' : 'would remove'}  ${sessionFolder(record)}`,
   );
   if (!done) return lines([...all, ...indented(result.message)]);
   const back = `agt session unaccept ${id}`;

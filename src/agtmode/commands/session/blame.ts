@@ -40,13 +40,13 @@ export const blame = defineCommand({
   description:
     'Print the lines of a file as git blame does. A line that came through the work of a session, or is still in one, ' +
     'names the agent, the session, the turn and the tool, also after a squash, a rebase, a cherry-pick or a rename. In a ' +
-    'checkout with the hooks of an agent, so does a line that an agent wrote there. <words> are a revision, if not the ' +
-    "files on disk are meant, and the file. git's own command is agt git blame.",
+    'checkout with the hooks of an agent, so does a line that an agent wrote there. Give a revision first, if you do not ' +
+    "mean the files on disk. git's own command is agt git blame.",
   positionals: { words: option.many('[<revision>] <file>') },
   otherOptions: 'agt git blame',
   elsewhere: { '--session': 'agt -C "$(agt path SESSION)" blame FILE' },
   options: {
-    L: option.each('only these lines: <start>,<end> or :<function>, as in git blame'),
+    L: option.each('only these lines: <start>,<end> or :<function>, as in git blame; again: more'),
     ...GIT_OPTIONS,
     porcelain: option.flag('print as git blame --line-porcelain, with lines that begin with agt-'),
     export: { ...option.value('print a record of this form for other tools'), choices: ['agent-trace'] },

@@ -28,7 +28,7 @@ import {
   SNAPSHOT_FORMS,
 } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { changeStatus, fileStatus, showPath } from '../../output/format.ts';
+import { changeStatus, fileStatus, orNull, showPath } from '../../output/format.ts';
 
 /** Options that git handles, and agt looks at. */
 const GIT_OPTIONS = {
@@ -103,7 +103,7 @@ export const sessionDiff = defineSessionCommand({
     let exitCode: number = EXIT.done;
     for (const request of requests) {
       if (!args.json) exitCode = Math.max(exitCode, await printDiff(context, session, request, args));
-      else exitCode = Math.max(exitCode, await addToList(context, session, request, list, args.patch));
+      else exitCode = Math.max(exitCode, await addToList(context, session, request, list, args));
     }
     if (!args.json) return exitCode;
     return { json: list, failed: (args.exitCode && list.length > 0) || exitCode !== EXIT.done };
@@ -144,20 +144,20 @@ async function addToList(
   session: Session,
   request: DiffRequest,
   list: unknown[],
-  patch: boolean,
+  { patch, stat }: { readonly patch: boolean; readonly stat: boolean },
 ) {
-  const { entries, metadata, ambiguous, uncompared, ...printed } = await listDiff(session, request, {
-    patch,
-  });
+  const options = { patch, countLines: stat };
+  const { entries, metadata, ambiguous, uncompared, ...printed } = await listDiff(session, request, options);
   const patches = patchesIn(printed.patch);
   const patchOf = (path: string) => (patch ? { patch: patches.get(path) ?? null } : {});
   warnNotCompared(context, uncompared, ambiguous);
   list.push(
-    ...entries.map(({ path, before, after }) => ({
+    ...entries.map(({ path, before, after, insertions, removals: deletions }) => ({
       path: shownPath(path, ambiguous),
       status: changeStatus({ before, after }),
       old_mode: before?.mode ?? null,
       new_mode: after?.mode ?? null,
+      ...(stat && orNull({ insertions, deletions })),
       ...patchOf(shownPath(path, ambiguous)),
     })),
     ...metadata.map(({ path, status, before = null, after = null }) => ({

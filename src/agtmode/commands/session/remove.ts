@@ -111,7 +111,7 @@ async function mergedSessions(repository: Repository) {
     stays[i] === '' ? [] : `note: ${record.session_id} stays: ${stays[i]}\n`,
   );
   const none = ids.length === 0 ? 'note: no session has all of its work merged; see: agt list\n' : '';
-  return { ids, note: kept.join('') + none };
+  return { ids, note: kept.join('') + none, by: '--merged' };
 }
 
 /** Removes a half-made session. Undefined: somebody worked in it, and its branches are to go as well. */

@@ -17,7 +17,7 @@ import { Session } from '../../../session/session.ts';
 import { similar } from '../../../similar.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { createWanted, describeSetAside, isInPlace } from '../../creating.ts';
+import { createWanted, describeSetAside, isInPlace, notesOnStaying } from '../../creating.ts';
 import { injectHooks } from '../../hooks/inject.ts';
 import { paint } from '../../output/format.ts';
 import {
@@ -35,6 +35,7 @@ import { reportFailure } from '../../sweeping.ts';
 export const sessionRun = defineCommand({
   usage: 'session run [ids..]',
   takesRest: 'command',
+  elsewhere: { '--with-changes': 'agt new ID --with-changes, then agt run ID -- COMMAND' },
   summary: 'run a command in the sandbox of a session, with autocommits',
   description:
     "Run the command after -- in the sandbox, with agt's git first on PATH. Its input, output, signals and exit code are " +
@@ -214,8 +215,10 @@ async function createSessions(
   const made = { records: [] as SessionRecord[], said: '' };
   try {
     for (const id of ids.length === 0 ? [undefined] : ids) {
-      const { record, files } = await createWanted(context, repository, { ...wanted, id });
+      const looksForWork = made.records.length === 0; // the others leave the same
+      const { record, files } = await createWanted(context, repository, { ...wanted, id, looksForWork });
       made.said += `session ${record.session_id}\n`;
+      made.said += await notesOnStaying(files);
       if (files.setAside?.length) made.said += `aside   ${describeSetAside(files.setAside)}\n`;
       if (record.checkout === undefined && (await runSetup(context, record)) !== EXIT.done)
         throw new AgtError('nothing was run');

@@ -26,12 +26,12 @@ import { blameHere, describeOrigin, fileAndRevision, lineJson, requireFile } fro
 export const why = defineCommand({
   usage: 'why [words..]',
   takesRest: 'paths',
-  elsewhere: { '-L': 'agt why FILE:LINE' },
+  elsewhere: { '-L': 'agt why FILE:LINE', '--session': 'agt -C "$(agt path SESSION)" why FILE:LINE' },
   summary: 'tell the story of a line: who wrote it, after which prompt, and what that changed',
   description:
     'Show who wrote a line, as agt blame knows it: the prompt, the call of a tool, the commit by which it came to your ' +
-    'branch, and what that step changed in the file. <words> are a revision, if not the files on disk are meant, and ' +
-    '<file>:<line>, as compilers and editors print it.',
+    'branch, and what that step changed in the file. Name the line as compilers and editors print it: <file>:<line>. ' +
+    'Give a revision first, if you do not mean the files on disk.',
   positionals: { words: option.many('[<revision>] <file>:<line>, or <file> <line>') },
   options: { open: option.flag('show all that the turn changed'), ...option.shared('json') },
   examples: [
