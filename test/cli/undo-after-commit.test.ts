@@ -232,3 +232,26 @@ test('status says that an agent has replaced the repository, and its command bri
   expect(back).toMatch(/^to undo: agt /m);
   expect(git(folder, 'rev-parse', 'HEAD', 'x')).toBe(`${head}\n${head}`);
 });
+
+test.each([['undo'], ['undo', '--turn']])(
+  'a commit and an edit of the person between the last call of the agent and its end: %s %s',
+  (...words) => {
+    const folder = makeRepository({ a: 'a\n', b: 'b\n' });
+    const agent = agentIn(folder, 'claude-code', 'c-1');
+    agent.says('Job');
+    agent.begins('1');
+    write(join(folder, 'a'), 'agent\n');
+    agent.ends('1');
+    write(join(folder, 'mine'), 'mine\n');
+    git(folder, 'add', 'mine');
+    git(folder, 'commit', '-qm', 'Mine');
+    write(join(folder, 'b'), 'mine\n');
+    agent.stops();
+    const main = git(folder, 'rev-parse', 'main');
+    const undo = agt(folder, ...words);
+    expect(undo.stderr).toContain('that takes back your own changes');
+    expect(undo.stderr).toContain('branch main stays at');
+    expect(git(folder, 'rev-parse', 'main')).toBe(main);
+    expect(git(folder, 'ls-files', '--deleted')).toBe('');
+  },
+);

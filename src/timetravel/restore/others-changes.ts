@@ -152,7 +152,7 @@ interface OthersSnapshots {
 }
 
 /**
- * Those with changes that no agent made: before a call of a tool, before a prompt, and after the last event of the agent.
+ * Those with changes that no agent made: before a call of a tool or a prompt, between calls, and after the agent's last event.
  * If an undo takes back nothing but the latter, they are what the person means.
  */
 async function othersSnapshots(
@@ -183,7 +183,10 @@ async function othersSnapshots(
       (isFolder ? start + i < firstEvent : i === 0 && isNew !== 'to come'));
   const restored = going.findIndex(({ restoredBy }) => restoredBy !== undefined);
   const fresh = going.slice(0, restored < 0 ? undefined : restored);
-  const theirs = going.filter((one, i) => isBeforeAgent(one) || isAfterAgent(one, i));
+  const hasCalls = newest.some(({ before, tool }) => (before ?? tool) !== undefined);
+  const isBetweenCalls = ({ agent, tool, restoredBy, during }: Snapshot) =>
+    hasCalls && agent !== undefined && (tool ?? restoredBy) === undefined && during.length === 0;
+  const theirs = going.filter((one, i) => isBeforeAgent(one) || isBetweenCalls(one) || isAfterAgent(one, i));
   const sinceRestore = new Set(fresh.map(({ commit }) => commit));
   const isAtWork = callsAtWork(repository.agtDir, id, new Date()).length > 0;
   const hasUncaptured = isNew === 'to come' && (hasAgent || (hadAgent && !isAtWork));
