@@ -13,7 +13,7 @@ import { hasCommitted, type SessionRecord, startsOfWork } from '../session/recor
 import { dirtySubmodules } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { neverHad } from '../survey/landed.ts';
-import { findStartApart, landedSource } from '../survey/merged.ts';
+import { findStartApart, isMerged, landedSource } from '../survey/merged.ts';
 import { readSessionStatus } from '../survey/status.ts';
 import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
@@ -43,8 +43,8 @@ import { secretWarning, untrackedAmong, untrackedByCommits, untrackedToLeaveOut 
 import { refuseHidden, usersOwn } from './users-side.ts';
 import { mergeInMemory, mergeWithBase } from './workbench.ts';
 
-/** @throws AgtError that names the conflicts, or if there is nothing to accept. */
-export async function planLanding(session: Session, landable: Landable): Promise<NewPlan> {
+/** `there`: what the branch has in another form. @throws AgtError for conflicts, or if there is nothing to accept */
+export async function planLanding(session: Session, landable: Landable, there?: string): Promise<NewPlan> {
   const { record } = session;
   const { target, bench, request } = landable;
   const { git } = bench;
@@ -60,7 +60,7 @@ export async function planLanding(session: Session, landable: Landable): Promise
     request.withFailed || chooseTree !== undefined
       ? { tree: content.tree, leftOut: [] }
       : await withoutFailedCalls(session, bench, content, landable.newer);
-  const landed = await landedSource(git, record, content.head, target);
+  const landed = there ?? (await landedSource(git, record, content.head, target));
   const isWhole = request.keepCommits || landed !== undefined;
   const start = isWhole ? undefined : await findStartApart(session, git, content.head, target.from);
   const fork = landed ?? (await mergeBase(git, target.from, content.head));
@@ -97,6 +97,8 @@ export async function planLanding(session: Session, landable: Landable): Promise
   const mergeWithout = async (unwanted: ReadonlySet<string>) => {
     const { merged, ...rest } = await tryWithout(unwanted, chosen.tree);
     if (merged.conflicts === undefined) return { ...rest, merged };
+    if ((landed ?? start) === undefined && (await isMerged(session, content.head, target.from, git)))
+      return undefined;
     // The branch may have gone on with a copy of the work.
     const { merged: isThere, isLanded } = await readSessionStatus(session);
     const isHome = target.onto === record.user_branch && (!isLanded || record.landed?.onto === target.onto);
@@ -110,7 +112,9 @@ export async function planLanding(session: Session, landable: Landable): Promise
   // No answer to the question would help.
   if (request.askUntracked !== undefined && untracked.length > 0) await mergeWithout(new Set(untracked));
   const unwanted = await untrackedToLeaveOut(session, untracked, commits.length > 0, request);
-  const { left, leftOut, theirs, merged } = await mergeWithout(unwanted);
+  const found = await mergeWithout(unwanted);
+  if (found === undefined) return planLanding(session, landable, content.head);
+  const { left, leftOut, theirs, merged } = found;
   const changes = await diffTrees(git, target.from, merged.tree);
   const dirty = request.committedOnly ? [] : await dirtySubmodules(session);
   if (changes.length === 0) {

@@ -70,6 +70,8 @@ export interface Examined {
   readonly isEmpty: boolean;
   /** A home has the commits. */
   readonly isMerged: boolean;
+  /** The branch has the commits in another form, and the sandbox has uncommitted files: these alone are its work. */
+  readonly isHeadThere: boolean;
 }
 
 interface Named {
@@ -77,6 +79,8 @@ interface Named {
   readonly isInPart: boolean;
   readonly files: CommitName;
   readonly merge: CommitName | undefined;
+  /** The merge that tells whether the branch has the commits. */
+  readonly headMerge: CommitName | undefined;
   /** The base with what is newer. */
   readonly begun: CommitName | undefined;
   readonly homes: readonly { readonly home: Home; readonly merge: CommitName }[];
@@ -93,7 +97,12 @@ export async function examineEach(
     if (['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM'].includes(errorCode(error))) return [];
     throw error;
   });
-  return together ?? Promise.all(works.map(async (work) => (await examineThese([work]))?.[0]));
+  const found = together ?? (await Promise.all(works.map(async (work) => (await examineThese([work]))?.[0])));
+  const rest = works.flatMap((work, i) =>
+    found[i]?.isHeadThere ? { ...work, base: work.head, landed: work.head } : [],
+  );
+  const again = (rest.length === 0 ? [] : await examineEach(repository, rest)).values();
+  return found.map((one) => (one?.isHeadThere ? again.next().value : one));
 }
 
 /** Undefined if git could not write the commits, such as in a repository that lacks objects. */
@@ -115,34 +124,37 @@ export async function examine(
   const begun = named.flatMap(({ begun: name, work: { newer: into = '' } }) =>
     name === undefined ? [] : [{ into, oid: history.oidOf(name) }],
   );
-  const { stats, ofHomes, fromHead } = diffStats(git, named, history, await merger.merge(begun));
+  const { stats, ofHomes } = diffStats(git, named, history, await merger.merge(begun));
   const known = openKnownMerges(agtDir, commonDir, merger.git, config);
-  const merges = named.flatMap(({ merge, work: { tip = '' } }) =>
-    merge === undefined ? [] : [{ into: tip, oid: history.oidOf(merge) }],
-  );
-  await tryMerges(merger, known, merges);
   const merged = await mergedOf(merger, known, named, history, ofHomes);
   const isOnBranch = (one: Named) => merged.get(one)?.includes(one.work.tip ?? '') === true;
+  const merges = named.flatMap((one) => {
+    const names = new Set([one.merge, isOnBranch(one) ? one.headMerge : one.merge]);
+    return Array.from(names, (name): Merge => ({ into: one.work.tip ?? '', oid: history.oidOf(name) }));
+  });
+  const unknown = merges.filter(({ oid }) => oid !== '' && known.get('empty', oid) === undefined);
+  await merger.try(unknown, (oid, conflicts, isEmpty) => {
+    known.add('conflicts', oid, conflicts);
+    known.add('empty', oid, isEmpty);
+  });
   const landed = landedOf(merger, known, named, history, isOnBranch);
   const isKept = (one: Named) => {
-    const oid = one.merge && history.oidOf(one.merge);
-    const isThere = !oid || known.get('empty', oid) !== false || landed.has(one);
+    const oid = history.oidOf(one.headMerge);
+    const isThere = known.get('empty', oid) !== false || landed.has(oid);
     return merged.get(one)?.some((tip) => isThere || tip !== one.work.tip) === true;
   };
   known.save();
   return named.map((one, i) => {
-    const oid = one.merge && history.oidOf(one.merge);
+    const oid = history.oidOf(one.merge);
     const changesFiles = !one.isInPart && stats[i]?.files !== 0;
-    const isConflict = oid !== undefined && known.get('conflicts', oid) === true;
-    const isThere =
-      oid !== undefined && (known.get('empty', oid) === true || (isConflict && landed.has(one)));
-    const ofHead =
-      isOnBranch(one) && isKept(one) && one.work.landed === undefined ? fromHead.get(one) : undefined;
+    const conflicts = known.get('conflicts', oid);
+    const isThere = known.get('empty', oid) === true || (conflicts === true && landed.has(oid));
     return {
-      diff: one.work.base === undefined ? undefined : (ofHead ?? stats[i]),
-      conflicts: oid === undefined ? undefined : known.get('conflicts', oid),
+      diff: one.work.base === undefined ? undefined : stats[i],
+      conflicts,
       isEmpty: changesFiles && isThere,
       isMerged: isKept(one),
+      isHeadThere: one.headMerge !== one.merge && isOnBranch(one) && isKept(one),
     };
   });
 }
@@ -166,11 +178,13 @@ function addWork(
   const files = sandbox === undefined ? head : history.addSandbox(head, { ...sandbox, converted });
   const withParent = (commit: CommitName) =>
     landed === undefined ? commit : history.addMerge(commit, landed);
+  const merge = tip && history.addMerge(withParent(tip), withParent(files));
   return {
     work,
     isInPart: sandbox?.files.length !== work.sandbox?.files.length,
     files,
-    merge: tip && history.addMerge(withParent(tip), withParent(files)),
+    merge,
+    headMerge: tip && landed === undefined && files !== head ? history.addMerge(tip, head) : merge,
     begun: base && newer && history.addMerge(base, newer),
     homes: homes.map((home) => ({ home, merge: history.addMerge(home.tip, head) })),
   };
@@ -192,13 +206,9 @@ function diffStats(
   const ofHomes = named.flatMap(({ work, homes }) =>
     homes.map(({ home }) => `${work.head} ${home.base ?? work.head}\n`),
   );
-  const dirty = named.filter(({ work, files, homes }) => files !== work.head && homes.length > 0);
-  const ofHeads = dirty.map(({ work, files }) => `${history.oidOf(files)} ${work.head}\n`);
   const args = ['diff-tree', '--stdin', '--always', ...NUMSTAT];
   const output =
-    askGitSync(withoutIndex(git), args, { input: [...pairs, ...ofHomes, ...ofHeads].join('') })?.toString(
-      'latin1',
-    ) ?? '';
+    askGitSync(withoutIndex(git), args, { input: [...pairs, ...ofHomes].join('') })?.toString('latin1') ?? '';
   const stats: { files: number; insertions: number; deletions: number; in_part: boolean }[] = [];
   const fields = output.split('\0').values();
   for (const field of fields) {
@@ -216,26 +226,12 @@ function diffStats(
       fields.next();
     }
   }
-  const ends = named.length + ofHomes.length;
-  const fromHead = new Map<Named, DiffStat>();
-  for (const [i, one] of dirty.entries()) {
-    const stat = stats[ends + i];
-    if (stat !== undefined) fromHead.set(one, { ...stat, in_part: one.isInPart });
-  }
-  return { stats, ofHomes: stats.slice(named.length, ends), fromHead };
-}
-
-function tryMerges(merger: Merger, known: KnownMerges, merges: readonly Merge[]): Promise<void> {
-  const unknown = merges.filter(({ oid }) => known.get('empty', oid) === undefined);
-  return merger.try(unknown, (oid, conflicts, isEmpty) => {
-    known.add('conflicts', oid, conflicts);
-    known.add('empty', oid, isEmpty);
-  });
+  return { stats, ofHomes: stats.slice(named.length) };
 }
 
 /**
- * Of the works that a merge would change or that conflict, those that the branch has all the same: it has gone on with its
- * copy of them. Of a work that does not conflict, the commits alone.
+ * Of the merges that would change something or conflict, those of works that the branch has all the same: it has gone on
+ * with its copy of them. Of a work that does not conflict, the commits alone.
  */
 function landedOf(
   { git }: Merger,
@@ -243,13 +239,15 @@ function landedOf(
   named: readonly Named[],
   history: ScratchHistory,
   isOnBranch: (one: Named) => boolean,
-): Set<Named> {
+): Set<string> {
   const all = named.flatMap((one) => {
-    const { branch, base } = one.work;
-    const oid = one.merge && history.oidOf(one.merge);
-    if (!oid || branch === undefined || base === undefined || known.get('empty', oid) !== false) return [];
-    if (known.get('conflicts', oid)) return [{ one, oid, branch, base, files: history.oidOf(one.files) }];
-    return isOnBranch(one) ? [{ one, oid, branch, base: branch.base ?? base, files: one.work.head }] : [];
+    const { head, branch, base } = one.work;
+    if (branch === undefined || base === undefined) return [];
+    const whole = { one, oid: history.oidOf(one.merge), branch, base, files: history.oidOf(one.files) };
+    const ofHead = { ...whole, oid: history.oidOf(one.headMerge), base: branch.base ?? base, files: head };
+    const asked = known.get('conflicts', whole.oid) ? [whole] : [];
+    if (isOnBranch(one) && asked[0]?.oid !== ofHead.oid) asked.push(ofHead);
+    return asked.filter(({ oid }) => known.get('empty', oid) === false);
   });
   const unknown = all.filter(({ oid }) => known.get('landed', oid) === undefined);
   const questions = unknown.map(({ one, branch, base, files }) => {
@@ -260,7 +258,7 @@ function landedOf(
     const isCopied = applied?.[i] === true || (files === one.work.head && isOnBranch(one));
     known.add('landed', oid, isCopied && isStillThere(git, { base, files, tip: branch.tip }));
   }
-  return new Set(all.flatMap(({ one, oid }) => (known.get('landed', oid) ? [one] : [])));
+  return new Set(all.flatMap(({ oid }) => (known.get('landed', oid) ? oid : [])));
 }
 
 /** The works whose commits one of their homes has already, in other words, and the tips of these homes. */

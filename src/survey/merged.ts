@@ -145,26 +145,27 @@ export async function isAsLanded(
   });
 }
 
-/** `branch`: whether this one has it, not any that it comes home to. False also if agt cannot tell. */
+/** `onto`: whether this branch or tip has it, not any that it comes home to. False also if agt cannot tell. */
 export async function isMerged(
   { repository, record }: Session,
   commit: string,
-  branch?: string,
+  onto?: string,
+  git = repository.git,
 ): Promise<boolean> {
-  const patterns = branch === undefined ? homePatterns(record) : [branch];
-  if (patterns.length === 0) return false;
-  const { git } = repository;
-  const listed = await gitText(git, ['for-each-ref', '--format=%(objectname) %(refname)', '--', ...patterns]);
-  const tips = listed.split('\n').flatMap((line) => line.split(' ')[0] || []);
+  const patterns = homePatterns(record);
+  const words = ['for-each-ref', '--format=%(objectname)', '--', ...patterns];
+  const listed = onto === undefined && patterns.length > 0 ? await gitText(git, words) : '';
+  const names = onto === undefined ? listed.split('\n').filter(Boolean) : [`${onto}^{commit}`];
+  const tips = (await findObjects(git, names)).flatMap((one) => one?.oid ?? []);
   const graph = readCommitGraph(git, [commit, ...tips]);
   const homes = compareWithHomes(graph, commit, tips).filter(
-    ({ ahead, behind }) => behind.length > 0 && (branch === undefined || ahead.length > 0),
+    ({ ahead, behind }) => behind.length > 0 && (onto === undefined || ahead.length > 0),
   );
   if (homes.length === 0) return false;
-  const only = branch === undefined ? undefined : homes[0];
+  const only = onto === undefined ? undefined : homes[0];
   const work = { head: commit, base: only?.base, tip: only?.tip, branch: only, homes };
   return withScratchObjects(
-    repository,
+    { ...repository, git },
     async (scratch) => (await examine(repository, scratch, [work]))?.[0]?.isMerged === true,
   );
 }

@@ -76,8 +76,8 @@ export class ScratchHistory {
     return true;
   }
 
-  /** After `write`. */
-  oidOf(name: CommitName): string {
+  /** After `write`. Empty without a name. */
+  oidOf(name: CommitName = ''): string {
     return name.startsWith(MARK) ? (this.oids.get(name) ?? '') : name;
   }
 

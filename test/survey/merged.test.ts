@@ -185,6 +185,26 @@ describe('work that came home, and the branch goes on', () => {
     expect(merged).toEqual([true, true, false, false]);
   });
 
+  test('of a fork whose parent has landed, its own uncommitted lines alone differ and land, without a conflict', () => {
+    const { repository, sandbox } = sessionIn(makeRepository({ a: 'a\n' }));
+    commit(sandbox, 't', 'tax\n');
+    agtOk(repository, 'fork', 's1', '--id', 's2');
+    write(join(agtOk(repository, 'path', 's2'), 't'), 'tax\nwip\n');
+    expect(agtOk(repository, 'accept', 's1', 's2', '-n')).toContain(
+      'would accept s2: 1 file changed, +1 -0\n',
+    );
+    agtOk(repository, 'accept', 's1');
+    expect(agtOk(repository, 'diff', 's2', '--base', '--shortstat')).toContain(
+      '1 file changed, 1 insertion(+)',
+    );
+    const own = { merge: 'clean', merged: false, diff: { files: 1, insertions: 1, deletions: 0 } };
+    expect(statusOf(repository, 's2')).toMatchObject(own);
+    commit(repository, 'other', 'other\n');
+    expect(statusOf(repository, 's2')).toMatchObject(own);
+    agtOk(repository, 'accept', 's2');
+    expect(git(repository, 'show', '--format=%s', '--numstat', 'main')).toBe('Work of session s2\n\n1\t0\tt');
+  });
+
   test('a part is accepted on another branch, and the user branch has all of it', () => {
     const { repository } = sessionWithCommits(true);
     git(repository, 'branch', 'release', 'HEAD~1');

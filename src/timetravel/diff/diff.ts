@@ -161,7 +161,7 @@ export async function baseCommit(session: Session, git: Git): Promise<string> {
   const { work_branch, user_branch: home, from_commit } = record;
   const [head, onto] = [commit ?? work_branch, home ?? from_commit];
   const start = await findStartApart(session, git, head, onto);
-  if (start === undefined && commit && home && (await isMerged(session, commit, home))) return commit;
+  if (start === undefined && commit && home && (await isMerged(session, commit, home, git))) return commit;
   const common = await gitAnswer(git, ['merge-base', head, onto]);
   if (start === undefined) return common ?? (await startCommit(session));
   const both = common && (await gitAnswer(git, ['merge-tree', '--write-tree', start, common]));

@@ -171,7 +171,11 @@ function expectedTree(
     const tree = chosen(root, base, theirs, takes);
     theirs = ok(REAL_GIT, ['commit-tree', '-p', head, '-m', 'chosen', tree], root).trim();
   }
-  return squashed(root, branch, theirs, ownBase);
+  const tree = squashed(root, branch, theirs, ownBase);
+  if (tree !== undefined || ownBase !== undefined) return tree;
+  // Where the branch has the commits in another form, the rest lands alone.
+  const isThere = squashed(root, branch, head) === life.git('rev-parse', `${from}^{tree}`);
+  return isThere ? squashed(root, branch, theirs, head) : undefined;
 }
 
 interface Refusal {
