@@ -69,6 +69,8 @@ export interface Review {
   readonly state: ReviewState;
   /** The tree that would land. */
   readonly work: string;
+  /** The tree from which marks count: what the user branch has of the session, else where its work begins. */
+  readonly begun: string;
   /** The hunks that were not seen. */
   readonly open: readonly ReviewHunk[];
   /** Runs in the sandbox. */
@@ -87,7 +89,8 @@ export function withReview<T>(
   const place = { ref: record.user_branch ?? record.work_branch, dryRun: !writes };
   return withWorkbench(repository, place, async (bench) => {
     const { work, starts } = await readWork(session, bench, now);
-    const { base, merged } = starts;
+    const { base, source = base, merged } = starts;
+    const begun = record.landed?.onto === record.user_branch ? source : base;
     const known = (await readState(session)) ?? { base, seen: base, merged, rejected: [] };
     const moved = await moveTo(bench, known, starts);
     const git = { ...sandboxGit, env: { ...sandboxGit.env, ...bench.objects } };
@@ -108,7 +111,7 @@ export function withReview<T>(
         return { ...shown(hunk, standing.has(id) ? 'rejected' : 'new', sentence), partner: partners.get(id) };
       });
     const index = withIndex(bench.git, join(bench.dir, 'review-index'));
-    return action({ state: { ...moved, rejected }, work, open, git, bench, index });
+    return action({ state: { ...moved, rejected }, work, begun, open, git, bench, index });
   });
 }
 
@@ -128,13 +131,11 @@ async function readWork(session: Session, bench: Workbench, now: Date) {
 }
 
 export async function readStarts(session: Session, bench: Workbench, head: string): Promise<Starts> {
-  const { git } = bench;
-  const { record } = session;
   const treeIf = (commit: string | undefined) => commit && treeOf(bench, commit);
   return {
-    base: await treeOf(bench, await baseCommit(session, git)),
-    source: await treeIf(await landedSource(git, record, head)),
-    merged: await treeIf(await mergedSource(git, record, head)),
+    base: await treeOf(bench, await baseCommit(session, bench.git)),
+    source: await treeIf(await landedSource(bench.git, session.record, head)),
+    merged: await treeIf(await mergedSource(bench.git, session.record, head)),
   };
 }
 
@@ -143,9 +144,9 @@ export async function treeOf({ git }: Workbench, name: string): Promise<string> 
   return (await findObject(git, `${name}^{tree}`)) ?? '';
 }
 
-async function readSeen(git: Git, { base, seen }: ReviewState): Promise<ReviewHunk[]> {
-  const hunks = await readHunks(git, base, seen);
-  const partners = await renamesAmong(git, base, seen, hunks);
+async function readSeen(git: Git, begun: string, { seen }: ReviewState): Promise<ReviewHunk[]> {
+  const hunks = await readHunks(git, begun, seen);
+  const partners = await renamesAmong(git, begun, seen, hunks);
   return hunks.map((hunk) => ({ ...shown(hunk, 'seen'), partner: partners.get(firstOf(hunk).id) }));
 }
 
@@ -173,8 +174,8 @@ export interface ListRequest {
 /** Changes nothing. In the order of paths. */
 export function listHunks(session: Session, request: ListRequest): Promise<ReviewHunk[]> {
   const { now, withSeen = false, withTurns = false, isSplit = false } = request;
-  return withReview(session, { writes: false, now }, async ({ state, open, git, bench }) => {
-    const all = [...open, ...(withSeen ? await readSeen(git, state) : [])];
+  return withReview(session, { writes: false, now }, async ({ state, begun, open, git, bench }) => {
+    const all = [...open, ...(withSeen ? await readSeen(git, begun, state) : [])];
     const hunks = isSplit ? all.flatMap((hunk) => (hunk.partner ? [hunk] : splitShown(hunk))) : all;
     const turns = withTurns ? await turnsOfHunks(session, bench, hunks) : [];
     const told = await Array.fromAsync(hunks, async (hunk, i) => {
@@ -226,8 +227,8 @@ export function markSeen(session: Session, ids: readonly string[], now: Date): P
 
 /** Takes marks and rejections back. */
 export function markNew(session: Session, ids: readonly string[], now: Date): Promise<Marked> {
-  return change(session, now, async ({ state, open, index, git }) => {
-    const own = await readSeen(git, state);
+  return change(session, now, async ({ state, begun, open, index, git }) => {
+    const own = await readSeen(git, begun, state);
     const { hunks, missing } = findHunks([...own, ...open.filter((hunk) => hunk.state === 'rejected')], ids);
     const pieces = piecesOf(hunks.filter((hunk) => hunk.state === 'seen'));
     const seen = await treeWith(index, state.seen, pieces, piecesOf(own), true);
@@ -242,8 +243,7 @@ export function refuseSubmodules(hunks: readonly ReviewHunk[]): void {
     [file.before, file.after].some((version) => version?.mode === SUBMODULE),
   );
   if (found === undefined) return;
-  const path = displayPath(found.file.path);
-  throw new AgtError(`agt cannot take back the change of submodule "${path}"`, {
+  throw new AgtError(`agt cannot take back the change of submodule "${displayPath(found.file.path)}"`, {
     hints: ['nothing is rejected; tell the agent instead: --tell'],
   });
 }
