@@ -143,10 +143,13 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   }
   const hasRest = chooseTree !== undefined && chosen.tree !== content.tree;
   const isPart = request.include.length + request.exclude.length > 0 || hasRest;
-  const isSome = isPart || changes.length < added.length;
+  const landing = new Set(changes.map(({ path }) => path));
+  const isTakenBack = !request.committedOnly && content.uncommitted.some(({ path }) => !landing.has(path));
+  const isSome = isPart || isTakenBack || rejected > 0 || changes.length < added.length;
   const way = { tip: target.from, head: content.head, landed, commits, changes, isSome };
   const others = await othersCommits(git, record, commits, target.from);
-  const messages = (await commitsToTell(git, record, way)).filter(isNoneOf(others));
+  const ofOthers = new Set(others.map(({ commit }) => commit));
+  const messages = (await commitsToTell(git, record, way)).filter((commit) => !ofOthers.has(commit));
   const along = others.length === 0 ? [] : await landingAlong(git, way, others);
   const paths =
     (chosen.leftOut.length > 0 || (hasRest && told.prompts.length === 0)) && messages.length === 0
@@ -186,11 +189,6 @@ export async function planLanding(session: Session, landable: Landable, there?: 
       ...secretWarning(record, changes, new Set(untracked), request),
     ],
   };
-}
-
-function isNoneOf(others: readonly OthersCommit[]): (commit: string) => boolean {
-  const known = new Set(others.map(({ commit }) => commit));
-  return (commit) => !known.has(commit);
 }
 
 /** Those that the branch gets with the work of the session. */

@@ -70,6 +70,17 @@ test('other commits land, and so do commits whose rejected lines the next one ta
   expect(landed()).toEqual(['three', 'more']);
 });
 
+test('a commit of which each hunk is rejected has no part in the message', () => {
+  const { repository, sandbox, review, accept } = work();
+  git(sandbox, 'add', 'helper');
+  git(sandbox, 'commit', '-qm', 'Helper', 'helper');
+  review('--reject', 'helper', '-m', 'no');
+  expect(accept('-n').stdout).toContain('\n    Trim the name\n');
+  review('--now');
+  accept();
+  expect(git(repository, 'log', '-1', '--format=%s')).toBe('Trim the name');
+});
+
 test('--committed-only leaves out a rejected line that is committed, once agt has taken it back as well', () => {
   const { repository, review, accept, landed } = work();
   review('--reject', 'f:21', '-m', 'keep 20');
