@@ -18,7 +18,7 @@ import { refuseRunning } from '../session/owner.ts';
 import type { Session } from '../session/session.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import type { AcceptRequest, AcceptResult, Landing, LandingPlan } from './accept-request.ts';
-import { endSession, finishEarlier } from './end-session.ts';
+import { acceptedBefore, endSession, finishEarlier, landedResult } from './end-session.ts';
 import { BranchMoved, land } from './land.ts';
 import { refuseOtherContent, refuseOverlap } from './overlap.ts';
 import { planLanding } from './plan-landing.ts';
@@ -43,7 +43,7 @@ export async function acceptSession(session: Session, request: AcceptRequest): P
 
 async function accept(locked: LockedSession, request: AcceptRequest): Promise<AcceptResult> {
   const { keep, now } = request;
-  if (locked.record.state === 'accepted' && (takesPart(request) || isOntoOther(locked, request)))
+  if (locked.record.state === 'accepted' && !isAgain(locked, request))
     requireAllowed(locked.record, 'accept');
   const earlier = await finishEarlier(locked, now);
   if (earlier.result !== undefined) return earlier.result;
@@ -57,12 +57,11 @@ async function accept(locked: LockedSession, request: AcceptRequest): Promise<Ac
 }
 
 /** Without these words, an acceptance that is called again, as after a kill, changes nothing. */
-function takesPart({ commits, include, exclude, committedOnly, chooseTree }: AcceptRequest): boolean {
-  return commits.length + include.length + exclude.length > 0 || committedOnly || chooseTree !== undefined;
-}
-
-function isOntoOther({ record: { landed } }: Session, { onto }: AcceptRequest): boolean {
-  return onto !== undefined && ![landed?.onto, shortBranch(landed?.onto ?? '')].includes(onto);
+function isAgain({ record: { landed, state } }: Session, request: AcceptRequest): boolean {
+  const { commits, include, exclude, committedOnly, chooseTree, onto } = request;
+  const isSome = commits.length + include.length + exclude.length > 0 || committedOnly || chooseTree;
+  const isOnto = onto === undefined || [landed?.onto, shortBranch(landed?.onto ?? '')].includes(onto);
+  return state === 'accepted' && !isSome && isOnto;
 }
 
 async function requireReady(session: Session): Promise<void> {
@@ -139,6 +138,9 @@ function wayOutInPlace({ record }: Session, worktree: string): string | undefine
 
 /** Merges as `accept` does, and writes nothing into the repository. */
 async function previewAccept(session: Session, request: AcceptRequest): Promise<AcceptResult> {
+  const { record } = session;
+  if (record.landed !== undefined && isAgain(session, request))
+    return landedResult(session, acceptedBefore(record));
   await requireReady(session);
   if (!request.keep) await requireRemovable(session, { force: false, now: request.now, wayOut: WAY_OUT });
   const newer = await changedSince(session, request.now);
@@ -161,7 +163,7 @@ async function previewAccept(session: Session, request: AcceptRequest): Promise<
   return {
     ...result,
     from: target?.from ?? result.from,
-    record: session.record,
+    record,
     commit: undefined,
     after,
     kept: request.keep,

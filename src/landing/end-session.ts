@@ -106,7 +106,8 @@ export async function finishEarlier(session: LockedSession, now: Date) {
   const { intent } = record;
   if (intent?.operation === 'remove' && intent.outcome === 'accepted' && record.landed !== undefined) {
     const trouble = await removeAccepted(session, now);
-    return { result: { ...(await landedResult(session, EARLIER)), trouble } };
+    const ended = session.with(session.read() ?? record);
+    return { result: { ...(await landedResult(ended, EARLIER)), trouble } };
   }
   if (record.state === 'accepted' && record.landed !== undefined)
     return { result: await landedResult(session, acceptedBefore(record)) };
@@ -124,8 +125,8 @@ export async function finishEarlier(session: LockedSession, now: Date) {
 const EARLIER =
   'an earlier agt was killed after it had moved the branch: the message and the files are of that one';
 
-export function acceptedBefore({ session_id: id }: SessionRecord): string {
-  return `"${id}" was accepted before: nothing has changed now`;
+export function acceptedBefore({ session_id: id, landed }: SessionRecord): string {
+  return `"${id}" was accepted before${landed?.in_part ? ', in part' : ''}: nothing has changed now`;
 }
 
 /** Facts that only the agt knew that made the commit are lost. */
@@ -141,10 +142,10 @@ async function changeOf(
 }
 
 /** For an acceptance of which only the removal was left, or nothing. */
-async function landedResult(session: LockedSession, warning: string): Promise<AcceptResult> {
-  const { commit: to = '', from = '', onto = '' } = session.record.landed ?? {};
-  const change = await changeOf(session.git, { onto, from, to }, warning);
-  return { ...change, worktree: undefined, record: session.read() ?? session.record, kept: false };
+export async function landedResult({ git, record }: Session, warning: string): Promise<AcceptResult> {
+  const { commit: to = '', from = '', onto = '' } = record.landed ?? {};
+  const change = await changeOf(git, { onto, from, to }, warning);
+  return { ...change, worktree: undefined, record, kept: false };
 }
 
 /** For agt doctor: an acceptance that had moved the branch ends; any other is undone. */

@@ -156,21 +156,28 @@ test('the same accept again changes nothing and says so, also when somebody has 
   write(join(sandbox, 'new'), 'by the agent\n');
   agtOk(repository, 'accept', 's1');
   const landed = git(repository, 'rev-parse', 'main');
+  const again = (...words: string[]) => agt(repository, 'accept', 's1', ...words);
   git(repository, 'commit', '-q', '--allow-empty', '-m', 'later');
   const later = git(repository, 'rev-parse', 'main');
-  const again = agt(repository, 'accept', 's1', '--json');
-  expect(again.exitCode).toBe(0);
-  expect(JSON.parse(again.stdout)).toMatchObject({ state: 'accepted', commit: landed });
-  expect(again.stderr).toBe('warning: "s1" was accepted before: nothing has changed now\n');
+  for (const words of [['-n'], []]) {
+    const { exitCode, stdout, stderr } = again('--json', '-m', 'words', ...words);
+    expect([exitCode, stderr]).toEqual([0, 'warning: "s1" was accepted before: nothing has changed now\n']);
+    expect(JSON.parse(stdout)).toMatchObject({ state: 'accepted', commit: landed });
+  }
   expect(git(repository, 'rev-parse', 'main')).toBe(later);
   // More of the same session, or a part of it, needs the session.
   const back = 'hint: bring it back: agt undo s1; main stays as it is\n';
   for (const part of ['--commits=nonsense', '--include=new', '--exclude=new', '--committed-only', '--seen'])
-    expect(agt(repository, 'accept', 's1', part)).toMatchObject({
+    expect(again(part)).toMatchObject({
       exitCode: 1,
       stderr: `error: session "s1" is accepted; agt cannot accept it\n${back}`,
     });
   expect(agt(repository, 'reject', 's1').stderr).toBe(`error: session "s1" is already accepted\n${back}`);
+  agtOk(repository, 'undo', 's1');
+  write(join(sandbox, 'newer'), 'by the agent\n');
+  write(join(sandbox, 'rest'), 'by the agent\n');
+  again('--exclude=rest');
+  expect(again('-n').stderr).toBe('warning: "s1" was accepted before, in part: nothing has changed now\n');
 });
 
 describe('files that the user has already as accept would write them', () => {
