@@ -256,8 +256,13 @@ async function settle(context: Context, session: Session, when: string): Promise
 function describeMarks({ marked }: Marked, as: ReviewHunk['state'], dryRun: boolean): string {
   const changes = asOneChange(marked);
   const files = new Set(changes.map(({ path }) => path)).size;
-  const word = as === 'rejected' ? verb(dryRun, 'rejected', 'reject') : verb(dryRun, 'marked', 'mark');
-  return `${word} ${plural(changes.length, 'hunk')} in ${plural(files, 'file')}${as === 'rejected' ? '' : ` as ${as}`}`;
+  const done = `${plural(changes.length, 'hunk')} in ${plural(files, 'file')}`;
+  if (as !== 'rejected') return `${verb(dryRun, 'marked', 'mark')} ${done} as ${as}`;
+  const whole = changes.flatMap(({ path, partner, pieces: [{ piece } = {}] }) =>
+    partner === undefined && !(piece?.file.before && piece.file.after) ? displayPath(path) : [],
+  );
+  const all = whole.length > 0 ? ` (all of ${listPaths(whole)})` : '';
+  return `${verb(dryRun, 'rejected', 'reject')} ${done}${all}`;
 }
 
 /** What becomes of hunks that were rejected in this session. */
