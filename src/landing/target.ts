@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { displayPath } from '../disk/path-bytes.ts';
 import { isSameDirectory } from '../disk/real-path.ts';
-import { AgtError } from '../errors.ts';
+import { AgtError, listSome } from '../errors.ts';
 import { branchNamespaces } from '../filter/agent-refs.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { HEADS, readRefValues, shortBranch } from '../git/files/ref-files.ts';
@@ -116,21 +116,28 @@ function refuseFromInside({ commonDir }: Repository, records: readonly SessionRe
 export async function refuseOperation(git: Git, name: string): Promise<void> {
   const gitDir = gitDirOf(git.cwd) ?? (await gitText(git, ['rev-parse', '--absolute-git-dir']));
   const operation = readOperation(gitDir);
+  const paths = await unmergedPaths(git);
   if (operation !== null) {
     const at = `git -C ${shellQuote(git.cwd)}`;
+    const end = `finish it first: ${at} ${operation} --continue`;
     const ends = [
-      `finish it first: ${at} ${operation} --continue`,
+      paths.length > 0 ? solveFirst(listSome(paths), git.cwd, operation) : end,
       `or give it up: ${at} ${operation} --abort`,
     ];
     throw new AgtError(`${name} has a ${operation} in progress`, {
       hints: operation === 'bisect' ? [`finish it first: ${at} bisect reset`] : ends,
     });
   }
-  const paths = await unmergedPaths(git);
   if (paths.length === 0) return;
   throw new AgtError(`${name} has conflicts in its index: ${paths.join(', ')}`, {
     hints: ['solve them, then git add each file'],
   });
+}
+
+/** A hint: git goes on with an operation once no file has conflicts. */
+export function solveFirst(paths: string, worktree: string, operation: string): string {
+  const end = operation === 'merge' ? 'commit' : `${operation} --continue`;
+  return `solve ${paths} in ${worktree}, then: git add FILE… && git ${end}`;
 }
 
 /** Readable paths. `git diff` would lock the index, to refresh it, and look into submodules. */

@@ -132,10 +132,13 @@ describe('the state of the repository', () => {
     expect(outcome.exitCode).toBe(1);
     expect(outcome.stderr).toContain('main conflicts with s1 in 3 files: a, b, both');
     refused(
-      /the sandbox of "s1" has a merge in progress\nhint: finish it first: git -C \S+ merge --continue\nhint: or give it up: git -C \S+ merge --abort\n/,
+      /the sandbox of "s1" has a merge in progress\nhint: solve a, b, both in \S+, then: git add FILE\S+ && git commit\nhint: or give it up: git -C \S+ merge --abort\n/,
     );
     for (const name of ['a', 'b', 'both']) write(join(sandbox, name), 'solved\n');
     git(sandbox, 'add', '-A');
+    refused(
+      /\nhint: finish it first: git -C \S+ merge --continue\nhint: or give it up: git -C \S+ merge --abort\n/,
+    );
     git(sandbox, 'commit', '-q', '-m', 'solved');
     agtOk(repository, 'accept', 's1');
     expect(readFileSync(join(repository, 'both'), 'utf8')).toBe('solved\n');

@@ -142,7 +142,8 @@ test('a rebase passes over what has landed, and git says nothing about it', () =
   const { repository, sandbox } = threeCommits();
   agtOk(repository, 'accept', 's1', '--keep', '--commits', 'agt/s1~2');
   git(sandbox, 'checkout', 'a');
-  expect(agt(repository, 'sync', 's1', '--rebase')).toMatchObject({ exitCode: 0, stderr: '' });
+  const { stdout, stderr } = agt(repository, 'sync', 's1', '--rebase');
+  expect(stderr + stdout).toMatch(/^rebased 2 .* main, which had 1 new commit \(accepted from s1\); s1 is/);
   expect(git(sandbox, 'log', '--format=%s', 'main..')).toBe('three\ntwo');
 });
 
@@ -178,7 +179,7 @@ test('-n predicts that git rebases no sandbox with uncommitted changes, and says
       /^error: git does not rebase the sandbox of "s1" with uncommitted changes; .*\nhint: commit .* add -- a && /,
     );
   git(sandbox, 'checkout', 'a');
-  expect(rebase('-n').stdout).toBe('would rebase 3 commits onto main (1 new commit) in s1\n');
+  expect(rebase('-n').stdout).toBe('would rebase 3 commits of s1 onto main, which has 1 new commit\n');
   expect(rebase().exitCode).toBe(0);
 });
 

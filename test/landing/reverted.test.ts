@@ -129,7 +129,7 @@ test('below a session the user rewords a commit, and the agent drops one: the re
   for (const name of ['c1', 'c2', 'c3']) commit(repository, name, '-m', 'in other words');
   expect(agtOk(repository, 'list')).toMatch(/^s2 +active .* \+1 +- +\+1 -0 +3 +clean /m);
   expect(agtOk(repository, 'sync', 's2', '--rebase')).toContain(
-    'rebased 1 commit onto main (3 new commits) in s2',
+    'rebased 1 commit of s2 onto main, which had 3 new commits; s2 is at ',
   );
   expect(git(sandbox, 'log', '--format=%s', 'main..')).toBe('own');
 });

@@ -5,6 +5,7 @@ import { exportSession } from '../../../landing/export.ts';
 import { waysOff } from '../../../landing/off-branch.ts';
 import { draftPullRequest, openPullRequest } from '../../../landing/pull-request.ts';
 import { isUpToDate, type SyncResult, syncSession } from '../../../landing/sync.ts';
+import { solveFirst } from '../../../landing/target.ts';
 import { changeReason, planRemoval, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
 import { wayBack } from '../../../session/operation.ts';
@@ -71,20 +72,22 @@ function describeSync(result: SyncResult, dryRun: boolean): string {
   const { record, branch, commits, own, ahead, head, operation } = result;
   const { session_id: id } = record;
   if (isUpToDate(result)) return `${id} has all commits of ${branch}\n`;
-  const at = (words: string) => (dryRun ? '' : `, ${words} at ${shortOid(head)}`);
+  const at = (words: string) => (dryRun ? '' : `${words} at ${shortOid(head)}`);
   const isRebase = operation === 'rebase';
   // Nobody would find a merge commit.
   const goesOn = result.goesOn || (own > 0 && head === result.tip && !isRebase);
   const notes = [
-    (goesOn || isRebase) && commits > 0 && plural(commits, goesOn ? 'commit' : 'new commit'),
+    goesOn && commits > 0 && plural(commits, 'commit'),
     own > 0 && (own === commits ? `accepted from ${id}` : `${own} of them accepted from ${id}`),
   ];
   const more = ` (${notes.filter(Boolean).join(', ')})`.replace(' ()', '');
-  if (goesOn) return `${id} ${verb(dryRun, 'goes on', 'go on')} from ${branch}${more}${at('and is')}\n`;
-  const what = isRebase
-    ? `${plural(ahead, 'commit')} onto ${branch}${more} in`
-    : `${plural(commits, 'commit')} of ${branch}${more} into`;
-  return `${verb(dryRun, `${operation}d`, operation)} ${what} ${id}${at('which is')}\n`;
+  if (goesOn) return `${id} ${verb(dryRun, 'goes on', 'go on')} from ${branch}${more}${at(', and is')}\n`;
+  const done = verb(dryRun, `${operation}d`, operation);
+  if (!isRebase)
+    return `${done} ${plural(commits, 'commit')} of ${branch}${more} into ${id}${at(', which is')}\n`;
+  const had = `, which ${dryRun ? 'has' : 'had'} ${plural(commits, 'new commit')}${more}`;
+  const what = `${plural(ahead, 'commit')} of ${id} onto ${branch}${commits > 0 ? had : ''}`;
+  return `${done} ${what}${at(`; ${id} is`)}\n`;
 }
 
 /** The branch that the user has named takes the place of one that is gone. */
@@ -129,10 +132,9 @@ function describeConflicts(result: SyncResult, dryRun: boolean): string {
   const back = dryRun ? '' : `agt undo ${id} && `;
   const orWithout = hasOld && `hint: or leave out ${lost}: ${back}${withoutDropped(result)}`;
   if (dryRun) return lines([`error: ${branch} would conflict with ${id} in ${files}`, orWithout]);
-  const end = operation === 'merge' ? 'git commit' : 'git rebase --continue';
   return lines([
     `error: ${branch} conflicts with ${id} in ${files}`,
-    `hint: solve them in ${sandbox}, then: git add FILE… && ${end}`,
+    `hint: ${solveFirst('them', sandbox, operation)}`,
     `hint: or go back: agt undo ${id}`,
     orWithout,
   ]);
