@@ -154,3 +154,15 @@ test('a revision with a colon, as in git show, gets the right words', () => {
   expect(agt(cwd, 'why', 'HEAD:f:1').stderr).toBe(`error: there is no file HEAD:f\n${hint}`);
   expect(agt(cwd, 'why', 'HEAD:f').stderr).not.toContain('grep');
 });
+
+test('agt why names no commit for certain where a shallow clone ends', () => {
+  const folder = makeRepository({ f: 'one\n' });
+  write(join(folder, 'f'), 'one\ntwo\n');
+  git(folder, 'commit', '-qam', 'second');
+  expect(agtOk(folder, 'why', 'f:1')).toMatch(/ commit {2}\w+ first\n\ndiff --git/);
+  const clone = makeTempDir('shallow');
+  git(clone, 'clone', '-q', '--depth', '1', `file://${folder}`, '.');
+  expect(agtOk(clone, 'why', 'f:1')).toMatch(
+    / commit {2}\w+ second\n {10}or an older one, which this shallow clone does not have$/,
+  );
+});

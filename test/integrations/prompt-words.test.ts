@@ -142,3 +142,26 @@ test('an undo of a turn names the turn of another agent that was at work meanwhi
   expect(agtOk(folder, ...forward.split(' '))).toContain(`redone: ${names}`);
   expect(['n', 'm'].map((name) => readIfThere(join(folder, name)))).toEqual(['1\n', '1\n']);
 });
+
+test('agt redo brings back no more than the undo of a turn took, also after an undo of a step', () => {
+  const { sandbox } = makeSession({ a: 'a\n' });
+  for (const prompt of ['one', 'two']) {
+    say(sandbox, prompt);
+    for (const name of ['x', 'y']) {
+      write(join(sandbox, `${prompt}-${name}`), name);
+      toolOf(sandbox, 'Write', { file_path: name });
+    }
+  }
+  const there = () =>
+    ['one-x', 'one-y', 'two-x', 'two-y'].filter((name) => existsSync(join(sandbox, name))).join(' ');
+  const states = ['agt undo step', 'agt undo', 'agt redo', 'agt redo'].map((prompt) => {
+    say(sandbox, prompt);
+    return there();
+  });
+  expect(states).toEqual([
+    'one-x one-y two-x',
+    'one-x one-y',
+    'one-x one-y two-x',
+    'one-x one-y two-x two-y',
+  ]);
+});

@@ -38,7 +38,14 @@ test('agt undo, redo, restore and snapshots as prompts are answered without the 
   expect(answer('agt snapshots')).toMatch(/^SNAPSHOT .*\n@\{0\}/);
   expect(answer('agt states').split('\n')).toHaveLength(7);
   expect(answer('AGT Snapshots')).toMatch(/^SNAPSHOT .*\n@\{0\}/);
-  for (const mistaken of ['agt redo --dry-run', 'agt restore', 'agt restore @{0} --path a', 'agt list 2'])
+  for (const mistaken of [
+    'agt redo --dry-run',
+    'agt list 2',
+    'agt restore',
+    'agt restore @{0} --path a',
+    'agt undo turn 2',
+    'agt list s1 --json',
+  ])
     expect(answer(mistaken)).toMatch(`error: a prompt cannot be "${mistaken}"\nhint: for example agt undo 2`);
   for (const help of ['agt help', '/agt help undo']) expect(answer(help)).toMatch(/^agt undo \[N\] .*turn/);
   expect(existsSync(join(sandbox, 'b'))).toBe(false);

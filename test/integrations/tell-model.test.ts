@@ -92,6 +92,22 @@ test('it names no snapshot in which a file is otherwise, and says why hunks were
   );
 });
 
+test('it names no file of a sync, and why hunks were rejected only where nothing else went back', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n', c: 'c\n' });
+  say(sandbox, 'first');
+  edit(sandbox, { a: '1\n', b: '2\n' });
+  const [{ commit = '' } = {}] = JSON.parse(agtOk(sandbox, 'session', 'log', '--json'));
+  edit(sandbox, { b: '3\n' });
+  write(join(repository, 'c'), 'of the user\n');
+  git(repository, 'commit', '-qam', 'of the user');
+  agtOk(sandbox, 'restore', commit);
+  agtOk(sandbox, 'sync');
+  agtOk(sandbox, 'review', '--reject', 'a', '-m', 'too high', '--now');
+  expect(contextOf(say(sandbox, 'and now?'))).toMatch(
+    /^The user has taken these files back with agt: a, b\. /,
+  );
+});
+
 test('no more than twenty paths; a person at work is no news; other agents', () => {
   const folder = makeRepository({ a: 'a\n' });
   say(folder, 'do it');

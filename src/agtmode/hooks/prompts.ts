@@ -64,7 +64,7 @@ export function parsePrompt(prompt: string): PromptCommand | undefined {
   if (line !== undefined) return { words, line };
   // With other words after it, it is a sentence about agt.
   if (argument !== undefined)
-    return (WORDS.includes(word) && /^(\d+|-\S*)(\s+-\S*)*$/.test(argument)) || isMoveTo(words)
+    return (WORDS.includes(word) && /^(\S+\s+)?(\d+|-\S*)(\s+(\d+|-\S*))*$/.test(argument)) || isMoveTo(words)
       ? { words: `${word} ${argument}`, mistakenFor: [] }
       : undefined;
   const meant = similar(word, WORDS);
@@ -78,7 +78,8 @@ function isMoveTo(words: string): boolean {
 
 /** `undo`, `undo 2`, `undo step 2`, `redo 3 turns`. */
 function lineOfMove(words: string): string[] | undefined {
-  const move = /^(undo|redo)(?: (turn|step)s?)?(?: (\d+))?(?: (turn|step)s?)?$/.exec(words);
+  // `turn 2` may be one turn, or two.
+  const move = /^(undo|redo)(?: (step)s?)?(?: (\d+))?(?: (turn|step)s?)?$/.exec(words);
   const [, by = '', before, count, after] = move ?? [];
   if (move === null || (before !== undefined && after !== undefined)) return undefined;
   const turn = (before ?? after) === 'step' ? [] : ['--turns'];

@@ -33,7 +33,9 @@ export async function whatWentBack(context: Context, conversation: string | unde
   const [last, first] = [restores[0], restores.at(-1)];
   if (last?.restored === undefined || first?.parents[0] === undefined) return undefined;
   const [before, now = last] = [first.parents[0], history[0]];
-  const restored = new Set((await diffSnapshots(git, before, last.commit)).map(({ path }) => path));
+  const restored = new Set<string>();
+  for (const { parents, commit } of restores)
+    for (const { path } of await diffSnapshots(git, parents[0], commit)) restored.add(path);
   // Something may have made it as the agent left it, such as a sync.
   const changes = (await diffSnapshots(git, before, now.commit)).filter(({ path }) => restored.has(path));
   const paths = changes.flatMap(({ path }) =>
@@ -49,7 +51,8 @@ export async function whatWentBack(context: Context, conversation: string | unde
       ? `, to how they were in snapshot ${shortOid(target.commit)} ${describe(target)}`
       : '';
   const rejections = restores.flatMap(({ label }) => (label?.startsWith(REJECTED) ? label : []));
-  const why = rejections.filter((label) => as === '' || label !== target?.label).join('; ');
+  const reasons = rejections.length === restores.length ? rejections : [];
+  const why = reasons.filter((label) => as === '' || label !== target?.label).join('; ');
   const reason = restores.some(isArrival)
     ? 'The session was in another repository meanwhile, which has changed these files'
     : `The user has taken these files back with agt${as}${why && ` (${why})`}`;

@@ -86,8 +86,11 @@ export function planRefs(now: Refs, then: Refs, others: OthersMoves): RefPlan {
   const wanted = moved.filter((move) => isOurs(move) && !move.ref.includes('\ufffd'));
   const reasonFor = ({ ref, from }: RefMove) => {
     const [value, was = value] = [then.get(ref), others.get(ref)?.was];
-    if (from === undefined && ref.startsWith(HEADS) && was?.startsWith(LINK) === false)
-      return `deleted it since; to bring it back: git branch ${shellQuote(shortBranch(ref))} ${shortOid(was)}`;
+    const way = ref.startsWith(HEADS)
+      ? `git branch ${shellQuote(shortBranch(ref))}`
+      : ref === SHARED_STASH && 'git stash store';
+    if (from === undefined && way && was?.startsWith(LINK) === false)
+      return `deleted it since; to bring it back: ${way} ${shortOid(was)}`;
     if (from === value) return undefined;
     return `moved it since${value === undefined ? '' : `; in the snapshot it is ${where(value)}`}`;
   };

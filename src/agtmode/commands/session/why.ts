@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
-import { findObjects } from '../../../git/objects/object-reader.ts';
+import { findObjects, readObject } from '../../../git/objects/object-reader.ts';
 import { findRenames } from '../../../git/objects/raw-diff.ts';
 import { withoutIndex } from '../../../git/objects/scratch-index.ts';
 import { runGitOnTerminal } from '../../../git/run/git.ts';
@@ -51,6 +51,7 @@ export const why = defineCommand({
     if (args.json) return { json: lineJson(line) };
     const { origin, details, commit, path } = line;
     const isCommitted = !NOT_COMMITTED.test(commit);
+    const isCut = details.has('boundary') && (await hasParents(context, commit));
     const session = origin && sessionOf(origin);
     const step = origin && session && (await stepOf(session, origin));
     const among = new Set(step?.among).size;
@@ -63,13 +64,14 @@ export const why = defineCommand({
         origin?.call !== undefined && `  call    ${origin.tool ?? ''} ${origin.call}`.trimEnd(),
         origin !== undefined && `  step    ${shortOid(origin.snapshot)}, ${localTime(origin.time)}`,
         isCommitted && `  commit  ${shortOid(commit)} ${displayPath(details.get('summary') ?? '')}`,
+        isCut && '          or an older one, which this shallow clone does not have',
       ]),
     );
     if (session !== undefined && step !== undefined) {
       await showStep(context, session, step, path, args.open);
       return 0;
     }
-    if (!isCommitted) return 0;
+    if (!isCommitted || isCut) return 0;
     context.out('\n');
     return runGitOnTerminal(await context.git(), [
       'show',
@@ -82,6 +84,12 @@ export const why = defineCommand({
 });
 
 const USAGE = ['why', 'agt why [REVISION] FILE:LINE'] as const;
+
+/** In its object, although git blame went no further. */
+async function hasParents(context: Context, commit: string): Promise<boolean> {
+  const object = await readObject(await context.git(), commit);
+  return object?.content.toString('latin1').split('\n\n')[0]?.includes('\nparent ') === true;
+}
 
 const NUMBER = /^[1-9]\d*$/;
 
