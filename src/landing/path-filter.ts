@@ -61,7 +61,7 @@ export async function refuseUnstorable(id: string, paths: readonly string[], req
 
 function noMatch(problem: string, changes: readonly DiffEntry[]): AgtError {
   const paths = changes.map(({ path }) => displayPath(path)).join(', ') || 'none';
-  return new AgtError(`${problem}, and nothing has changed`, { hints: [`changed files: ${paths}`] });
+  return new AgtError(`${problem}, and nothing has changed`, { hints: [`these would land: ${paths}`] });
 }
 
 /** The tree as it was before these changes. */

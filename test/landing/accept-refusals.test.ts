@@ -242,6 +242,6 @@ test('of several sessions, an error names its own, and does not say that nothing
   expect([exitCode, stdout]).toEqual([1, expect.stringContaining('accepted s1: 1 file changed')]);
   expect(stderr).toBe(
     'note: done for s1, and not for the others\n' +
-      'error: s2: --exclude "file" matches no changed file\nhint: changed files: b\n',
+      'error: s2: --exclude "file" matches no changed file\nhint: these would land: b\n',
   );
 });
