@@ -235,7 +235,7 @@ async function* redoStops(
     const way = steps.slice(below + 1, top).filter((one) => stopping.has(one));
     const passed = undoStops(session, { isSame, hasLost }, step.snapshot, way.reverse());
     yield* (await Array.fromAsync(passed)).reverse();
-    const isByTurn = below < 0 || stopping.has(steps[below] as Step);
+    const isByTurn = stopping.has(steps[below] as Step);
     if (isByTurn || stopping.has(step) || top === steps.length - 1) yield step.snapshot;
     below = top;
   }
