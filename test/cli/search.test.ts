@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { autocommitAt } from '../harness/opened.ts';
 import { autocommit, makeSession, sessionIn, sessionOf, type TestSession } from '../harness/session.ts';
 import { AGT, agt, agtOk, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 
 interface Found {
   session_id: string | null;
@@ -252,4 +253,18 @@ test('--session searches all snapshots of a fork, also those that it shares', ()
   agtOk(repository, 'session', 'fork', 's1', '--id', 's2');
   for (const id of ['s1', 's2'])
     expect(agtOk(repository, 'search', '--session', id, 'needle')).toContain('new.txt:1: needle');
+});
+
+test('a line that came before a prompt is of no agent; the prompt is', () => {
+  const repository = makeRepository();
+  const agent = agentIn(repository, 'claude-code', 'c-1');
+  agent.says('first needle');
+  agent.begins('1');
+  write(join(repository, 'of-agent'), 'needle\n');
+  agent.ends('1');
+  write(join(repository, 'mine'), 'needle\n');
+  agent.says('second needle');
+  const agentsOf = (...words: string[]) => search(repository, ...words).map(({ agent }) => agent);
+  expect(agentsOf('needle')).toEqual([null, 'claude']);
+  expect(agentsOf('--prompt', 'needle')).toEqual(['claude', 'claude']);
 });

@@ -89,3 +89,17 @@ test('a redo says that it deletes no repository', () => {
   });
   expect(git(folder, 'rev-parse', '--is-inside-work-tree')).toBe('true');
 });
+
+test('after an undo that was taken back, a dry run of a turn shows an edit since, and all that the turn did', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('one', edit('a', '1\n'));
+  turn('two', edit('t', '2\n'));
+  agtOk(folder, 'undo', '--turn', '2');
+  agtOk(folder, 'undo');
+  write(join(folder, 's'), 'own\n');
+  const shown = agt(folder, 'undo', '--turn', '-n');
+  expect(shown.stdout).toMatch(/^D s\nD t\n/);
+  const undo = agt(folder, 'undo', '--turn');
+  expect(undo.stdout).toContain('verified\n  D s\n  D t\n');
+  for (const { stderr } of [shown, undo]) expect(stderr).toContain('your own changes');
+});

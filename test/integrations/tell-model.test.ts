@@ -108,6 +108,19 @@ test('it names no file of a sync, and why hunks were rejected only where nothing
   );
 });
 
+test('it compares with the files that the user has changed since, before any snapshot has them', () => {
+  const folder = makeRepository({ a: 'a\n', b: 'b\n' });
+  say(folder, 'first');
+  toolOf(folder, 'Bash', {}, 'PreToolUse');
+  rmSync(join(folder, 'a'));
+  write(join(folder, 'b'), 'agent\n');
+  toolOf(folder, 'Bash', {});
+  agtOk(folder, 'undo');
+  rmSync(join(folder, 'a'));
+  write(join(folder, 'b'), 'mine\n');
+  expect(contextOf(say(folder, 'second'))).toMatch(/^The user has taken these files back with agt: b\. /);
+});
+
 test('no more than twenty paths; a person at work is no news; other agents', () => {
   const folder = makeRepository({ a: 'a\n' });
   say(folder, 'do it');

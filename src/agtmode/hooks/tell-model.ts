@@ -5,11 +5,13 @@
 import { displayPath } from '../../disk/path-bytes.ts';
 import { someLines } from '../../errors.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
+import type { Git } from '../../git/run/git.ts';
 import { localTime } from '../../local-time.ts';
 import { snapshotRefs } from '../../session/record.ts';
 import { isArrival, promptIn, REJECTED } from '../../snapshot/format.ts';
 import { readNewest, type Snapshot } from '../../snapshot/history.ts';
 import { diffSnapshots } from '../../snapshot/tree.ts';
+import { withPresent } from '../../timetravel/restore/present.ts';
 import type { Context } from '../context.ts';
 import { showPath } from '../output/format.ts';
 import { sessionIfAny } from '../session-here.ts';
@@ -23,20 +25,32 @@ const MOST_SNAPSHOTS = 100;
 export async function whatWentBack(context: Context, conversation: string | undefined) {
   const session = await sessionIfAny(context);
   if (session === undefined) return undefined;
-  const { git } = session.repository;
-  const history = await readNewest(git, snapshotRefs(session.record), MOST_SNAPSHOTS);
+  const known = await readNewest(session.git, snapshotRefs(session.record), MOST_SNAPSHOTS);
+  if (restoresAfter(known, conversation).length === 0) return undefined;
+  const look = { now: context.now(), dryRun: true };
+  return withPresent(session, look, ({ git }, { steps }) =>
+    describeRestores(git, steps.map(({ snapshot }) => snapshot).toReversed(), conversation),
+  );
+}
+
+/** Since the last event of the agent; newest first, as `history`. */
+function restoresAfter(history: readonly Snapshot[], conversation: string | undefined): Snapshot[] {
   // In a folder each conversation hears it for itself. A new one believes nothing yet.
   const end = history.findIndex(
     (snapshot) => isOfAgent(snapshot) && [undefined, conversation].includes(snapshot.conversation),
   );
-  const restores = history.slice(0, Math.max(end, 0)).filter(({ restored }) => restored !== undefined);
+  return history.slice(0, Math.max(end, 0)).filter(({ restored }) => restored !== undefined);
+}
+
+async function describeRestores(git: Git, history: readonly Snapshot[], conversation: string | undefined) {
+  const restores = restoresAfter(history, conversation);
   const [last, first] = [restores[0], restores.at(-1)];
   if (last?.restored === undefined || first?.parents[0] === undefined) return undefined;
   const [before, now = last] = [first.parents[0], history[0]];
   const restored = new Set<string>();
   for (const { parents, commit } of restores)
     for (const { path } of await diffSnapshots(git, parents[0], commit)) restored.add(path);
-  // Something may have made it as the agent left it, such as a sync.
+  // Something may have made it as the agent left it, such as a sync or the user.
   const changes = (await diffSnapshots(git, before, now.commit)).filter(({ path }) => restored.has(path));
   const paths = changes.flatMap(({ path }) =>
     path.startsWith('sandbox/') ? [showPath(displayPath(path.slice('sandbox/'.length)))] : [],

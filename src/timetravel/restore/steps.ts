@@ -186,7 +186,8 @@ export async function findUndoTarget(
     .slice(begin, Math.max(0, isBack ? current + 1 : current))
     .filter(({ first }) => !isUsersWork(first))
     .reverse();
-  const stopping = stops(steps, unit, isOthers);
+  // A capture ends the redo.
+  const stopping = stops(hasUncaptured ? steps.slice(0, current + 1) : steps, unit, isOthers);
   let from = isBack ? undefined : steps[current]?.snapshot;
   let done = 0;
   const way = earlier.filter((step) => stopping.has(step));

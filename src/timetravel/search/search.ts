@@ -23,10 +23,18 @@ export interface SearchSource {
   readonly steps: readonly Step[];
 }
 
-/** Newest first. `session`: all of its line, with what it has from the one that it was forked from. */
+interface Wanted {
+  readonly since: Date | undefined;
+  /** All of its line, with what it has from the one that it was forked from. */
+  readonly session: string | undefined;
+  /** The agent of a step is the one that heard its prompt; otherwise the one that changed its files. */
+  readonly prompts?: boolean;
+}
+
+/** Newest first. */
 export async function stepsOf(
   repository: Repository,
-  { since, session }: { readonly since: Date | undefined; readonly session: string | undefined },
+  { since, session, prompts = false }: Wanted,
 ): Promise<Step[]> {
   const { records } = listRecords(repository);
   const folder = records.find(isAttached);
@@ -36,7 +44,7 @@ export async function stepsOf(
     const { turn, among = [], author = 'unknown' } = authors.get(snapshot) ?? {};
     const known = snapshot.agent ?? turn?.agent;
     const prompt = promptIn(snapshot);
-    const isPersons = author === 'restore' || (author === 'other' && prompt === undefined);
+    const isPersons = author === 'restore' || (author === 'other' && !(prompts && prompt !== undefined));
     const agent = among.length > 1 || isPersons ? undefined : known;
     return { repository, snapshot, folder, agent, author, prompt: prompt ?? turn?.prompt };
   });

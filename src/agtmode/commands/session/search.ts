@@ -75,7 +75,8 @@ export const sessionSearch = defineCommand({
       inPrompts: args.prompt,
       pathspecs: given.map((spec) => parsePathspec(spec, toFolder)),
     };
-    const wanted = { since, session: args.session === undefined ? undefined : here?.id };
+    const session = args.session === undefined ? undefined : here?.id;
+    const wanted = { since, session, prompts: args.prompt };
     const entries: Entry[] = [];
     const show = (steps: readonly Step[], found: AsyncIterable<Occurrence> | readonly Occurrence[]) =>
       withPager(context, async (write) => {

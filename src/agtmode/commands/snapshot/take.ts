@@ -13,6 +13,7 @@ import { writeLastEvent } from '../../../integrations/hooks-log.ts';
 import { findIntegration } from '../../../integrations/tools.ts';
 import { folderStore } from '../../../layout.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
+import { commandToList } from '../../../session/advised-commands.ts';
 import { sessionContaining } from '../../../session/find-session.ts';
 import { Session } from '../../../session/session.ts';
 import { autocommit, captureFolder, type FolderCapture } from '../../../triggers/autocommit.ts';
@@ -164,7 +165,7 @@ export const snapshotForget = defineCommand({
     const snapshots = `${plural(length, 'snapshot')} of ${showPath(folder)}`;
     if (!args.force && !args.dryRun) {
       throw new AgtError(`${snapshots} would go, and nothing brings them back`, {
-        hints: ['to look at them: agt snapshot list', 'to delete them: add --force'],
+        hints: [`to look at them: ${commandToList(record)}`, 'to delete them: add --force'],
       });
     }
     if (!args.dryRun) await forgetFolder(context.folderAccess(), attached);
