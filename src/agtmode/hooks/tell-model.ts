@@ -48,8 +48,11 @@ async function describeRestores(git: Git, history: readonly Snapshot[], conversa
   if (last?.restored === undefined || first?.parents[0] === undefined) return undefined;
   const [before, now = last] = [first.parents[0], history[0]];
   const restored = new Set<string>();
-  for (const { parents, commit } of restores)
-    for (const { path } of await diffSnapshots(git, parents[0], commit)) restored.add(path);
+  for (const one of restores) {
+    // The snapshots before an arrival came with it.
+    const from = isArrival(one) ? before : one.parents[0];
+    for (const { path } of await diffSnapshots(git, from, one.commit)) restored.add(path);
+  }
   // Something may have made it as the agent left it, such as a sync or the user.
   const changes = (await diffSnapshots(git, before, now.commit)).filter(({ path }) => restored.has(path));
   const paths = changes.flatMap(({ path }) =>

@@ -70,7 +70,6 @@ export function Review({ row }: { row: Row }) {
   });
   const fresh = all.filter(({ state }) => state === 'new');
   const count = (wanted: Hunk['state']) => all.filter(({ state }) => state === wanted).length;
-  const words = { new: 'new', seen: row.diff?.files === 0 ? 'accepted' : 'seen', rejected: 'rejected' };
   const marked = (['seen', 'rejected'] as const).filter((state) => count(state) > 0);
   return (
     <main>
@@ -80,7 +79,7 @@ export function Review({ row }: { row: Row }) {
           <span class="quiet" role="status">
             {[
               fresh.length === 0 ? 'nothing new' : plural(fresh.length, 'new hunk'),
-              ...marked.map((state) => `${count(state)} ${words[state]}`),
+              ...marked.map((state) => `${count(state)} ${state}`),
             ].join(', ')}
           </span>
         </h1>
@@ -108,7 +107,7 @@ export function Review({ row }: { row: Row }) {
             </Button>
             <Button
               class="main"
-              disabled={count('seen') === 0 || words.seen !== 'seen'}
+              disabled={count('seen') === 0}
               onClick={() => start(row, ACTS.accept(row, true), reload)}
             >
               Accept what I saw…
@@ -144,7 +143,7 @@ export function Review({ row }: { row: Row }) {
                             </Button>
                           </>
                         ) : (
-                          <span class={`pill is-${PILLS[hunk.state]}`}>{words[hunk.state]}</span>
+                          <span class={`pill is-${PILLS[hunk.state]}`}>{hunk.state}</span>
                         )}
                         {canAct && hunk.state !== 'new' && (
                           <Button onClick={() => mark(`--new=${hunk.path}`, `--hunk=${hunk.id}`)}>
