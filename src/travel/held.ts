@@ -116,7 +116,7 @@ async function problemsOn(repository: Repository, remote: string, keys: Keys | u
   return ({ share, head = '', parts }) => {
     const isThere = refs.get(`${share}/head`) === head && refs.get(`${share}/parts`) === parts.at(-1)?.commit;
     if (!isThere && refs.has(`${share}/head`))
-      return `another repository has pulled or pushed it on ${remote} since`;
+      return `another repository has pulled or pushed it on ${remote} since this one did`;
     if (!isThere) return `${remote} no longer has what was pushed`;
     return shares.get(head)?.head === undefined ? `no key here opens the copy on ${remote}` : undefined;
   };

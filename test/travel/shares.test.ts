@@ -135,9 +135,9 @@ test('accept, reject and remove name the remotes that do not know of it', () => 
   }
   agtOk(here, 'session', 'new', '--id', 'alone');
   expect(agtOk(here, 'reject', 'alone')).not.toContain('remote');
-  const line = (id: string, what = 'does not know of this; tell it', more = '') =>
+  const line = (id: string, what = 'does not know that it ended; tell it', more = '') =>
     `\nremote   origin ${what}: agt session push ${id} origin${more}\n`;
-  expect(agtOk(here, 'remove', 'removed', '-n')).toContain(' origin would not know of this; tell it: ');
+  expect(agtOk(here, 'remove', 'removed', '-n')).toContain(' origin would not know that it ended; tell it: ');
   expect(agtOk(here, 'accept', 'accepted', '--untracked=all')).toContain(line('accepted'));
   expect(agtOk(here, 'reject', 'rejected')).toContain(line('rejected'));
   expect(agtOk(here, 'remove', 'removed')).toContain(line('removed'));
@@ -149,7 +149,7 @@ test('accept, reject and remove name the remotes that do not know of it', () => 
   expect(listed.map(({ state }) => state).sort()).toEqual(['accepted', 'rejected', 'removed']);
   agtOk(here, 'undo', 'rejected');
   expect(agtOk(here, 'reject', 'rejected', '-n')).not.toContain('remote');
-  expect(agtOk(here, 'remove', 'rejected', '-n')).toContain(' origin would not know of this; tell it: ');
+  expect(agtOk(here, 'remove', 'rejected', '-n')).toContain(' origin would not know that it ended; tell it: ');
   agtOk(here, 'session', 'push', 'rejected', 'origin');
   agtOk(there, 'session', 'pull', 'rejected', '--take');
   expect(agtOk(here, 'reject', 'rejected')).toContain(line('rejected'));

@@ -68,7 +68,7 @@ function notTold(
   );
   const [what, next] = isForgotten
     ? [verb(dryRun, 'still has a copy; delete', 'still have a copy; delete'), ' --delete']
-    : [verb(dryRun, 'does not know of this; tell', 'not know of this; tell'), ''];
+    : [verb(dryRun, 'does not know that it ended; tell', 'not know that it ended; tell'), ''];
   return stale.map(({ remote }) => `remote   ${remote} ${what} it: agt session push ${id} ${remote}${next}`);
 }
 
