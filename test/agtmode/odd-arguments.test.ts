@@ -51,6 +51,7 @@ test.each([
     /^hint: leave out s1, or --merged\n/m,
   ],
   ['accept as git merges', ['accept', 's1', '--squash'], 2, /^hint: use: agt accept SESSION: one commit/m],
+  ['list of the merged ones', ['list', '--merged'], 2, /^hint: use: agt remove --merged -n\n/m],
   ['log of all', ['session', 'log', '--all-sessions'], 2, /^hint: use: agt log --all-sessions\n/m],
   ['show of a turn', ['show', '--turn', '2'], 128, /^hint: did you mean: agt diff --turn 2\?\n/m],
   [

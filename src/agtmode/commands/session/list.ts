@@ -60,6 +60,7 @@ const OF_MERGE: readonly string[] = ['clean', 'conflict', 'refused', 'merged'];
 
 export const sessionList = defineCommand({
   usage: 'session list [remote-name]',
+  elsewhere: { '--merged': 'agt remove --merged -n' },
   summary: 'list the sessions, their work, and whether it would merge',
   description:
     'List the sessions of this repository. A narrow terminal shows fewer columns.\n' +
