@@ -149,7 +149,9 @@ test('accept, reject and remove name the remotes that do not know of it', () => 
   expect(listed.map(({ state }) => state).sort()).toEqual(['accepted', 'rejected', 'removed']);
   agtOk(here, 'undo', 'rejected');
   expect(agtOk(here, 'reject', 'rejected', '-n')).not.toContain('remote');
-  expect(agtOk(here, 'remove', 'rejected', '-n')).toContain(' origin would not know that it ended; tell it: ');
+  expect(agtOk(here, 'remove', 'rejected', '-n')).toContain(
+    ' origin would not know that it ended; tell it: ',
+  );
   agtOk(here, 'session', 'push', 'rejected', 'origin');
   agtOk(there, 'session', 'pull', 'rejected', '--take');
   expect(agtOk(here, 'reject', 'rejected')).toContain(line('rejected'));
