@@ -111,12 +111,11 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   };
   // No answer to the question would help.
   const isAsked = request.askUntracked !== undefined && untracked.length > 0;
-  const isThere = isAsked && (await mergeWithout(new Set(untracked))) === undefined;
-  const unwanted = isThere
-    ? undefined
-    : await untrackedToLeaveOut(session, untracked, commits.length > 0, request);
-  const found = unwanted && (await mergeWithout(unwanted));
-  if (unwanted === undefined || found === undefined) return planLanding(session, landable, content.head);
+  const ofRest = () => planLanding(session, landable, content.head);
+  if (isAsked && (await mergeWithout(new Set(untracked))) === undefined) return ofRest();
+  const unwanted = await untrackedToLeaveOut(session, untracked, commits.length > 0, request);
+  const found = await mergeWithout(unwanted);
+  if (found === undefined) return ofRest();
   const { left, leftOut, theirs, merged } = found;
   const changes = await diffTrees(git, target.from, merged.tree);
   const dirty = request.committedOnly ? [] : await dirtySubmodules(session);

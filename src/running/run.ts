@@ -23,7 +23,7 @@ export interface RunRequest extends CommandLine {
   /** Whether a program of this name is an agent. */
   readonly isAgent: (program: string) => boolean;
   readonly onStarted?: () => void;
-  /** Is told of problems with autocommits when the command has ended: meanwhile the terminal is its own. */
+  /** Is told of problems with autocommits before the command begins, or when it has ended: meanwhile the terminal is its own. */
   readonly onProblem: (record: SessionRecord, error: unknown) => void;
   /** Is told that the command was killed, as by the system for want of memory. */
   readonly onKilled: (record: SessionRecord, reason: string) => Promise<void>;
@@ -47,7 +47,8 @@ export async function runInSessions(
     },
   );
   try {
-    for (const { record } of sessions) await captureFirst(repository, record);
+    for (const { record, request } of sessions)
+      await captureFirst(repository, record).catch((error: unknown) => request.onProblem(record, error));
     for (const one of sessions) runs.push(startRun(repository, one));
     const results = await Promise.allSettled(runs.map((run) => run.finish()));
     return results.map((result) => {
@@ -59,12 +60,12 @@ export async function runInSessions(
   }
 }
 
-/** The command has not written what is there. Later captures report what keeps agt from capturing. */
+/** The command has not written what is there, and may destroy it. */
 async function captureFirst(repository: Repository, record: SessionRecord): Promise<void> {
   const isAtWork = record.owner !== undefined && !processIsGone(record.owner);
   if (!isCapturedByItself(record) || isAtWork) return;
-  const options = { now: new Date(), label: BEFORE_RUN, onlyIfChanged: true };
-  await autocommit(new Session(repository, record), options).catch(() => undefined);
+  const options = { now: new Date(), label: BEFORE_RUN, onlyIfChanged: true, waitMs: LONGEST_WAIT_MS };
+  await autocommit(new Session(repository, record), options);
 }
 
 /** Another agt may be capturing a large sandbox. */

@@ -82,6 +82,18 @@ describe('on a small disk', () => {
     expect(run('git', ['fsck', '--strict'], { cwd: repository }).exitCode).toBe(0);
   });
 
+  test('agt run says before its command that no snapshot has what is there', ({ skip }) => {
+    const problem = mountDisk('size=6m');
+    skip(problem !== undefined, problem);
+    write(join(sandbox, 'hand'), 'work\n');
+    const filler = join(disk, 'filler');
+    spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=1k']);
+    const { exitCode, stderr } = agt(sandbox, 'run', '--', 'sh', '-c', `rm ${filler}; echo begun >&2`);
+    expect(stderr).toMatch(/^error: .*no space left on device\n(hint: .*\n)*begun\n$/m);
+    expect(exitCode).toBe(0);
+    expect(git(repository, 'show', 'agtsessions/s1:sandbox/hand')).toBe('work');
+  });
+
   test('ENOSPC at every step', ({ skip }) => {
     const problem = mountDisk('size=200m,nr_inodes=150');
     skip(problem !== undefined, problem);

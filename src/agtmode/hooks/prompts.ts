@@ -64,16 +64,19 @@ export function parsePrompt(prompt: string): PromptCommand | undefined {
   if (line !== undefined) return { words, line };
   // With other words after it, it is a sentence about agt.
   if (argument !== undefined)
-    return (WORDS.includes(word) && /^(\S+\s+)?(\d+|-\S*)(\s+(\d+|-\S*))*$/.test(argument)) || isMoveTo(words)
+    return (WORDS.includes(word) && OPTIONS.test(argument)) || isMoveTo(words)
       ? { words: `${word} ${argument}`, mistakenFor: [] }
       : undefined;
   const meant = similar(word, WORDS);
   return meant.length === 0 ? undefined : { words, mistakenFor: meant };
 }
 
-/** `undo foo`: nobody says that of agt. */
+/** `list 2`, `accept fix --keep`; `log shows 3` may be a sentence. */
+const OPTIONS = /^(\d+|(\S+\s+)?-\S+)(\s+(\d+|-\S*))*$/;
+
+/** `undo foo`, `undo turn 2`: nobody says that of agt. */
 function isMoveTo(words: string): boolean {
-  return /^(undo|redo) \S+$/.test(words);
+  return /^(undo|redo) (\S+|turns? \d+)$/.test(words);
 }
 
 /** `undo`, `undo 2`, `undo step 2`, `redo 3 turns`. */

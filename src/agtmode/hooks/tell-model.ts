@@ -30,7 +30,7 @@ export async function whatWentBack(context: Context, conversation: string | unde
   const look = { now: context.now(), dryRun: true };
   return withPresent(session, look, ({ git }, { steps }) =>
     describeRestores(git, steps.map(({ snapshot }) => snapshot).toReversed(), conversation),
-  );
+  ).catch(() => describeRestores(session.git, known, conversation)); // such as on a full disk
 }
 
 /** Since the last event of the agent; newest first, as `history`. */

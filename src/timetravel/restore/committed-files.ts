@@ -108,7 +108,7 @@ async function filesOfOther(session: Session, before: string | undefined, head: 
   });
 }
 
-/** HEAD before the first change of the agent, and once nothing of it was left; then a commit between the two has it. */
+/** HEAD before the agent's first change of a file, and once nothing of that was left. A commit between the two may have it. */
 interface ByAgent {
   readonly begin: string | undefined;
   readonly end: string | undefined;
