@@ -1,7 +1,10 @@
-/** `--everywhere`: a command in each repository that has sessions, under a heading; as JSON one list. */
+/** `--everywhere`: a command in each repository that has sessions, under a heading, as JSON one list; or one list of all. */
 import { rmSync } from 'node:fs';
 import { AgtError, isAgtError } from '../errors.ts';
-import { knownRepositories, placeOf } from '../repository/known-repositories.ts';
+import { listStores, openListedStore } from '../folders/store.ts';
+import { knownRepositories, openKnown, placeOf } from '../repository/known-repositories.ts';
+import type { Repository } from '../repository/repository.ts';
+import { isAttached, listRecords, type SessionRecord } from '../session/record.ts';
 import { type Answer, partOf, type Report, reportEach } from './command-line/report.ts';
 import { type Context, openContext } from './context.ts';
 import { paint, showPath } from './output/format.ts';
@@ -46,4 +49,30 @@ function named(repository: string, error: unknown): unknown {
 export function goneNotes(gone: readonly { readonly commonDir: string }[]): string {
   const next = 'if you moved it, call agt there once; else forget it: agt doctor --everywhere --fix';
   return gone.map((one) => `note: ${showPath(placeOf(one))} is gone; ${next}\n`).join('');
+}
+
+/** Without --everywhere. */
+export const NONE = { present: [], gone: [] };
+
+export interface Source {
+  readonly repository: Repository;
+  /** The path that a person knows. */
+  readonly place: string;
+  /** The record of a folder without a session. */
+  readonly record: SessionRecord | undefined;
+}
+
+export function sourcesEverywhere(context: Context, present: readonly string[]): Source[] {
+  const access = context.folderAccess();
+  const ofRepositories = present.map((commonDir) => sourceOf(openKnown(access, commonDir)));
+  const ofFolders = listStores(access).flatMap((store): Source[] => {
+    const session = openListedStore(access, store);
+    return session === undefined ? [] : [sourceOf(session.repository)];
+  });
+  return [...ofRepositories, ...ofFolders];
+}
+
+export function sourceOf(repository: Repository): Source {
+  const record = listRecords(repository).records.find(isAttached);
+  return { repository, place: record?.checkout ?? placeOf(repository), record };
 }

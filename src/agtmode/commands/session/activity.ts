@@ -1,13 +1,12 @@
 /** `agt log --all-sessions`: what the agents did, in this repository or everywhere. */
 
 import { isAgtError, plural } from '../../../errors.ts';
-import { listStores, openListedStore, shownId, shownPath } from '../../../folders/store.ts';
+import { shownId, shownPath } from '../../../folders/store.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { localTime } from '../../../local-time.ts';
-import { knownRepositories, openKnown, placeOf } from '../../../repository/known-repositories.ts';
-import type { Repository } from '../../../repository/repository.ts';
+import { knownRepositories } from '../../../repository/known-repositories.ts';
 import { namedSession } from '../../../session/find-session.ts';
-import { isAttached, listRecords, recordNamed, type SessionRecord } from '../../../session/record.ts';
+import { recordNamed } from '../../../session/record.ts';
 import {
   type ActivityRequest,
   type Outcome,
@@ -17,7 +16,7 @@ import {
 } from '../../../timetravel/activity.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { goneNotes } from '../../everywhere.ts';
+import { goneNotes, NONE, type Source, sourceOf, sourcesEverywhere } from '../../everywhere.ts';
 import { orNull, shortPaths, showPath } from '../../output/format.ts';
 import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
 import { showInPager } from '../../output/pager.ts';
@@ -85,16 +84,6 @@ export const sessionActivity = defineCommand({
   },
 });
 
-export const NONE = { present: [], gone: [] };
-
-interface Source {
-  readonly repository: Repository;
-  /** The path that a person knows. */
-  readonly place: string;
-  /** The record of a folder without a session. */
-  readonly record: SessionRecord | undefined;
-}
-
 async function sourcesHere(context: Context): Promise<Source[]> {
   const found = await repositoriesHere(context);
   if (found.length === 0) {
@@ -105,21 +94,6 @@ async function sourcesHere(context: Context): Promise<Source[]> {
     });
   }
   return found.map(sourceOf);
-}
-
-export function sourcesEverywhere(context: Context, present: readonly string[]): Source[] {
-  const access = context.folderAccess();
-  const ofRepositories = present.map((commonDir) => sourceOf(openKnown(access, commonDir)));
-  const ofFolders = listStores(access).flatMap((store): Source[] => {
-    const session = openListedStore(access, store);
-    return session === undefined ? [] : [sourceOf(session.repository)];
-  });
-  return [...ofRepositories, ...ofFolders];
-}
-
-function sourceOf(repository: Repository): Source {
-  const record = listRecords(repository).records.find(isAttached);
-  return { repository, place: record?.checkout ?? placeOf(repository), record };
 }
 
 /** One that cannot be read hides no other. */

@@ -16,12 +16,11 @@ import { search, stepsOf } from '../../../timetravel/search/search.ts';
 import { parsePathspec, pathInSession } from '../../../timetravel/session-paths.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { goneNotes } from '../../everywhere.ts';
+import { goneNotes, NONE, sourcesEverywhere } from '../../everywhere.ts';
 import { orNull, paint, shortPaths, showPath } from '../../output/format.ts';
 import { parseNumber, parseSince } from '../../output/history.ts';
 import { withPager } from '../../output/pager.ts';
 import { repositoriesHere, sessionHere, sessionIfAny } from '../../session-here.ts';
-import { NONE, sourcesEverywhere } from './activity.ts';
 
 export const sessionSearch = defineCommand({
   usage: 'search [text]',
