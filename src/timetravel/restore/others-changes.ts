@@ -151,60 +151,50 @@ interface OthersSnapshots {
   readonly hasEvents: boolean;
 }
 
-/**
- * Those with changes that no agent made: before a call of a tool or a prompt, between calls, and after the agent's last event.
- * If an undo takes back nothing but the latter, they are what the person means.
- */
+/** If an undo takes back nothing but changes that no agent made, they are what the person means. */
 async function othersSnapshots(
-  { git, record, repository, id }: Session,
+  session: Session,
   { from, isNew, isUndo = false }: Latest,
   to: string,
 ): Promise<Pick<OthersRefs, 'hasUncaptured'> & OthersSnapshots> {
-  const newest = await readNewest(git, snapshotRefs(record), MOST_SNAPSHOTS);
+  const newest = await readNewest(session.git, snapshotRefs(session.record), MOST_SNAPSHOTS);
   const start = newest.findIndex(({ commit }) => commit === from);
   const end = newest.findIndex(({ commit }) => commit === to);
   const since = newest[end]?.time;
   const nothing = { going: [], theirs: [], hasEvents: false, hasUncaptured: false };
   if (start < 0) return { ...nothing, since, sinceRestore: new Set(), restored: -1 };
   const going = newest.slice(start, end);
-  const isBeforeAgent = (one: Snapshot) => one.before !== undefined || promptIn(one) !== undefined;
-  const isOfAgent = (one: Snapshot) =>
-    isBeforeAgent(one) || one.call !== undefined || one.agent !== undefined;
-  const firstEvent = newest.findLastIndex(isOfAgent);
   const hasAgent = going.some(isOfAgent);
-  const hadAgent = isUndo && firstEvent >= 0;
-  const isFolder = isAttached(record);
-  const isNobodys = ({ agent, tool, label, restoredBy, during }: Snapshot) =>
-    (agent ?? tool ?? restoredBy ?? (isFolder ? undefined : label)) === undefined && during.length === 0;
-  const isAfterAgent = (one: Snapshot, i: number) =>
-    (i === 0 && isNew === true && hasAgent && going.length > 1) ||
-    ((hasAgent || hadAgent) &&
-      isNobodys(one) &&
-      (isFolder ? start + i < firstEvent : i === 0 && isNew !== 'to come'));
+  const hasEvents = newest.some(isOfAgent);
+  const others = othersIn(session, newest);
+  const theirs = hasAgent || (isUndo && hasEvents) ? going.filter((one) => others.has(one)) : [];
   const restored = going.findIndex(({ restoredBy }) => restoredBy !== undefined);
   const fresh = going.slice(0, restored < 0 ? undefined : restored);
-  const hasCalls = newest.some(({ before, tool }) => (before ?? tool) !== undefined);
-  const isBetweenCalls = ({ agent, tool, restoredBy, during }: Snapshot) =>
-    hasCalls && agent !== undefined && (tool ?? restoredBy) === undefined && during.length === 0;
-  const theirs = going.filter((one, i) => isBeforeAgent(one) || isBetweenCalls(one) || isAfterAgent(one, i));
   const sinceRestore = new Set(fresh.map(({ commit }) => commit));
-  const isAtWork = callsAtWork(repository.agtDir, id, new Date()).length > 0;
-  const hasUncaptured = isNew === 'to come' && (hasAgent || (hadAgent && !isAtWork));
-  return { going, theirs, since, sinceRestore, restored, hasUncaptured, hasEvents: firstEvent >= 0 };
+  const hasUncaptured = isNew === 'to come' && (hasAgent || (isUndo && hasEvents && !isAtWork(session)));
+  return { going, theirs, since, sinceRestore, restored, hasUncaptured, hasEvents };
 }
 
-/** Whether a change is of a person or of another program. Only events of calls tell that of those of an agent. */
-export function othersSteps({ repository, id, record }: Session, history: readonly Snapshot[]) {
+/** Changes that no agent made. Without events of calls, agt cannot tell those since an agent's prompt. */
+function othersIn({ record }: Session, history: readonly Snapshot[]): ReadonlySet<Snapshot> {
   const { steps } = authorsOf(history.toReversed(), isAttached(record));
-  const others = new Set(steps.filter(({ author }) => author === 'other').map(({ snapshot }) => snapshot));
-  const hasCalls = history.some(({ before, tool }) => (before ?? tool) !== undefined);
-  const isAtWork = callsAtWork(repository.agtDir, id, new Date()).length > 0;
+  const canTell = hasCalls(history);
+  const others = steps.flatMap(({ author, snapshot: one }) =>
+    author === 'other' && (canTell || one.agent === undefined || isBeforeAgent(one)) ? one : [],
+  );
+  return new Set(others);
+}
+
+const isBeforeAgent = (one: Snapshot) => one.before !== undefined || promptIn(one) !== undefined;
+const isOfAgent = (one: Snapshot) => isBeforeAgent(one) || (one.call ?? one.agent) !== undefined;
+const hasCalls = (history: readonly Snapshot[]) =>
+  history.some(({ before, tool }) => (before ?? tool) !== undefined);
+const isAtWork = ({ repository, id }: Session) => callsAtWork(repository.agtDir, id, new Date()).length > 0;
+
+/** Whether changes are of a person or of another program. Only events of calls tell that of those of an agent. */
+export function othersSteps(session: Session, history: readonly Snapshot[]) {
+  const others = othersIn(session, history);
+  const canTell = hasCalls(history);
   return (changes: readonly Snapshot[]) =>
-    hasCalls &&
-    (changes.length > 0 || !isAtWork) &&
-    changes.every(
-      (one) =>
-        others.has(one) &&
-        (one.agent === undefined || one.before !== undefined || promptIn(one) !== undefined),
-    );
+    canTell && changes.every((one) => others.has(one)) && (changes.length > 0 || !isAtWork(session));
 }
