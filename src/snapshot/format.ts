@@ -70,6 +70,8 @@ export const AS_CHECKED_OUT = 'as checked out';
 export const WITH_CHANGES = 'with your changes';
 /** The snapshot that `agt run` takes before it starts its command. */
 export const BEFORE_RUN = 'before agt run';
+/** Begins a label that git mode gives (gitmode/guard/guard.ts). */
+export const BEFORE_GIT = 'before git ';
 /** The start commit, to which an undo has gone. */
 export const THE_START = 'the start';
 

@@ -88,7 +88,8 @@ export function authorsOf(history: readonly Snapshot[], isFolder: boolean): Auth
         ? begin(snapshot, own)
         : (turn ?? current.get(own) ?? last);
     if (isPersons) belongsTo?.steps.push(snapshot);
-    if (belongsTo !== undefined && isEventOf(snapshot)) belongsTo.snapshots.push(snapshot);
+    if (belongsTo !== undefined && (author === 'agent' || isEventOf(snapshot)))
+      belongsTo.snapshots.push(snapshot);
     const isWork = tool !== undefined || author === 'agent' || (turn?.prompt !== undefined && !isTold);
     if (belongsTo?.number === 0 && isWork) belongsTo.number = turns.push(belongsTo);
     if (turn !== undefined && turn.agent === undefined && key === own) turn.agent = agent;

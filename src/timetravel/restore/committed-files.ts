@@ -112,6 +112,8 @@ async function filesOfOther(session: Session, before: string | undefined, head: 
 interface ByAgent {
   readonly begin: string | undefined;
   readonly end: string | undefined;
+  /** A person who brings one of them back brings the agent's change back. */
+  readonly versions: ReadonlySet<string | undefined>;
 }
 
 /** `byPerson`: newest last. A file that a person has changed and changed back differs between no two snapshots but these. */
@@ -133,9 +135,15 @@ async function touched(
       const versions = withoutAgent.get(path) ?? new Set([entryOf(before)]);
       withoutAgent.set(path, versions);
       const isBack = versions.has(entryOf(after));
+      const isAgents = known?.versions.has(entryOf(after)) === true;
       if (isPersons) byPerson.push(change);
-      if (!isPersons || (known && (isBack || isRestore)))
-        byAgent.set(path, { begin, ...known, end: isBack ? (known?.end ?? one.head) : undefined });
+      if (!isPersons || (known && (isBack || isRestore || isAgents)))
+        byAgent.set(path, {
+          begin,
+          ...known,
+          end: isBack ? (known?.end ?? one.head) : undefined,
+          versions: new Set([...(known?.versions ?? []), ...(isPersons || isBack ? [] : [entryOf(after)])]),
+        });
       else if (known === undefined || known.end !== undefined) versions.add(entryOf(after));
     }
     begin = one.head;

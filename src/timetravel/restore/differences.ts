@@ -121,9 +121,9 @@ export async function changesAnything(
   const files = await committedFiles(session, latest, commit, { others });
   if (files.files.size > files.staying.size) return true;
   const way = { captured: captured.commit, wanted, scope: TOP_FOLDERS };
-  const plan = withoutStaying(await planFrom(repository.git, way), files);
+  const plan = withoutStaying(await planFrom(session, way), files);
   const present = plan.emptyDirectories.made.filter((path) => isDirectory(record, path));
   if (pathsOf(plan).length > plan.deletions.length + present.length) return true;
-  const kept = keepIgnored(plan, await listIgnored(session, commit));
+  const kept = keepIgnored(plan, await listIgnored(session, commit), session);
   return kept.deletions.length > 0;
 }

@@ -1,10 +1,12 @@
 /** How a restore treats the files that git ignores in an attached folder: it deletes none of them. */
 import { existsSync } from 'node:fs';
 import ignore, { type Ignore } from 'ignore';
-import { ignoredFiles } from '../../autocommit/observe.ts';
+import { ignoredFiles, linkedSandbox } from '../../autocommit/observe.ts';
 import type { CaptureOptions } from '../../autocommit/request.ts';
-import type { CheckoutPlan } from '../../checkout/plan.ts';
+import { hasContent } from '../../autocommit/scan/content.ts';
+import type { CheckoutPlan, FileToWrite } from '../../checkout/plan.ts';
 import { entriesOf } from '../../disk/folder-entries.ts';
+import { insideCheck } from '../../disk/is-inside.ts';
 import { displayPath, pathFromJson } from '../../disk/path-bytes.ts';
 import { tipRef } from '../../filter/agent-refs.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
@@ -69,9 +71,26 @@ async function ignoredSince(session: Session, wanted: string): Promise<ReadonlyS
   return paths;
 }
 
-export function keepIgnored(plan: CheckoutPlan, isIgnored: IgnoresFile | undefined): CheckoutPlan {
+export function keepIgnored(
+  plan: CheckoutPlan,
+  isIgnored: IgnoresFile | undefined,
+  session: Session,
+): CheckoutPlan {
   if (isIgnored === undefined) return plan;
-  return { ...plan, deletions: plan.deletions.filter((path) => !isIgnored(path)) };
+  const isThere = (file: FileToWrite) => file.isNew && isIgnored(file.path) && isAsWanted(session, file);
+  return {
+    ...plan,
+    deletions: plan.deletions.filter((path) => !isIgnored(path)),
+    writes: plan.writes.filter((file) => !isThere(file)),
+  };
+}
+
+/** An undo has left it, and no snapshot since has it. */
+function isAsWanted({ record, folder }: Session, { path, oid, kind, bits }: FileToWrite): boolean {
+  const stat = lstatIn(record, path);
+  const isKind = kind === 'link' ? stat?.isSymbolicLink() : stat?.isFile() && (stat.mode & 0o7777) === bits;
+  const top = Buffer.from(folder).toString('latin1');
+  return isKind === true && hasContent(`${top}/${path}`, oid, insideCheck(top, linkedSandbox(record)));
 }
 
 /** The plan, with paths that cannot be written among the blocked ones. */

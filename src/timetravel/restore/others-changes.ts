@@ -57,9 +57,15 @@ export async function othersChanges(
   if (theirs.length === 0) return { paths: found, isAll };
   const changed = new Set((await diffSnapshots(git, content, latest.from)).map(({ path }) => path));
   const newest = new Map<string, { readonly commit: string; readonly oid: string | undefined }>();
-  for (const { commit, parents } of theirs)
-    for (const { path, after } of await diffSnapshots(git, parents[0], commit))
-      if (!newest.has(path)) newest.set(path, { commit, oid: after?.oid });
+  const byAgent = new Set<string>();
+  for (const one of going)
+    for (const { path, after } of await diffSnapshots(git, one.parents[0], one.commit)) {
+      if (!theirs.includes(one) && one.restoredBy === undefined) byAgent.add(`${path}\0${after?.oid}`);
+      else if (!newest.has(path) && theirs.includes(one))
+        newest.set(path, { commit: one.commit, oid: after?.oid });
+    }
+  // Somebody has only brought back what an agent had written, as by a checkout there and back.
+  for (const [path, { oid }] of newest) if (byAgent.has(`${path}\0${oid}`)) newest.delete(path);
   // A version that a call has destroyed is neither there nor in the snapshot. A restore has named those that it took away.
   const paths = [...newest.keys()];
   const there = await findObjects(

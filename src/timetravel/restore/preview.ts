@@ -73,7 +73,7 @@ export async function previewRestore(session: Session, request: RestoreRequest):
       : await withScratchObjects(repository, async (scratch) =>
           planTo(scratch.git, await withCommittedFiles(session, snapshot, committed, content, scratch)),
         );
-  const plan = keepIgnored(whole, isIgnored);
+  const plan = keepIgnored(whole, isIgnored, session);
   const trees = [to.commit, content?.commit].filter((commit) => commit !== undefined);
   const ambiguous = await readAmbiguousFolders(git, trees);
   const kept = isAttached(record) ? whole.deletions.filter((path) => isIgnored?.(path) === true) : [];

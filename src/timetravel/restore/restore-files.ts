@@ -66,7 +66,7 @@ export async function restoreFiles(
   const paths = new Map<string, ChangedPath>();
   let captured = before?.commit;
   const notes: string[] = [];
-  let plan = firstPlan ?? (await planFrom(git, { captured, wanted, scope, isIgnored }));
+  let plan = firstPlan ?? (await planFrom(session, { captured, wanted, scope, isIgnored }));
   for (let attempt = 1; ; attempt++) {
     for (const one of describePlan(plan, ambiguous))
       if (one.kind !== '!' && !paths.has(one.path)) paths.set(one.path, one);
@@ -85,7 +85,7 @@ export async function restoreFiles(
     }
     const marks = { now, unfinished: restored.commit, ...taking };
     captured = (await captureSession(session.with(record), marks)).commit;
-    plan = await planFrom(git, { captured, wanted, scope, isIgnored });
+    plan = await planFrom(session, { captured, wanted, scope, isIgnored });
     // The snapshot before the restore does not have these files, so undo would not bring them back.
     const isNewlyCaptured = (path: string) => isIgnored?.(path) === true && changed.includes(path);
     const replaced = plan.writes.find(({ path, isNew }) => !isNew && isNewlyCaptured(path));
@@ -127,9 +127,13 @@ export interface Way {
   readonly isIgnored?: IgnoresFile | undefined;
 }
 
-export async function planFrom(git: Git, { captured, wanted, scope, isIgnored }: Way): Promise<CheckoutPlan> {
+export async function planFrom(
+  session: Session,
+  { captured, wanted, scope, isIgnored }: Way,
+): Promise<CheckoutPlan> {
+  const { git } = session;
   const from = captured === undefined ? undefined : await readSnapshotMetadata(git, captured);
-  return keepIgnored(await prepareCheckout(git, from, wanted, scope), isIgnored);
+  return keepIgnored(await prepareCheckout(git, from, wanted, scope), isIgnored, session);
 }
 
 export interface ChangedPath {
@@ -168,7 +172,7 @@ export function pathsOf(plan: CheckoutPlan): string[] {
 
 /** @throws AgtError if the disk has too little room for the restore. Nothing has changed then. */
 export async function requireRoom(session: Session, way: Way): Promise<CheckoutPlan> {
-  const plan = await planFrom(session.git, way);
+  const plan = await planFrom(session, way);
   await requireSpaceFor(session.git, plan, session.folder, linkedSandbox(session.record));
   return plan;
 }

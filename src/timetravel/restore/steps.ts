@@ -15,6 +15,7 @@ import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import {
   BEFORE_ACCEPT,
+  BEFORE_GIT,
   BEFORE_SYNC,
   OWN,
   oneThingIn,
@@ -100,23 +101,24 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
     const before = oldestFirst[i - 1];
     // After an unfinished restore, every snapshot is a step: it holds what the restore left.
     const isComparable = before !== undefined && before.unfinished === undefined;
+    const isSameCall = isWithinCall(step?.first) && (snapshot.tool !== undefined || isWithinCall(snapshot));
     if (target >= 0 || isStart) {
       leapt = snapshot.label?.startsWith(TO_GREEN) === true ? current : undefined;
       cameFrom = current;
       current = target;
       undoneFrom = [...undoneFrom, cameFrom].filter((i) => i > target);
       cut = undefined;
-    } else if (isComparable && (await isNoStep(before, snapshot))) {
+    } else if (isComparable && !isSameCall && (await isNoStep(before, snapshot))) {
       if (step === undefined) continue; // as the start, to which an undo went
       step.commits.push(snapshot.commit);
       if (snapshot.label !== undefined) step.snapshot = snapshot;
       step.prompt = promptIn(snapshot) ?? step.prompt;
     } else {
-      steps.splice(current + 1);
+      steps.splice(isSameCall ? current : current + 1);
       undoneFrom = [];
       leapt = undefined;
       const isRestore = snapshot.restoredBy === 'restore';
-      const commits = [snapshot.commit];
+      const commits = [...(isSameCall ? (step?.commits ?? []) : []), snapshot.commit];
       current = steps.push({ snapshot, first: snapshot, commits, prompt: promptIn(snapshot), isRestore }) - 1;
     }
     const act = ENDS_REDO.get(snapshot.label ?? '');
@@ -126,6 +128,9 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
   }
   return { steps, current, begin, leapt, cut, cameFrom, undoneFrom };
 }
+
+/** The whole call is the step. */
+const isWithinCall = (one?: Snapshot) => one?.label?.startsWith(BEFORE_GIT) === true && one.during.length > 0;
 
 /** What was undone is not in the result: a redo would part the session from what has landed. By the label of its snapshot. */
 const ENDS_REDO: ReadonlyMap<string, string> = new Map([
