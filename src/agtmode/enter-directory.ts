@@ -43,7 +43,9 @@ function hintsOutside(): string[] {
   const link = attempt(() => readlinkSync('/proc/self/cwd').replace(/ \(deleted\)$/, ''));
   const place = placeOutside(process.env['PWD'] || (link ?? ''));
   if (!isAbsolute(place)) return [];
-  return [`somebody has deleted it; change to one that is there: cd ${shellQuote(place)}`];
+  return [
+    `it is gone, as a sandbox is after an accept; change to one that is there: cd ${shellQuote(place)}`,
+  ];
 }
 
 /** Where to go from a directory that is gone: from a session to its repository, else to the nearest one above. */

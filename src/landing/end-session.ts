@@ -126,7 +126,8 @@ const EARLIER =
   'an earlier agt was killed after it had moved the branch: the message and the files are of that one';
 
 export function acceptedBefore({ session_id: id, landed }: SessionRecord): string {
-  return `"${id}" was accepted before${landed?.in_part ? ', in part' : ''}: nothing has changed now`;
+  const rest = landed?.in_part ? `; to go on with the rest: agt undo ${id}` : '';
+  return `"${id}" was accepted before${landed?.in_part ? ', without the rest' : ''}: nothing has changed now${rest}`;
 }
 
 /** Facts that only the agt knew that made the commit are lost. */

@@ -51,7 +51,7 @@ export async function movedBranches(
   const moved = new Map<string, MovedBranch & Record<'isBelow' | 'wasHead', boolean> & { last: string }>();
   const others = new Set<string>();
   const steps = authorsOf(history.toReversed(), true).steps.toReversed();
-  for (const [i, { snapshot, author }] of steps.entries()) {
+  for (const [i, { snapshot, author, turn }] of steps.entries()) {
     if (snapshot.time < since || snapshot.previous === undefined) break;
     if (parts[i]?.oid === parts[i + 1]?.oid) continue;
     const before = await capturedRefs(git, snapshot.previous);
@@ -72,7 +72,8 @@ export async function movedBranches(
         const last = before.get(ref) ?? from;
         const wasHead = before.get('HEAD') === `ref: ${ref}` && moved.get(ref)?.wasHead !== false;
         const isBelow = after.get(ref) !== to;
-        moved.set(ref, { snapshot, last, isBelow, ...moved.get(ref), wasHead, ref, from, to });
+        const named = { ...snapshot, agent: snapshot.agent ?? turn?.agent };
+        moved.set(ref, { snapshot: named, last, isBelow, ...moved.get(ref), wasHead, ref, from, to });
       }
     }
   }

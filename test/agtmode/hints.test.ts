@@ -184,7 +184,7 @@ test('hints about a folder work where they are read', () => {
     cwd: above,
   });
   expect(gone.stderr).toContain(`: agt -C ${folder} snapshot restore SNAPSHOT\n`);
-  const [, back = ''] = /^to undo: agt (.*)$/m.exec(agtOk(above, '-C', 'notes', 'undo')) ?? [];
+  const [, back = ''] = /^to take this back: agt (.*)$/m.exec(agtOk(above, '-C', 'notes', 'undo')) ?? [];
   expect(agtOk(above, ...back.split(' '))).toContain('verified');
 });
 

@@ -223,7 +223,7 @@ test('where two agents are at work, blame names no call, and search no agent', (
   one?.ends('1');
   two?.ends('2');
   expect(told(sandbox, 'f')).toEqual(['of either: s1 unknown  ']);
-  expect(agtOk(sandbox, 'why', 'f:4')).toContain('\n  by      one of 2 agents in session s1\n');
+  expect(agtOk(sandbox, 'why', 'f:4')).toContain('\n  by      one of 2 agents in s1\n');
   const [found] = JSON.parse(agtOk(sandbox, 'search', 'of either', '--json'));
   expect(found).toMatchObject({ agent: null });
 });

@@ -56,7 +56,7 @@ describe('agt session restore', () => {
     expect(done.stderr).toBe('');
     expect(done.exitCode).toBe(0);
     expect(done.stdout).toMatch(
-      /^s1: restored \d+ paths, verified\n {2}branch agt\/s1: back at \w+ \(was \w+\)\nto undo: agt restore s1 \w+\n$/,
+      /^s1: restored \d+ paths, verified\n {2}branch agt\/s1: back at \w+ \(was \w+\)\nto take this back: agt restore s1 \w+\n$/,
     );
     expect(snapshotFolder(session.folder)).toEqual(then);
     expect(git(session.sandbox, 'status', '--porcelain=v2', '--branch', '--ignored')).toBe(status);
@@ -68,7 +68,7 @@ describe('agt session restore', () => {
     const before = snapshotFolder(session.folder);
     const headBefore = head(session);
     const { stdout } = agt(session.repository, 'session', 'restore', session.id, '--to', 'then');
-    const command = /to undo: agt (.*)\n/.exec(stdout)?.[1] ?? '';
+    const command = /to take this back: agt (.*)\n/.exec(stdout)?.[1] ?? '';
     agtOk(session.repository, ...command.split(' '));
     expect(snapshotFolder(session.folder)).toEqual(before);
     expect(head(session)).toBe(headBefore);

@@ -229,7 +229,7 @@ test('status says that an agent has replaced the repository, and its command bri
   const command = /to bring it back: agt (.*)/.exec(told)?.[1] ?? '';
   const back = agtOk(folder, ...command.split(' '));
   expect(back).toContain('restored 0 paths, verified');
-  expect(back).toMatch(/^to undo: agt /m);
+  expect(back).toMatch(/^to take this back: agt /m);
   expect(git(folder, 'rev-parse', 'HEAD', 'x')).toBe(`${head}\n${head}`);
 });
 

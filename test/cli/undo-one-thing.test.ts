@@ -69,7 +69,7 @@ describe.each(['session', 'folder'])('in a %s', (kind) => {
     const refused = agt(cwd, 'undo', '--turn', '1');
     expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
     expect(refused.stderr).toMatch(
-      /^error: later changes \(by somebody else, turn 2, turn 3\) are in the same lines of f as turn 1, or lines beside them\n/,
+      /^error: later changes \(by you or another program, turn 2, turn 3\) are in the same lines of f as turn 1, or lines beside them\n/,
     );
     expect(content(cwd)).toEqual(last);
     expect(existsSync(join(cwd, 'gone'))).toBe(false);

@@ -39,10 +39,12 @@ test('files, and the call or the turn', () => {
   expect(agtOk(folder, 'redo', '2')).toContain(
     `${named('A')}  and 2 more\nredone: (Bash: do 2), (Bash: do 3)\nnow at `,
   );
-  expect(agtOk(folder, 'undo', '--turn', '2')).toMatch(/verified\n {2}D two\nundone: turn "two"\nto undo: /);
+  expect(agtOk(folder, 'undo', '--turn', '2')).toMatch(
+    /verified\n {2}D two\nundone: turn "two"\nto take this back: /,
+  );
   const refused = agt(folder, 'redo', '--turns');
   expect(refused.stderr).toContain('\nhint: to bring turn 2 back: agt undo\n');
-  expect(agtOk(folder, 'undo', '--turn')).toContain('and 1 more\nundone: turn "three"\nto undo: ');
+  expect(agtOk(folder, 'undo', '--turn')).toContain('and 1 more\nundone: turn "three"\nto take this back: ');
   expect(agt(folder, 'redo').stderr).toContain('\nhint: to bring turn 3 back: agt undo\n');
   expect(agtOk(folder, 'undo', '--turn', '1', '--', 'a')).toContain('undone: turn "one" in a\n');
   expect(agtOk(folder, 'undo')).toContain('\nundone: "undo of turn 1 in a"\nnow at "undo of turn 3", ');

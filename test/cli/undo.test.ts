@@ -13,7 +13,7 @@ describe('agt session undo and redo', () => {
       autocommit(session, '--label', `step ${n}`);
     }
     expect(agtOk(session.repository, 'undo', 's1')).toMatch(
-      /^s1: restored 1 path, verified\n {2}M a\nundone: "step 3"\nnow at "step 2", \d+ seconds? ago, step 2 of 3\nto undo: /,
+      /^s1: restored 1 path, verified\n {2}M a\nundone: "step 3"\nnow at "step 2", \d+ seconds? ago, step 2 of 3\nto take this back: /,
     );
     const { position } = JSON.parse(agtOk(session.repository, 'undo', 's1', '--json'));
     expect(position).toMatchObject({ label: 'step 1', step: 1, of: 3 });

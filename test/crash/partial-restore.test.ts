@@ -20,7 +20,7 @@ test.each(['checkout: file written#1', 'restore: brought back#1'])('killed at "%
   expect(agt(repository, 'doctor').stdout).toContain('fix: agt doctor --fix');
   const fixed = agtOk(repository, 'doctor', '--fix');
   expect(fixed).toContain('nothing is wrong');
-  const undo = /did not finish restoring it; restored \d paths?; to undo: agt (restore s1 \w+)\n/;
+  const undo = /did not finish restoring it; restored \d paths?; to take this back: agt (restore s1 \w+)\n/;
   expect(fixed).toMatch(undo);
   expect(readFileSync(join(sandbox, 'a'), 'utf8')).toBe('first\n');
   expect(readFileSync(join(sandbox, 'b'), 'utf8')).toBe('third\n');

@@ -26,7 +26,7 @@ test('agt undo 2 takes two turns back, agt undo step 2 two steps; a folder witho
     edit('d');
     edit('e');
     const turns = (done: string, ...names: string[]) =>
-      `\n${done}: 2 turns, ${names.map((name) => `"${name}"`).join(', ')}\nto undo: agt `;
+      `\n${done}: 2 turns, ${names.map((name) => `"${name}"`).join(', ')}\nto take this back: agt `;
     const undone = answer('agt undo 2');
     expect(undone).toContain(': restored 4 paths, verified\n  D b\n  D c\n  D d\n  D e\n');
     expect([undone, present()]).toEqual([
@@ -35,7 +35,7 @@ test('agt undo 2 takes two turns back, agt undo step 2 two steps; a folder witho
     ]);
     expect(answer('agt redo 2 turns')).toContain(`${turns('redone', 'b and c', 'the rest')}undo 2`);
     expect(present()).toBe('bcde');
-    expect(answer('agt undo step 3.')).toMatch(/\nnow at (.|\n)*\nto undo: agt redo step 3$/);
+    expect(answer('agt undo step 3.')).toMatch(/\nnow at (.|\n)*\nto take this back: agt redo step 3$/);
     expect(present()).toBe('b');
     expect(answer('agt redo 2 steps')).toContain('restored 2 paths');
     expect([present(), answer('agt redo step'), present()]).toEqual(['bcd', expect.anything(), 'bcde']);
@@ -137,7 +137,7 @@ test('an undo of a turn names the turn of another agent that was at work meanwhi
   }
   const names = 'turn "make m", with changes of turn "change n"\n';
   const undone = agtOk(folder, 'undo', '--turn');
-  expect(undone).toContain(`undone: ${names}to undo: agt snapshot restore `);
+  expect(undone).toContain(`undone: ${names}to take this back: agt snapshot restore `);
   const [, forward = ''] = /^forward again: agt (.*)$/m.exec(undone) ?? [];
   expect(agtOk(folder, ...forward.split(' '))).toContain(`redone: ${names}`);
   expect(['n', 'm'].map((name) => readIfThere(join(folder, name)))).toEqual(['1\n', '1\n']);

@@ -24,10 +24,10 @@ test('agt undo, redo, restore and snapshots as prompts are answered without the 
   write(join(sandbox, 'b'), 'b\n');
   toolOf(sandbox, 'Write', { file_path: 'b' });
   expect(answer('agt undo.')).toBe(
-    's1: restored 1 path, verified\n  D b\nundone: turn "first"\nto undo: agt redo',
+    's1: restored 1 path, verified\n  D b\nundone: turn "first"\nto take this back: agt redo',
   );
   expect(existsSync(join(sandbox, 'b'))).toBe(false);
-  expect(answer('  /agt redo ')).toMatch(/^s1: restored 1 path.*\n {2}A b\n.*\nto undo: agt undo$/);
+  expect(answer('  /agt redo ')).toMatch(/^s1: restored 1 path.*\n {2}A b\n.*\nto take this back: agt undo$/);
   expect(answer('agt redo!')).toMatch(
     /^error: nothing to redo.*\nhint: to go to any snapshot: agt restore SNAP/,
   );
@@ -103,7 +103,7 @@ test('agt undo as a prompt takes a turn back, agt undo step a call of a tool; in
   expect(answer('agt undo')).toContain('\nundone: turn "b, please"\n');
   expect(texts()).toBe('3');
   expect(answer('agt undo step')).toMatch(
-    /^s1: restored 1 path, verified\n {2}M a\nundone: \(Write: a\)\nnow at (.|\n)*\nto undo: agt redo step$/,
+    /^s1: restored 1 path, verified\n {2}M a\nundone: \(Write: a\)\nnow at (.|\n)*\nto take this back: agt redo step$/,
   );
   expect(texts()).toBe('2');
   expect(answer('agt redo')).toContain('\nredone: turn "make it 3"\n');
@@ -117,7 +117,7 @@ test('agt undo as a prompt takes a turn back, agt undo step a call of a tool; in
   expect(answer('agt redo turn')).toContain('redone: turn "b, please"');
   expect(texts()).toBe('3y');
   // An undo takes back a restore alone, although that is no turn.
-  expect(answer('agt restore "prompt: make it 3"')).toContain('to undo: agt undo');
+  expect(answer('agt restore "prompt: make it 3"')).toContain('to take this back: agt undo');
   expect(texts()).toBe('1');
   expect(answer('agt undo')).not.toContain('turn');
   expect(texts()).toBe('3y');

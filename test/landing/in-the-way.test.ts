@@ -177,7 +177,9 @@ test('the same accept again changes nothing and says so, also when somebody has 
   write(join(sandbox, 'newer'), 'by the agent\n');
   write(join(sandbox, 'rest'), 'by the agent\n');
   again('--exclude=rest');
-  expect(again('-n').stderr).toBe('warning: "s1" was accepted before, in part: nothing has changed now\n');
+  expect(again('-n').stderr).toBe(
+    'warning: "s1" was accepted before, without the rest: nothing has changed now; to go on with the rest: agt undo s1\n',
+  );
 });
 
 describe('files that the user has already as accept would write them', () => {

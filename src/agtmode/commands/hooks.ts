@@ -233,7 +233,7 @@ function adviceOfOverlay({ cwd }: Context, lines: readonly HookStatus[]): string
   const option = lines.some(({ state }) => state === 'installed') ? overlayOption(cwd) : undefined;
   return option === undefined
     ? ''
-    : `An agent that must not change your checkout works on a copy: agt run --new ${option} -- AGENT\n`;
+    : `note: an agent that must not change your checkout can work on a copy: agt run --new ${option} -- AGENT\n`;
 }
 
 function warningsOf(status: HookStatus, now: Date): string {

@@ -115,7 +115,7 @@ export function notBackNote(gone: readonly string[]): string {
 
 /** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turns that are gone or back. */
 export function describePosition(
-  { snapshot, step, of, turns, steps, others }: Position,
+  { snapshot, step, of, turns, steps, isOfOthers, others }: Position,
   by: RestoreRequest['by'],
   distance: Distance | undefined,
   now: Date,
@@ -127,7 +127,8 @@ export function describePosition(
     return `${done}: ${turns.length === 1 ? 'turn' : `${turns.length} turns,`} ${named}${also}`;
   }
   const name = snapshot.label === undefined ? shortOid(snapshot.commit) : `"${snapshot.label}"`;
-  const works = steps.map(workIn).filter((work) => work !== '');
+  const named = steps.map(workIn).filter((work) => work !== '');
+  const works = named.length === 0 && isOfOthers ? ['changes by you or another program'] : named;
   const what = works.length === 0 ? '' : `${done}: ${listSome(works.map(showPath), FEW)}\n`;
   return `${what}now at ${name}, ${age(snapshot.time, now)}, step ${step} of ${of}`;
 }
@@ -143,7 +144,13 @@ function workIn(snapshot: Snapshot): string {
   return restored === undefined || restoredBy !== 'restore' ? '' : `(restored ${shortOid(restored)})`;
 }
 
-export function positionJson({ snapshot, others: _, steps: _steps, ...position }: Position) {
+export function positionJson({
+  snapshot,
+  others: _,
+  steps: _steps,
+  isOfOthers: _ofOthers,
+  ...position
+}: Position) {
   const { commit, label = null, time } = snapshot;
   return { snapshot: commit, label, at: time.toISOString(), ...position };
 }

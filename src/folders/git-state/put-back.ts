@@ -142,10 +142,7 @@ export async function putGitBack(
   const named = commitsIn(...logs.values());
   if ((await findObjects(git, named)).includes(undefined)) bringObjects(kept.directory, state.commonDir);
   warnings.push(...describeLeft(plan));
-  if (left.some(isItsHead)) {
-    const stays = other === undefined ? ['the index stays as it is'] : [];
-    return { moves, warnings: [...warnings, ...stays], isWhole: false };
-  }
+  if (left.some(isItsHead)) return { moves, warnings, isWhole: false };
   const ofOthers = moves.find((move) => isItsHead(move) && others.has(move.ref));
   const theirs = ofOthers && others.get(ofOthers.ref)?.commit;
   if (theirs !== undefined) {

@@ -15,6 +15,8 @@ export interface Position {
   readonly turns: readonly string[];
   /** The steps that an undo has taken back, or a redo brought back, oldest first. */
   readonly steps: readonly Snapshot[];
+  /** No agent made them. */
+  readonly isOfOthers: boolean;
   /** Those of other turns that were at work meanwhile. */
   readonly others: readonly string[];
 }
@@ -41,14 +43,16 @@ export async function readPosition(
       ? prompt
       : [],
   );
+  const moved = steps
+    .slice(Math.min(current, cameFrom) + 1, Math.max(current, cameFrom) + 1)
+    .map(({ first }) => first);
   return {
     snapshot: steps[current]?.snapshot ?? wanted,
     step: current + 1,
     of: steps.length,
     turns: unit === 'turn' ? turns : [],
-    steps: steps
-      .slice(Math.min(current, cameFrom) + 1, Math.max(current, cameFrom) + 1)
-      .map(({ first }) => first),
+    steps: moved,
+    isOfOthers: moved.length > 0 && isOthers(moved),
     others,
   };
 }

@@ -292,6 +292,7 @@ export async function finishRestore(session: Session): Promise<string> {
   const { before, changed, mismatches } = await restoreSession(session, request);
   const paths = plural(changed.length, 'path');
   const result = mismatches.length === 0 ? '' : ', some differ from the snapshot';
-  const back = before === undefined ? '' : `; to undo: ${commandToRestore(record, before.slice(0, 10))}`;
+  const back =
+    before === undefined ? '' : `; to take this back: ${commandToRestore(record, before.slice(0, 10))}`;
   return `restored ${paths}${result}${back}`;
 }

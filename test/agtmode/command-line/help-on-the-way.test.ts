@@ -202,7 +202,7 @@ test('in a directory that is gone, agt says where to go', () => {
     expect([exitCode, stderr]).toEqual([
       128,
       'error: cannot read the current directory: no such file or directory\n' +
-        `hint: somebody has deleted it; change to one that is there: cd ${place}\n`,
+        `hint: it is gone, as a sandbox is after an accept; change to one that is there: cd ${place}\n`,
     ]);
   }
 });

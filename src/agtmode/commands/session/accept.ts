@@ -255,10 +255,8 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
       : `${done ? 'removed' : 'would remove'}  ${sessionFolder(record)}`,
   );
   if (!done) return lines([...all, ...indented(result.message)]);
-  const back = `agt session unaccept ${id}`;
-  all.push(
-    `undo     ${back}${kept ? '' : `; or bring the session back, and leave ${branch} as it is: agt undo ${id}`}`,
-  );
+  all.push(`undo     agt session unaccept ${id}${kept ? '' : `: ${branch} and the session are as before`}`);
+  if (!kept) all.push(`         agt undo ${id}: the session is back, and ${branch} keeps the work`);
   return lines(all);
 }
 

@@ -200,7 +200,7 @@ function reportRestore(
     isBack,
     thing !== undefined && `undone: ${thing}`,
     position && describePosition(position, by, distance, context.now()),
-    back !== undefined && !isNothing && `to undo: ${back}`,
+    back !== undefined && !isNothing && `to take this back: ${back}`,
     isTurn && `forward again: ${forward}`,
   ];
   return {

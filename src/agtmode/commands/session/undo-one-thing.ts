@@ -188,7 +188,7 @@ async function conflictError(
     .map(({ snapshot }) => later.get(snapshot))
     .map((step) => {
       if (step?.turn !== undefined) return `turn ${step.turn.number}`;
-      return step?.author === 'restore' ? 'an undo or restore' : 'somebody else';
+      return step?.author === 'restore' ? 'an undo or restore' : 'you or another program';
     });
   const by = who.length === 0 ? '' : ` (by ${[...new Set(who)].join(', ')})`;
   const paths = conflicts.map(shown).join(', ');

@@ -170,7 +170,7 @@ async function move(
   const to = chosen.at(-1);
   if (by === 'redo' || to === undefined) return report;
   const notes = (await commandsOnAccepted(session, to)).map((line) => `note: ${line}\n`);
-  return { ...report, notes: [report.notes ?? '', ...notes].join('') };
+  return { ...report, warnings: [...notes, report.warnings ?? ''].join('') };
 }
 
 /** An undo in the checkout goes by its own snapshots, and leaves the commit of an acceptance that came after `to`. */

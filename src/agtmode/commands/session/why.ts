@@ -55,11 +55,11 @@ export const why = defineCommand({
     const session = origin && sessionOf(origin);
     const step = origin && session && (await stepOf(session, origin));
     const among = new Set(step?.among).size;
-    const oneOf = origin?.author === 'unknown' && among > 1 ? `one of ${among} agents in ` : '';
+    const oneOf = origin?.author === 'unknown' && among > 1 ? `one of ${among} agents` : 'somebody';
     context.out(
       linesOf([
         `${showPath(file)}:${number}: ${displayPath(line.content)}`,
-        `  by      ${oneOf}${describeOrigin(line) ?? displayPath(details.get('author') ?? '')}`,
+        `  by      ${describeOrigin(line)?.replace(/^somebody/, oneOf) ?? (isCommitted ? displayPath(details.get('author') ?? '') : NOBODY)}`,
         origin?.prompt !== undefined && `  prompt  ${showPath(origin.prompt)}`,
         origin?.call !== undefined && `  call    ${origin.tool ?? ''} ${origin.call}`.trimEnd(),
         origin !== undefined && `  step    ${shortOid(origin.snapshot)}, ${localTime(origin.time)}`,
@@ -83,6 +83,7 @@ export const why = defineCommand({
   },
 });
 
+const NOBODY = 'you or another program, not committed';
 const USAGE = ['why', 'agt why [REVISION] FILE:LINE'] as const;
 
 /** In its object, although git blame went no further. */
