@@ -27,8 +27,9 @@ export function placeIn(context: Context, session: Session, given: string): Plac
   };
 }
 
-export function isAt({ whole, path, line }: Place, hunk: ReviewHunk): boolean {
-  return isUnder(hunk.path, [whole]) || (line !== undefined && hunk.path === path && hasLine(hunk, line));
+export function isAt({ whole, path, line = 0 }: Place, hunk: ReviewHunk): boolean {
+  const [first, last] = linesOf(hunk);
+  return isUnder(hunk.path, [whole]) || (hunk.path === path && line >= first && line <= last);
 }
 
 /** None of the hunks that were wanted is at the place. */
@@ -36,12 +37,12 @@ export async function nothingAt(
   session: Session,
   place: Place,
   wanted: readonly ReviewHunk[],
-  args: Readonly<Record<'new' | 'reject', readonly string[] | undefined>> & { readonly now: boolean },
+  args: Readonly<Record<'new' | 'reject', readonly string[] | undefined> & Record<'now' | 'split', boolean>>,
   now: Date,
 ): Promise<AgtError> {
   const { id } = session;
   const { given, whole, path, line } = place;
-  const all = await listHunks(session, { now, withSeen: true, isSplit: line !== undefined });
+  const all = await listHunks(session, { now, withSeen: true, isSplit: args.split });
   const shown = showPath(given);
   const there = all.filter((one) => isAt(place, one));
   const mark = args.reject !== undefined && !args.now ? 'seen' : 'rejected';
@@ -57,7 +58,7 @@ export async function nothingAt(
         : `${shown} is marked as ${state}`,
       args.now && state === 'rejected'
         ? `take all such hunks back: agt review ${id} --now`
-        : `first: agt review ${id} --new ${shellQuote(given)}${only}`,
+        : `first: agt review ${id} ${args.split ? '--split ' : ''}--new ${shellQuote(given)}${only}`,
     );
   }
   const see = `see: agt review ${id} --json`;
@@ -79,20 +80,14 @@ export function inSandbox({ cwd }: Context, { record }: Session, path: string): 
   return pathInSession(record, path, cwd, new Set()).replace(/^sandbox\/?/, '');
 }
 
-/** Where lines were only deleted, the line that follows them counts. */
-function hasLine({ kind, pieces }: ReviewHunk, line: number): boolean {
-  if (kind === 'file') return true;
-  return pieces.some(({ piece: { newAt, added } }) => {
-    return line > newAt && line <= newAt + Math.max(added.length, 1);
-  });
+/** The first and the last line that it shows, also unchanged ones. */
+function linesOf({ kind, newStart, lines }: ReviewHunk): [number, number] {
+  if (kind === 'file') return [1, Number.POSITIVE_INFINITY];
+  const { length } = lines.filter((line) => line[0] === ' ' || line[0] === '+');
+  return [newStart, newStart + Math.max(length, 1) - 1];
 }
 
-/** A changed one. */
 function nearestLine(hunks: readonly ReviewHunk[], line = 0): number | undefined {
-  const changed = hunks.flatMap(({ kind, pieces }) =>
-    kind !== 'lines'
-      ? []
-      : pieces.flatMap(({ piece: { newAt, added } }) => [newAt + 1, newAt + Math.max(added.length, 1)]),
-  );
-  return changed.toSorted((a, b) => Math.abs(a - line) - Math.abs(b - line))[0];
+  const ends = hunks.flatMap((hunk) => (hunk.kind === 'lines' ? linesOf(hunk) : []));
+  return ends.toSorted((a, b) => Math.abs(a - line) - Math.abs(b - line))[0];
 }

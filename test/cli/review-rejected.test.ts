@@ -34,7 +34,9 @@ function work(): TestSession {
 test('at once: only these lines go; undo brings them back, and they are new with the reason', () => {
   const session = work();
   const { repository } = session;
-  const report = JSON.parse(review(session, '--reject', 'f:6', 'new', '-m', 'not this', '--now', '--json'));
+  const report = JSON.parse(
+    review(session, '--split', '--reject', 'f:6', 'new', '-m', 'not this', '--now', '--json'),
+  );
   expect(report.taken_back).toMatch(/^[0-9a-f]{40}$/);
   expect(read(session, 'f')).toBe(edited({ 3: 'three', 30: 'thirty' }));
   expect(existsSync(join(session.sandbox, 'new'))).toBe(false);
@@ -50,7 +52,7 @@ test('at once: only these lines go; undo brings them back, and they are new with
 test('rejected first, and taken back at once later: all that stand, but not what the agent is told', () => {
   const session = work();
   const { repository } = session;
-  review(session, '--reject', 'f:6', 'new', '-m', 'not this');
+  review(session, '--split', '--reject', 'f:6', 'new', '-m', 'not this');
   review(session, '--reject', 'f:31', '-m', 'nor this', '--tell');
   const again = agt(repository, 'review', 's1', '--reject', 'new', '-m', 'x', '--now');
   expect(again.stderr).toContain('agt review s1 --now');
@@ -70,15 +72,17 @@ test('each way says what becomes of the hunks; those that stand are named when n
   const session = work();
   const { repository, sandbox } = session;
   say(sandbox, 'go on');
-  expect(review(session, '--reject', 'f:4', '-m', 'no', '-n')).toBe('s1: would reject 1 hunk in 1 file');
-  expect(review(session, '--reject', 'f:4', '-m', 'no', '--now')).toBe(
+  expect(review(session, '--split', '--reject', 'f:4', '-m', 'no', '-n')).toBe(
+    's1: would reject 1 hunk in 1 file',
+  );
+  expect(review(session, '--split', '--reject', 'f:4', '-m', 'no', '--now')).toBe(
     's1: rejected 1 hunk in 1 file and undid it in the sandbox',
   );
   expect(review(session, '--reject', 'f:31', '-m', 'no', '--tell')).toBe(
     's1: rejected 1 hunk in 1 file; the agent reads it with your next prompt',
   );
   hook(sandbox, 'Stop');
-  expect(review(session, '--reject', 'f:6', 'new', '-m', 'no')).toBe(
+  expect(review(session, '--split', '--reject', 'f:6', 'new', '-m', 'no')).toBe(
     's1: rejected 2 hunks in 2 files (all of new); they go when the agent ends its turn, or now: agt review s1 --now',
   );
   expect(agtOk(repository, 'review', 's1')).toBe(
@@ -109,7 +113,7 @@ test('marks and rejections are taken back, by file or by line', () => {
   const session = work();
   review(session, '--seen', 'f');
   review(session, '--reject', 'new', '-m', 'not this');
-  expect(JSON.parse(review(session, '--new', 'f:6', 'new', '--json')).hunks).toMatchObject([
+  expect(JSON.parse(review(session, '--split', '--new', 'f:6', 'new', '--json')).hunks).toMatchObject([
     { path: 'f', state: 'new', lines: expect.arrayContaining(['+five']) },
     { path: 'new', state: 'new' },
   ]);
@@ -121,7 +125,7 @@ test('at the end of the turn, and not at that of a subagent; what the agent has 
   const session = work();
   const { sandbox } = session;
   say(sandbox, 'go on');
-  review(session, '--reject', 'f:6', 'f:31', '-m', 'not this');
+  review(session, '--split', '--reject', 'f:6', 'f:31', '-m', 'not this');
   expect(states(session).filter((one) => one.startsWith('rejected'))).toHaveLength(2);
   put(session, 'f', edited({ 3: 'three', 5: 'five', 20: 'twenty', 30: 'thirty, and more' }));
   expect(hook(sandbox, 'SubagentStop')).toEqual(silent);

@@ -57,12 +57,12 @@ test('what a person writes between two turns is of none', () => {
 test('a line that no hunk changes leads to the nearest hunk', () => {
   const { repository, turn, review } = begin();
   turn('first', { f: edited({ 3: 'three', 30: 'thirty' }) });
-  for (const [line, near] of ['5 4', '24 31', '99 31'].map((pair) => pair.split(' '))) {
+  for (const [line, near] of ['8 7', '24 28', '99 34'].map((pair) => pair.split(' '))) {
     const { stderr } = agt(repository, 'review', 's1', '--seen', `f:${line}`);
     expect(stderr).toBe(`error: nothing new in f:${line}\nhint: the nearest new hunk: f:${near}\n`);
   }
   review('--seen', 'f:31');
-  expect(agt(repository, 'review', 's1', '--new', 'f:1').stderr).toContain('nearest marked hunk: f:31\n');
+  expect(agt(repository, 'review', 's1', '--new', 'f:1').stderr).toContain('nearest marked hunk: f:28\n');
   const reject = (...words: string[]) =>
     agt(repository, 'review', 's1', '--reject', ...words, '-m', 'no').stderr;
   const first = 'hint: first: agt review s1 --new f:31\n';
@@ -224,10 +224,16 @@ test('a turn that was undone is no author of what it had changed', () => {
   expect(agtOk(repository, 'accept', 's1', '--seen', '-n')).not.toContain('Turn two');
 });
 
-test('one hunk is marked by its line; a colon may be in a name', () => {
+test('a line names the hunk that shows it, with --split a part of it; a colon may be in a name', () => {
   const { turn, review, told } = begin();
   turn('first', { f: edited({ 3: 'three', 5: 'five' }), 'f:4': 'other\n' });
-  review('--seen', 'f:6');
+  for (const line of ['f:1', 'f:5', 'f:6', 'f:9']) {
+    expect(review('--seen', line, '-n')).toBe('s1: would mark 1 hunk in 1 file as seen');
+    review('--seen', line);
+    expect(told()[0]).toBe('seen 1: +three +five');
+    review('--new', line);
+  }
+  review('--split', '--seen', 'f:6');
   expect(told()).toEqual(['new 1: +three', 'seen 1: +five', 'new 1: +other']);
   review('--seen', 'f:4');
   expect(told()).toContain('seen 1: +other');

@@ -118,7 +118,7 @@ async function chooseHunks(context: Context, session: Session, args: ReviewArgum
     now: context.now(),
     withSeen: (args.json && isPlain && !args.now) || marked.length > 0,
     withTurns: args.json || turn !== undefined,
-    isSplit: args.split || turn !== undefined || places.some(({ line }) => line !== undefined),
+    isSplit: args.split || turn !== undefined,
   });
   const wanted = hunks.filter((hunk) => isMarked(hunk) === marked.length > 0);
   const none = places.find((place) => !wanted.some((hunk) => isAt(place, hunk)));
