@@ -12,7 +12,7 @@ import { type Git, gitBytes, gitText } from '../git/run/git.ts';
 import { acceptSession } from '../landing/accept.ts';
 import type { AcceptRequest, AcceptResult, Content } from '../landing/accept-request.ts';
 import { readSandbox } from '../landing/sandbox-content.ts';
-import type { Workbench } from '../landing/workbench.ts';
+import { type Workbench, withWorkbench } from '../landing/workbench.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import type { Session } from '../session/session.ts';
 import { REJECTED } from '../snapshot/format.ts';
@@ -107,6 +107,20 @@ export function acceptUnrejected(session: Session, request: AcceptRequest): Prom
       const landing = rejected.filter(({ ids }) => ids.some((id) => !there.has(id)));
       refuseRejected(one, landing, '--commits');
     },
+  });
+}
+
+/** A warning if these commits of the session have rejected lines. `commit`: the last of them. */
+export function warnOfRejected(session: Session, commit: string): Promise<string> {
+  const { repository, id, record } = session;
+  const place = { ref: record.user_branch ?? record.work_branch, dryRun: true };
+  return withWorkbench(repository, place, async (bench) => {
+    const { rejected } = await findRejected(session, bench, { head: commit, tree: commit });
+    if (rejected.length === 0) return '';
+    const found = `${plural(rejected.length, 'rejected hunk')}: ${listSome(pathsOf(rejected))}`;
+    const undo = rejected.every(({ isGone }) => isGone) ? '' : ` undo them (agt review ${id} --now),`;
+    const way = `to keep rejected lines out:${undo} commit in the sandbox, and export again`;
+    return `warning: the commits have ${found}; ${way}\n`;
   });
 }
 

@@ -50,6 +50,22 @@ describe('agt session export', () => {
     expect(git(sandbox, 'rev-parse', '--abbrev-ref', '@{upstream}')).toBe('origin/feature/mine');
   });
 
+  test('warns of commits with rejected hunks, until the sandbox has taken them back and has a commit of that', () => {
+    agtOk(sandbox, 'review', '--reject', 'new.txt:1', '-m', 'no');
+    const warning = (undo: string) =>
+      'warning: the commits have 1 rejected hunk: new.txt; ' +
+      `to keep rejected lines out:${undo} commit in the sandbox, and export again\n`;
+    const exported = (...words: string[]) => {
+      const { exitCode, stderr } = agt(sandbox, 'export', ...words);
+      return [exitCode, stderr.split(/^(?=warning)/m)[1]];
+    };
+    expect(exported('-n')).toEqual([0, warning(' undo them (agt review s1 --now),')]);
+    agtOk(sandbox, 'review', '--now');
+    expect(exported('--allow-dirty', '--json')).toEqual([0, warning('')]);
+    git(sandbox, 'commit', '-q', '-a', '-m', 'without');
+    expect(exported()).toEqual([0, undefined]);
+  });
+
   test('pushes to the branch that --as names, for the session of the folder; --dry-run pushes nothing', () => {
     agtOk(sandbox, 'session', 'export', '--as', 'feature/new', '--dry-run');
     expect(branchesOfOrigin()).toEqual(['refs/heads/main']);

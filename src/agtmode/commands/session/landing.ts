@@ -8,6 +8,7 @@ import { isUpToDate, type SyncResult, syncSession } from '../../../landing/sync.
 import { solveFirst } from '../../../landing/target.ts';
 import { changeReason, planRemoval, removeSession, requireRemovable } from '../../../lifecycle/remove.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
+import { warnOfRejected } from '../../../review/act.ts';
 import { wayBack } from '../../../session/operation.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
@@ -241,6 +242,7 @@ export const sessionExport = defineSessionCommand({
     const from = home === undefined ? 'from outside of the session' : `of ${home}`;
     const more = `${plural(others.length, 'commit')} ${from} that ${remote} did not have`;
     if (others.length > 0) context.err(`note: with ${more}: ${listSome(others, NAMED)}\n`);
+    context.err(await warnOfRejected(session, exported.commit));
     const draft = args.pr ? await draftPullRequest(session, exported) : undefined;
     const { address, wasThere, place } = draft
       ? await openPullRequest(session, exported, draft, args.dryRun)
