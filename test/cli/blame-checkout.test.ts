@@ -1,6 +1,6 @@
 /** agt blame in a checkout without a session: options of git, files that git does not know, branches. */
 import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
@@ -31,6 +31,15 @@ test('lines that are not there are refused as git refuses them', () => {
   }
   expect(agtOk(cwd, 'blame', '-L', '2,+1', 'new')).toMatch(/^0{10} \(claude \S+ turn 1 Bash .* 2\) two/);
   expect(agtOk(cwd, 'blame', '-L', '/three/', 'new')).toContain('three');
+});
+
+test('for programs, the field of a folder is not that of a session', () => {
+  const cwd = checkout();
+  const own = () => agtOk(cwd, 'blame', '--porcelain', 'new').match(/^agt-(folder|session) .*$/m)?.[0];
+  expect(own()).toBe(`agt-folder ${basename(cwd)}`);
+  agtOk(cwd, 'new', 's1', '--with-changes');
+  agtOk(cwd, 'accept', 's1', '--untracked=all', '-m', 'landed');
+  expect(own()).toBe('agt-session s1');
 });
 
 test('-C before the command names a directory, and after it finds lines of other files', () => {

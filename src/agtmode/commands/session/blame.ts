@@ -59,7 +59,7 @@ export const blame = defineCommand({
   run: async (args, context) => {
     const { revision, file } = await fileAndRevision(context, [...(args.words ?? []), ...args.rest], USAGE);
     const options = Object.keys(GIT_OPTIONS).filter((name) => args[name as keyof typeof GIT_OPTIONS]);
-    const { lines } = await blameHere(context, {
+    const { lines, folder } = await blameHere(context, {
       ...{ file, revision, options: options.map((name) => `-${name}`) },
       choice: (args.L ?? []).flatMap((range) => ['-L', range]),
     });
@@ -75,7 +75,7 @@ export const blame = defineCommand({
       return 0;
     }
     if (args.json) return { json: lines.map(lineJson) };
-    if (args.porcelain) context.out(bytes(lines.map(porcelainOf).join('')));
+    if (args.porcelain) context.out(bytes(lines.map((line) => porcelainOf(line, folder)).join('')));
     else await showInPager(context, bytes(humanText(lines)));
     return 0;
   },
@@ -163,7 +163,7 @@ export async function blameHere(context: Context, wanted: Wanted) {
     const record = own === undefined ? readRecord(repository, id as SessionId) : undefined;
     return own ?? (record && new Session(repository, record));
   };
-  return { lines: await withWholeNames(repository.git, lines), sessionOf };
+  return { lines: await withWholeNames(repository.git, lines), sessionOf, folder: folder?.id };
 }
 
 const WHOLE_NAME = /^(?:\w{40}|\w{64})$/;
@@ -240,13 +240,15 @@ function dateOf({ details, origin }: AuthoredLine, isOfStep: boolean): string {
   return `${local.slice(0, 10)} ${local.slice(11, 19)} ${shown}`;
 }
 
-function porcelainOf({ commit, original, number, details, content, group, origin }: AuthoredLine): string {
+function porcelainOf(line: AuthoredLine, folder: string | undefined): string {
+  const { commit, original, number, details, content, group, origin } = line;
+  const place = origin?.session === folder ? 'folder' : 'session';
   const own = origin === undefined ? [] : Object.entries(originJson(origin));
   const lines = [
     `${commit} ${original} ${number}${group}`,
     ...[...details].map(([name, value]) => `${name} ${value}`.trimEnd()),
     ...own.flatMap(([name, value]) =>
-      value === null ? [] : [asBytes(`agt-${name.replace('_', '-')} ${value}`)],
+      value === null ? [] : [asBytes(`agt-${name.replace('session', place)} ${value}`)],
     ),
     `\t${content}`,
   ];
