@@ -166,7 +166,7 @@ describe('agt log --all-sessions', () => {
     expect(facts()).toEqual([['one', 'unaccepted', whole, 'main', null], ...rows.slice(1)]);
     const undone = agtOk(repository, 'activity');
     expect(undone).toContain(` unaccepted ${whole.slice(0, 10)} on main\n`);
-    expect(undone).toContain(` accepted as ${whole.slice(0, 10)}, no longer on main\n`);
+    expect(undone).toContain(` accepted as ${whole.slice(0, 10)}; that commit is no longer on main\n`);
   });
 
   test('says by which commit work that has landed was reverted, and no more when that was reverted', () => {

@@ -103,7 +103,7 @@ test('work on a branch that is deleted since, or that is only at the remote', ()
   ended(' on release');
   const tip = git(repository, 'rev-parse', 'release');
   git(repository, 'branch', '-D', 'release');
-  ended(', no longer on release');
+  ended('; that commit is no longer on release');
   expect(JSON.parse(agtOk(repository, 'activity', '--json'))[0]).toMatchObject({ lost: true });
   git(repository, 'update-ref', 'refs/remotes/origin/release', tip);
   ended(' on release');

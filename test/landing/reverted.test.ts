@@ -151,7 +151,7 @@ test('a merge that a rebase has taken apart is on the branch as its last commit'
   expect(git(repository, 'log', '--format=%s', 'HEAD~2..')).toBe('Add c\nAdd b');
   expect(agtOk(repository, 'activity')).toContain(`accepted as ${landed}, now ${now} on main`);
   git(repository, 'reset', '-q', '--hard', 'HEAD~1');
-  expect(agtOk(repository, 'activity')).toContain(`accepted as ${landed}, no longer on main`);
+  expect(agtOk(repository, 'activity')).toContain(`accepted as ${landed}; that commit is no longer on main`);
   git(repository, 'reset', '-q', '--hard', 'reverted');
   git(repository, 'revert', '--no-edit', '-m', '1', 'HEAD');
   git(repository, 'rebase', '-q', 'other');

@@ -106,7 +106,11 @@ test('work that was accepted elsewhere is on the branch here, or no longer, only
   git(here, 'pull', '-q', 'origin', 'main');
   expect(place(' on main')).toMatchObject({ lost: false, elsewhere: false });
   git(here, 'reset', '-q', '--hard', 'HEAD~1');
-  expect(place(', no longer on main')).toMatchObject({ lost: true, elsewhere: false, stands: false });
+  expect(place('; that commit is no longer on main')).toMatchObject({
+    lost: true,
+    elsewhere: false,
+    stands: false,
+  });
   expect(agt(here, 'accept', 's2', '-n').stderr).toContain(warning(' any more'));
   agtOk(here, 'undo', 's1');
   expect(git(sessionOf(here, 's1').sandbox, 'log', '-1', '--format=%s', 'agt/s1')).toBe('One');

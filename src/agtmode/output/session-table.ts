@@ -167,7 +167,8 @@ export function landingPlace(
 ): string {
   const reverted = revertedBy === undefined ? '' : `, reverted by ${shortOid(revertedBy)}`;
   const now = nowAs === undefined ? '' : `, now ${shortOid(nowAs)}`;
-  const [before, after] = isElsewhere ? [', not', ' here'] : [isLost ? ', no longer' : now, reverted];
+  const stands = isLost ? '; that commit is no longer' : now;
+  const [before, after] = isElsewhere ? [', not', ' here'] : [stands, reverted];
   return `${shortOid(commit)}${before} on ${shortBranch(onto)}${after}`;
 }
 
