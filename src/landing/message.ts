@@ -152,16 +152,18 @@ async function oldestOf(git: Git, commits: readonly string[]): Promise<Date> {
   return new Date(Math.min(...times.split('\n').map(Number)) * 1000);
 }
 
-/** Snapshots of turns that undos or restores have taken back, and of those that changed files, but none of `rest`. */
+/** Snapshots of turns that changed nothing, or were taken back, or changed files, but none of `rest`. */
 async function leftOut(
   session: Session,
   history: readonly Snapshot[],
   rest: readonly DiffEntry[] | undefined,
 ) {
   const hasUndo = history.some(({ restoredBy }) => restoredBy !== undefined);
-  if (!hasUndo && rest === undefined) return new Set<Snapshot>();
   const authored = authorsOf(history.toReversed(), isAttached(session.record));
   const turns = new Set(hasUndo ? await undoneTurns(session, authored) : []);
+  // Without events of calls, agt cannot tell.
+  const isTold = history.some(({ tool }) => tool !== undefined);
+  for (const turn of isTold ? authored.begun : []) if (turn.number === 0) turns.add(turn);
   if (rest !== undefined) {
     const names = new Set(rest.map(({ path }) => `sandbox/${path}`));
     for (const [turn, files] of await filesOfTurns(session.git, authored.turns, [authored]))

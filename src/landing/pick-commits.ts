@@ -44,8 +44,11 @@ export async function pickCommits(
         ? { base: await resolveObject(git, `${pick}^`), theirs: pick }
         : await treesOfStep(session, bench, steps.get(pick) ?? []);
     const merged = await mergeWithBase(bench, { base, ours: tip, theirs });
-    if (merged.conflicts !== undefined)
-      throw conflictError(record, target, merged.conflicts, [EARLIER_STEPS]);
+    if (merged.conflicts !== undefined) {
+      const merges = ['rev-list', '--merges', '--max-count=1', head, '--not', target.from, '--'];
+      const [merge] = await gitLines(git, merges);
+      throw conflictError(record, target, merged.conflicts, [merge ? inMerge(merge) : EARLIER_STEPS]);
+    }
     if (source !== undefined) source = await withPick(bench, { base, ours: source, theirs }, before);
     const isEmpty = (await resolveObject(git, `${tip}^{tree}`)) === merged.tree;
     if (isEmpty) there.push(typeof pick === 'string' ? shortOid(pick) : titleOf(pick));
@@ -86,6 +89,8 @@ async function withPick(bench: Workbench, sides: Sides, before = '') {
   return conflicts === undefined ? plainCommit(bench.git, tree, [before]) : undefined;
 }
 
+const inMerge = (merge: string) =>
+  `the solution may be in the merge ${shortOid(merge)}, which --commits leaves out: take all, without --commits or with --keep-commits`;
 const EARLIER_STEPS = 'take also the earlier steps that changed these files, or all work: without --commits';
 
 /** The changes of each step that is a snapshot. `whole`: readable paths that no snapshot after the step has changed. */

@@ -29,7 +29,7 @@ export interface LandingTarget {
 export async function findTarget(
   { repository, record }: Session,
   branch: string | undefined,
-  wayOut = 'name another one with --onto',
+  wayOut = 'if it has another name now: --onto NAME',
 ): Promise<LandingTarget> {
   const { git } = repository;
   const named = branch === undefined ? userBranch(record) : chosenBranch(repository, branch);
@@ -41,7 +41,7 @@ export async function findTarget(
       ...['for-each-ref', '--count=1', '--format=%(refname:short)', '--', remoteBranches(onto)],
     ]);
     throw new AgtError(`there is no branch "${shortBranch(onto)}"`, {
-      hints: [`${wayOut}, or create it: git branch ${[shortBranch(onto), there].map(shellQuote).join(' ')}`],
+      hints: [wayOut, `if it is gone: git branch ${[shortBranch(onto), there].map(shellQuote).join(' ')}`],
     });
   }
   return { onto, from, worktree: await worktreeOf(repository, onto) };

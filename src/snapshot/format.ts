@@ -102,6 +102,11 @@ export function oneThingIn(snapshot: { readonly label: string | undefined } | un
   return /^undo of (.*)/.exec(snapshot?.label ?? '')?.[1];
 }
 
+/** Not of some paths alone. */
+export function isUndoOfWhole(snapshot: { readonly label: string | undefined }): boolean {
+  return / in /.test(oneThingIn(snapshot) ?? '') === false;
+}
+
 /** Begins the label of the snapshot after rejected hunks were taken back; their reasons follow. */
 export const REJECTED = 'rejected: ';
 

@@ -74,10 +74,11 @@ function describe(
   return { path, kind, ...lines, size: sizes.get(after?.oid ?? '') ?? 0 };
 }
 
-async function compareWithPrevious(
+/** By commit, by one git. Those without a snapshot before them are not in the result. */
+export async function compareWithPrevious(
   git: Git,
   snapshots: readonly Snapshot[],
-  options: TimelineOptions,
+  options: TimelineOptions = { pathspecs: completePathspecs([]), countLines: false },
 ): Promise<Map<string, DiffEntry[]>> {
   const later = snapshots.filter(({ previous }) => previous !== undefined);
   if (later.length === 0) return new Map();

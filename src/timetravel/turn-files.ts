@@ -5,6 +5,7 @@ import { withoutIndex } from '../git/objects/scratch-index.ts';
 import type { Git } from '../git/run/git.ts';
 import type { Session } from '../session/session.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
+import { isUndoOfWhole } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { decodePath } from '../snapshot/tree-names.ts';
 import { planTakeBack } from './restore/take-back.ts';
@@ -29,9 +30,10 @@ export function spansOf({ steps }: Pick<TurnSteps, 'steps'>): Snapshot[] {
  */
 export async function turnLeft(session: Session, { steps, turns }: AuthoredHistory) {
   const end = steps.findLastIndex(({ snapshot }) => snapshot.undone.length === 0);
-  const undone = new Set(steps.slice(end + 1).flatMap(({ snapshot }) => snapshot.undone));
-  const tip = steps.at(-1)?.snapshot;
-  if (tip === undefined || undone.size === 0) return undefined;
+  const undos = steps.slice(end + 1).map(({ snapshot }) => snapshot);
+  const undone = new Set(undos.filter(isUndoOfWhole).flatMap((one) => one.undone));
+  const tip = undos.at(-1);
+  if (tip === undefined) return undefined;
   for (const turn of turns.toReversed()) if (await isLeft(session, tip, turn, undone)) return turn.number;
   return 0;
 }
@@ -79,7 +81,7 @@ async function walkBack(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
   const undone = new Set<string>();
   for (let at = steps.at(-1)?.snapshot; at !== undefined; ) {
     standing.add(at.commit);
-    for (const before of at.undone) undone.add(before);
+    for (const before of isUndoOfWhole(at) ? at.undone : []) undone.add(before);
     const isMove = at.restoredBy === 'undo' || at.restoredBy === 'redo' || ofAll.has(at);
     at = known.get((isMove ? at.restored : at.previous) ?? '');
   }

@@ -86,9 +86,10 @@ test('it names no snapshot in which a file is otherwise, and says why hunks were
   );
   edit(sandbox, { a: 'once more\n' });
   agtOk(sandbox, 'review', '--reject', 'a', '-m', 'the same', '--now');
+  write(join(sandbox, 'mine'), 'of the user\n');
   for (const command of ['undo', 'redo']) agtOk(sandbox, command);
   expect(contextOf(say(sandbox, 'and now?'))).toMatch(
-    /to how they were in snapshot [0-9a-f]{10} \("rejected: the same"\): a\. /,
+    /^The user has taken these files back with agt \(rejected: the same\): a\. /,
   );
 });
 

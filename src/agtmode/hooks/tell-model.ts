@@ -39,7 +39,16 @@ function restoresAfter(history: readonly Snapshot[], conversation: string | unde
   const end = history.findIndex(
     (snapshot) => isOfAgent(snapshot) && [undefined, conversation].includes(snapshot.conversation),
   );
-  return history.slice(0, Math.max(end, 0)).filter(({ restored }) => restored !== undefined);
+  const since = history.slice(0, Math.max(end, 0));
+  const restores: Snapshot[] = [];
+  for (let i = 0; i < since.length; i++) {
+    const { restored, restoredBy } = since[i] as Snapshot;
+    const to = restoredBy === 'restore' ? -1 : since.findIndex(({ commit }) => commit === restored);
+    // An undo and its redo: neither has changed anything.
+    if (to > i) i = to - 1;
+    else if (restored !== undefined) restores.push(since[i] as Snapshot);
+  }
+  return restores;
 }
 
 async function describeRestores(git: Git, history: readonly Snapshot[], conversation: string | undefined) {

@@ -8,9 +8,9 @@ import { type LsTreeEntry, listTree } from '../../git/objects/ls-tree.ts';
 import { type DiffEntry, diffTrees } from '../../git/objects/raw-diff.ts';
 import { plainCommit } from '../../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, gitAnswer, gitBytes, gitText, runGitOnTerminal } from '../../git/run/git.ts';
+import { type Git, gitAnswer, gitBytes, gitText, isAncestor, runGitOnTerminal } from '../../git/run/git.ts';
 import { withoutDiffPrograms } from '../../git/run/programs.ts';
-import type { SessionRecord } from '../../session/record.ts';
+import { broughtBySyncs, type SessionRecord } from '../../session/record.ts';
 import { sandboxHead } from '../../session/sandbox.ts';
 import { type Session, startCommit } from '../../session/session.ts';
 import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
@@ -38,8 +38,8 @@ import {
   treeOfWork,
 } from './compared-tree.ts';
 
-/** `start`: where the session began. `base`: what the next acceptance compares with. `work`: what git would commit. */
-export type DiffEnd = Snapshot | 'start' | 'base' | 'disk' | 'work';
+/** `start`: where the session began. `begun`: what it has from people, with that of syncs. `base`: what the next acceptance compares with. `work`: what git would commit. */
+export type DiffEnd = Snapshot | 'start' | 'begun' | 'base' | 'disk' | 'work';
 
 export interface DiffRequest {
   readonly before: DiffEnd;
@@ -138,7 +138,15 @@ async function readEnd(session: Session, scratch: ScratchObjects, end: DiffEnd):
   if (end === 'work') return treeOfWork(session, scratch);
   if (end === 'base') return treeOfCommit(scratch, await landingBase(session, scratch.git));
   if (end === 'start') return treeOfStart(scratch, await startCommit(session));
+  if (end === 'begun') return treeOfStart(scratch, await broughtLast(session));
   return treeOfSnapshot(scratch.git, end);
+}
+
+async function broughtLast(session: Session): Promise<string> {
+  const head = (await session.history())[0]?.head ?? '';
+  for (const tip of broughtBySyncs(session.record))
+    if (await isAncestor(session.git, tip, head)) return tip;
+  return startCommit(session);
 }
 
 /** What the next acceptance begins from: all that has landed is no difference. */

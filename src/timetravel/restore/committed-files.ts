@@ -25,6 +25,7 @@ import {
   parentDirectories,
   readSnapshotTree,
 } from '../../snapshot/tree.ts';
+import { compareWithPrevious } from '../timeline.ts';
 import { type Latest, type OthersRefs, othersRefs } from './others-changes.ts';
 import { obstructed, snapshotWith } from './take-back.ts';
 
@@ -126,10 +127,11 @@ async function touched(
   const byAgent = new Map<string, ByAgent>();
   const withoutAgent = new Map<string, Set<string | undefined>>();
   let begin = start;
+  const changes = await compareWithPrevious(git, going);
   for (const one of going.toReversed()) {
     const isRestore = one.restoredBy !== undefined;
     const isPersons = theirs.includes(one) || isRestore || isAfterAcceptance(one);
-    for (const change of await diffSnapshots(git, one.parents[0], one.commit)) {
+    for (const change of changes.get(one.commit) ?? []) {
       const { path, before, after } = change;
       const known = byAgent.get(path);
       const versions = withoutAgent.get(path) ?? new Set([entryOf(before)]);

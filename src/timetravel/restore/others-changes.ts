@@ -11,6 +11,7 @@ import { promptIn } from '../../snapshot/format.ts';
 import { readNewest, type Snapshot } from '../../snapshot/history.ts';
 import { diffSnapshots } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
+import { compareWithPrevious } from '../timeline.ts';
 import { authorsOf } from '../turns.ts';
 
 /** So far back it looks. */
@@ -58,8 +59,9 @@ export async function othersChanges(
   const changed = new Set((await diffSnapshots(git, content, latest.from)).map(({ path }) => path));
   const newest = new Map<string, { readonly commit: string; readonly oid: string | undefined }>();
   const byAgent = new Set<string>();
+  const changes = await compareWithPrevious(git, going);
   for (const one of going)
-    for (const { path, after } of await diffSnapshots(git, one.parents[0], one.commit)) {
+    for (const { path, after } of changes.get(one.commit) ?? []) {
       if (!theirs.includes(one) && one.restoredBy === undefined) byAgent.add(`${path}\0${after?.oid}`);
       else if (!newest.has(path) && theirs.includes(one))
         newest.set(path, { commit: one.commit, oid: after?.oid });

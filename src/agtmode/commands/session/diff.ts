@@ -210,8 +210,9 @@ async function chooseEnds(
   if (a === undefined && last === undefined) return { before: history[0] ?? 'start', after: 'disk' };
   const first = history.findLast((one) => one.session === session.id && !isBroughtIn(one.label));
   const began = history.find(({ commit }) => commit === first?.previous);
+  const begun = session.record.synced === undefined ? (began ?? 'start') : 'begun';
   return {
-    before: a === undefined ? (began ?? 'start') : await find(session, a),
+    before: a === undefined ? begun : await find(session, a),
     after: b === undefined ? (last ?? 'disk') : await find(owner, b),
     other,
   };

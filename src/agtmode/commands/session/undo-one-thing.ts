@@ -7,7 +7,7 @@ import { shortOid } from '../../../git/files/ref-files.ts';
 import { findIntegration } from '../../../integrations/tools.ts';
 import { commandToList } from '../../../session/advised-commands.ts';
 import type { Session } from '../../../session/session.ts';
-import { undoLabel } from '../../../snapshot/format.ts';
+import { AFTER_SYNC, undoLabel } from '../../../snapshot/format.ts';
 import type { Snapshot } from '../../../snapshot/history.ts';
 import { showDiff } from '../../../timetravel/diff/diff.ts';
 import { branchesLeft, commandToMoveBack } from '../../../timetravel/moved-branches.ts';
@@ -188,6 +188,7 @@ async function conflictError(
     .map(({ snapshot }) => later.get(snapshot))
     .map((step) => {
       if (step?.turn !== undefined) return `turn ${step.turn.number}`;
+      if (step?.snapshot.label === AFTER_SYNC) return 'a sync';
       return step?.author === 'restore' ? 'an undo or restore' : 'you or another program';
     });
   const by = who.length === 0 ? '' : ` (by ${[...new Set(who)].join(', ')})`;

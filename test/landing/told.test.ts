@@ -1,0 +1,68 @@
+/** What an acceptance and the diff after it tell of a session: its own work, and nothing else. */
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
+
+test('the message has no prompt that was only a question', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  for (const prompt of ['Explain it', 'Add B', 'Thanks']) {
+    agent.says(prompt);
+    if (prompt === 'Add B') {
+      agent.begins('1');
+      write(join(sandbox, 'a'), 'b\n');
+      agent.ends('1');
+    }
+    agent.stops();
+  }
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'log', '-1', '--format=%B')).toBe('Add B\n\nAgt-Session: s1\n');
+});
+
+test('the diff of a session that has ended has no work that came with a sync', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(repository, 'theirs'), 'theirs\n');
+  git(repository, 'add', 'theirs');
+  git(repository, 'commit', '-qm', 'of the user');
+  agtOk(repository, 'sync', 's1');
+  write(join(sandbox, 'a'), 'b\n');
+  agtOk(repository, 'accept', 's1');
+  expect(agtOk(repository, 'session', 'diff', 's1', '--name-only')).toBe('a');
+  agtOk(repository, 'undo', 's1');
+  agtOk(repository, 'remove', 's1', '--force');
+  expect(agtOk(repository, 'session', 'diff', 's1', '--name-only')).toBe('a');
+});
+
+test('a conflict that a merge of the session has solved names that merge', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n' });
+  write(join(sandbox, 'a'), 'agent\n');
+  git(sandbox, 'commit', '-qam', 'agent');
+  write(join(repository, 'a'), 'user\n');
+  git(repository, 'commit', '-qam', 'user');
+  expect(agt(repository, 'sync', 's1').exitCode).toBe(1);
+  write(join(sandbox, 'a'), 'both\n');
+  git(sandbox, 'commit', '-qam', 'solved');
+  const merge = git(sandbox, 'rev-parse', 'HEAD').slice(0, 10);
+  expect(agt(repository, 'accept', 's1', '--commits', 'main..agt/s1').stderr).toContain(
+    `hint: the solution may be in the merge ${merge}, which --commits leaves out: `,
+  );
+  agtOk(repository, 'accept', 's1');
+});
+
+test('a turn of which one file was taken back is not undone, although later lines are in the rest', () => {
+  const { sandbox } = makeSession({ a: '1\n2\n3\n' });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  for (const prompt of ['one', 'two']) {
+    agent.says(prompt);
+    agent.begins('1');
+    appendFileSync(join(sandbox, 'a'), `${prompt}\n`);
+    if (prompt === 'one') write(join(sandbox, 'b'), 'b\n');
+    agent.ends('1');
+    agent.stops();
+  }
+  agtOk(sandbox, 'undo', '--turn', '1', '--', 'b');
+  expect(agtOk(sandbox, 'log', '--turns')).not.toContain('(undone)');
+});
