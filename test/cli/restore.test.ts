@@ -56,7 +56,7 @@ describe('agt session restore', () => {
     expect(done.stderr).toBe('');
     expect(done.exitCode).toBe(0);
     expect(done.stdout).toMatch(
-      /^s1: restored \d+ paths, verified\n {2}branch agt\/s1: back at \w+ \(was \w+\)\nto take this back: agt restore s1 \w+\n$/,
+      /^s1: restored \d+ paths, verified\n {2}branch agt\/s1: now at \w+ \(was \w+\)\nto take this back: agt restore s1 \w+\n$/,
     );
     expect(snapshotFolder(session.folder)).toEqual(then);
     expect(git(session.sandbox, 'status', '--porcelain=v2', '--branch', '--ignored')).toBe(status);
@@ -110,7 +110,7 @@ describe('agt session restore', () => {
       'A src/b',
       'A src/keep',
       'A xdg/log',
-      expect.stringMatching(/^branch agt\/s1: back at \w+ \(was \w+\)$/),
+      expect.stringMatching(/^branch agt\/s1: now at \w+ \(was \w+\)$/),
     ]);
     expect(snapshotFolder(session.folder)).toEqual(before);
     expect(git(session.repository, 'for-each-ref')).toBe(refs);

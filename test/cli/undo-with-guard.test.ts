@@ -33,7 +33,7 @@ test('a call with several git commands is one step, and its turn lists each of i
     /before git branch -qD topic\n {4}M .* a\n.*before git reset -q --hard HEAD~1\n {4}D .* note\n/,
   );
   expect(agtOk(folder, 'undo')).toMatch(
-    /\n {2}M a\n {2}A note\n.*branch main: back at .*\n.*branch topic: back at \w+\nundone: \(Bash: do 1\)\nnow at "prompt: Clean up", .*, step 1 of 2\n/,
+    /\n {2}M a\n {2}A note\n.*branch main: now at .*\n.*branch topic: now at \w+\nundone: \(Bash: do 1\)\nnow at "prompt: Clean up", .*, step 1 of 2\n/,
   );
   expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('second\n');
   expect(agtOk(folder, 'redo')).toContain('redone: (Bash: do 1)\n');

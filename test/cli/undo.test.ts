@@ -217,8 +217,8 @@ test('an undo names HEAD, the branches and the stash of the session that went ba
   step();
   git(sandbox, 'switch', '-q', '-c', 'other');
   step();
-  expect(undo('-n')).toContain('HEAD: back on branch agt/s1 (was on branch other)\n');
-  expect(undo()).toContain('\n  HEAD: back on branch agt/s1 (was on branch other)\n');
+  expect(undo('-n')).toContain('HEAD: now on branch agt/s1 (was on branch other)\n');
+  expect(undo()).toContain('\n  HEAD: now on branch agt/s1 (was on branch other)\n');
   const stash = run(join(AGT, '../git'), ['rev-parse', '--short=10', 'stash'], { cwd: sandbox });
   expect(undo('-n')).toContain(`the stash: deleted (was ${stash.stdout.trim()})\n`);
   expect(undo()).toContain(`\n  the stash: deleted (was ${stash.stdout.trim()})\n`);
@@ -227,7 +227,7 @@ test('an undo names HEAD, the branches and the stash of the session that went ba
   const start = git(repository, 'rev-parse', 'main');
   expect(refs).toEqual([{ ref: 'refs/heads/agt/s1', from: one, to: start }]);
   expect(agtOk(repository, 'redo', 's1')).toContain(
-    `\n  branch agt/s1: back at ${one.slice(0, 10)} (was ${start.slice(0, 10)})\n`,
+    `\n  branch agt/s1: now at ${one.slice(0, 10)} (was ${start.slice(0, 10)})\n`,
   );
 });
 

@@ -40,7 +40,7 @@ test('a restore, and an undo of the removal, bring the commits back; an undo tak
   expect(agtOk(repository, 'restore', 's1', '@', '-n')).toContain(words);
   const { stdout, stderr } = agt(repository, 'restore', 's1', '@');
   expect(stdout).toContain(words);
-  expect(stdout).not.toContain('back at');
+  expect(stdout).not.toContain(': now at');
   expect(stderr).toBe(`warning: untracked is as in ${tip.slice(0, 10)}; the snapshot has it otherwise\n`);
   check();
   agtOk(repository, 'undo', 's1');

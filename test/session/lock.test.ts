@@ -86,7 +86,7 @@ describe('if something fails', () => {
     const script = `const s = require('net').createServer().listen('${join(locks, '.alive-1-x')}', () => process.kill(process.pid, 'SIGKILL'))`;
     spawnSync(process.execPath, ['-e', script]);
     expect(readdirSync(locks)).toEqual(['.alive-1-x']);
-    const why = '.alive-1-x: it says that a process runs, and that process has ended\n';
+    const why = '.alive-1-x: the mark of a process that has ended\n';
     expect(agt(session.repository, 'doctor').stdout).toContain(why);
     const fixed = agt(session.repository, 'doctor', '--fix');
     expect(fixed).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^fixed: .*has ended$/m) });

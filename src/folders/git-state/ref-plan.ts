@@ -193,8 +193,8 @@ export function describeLeft(plan: RefPlan): string[] {
   return [...stays, `HEAD is detached: ${why}`];
 }
 
-/** `branch main: back at 1234567890 (was 0987654321)` for each ref that has gone back. */
+/** `branch main: now at 1234567890 (was 0987654321)` for each ref that has moved. */
 export function describeMove({ ref, from, to }: RefMove): string {
   const was = from === undefined ? '' : ` (was ${where(from).replace(/^at /, '')})`;
-  return `${nameOf(ref)}: ${to === undefined ? 'deleted' : `back ${where(to)}`}${was}`;
+  return `${nameOf(ref)}: ${to === undefined ? 'deleted' : `now ${where(to)}`}${was}`;
 }

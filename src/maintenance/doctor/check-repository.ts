@@ -160,7 +160,14 @@ function describeNamespace(folder: string): Finding {
 async function checkBudget(repository: Repository): Promise<Finding[]> {
   const problem = await excessOverBudget(repository);
   if (problem === undefined) return [];
-  return [{ level: 'error', about: 'agt.budget', problem, mend: 'agt gc --thin, or raise it' }];
+  return [
+    {
+      level: 'error',
+      about: 'agt.budget',
+      problem,
+      mend: 'agt gc --thin; or agt session remove ID --delete-branch (agt du has the sizes), or raise it',
+    },
+  ];
 }
 
 async function checkClone({ commonDir }: Repository): Promise<Finding[]> {

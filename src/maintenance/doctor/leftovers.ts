@@ -70,7 +70,7 @@ export async function findLeftovers(
 }
 
 const OF_AGT = 'a temporary file of agt, whose process has ended';
-const LIFE_SIGN = 'it says that a process runs, and that process has ended';
+const LIFE_SIGN = 'the mark of a process that has ended';
 const NAMED = 'a temporary file, and the process that its name tells has ended';
 const OF_GIT = 'git has left it: 10 minutes old, and no process has it open';
 const UNFINISHED = 'a sandbox that agt had not finished when it was killed';

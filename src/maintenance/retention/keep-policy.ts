@@ -13,15 +13,21 @@ const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 
 type Marked = Pick<Snapshot, 'commit' | 'time' | 'label' | 'restored' | 'agent'> &
-  Partial<Pick<Snapshot, 'call'>>;
+  Partial<Pick<Snapshot, 'call' | 'conversation' | 'tool' | 'during'>>;
 
 /**
  * Keeps every snapshot of the last day, the last one of each hour of the last week, the last one of each
- * earlier day, the newest and the oldest, every labelled one, and the ones that undo and redo need, and
- * those that tell an acceptance what a failed call has changed. `now` in Unix seconds.
+ * earlier day, the newest and the oldest, every labelled one, and the ones that undo and redo need,
+ * those that tell an acceptance what a failed call has changed, and the last one of each row by one author: its changes
+ * would become those of the next. `now` in Unix seconds.
  */
 export function keptWhenThinned(snapshots: readonly Marked[], now: number): Set<string> {
-  const kept = new Set([...labelled(snapshots), ...neededForUndo(snapshots), ...failures(snapshots)]);
+  const kept = new Set([
+    ...labelled(snapshots),
+    ...neededForUndo(snapshots),
+    ...failures(snapshots),
+    ...endsOfWork(snapshots),
+  ]);
   const filledSlots = new Set<string>();
   for (const { commit, time } of snapshots) {
     const slot = slotOf(commit, time.getTime() / 1000, now);
@@ -66,6 +72,13 @@ function failures(snapshots: readonly Marked[]): string[] {
   return snapshots.flatMap(({ commit, call }, i) =>
     call?.outcome === 'failed' ? [commit, snapshots[i + 1]?.commit ?? commit] : [],
   );
+}
+
+function endsOfWork(snapshots: readonly Marked[]): string[] {
+  const authorOf = ({ conversation = '', tool, during = [] }: Marked) =>
+    tool === undefined && during.length === 0 ? '' : [conversation, ...during].join(' ');
+  const isEnd = (one: Marked, i: number) => i > 0 && authorOf(one) !== authorOf(snapshots[i - 1] as Marked);
+  return snapshots.filter(isEnd).map(({ commit }) => commit);
 }
 
 /** Undo and redo need each restore, the snapshot that it brought back, and the one that it replaced. */

@@ -144,8 +144,7 @@ async function readEnd(session: Session, scratch: ScratchObjects, end: DiffEnd):
 
 async function broughtLast(session: Session): Promise<string> {
   const head = (await session.history())[0]?.head ?? '';
-  for (const tip of broughtBySyncs(session.record))
-    if (await isAncestor(session.git, tip, head)) return tip;
+  for (const tip of broughtBySyncs(session.record)) if (await isAncestor(session.git, tip, head)) return tip;
   return startCommit(session);
 }
 

@@ -73,6 +73,31 @@ describe('agt gc keeps', () => {
     expect(dropped).toEqual(['later', 'gone']);
   });
 
+  test('the end of each turn: otherwise its changes would be of the next prompt', () => {
+    const by = (commit: string, age: number, conversation: string, marks: object = {}) => ({
+      ...snapshot(commit, 9 * DAY + age),
+      conversation,
+      ...marks,
+    });
+    const call = { tool: 'Edit' };
+    const snapshots = [
+      snapshot('tip', 9 * DAY),
+      by('second, last call', 1, 'c1', call),
+      by('second, before a call', 2, 'c1'),
+      by('prompt', 3, 'c1', { label: 'prompt: second' }),
+      by('first, last call', 4, 'c1', call),
+      by('first, earlier call', 5, 'c1', call),
+      by('beside it', 6, '', { during: ['claude-code.c2'] }),
+      snapshot('of a person', 9 * DAY + 7),
+      snapshot('earlier, of a person', 9 * DAY + 8),
+      snapshot('first', 9 * DAY + 9),
+    ];
+    const dropped = snapshots
+      .map(({ commit }) => commit)
+      .filter((commit) => !keptWhenThinned(snapshots, NOW).has(commit));
+    expect(dropped).toEqual(['first, earlier call', 'earlier, of a person']);
+  });
+
   test('of a folder the last days, the newest snapshot, and labels of a person but none of an agent', () => {
     const old = [
       snapshot('newest', 8 * DAY),

@@ -183,11 +183,11 @@ function reportRestore(
   const parts = mismatches.filter(isPart);
   const isOfParts = parts.length > 0 && parts.length === mismatches.length;
   const differing = isOfParts ? `but not ${parts.join(', ')}` : 'some differ from the snapshot';
-  const done = `restored ${plural(changed.length, 'path')}, ${verified ? 'verified' : differing}`;
-  // The word "restored" alone would not say that a file is gone.
+  const isOfRefs = changed.length === 0 && moves.length > 0;
+  const all = isOfRefs ? plural(moves.length, 'ref') : plural(changed.length, 'path');
+  const done = `restored ${all}, ${verified ? 'verified' : differing}`;
   const isUndo = by !== 'restore' || thing !== undefined;
-  const isNamed = isPrompt || isUndo || (isOfFiles(request) && changed.some(({ kind }) => kind === 'D'));
-  const named = isNamed ? changed : [];
+  const named = isPrompt || isOfFiles(request) || (isUndo && isBack === false) ? changed : [];
   const most = isUndo && !isPrompt ? FEW : MOST_LISTED;
   const files = named.map(({ kind, path }) => `  ${kind} ${showPath(path)}`);
   const text = [
