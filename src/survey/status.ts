@@ -82,9 +82,9 @@ export async function surveySessions(
     compare(session, graph, files.get(session.facts.record.sandbox)),
   );
   const examined = await examineAll(repository, compared);
-  const landed = await findLanded(repository, compared);
-  const exported = findExported(repository, compared);
   const onlyInSnapshots = await findOnlyInSnapshots(repository, compared);
+  const landed = await findLanded(repository, compared, onlyInSnapshots);
+  const exported = findExported(repository, compared);
   const fates = findFates(repository.git, records, refs);
   const chains = sessions.flatMap((one) => chainOf(one, refs));
   const byMerge = revertsOfMerged(repository.git, graph, compared.flatMap(mergedByGit)).keys();
@@ -192,12 +192,15 @@ async function examineAll(
 async function findLanded(
   repository: Repository,
   compared: readonly Compared[],
+  onlyInSnapshots: ReadonlySet<Compared>,
 ): Promise<ReadonlySet<Compared>> {
-  const open = compared.filter(({ facts, landed }) => facts.gitDir !== undefined && landed !== undefined);
+  const [gone = [], open = []] = [true, false].map((isGone) =>
+    compared.filter(({ facts, landed }) => landed !== undefined && isGone === (facts.gitDir === undefined)),
+  );
   const isAll = ({ facts, landed = '' }: Compared) =>
     isAsLanded(new Session(repository, facts.record), landed);
   const answers = await Promise.all(open.map((one) => isAll(one).catch(() => false)));
-  return new Set(open.filter((_, i) => answers[i]));
+  return new Set([...gone.filter((one) => !onlyInSnapshots.has(one)), ...open.filter((_, i) => answers[i])]);
 }
 
 /** Those without a sandbox whose last snapshot has other files than the commit, and than what has landed. */
@@ -243,7 +246,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const landings = withFates(newestLandings(record.landed), found.fates);
   const fate = landings[0]?.[1] ?? STANDS;
   const [isGone, isOnlyInSnapshots] = [facts.gitDir === undefined, found.onlyInSnapshots.has(compared)];
-  const isSame = work === undefined || (isGone && compared.landed !== undefined && !isOnlyInSnapshots);
+  const isSame = work === undefined || (isGone && found.landed.has(compared));
   const isTaken = isAllThere(compared, found);
   const ownDiff = (isSame && comparison !== undefined) || isTaken ? NO_DIFF : found.examined?.diff;
   const hasWorked = hasCommitted(record, head.commit);

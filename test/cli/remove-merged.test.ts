@@ -212,3 +212,17 @@ test('a fork whose commits and uncommitted files landed with another session is 
   );
   expect(planned.map((one) => one.session_id)).toEqual(['same']);
 });
+
+test('a session that had landed is accepted also once it is removed', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, 'a'), 'b\n');
+  agtOk(repository, 'accept', 's1', '--keep');
+  const view = () => agtOk(repository, 'list', '--all').split('\n')[1];
+  expect(view()).toMatch(/^s1 +active .* accepted +\d/);
+  agtOk(repository, 'remove', '--merged');
+  expect(view()).toMatch(/^s1 +removed .* accepted +\d/);
+  agtOk(repository, 'undo', 's1');
+  write(join(sandbox, 'a'), 'more\n');
+  agtOk(repository, 'remove', 's1', '--force');
+  expect(view()).toMatch(/^s1 +removed .* accepted before +\d/);
+});

@@ -37,9 +37,13 @@ export function parseNumber(text: string | undefined, what = 'snapshots'): numbe
   return Number(text);
 }
 
-export async function parseSince(git: Git, text: string | undefined, now: Date): Promise<Date | undefined> {
+/** For git a day alone is that day at the present time. */
+const DAY_ALONE = /^(\d{4}-\d\d-\d\d|today|yesterday)$/;
+
+/** `ofDay`: the time of a day alone. */
+export async function parseSince(git: Git, text: string | undefined, now: Date, ofDay = '00:00') {
   if (text === undefined) return undefined;
-  const time = await parseTime(git, text, now);
+  const time = await parseTime(git, DAY_ALONE.test(text) ? `${text} ${ofDay}` : text, now);
   if (time !== undefined) return time;
   throw usageError(`invalid time "${text}"`, 'for example: "2 hours ago", "2026-11-20 14:00"');
 }

@@ -159,15 +159,8 @@ function describeNamespace(folder: string): Finding {
 
 async function checkBudget(repository: Repository): Promise<Finding[]> {
   const problem = await excessOverBudget(repository);
-  if (problem === undefined) return [];
-  return [
-    {
-      level: 'error',
-      about: 'agt.budget',
-      problem,
-      mend: 'agt gc --thin; or agt session remove ID --delete-branch (agt du has the sizes), or raise it',
-    },
-  ];
+  const mend = 'agt gc --thin, agt session remove ID --delete-branch (sizes: agt du), or raise it';
+  return problem === undefined ? [] : [{ level: 'error', about: 'agt.budget', problem, mend }];
 }
 
 async function checkClone({ commonDir }: Repository): Promise<Finding[]> {

@@ -55,7 +55,7 @@ export const sessionActivity = defineCommand({
     // git reads a time only in a repository, and everywhere may begin in none.
     const git = sources[0]?.repository.git ?? (await context.git());
     const since = await parseSince(git, args.since, context.now());
-    const until = await parseSince(git, args.until, context.now());
+    const until = await parseSince(git, args.until, context.now(), '23:59:59');
     const sessions = args.ids ?? [];
     const request = {
       sessions,
