@@ -13,7 +13,7 @@ import { shellQuote } from '../process/shell-quote.ts';
 import { hideAgentRefs } from '../repository/hide-refs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { withSessionLock } from '../session/lock.ts';
-import { type SessionRecord, startsOfWork } from '../session/record.ts';
+import { hasCommitted, type SessionRecord, startsOfWork } from '../session/record.ts';
 import { type SandboxHead, sandboxHead, uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { OWN } from '../snapshot/format.ts';
@@ -140,11 +140,13 @@ async function exportableBranch(session: Session, allowDirty: boolean) {
   if (uncommitted.length > 0 && !allowDirty) {
     const files = `${plural(uncommitted.length, 'file')}: ${listSome(uncommitted, LISTED)}`;
     throw new AgtError(`sandbox of "${record.session_id}" has uncommitted changes (${files})`, {
-      hints: ['commit them, or export only the commits with --allow-dirty'],
+      hints: [`commit them${hasCommitted(record, head.commit) ? OR_COMMITS : ''}`],
     });
   }
   return exportable;
 }
+
+const OR_COMMITS = ', or export only the commits with --allow-dirty';
 
 /** A branch of the user has an older reflog, or none. */
 export async function isMadeSince(git: Git, ref: string, time: string): Promise<boolean> {

@@ -241,7 +241,7 @@ test('of several sessions, an error names its own, and does not say that nothing
   const { exitCode, stdout, stderr } = agt(repository, 'accept', 's1', 's2', '--exclude', 'file');
   expect([exitCode, stdout]).toEqual([1, expect.stringContaining('accepted s1: 1 file changed')]);
   expect(stderr).toBe(
-    'note: done for s1, and not for the others\n' +
+    'note: done for s1; not for s2\n' +
       'error: s2: --exclude "file" matches no changed file\nhint: these would land: b\n',
   );
 });

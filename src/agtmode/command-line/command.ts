@@ -243,8 +243,9 @@ export function defineSessionCommand<
         throw usageError('sessions are given as arguments and by --session', 'leave out --session');
       refusePath(ids, declaration.elsewhere?.['--path']);
       const done: string[] = [];
+      const all = await order([...new Set(chosen?.ids ?? ids)], context);
       const report = await reportEach(
-        await order([...new Set(chosen?.ids ?? ids)], context),
+        all,
         (one) => ({ session_id: one }),
         async (one) => {
           const answer = await runOn({ id: one }).catch((error: unknown) => {
@@ -255,11 +256,10 @@ export function defineSessionCommand<
           return part;
         },
       );
-      const isPart =
-        report.errors.length > 0 &&
-        done.length > 0 &&
-        (args as { readonly dryRun?: boolean }).dryRun !== true;
-      const besides = isPart ? `note: done for ${done.join(', ')}, and not for the others\n` : '';
+      const { dryRun } = args as { readonly dryRun?: boolean };
+      const isPart = report.errors.length > 0 && done.length > 0 && dryRun !== true;
+      const others = all.filter((one) => !done.includes(one)).join(', ');
+      const besides = isPart ? `note: done for ${done.join(', ')}; not for ${others}\n` : '';
       return { ...report, notes: report.notes + besides + (chosen?.note ?? '') };
     },
   });

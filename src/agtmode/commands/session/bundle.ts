@@ -89,7 +89,7 @@ export async function openFile(
     json: { ...recordJson(record), file, snapshots, dry_run: dryRun },
     text: lines([
       `${verb(dryRun, 'opened', 'open')} ${id} (${plural(snapshots, 'snapshot')})`,
-      !dryRun && !isEnded(record) && `sandbox  ${sandbox}`,
+      !dryRun && (isEnded(record) ? `it has ended (${record.state}): agt list --all` : `sandbox  ${sandbox}`),
     ]),
   };
 }

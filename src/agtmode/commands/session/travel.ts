@@ -250,6 +250,6 @@ function describePulled(repository: Repository, { record, head, wasHere, remote 
   const amount = plural(head.snapshots, 'snapshot');
   const { holder } = head;
   const isOther = holder !== undefined && !isHere({ repository }, holder);
-  const before = !isOther ? '' : `; it was at ${holder.name}, in ${holder.repository}`;
+  const before = !isOther ? '' : `; it ${dryRun ? 'is' : 'was'} at ${holder.name}, in ${holder.repository}`;
   return `${verb(dryRun, 'pulled', 'pull')} ${id} from ${remote} (${amount})${before}`;
 }
