@@ -1,6 +1,6 @@
 /** Which commits of a session some changed files come from. */
 import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
-import { type Git, gitAnswer, gitLines, gitText } from '../git/run/git.ts';
+import { type Git, gitAnswer, gitLines, gitText, resolveObject } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { newestLandings } from '../survey/landed.ts';
@@ -65,7 +65,18 @@ export async function commitsToTell(git: Git, record: SessionRecord, work: Landi
   const before = await landedPaths(git, [tip, head], landed);
   const first = changes.filter(({ path }) => !before.has(path));
   for (const { commit } of await commitsTouching(git, { tip, head }, first)) own.add(commit);
-  return touching.map(({ commit }) => commit).filter((commit) => own.has(commit));
+  const telling = touching.map(({ commit }) => commit).filter((commit) => own.has(commit));
+  const isNew = await Promise.all(telling.map((commit) => bringsMore(git, commit, landed)));
+  return telling.filter((_, i) => isNew[i]);
+}
+
+/** What was not committed when it landed may be committed since. */
+async function bringsMore(git: Git, commit: string, landed: string): Promise<boolean> {
+  const parent = await resolveObject(git, `${commit}^`);
+  if (parent === undefined) return true;
+  const own = await diffTrees(git, parent, commit, { countLines: false });
+  const since = new Set((await diffTrees(git, landed, commit)).map(({ path }) => path));
+  return own.some(({ path }) => since.has(path));
 }
 
 /** The paths of which something has landed. */

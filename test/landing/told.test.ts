@@ -66,3 +66,19 @@ test('a turn of which one file was taken back is not undone, although later line
   agtOk(sandbox, 'undo', '--turn', '1', '--', 'b');
   expect(agtOk(sandbox, 'log', '--turns')).not.toContain('(undone)');
 });
+
+test('the message names no commit of what had landed before it was committed', () => {
+  const { repository, sandbox } = makeSession({ a: '1\n2\n3\n4\n5\n6\n7\n8\n9\n' });
+  const change = (line: number) => {
+    const lines = git(repository, '-C', sandbox, 'show', 'HEAD:a').split('\n');
+    lines[line - 1] += ' new';
+    write(join(sandbox, 'a'), `${lines.join('\n')}\n`);
+  };
+  change(1);
+  agtOk(repository, 'accept', 's1', '--keep');
+  git(sandbox, 'commit', '-qam', 'what has landed');
+  change(9);
+  git(sandbox, 'commit', '-qam', 'more');
+  agtOk(repository, 'accept', 's1');
+  expect(git(repository, 'log', '-1', '--format=%s')).toBe('more');
+});
