@@ -19,7 +19,7 @@ import type { Session } from '../session/session.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import type { AcceptRequest, AcceptResult, Landing, LandingPlan } from './accept-request.ts';
 import { acceptedBefore, endSession, finishEarlier, landedResult } from './end-session.ts';
-import { BranchMoved, land } from './land.ts';
+import { BranchMoved, isPart, land } from './land.ts';
 import { refuseOtherContent, refuseOverlap } from './overlap.ts';
 import { planLanding } from './plan-landing.ts';
 import { requireSettled } from './sandbox-content.ts';
@@ -113,13 +113,10 @@ async function withPlan<T>(
 async function tipAfter(bench: Workbench, target: LandingTarget, request: AcceptRequest): Promise<string> {
   let { from } = target;
   for (const { session, newer } of await plannedOn(target, request)) {
-    const { commit, tree, parents } = await planLanding(session, {
-      target: { ...target, from },
-      bench,
-      request,
-      newer,
-    });
-    from = commit ?? (await plainCommit(bench.git, tree, parents));
+    const plan = await planLanding(session, { target: { ...target, from }, bench, request, newer });
+    // With its source: a fork of the session goes on from there.
+    const parents = [...plan.parents, ...(isPart(plan) || !plan.source ? [] : [plan.source])];
+    from = plan.commit ?? (await plainCommit(bench.git, plan.tree, parents));
   }
   return from;
 }

@@ -21,7 +21,7 @@ import { begin } from '../session/operation.ts';
 import type { BranchMove, Present } from '../session/state.ts';
 import { BEFORE_ACCEPT } from '../snapshot/format.ts';
 import { captureSession } from '../workspace/capture-session.ts';
-import type { AcceptRequest, Landing, LandingPlan } from './accept-request.ts';
+import type { AcceptRequest, Landing, LandingPlan, NewPlan } from './accept-request.ts';
 import { hasHook, makeCommit, requireHook } from './make-commit.ts';
 import { settleMove } from './recover.ts';
 import type { Workbench } from './workbench.ts';
@@ -55,7 +55,7 @@ export async function land(
   return { ...plan, ...landed, warnings };
 }
 
-const isPart = ({ leftOut, leftOutCommits = [], hasRest = false }: LandingPlan) =>
+export const isPart = ({ leftOut, leftOutCommits = [], hasRest = false }: NewPlan) =>
   hasRest || leftOut.length + leftOutCommits.length > 0;
 
 type MoveIntent = BranchMove & { readonly operation: 'accept' | 'unaccept' };

@@ -8,7 +8,7 @@ import { type Git, gitAnswer, gitLines, gitText, resolveObject } from '../git/ru
 import { uncommittedPaths } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import type { Snapshot } from '../snapshot/history.ts';
-import { findStartApart, landedSource } from '../survey/merged.ts';
+import { findStartApart, landedSource, tipWithFamily } from '../survey/merged.ts';
 import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
 import { conflictError, nothingPicked } from './landing-errors.ts';
@@ -35,7 +35,7 @@ export async function pickCommits(
   const before =
     (await landedSource(git, record, head, target)) ??
     without ??
-    (await gitAnswer(git, ['merge-base', target.from, head]));
+    (await gitAnswer(git, ['merge-base', await tipWithFamily(session, git, head, target), head]));
   let source = before;
   const there: string[] = [];
   for (const pick of picks) {

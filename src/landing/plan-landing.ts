@@ -13,7 +13,7 @@ import { hasCommitted, type SessionRecord, startsOfWork } from '../session/recor
 import { dirtySubmodules } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
 import { neverHad } from '../survey/landed.ts';
-import { findStartApart, isMerged, landedSource } from '../survey/merged.ts';
+import { findStartApart, isMerged, landedSource, tipWithFamily } from '../survey/merged.ts';
 import { readSessionStatus } from '../survey/status.ts';
 import type { AcceptRequest, Landable, NewPlan } from './accept-request.ts';
 import { refuseSessionFolders } from './export.ts';
@@ -61,9 +61,10 @@ export async function planLanding(session: Session, landable: Landable, there?: 
       ? { tree: content.tree, leftOut: [] }
       : await withoutFailedCalls(session, bench, content, landable.newer);
   const landed = there ?? (await landedSource(git, record, content.head, target));
+  const tip = await tipWithFamily(session, git, content.head, target);
   const isWhole = request.keepCommits || landed !== undefined;
-  const start = isWhole ? undefined : await findStartApart(session, git, content.head, target.from);
-  const fork = landed ?? (await mergeBase(git, target.from, content.head));
+  const start = isWhole ? undefined : await findStartApart(session, git, content.head, tip);
+  const fork = landed ?? (await mergeBase(git, tip, content.head));
   const common = start ?? fork;
   const taken = await takenChanges(session);
   const base = await baseWithTaken(session, bench, common, target, taken);
@@ -77,7 +78,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const untracked = request.committedOnly ? [] : await untrackedAmong(session, added);
   const starts = start === undefined ? [] : startsOfWork(session.repository, record);
   const known = (await findObjects(git, starts)).map((one) => one?.oid);
-  const before = [target.from, landed, start, ...known].filter((one) => one !== undefined);
+  const before = [tip, landed, start, ...known].filter((one) => one !== undefined);
   const commits = await commitsBetween(git, before, content.head);
   const { isUsers } = await usersOwn(session);
   const uncommitted =
@@ -90,7 +91,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     const theirs = await commitToMerge(session, { ...content, tree }, landable);
     const merged =
       landed === undefined && start === undefined && base === common
-        ? await mergeInMemory(bench, target.from, theirs)
+        ? await mergeInMemory(bench, tip, theirs)
         : await mergeWithBase(bench, { base, ours: target.from, theirs });
     return { left, leftOut, theirs, merged };
   };
@@ -135,7 +136,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
       );
     const hasNone = added.length === 0 && commits.length === 0 && record.landed === undefined;
     if (hasNone && dirty.length > 0) throw onlyInSubmodules(record, dirty);
-    if (hasNone && !hasCommitted(record, content.head)) throw nothingYet(record);
+    if (hasNone && tip === target.from && !hasCommitted(record, content.head)) throw nothingYet(record);
     if (isCommittedOnly || leftOut.length === 0) throw nothingToAccept(git, record, target, content.head);
     throw left.every(isUsers) ? onlyHidden(record, leftOut) : onlyUntracked(record, leftOut);
   }
@@ -148,8 +149,8 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const landing = new Set(changes.map(({ path }) => path));
   const isTakenBack = !request.committedOnly && content.uncommitted.some(({ path }) => !landing.has(path));
   const isSome = isPart || isTakenBack || rejected > 0 || changes.length < added.length;
-  const way = { tip: target.from, head: content.head, landed, commits, changes, isSome };
-  const others = await othersCommits(git, record, commits, target.from);
+  const way = { tip, head: content.head, landed, commits, changes, isSome };
+  const others = await othersCommits(git, record, commits, tip);
   const ofOthers = new Set(others.map(({ commit }) => commit));
   const messages = (await commitsToTell(git, record, way)).filter((commit) => !ofOthers.has(commit));
   const along = others.length === 0 ? [] : await landingAlong(git, way, others);
@@ -167,7 +168,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     // git sees commits that are kept; what was uncommitted has become one that the sandbox does not have.
     source: request.keepCommits && theirs === content.head ? undefined : theirs,
     hasRest: hasRest || rejected > 0,
-    leftOutCommits: await landedBelow(session, target.from, start),
+    leftOutCommits: await landedBelow(session, tip, start),
     changes,
     untracked,
     leftOut: [

@@ -7,7 +7,7 @@ import { type Git, gitLines, gitText, isAncestor, resolveObject, runGit } from '
 import { hasCommitted, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { revertOf } from '../survey/landed.ts';
-import { landedAs, landedSource } from '../survey/merged.ts';
+import { landedAs, landedSource, tipWithFamily } from '../survey/merged.ts';
 import { commitFirst } from './message.ts';
 import { refuseOverlap } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
@@ -39,9 +39,12 @@ export async function withoutLanded(
     return conflicts;
   const tip = await gitText(git, ['rev-parse', '--verify', `${ref}^{commit}`]);
   const landed = await landedSource(git, record, head, { onto: ref, from: tip });
-  if (landed === undefined) return conflicts;
   return withWorkbench(repository, { ref: record.work_branch, dryRun: true }, async (bench) => {
-    const merged = await mergeWithBase(bench, { base: landed, ours: head, theirs: tip });
+    const onto = await tipWithFamily(session, bench.git, head, { onto: ref, from: tip });
+    if ((landed ?? onto) === tip) return conflicts;
+    const merged = await (landed === undefined
+      ? mergeInMemory(bench, head, onto)
+      : mergeWithBase(bench, { base: landed, ours: head, theirs: tip }));
     const left = new Set(merged.conflicts?.map(({ path }) => path));
     const isSolved = (path: string) => !left.has(withoutSide(path, ['HEAD', branch]));
     if (!conflicts.some(isSolved)) return conflicts;

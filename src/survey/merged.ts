@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { HEADS, REMOTES, shortBranch } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
-import { copyIndex } from '../git/objects/scratch-index.ts';
+import { copyIndex, plainCommit } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { type Git, gitAnswer, gitBytes, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
-import { acceptances, type Landed, type SessionRecord, startsOfWork } from '../session/record.ts';
+import { type Git, gitAnswer, gitBytes, gitText, isAncestor, runGit } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { Landed, SessionRecord } from '../session/record.ts';
+import { acceptances, listRecords, startsOfWork } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isTakenBack } from './applied.ts';
 import { type CommitGraph, readCommitGraph } from './commit-graph.ts';
@@ -90,36 +92,55 @@ const MADE_HERE =
  * acceptance before it counts, as after `agt unaccept`.
  * `target`: a branch and its tip; without it, the branch of the last acceptance.
  */
-export async function landedSource(
-  git: Git,
-  { landed }: { readonly landed?: Landed | undefined },
-  head: string,
-  target?: { readonly onto: string; readonly from: string },
-): Promise<string | undefined> {
-  const { onto = landed?.onto ?? '', from = onto } = target ?? {};
-  let last = landed;
-  while (last !== undefined && last.onto !== onto) last = last.before;
-  if (last?.source === undefined) return undefined;
-  const { source, before } = last;
-  if ((await resolveObject(git, `${source}^{commit}`)) === undefined) return undefined;
-  const tip = await resolveObject(git, `${from}^{commit}`);
-  const commit = tip && (await landedAs(git, last, tip));
-  if (tip === undefined || commit === undefined || (await isAncestor(git, commit, head))) return undefined;
-  return (await isTakenBack(git, commit, tip))
-    ? landedSource(git, { landed: before }, head, { onto, from })
-    : source;
+export async function landedSource(git: Git, record: SessionRecord, head: string, target?: Branch) {
+  const { onto = record.landed?.onto ?? '', from = onto } = target ?? {};
+  return (await standing(git, record, { onto, from }, head))?.source;
 }
 
 /** The content of an acceptance whose commit `head` has by a sync. */
-export async function mergedSource(
-  git: Git,
-  { landed }: SessionRecord,
-  head: string,
-): Promise<string | undefined> {
-  if (landed?.source === undefined) return undefined;
-  const commit = await landedAs(git, landed, head);
-  if (commit === undefined || (await isTakenBack(git, commit, head))) return undefined;
-  return (await resolveObject(git, `${landed.source}^{commit}`)) && landed.source;
+export async function mergedSource(git: Git, record: SessionRecord, head: string) {
+  return (await standing(git, record, { onto: record.landed?.onto ?? '', from: head }))?.source;
+}
+
+/** `from`: its tip. */
+type Branch = Pick<Landed, 'onto' | 'from'>;
+
+/** The newest acceptance that the branch has still, unless `head` has it as well; if `isWhole`, one of all work. */
+async function standing(git: Git, record: SessionRecord, { onto, from }: Branch, head = '', isWhole = false) {
+  for (let one = record.landed; one !== undefined; one = one.before) {
+    if (one.onto !== onto || (isWhole && one.in_part)) continue;
+    const found = await findObjects(git, [`${one.source}^{commit}`, `${from}^{commit}`]);
+    const [source, tip] = found.map((object) => object?.oid);
+    const commit = source && tip && (await landedAs(git, one, tip));
+    if (!commit || (head && (await isAncestor(git, commit, head)))) return undefined;
+    if (!(await isTakenBack(git, commit, tip))) return { source, commit };
+  }
+  return undefined;
+}
+
+/** Of a session: what a branch has of the others that began with the same one. */
+export function familyOf(repository: Repository, git = repository.git) {
+  const { records } = listRecords(repository);
+  const roots = new Map<string, string>();
+  for (const { session_id: id, from = id } of records) roots.set(id, roots.get(from) ?? from);
+  const known = new Map<string, ReturnType<typeof standing>>();
+  return async ({ session_id: id, user_branch }: SessionRecord, onto = user_branch ?? '') => {
+    const others = records.filter(({ session_id: one }) => one !== id && roots.get(one) === roots.get(id));
+    const asked = others.map((one) => {
+      const key = `${one.session_id} ${onto}`;
+      if (!known.has(key)) known.set(key, standing(git, one, { onto, from: onto }, '', true));
+      return known.get(key);
+    });
+    return (await Promise.all(asked)).filter((one) => one !== undefined);
+  };
+}
+
+/** The tip of the branch, as if it had merged what it has of the family of the session. `git` may store objects. */
+export async function tipWithFamily(session: Session, git: Git, head: string, { onto, from }: Branch) {
+  const landed = await familyOf(session.repository, git)(session.record, onto);
+  const isNew = await Promise.all(landed.map(async ({ commit }) => !(await isAncestor(git, commit, head))));
+  const sources = landed.flatMap(({ source }, i) => (isNew[i] ? source : []));
+  return sources.length === 0 ? from : plainCommit(git, `${from}^{tree}`, [from, ...sources]);
 }
 
 /** The commit of an acceptance as the branch has it. */

@@ -12,7 +12,7 @@ import { Session } from '../session/session.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
 import { type DiffStat, type Examined, examineEach, type Work } from './examine.ts';
 import { type Fate, findFates, landingsOf, newestLandings, STANDS, withFates } from './landed.ts';
-import { compareWithHomes, homePatterns, isAsLanded, landedSource, startApart } from './merged.ts';
+import { compareWithHomes, familyOf, homePatterns, isAsLanded, landedSource, startApart } from './merged.ts';
 import { chainOf, countSnapshots, findExported, type Head, type Refs, readHeads, readRefs } from './refs.ts';
 import { revertsOfMerged } from './reverts.ts';
 import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
@@ -76,10 +76,12 @@ export async function surveySessions(
     const known = starts.filter((start) => head.existing.has(start));
     return head.commit === undefined ? [] : [head.commit, base, workTip, homes, known].flat();
   });
-  const graph = readCommitGraph(repository.git, tips);
+  const findOthers = familyOf(repository);
+  const others = await Promise.all(records.map((one) => findOthers(one)));
+  const graph = readCommitGraph(repository.git, [...tips, ...others.flat().flatMap(Object.values)]);
   const files = await reading;
-  const compared = sessions.map((session) =>
-    compare(session, graph, files.get(session.facts.record.sandbox)),
+  const compared = sessions.map((session, i) =>
+    compare({ ...session, others: others[i] }, graph, files.get(session.facts.record.sandbox)),
   );
   const examined = await examineAll(repository, compared);
   const onlyInSnapshots = await findOnlyInSnapshots(repository, compared);
@@ -110,6 +112,8 @@ interface Located {
   readonly landed: string | undefined;
   /** The same on the user branch. */
   readonly landedHome: string | undefined;
+  /** What that has of other sessions. */
+  readonly others?: readonly { readonly source: string; readonly commit: string }[] | undefined;
 }
 
 async function locate({ git }: Repository, facts: SandboxFacts, head: Head, refs: Refs): Promise<Located> {
@@ -140,13 +144,14 @@ interface Compared extends Located {
 }
 
 function compare(located: Located, graph: CommitGraph, files: readonly StatusEntry[] | undefined): Compared {
-  const { facts, base, hasUserBranch, workTip, landedHome } = located;
+  const { facts, base, hasUserBranch, workTip, landedHome, others = [] } = located;
   const { commit } = located.head;
   if (commit === undefined)
     return { ...located, comparison: undefined, files: undefined, work: undefined, isRefused: false };
   const comparison = base === undefined ? undefined : graph.compare(commit, base);
   const isDirty = files !== undefined && files.length > 0;
-  const start = base === undefined ? undefined : startApart(graph, facts.starts, commit, base);
+  const had = others.flatMap((one) => (graph.has(commit, one.commit) ? [] : one.source));
+  const start = base === undefined ? undefined : startApart(graph, [...facts.starts, ...had], commit, base);
   const begun = start === undefined || base === undefined ? [] : graph.compare(start, base).ahead;
   const common = comparison?.mergeBase ?? '';
   const ownCommits = comparison && comparison.ahead.length - begun.length;
@@ -239,7 +244,6 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const { isOutOfSight, hasMoved, running, agentState, lastPrompt, operation, pushed } = facts;
   const record = { ...facts.record, ...(agentState?.agent && { agent: agentState.agent }) };
   const shadow = found.refs.commits.get(record.branch);
-  const ahead = comparison?.ahead.length;
   // After a sync, HEAD has commits of a user branch that is gone now.
   const knowsOwn = hasUserBranch || record.user_branch === undefined;
   const dirty = files && new Set(files.map(({ path }) => path)).size;
@@ -252,7 +256,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const hasWorked = hasCommitted(record, head.commit);
   const hasMergedCommits =
     found.examined?.isMerged === true ||
-    (ahead === 0 && hasUserBranch && (hasWorked || compared.hasWork === true));
+    (compared.ownCommits === 0 && hasUserBranch && (hasWorked || compared.hasWork === true));
   const hasAll = found.landed.has(compared) || (hasMergedCommits && !dirty && !isOnlyInSnapshots) || isTaken;
   return {
     record,

@@ -205,8 +205,8 @@ test('a fork whose commits and uncommitted files landed with another session is 
   agtOk(repository, 'accept', 's1', '-m', 'work');
   expect(agt(repository, 'accept', 'same', '-n').stderr).toContain('has all work of session "same"');
   const listed = agtOk(repository, 'list').replaceAll(/ +/g, ' ');
-  expect(listed).toMatch(/^same active \+1 2 - 1 merged /m);
-  expect(listed).toMatch(/^more active \+1 3 \+\d -\d 1 clean /m);
+  expect(listed).toMatch(/^same active \+0 2 - 1 merged /m);
+  expect(listed).toMatch(/^more active \+0 3 \+\d -\d 1 clean /m);
   const planned: { session_id: string }[] = JSON.parse(
     agtOk(repository, 'remove', '--merged', '--delete-branch', '--json'),
   );

@@ -71,14 +71,18 @@ export function commitOf({
   return ok(REAL_GIT, ['commit-tree', '-p', head, '-m', 'work', written.stdout.trim()], worktree).trim();
 }
 
-/** Undefined if git reports conflicts. `base` is for commits whose common history does not say what has landed. */
+/**
+ * Undefined if git reports conflicts. `base` is for commits whose common history does not say what has landed; `had`: commits
+ * that the branch has in another form, as if it had merged them.
+ */
 export function squashed(
   repository: string,
   branch: string,
   theirs: string,
-  base?: string,
+  { base, had = [] }: { base?: string | undefined; had?: readonly string[] } = {},
 ): string | undefined {
   const clone = makeClone(repository, branch);
+  ok(REAL_GIT, ['reset', '-q', '--hard', withParents(clone, 'HEAD', had)], clone);
   if (base !== undefined) {
     const onBase = (commit: string) =>
       ok(REAL_GIT, ['commit-tree', '-p', base, '-m', 'on base', `${commit}^{tree}`], clone).trim();
@@ -91,6 +95,13 @@ export function squashed(
   return run(REAL_GIT, ['merge', '-q', '--squash', theirs], clone).exitCode === 0
     ? writeTree(clone)
     : undefined;
+}
+
+/** The commit, with more parents. */
+export function withParents(repository: string, commit: string, more: readonly string[]): string {
+  const parents = [commit, ...more].flatMap((one) => ['-p', one]);
+  const words = ['commit-tree', ...parents, '-m', 'with more parents', `${commit}^{tree}`];
+  return ok(REAL_GIT, more.length === 0 ? ['rev-parse', commit] : words, repository).trim();
 }
 
 /** The tree after a cherry-pick of one commit. Undefined if git reports conflicts. */
@@ -123,8 +134,8 @@ export function brought(repository: string, { way, head, branch }: Bring): strin
     : undefined;
 }
 
-export function mergeBase(repository: string, one: string, other: string): string {
-  return ok(REAL_GIT, ['merge-base', one, other], repository).trim();
+export function mergeBase(repository: string, one: string, ...others: string[]): string {
+  return ok(REAL_GIT, ['merge-base', one, ...others], repository).trim();
 }
 
 function makeClone(repository: string, branch: string, ...options: string[]): string {

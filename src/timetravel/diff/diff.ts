@@ -17,7 +17,7 @@ import { isUnder, TOP_FOLDERS } from '../../snapshot/folders.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
 import { decodeName, decodePath, encodePath } from '../../snapshot/tree-names.ts';
-import { findStartApart, isMerged, landedSource } from '../../survey/merged.ts';
+import { findStartApart, isMerged, landedSource, tipWithFamily } from '../../survey/merged.ts';
 import {
   type AmbiguousFolders,
   FOLDERS_BESIDE_SANDBOX,
@@ -150,12 +150,10 @@ async function broughtLast(session: Session): Promise<string> {
 
 /** What the next acceptance begins from: all that has landed is no difference. */
 async function landingBase(session: Session, git: Git): Promise<string> {
-  const { record } = session;
-  const { user_branch: onto } = record;
+  const { user_branch: onto } = session.record;
   const { commit: head } = await sandboxHead(session);
-  const target = onto === undefined ? undefined : { onto, from: onto };
-  const landed = target && head && (await landedSource(git, record, head, target));
-  return landed ?? (await baseCommit(session, git));
+  const landed = onto && head && (await landedSource(git, session.record, head, { onto, from: onto }));
+  return landed || (await baseCommit(session, git));
 }
 
 /**
@@ -166,13 +164,15 @@ export async function baseCommit(session: Session, git: Git): Promise<string> {
   const { record } = session;
   const { commit } = await sandboxHead(session);
   const { work_branch, user_branch: home, from_commit } = record;
-  const [head, onto] = [commit ?? work_branch, home ?? from_commit];
+  const [head, tip] = [commit ?? work_branch, home ?? from_commit];
+  const onto = await tipWithFamily(session, git, head, { onto: tip, from: tip });
   const start = await findStartApart(session, git, head, onto);
   if (start === undefined && commit && home && (await isMerged(session, commit, home, git))) return commit;
-  const common = await gitAnswer(git, ['merge-base', head, onto]);
-  if (start === undefined) return common ?? (await startCommit(session));
-  const both = common && (await gitAnswer(git, ['merge-tree', '--write-tree', start, common]));
-  return both ? plainCommit(git, both, [start]) : start;
+  const common = (await gitAnswer(git, ['merge-base', '--all', head, onto]))?.split('\n') ?? [];
+  const [base, other] = start === undefined ? common : [start, ...common];
+  if (base === undefined) return startCommit(session);
+  const both = other && (await gitAnswer(git, ['merge-tree', '--write-tree', base, other]));
+  return both ? plainCommit(git, both, [base]) : base;
 }
 
 /** The folders of the session that the pathspecs may match. */

@@ -41,7 +41,7 @@ function accept(
   const base = isAgain ? (stay.landed?.source as string) : mergeBase(root, last.main, head);
   const theirs = work === undefined ? undefined : without(root, { base, work, head, excluded, own });
   const expected =
-    theirs === undefined ? undefined : squashed(root, 'main', theirs, isAgain ? base : undefined);
+    theirs === undefined ? undefined : squashed(root, 'main', theirs, { base: isAgain ? base : undefined });
   const outcome = life.agt('accept', stay.id, ...options, ...excluded.map((path) => `--exclude=${path}`));
   const output = `${outcome.stdout}${outcome.stderr}`;
   const main = life.git('rev-parse', 'main');

@@ -71,6 +71,7 @@ export function acceptAct(life: LandingLife, session: Session): void {
   const branch = words[0] === '--onto' ? 'side' : 'main';
   const from = life.commit(branch);
   const expected = expectedTree(life, session, { words, branch, from });
+  const source = before.commits[0] as string;
   if (random.chance(0.3)) {
     life.agt('accept', id, ...words, '--dry-run');
     nothingChanged(life, session, before, 'accept --dry-run');
@@ -101,6 +102,8 @@ export function acceptAct(life: LandingLife, session: Session): void {
   snapshotHolds(root, id, before.content);
   commitsAreKept(root, before.commits);
   const isKept = words[0] === '--keep';
+  const hasLeft = /^left out (?!\d+ paths? that git ignores)/m.test(output) || words[0] === '--commits';
+  if (!hasLeft) session.family.unshift({ id, branch, commit: to, source });
   if (isKept)
     report(
       differences(before.sandbox, readCheckout(sandbox), (key) => key.startsWith('ref ')),
@@ -114,7 +117,7 @@ export function acceptAct(life: LandingLife, session: Session): void {
       source: commitOf({ worktree: sandbox, notTheirs: new Set(), committedOnly: false }) ?? '',
     };
   else {
-    life.session = undefined;
+    life.leave();
     const changed = changedPaths(root, from, to);
     const own = alreadyThere({ before: before.user, changed, clean: cleanCheckout(root, branch) });
     life.last = { id, branch, from, commit: to, content: before.content, own };
@@ -151,14 +154,14 @@ function expectedTree(
   });
   if (theirs === undefined) return undefined;
   // The commits with which the session began come along only if all of them are kept.
-  const { from_commit: began, synced: brought } = life.recordOf(session.id);
+  const had = hadOf(life, session, { branch, from, head });
   const synced = mergeBase(root, 'main', head);
-  const starts =
-    words[0] === '--keep-commits' ? [] : [began, synced, ...(brought ?? []).map(({ tip }) => tip)];
-  const apart = starts.filter((commit) => isOn(commit, head) && !isOn(commit, from));
+  const starts = words[0] === '--keep-commits' ? [] : [synced, ...life.startsOf(session.id)];
+  const isThere = (commit: string) => [from, ...had].some((tip) => isOn(commit, tip));
+  const apart = starts.filter((commit) => isOn(commit, head) && !isThere(commit));
   const start = apart.find((commit) => apart.every((one) => one === commit || !isOn(commit, one)));
   const ownBase = isAgain ? landed.source : start;
-  const base = ownBase ?? mergeBase(root, from, head);
+  const base = ownBase ?? mergeBase(root, head, from, ...had);
   if (trackedOnly && isAgain) {
     const tracked = new Set(zeroed(ok(REAL_GIT, ['ls-files', '-z'], sandbox)));
     const landedPaths = new Set(zeroed(ok(REAL_GIT, ['ls-tree', '-r', '-z', '--name-only', base], root)));
@@ -171,11 +174,26 @@ function expectedTree(
     const tree = chosen(root, base, theirs, takes);
     theirs = ok(REAL_GIT, ['commit-tree', '-p', head, '-m', 'chosen', tree], root).trim();
   }
-  const tree = squashed(root, branch, theirs, ownBase);
+  const tree = squashed(root, branch, theirs, { base: ownBase, had });
+  if (had.length > 0 && tree !== undefined && squashed(root, branch, theirs) === undefined)
+    life.counts.goneOn++;
   if (tree !== undefined || ownBase !== undefined) return tree;
   // Where the branch has the commits in another form, the rest lands alone.
-  const isThere = squashed(root, branch, head) === life.git('rev-parse', `${from}^{tree}`);
-  return isThere ? squashed(root, branch, theirs, head) : undefined;
+  const isHome = squashed(root, branch, head, { had }) === life.git('rev-parse', `${from}^{tree}`);
+  return isHome ? squashed(root, branch, theirs, { base: head }) : undefined;
+}
+
+/** Commits of which all work has landed with a fork, or with what was forked, unless a sync has brought that. */
+export function hadOf(
+  { user }: LandingLife,
+  { id, family }: Session,
+  { branch, from, head }: { branch: string; from: string; head: string },
+): string[] {
+  const isOn = (commit: string, tip: string) =>
+    user.ask(['merge-base', '--is-ancestor', commit, tip]) !== undefined;
+  const there = family.filter((one) => one.id !== id && one.branch === branch && isOn(one.commit, from));
+  const newest = there.filter((one, i) => there.findIndex((other) => other.id === one.id) === i);
+  return newest.flatMap(({ commit, source }) => (isOn(commit, head) ? [] : source));
 }
 
 interface Refusal {
@@ -240,7 +258,7 @@ export function rejectAct(life: LandingLife, session: Session): void {
     life.agtOk('reject', id, '--force');
   }
   life.counts.rejected++;
-  life.session = undefined;
+  life.leave();
   report(differences(before.user, readCheckout(life.root)), 'reject changed what the user has');
   snapshotHolds(life.root, id, before.content);
   commitsAreKept(life.root, before.commits);

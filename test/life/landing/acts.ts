@@ -58,7 +58,7 @@ export function step(life: LandingLife, number: number): void {
 }
 
 export function end(life: LandingLife): void {
-  if (life.session !== undefined) rejectAct(life, life.session);
+  while (life.session !== undefined) rejectAct(life, life.session);
   storeIsWhole(life.root);
 }
 
@@ -81,9 +81,18 @@ function land(life: LandingLife, session: Session, number: number): void {
     { weight: 3, act: syncAct },
     { weight: 0.5, act: rejectAct },
     { weight: 1, act: autocommit },
+    { weight: 2, act: life.other === undefined ? fork : other },
   ]);
   life.note(`${number} ${act.name}`);
   act(life, session);
+}
+
+function fork(life: LandingLife, session: Session): void {
+  life.fork(session);
+}
+
+function other(life: LandingLife): void {
+  life.change();
 }
 
 function autocommit(life: LandingLife, session: Session): void {

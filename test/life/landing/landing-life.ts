@@ -1,5 +1,5 @@
 /** The state of a life of landing: a user's repository, and a session in a sandbox. */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AGT, GIT_MODE, makeDirectory, type Outcome, ok, parseJson, REAL_GIT, run } from '../programs.ts';
 import { Random } from '../random.ts';
@@ -11,7 +11,14 @@ export interface Session {
   readonly sandbox: string;
   readonly agent: Worktree;
   /** After accept --keep: the commit that has landed, and the content of the sandbox then, as a commit. */
-  landed?: { readonly commit: string; readonly source: string };
+  landed?: Acceptance;
+  /** All that has landed as a whole of this one, and of those that share commits with it by forks; the newest first. */
+  readonly family: (Acceptance & { readonly id: string; readonly branch: string })[];
+}
+
+interface Acceptance {
+  readonly commit: string;
+  readonly source: string;
 }
 
 /** An acceptance that may be taken back. */
@@ -33,9 +40,11 @@ export class LandingLife {
   readonly user: Worktree;
   readonly counts = {
     ...{ steps: 0, sessions: 0, accepted: 0, conflicts: 0, overlaps: 0, refused: 0, synced: 0 },
-    ...{ syncConflicts: 0, unaccepted: 0, rejected: 0 },
+    ...{ syncConflicts: 0, unaccepted: 0, rejected: 0, forked: 0, goneOn: 0 },
   };
   session: Session | undefined;
+  /** The session, or its fork, that waits. */
+  other: Session | undefined;
   last: Landed | undefined;
   private agentProgram = REAL_GIT;
   private readonly log: string[] = [];
@@ -86,17 +95,47 @@ export class LandingLife {
 
   newSession(): Session {
     const id = `s${++this.counts.sessions}`;
-    const { sandbox } = parseJson<{ sandbox: string }>(
-      this.agtOk('session', 'new', id, '--from', 'main', '--working-copy', 'worktree', '--json'),
-    );
+    const words = ['session', 'new', id, '--from', 'main', '--working-copy', 'worktree', '--json'];
+    return this.enter(id, this.agtOk(...words), []);
+  }
+
+  /** The session goes on, or its fork does, and the other one waits. */
+  fork(session: Session): void {
+    const id = `s${++this.counts.sessions}`;
+    const { exitCode, stdout } = this.agt('fork', session.id, '--id', id, '--json');
+    if (exitCode !== 0) return;
+    this.counts.forked++;
+    this.enter(id, stdout, session.family);
+    this.other = session;
+    if (this.random.chance(0.5)) this.change();
+  }
+
+  change(): void {
+    [this.session, this.other] = [this.other ?? this.session, this.other && this.session];
+  }
+
+  /** The session has ended. */
+  leave(): void {
+    [this.session, this.other] = [this.other, undefined];
+  }
+
+  private enter(id: string, json: string, family: Session['family']): Session {
+    const { sandbox } = parseJson<{ sandbox: string }>(json);
     const agent = new Worktree(
       this.random,
       sandbox,
       (line) => this.note(line),
       () => this.agentProgram,
     );
-    this.session = { id, sandbox, agent };
+    this.session = { id, sandbox, agent, family };
     return this.session;
+  }
+
+  /** Commits with which its work may have begun. A session that is removed tells no more. */
+  startsOf(id: string): string[] {
+    if (!existsSync(join(this.root, '.git/agt/sessions', `${id}.json`))) return [];
+    const { from, from_commit: began, synced = [] } = this.recordOf(id);
+    return [...(from ? this.startsOf(from) : [began]), ...synced.map(({ tip }) => tip)];
   }
 
   /** From its metadata: a start of agt takes long. */
@@ -112,6 +151,7 @@ export class LandingLife {
 
 interface Metadata {
   readonly state: string;
+  readonly from?: string | null;
   readonly from_commit: string;
   readonly synced?: readonly { readonly tip: string }[];
 }

@@ -5,9 +5,9 @@ import type { Facts } from '../facts.ts';
 import { commitsAreKept, snapshotHolds } from '../held.ts';
 import { changedPaths, dirtyPaths, overlap } from '../paths.ts';
 import { ok, REAL_GIT } from '../programs.ts';
-import { brought } from '../squash.ts';
+import { brought, withParents } from '../squash.ts';
 import { zeroed } from '../worktree.ts';
-import { look, nothingChanged, ownPaths, report, type Scene } from './accepts.ts';
+import { hadOf, look, nothingChanged, ownPaths, report, type Scene } from './accepts.ts';
 import type { LandingLife, Session } from './landing-life.ts';
 
 export function syncAct(life: LandingLife, session: Session): void {
@@ -23,6 +23,8 @@ export function syncAct(life: LandingLife, session: Session): void {
     nothingChanged(life, session, before, 'sync --dry-run');
   }
   const expected = brought(root, { way, head, branch: main });
+  // It may have commits that main has dropped since the other session synced them.
+  const isRebasedFork = way === 'rebase' && life.recordOf(id).from !== null;
   const outcome = life.agt('sync', id, ...options);
   const output = `${outcome.stdout}${outcome.stderr}`;
   const checkedOut = before.sandbox.get('HEAD')?.replace(': ', ' ');
@@ -43,14 +45,17 @@ export function syncAct(life: LandingLife, session: Session): void {
   repositoriesStay(before.sandbox, after);
   if (outcome.exitCode !== 0) {
     life.counts.syncConflicts++;
-    if (expected !== undefined) throw new Error(`sync has conflicts where git has none: ${output}`);
+    if (expected !== undefined && !isRebasedFork)
+      throw new Error(`sync has conflicts where git has none: ${output}`);
     solve(life, session, before);
     return;
   }
   life.counts.synced++;
-  if (session.landed !== undefined) return;
+  if (session.landed !== undefined || isRebasedFork) return;
+  const had = expected === undefined ? hadOf(life, session, { branch: 'main', from: main, head }) : [];
+  const wanted = expected ?? brought(root, { way, head, branch: withParents(root, main, had) });
   const tree = ok(REAL_GIT, ['rev-parse', 'HEAD^{tree}'], sandbox).trim();
-  if (tree !== expected) throw new Error(`the sandbox has another tree than git's ${way} makes: ${output}`);
+  if (tree !== wanted) throw new Error(`the sandbox has another tree than git's ${way} makes: ${output}`);
   report(ownWork(before.sandbox, after), 'sync changed uncommitted work of the agent');
 }
 
@@ -99,7 +104,7 @@ function refusedRightly({ sandbox }: Scene, { output, way, id, changed }: Refusa
   const lines = zeroed(sandbox.get('status') ?? '').filter((line) => line.startsWith('1 '));
   const blocking = lines.filter((line) => way === 'rebase' || !line.startsWith('1 .'));
   const isTrue =
-    (/would be overwritten|(did|does) not (merge|rebase)/.test(output) &&
+    (/would be overwritten|(did|does) not (merge|rebase)|merges only if/.test(output) &&
       (blocking.length > 0 || overlap(changed, ownPaths(sandbox)))) ||
     (/in progress/.test(output) && isInProgress(sandbox)) ||
     (/conflicts in its index/.test(output) && isUnmerged(sandbox)) ||

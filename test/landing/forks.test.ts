@@ -1,0 +1,127 @@
+/** A session and its fork land one after the other: what has landed with one is no work of the other any more. */
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
+import { agt, agtOk, git, write } from '../harness/world.ts';
+
+const LINES = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
+
+/** `s1` has committed a line, and `s2` goes on from there. */
+function forked() {
+  const { repository, sandbox } = makeSession({ f: `${LINES.join('\n')}\n`, other: 'x\n' });
+  const commitLine = (worktree: string, at: number, text: string) => {
+    const lines = git(worktree, 'show', 'HEAD:f').split('\n');
+    write(join(worktree, 'f'), `${lines.with(at - 1, text).join('\n')}\n`);
+    git(worktree, 'commit', '-qam', text);
+  };
+  const fork = (id: string, from = 's1') => {
+    agtOk(repository, 'fork', from, '--id', id);
+    return agtOk(repository, 'path', id);
+  };
+  commitLine(sandbox, 3, 'three');
+  const row = (id: string) =>
+    JSON.parse(agtOk(repository, 'list', '--all', '--json')).find(
+      (one: { session_id: string }) => one.session_id === id,
+    );
+  const linesOn = (branch = 'main') => git(repository, 'show', `${branch}:f`).split('\n');
+  const last = () => git(repository, 'log', '-1', '--format=%s', '--numstat', 'main').split('\n\n');
+  return { repository, sandbox, fork, commitLine, row, linesOn, last };
+}
+
+const OWN = { ahead: 1, merge: 'clean', merged: false, diff: { files: 1, insertions: 1, deletions: 1 } };
+const STAT = ' 1 file changed, 1 insertion(+), 1 deletion(-)';
+
+describe('a session and its fork', () => {
+  test.each([
+    { first: 's1', second: 's2', told: 'three; nine', own: 'THREE' },
+    { first: 's2', second: 's1', told: 'three; THREE', own: 'nine' },
+  ])('$first lands, then $second lands what is its own', ({ first, second, told, own }) => {
+    const { repository, sandbox, fork, commitLine, row, linesOn, last } = forked();
+    commitLine(fork('s2'), 3, 'THREE');
+    commitLine(sandbox, 9, 'nine');
+    const planned = agtOk(repository, 'accept', first, second, '-n');
+    expect(planned).toContain(`would accept ${second}: 1 file changed, +1 -1\n`);
+    agtOk(repository, 'accept', first);
+    expect(last()).toEqual([told, expect.any(String)]);
+    expect(row(second)).toMatchObject(OWN);
+    expect(agtOk(repository, 'diff', second, '--base', '--shortstat')).toBe(STAT);
+    expect(agtOk(repository, 'accept', second, '-n')).toContain(`\n    ${own}\n`);
+    const kept = agtOk(repository, 'accept', second, '--keep-commits', '-n');
+    expect(kept).toContain(`would accept ${second}: 1 file changed, +1 -1\n`);
+    agtOk(repository, 'accept', second);
+    expect(last()).toEqual([own, '1\t1\tf']);
+    expect(linesOn()).toEqual(LINES.with(2, 'THREE').with(8, 'nine'));
+  });
+
+  test('what the branch has changed since conflicts with a change of the same line alone', () => {
+    const { repository, fork, commitLine, row, linesOn } = forked();
+    commitLine(fork('s2'), 3, 'THREE');
+    commitLine(fork('s3'), 9, 'nine');
+    agtOk(repository, 'accept', 's1');
+    commitLine(repository, 3, 'drei');
+    expect(row('s2')).toMatchObject({ ...OWN, merge: 'conflict' });
+    const { stderr } = agt(repository, 'accept', 's2');
+    expect(stderr).toMatch(/conflicts with "main" in 1 file.*agt session sync s2\n$/s);
+    agtOk(repository, 'accept', 's3');
+    expect(linesOn()).toEqual(LINES.with(2, 'drei').with(8, 'nine'));
+  });
+
+  test('a fork of a fork; one without work of its own is merged, and goes with the merged ones', () => {
+    const { repository, fork, commitLine, row, linesOn } = forked();
+    commitLine(fork('s2'), 3, 'THREE');
+    const s3 = fork('s3', 's2');
+    fork('s4', 's2');
+    commitLine(s3, 3, 'III');
+    agtOk(repository, 'accept', 's1');
+    expect(row('s3')).toMatchObject({ ...OWN, ahead: 2 });
+    agtOk(repository, 'accept', 's3');
+    expect(linesOn()).toEqual(LINES.with(2, 'III'));
+    const none = { ahead: 0, merge: null, merged: true, diff: { files: 0, insertions: 0, deletions: 0 } };
+    for (const id of ['s2', 's4']) {
+      expect(row(id)).toMatchObject(none);
+      expect(agt(repository, 'accept', id).stderr).toContain(`"main" has all work of session "${id}"`);
+    }
+    const gone = JSON.parse(agtOk(repository, 'remove', '--merged', '--json'));
+    expect(gone.map((one: { session_id: string }) => one.session_id)).toEqual(['s2', 's4']);
+  });
+
+  test.each(['a part', 'taken back', 'reverted', 'on another branch'])('%s: not landed', (how) => {
+    const { repository, sandbox, fork, commitLine, row } = forked();
+    write(join(sandbox, 'new'), 'new\n');
+    git(sandbox, 'add', 'new');
+    git(sandbox, 'commit', '-qm', 'new');
+    commitLine(fork('s2'), 9, 'nine');
+    git(repository, 'branch', 'release');
+    const words = { 'a part': ['--exclude', 'new'], 'on another branch': ['--onto', 'release'] }[how] ?? [];
+    agtOk(repository, 'accept', 's1', ...words);
+    if (how === 'taken back') agtOk(repository, 'unaccept', 's1');
+    if (how === 'reverted') git(repository, 'revert', '--no-edit', 'HEAD');
+    expect(row('s2')).toMatchObject({ ahead: 3, merge: 'clean', diff: { files: 2 } });
+    agtOk(repository, 'accept', 's2');
+    expect(git(repository, 'ls-tree', '--name-only', 'main').split('\n')).toEqual(['f', 'new', 'other']);
+  });
+
+  test('syncs before and after the other one has landed', () => {
+    const { repository, fork, commitLine, row, linesOn } = forked();
+    const [s2, s3] = [fork('s2'), fork('s3')];
+    write(join(repository, 'other'), 'main\n');
+    git(repository, 'commit', '-qam', 'main');
+    agtOk(repository, 'sync', 's2');
+    write(join(s2, 'other'), 'x\n');
+    commitLine(s2, 3, 'THREE');
+    commitLine(s3, 9, 'nine');
+    agtOk(repository, 'accept', 's1');
+    expect(row('s2')).toMatchObject({ merge: 'clean', diff: { files: 2, insertions: 2, deletions: 2 } });
+    expect(agtOk(repository, 'diff', 's2', '--base', '--shortstat')).toContain(
+      '2 files changed, 2 insertions',
+    );
+    const tip = git(repository, 'rev-parse', 'main');
+    agtOk(repository, 'sync', 's2');
+    expect(linesOn('agt/s2')).toEqual(LINES.with(2, 'THREE'));
+    expect(git(repository, 'rev-parse', 'agt/s2^2')).toBe(tip);
+    agtOk(repository, 'accept', 's2');
+    expect(git(repository, 'show', 'main:other')).toBe('x');
+    agtOk(repository, 'accept', 's3');
+    expect(linesOn()).toEqual(LINES.with(2, 'THREE').with(8, 'nine'));
+  });
+});
