@@ -121,11 +121,14 @@ async function standing(git: Git, record: SessionRecord, { onto, from }: Branch,
 /** Of a session: what a branch has of the others that began with the same one. */
 export function familyOf(repository: Repository, git = repository.git) {
   const { records } = listRecords(repository);
-  const roots = new Map<string, string>();
-  for (const { session_id: id, from = id } of records) roots.set(id, roots.get(from) ?? from);
+  const parents = new Map<string, string | undefined>(records.map((one) => [one.session_id, one.from]));
+  const rootOf = (id: string, depth = 0): string => {
+    const parent = depth < records.length ? parents.get(id) : undefined;
+    return parent === undefined ? id : rootOf(parent, depth + 1);
+  };
   const known = new Map<string, ReturnType<typeof standing>>();
   return async ({ session_id: id, user_branch }: SessionRecord, onto = user_branch ?? '') => {
-    const others = records.filter(({ session_id: one }) => one !== id && roots.get(one) === roots.get(id));
+    const others = records.filter(({ session_id: one }) => one !== id && rootOf(one) === rootOf(id));
     const asked = others.map((one) => {
       const key = `${one.session_id} ${onto}`;
       if (!known.has(key)) known.set(key, standing(git, one, { onto, from: onto }, '', true));

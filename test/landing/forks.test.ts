@@ -69,12 +69,12 @@ describe('a session and its fork', () => {
   test('a fork of a fork; one without work of its own is merged, and goes with the merged ones', () => {
     const { repository, fork, commitLine, row, linesOn } = forked();
     commitLine(fork('s2'), 3, 'THREE');
-    const s3 = fork('s3', 's2');
+    const s3 = fork('a3', 's2');
     fork('s4', 's2');
     commitLine(s3, 3, 'III');
     agtOk(repository, 'accept', 's1');
-    expect(row('s3')).toMatchObject({ ...OWN, ahead: 2 });
-    agtOk(repository, 'accept', 's3');
+    expect(row('a3')).toMatchObject({ ...OWN, ahead: 2 });
+    agtOk(repository, 'accept', 'a3');
     expect(linesOn()).toEqual(LINES.with(2, 'III'));
     const none = { ahead: 0, merge: null, merged: true, diff: { files: 0, insertions: 0, deletions: 0 } };
     for (const id of ['s2', 's4']) {
