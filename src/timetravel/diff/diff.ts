@@ -38,7 +38,10 @@ import {
   treeOfWork,
 } from './compared-tree.ts';
 
-/** `start`: where the session began. `begun`: what it has from people, with that of syncs. `base`: what the next acceptance compares with. `work`: what git would commit. */
+/**
+ * `start`: where the session began. `begun`: the last commit that it has from people, by its start or a sync. `base`: what
+ * the next acceptance compares with. `work`: what git would commit.
+ */
 export type DiffEnd = Snapshot | 'start' | 'begun' | 'base' | 'disk' | 'work';
 
 export interface DiffRequest {

@@ -101,7 +101,8 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
     const before = oldestFirst[i - 1];
     // After an unfinished restore, every snapshot is a step: it holds what the restore left.
     const isComparable = before !== undefined && before.unfinished === undefined;
-    const isSameCall = isWithinCall(step?.first) && (snapshot.tool !== undefined || isWithinCall(snapshot));
+    const isOpen = step?.prompt === undefined && isWithinCall(step?.first);
+    const isSameCall = isOpen && (snapshot.tool !== undefined || isWithinCall(snapshot));
     if (target >= 0 || isStart) {
       leapt = snapshot.label?.startsWith(TO_GREEN) === true ? current : undefined;
       cameFrom = current;
