@@ -67,6 +67,13 @@ function sortWords(args: readonly string[]): Given {
 
 async function advise({ words, paths }: Given, isUndo: boolean, context: Context) {
   const [first = '', second = ''] = words;
+  // So it is as a prompt of an agent.
+  const unit = words.find((word) => isUndo && ['step', 'turn'].includes(word));
+  if (unit !== undefined && !(await isSession(context, unit))) {
+    const others = words.filter((word) => word !== unit);
+    const way = ['agt undo', ...(unit === 'turn' ? ['--turns'] : []), ...others].join(' ');
+    return { hints: [`in a shell: ${way}`], isPath: false };
+  }
   if (words.length === 2 && !(await isSession(context, first)) && (await isSession(context, second))) {
     const swapped = `agt ${isUndo ? 'undo' : 'restore'} ${second} ${shown(first)}`;
     return { hints: [`the session comes first: ${swapped}`], isPath: false };

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, git, makeRepository, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
@@ -104,4 +105,17 @@ test('after an undo that was taken back, a dry run of a turn shows an edit since
   const undo = agt(folder, 'undo', '--turn');
   expect(undo.stdout).toContain('verified\n  D s\n  D t\n');
   for (const { stderr } of [shown, undo]) expect(stderr).toContain('your own changes');
+});
+
+test.each([
+  ['step', 'agt undo'],
+  ['step 2', 'agt undo 2'],
+  ['turn', 'agt undo --turns'],
+  ['s1 turn 2', 'agt undo --turns s1 2'],
+])('the words of a prompt, %s, are %s in a shell', (words, way) => {
+  const { repository } = makeSession({ a: 'a\n' });
+  expect(agt(repository, 'undo', ...words.split(' '))).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining(`\nhint: in a shell: ${way}\n`),
+  });
 });
