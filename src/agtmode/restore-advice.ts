@@ -35,13 +35,14 @@ export async function adviseOnWords(
     // git restore has options that people type.
     const isOfOption = command === 'undo' && error.message.startsWith('unknown option');
     if (hints.length > 0 && !isOfOption) error.hints.splice(0, Infinity, ...examples, ...hints);
+    const ofBoth = args.filter((word) => !['-n', '--dry-run', '--json'].includes(word));
     const isThere = given.words.some((word) => existsSync(resolve(context.cwd, word)));
     const isNoGit = args.some((word) => word.startsWith('@{')) || given.paths.length > 0;
     const isOfGit =
       ofGit && !isNoGit && (isPath || isThere) && !(await isSession(context, given.words[0] ?? ''));
     if (isOfGit && (await context.repositoryIfAny()) !== undefined)
       error.hints.push(
-        `git's own command, which overwrites files: agt git restore ${args.map(shellQuote).join(' ')}`,
+        `git's own command, which overwrites files: agt git restore ${ofBoth.map(shellQuote).join(' ')}`,
       );
   }
   throw error;

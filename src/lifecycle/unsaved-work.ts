@@ -71,8 +71,9 @@ async function unmergedWork(session: Session, refs: readonly string[]): Promise<
     if (commit !== undefined) unsaved.push(...(await unmergedCommits(session, commit, 'HEAD', refs)));
   }
   const tip = await resolveObject(repository.git, record.work_branch);
-  if (tip === undefined || unsaved.length > 0) return unsaved;
-  return unmergedCommits(session, tip, 'work branch', refs);
+  const head = session.place === 'here' ? tip : (tip ?? (await session.history())[0]?.head);
+  if (head === undefined || unsaved.length > 0) return unsaved;
+  return unmergedCommits(session, head, tip === undefined ? 'last snapshot' : 'work branch', refs);
 }
 
 /**

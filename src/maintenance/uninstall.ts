@@ -9,6 +9,7 @@ import { removeTree } from '../disk/remove-tree.ts';
 import { AgtError, attempt } from '../errors.ts';
 import {
   ATTRIBUTIONS,
+  attributionRef,
   localNamespaces,
   OWN_NAMESPACE,
   SHARED,
@@ -73,7 +74,8 @@ export async function planUninstall(repository: Repository): Promise<UninstallPl
   const { going: ownRefs } = await otherRefs(repository);
   const isKnown = (ref: string) => [SHARED, ATTRIBUTIONS].some((namespace) => ref.startsWith(namespace));
   const orphans = sessions.length > 0 ? 0 : ownRefs.filter((ref) => !isKnown(ref)).length;
-  const maps = all.filter((ref) => ref.startsWith(ATTRIBUTIONS)).length;
+  const none = new Set(records.flatMap((one) => (one.landed ? [] : attributionRef(one.session_id))));
+  const maps = all.filter((ref) => ref.startsWith(ATTRIBUTIONS) && !none.has(ref)).length;
   const onRemotes = await Array.fromAsync(sessions, ({ session }) => placesOnRemotes(session));
   return { sessions, onRemotes: onRemotes.flat(), shared, orphans, maps };
 }

@@ -107,6 +107,16 @@ test('after an undo that was taken back, a dry run of a turn shows an edit since
   for (const { stderr } of [shown, undo]) expect(stderr).toContain('your own changes');
 });
 
+test('a turn that the person has taken back by hand is passed over, and the dry run and the redo say which one is not', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('one', edit('b', 'B\n'));
+  turn('two', edit('new', 'new\n'));
+  rmSync(join(folder, 'new'));
+  expect(agtOk(folder, 'undo', '--turn', '-n')).toMatch(/^M b\n.*would restore 1 path to/);
+  expect(agtOk(folder, 'undo', '--turn')).toContain('\n  M b\nundone: turn "one"\n');
+  expect(agtOk(folder, 'redo', '--turns')).toContain('\nredone: turn "one", with changes of turn "two"\n');
+});
+
 test.each([
   ['step', 'agt undo'],
   ['step 2', 'agt undo 2'],

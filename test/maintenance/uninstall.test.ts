@@ -75,6 +75,17 @@ test('commits that only sessions have are lost with all of them, and with two th
     );
 });
 
+test('it names a commit that only the snapshots of a rejected session have, and no map of one that was unaccepted', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, 'a'), 'b\n');
+  git(sandbox, 'commit', '-qam', 'of the agent');
+  agtOk(repository, 'accept', 's1');
+  agtOk(repository, 'unaccept', 's1');
+  agtOk(repository, 'reject', 's1');
+  const { stderr } = agt(repository, 'uninstall', '-n');
+  expect(stderr).toBe('note: s1 has 1 commit on its last snapshot neither exported nor merged\n');
+});
+
 test('work that a session in place has brought back is in the checkout, until it changes there', () => {
   const repository = makeRepository({ a: 'a\n' });
   write(join(repository, 'a'), 'mine\n');

@@ -30,11 +30,11 @@ export async function readPosition(
 ): Promise<Position> {
   const { history, steps, current, cameFrom, isOthers } = await readSteps(session);
   const stopping = stops(steps, unit, isOthers);
-  const isPassed = (i: number) => (by === 'undo' ? i >= current : i < current);
+  const isPassed = (i: number) => (by === 'undo' ? i >= current : i >= cameFrom && i < current);
   const begins = [...steps.entries()].filter(([i, step]) => isPassed(i) && stopping.has(step));
-  const passed = by === 'undo' ? begins.slice(0, count).reverse() : begins.slice(-count);
+  const passed = by === 'undo' ? begins.slice(0, count).reverse() : begins.slice(0, count);
   const turns = passed.flatMap(([i, { prompt }]) => (steps[i + 1]?.isRestore === true ? [] : (prompt ?? [])));
-  const first = begins.at(by === 'undo' ? 0 : -count)?.[0] ?? current;
+  const first = begins[0]?.[0] ?? current;
   const last = by === 'undo' ? (begins[count]?.[0] ?? steps.length) : current;
   const passedCommits = new Set(steps.slice(first + 1, last + 1).flatMap(({ commits }) => commits));
   const all = authorsOf(history.toReversed(), isAttached(session.record)).turns.toReversed();

@@ -46,15 +46,19 @@ export interface Preview {
   readonly others: OthersChanges;
 }
 
-export async function previewRestore(session: Session, request: RestoreRequest): Promise<Preview> {
+export async function previewRestore(
+  session: Session,
+  request: RestoreRequest,
+  passed = 0,
+): Promise<Preview> {
   const { repository, record } = session;
   const { git } = repository;
   refuseRedo(record, request.by);
   refusePart(session, request);
   const { content: present, isUncaptured, isOfGit, isFirst, ...onDisk } = await readCurrent(session);
   const isOthers = isOfGit && (await othersMoved(session, request, onDisk.changes));
-  const snapshot =
-    (await unfinishedTarget(session, request)) ?? (await request.choose(isUncaptured && !isOthers));
+  const unfinished = await unfinishedTarget(session, request);
+  const snapshot = unfinished ?? (await request.choose(isUncaptured && !isOthers, passed));
   await refuseTarget(session, snapshot, request);
   // The start commit has the files of the sandbox at its top, and its snapshot has the same files.
   const content = present && (isFirst ? { ...present, commit: snapshot.commit } : present);
@@ -92,6 +96,10 @@ export async function previewRestore(session: Session, request: RestoreRequest):
           uncaptured,
         });
   const later = session.place === 'here' ? undefined : await laterCommits(session, snapshot, request);
+  // Once it is captured, an undo passes over a snapshot that is the same.
+  const isSame = isUncaptured && planned.blocked.length + going.size + moves.length === 0;
+  if (request.by === 'undo' && unfinished === undefined && isSame && passed === 0)
+    return previewRestore(session, request, 1);
   return {
     record,
     snapshot,

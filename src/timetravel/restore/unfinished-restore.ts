@@ -106,8 +106,11 @@ export interface RestoreRequest {
   readonly filesOnly?: boolean;
   /** The folder as it is, if a capture has just seen it, in another history. */
   readonly before?: CaptureResult | undefined;
-  /** Chooses the snapshot. `hasUncaptured`: the folder differs from its last snapshot, as it may in a preview. */
-  readonly choose: (hasUncaptured: boolean) => Promise<Snapshot>;
+  /**
+   * Chooses the snapshot. In a preview, the folder may differ from its last snapshot: `hasUncaptured`; and be as in some
+   * that an undo came to: `passed`.
+   */
+  readonly choose: (hasUncaptured: boolean, passed?: number) => Promise<Snapshot>;
 }
 
 /** Whether it restores files alone, and is no step of its own if they are as wanted. */

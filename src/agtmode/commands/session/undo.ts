@@ -4,6 +4,7 @@ import { shownId } from '../../../folders/store.ts';
 import { inDirectory, resolveObject } from '../../../git/run/git.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
 import { commandToList, commandToMove } from '../../../session/advised-commands.ts';
+import { isAttached } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import type { Snapshot } from '../../../snapshot/history.ts';
@@ -96,9 +97,11 @@ function refuseWithoutThing(session: Session, { path = [], rest, ...args }: Argu
   if (paths.length === 0 && option === undefined) return;
   const files = paths.length === 0 ? '' : ` -- ${paths.map(shellQuote).join(' ')}`;
   const conflicts = option === undefined ? '' : ` ${option}`;
+  // Paths are relative to where the user is.
+  const undo = isAttached(session.record) ? 'agt undo' : commandToMove(session.record, 'undo');
   throw usageError(
     `${option ?? 'a path'} needs one thing to take back: add --turn N, --step @{N} or --agent NAME`,
-    `for example: ${commandToMove(session.record, 'undo')} --turn N${conflicts}${files}`,
+    `for example: ${undo} --turn N${conflicts}${files}`,
     `the turns by their numbers: ${commandToList(session.record)} --turns`,
     ...(option === undefined ? [`or bring the file back: agt restore SNAPSHOT${files}`] : []),
   );
@@ -136,7 +139,7 @@ async function move(
   if (/^-\d+$/.test(given))
     throw usageError(
       `"${given}" is no number of steps`,
-      `without the sign: agt ${by} ${session.id} ${given.slice(1)}`,
+      `without the sign: agt ${by} ${isAttached(session.record) ? '' : `${session.id} `}${given.slice(1)}`,
     );
   // A word alone that is no number was to be a session, and the reason says which ones there are.
   if (!/^\d+$/.test(given) && id === given && named === undefined) await sessionHere(context, given);
@@ -155,8 +158,9 @@ async function move(
     by,
     now: context.now(),
     filesOnly,
-    choose: async (uncaptured) => {
-      const found = await findTarget(session, uncaptured, distance).catch(async (error: unknown) => {
+    choose: async (uncaptured, passed = 0) => {
+      const way = { ...distance, count: distance.count + passed };
+      const found = await findTarget(session, uncaptured, way).catch(async (error: unknown) => {
         const start = by === 'undo' ? (await session.history()).at(-1) : undefined;
         if (isAgtError(error) && start !== undefined)
           error.hints.push(...(await commandsOnAccepted(session, start)));
