@@ -21,7 +21,7 @@ test.skipIf(problem !== undefined)(
     expect(said('run', '--new', '--working-copy', 'worktree', '--', 'claude')).not.toMatch(offer);
     run(AGT, ['hooks', 'install', 'claude-code'], { cwd: repository, env });
     const status = run(AGT, ['hooks', 'status'], { cwd: repository, env }).stdout;
-    expect(status).toContain('works on a copy: agt run --new --working-copy cow-overlay -- AGENT\n');
+    expect(status).toContain('can work on a copy: agt run --new --working-copy cow-overlay -- AGENT\n');
     const event = (cwd: string, tool_name: string, tool_input: object) =>
       JSON.stringify({ cwd, hook_event_name: 'PreToolUse', tool_name, tool_use_id: 't', tool_input });
     const write_x = event(sandbox, 'Write', { file_path: join(repository, 'x') });
