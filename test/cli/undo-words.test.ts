@@ -124,8 +124,5 @@ test.each([
   ['s1 turn 2', 'agt undo --turns s1 2'],
 ])('the words of a prompt, %s, are %s in a shell', (words, way) => {
   const { repository } = makeSession({ a: 'a\n' });
-  expect(agt(repository, 'undo', ...words.split(' '))).toMatchObject({
-    exitCode: 1,
-    stderr: expect.stringContaining(`\nhint: in a shell: ${way}\n`),
-  });
+  expect(agt(repository, 'undo', ...words.split(' ')).stderr).toContain(`\nhint: in a shell: ${way}\n`);
 });

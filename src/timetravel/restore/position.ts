@@ -30,15 +30,18 @@ export async function readPosition(
 ): Promise<Position> {
   const { history, steps, current, cameFrom, isOthers } = await readSteps(session);
   const stopping = stops(steps, unit, isOthers);
-  const isPassed = (i: number) => (by === 'undo' ? i >= current : i >= cameFrom && i < current);
-  const begins = [...steps.entries()].filter(([i, step]) => isPassed(i) && stopping.has(step));
+  const isPassed = (i: number) => (by === 'undo' ? i >= current : i < current);
+  const all = [...steps.entries()].filter(([i, step]) => isPassed(i) && stopping.has(step));
+  // Those that the undo has taken back, whatever it has passed over.
+  const since = by === 'undo' ? all : all.filter(([i]) => i >= cameFrom);
+  const begins = since.length >= count ? since : all.slice(-count);
   const passed = by === 'undo' ? begins.slice(0, count).reverse() : begins.slice(0, count);
   const turns = passed.flatMap(([i, { prompt }]) => (steps[i + 1]?.isRestore === true ? [] : (prompt ?? [])));
   const first = begins[0]?.[0] ?? current;
   const last = by === 'undo' ? (begins[count]?.[0] ?? steps.length) : current;
   const passedCommits = new Set(steps.slice(first + 1, last + 1).flatMap(({ commits }) => commits));
-  const all = authorsOf(history.toReversed(), isAttached(session.record)).turns.toReversed();
-  const others = all.flatMap(({ prompt, steps: own }) =>
+  const ofAgents = authorsOf(history.toReversed(), isAttached(session.record)).turns.toReversed();
+  const others = ofAgents.flatMap(({ prompt, steps: own }) =>
     prompt !== undefined && !turns.includes(prompt) && own.some(({ commit }) => passedCommits.has(commit))
       ? prompt
       : [],

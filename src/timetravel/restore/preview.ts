@@ -1,4 +1,5 @@
 /** Lists what a restore would change. It changes and stores nothing. */
+import { digestOfCapturedIndex } from '../../autocommit/last-snapshot.ts';
 import { type FolderOnDisk, prepareCheckout } from '../../checkout/plan.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
@@ -55,7 +56,8 @@ export async function previewRestore(
   const { git } = repository;
   refuseRedo(record, request.by);
   refusePart(session, request);
-  const { content: present, isUncaptured, isOfGit, isFirst, ...onDisk } = await readCurrent(session);
+  const { content: present, indexDigest, ...current } = await readCurrent(session);
+  const { isUncaptured, isOfGit, isFirst, ...onDisk } = current;
   const isOthers = isOfGit && (await othersMoved(session, request, onDisk.changes));
   const unfinished = await unfinishedTarget(session, request);
   const snapshot = unfinished ?? (await request.choose(isUncaptured && !isOthers, passed));
@@ -96,9 +98,10 @@ export async function previewRestore(
           uncaptured,
         });
   const later = session.place === 'here' ? undefined : await laterCommits(session, snapshot, request);
-  // Once it is captured, an undo passes over a snapshot that is the same.
-  const isSame = isUncaptured && planned.blocked.length + going.size + moves.length === 0;
-  if (request.by === 'undo' && unfinished === undefined && isSame && passed === 0)
+  // Once the folder is captured, an undo passes over a snapshot that is the same.
+  const isEmpty = isUncaptured && planned.blocked.length + going.size + moves.length === 0;
+  const mayPass = request.by === 'undo' && unfinished === undefined && passed === 0;
+  if (mayPass && isEmpty && (await isSameGit(session, content, to, indexDigest)))
     return previewRestore(session, request, 1);
   return {
     record,
@@ -114,6 +117,19 @@ export async function previewRestore(
       paths: new Map([...others.paths].filter(([path]) => going.has(path) || !committed.files.has(path))),
     },
   };
+}
+
+async function isSameGit(
+  { repository }: Session,
+  now: SnapshotMetadata | undefined,
+  to: SnapshotMetadata,
+  indexDigest: string | undefined,
+): Promise<boolean> {
+  if (now === undefined || now.manifest.git_dir_digest !== to.manifest.git_dir_digest) return false;
+  return (
+    isSameManifest(repository, now.manifest, to.manifest) &&
+    indexDigest === (await digestOfCapturedIndex(repository.git, to.commit))
+  );
 }
 
 interface Moves extends Pick<Preview, 'moves' | 'staying'> {
@@ -170,6 +186,7 @@ interface Current extends FolderOnDisk {
   readonly isUncaptured: boolean;
   /** There is no snapshot yet. */
   readonly isFirst?: boolean;
+  readonly indexDigest?: string;
   /** In an attached folder: of files and of git alone. */
   readonly isOfGit: boolean;
 }
@@ -195,5 +212,7 @@ async function readCurrent(session: Session): Promise<Current> {
     before !== undefined &&
     isSameManifest(session.repository, { ...before, head, operation }, manifest);
   const content = metadataOf(refs.tip, manifest);
-  return { content, isUncaptured, isOfGit, isFirst: last.isFirst, directories: scanned.directories, changes };
+  const { directories } = scanned;
+  const indexDigest = index.digest;
+  return { content, indexDigest, isUncaptured, isOfGit, isFirst: last.isFirst, directories, changes };
 }
