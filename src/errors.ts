@@ -87,8 +87,13 @@ export function formatError(error: unknown, debug: boolean): string {
   const cause = isAgtError(error) && error.cause !== undefined ? [`caused by: ${describe(error.cause)}`] : [];
   const details = debug ? [describe(error), ...cause] : [];
   return [`error: ${message}`, ...hints.map((hint) => `hint: ${hint}`), ...details]
-    .map((line) => `${line}\n`)
+    .map((line) => `${visible(line)}\n`)
     .join('');
+}
+
+/** The name of a file must not move the cursor of a terminal, nor hide a line there. */
+export function visible(text: string): string {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (one) => JSON.stringify(one).slice(1, -1));
 }
 
 function messageOf(error: unknown, debug: boolean): readonly [message: string, hints: readonly string[]] {

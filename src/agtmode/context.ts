@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { SettingName } from '../config/setting-table.ts';
 import { ALL_KEYS, globalConfigPath, readSettings, readSettingValues } from '../config/settings.ts';
-import { AgtError, attempt, isAgtError } from '../errors.ts';
+import { AgtError, attempt, isAgtError, visible } from '../errors.ts';
 import { findGit } from '../git/run/find-git.ts';
 import { type Git, openGit, runGit } from '../git/run/git.ts';
 import { queryGitSync } from '../git/run/run-sync.ts';
@@ -11,7 +11,7 @@ import { recordsDirectory } from '../layout.ts';
 import { once } from '../once.ts';
 import { isStartedByGuard } from '../process/invocation.ts';
 import { READS_PROGRESS } from '../process/progress.ts';
-import { isTerminal, writer } from '../process/streams.ts';
+import { isTerminal, type Text, writer } from '../process/streams.ts';
 import { findRepository, isOutsideRepositories } from '../repository/find-repository.ts';
 import { rememberRepository } from '../repository/known-repositories.ts';
 import { openRepository } from '../repository/repository.ts';
@@ -22,6 +22,9 @@ export interface Context extends Readonly<ReturnType<typeof openContext>> {
   /** An operation on a session calls it at its end: an interrupt after that leaves nothing to do. */
   readonly completed?: () => void;
 }
+
+/** Lines without colours, which may have the names of files. */
+const NOTICES = /^(?:warning|note|hint): [^\n]*/gm;
 
 /** `tolerant`: for a command that mends settings, agt goes on with defaults in place of settings that it cannot use. */
 export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = false) {
@@ -56,12 +59,13 @@ export function openContext(cwd: string, env: NodeJS.ProcessEnv, tolerant = fals
     const repository = await (tolerant ? repositoryIfAny().catch(() => undefined) : repositoryIfAny());
     return readSettingValues({ global: globalFile, local: repository?.configFile }, env, ALL_KEYS, onProblem);
   };
+  const printed = writer(2);
   return {
     cwd,
     env,
     now: () => new Date(),
     out: writer(1),
-    err: writer(2),
+    err: (text: Text) => printed(typeof text === 'string' ? text.replace(NOTICES, visible) : text),
     colour: once(() => attempt(() => wantsColour(gitPath(), cwd, env)) ?? false),
     /** Width of the terminal that shows standard output; undefined without one. */
     columns: isTerminal(1) ? process.stdout.columns : undefined,

@@ -72,7 +72,7 @@ async function advise({ words, paths }: Given, isUndo: boolean, context: Context
   const unit = words.find((word) => isUndo && ['step', 'turn'].includes(word));
   if (unit !== undefined && !(await isSession(context, unit))) {
     const others = words.filter((word) => word !== unit);
-    const way = ['agt undo', ...(unit === 'turn' ? ['--turns'] : []), ...others].join(' ');
+    const way = ['agt undo', ...(unit === 'turn' ? ['--turns'] : []), ...others.map(shellQuote)].join(' ');
     return { hints: [`in a shell: ${way}`], isPath: false };
   }
   if (words.length === 2 && !(await isSession(context, first)) && (await isSession(context, second))) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tipRef } from '../../src/filter/agent-refs.ts';
 import { makeSession } from '../harness/session.ts';
-import { AGT, agt, agtOk, git, REAL_GIT, run, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, makeRepository, REAL_GIT, run, write } from '../harness/world.ts';
 
 const TEXTS = [
   'zero\0byte',
@@ -113,4 +113,22 @@ test('an argument that is not UTF-8 is refused: Node has lost its bytes', () => 
   });
   expect(inShell(`autocommit ${id} --label "${bytes('\\357\\277\\275')}"`).exitCode).toBe(0);
   expect(agtOk(repository, 'session', 'log', id)).toContain(lost);
+});
+
+test('no name of a file reaches a terminal as it is by a warning, an error or a hint', () => {
+  const name = 'red\u001b[31m\rerror';
+  const { repository, sandbox } = makeSession({ [name]: '1\n' });
+  git(repository, 'remote', 'add', 'origin', makeRepository());
+  write(join(sandbox, name), '2\n');
+  git(sandbox, 'commit', '-qam', 'changed');
+  agtOk(repository, 'review', 's1', '--reject', name, '-m', 'no');
+  for (const words of [
+    ['export', 's1', '-n'],
+    ['accept', name, '-n'],
+    ['undo', 'step', name],
+  ]) {
+    const { stderr } = agt(repository, ...words);
+    expect(stderr).toContain('red\\u001b[31m\\rerror');
+    expect(stderr).not.toMatch(/[\u001b\r]/);
+  }
 });
