@@ -104,7 +104,7 @@ export function oneThingIn(snapshot: { readonly label: string | undefined } | un
 
 /** Not of some paths alone. */
 export function isUndoOfWhole(snapshot: { readonly label: string | undefined }): boolean {
-  return / in /.test(oneThingIn(snapshot) ?? '') === false;
+  return !/ in /.test(oneThingIn(snapshot) ?? '');
 }
 
 /** Begins the label of the snapshot after rejected hunks were taken back; their reasons follow. */

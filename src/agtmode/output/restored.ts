@@ -144,13 +144,7 @@ function workIn(snapshot: Snapshot): string {
   return restored === undefined || restoredBy !== 'restore' ? '' : `(restored ${shortOid(restored)})`;
 }
 
-export function positionJson({
-  snapshot,
-  others: _,
-  steps: _steps,
-  isOfOthers: _ofOthers,
-  ...position
-}: Position) {
+export function positionJson({ snapshot, step, of, turns }: Position) {
   const { commit, label = null, time } = snapshot;
-  return { snapshot: commit, label, at: time.toISOString(), ...position };
+  return { snapshot: commit, label, at: time.toISOString(), step, of, turns };
 }
