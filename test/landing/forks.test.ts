@@ -1,8 +1,9 @@
 /** A session and its fork land one after the other: what has landed with one is no work of the other any more. */
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, write } from '../harness/world.ts';
+import { AGT, agt, agtOk, git, write } from '../harness/world.ts';
 
 const LINES = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
 
@@ -122,6 +123,18 @@ describe('a session and its fork', () => {
     agtOk(repository, 'accept', 's2');
     expect(git(repository, 'show', 'main:other')).toBe('x');
     agtOk(repository, 'accept', 's3');
+    expect(linesOn()).toEqual(LINES.with(2, 'THREE').with(8, 'nine'));
+  });
+
+  test('both at once, on the same line: each lands, one after the other', async () => {
+    const { repository, sandbox, fork, commitLine, linesOn } = forked();
+    commitLine(fork('s2'), 3, 'THREE');
+    commitLine(sandbox, 9, 'nine');
+    const accepted = ['s1', 's2'].map((id) => {
+      const child = spawn(AGT, ['accept', id], { cwd: repository, stdio: 'ignore' });
+      return new Promise((done) => child.once('close', done));
+    });
+    expect(await Promise.all(accepted)).toEqual([0, 0]);
     expect(linesOn()).toEqual(LINES.with(2, 'THREE').with(8, 'nine'));
   });
 });
