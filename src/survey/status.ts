@@ -3,7 +3,6 @@
  * starts the same number of git processes, and one `git status` in each sandbox.
  */
 import { readTimestamp } from '../autocommit/timestamp.ts';
-import { findObjects } from '../git/objects/object-reader.ts';
 import { isPartialClone } from '../git/objects/object-store.ts';
 import { isStagedApart, type StatusEntry } from '../git/objects/status.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -13,6 +12,7 @@ import { type CommitGraph, type Comparison, readCommitGraph } from './commit-gra
 import { type DiffStat, type Examined, examineEach, type Work } from './examine.ts';
 import { type Fate, findFates, landingsOf, newestLandings, STANDS, withFates } from './landed.ts';
 import { compareWithHomes, familyOf, homePatterns, isAsLanded, landedSource, startApart } from './merged.ts';
+import { findOnlyInSnapshots } from './only-in-snapshots.ts';
 import { chainOf, countSnapshots, findExported, type Head, type Refs, readHeads, readRefs } from './refs.ts';
 import { revertsOfMerged } from './reverts.ts';
 import { readSandboxFacts, readWorkingFiles, type SandboxFacts } from './sandbox-facts.ts';
@@ -37,6 +37,8 @@ export interface SessionStatus extends Pick<SandboxFacts, Fact | 'pushed'> {
   readonly merge: 'clean' | 'conflict' | 'refused' | undefined;
   /** The user has all of it: the commits of HEAD, in this form or another, and each file that is not committed. */
   readonly merged: boolean;
+  /** There is no sandbox, and the last snapshot has files that are in no commit. */
+  readonly isOnlyInSnapshots: boolean;
   /** The last acceptance has brought all of it home. */
   readonly isLanded: boolean;
   /** A remote has the commits of HEAD, which has some of the session. */
@@ -208,25 +210,6 @@ async function findLanded(
   return new Set([...gone.filter((one) => !onlyInSnapshots.has(one)), ...open.filter((_, i) => answers[i])]);
 }
 
-/** Those without a sandbox whose last snapshot has other files than the commit, and than what has landed. */
-async function findOnlyInSnapshots(
-  { git }: Repository,
-  compared: readonly Compared[],
-): Promise<ReadonlySet<Compared>> {
-  const gone = compared.filter(({ facts, head }) => facts.gitDir === undefined && head.commit !== undefined);
-  const names = gone.flatMap(({ facts, head, landed = head.commit }) => [
-    `${facts.record.branch}:sandbox`,
-    `${head.commit}^{tree}`,
-    `${landed}^{tree}`,
-  ]);
-  const found = await findObjects(git, names);
-  const isOther = (i: number) => {
-    const [last, ...saved] = found.slice(3 * i, 3 * i + 3).map((object) => object?.oid);
-    return last !== undefined && !saved.includes(last);
-  };
-  return new Set(gone.filter((_, i) => isOther(i)));
-}
-
 interface Found {
   readonly refs: Refs;
   readonly examined: Examined | undefined;
@@ -271,7 +254,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     merge: mergeOf(compared, found),
     merged:
       hasAll && operation === undefined && !fate.revertedBy && !found.revertedHeads.has(head.commit ?? ''),
-    isLanded: found.landed.has(compared),
+    ...{ isOnlyInSnapshots, isLanded: found.landed.has(compared) },
     exported: hasWorked && found.exported.has(head.commit ?? ''),
     fate,
     landings,

@@ -104,18 +104,20 @@ test('what landed with --keep is accepted until something new comes; unaccept co
 });
 
 test('a session without its folder is not merged as long as only a snapshot has some of its files', () => {
-  const { repository, sandbox } = makeSession();
+  const { repository, sandbox } = makeSession({ '.gitignore': 'key*\nlibraries/\n' });
   const merge = () => {
     const [view] = JSON.parse(agtOk(repository, 'list', '--all', '--json'));
     return [view.merged, / merged /.test(agtOk(repository, 'list', '--all'))];
   };
   git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'of the agent');
   git(repository, 'merge', '-q', 'agt/s1');
+  for (const ignored of ['key', 'in/key', 'libraries/one/file', 'in/libraries/two'])
+    write(join(sandbox, ignored), 'ignored\n');
   agtOk(repository, 'autocommit', 's1');
   rmSync(sandbox, { recursive: true });
   expect(merge()).toEqual([true, true]);
   agtOk(repository, 'restore', 's1', '@');
-  write(join(sandbox, 'open'), 'in no commit\n');
+  write(join(sandbox, 'in/open'), 'in no commit\n');
   agtOk(repository, 'autocommit', 's1');
   rmSync(sandbox, { recursive: true });
   expect(merge()).toEqual([false, false]);

@@ -125,6 +125,8 @@ test('if one session is on a remote, those on none are named without agt.push, a
   };
   for (const id of ['away', 'open', 'gone', 'landed', 'refused']) begin(id);
   agtOk(here, 'session', 'new', '--id', 'empty');
+  write(join(here, '.git/info/exclude'), 'ignored\n');
+  write(join(sessionOf(here, 'empty').sandbox, 'ignored'), 'never lands\n');
   agtOk(here, 'remove', 'gone', 'empty');
   agtOk(here, 'accept', 'landed', '--untracked=all');
   agtOk(here, 'reject', 'refused');

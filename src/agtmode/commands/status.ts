@@ -1,14 +1,12 @@
 import { isCompleteSince } from '../../autocommit/timestamp.ts';
 import type { SettingValue } from '../../config/settings.ts';
 import { FEW, formatError, listSome, plural } from '../../errors.ts';
-import { tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
-import { findObjects } from '../../git/objects/object-reader.ts';
 import { type LoggedFailure, logKilled, recentFailures } from '../../integrations/hooks-log.ts';
 import { checkRepository } from '../../maintenance/doctor/check-repository.ts';
 import type { Finding, Preview } from '../../maintenance/doctor/finding.ts';
 import type { Repository } from '../../repository/repository.ts';
-import { listRecords, type SessionRecord } from '../../session/record.ts';
+import { hasCommitted, listRecords, type SessionRecord } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { type SessionStatus, surveySessions } from '../../survey/status.ts';
@@ -193,14 +191,9 @@ async function lostOf(repository: Repository, records: readonly SessionRecord[])
     (one) =>
       isEnded(one) && one.state !== 'rejected' && one.landed === undefined && !copies.has(one.session_id),
   );
-  const ends = ended.flatMap(({ session_id: id, from_commit: start }) => [
-    `${tipRef(id)}:sandbox`,
-    `${start}^{tree}`,
-  ]);
-  const trees = (await findObjects(repository.git, ends)).map((found) => found?.oid);
   const views = await surveySessions(repository, ended, { counts: false });
-  const isLost = ({ merged, exported }: SessionStatus, i: number) =>
-    !merged && !exported && trees[2 * i] !== undefined && trees[2 * i] !== trees[2 * i + 1];
+  const isLost = ({ record, headCommit, merged, exported, isOnlyInSnapshots }: SessionStatus) =>
+    !merged && !exported && (isOnlyInSnapshots || hasCommitted(record, headCommit ?? record.from_commit));
   return views.filter(isLost).map(({ record }) => record.session_id);
 }
 
