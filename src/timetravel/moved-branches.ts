@@ -11,6 +11,7 @@ import type { Session } from '../session/session.ts';
 import { OWN } from '../snapshot/format.ts';
 import type { Snapshot } from '../snapshot/history.ts';
 import { readSnapshotMetadata } from '../snapshot/manifest.ts';
+import { findForms } from '../survey/forms.ts';
 import { movedRefs, refsOf } from './restore/git-dir-of-session.ts';
 import { authorsOf } from './turns.ts';
 
@@ -98,10 +99,16 @@ export async function movedBranches(
   });
 }
 
-/** None that the branch has in another form. */
-async function commitsLacking(user: Git, { from, to = '' }: Moved): Promise<string[]> {
-  const words = ['rev-list', '--cherry-pick', '--right-only', `${to}...${from}`, '--'];
-  return ((await gitAnswer(user, words)) ?? from).split('\n').filter((oid) => oid !== '');
+/** None that the branch has in another form, such as by an amend. */
+async function commitsLacking(user: Git, { ref, from, to = '' }: Moved): Promise<string[]> {
+  const words = ['rev-list', '--cherry-pick', '--right-only', '--reverse', `${to}...${from}`, '--'];
+  const open = ((await gitAnswer(user, words)) ?? from).split('\n').filter(Boolean);
+  const forms = findForms(
+    user,
+    to,
+    open.map((commit) => ({ commit, from, onto: ref })),
+  );
+  return open.filter((commit) => !forms.has(commit));
 }
 
 /** By the spans, newest first. To take their files back leaves these branches. `hasMore`: commits came on top since. */

@@ -173,6 +173,24 @@ test('commits that an agent took off a branch are named until the branch has the
   expect(told().join()).not.toContain(own);
 });
 
+test('a commit that an amend of the agent has replaced is not missing', () => {
+  const folder = makeRepository({ a: 'start\n' });
+  write(join(folder, 'a'), 'of a person\n');
+  git(folder, 'commit', '-qam', 'own');
+  const agent = agentIn(folder, 'claude-code', 'c-1');
+  agent.says('amend it');
+  agent.begins('1');
+  write(join(folder, 'a'), 'of a person\nand more\n');
+  git(folder, 'commit', '-qam', 'said better', '--amend');
+  agent.ends('1');
+  agent.stops();
+  expect(agtOk(folder, 'status')).toContain('claude has moved branch main');
+  write(join(folder, 'b'), 'later\n');
+  git(folder, 'add', 'b');
+  git(folder, 'commit', '-qm', 'later', '--date=2030-01-01T00:00:00Z'); // not of the same second
+  expect(agtOk(folder, 'status')).not.toContain('branch main');
+});
+
 test("status names where a branch was before an agent moved it, with the agent's own commits", () => {
   const folder = makeRepository({ a: 'start\n' });
   git(folder, 'commit', '-q', '--allow-empty', '-m', 'own');
