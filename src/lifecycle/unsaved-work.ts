@@ -9,6 +9,7 @@ import { listTree } from '../git/objects/ls-tree.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
 import { diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
+import { countFiles } from '../git/objects/status.ts';
 import { gitAnswer, gitBytes, gitText, resolveObject } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { ignoredPaths, requireReadableSandbox, sandboxHead, uncommittedFiles } from '../session/sandbox.ts';
@@ -67,7 +68,7 @@ async function unmergedWork(session: Session, refs: readonly string[]): Promise<
     // The survey does not look into submodules.
     const isKnown = uncommitted.length > 0 && !uncommitted.some(({ isSubmodule }) => isSubmodule);
     if (isKnown && (await readSessionStatus(session)).merged) return unsaved;
-    if (uncommitted.length > 0) unsaved.push(plural(uncommitted.length, 'uncommitted file'));
+    if (uncommitted.length > 0) unsaved.push(plural(countFiles(uncommitted), 'uncommitted file'));
     if (commit !== undefined) unsaved.push(...(await unmergedCommits(session, commit, 'HEAD', refs)));
   }
   const tip = await resolveObject(repository.git, record.work_branch);

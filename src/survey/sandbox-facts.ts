@@ -84,7 +84,7 @@ function hasFailed(
   return record.state === 'failed' && record.state_at !== undefined && told?.state !== 'failed';
 }
 
-const OPTIONS = ['--untracked-files=all', '--ignore-submodules=dirty'];
+const OPTIONS = ['--untracked-files=all', '--ignore-submodules=dirty', '--renames'];
 
 /** By sandbox, without untracked repositories. None where there is no sandbox, and where git cannot tell. */
 export async function readWorkingFiles(git: Git, facts: readonly Pick<SandboxFacts, 'record' | 'gitDir'>[]) {

@@ -1,9 +1,9 @@
 /** A listing takes for the content of a sandbox what `git add --all` would commit. */
-import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { withScratchObjects } from '../../src/git/objects/scratch-objects.ts';
-import { parseStatus, STATUS, statusOfEach } from '../../src/git/objects/status.ts';
+import { countFiles, parseStatus, STATUS, statusOfEach } from '../../src/git/objects/status.ts';
 import { openGit } from '../../src/git/run/git.ts';
 import type { SessionRecord } from '../../src/session/record.ts';
 import { readWorkingFiles } from '../../src/survey/sandbox-facts.ts';
@@ -83,6 +83,20 @@ test('changed, deleted, staged, untracked and not ignored files', async () => {
   expect(paths).not.toContain('inner/');
   git(repository, 'update-index', '--split-index');
   expect(await expectAsGit(repository)).toEqual(paths);
+});
+
+test('renamed files are one each, as git status counts them', async () => {
+  const text = 'a line\n'.repeat(20);
+  const names = ['moved', '? changed too', 'by hand', 'not staged'];
+  const repository = makeRepository(Object.fromEntries(names.map((name, i) => [name, `${i} ${text}`])));
+  for (const name of names.slice(0, 2)) git(repository, 'mv', name, `1 new ${name}`);
+  write(join(repository, '1 new ? changed too'), `1 ${text}more\n`);
+  for (const name of names.slice(2)) renameSync(join(repository, name), join(repository, `new ${name}`));
+  git(repository, 'add', '--intent-to-add', 'new by hand');
+  expect(await expectAsGit(repository)).toHaveLength(2 * names.length);
+  const lines = git(repository, 'status', '--short').split('\n');
+  expect(lines).toHaveLength(5);
+  expect(countFiles((await filesOf(repository)) ?? [])).toBe(lines.length);
 });
 
 test('staged files outside of a sparse checkout', async () => {

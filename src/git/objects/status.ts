@@ -6,7 +6,7 @@ import { singleQuoted } from '../../process/shell-quote.ts';
 import { endOf, type Git, inDirectory } from '../run/git.ts';
 import { traceCommand } from '../run/trace.ts';
 
-/** Renames are a deletion and a new file: every reader wants paths. Options follow, such as `--untracked-files=all`. */
+/** Options follow, such as `--untracked-files=all`. With `--renames`, entries know that a deletion is half of a rename. */
 export const STATUS = ['status', '--porcelain=v2', '-z', '--branch', '--no-ahead-behind', '--no-renames'];
 
 export interface StatusEntry {
@@ -22,6 +22,13 @@ export interface StatusEntry {
   readonly isSubmodule: boolean;
   /** A submodule with uncommitted changes of its own. */
   readonly isDirtyInside: boolean;
+  /** It is deleted: another entry has its new name. */
+  readonly isRenamed?: true;
+}
+
+/** As `git status` shows them to people: a renamed file is one. */
+export function countFiles(entries: readonly StatusEntry[]): number {
+  return new Set(entries.flatMap(({ path, isRenamed }) => (isRenamed ? [] : path))).size;
 }
 
 /** The index has a version of the file that neither HEAD nor the disk has. */
@@ -40,6 +47,7 @@ export interface Status {
 const COMMIT = /^# branch\.oid ([0-9a-f]+)$/;
 const HEAD = /^# branch\.head (.*)$/s;
 const TRACKED = /^1 (.)(.) (\S+) (\d+ (\d+) \d+) \w+ (\w+) (.*)$/s;
+const RENAMED = /^2 (..)((?: \S+){6}) R\d+( .*)$/s;
 const DIRTY_INSIDE = /^S.(M|.U)/;
 const SUBMODULE = /^((160000|000000) ?)+$/;
 const UNMERGED = /^u (.)(.) (?:\S+ ){8}(.*)$/s;
@@ -48,7 +56,18 @@ export function parseStatus(output: Buffer | string): Status {
   const records = output.toString('latin1').split('\0');
   const value = (record: RegExp) => records.flatMap((text) => record.exec(text)?.[1] ?? [])[0];
   const head = Buffer.from(value(HEAD) ?? '', 'latin1').toString();
-  return { commit: value(COMMIT), head, entries: records.flatMap((text) => parseEntry(text) ?? []) };
+  return { commit: value(COMMIT), head, entries: [...parseEntries(records.values())] };
+}
+
+function* parseEntries(records: ArrayIterator<string>): Generator<StatusEntry> {
+  for (const text of records) {
+    const [, letters = '', facts = '', path = ''] = RENAMED.exec(text) ?? [];
+    const entry = parseEntry(letters === '' ? text : `1 ${letters.replace('R', 'A')}${facts}${path}`);
+    if (entry !== undefined) yield entry;
+    if (entry === undefined || letters === '') continue;
+    const [staged, unstaged] = letters.startsWith('R') ? ['D', '.'] : ['.', 'D'];
+    yield { ...entry, path: records.next().value ?? '', staged, unstaged, index: '', isRenamed: true };
+  }
 }
 
 function parseEntry(text: string): StatusEntry | undefined {
