@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { autocommitAt } from '../harness/opened.ts';
 import { autocommit, makeSession, type TestSession, tryAutocommit } from '../harness/session.ts';
 import { agt, agtOk, GIT_MODE, git, REAL_GIT, run, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 
 let session: TestSession;
 let repository: string;
@@ -39,6 +40,21 @@ describe('agt.budget', () => {
 
     agtOk(repository, 'config', 'set', 'agt.budget', '1m');
     expect(autocommit(session).outcome).toBe('committed');
+  });
+
+  test('status tells once that the budget is exceeded, whatever has failed because of it', () => {
+    agtOk(repository, 'config', 'set', 'agt.budget', '10');
+    const agent = agentIn(session.sandbox, 'claude-code', 'c-1');
+    const fails = { exitCode: 0, stdout: expect.any(String), stderr: expect.any(String) };
+    for (const id of ['1', '2']) {
+      agent.begins(id);
+      fill(id, 100);
+      agent.ends(id, fails);
+    }
+    const { stdout, stderr } = agt(repository, 'status');
+    expect(`${stdout}${stderr}`.match(/agt\.budget \(/g)).toHaveLength(1);
+    expect(stdout).toContain('s1  failed ');
+    expect(JSON.parse(agtOk(repository, 'status', '--json')).hook_failures).not.toEqual([]);
   });
 
   test('the snapshots of a folder are told as its own, with the commands for folders', () => {

@@ -15,7 +15,7 @@ export function agentIn(cwd: string, tool: string, session_id: string) {
     /** agt may answer that files are not as the agent left them. */
     says: (prompt: string) => send('UserPromptSubmit', { prompt }, { ...silent, stdout: expect.any(String) }),
     begins: (id: string) => send('PreToolUse', call(id)),
-    ends: (id: string) => send('PostToolUse', call(id)),
+    ends: (id: string, answer?: object) => send('PostToolUse', call(id), answer),
     stops: () => send('Stop'),
   };
 }

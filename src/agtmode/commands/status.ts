@@ -56,17 +56,27 @@ export const status = defineCommand({
       ? [repository.commonDir, repository.worktree]
       : [(await folderHere(context)).folder];
     const failures = failuresHere(context, attached ? [...ofRepository, attached] : ofRepository, places);
+    // Every session and hook that meets the same limit has the same reason.
+    const isTold = (reason: string) =>
+      findings.some(({ about }) => about.startsWith('agt.') && reason.includes(about));
+    const withoutTold = (line: StatusLine): StatusLine => {
+      const { state_reason: reason = '', ...record } = line.view.record;
+      return isTold(reason) ? { ...line, view: { ...line.view, record } } : line;
+    };
     const describe = () => [
       ...(repository === undefined
         ? [`${folder?.text}\nno sessions: this folder is in no git repository\n`]
         : [
             describeRepository(repository, present.length, records.length - present.length),
-            describeSessions(context, sessions ?? [], ended),
+            describeSessions(context, (sessions ?? []).map(withoutTold), ended),
             folder === undefined ? '' : `\nSnapshots without a session\n${folder.text}`,
           ]),
       describeSettings(context, settings),
       describeProblems(context, findings),
-      describeHookFailures(context, failures),
+      describeHookFailures(
+        context,
+        failures.filter(({ reason }) => !isTold(reason)),
+      ),
     ];
     return {
       json: {

@@ -158,9 +158,9 @@ function describeNamespace(folder: string): Finding {
 }
 
 async function checkBudget(repository: Repository): Promise<Finding[]> {
-  const problem = await excessOverBudget(repository);
-  const mend = 'agt gc --thin, agt session remove ID --delete-branch (sizes: agt du), or raise it';
-  return problem === undefined ? [] : [{ level: 'error', about: 'agt.budget', problem, mend }];
+  const excess = await excessOverBudget(repository);
+  if (excess === undefined) return [];
+  return [{ level: 'error', about: 'agt.budget', problem: excess.problem, mend: excess.ways.join('; ') }];
 }
 
 async function checkClone({ commonDir }: Repository): Promise<Finding[]> {

@@ -41,33 +41,28 @@ export async function enforceBudget(
   if (thinned.length > 0) total = await measure(repository);
   const warnings = thinned.length === 0 ? [] : [`agt.budget exceeded: thinned ${thinned.join(', ')}`];
   if (total <= budget || !(await hasChanges())) return warnings;
-  throw budgetExceeded(repository, total, budget, warnings);
+  const { problem, ways } = describeExcess(repository, total, budget);
+  throw new AgtError(`${problem}; nothing was captured`, { hints: [...warnings, ...ways] });
 }
 
 /** Why the next autocommit that has something to capture is refused, unless it can thin enough. */
-export async function excessOverBudget(repository: Repository): Promise<string | undefined> {
+export async function excessOverBudget(repository: Repository) {
   const { budget } = repository.settings;
   if (budget === undefined || estimate(repository) <= budget) return undefined;
   const total = await measure(repository);
   return total <= budget ? undefined : describeExcess(repository, total, budget);
 }
 
-function describeExcess(repository: Repository, total: number, budget: number): string {
-  const whose = isOfFolder(repository) ? 'this folder' : 'all sessions';
-  return `the snapshots of ${whose} take ${showSize(total)}, more than agt.budget (${showSize(budget)})`;
-}
-
-function isOfFolder(repository: Repository): boolean {
-  return listRecords(repository).records.some(isAttached);
-}
-
-function budgetExceeded(repository: Repository, total: number, budget: number, warnings: readonly string[]) {
-  const ways = isOfFolder(repository)
+function describeExcess(repository: Repository, total: number, budget: number) {
+  const isFolder = listRecords(repository).records.some(isAttached);
+  const whose = isFolder ? 'this folder' : 'all sessions';
+  const ways = isFolder
     ? ['see its size: agt du --folders', 'free space: agt gc --folders']
     : ['see the size of each session: agt du', 'free space: agt gc, agt session remove ID --delete-branch'];
-  return new AgtError(`${describeExcess(repository, total, budget)}; nothing was captured`, {
-    hints: [...warnings, ...ways, 'or raise the budget: agt config set agt.budget SIZE'],
-  });
+  return {
+    problem: `the snapshots of ${whose} take ${showSize(total)}, more than agt.budget (${showSize(budget)})`,
+    ways: [...ways, 'or raise the budget: agt config set agt.budget SIZE'],
+  };
 }
 
 /** Thins every active session that no other process uses. Returns what it thinned, as text. */
