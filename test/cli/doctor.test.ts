@@ -62,6 +62,14 @@ describe('agt doctor', () => {
     expect(details).toMatch(/^nothing is wrong\n\ngit /);
   });
 
+  test('problems stand alone, with -v before the settings', () => {
+    const { repository } = makeSession();
+    git(repository, 'update-ref', '-d', 'refs/agt/tip/s1');
+    const { stdout } = agt(repository, 'doctor');
+    expect(stdout).toMatch(/^1 problem\n {2}error: .*\n {4}fix: .*\n$/);
+    expect(agt(repository, 'doctor', '-v').stdout).toMatch(/^1 problem\n.*\n.*\n\ngit (.*\n)*settings\n/);
+  });
+
   const DAMAGES: [string, (session: TestSession) => void, RegExp][] = [
     [
       'a deleted shadow branch',

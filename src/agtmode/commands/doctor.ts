@@ -21,7 +21,7 @@ import type { Context } from '../context.ts';
 import { everywhere } from '../everywhere.ts';
 import { checkKey, checkState, describeFindings, finishers } from '../findings.ts';
 import { findOutdatedHooks } from '../hooks/status.ts';
-import { table } from '../output/format.ts';
+import { lines, table } from '../output/format.ts';
 import { attachedIfUsable } from '../session-here.ts';
 import { findOutdatedShim } from '../shim.ts';
 
@@ -35,10 +35,7 @@ export const doctor = defineCommand({
     'with 1 if a problem remains; notes are no problems.',
   options: {
     fix: option.flag('fix problems that need no decision'),
-    verbose: option.flag(
-      'print settings, providers and what a new session gets as well, if nothing is wrong',
-      'v',
-    ),
+    verbose: option.flag('print settings, providers and what a new session gets as well', 'v'),
     ...option.shared('everywhere', 'dry-run', 'json'),
   },
   examples: [
@@ -54,9 +51,14 @@ export const doctor = defineCommand({
     return {
       json: reportJson(report),
       text: async () => {
-        const isShort = report.findings.length === 0 && !args.verbose;
-        if (isShort) return [...report.fixed.map(describeFix), 'nothing is wrong\n'].join('');
-        return describeReport(context, report, fixes, args.fix && args.dryRun);
+        const { findings, fixed } = report;
+        const problems = `${plural(findings.length, 'problem')}${fixes ? ' that --fix leaves to you' : ''}\n`;
+        return [
+          ...fixed.map(describeFix),
+          findings.length === 0 ? 'nothing is wrong\n' : problems,
+          describeFindings(context, findings, args.fix && args.dryRun),
+          args.verbose ? await describeSetup(report) : '',
+        ].join('');
       },
       failed: report.findings.some(({ level }) => level !== 'note'),
     };
@@ -154,9 +156,8 @@ function reportJson(report: Report) {
   };
 }
 
-/** `fixes`: problems are fixed; `previewFix`: the user wants to know which would be. */
-async function describeReport(context: Context, report: Report, fixes: boolean, previewFix: boolean) {
-  const { git, version, pcre, repository, attached, settings, fixed, findings } = report;
+async function describeSetup(report: Report): Promise<string> {
+  const { git, version, pcre, repository, attached, settings } = report;
   const withPcre = pcre === undefined ? '' : pcre ? ', with PCRE' : ', without PCRE';
   const rows = settings.map(({ name, value, origin }) => [name, showValue(name, value), origin]);
   const rated = report.providers.map(({ kind, score, notes, hint }) => [
@@ -168,22 +169,14 @@ async function describeReport(context: Context, report: Report, fixes: boolean, 
   const made = provider ?? 'refused: fs.snapshots names a provider that cannot work';
   const sessions =
     repository && `${listRecords(repository).records.length} in ${await repository.sessionsDir()}`;
-  const stays = fixes ? ' that --fix leaves to you' : '';
-  const parts = [
-    ...fixed.map(describeFix),
-    findings.length === 0 ? 'nothing is wrong\n' : `${plural(findings.length, 'problem')}${stays}\n`,
-    describeFindings(context, findings, previewFix),
-    '\n',
-    `git         ${git.path}, version ${version.text}${withPcre}\n`,
-    `repository  ${repository?.commonDir ?? 'none here'}\n`,
-    sessions === undefined ? '' : `sessions    ${sessions}\n`,
-    attached === undefined ? '' : `snapshots   in ${attached.repository.commonDir}\n`,
-    `settings\n${table(rows, '  ')}`,
-    `providers\n${table(rated, '  ')}`,
-    `new session  provider ${made}, working copy ${workingCopy}\n`,
-    `cow-overlay  ${cowOverlay.text}\n`,
-  ];
-  return parts.join('');
+  return lines([
+    `\ngit         ${git.path}, version ${version.text}${withPcre}`,
+    `repository  ${repository?.commonDir ?? 'none here'}`,
+    sessions !== undefined && `sessions    ${sessions}`,
+    attached !== undefined && `snapshots   in ${attached.repository.commonDir}`,
+    `settings\n${table(rows, '  ')}providers\n${table(rated, '  ')}new session  provider ${made}, working copy ${workingCopy}`,
+    `cow-overlay  ${cowOverlay.text}`,
+  ]);
 }
 
 function describeFix({ finding, failure, note }: FixResult): string {
