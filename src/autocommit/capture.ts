@@ -10,6 +10,7 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { systemFailure } from '../errors.ts';
 import { FastImportFailed } from '../git/objects/fast-import.ts';
+import { scratchRepository } from '../git/objects/scratch-objects.ts';
 import type { Git } from '../git/run/git.ts';
 import { statCacheFile } from '../layout.ts';
 import { IGNORED } from '../snapshot/ignore-file.ts';
@@ -73,7 +74,7 @@ export async function capture(
   const git: Git = { ...anyGit, env: { ...anyGit.env, GIT_NO_LAZY_FETCH: '1' } };
   const warnings: string[] = [];
   for (let attempt = 1; ; attempt++) {
-    const objects = new ObjectStream(git, target.commonDir, directoryForGit(git, target), attempt);
+    const objects = openObjects(git, target, options, attempt);
     try {
       const result = await tryCapture(git, target, options, objects);
       return { ...result, warnings: [...warnings, ...result.warnings] };
@@ -92,13 +93,21 @@ export async function capture(
   }
 }
 
+function openObjects(git: Git, target: CaptureTarget, { scratch }: CaptureOptions, attempt: number) {
+  if (scratch === undefined)
+    return new ObjectStream(git, target.commonDir, directoryForGit(git, target), attempt);
+  const { dir } = scratch;
+  return new ObjectStream(scratchRepository({ git, dir }, target.startCommit), dir, dir);
+}
+
 async function tryCapture(
   git: Git,
   target: CaptureTarget,
   options: CaptureOptions,
   objects: ObjectStream,
 ): Promise<CaptureResult> {
-  let observation = await observeFolder(git, target, options, options.dryRun ? undefined : objects);
+  const storesNothing = options.dryRun && options.scratch === undefined;
+  let observation = await observeFolder(git, target, options, storesNothing ? undefined : objects);
   failurePoint('capture: scanned');
   if (!options.dryRun && (await advanceTip(git, target, observation.refs)))
     observation = await observeFolder(git, target, options, objects);
@@ -108,8 +117,12 @@ async function tryCapture(
     const warnings = options.dryRun ? [] : writeNotes(target, observation, refs, options.now);
     return { ...result, outcome: 'unchanged', commit: refs.tip, warnings: [...result.warnings, ...warnings] };
   }
-  if (options.dryRun)
+  if (storesNothing)
     return { ...result, outcome: 'would-commit', commit: last.isFirst ? undefined : refs.tip };
+  if (options.dryRun) {
+    const { commit } = await writeShadowCommit(git, target, objects, observation, options, () => {});
+    return { ...result, outcome: 'would-commit', commit };
+  }
   const { commit, warnings } = await commitSnapshot(git, target, objects, observation, options);
   return { ...result, outcome: 'committed', commit, warnings: [...result.warnings, ...warnings] };
 }

@@ -1,4 +1,5 @@
 /** The request for a capture: the folder, the refs and the options. */
+import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { GitDirFiles } from '../snapshot/git-dir-files.ts';
 import type { ToolCall } from '../snapshot/history.ts';
 import type { IgnoredFiles } from './scan/scan-options.ts';
@@ -73,6 +74,8 @@ export interface CaptureOptions {
   /** Paths known to be newer than the last scan; undefined if nobody knows. Asked once, after the scan began. */
   readonly newerPaths?: (() => NewerPaths | undefined) | undefined;
   readonly dryRun?: boolean;
+  /** Gets the snapshot of a dry run. No ref leads to it. */
+  readonly scratch?: ScratchObjects;
   readonly label?: string | undefined;
   readonly tool?: string | undefined;
   /** A call of the tool, which the snapshot records: a reason for a commit, even if nothing changed. */

@@ -24,7 +24,9 @@ export async function writeShadowCommit(
 ): Promise<{ commit: string; tree: string }> {
   const { refs, last, manifest } = observation;
   const stream = objects.open();
-  const staged = await storeIndex(git, target, stream, observation);
+  // The objects that the index of an attached folder names are kept with the user's repository.
+  const keepsTrees = target.attached === undefined && options.dryRun !== true;
+  const staged = await storeIndex(git, target, stream, observation, keepsTrees);
   failurePoint('capture: staged tree written');
   const parents = await listParents(git, refs, last, manifest.git_dir_digest, options);
   await staged.indexStored;
@@ -47,7 +49,13 @@ export async function writeShadowCommit(
 }
 
 /** Stores a new index as a blob, `:2`, while another git writes the trees of what is staged. */
-async function storeIndex(git: Git, target: CaptureTarget, stream: FastImport, observation: Observation) {
+async function storeIndex(
+  git: Git,
+  target: CaptureTarget,
+  stream: FastImport,
+  observation: Observation,
+  keepsTrees: boolean,
+) {
   const { refs, last } = observation;
   const content = newIndex(observation);
   if (content === undefined)
@@ -61,8 +69,7 @@ async function storeIndex(git: Git, target: CaptureTarget, stream: FastImport, o
     );
   const indexStored = storeBlob(stream, content.raw);
   indexStored.catch(() => {}); // if the trees cannot be written, nobody awaits it
-  // The objects that the user's index names are kept with the user's repository.
-  if (target.attached !== undefined) return { trees: NO_TREES, indexStored, restoreIfPruned: async () => {} };
+  if (!keepsTrees) return { trees: NO_TREES, indexStored, restoreIfPruned: async () => {} };
   const trees = await writeTrees();
   // No ref led to these trees until now, so a `git gc --prune=now` may have deleted them. Writing them again helps.
   const mayBePruned = [trees.staged, trees.stages].filter(

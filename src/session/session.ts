@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { type Git, inDirectory, resolveObject } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import { readHistory, requireHistory, type Snapshot } from '../snapshot/history.ts';
+import { readHistory, requireHistory, type Snapshot, type SnapshotRefs } from '../snapshot/history.ts';
 import { resolveSnapshot } from '../snapshot/resolve-snapshot.ts';
 import type { SessionId } from './id.ts';
 import { type SessionRecord, snapshotRefs } from './record.ts';
@@ -16,6 +16,8 @@ export class Session {
   /** Undefined for one of which only the id is known (lock.ts). */
   protected readonly given: SessionRecord | undefined;
   private seen: SandboxPlace | undefined;
+  /** The newest snapshot, if no ref leads to it. */
+  private tip: string | undefined;
 
   constructor(repository: Repository, record: SessionRecord);
   constructor(repository: Repository, record: SessionRecord | undefined, id: SessionId);
@@ -54,24 +56,40 @@ export class Session {
     return this.seen;
   }
 
+  get refs(): SnapshotRefs {
+    const refs = snapshotRefs(this.record);
+    return this.tip === undefined ? refs : { ...refs, tip: this.tip };
+  }
+
   /** Newest first. */
   history(): Promise<Snapshot[]> {
-    return readHistory(this.git, snapshotRefs(this.record));
+    return readHistory(this.git, this.refs);
   }
 
   /** @throws AgtError if it is lost */
   requireHistory(): Promise<readonly Snapshot[]> {
-    return requireHistory(this.git, snapshotRefs(this.record));
+    return requireHistory(this.git, this.refs);
   }
 
   /** The one that a user names. `known`: the history, if the caller has read it. @throws AgtError if there is none */
   find(spec: string, now: Date, known?: readonly Snapshot[]): Promise<Snapshot> {
-    return resolveSnapshot(this.git, snapshotRefs(this.record), spec, now, known);
+    return resolveSnapshot(this.git, this.refs, spec, now, known);
   }
 
   /** The same session with other metadata. */
   with(record: SessionRecord): Session {
     return new Session(this.repository, record);
+  }
+
+  /** The same session up to a snapshot that `git` has, as far as there is one. New objects are its own. */
+  upTo(tip: string | undefined, git: Git): Session {
+    const session = new Session({ ...this.repository, git }, this.record);
+    session.tip = tip;
+    return session;
+  }
+
+  get isUpToScratch(): boolean {
+    return this.tip !== undefined;
   }
 }
 

@@ -96,7 +96,7 @@ export async function readSnapshotMetadata(git: Git, commit: string): Promise<Sn
   return metadataOf(commit, JSON.parse(found.content.toString()) as SnapshotManifest);
 }
 
-export function metadataOf(commit: string, manifest: SnapshotManifest): SnapshotMetadata {
+function metadataOf(commit: string, manifest: SnapshotManifest): SnapshotMetadata {
   return {
     commit,
     manifest,

@@ -118,7 +118,7 @@ export async function examine(
     const converted = sandbox && convertedBlobs(scratch.git, commonDir, sandbox, config);
     return addWork(history, work, sandbox, converted);
   });
-  if (!history.write(scratch, (works[0]?.head.length ?? 0) / 2)) return undefined;
+  if (!history.write(scratch, works[0]?.head ?? '')) return undefined;
   const { git } = scratch;
   const merger = new Merger(scratch, commonDir);
   const begun = named.flatMap(({ begun: name, work: { newer: into = '' } }) =>

@@ -2,13 +2,13 @@
  * Commits for the time of one command: the files of many sandboxes as they are, and merges of them. One git writes all of
  * them, into a repository of its own that reads the objects of the real one.
  */
-import { lstatSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { attempt } from '../errors.ts';
 import { submoduleHead } from '../git/files/head-file.ts';
 import { LINK, SUBMODULE, treeMode } from '../git/modes.ts';
 import { EXACT_NAMES } from '../git/objects/fast-import.ts';
-import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
+import { type ScratchObjects, scratchRepository } from '../git/objects/scratch-objects.ts';
 import type { StatusEntry } from '../git/objects/status.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 
@@ -17,8 +17,6 @@ export type CommitName = string;
 
 const MARK = ':';
 const IDENTITY = 'committer agt <agt@local> 0 +0000';
-
-const SHA256_BYTES = 32;
 
 export interface ScratchSandbox {
   readonly path: string;
@@ -56,20 +54,14 @@ export class ScratchHistory {
   }
 
   /** False if git could not write the commits. */
-  write({ git, dir }: ScratchObjects, oidLength: number): boolean {
+  write(scratch: ScratchObjects, like: string): boolean {
     if (this.marks === 0) return true;
-    mkdirSync(join(dir, 'refs'));
-    writeFileSync(join(dir, 'HEAD'), 'ref: refs/heads/none\n');
-    const format =
-      oidLength === SHA256_BYTES
-        ? '[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n'
-        : '';
-    writeFileSync(join(dir, 'config'), format);
-    const marks = join(dir, 'marks');
+    const marks = join(scratch.dir, 'marks');
     const settings = [...EXACT_NAMES, '-c', 'fastimport.unpackLimit=0', '-c', 'pack.compression=0'];
     const args = [...settings, 'fast-import', '--quiet', '--done', `--export-marks=${marks}`];
     this.line('done');
-    const written = askGitSync(git, args, { input: Buffer.concat(this.parts), env: { GIT_DIR: dir } });
+    const git = scratchRepository(scratch, like);
+    const written = askGitSync(git, args, { input: Buffer.concat(this.parts) });
     if (written === undefined) return false;
     const lines = readFileSync(marks, 'utf8').split('\n');
     this.oids = new Map(lines.map((line) => line.split(' ') as [string, string]));

@@ -3,7 +3,14 @@ import { capturedRefs, differing, readGitState, refsIn } from '../folders/git-st
 import { HEADS, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
-import { type Git, gitAnswer, inDirectory, isAncestor, resolveObject } from '../git/run/git.ts';
+import {
+  type Git,
+  gitAnswer,
+  inDirectory,
+  inOtherRepository,
+  isAncestor,
+  resolveObject,
+} from '../git/run/git.ts';
 import { userDirectory } from '../process/invocation.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { isAttached } from '../session/record.ts';
@@ -46,7 +53,7 @@ export async function movedBranches(
   const state = isAttached(record) ? await readGitState(repository, folder) : undefined;
   if (state === undefined) return [];
   const now = refsIn(state);
-  const user = inDirectory(git, folder);
+  const user = inOtherRepository(git, folder);
   const names = history.map(({ commit }) => `${commit}:${OWN.gitDir}`);
   const parts = await findObjects(git, names);
   const moved = new Map<string, MovedBranch & Record<'isBelow' | 'wasHead', boolean> & { last: string }>();
@@ -113,7 +120,7 @@ async function commitsLacking(user: Git, { ref, from, to = '' }: Moved): Promise
 
 /** By the spans, newest first. To take their files back leaves these branches. `hasMore`: commits came on top since. */
 export async function branchesLeft(session: Session, spans: readonly Snapshot[]) {
-  const { git, record, sandboxGit } = session;
+  const { git, record } = session;
   const refsAt = async (commit: string) =>
     isAttached(record)
       ? ((await capturedRefs(git, commit)) ?? new Map())
@@ -125,9 +132,7 @@ export async function branchesLeft(session: Session, spans: readonly Snapshot[])
     for (const { ref, from, to } of movedRefs(session, before, await refsAt(commit)))
       if (from !== undefined && ref.startsWith(HEADS)) first.set(ref, { last: to, ...first.get(ref), from });
   }
-  // Not with the scratch objects of the caller, which are of the store of a folder.
-  const env = { ...sandboxGit.env, GIT_OBJECT_DIRECTORY: undefined };
-  const user = inDirectory({ ...sandboxGit, env }, record.checkout ?? record.sandbox);
+  const user = inOtherRepository(git, record.checkout ?? record.sandbox);
   const found = [...first].map(async ([ref, { from, last }]) => {
     const to = await resolveObject(user, ref);
     const [isThere, hasMore] = [await isOnTop(user, last, to), to !== last];

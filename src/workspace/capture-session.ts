@@ -1,6 +1,5 @@
 /** Captures a session: passes its folder and refs to src/autocommit, which knows nothing of sessions. */
 import { type CaptureResult, capture } from '../autocommit/capture.ts';
-import type { ObjectStream } from '../autocommit/object-stream.ts';
 import { type Observation, observeFolder } from '../autocommit/observe.ts';
 import type { CaptureOptions, CaptureTarget } from '../autocommit/request.ts';
 import type { Freeze } from '../autocommit/source.ts';
@@ -8,6 +7,7 @@ import { tipRef } from '../filter/agent-refs.ts';
 import { attachedFolder } from '../folders/attached-folder.ts';
 import { worktreeGitDir } from '../git/files/discover-repository.ts';
 import { reconnectIfCutOff } from '../git/files/worktree-registrations.ts';
+import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import { refuseRepositoryInside } from '../repository/repository.ts';
 import { callsAtWork } from '../session/calls-at-work.ts';
 import type { LockedSession } from '../session/lock.ts';
@@ -68,15 +68,19 @@ export async function captureSession(
   }
 }
 
-/** Compares the folder with the last snapshot, and stores new content in `objects` alone. It needs no lock. */
-export function observeSession(
+/** Compares the folder with the last snapshot. It stores nothing, and needs no lock. */
+export function observeSession(session: Session): Promise<Observation> {
+  return observeFolder(session.git, captureTarget(session), withUsual(session, { now: new Date() }));
+}
+
+/** The snapshot that a capture would make, for a command that changes nothing. It needs no lock. */
+export function captureInScratch(
   session: Session,
-  options: Partial<CaptureOptions> = {},
-  objects?: ObjectStream,
-): Promise<Observation> {
-  const { agentEmail, maxFileSize } = session.repository.settings;
-  const usual = { agentEmail, maxFileSize, now: new Date() };
-  return observeFolder(session.git, captureTarget(session), { ...usual, ...options }, objects);
+  options: AutocommitOptions,
+  scratch: ScratchObjects,
+): Promise<CaptureResult> {
+  const inScratch = withUsual(session, { ...options, dryRun: true, scratch });
+  return capture(scratch.git, captureTarget(session), inScratch);
 }
 
 /** Reports what a capture would store. It writes nothing and needs no lock. */
@@ -86,10 +90,12 @@ export async function previewCapture(session: Session, options: AutocommitOption
 
 function runCapture(session: Session, options: AutocommitOptions, freeze?: Freeze): Promise<CaptureResult> {
   requireCapturable(session, options.dryRun !== true);
-  const { agentEmail, maxFileSize } = session.repository.settings;
-  const target = { ...captureTarget(session), freeze };
-  const during = callsAtWork(session.repository.agtDir, session.id, options.now);
-  return capture(session.git, target, { agentEmail, maxFileSize, during, ...options });
+  return capture(session.git, { ...captureTarget(session), freeze }, withUsual(session, options));
+}
+
+function withUsual({ repository, id }: Session, options: AutocommitOptions): CaptureOptions {
+  const { agentEmail, maxFileSize } = repository.settings;
+  return { agentEmail, maxFileSize, during: callsAtWork(repository.agtDir, id, options.now), ...options };
 }
 
 /** @throws AgtError */

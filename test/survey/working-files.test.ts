@@ -33,7 +33,7 @@ async function expectAsGit(repository: string): Promise<string[]> {
   const tree = await withScratchObjects(place, async (scratch) => {
     const history = new ScratchHistory();
     const name = history.addSandbox(head, { path: repository, files: entries, converted: new Map() });
-    expect(history.write(scratch, head.length / 2)).toBe(true);
+    expect(history.write(scratch, head)).toBe(true);
     const objects = { GIT_OBJECT_DIRECTORY: join(scratch.dir, 'objects') };
     const args = ['rev-parse', `${history.oidOf(name)}^{tree}`];
     return run(REAL_GIT, args, { cwd: repository, env: objects }).stdout.trim();

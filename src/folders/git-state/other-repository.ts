@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { AgtError } from '../../errors.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import { inDirectory } from '../../git/run/git.ts';
+import { inOtherRepository } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { commandToRestore } from '../../session/advised-commands.ts';
 import { isAttached } from '../../session/record.ts';
@@ -28,7 +28,7 @@ export async function isOtherRepository(
   const there = repositoryOf(folder);
   if (there === undefined || keptOf(agtDir, there.commonDir).name === kept) return false;
   const oids = [...then.values()].filter((value) => !value.startsWith(LINK));
-  return (await findObjects(inDirectory(git, folder), oids)).every((found) => found === undefined);
+  return (await findObjects(inOtherRepository(git, folder), oids)).every((found) => found === undefined);
 }
 
 /** Not in a linked worktree, nor where the folder has moved since the snapshot. */

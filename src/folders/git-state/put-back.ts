@@ -17,7 +17,15 @@ import { SHARED_STASH } from '../../filter/agent-refs.ts';
 import { bringGitDirectory, bringObjects, keepGitDirectory } from '../../git/files/mirror-git-directory.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import { type Git, gitAnswer, gitText, inDirectory, runGit, updateRefs } from '../../git/run/git.ts';
+import {
+  type Git,
+  gitAnswer,
+  gitText,
+  inDirectory,
+  inOtherRepository,
+  runGit,
+  updateRefs,
+} from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import type { Session } from '../../session/session.ts';
 import { REFLOG_LINE } from '../../snapshot/git-dir-files.ts';
@@ -46,7 +54,6 @@ import {
   planRefs,
   type RefMove,
   type RefPlan,
-  withFresh,
   withoutBusyBranches,
 } from './ref-plan.ts';
 
@@ -61,10 +68,10 @@ const NO_PLAN: RefPlan = { moves: [], left: [] };
 const KEPT: RefPlan = { ...NO_PLAN, isKept: true };
 const NOTHING: PutBack = { moves: [], warnings: [], isWhole: false };
 
-/** Nothing where the snapshot or the folder has no repository. `last`: somebody else has done what came since that snapshot. */
+/** Nothing where the snapshot or the folder has no repository. */
 export async function previewGit(
   { repository, record }: Session,
-  { commit, last }: { readonly commit: string; readonly last: string | undefined },
+  commit: string,
   others: OthersMoves,
 ): Promise<RefPlan> {
   const folder = record.checkout ?? record.sandbox;
@@ -76,14 +83,11 @@ export async function previewGit(
   if (state === undefined) return isGone ? { ...NO_PLAN, gone: places.gitDir } : NO_PLAN;
   if (await isOtherRepository(repository, folder, places, then))
     return { ...NO_PLAN, ...(isReplaceable(folder, places) ? { replaced: state.commonDir } : {}) };
-  const known = last === undefined ? undefined : await capturedRefs(repository.git, last);
-  const now = refsIn(state);
-  const all = known === undefined ? others : withFresh(others, known, now);
   return withoutBusyBranches(
-    inDirectory(repository.git, folder),
+    inOtherRepository(repository.git, folder),
     folder,
     state,
-    planRefs(now, then, all),
+    planRefs(refsIn(state), then, others),
     then,
   );
 }

@@ -10,7 +10,7 @@ import { readHeadFile } from '../../git/files/head-file.ts';
 import { hasRefFiles, looseRefNames, readPackedRefs } from '../../git/files/ref-files.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
 import { findObject, readObject, readObjects } from '../../git/objects/object-reader.ts';
-import { type Git, inDirectory, runGit } from '../../git/run/git.ts';
+import { type Git, inOtherRepository, runGit } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { OWN } from '../../snapshot/format.ts';
 import { readFiles, readGitDirFiles } from '../../snapshot/git-dir-files.ts';
@@ -35,7 +35,7 @@ export async function readGitState(
   const places = repositoryOf(folder);
   if (places === undefined) return undefined;
   const { gitDir, commonDir } = places;
-  const listed = refsWithoutGit(commonDir, anyGit.env) ?? askGit(inDirectory(anyGit, folder));
+  const listed = refsWithoutGit(commonDir, anyGit.env) ?? askGit(inOtherRepository(anyGit, folder));
   const ofWorktree = readGitDirFiles(gitDir);
   const logs = readFiles(gitDir, [`${LOGS}HEAD`]);
   const logsOfRefs = readFiles(commonDir, [`${LOGS}refs`]);

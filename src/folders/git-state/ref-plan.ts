@@ -58,14 +58,6 @@ export interface OthersMove {
 /** By the full name of the ref. */
 export type OthersMoves = ReadonlyMap<string, OthersMove>;
 
-/** With what nobody has captured yet. */
-export function withFresh(others: OthersMoves, known: Refs, now: Refs): OthersMoves {
-  const fresh = differing(known, now).map(
-    (ref) => [ref, { to: now.get(ref), commit: undefined, was: known.get(ref) }] as const,
-  );
-  return new Map([...others, ...fresh]);
-}
-
 /** The commit that a ref leads to. */
 export function resolveRef(refs: Refs, name: string): string | undefined {
   const value = refs.get(name);

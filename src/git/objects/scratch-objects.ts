@@ -71,6 +71,20 @@ function initialize(dir: string, others: readonly (string | undefined)[]): void 
   writeFileSync(join(dir, 'objects/info/alternates'), lines.join(''));
 }
 
+const SHA256_LENGTH = 64;
+
+/** For a git that moves refs: a repository of its own, with these objects. `like` is the name of any. */
+export function scratchRepository({ git, dir }: ScratchObjects, like: string): Git {
+  mkdirSync(join(dir, 'refs'), { recursive: true });
+  writeFileSync(join(dir, 'HEAD'), 'ref: refs/heads/none\n');
+  const format =
+    like.length === SHA256_LENGTH
+      ? '[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n'
+      : '';
+  writeFileSync(join(dir, 'config'), format);
+  return { ...git, env: { ...git.env, GIT_DIR: dir } };
+}
+
 /** Without a git, and without a flush: nobody reads it later. Returns its name; `like` is any other one. */
 export function storeInScratch({ dir }: ScratchObjects, object: NewObject, like: string): string {
   const oid = objectName(object, like);

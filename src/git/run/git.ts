@@ -74,6 +74,11 @@ export function inDirectory(git: Git, cwd: string): Git {
   return withoutWorktreePrograms({ ...git, cwd });
 }
 
+/** In another repository, which has no scratch objects of this one. */
+export function inOtherRepository(git: Git, cwd: string): Git {
+  return inDirectory({ ...git, env: { ...git.env, GIT_OBJECT_DIRECTORY: undefined } }, cwd);
+}
+
 /** Runs git to its end. When it returns its promise, git has been started and has its input. Any exit code is a result. */
 export async function runGit(git: Git, args: readonly string[], options: RunOptions = {}): Promise<GitRun> {
   const { input, stdin = 'ignore', stdout = 'pipe', stderr = 'pipe', detached, cancel } = options;

@@ -3,9 +3,6 @@
  * or of those that git would commit. agt writes them as scratch objects.
  */
 import { join } from 'node:path';
-import { ObjectStream } from '../../autocommit/object-stream.ts';
-import { directoryForGit } from '../../autocommit/starting-refs.ts';
-import { displayPath } from '../../disk/path-bytes.ts';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { isReadableHead } from '../../git/files/head-file.ts';
 import { DIRECTORY, PROGRAM, SUBMODULE } from '../../git/modes.ts';
@@ -26,10 +23,10 @@ import { isAttached, type SessionRecord } from '../../session/record.ts';
 import { requireReadableSandbox, requireSandbox } from '../../session/sandbox.ts';
 import type { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
-import { metadataOf, readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
+import { readSnapshotMetadata, type SnapshotMetadata } from '../../snapshot/manifest.ts';
 import { parentDirectories } from '../../snapshot/tree.ts';
-import { decodePath, encodePath } from '../../snapshot/tree-names.ts';
-import { captureTarget, observeSession } from '../../workspace/capture-session.ts';
+import { decodePath } from '../../snapshot/tree-names.ts';
+import { captureInScratch } from '../../workspace/capture-session.ts';
 
 export interface ComparedTree {
   /** A tree that holds `sandbox`, `xdg` and `config`, or its commit. */
@@ -80,25 +77,8 @@ export async function treeOfWork(session: Session, scratch: ScratchObjects): Pro
 
 export async function treeOfDisk(session: Session, scratch: ScratchObjects): Promise<ComparedTree> {
   requireSandbox(session);
-  const directory = directoryForGit(scratch.git, captureTarget(session));
-  const objects = new ObjectStream(scratch.git, scratch.dir, directory);
-  try {
-    const { refs, last, scanned, manifest } = await observeSession(session, {}, objects);
-    if (scanned.writes.size > 0) await objects.open().finish();
-    const base = last.isFirst ? { tree: refs.tipTree, prefix: 'sandbox/' } : { tree: refs.tip, prefix: '' };
-    const edits = [
-      ...[...last.unstorable, ...scanned.deletions.map(encodePath)].map(
-        (path): IndexEdit => [path, undefined],
-      ),
-      ...[...scanned.writes].map(([path, { mode, oid }]): IndexEdit => [encodePath(path), `${mode} ${oid}`]),
-    ];
-    const isEqual = base.prefix === '' && edits.length === 0;
-    const tree = isEqual ? base.tree : await editTree(editor(scratch), base, edits);
-    const uncompared = scanned.failed.map(({ path, reason }) => ({ path: displayPath(path), reason }));
-    return { tree, metadata: metadataOf(tree, manifest), uncompared };
-  } finally {
-    await objects.close();
-  }
+  const { commit = '', failed } = await captureInScratch(session, { now: new Date() }, scratch);
+  return { tree: commit, metadata: await readSnapshotMetadata(scratch.git, commit), uncompared: failed };
 }
 
 function editor({ git, dir }: ScratchObjects): Git {

@@ -5,15 +5,15 @@
 import { listConverted } from '../../autocommit/stat-cache/converted.ts';
 import type { CheckoutPlan } from '../../checkout/plan.ts';
 import { repositoryOf } from '../../folders/git-state/kept-repositories.ts';
-import { capturedRefs, type Refs, readGitState, refsIn } from '../../folders/git-state/read-state.ts';
-import { type OthersMoves, resolveRef, withFresh } from '../../folders/git-state/ref-plan.ts';
+import { capturedRefs, type Refs } from '../../folders/git-state/read-state.ts';
+import { type OthersMoves, resolveRef } from '../../folders/git-state/ref-plan.ts';
 import { SUBMODULE } from '../../git/modes.ts';
 import { storeObjects } from '../../git/objects/commits.ts';
 import { findObjects, readObjects } from '../../git/objects/object-reader.ts';
 import { type DiffEntry, diffTrees, entryOf } from '../../git/objects/raw-diff.ts';
 import { withoutIndex } from '../../git/objects/scratch-index.ts';
 import { type ScratchObjects, withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { type Git, inDirectory, isAncestor, resolveObject } from '../../git/run/git.ts';
+import { type Git, inOtherRepository, isAncestor, resolveObject } from '../../git/run/git.ts';
 import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
@@ -38,17 +38,11 @@ export interface CommittedFiles {
 
 export const NONE_COMMITTED: CommittedFiles = { files: new Map(), staying: new Set() };
 
-interface Known {
-  /** For a preview: what differs from the snapshot `from`. */
-  readonly onDisk?: readonly ChangedFile[];
-  readonly others?: OthersRefs;
-}
-
 export async function committedFiles(
   session: Session,
   latest: Latest & { readonly from: string },
   to: string,
-  { onDisk = [], others: known }: Known = {},
+  known?: OthersRefs,
 ): Promise<CommittedFiles> {
   const { git, record } = session;
   const folder = record.checkout ?? record.sandbox;
@@ -57,10 +51,7 @@ export async function committedFiles(
   const others = known ?? (await othersRefs(session, { ...latest, isUndo: true }, to));
   const then = await capturedRefs(git, to);
   if (then === undefined) return NONE_COMMITTED;
-  const moved = others.hasUncaptured
-    ? await withUncaptured(session, others.moved, latest.from)
-    : others.moved;
-  const [before, head] = [headIn(then), headIn(new Map([...then, ...valuesOf(moved)]))];
+  const [before, head] = [headIn(then), headIn(new Map([...then, ...valuesOf(others.moved)]))];
   if (head === undefined || head === before) return NONE_COMMITTED;
   const { byPerson, byAgent } = await touched(git, others, before);
   const between = new Map(byPerson.map(({ path, after }) => [path, { path, before: after, after }]));
@@ -69,7 +60,7 @@ export async function committedFiles(
   if (now !== head)
     for (const change of await filesOfOther(session, before, head, to))
       if (!between.has(change.path)) between.set(change.path, change);
-  const changes = withDisk([...between.values()], onDisk);
+  const changes = [...between.values()];
   const found = await asCommitted(usersGit(session), before, head, changes);
   for (const alike of Map.groupBy(byAgent, ([, { begin, end }]) => `${begin} ${end}`).values()) {
     const { begin, end } = alike[0]?.[1] ?? {};
@@ -78,7 +69,6 @@ export async function committedFiles(
     const isWithout = (path: string) => later && during && (later.has(path) || !during.has(path));
     for (const [path] of alike) if (!isWithout(path)) found.delete(path);
   }
-  if (!others.hasUncaptured && !others.hasAcceptance) for (const { path } of onDisk) found.delete(path);
   const isNow = ({ path, after }: ChangedFile) =>
     found.has(path) && entryOf(found.get(path)) === entryOf(after);
   const staying = new Set(changes.filter(isNow).map(({ path }) => path));
@@ -154,7 +144,7 @@ async function touched(
 }
 
 function usersGit({ git, record }: Session): Git {
-  return withoutIndex(inDirectory(git, record.checkout ?? record.sandbox));
+  return withoutIndex(inOtherRepository(git, record.checkout ?? record.sandbox));
 }
 
 /** The blob of such a file does not tell its bytes on disk. */
@@ -169,12 +159,6 @@ async function converted(user: Git, commonDir: string, paths: readonly string[])
 
 const SANDBOX = 'sandbox/';
 
-async function withUncaptured({ repository, git, record }: Session, moved: OthersMoves, last: string) {
-  const state = await readGitState(repository, record.checkout ?? record.sandbox);
-  const known = await capturedRefs(git, last);
-  return state === undefined || known === undefined ? moved : withFresh(moved, known, refsIn(state));
-}
-
 function valuesOf(moved: OthersMoves): [string, string][] {
   return [...moved].flatMap(([ref, { to }]) => (to === undefined ? [] : [[ref, to]]));
 }
@@ -182,13 +166,6 @@ function valuesOf(moved: OthersMoves): [string, string][] {
 /** Undefined without a commit. */
 function headIn(refs: Refs): string | undefined {
   return resolveRef(refs, 'HEAD');
-}
-
-function withDisk(changes: readonly ChangedFile[], onDisk: readonly ChangedFile[]): ChangedFile[] {
-  const all = new Map(changes.map((change) => [change.path, change]));
-  for (const { path, before, after } of onDisk)
-    all.set(path, { path, before: all.has(path) ? all.get(path)?.before : before, after });
-  return [...all.values()];
 }
 
 /**
@@ -269,11 +246,11 @@ export async function withCommittedFiles(
 export async function contentToRestore(
   session: Session,
   snapshot: Snapshot,
-  { from, isNew }: Latest,
+  from: string | undefined,
   by: 'restore' | 'undo' | 'redo',
 ): Promise<SnapshotMetadata> {
   const { git, repository } = session;
-  const latest = from === undefined || by === 'restore' ? undefined : { from, isNew };
+  const latest = from === undefined || by === 'restore' ? undefined : { from };
   const committed = latest && (await committedFiles(session, latest, snapshot.commit));
   if (latest === undefined || !committed?.files.size) return readSnapshotMetadata(git, snapshot.commit);
   const now = await readSnapshotMetadata(git, latest.from);

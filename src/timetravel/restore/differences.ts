@@ -115,10 +115,10 @@ export async function changesAnything(
   if (!isAttached(record)) return true;
   const wanted = await readSnapshotMetadata(repository.git, commit);
   const from = await readSnapshotMetadata(repository.git, captured.commit);
-  const latest = { from: captured.commit, isNew: false, isUndo: true };
+  const latest = { from: captured.commit, isUndo: true };
   const others = await othersRefs(session, latest, commit);
   if (await changesGit(repository.git, from, wanted, others.moved)) return true;
-  const files = await committedFiles(session, latest, commit, { others });
+  const files = await committedFiles(session, latest, commit, others);
   if (files.files.size > files.staying.size) return true;
   const way = { captured: captured.commit, wanted, scope: TOP_FOLDERS };
   const plan = withoutStaying(await planFrom(session, way), files);

@@ -5,7 +5,7 @@ import type { OthersMove, OthersMoves } from '../../folders/git-state/ref-plan.t
 import { findObjects } from '../../git/objects/object-reader.ts';
 import { agtDirectory } from '../../layout.ts';
 import { callsAtWork } from '../../session/calls-at-work.ts';
-import { isAttached, listRecords, snapshotRefs } from '../../session/record.ts';
+import { isAttached, listRecords } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { promptIn } from '../../snapshot/format.ts';
 import { readNewest, type Snapshot } from '../../snapshot/history.ts';
@@ -26,22 +26,15 @@ export interface OthersChanges {
 
 export const NO_CHANGES: OthersChanges = { paths: new Map(), isAll: false };
 
-interface Contents {
-  /** Paths of a change that is to come. */
-  readonly uncaptured?: readonly string[];
-  /** The files that the folder gets; otherwise those of the snapshot. */
-  readonly content?: string;
-}
-
 /**
  * Between the snapshot `to` and the later one `from`: each path, which is relative to the session folder and has one byte per
- * character, with the newest snapshot that has somebody's change of it.
+ * character, with the newest snapshot that has somebody's change of it. `content`: the files that the folder gets.
  */
 export async function othersChanges(
   session: Session,
   latest: Latest & { readonly from: string },
   to: string,
-  { uncaptured = [], content = to }: Contents = {},
+  content: string,
 ): Promise<OthersChanges> {
   const { git } = session;
   // The files of a commit that stays are no step either.
@@ -50,9 +43,8 @@ export async function othersChanges(
     (isAttached(session.record) &&
       (await othersRefs(session, { ...latest, isUndo: true }, to)).moved.size > 0);
   const seen = await othersSnapshots(session, { ...latest, isUndo }, to);
-  const { going, theirs, restored, sinceRestore, hasUncaptured } = seen;
-  const found = new Map<string, string | undefined>();
-  for (const path of hasUncaptured ? uncaptured : []) found.set(path, undefined);
+  const { going, theirs, restored, sinceRestore } = seen;
+  const found = new Map<string, string>();
   const isOfTarget = going[restored]?.restored === to;
   const isAll = (isOfTarget ? going.slice(0, restored) : going).every((one) => theirs.includes(one));
   if (theirs.length === 0) return { paths: found, isAll };
@@ -75,10 +67,7 @@ export async function othersChanges(
     paths.map((path) => `${content}:${encodePath(path)}`),
   );
   for (const [i, [path, { commit, oid }]] of [...newest].entries())
-    if (
-      !found.has(path) &&
-      (changed.has(path) || (sinceRestore.has(commit) && oid !== undefined && there[i]?.oid !== oid))
-    )
+    if (changed.has(path) || (sinceRestore.has(commit) && oid !== undefined && there[i]?.oid !== oid))
       found.set(path, commit);
   return { paths: found, isAll };
 }
@@ -86,8 +75,6 @@ export async function othersChanges(
 export interface OthersRefs {
   /** Refs of an attached folder's repository that somebody else has moved between the snapshots. */
   readonly moved: OthersMoves;
-  /** Somebody else has moved what nobody has captured, too. */
-  readonly hasUncaptured: boolean;
   /** All snapshots between the two, newest first, and those with changes that no agent made. */
   readonly going: readonly Snapshot[];
   readonly theirs: readonly Snapshot[];
@@ -99,7 +86,7 @@ export interface OthersRefs {
 /** A move counts if the ref is still there, apart from calls of agents since: a restore may have taken it back. */
 export async function othersRefs(session: Session, latest: Latest, to: string): Promise<OthersRefs> {
   const moved = new Map<string, OthersMove>();
-  const { going, theirs, since, hasUncaptured, hasEvents } = await othersSnapshots(session, latest, to);
+  const { going, theirs, since, hasEvents } = await othersSnapshots(session, latest, to);
   const values = new Map<string, string | undefined>();
   for (const { commit, parents, restoredBy } of theirs.length === 0 ? [] : going) {
     if (parents[0] === undefined) continue;
@@ -122,7 +109,7 @@ export async function othersRefs(session: Session, latest: Latest, to: string): 
   const first = hasEvents ? Infinity : Math.min(...accepted.map(({ at }) => Date.parse(at)));
   // The time of a snapshot is in whole seconds.
   const isAfterAcceptance = ({ time }: Snapshot) => time.getTime() + 999 >= first;
-  return { moved, hasUncaptured, going, theirs, hasAcceptance: accepted.length > 0, isAfterAcceptance };
+  return { moved, going, theirs, hasAcceptance: accepted.length > 0, isAfterAcceptance };
 }
 
 const folderOf = ({ record }: Session) => record.checkout ?? record.sandbox;
@@ -140,8 +127,6 @@ export function acceptedSince(session: Session, time: Date) {
 /** The snapshot from which an undo goes back. */
 export interface Latest {
   readonly from: string | undefined;
-  /** It has just been made, and holds what nobody had captured. In a preview, such a snapshot is to come. */
-  readonly isNew: boolean | 'to come';
   /** What a person has done to git since the agent's last event is no step, also if nothing else is taken back. */
   readonly isUndo?: boolean;
 }
@@ -162,14 +147,14 @@ interface OthersSnapshots {
 /** If an undo takes back nothing but changes that no agent made, they are what the person means. */
 async function othersSnapshots(
   session: Session,
-  { from, isNew, isUndo = false }: Latest,
+  { from, isUndo = false }: Latest,
   to: string,
-): Promise<Pick<OthersRefs, 'hasUncaptured'> & OthersSnapshots> {
-  const newest = await readNewest(session.git, snapshotRefs(session.record), MOST_SNAPSHOTS);
+): Promise<OthersSnapshots> {
+  const newest = await readNewest(session.git, session.refs, MOST_SNAPSHOTS);
   const start = newest.findIndex(({ commit }) => commit === from);
   const end = newest.findIndex(({ commit }) => commit === to);
   const since = newest[end]?.time;
-  const nothing = { going: [], theirs: [], hasEvents: false, hasUncaptured: false };
+  const nothing = { going: [], theirs: [], hasEvents: false };
   if (start < 0) return { ...nothing, since, sinceRestore: new Set(), restored: -1 };
   const going = newest.slice(start, end);
   const hasAgent = going.some(isOfAgent);
@@ -179,8 +164,7 @@ async function othersSnapshots(
   const restored = going.findIndex(({ restoredBy }) => restoredBy !== undefined);
   const fresh = going.slice(0, restored < 0 ? undefined : restored);
   const sinceRestore = new Set(fresh.map(({ commit }) => commit));
-  const hasUncaptured = isNew === 'to come' && (hasAgent || (isUndo && hasEvents && !isAtWork(session)));
-  return { going, theirs, since, sinceRestore, restored, hasUncaptured, hasEvents };
+  return { going, theirs, since, sinceRestore, restored, hasEvents };
 }
 
 /** Changes that no agent made. Without events of calls, agt cannot tell those since an agent's prompt. */

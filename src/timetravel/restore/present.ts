@@ -1,19 +1,15 @@
 /**
- * The history of a session up to the folder as it is now. A dry run has it as an autocommit would leave it, in scratch
- * objects alone, so that it plans by the same snapshots.
+ * The history of a session up to the folder as it is now. A dry run has the snapshot that an autocommit would make, in
+ * scratch objects, so that it plans by the same snapshots as the command itself.
  */
-import { commitOid, readCommits, storeCommits } from '../../git/objects/commits.ts';
+import { holdsFiles } from '../../disk/folder-entries.ts';
 import { withScratchObjects } from '../../git/objects/scratch-objects.ts';
-import { gitText } from '../../git/run/git.ts';
-import { callsAtWork } from '../../session/calls-at-work.ts';
 import { isAttached } from '../../session/record.ts';
-import { Session } from '../../session/session.ts';
-import { snapshotMessage } from '../../snapshot/format.ts';
-import { parseSnapshot, type Snapshot } from '../../snapshot/history.ts';
+import type { Session } from '../../session/session.ts';
 import { autocommit } from '../../triggers/autocommit.ts';
-import { previewCapture } from '../../workspace/capture-session.ts';
-import { treeOfDisk } from '../diff/compared-tree.ts';
-import { type AuthoredHistory, authorsOf, readAuthors } from '../turns.ts';
+import { captureInScratch } from '../../workspace/capture-session.ts';
+import { type AuthoredHistory, readAuthors } from '../turns.ts';
+import { filesOfLast } from './ignored-files.ts';
 
 /** `action` gets the session whose git has the objects. */
 export async function withPresent<T>(
@@ -21,32 +17,27 @@ export async function withPresent<T>(
   { now, dryRun }: { readonly now: Date; readonly dryRun: boolean },
   action: (session: Session, authored: AuthoredHistory) => Promise<T>,
 ): Promise<T> {
-  if (!dryRun) {
-    await autocommit(session, { now });
-    return action(session, await readAuthors(session));
-  }
-  const { outcome } = await previewCapture(session, { now });
-  return withScratchObjects(session.repository, async (scratch) => {
-    const { record } = session;
-    const seen = new Session({ ...session.repository, git: scratch.git }, record);
-    const history = [...(await seen.requireHistory())];
-    const [tip] = history;
-    if (tip !== undefined && outcome !== 'unchanged') {
-      const { tree } = await treeOfDisk(session, scratch);
-      history.unshift(await present(seen, tip, tree, now));
-    }
-    return action(seen, authorsOf(history.toReversed(), isAttached(record)));
-  });
+  if (dryRun) return withScratchSnapshot(session, now, async (seen) => action(seen, await readAuthors(seen)));
+  await autocommit(session, { now });
+  return action(session, await readAuthors(session));
 }
 
-async function present({ git, id, repository }: Session, tip: Snapshot, tree: string, now: Date) {
-  const During = callsAtWork(repository.agtDir, id, now).join(' ');
-  const [header = ''] = ((await readCommits(git, [tip.commit])).get(tip.commit) ?? '').split('\n\n');
-  const parents = `tree ${await gitText(git, ['rev-parse', `${tree}^{tree}`])}\nparent ${tip.commit}\n`;
-  const message = snapshotMessage('agt dry run', { Session: id, During });
-  const text = `${header.replace(/^tree \w+\n(parent \w+\n)*/, parents)}\n\n${message}`;
-  const content = Buffer.from(text, 'latin1');
-  await storeCommits(git, [content], tip.commit);
-  const commit = commitOid(content, tip.commit);
-  return { ...parseSnapshot(commit, text), previous: tip.commit };
+/**
+ * `captured`: as the folder is; undefined without files. Where the sandbox is not in its place, the history ends before it:
+ * a restore chooses its snapshot first.
+ */
+export async function withScratchSnapshot<T>(
+  session: Session,
+  now: Date,
+  action: (session: Session, captured: string | undefined) => Promise<T>,
+): Promise<T> {
+  if (session.isUpToScratch) return action(session, (await session.history())[0]?.commit);
+  const isHere = session.place === 'here';
+  const hasFiles = isHere || (!isAttached(session.record) && holdsFiles(session.folder));
+  return withScratchObjects(session.repository, async (scratch) => {
+    const options = isHere ? await filesOfLast(session) : { filesOnly: true };
+    const result = hasFiles ? await captureInScratch(session, { now, ...options }, scratch) : undefined;
+    const captured = result?.commit;
+    return action(session.upTo(isHere ? captured : undefined, scratch.git), captured);
+  });
 }

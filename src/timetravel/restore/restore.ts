@@ -2,7 +2,7 @@
  * `agt session restore`, `undo` and `redo`: bring a session, or a part of it, back to a snapshot. agt captures the folder
  * before and after, so the history only grows and every restore can be undone.
  */
-import { type CaptureResult, LOST_REPOSITORY } from '../../autocommit/capture.ts';
+import { LOST_REPOSITORY } from '../../autocommit/capture.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { holdsFiles } from '../../disk/folder-entries.ts';
 import { displayPath } from '../../disk/path-bytes.ts';
@@ -14,26 +14,25 @@ import { findObject } from '../../git/objects/object-reader.ts';
 import { sweepBeside } from '../../lifecycle/in-place/move-files.ts';
 import { commandToRestore } from '../../session/advised-commands.ts';
 import { type LockedSession, withSessionLock } from '../../session/lock.ts';
-import { begin, complete, inState, requireAllowed } from '../../session/operation.ts';
-import { isAttached, type SessionRecord, sessionFolder, snapshotRefs } from '../../session/record.ts';
-import { placeToRestore } from '../../session/relocate.ts';
+import { begin, complete, inState } from '../../session/operation.ts';
+import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
 import type { LaterCommits } from '../../session/state.ts';
 import { bringSubmodulesBack } from '../../session/submodules.ts';
 import { isUnder } from '../../snapshot/folders.ts';
 import { THE_START } from '../../snapshot/format.ts';
-import { refuseLostHistory, type Snapshot } from '../../snapshot/history.ts';
+import type { Snapshot } from '../../snapshot/history.ts';
 import { restoreIgnoreFile } from '../../snapshot/ignore-file.ts';
 import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
 import { readAmbiguousFolders, relativeToSandbox } from '../session-paths.ts';
 import { examineWritten } from '../written-folder.ts';
 import { contentToRestore } from './committed-files.ts';
-import { ensureWorktree, keepGitState, refuseToReplace } from './ensure-worktree.ts';
+import { ensureWorktree, keepGitState } from './ensure-worktree.ts';
 import { movedRefs, refsOf, restoreGitDir, workBranches } from './git-dir-of-session.ts';
 import { filesOfLast, filesToTake, listIgnored } from './ignored-files.ts';
 import { bringLaterCommits, describeLater, laterCommits, unkeptWorkTip } from './later-commits.ts';
-import { type Latest, othersRefs } from './others-changes.ts';
+import { othersRefs } from './others-changes.ts';
 import {
   type ChangedPath,
   type FilesToRestore,
@@ -46,9 +45,8 @@ import {
 import {
   isOfFiles,
   killedRedo,
+  placeForRestore,
   type RestoreRequest,
-  refusePart,
-  refuseRedo,
   refuseTarget,
   snapshotIn,
   unfinishedTarget,
@@ -62,8 +60,6 @@ export interface RestoreResult {
   readonly content: string;
   /** The snapshot made before the restore, which undoes it; undefined if the folder was empty. */
   readonly before: string | undefined;
-  /** It has what nobody had captured before. */
-  readonly isBeforeNew: boolean;
   /** The snapshot made after the restore; the one before it if there was nothing to restore. */
   readonly commit: string;
   readonly changed: readonly ChangedPath[];
@@ -81,8 +77,6 @@ export function restoreSession(session: Session, request: RestoreRequest): Promi
 }
 
 async function restore(session: LockedSession, request: RestoreRequest): Promise<RestoreResult> {
-  requireAllowed(session.record, 'restore');
-  refuseRedo(session.record, request.by);
   const start = await prepare(session, request);
   if (start.begun === undefined) return unchanged(start);
   const { changed, warnings, git } = await bringBack(session, start, request);
@@ -99,7 +93,6 @@ async function restore(session: LockedSession, request: RestoreRequest): Promise
     snapshot: start.snapshot,
     content: start.wanted.commit,
     before: before?.commit,
-    isBeforeNew: before?.outcome === 'committed',
     commit: verified.commit,
     changed,
     moves: (git?.moves ?? verified.moves).filter(({ ref }) => !later || ref !== record.work_branch),
@@ -112,7 +105,7 @@ function unchanged({ record, snapshot, wanted, before }: RestoreStart): RestoreR
   const none = { changed: [], moves: [], mismatches: [], warnings: [], later: undefined };
   const { commit = '' } = before ?? {};
   const known = { record, snapshot, content: wanted.commit, before: commit, commit };
-  return { ...known, isBeforeNew: before?.outcome === 'committed', ...none };
+  return { ...known, ...none };
 }
 
 interface RestoreStart extends FilesToRestore {
@@ -128,15 +121,12 @@ interface RestoreStart extends FilesToRestore {
 async function prepare(session: LockedSession, request: RestoreRequest): Promise<RestoreStart> {
   const { repository } = session;
   const { now, scope, choose } = request;
-  const found = await placeToRestore(session);
+  const found = await placeForRestore(session, request);
   const { intent, ...rest } = found;
   const record = inState(rest, 'active', { now });
 
-  refuseToReplace(session.with(record));
-  refusePart(session.with(found), request);
-  await refuseLostHistory(repository.git, snapshotRefs(record));
   const resumed = await unfinishedTarget(session.with(found), request);
-  const pick = async () => resumed ?? (await choose(false));
+  const pick = async () => resumed ?? (await choose(session));
   // If agt has to create the sandbox again, the intent must be written before that.
   const chosenEarly = session.with(record).place === 'here' ? undefined : await pick();
   const known = intent?.operation === 'restore' ? intent.later : undefined;
@@ -162,7 +152,7 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
   const snapshot = chosenEarly ?? (await pick());
   await refuseTarget(session.with(record), snapshot, request);
   failurePoint('restore: captured before');
-  const wanted = await contentToRestore(session.with(record), snapshot, latestOf(before), request.by);
+  const wanted = await contentToRestore(session.with(record), snapshot, before?.commit, request.by);
   const isIgnored =
     before === undefined ? undefined : await listIgnored(session.with(record), snapshot.commit);
   const way = { captured: before?.commit, wanted, scope, isIgnored };
@@ -233,7 +223,7 @@ async function bringBack(
   if (!request.scope.includes('sandbox') || request.filesOnly === true) return { changed, warnings };
   if (isAttached(record)) {
     const there = session.with(record);
-    const latest = { ...latestOf(before), isUndo: request.by !== 'restore' };
+    const latest = { from: before?.commit, isUndo: request.by !== 'restore' };
     const { moved: others } = await othersRefs(there, latest, snapshot.commit);
     const git = await putGitBack(there, wanted, others, request.by === 'restore');
     return { changed, warnings: [...warnings, ...git.warnings], git };
@@ -244,10 +234,6 @@ async function bringBack(
     warnings.push(...restored);
   }
   return { changed, warnings };
-}
-
-function latestOf(before: CaptureResult | undefined): Latest {
-  return { from: before?.commit, isNew: before?.outcome === 'committed' };
 }
 
 async function captureAndVerify(

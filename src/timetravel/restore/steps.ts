@@ -176,24 +176,19 @@ export function stops(
 
 /**
  * The snapshot that an undo goes to: each of its steps goes to the nearest earlier one to which a restore would change
- * something. `hasUncaptured`: the folder differs from its last snapshot, so that the last snapshot is one step back. So it
- * is where the sandbox is gone, or only its link to the repository. @throws AgtError if there is none.
+ * something. The last snapshot is one step back where the sandbox is gone, or only its link to the repository.
+ * @throws AgtError if there is none.
  */
-export async function findUndoTarget(
-  session: Session,
-  hasUncaptured: boolean,
-  { unit, count }: Distance,
-): Promise<Snapshot> {
+export async function findUndoTarget(session: Session, { unit, count }: Distance): Promise<Snapshot> {
   const { record } = session;
   const { history, steps, current, begin, isBetween, isSame, hasLost, isOthers } = await readSteps(session);
   const isGone = isEnded(record) || session.place !== 'here';
-  const isBack = hasUncaptured || isBetween || isGone || isBeforeRedo(record, history[0]);
+  const isBack = isBetween || isGone || isBeforeRedo(record, history[0]);
   const earlier = steps
     .slice(begin, Math.max(0, isBack ? current + 1 : current))
     .filter(({ first }) => !isUsersWork(first))
     .reverse();
-  // A capture ends the redo.
-  const stopping = stops(hasUncaptured ? steps.slice(0, current + 1) : steps, unit, isOthers);
+  const stopping = stops(steps, unit, isOthers);
   let from = isBack ? undefined : steps[current]?.snapshot;
   let done = 0;
   const way = earlier.filter((step) => stopping.has(step));
@@ -251,18 +246,16 @@ async function* redoStops(
 /** What the last undo left; for a turn, the next prompt or the end. @throws AgtError if there is none */
 export async function findRedoTarget(
   session: Session,
-  hasUncaptured: boolean,
   { unit, count, isDefault = false }: Distance,
 ): Promise<Snapshot> {
   const read = await readSteps(session);
   const { history, steps, current, cut, leapt = -1, isBetween, isNoStep, isOthers } = read;
   const stopping = stops(steps, unit, isOthers);
-  const canGo = !hasUncaptured && !isBetween;
   const origin = isDefault && unit === 'step' && leapt > current ? steps[leapt] : undefined;
-  if (canGo && origin !== undefined) return origin.snapshot;
+  if (!isBetween && origin !== undefined) return origin.snapshot;
   let from = steps[current]?.snapshot;
   let done = 0;
-  for await (const snapshot of canGo ? redoStops(session, read, stopping) : []) {
+  for await (const snapshot of isBetween ? [] : redoStops(session, read, stopping)) {
     if (from !== undefined && (await isNoStep(from, snapshot))) continue;
     from = snapshot;
     done += 1;
@@ -274,8 +267,8 @@ export async function findRedoTarget(
     throw new AgtError(`nothing to redo: "${id}" was ${cut.act} since the undo`, {
       hints: [`to go all the same: ${commandToRestore(session.record, shortOid(cut.last.commit))}`],
     });
-  const isLast = !hasUncaptured && history[0]?.restoredBy === 'redo';
-  const isOneThing = !hasUncaptured && (history[0]?.undone.length ?? 0) > 0;
+  const isLast = history[0]?.restoredBy === 'redo';
+  const isOneThing = (history[0]?.undone.length ?? 0) > 0;
   const reason = isLast
     ? `"${id}" is at its last step`
     : isOneThing
@@ -288,12 +281,12 @@ export async function findRedoTarget(
 }
 
 /** @throws AgtError unless the folder is as in a snapshot, apart from names and labels */
-export async function requireUnchanged(session: Session, spec: string, hasUncaptured: boolean, now: Date) {
+export async function requireUnchanged(session: Session, spec: string, now: Date) {
   const { record } = session;
   const { history, isSame } = await readSteps(session);
   const since = await session.find(spec, now, history);
   const [newest = since] = history;
-  if (session.place === 'here' && !hasUncaptured && (await isSame(newest, since))) return;
+  if (session.place === 'here' && (await isSame(newest, since))) return;
   throw new AgtError(`"${shownId(record)}" has changed since snapshot ${shortOid(since.commit)}`, {
     hints: [`nothing was restored; see: ${commandToCompare(record, shortOid(since.commit))}`],
   });

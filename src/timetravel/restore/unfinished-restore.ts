@@ -10,18 +10,32 @@ import { shownId } from '../../folders/store.ts';
 import { readCommits } from '../../git/objects/commits.ts';
 import type { Git } from '../../git/run/git.ts';
 import { commandToMove, commandToRestore } from '../../session/advised-commands.ts';
-import { requireActive } from '../../session/operation.ts';
+import { requireActive, requireAllowed } from '../../session/operation.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
+import { placeToRestore } from '../../session/relocate.ts';
 import type { Session } from '../../session/session.ts';
 import { type Intent, isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
 import { BEFORE_THE_SESSION } from '../../snapshot/format.ts';
-import { parseSnapshot, type Snapshot } from '../../snapshot/history.ts';
+import { parseSnapshot, refuseLostHistory, type Snapshot } from '../../snapshot/history.ts';
+import { refuseToReplace } from './ensure-worktree.ts';
 
 type RestoreIntent = Extract<Intent, { operation: 'restore' }>;
 
+/** The session with the place for a missing sandbox. @throws AgtError if it cannot be restored; nothing has changed then */
+export async function placeForRestore(session: Session, request: RestoreRequest): Promise<SessionRecord> {
+  requireAllowed(session.record, 'restore');
+  refuseRedo(session.record, request.by);
+  const record = await placeToRestore(session);
+  const found = session.with(record);
+  refuseToReplace(found);
+  refusePart(found, request);
+  await refuseLostHistory(session.git, found.refs);
+  return record;
+}
+
 /** A redo would take the half that the undo has done for a change of the agent. @throws AgtError */
-export function refuseRedo(record: SessionRecord, by: RestoreRequest['by']): void {
+function refuseRedo(record: SessionRecord, by: RestoreRequest['by']): void {
   const { intent } = record;
   if (by !== 'redo' || intent?.operation !== 'restore' || intent.by !== 'undo') return;
   throw new AgtError(`an undo of "${shownId(record)}" is not finished`, {
@@ -33,7 +47,7 @@ export function refuseRedo(record: SessionRecord, by: RestoreRequest['by']): voi
  * The part would stand for the whole: an accept would delete the other files. `found`: the session before it is active.
  * @throws AgtError for a part of a session without a sandbox
  */
-export function refusePart(found: Session, { scope, filesOnly }: RestoreRequest): void {
+function refusePart(found: Session, { scope, filesOnly }: RestoreRequest): void {
   const { record, place, id } = found;
   const isWhole = filesOnly !== true && TOP_FOLDERS.every((top) => scope.includes(top));
   if (isWhole || isAttached(record)) return;
@@ -55,7 +69,7 @@ export async function unfinishedTarget(
   if (!isSameCommand || intent.scope.join('\0') !== scope.join('\0')) return undefined;
   const history = await session.history();
   if (!isNewest(history, intent)) return undefined;
-  if (by === 'restore' && (await choose(false)).commit !== intent.snapshot) return undefined;
+  if (by === 'restore' && (await choose(session)).commit !== intent.snapshot) return undefined;
   return snapshotIn(session.git, history, intent.snapshot);
 }
 
@@ -106,11 +120,8 @@ export interface RestoreRequest {
   readonly filesOnly?: boolean;
   /** The folder as it is, if a capture has just seen it, in another history. */
   readonly before?: CaptureResult | undefined;
-  /**
-   * Chooses the snapshot. In a preview, the folder may differ from its last snapshot: `hasUncaptured`; and be as in some
-   * that an undo came to: `passed`.
-   */
-  readonly choose: (hasUncaptured: boolean, passed?: number) => Promise<Snapshot>;
+  /** Chooses the snapshot, once the folder is as in the newest one of the session. */
+  readonly choose: (session: Session) => Promise<Snapshot>;
 }
 
 /** Whether it restores files alone, and is no step of its own if they are as wanted. */

@@ -88,9 +88,9 @@ export const sessionRestore = defineSessionCommand({
       now,
       ...(given.length > 0 && { label: `restore of ${listPaths(given, MOST_NAMED)}` }),
       filesOnly: args.filesOnly,
-      choose: async (hasUncaptured) => {
+      choose: async (seen) => {
         const since = args.unchangedSince;
-        if (since !== undefined) await requireUnchanged(session, since, hasUncaptured, now);
+        if (since !== undefined) await requireUnchanged(seen, since, now);
         return snapshot;
       },
     };
@@ -136,11 +136,9 @@ export async function runRestore(
     by === 'restore' || distance === undefined
       ? undefined
       : await readPosition(session.with(restored.record), by, distance, restored.snapshot);
-  const { before: from, isBeforeNew: isNew, snapshot, content } = restored;
+  const { before: from, snapshot, content } = restored;
   if (by === 'undo' && from !== undefined)
-    context.err(
-      warningOfOthers(session, await othersChanges(session, { from, isNew }, snapshot.commit, { content })),
-    );
+    context.err(warningOfOthers(session, await othersChanges(session, { from }, snapshot.commit, content)));
   const { sandbox, checkout = sandbox, state } = restored.record;
   const again = isEnded(session.record) ? `${state} again` : isGone && 'back';
   const isLink = by === 'undo' && again === 'back' && restored.changed.length === 0;

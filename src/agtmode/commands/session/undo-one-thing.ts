@@ -118,9 +118,9 @@ async function takeBack(
     ...({ scope: taken.paths, by: 'restore', now: context.now(), filesOnly: true } as const),
     label: undoLabel(name + named),
     undone: spans.flatMap(({ previous }) => previous ?? []).slice(0, MOST_UNDONE),
-    choose: async () => {
-      const [newest] = await session.history();
-      if (newest?.commit === tip.commit || args.dryRun) return wanted;
+    choose: async (seen: Session) => {
+      const [newest] = await seen.history();
+      if (newest?.commit === tip.commit) return wanted;
       throw new AgtError(`"${shownId(session.record)}" has changed meanwhile`, {
         hints: ['nothing is taken back; try again'],
       });

@@ -158,10 +158,9 @@ async function move(
     by,
     now: context.now(),
     filesOnly,
-    choose: async (uncaptured, passed = 0) => {
-      const way = { ...distance, count: distance.count + passed };
-      const found = await findTarget(session, uncaptured, way).catch(async (error: unknown) => {
-        const start = by === 'undo' ? (await session.history()).at(-1) : undefined;
+    choose: async (seen) => {
+      const found = await findTarget(seen, distance).catch(async (error: unknown) => {
+        const start = by === 'undo' ? (await seen.history()).at(-1) : undefined;
         if (isAgtError(error) && start !== undefined)
           error.hints.push(...(await commandsOnAccepted(session, start)));
         throw error;
