@@ -80,17 +80,17 @@ async function notInSession(
   user: Repository | undefined,
   instead?: string,
 ): Promise<never> {
-  if (user !== undefined) {
-    refuseMoved(user, context.cwd);
-    const problem = 'no session given, and the current directory belongs to none and has no snapshots yet';
-    const other = instead === undefined ? [] : [instead];
-    const snapshot = await adviceToSnapshot(context, 'to snapshot this folder');
-    throw new AgtError(problem, { hints: [...namesHere(user), ...other, snapshot] });
-  }
   const elsewhere = 'for sessions, change to a repository, or: agt clone <url>';
-  throw new AgtError('this folder is in no session and in no git repository, and has no snapshots yet', {
-    hints: [await adviceToSnapshot(context, 'to take one'), elsewhere],
-  });
+  const sessions = user === undefined ? [elsewhere] : [...namesHere(user), ...(instead ? [instead] : [])];
+  throw await withoutSnapshots(context, 'no session given, and ', sessions);
+}
+
+/** `sessions`: hints for a command that takes a session as well. @throws AgtError if the folder has moved */
+export async function withoutSnapshots(context: Context, before = '', sessions: readonly string[] = []) {
+  const user = await context.repositoryIfAny();
+  if (user !== undefined) refuseMoved(user, context.cwd);
+  const hints = [...sessions, await adviceToSnapshot(context, 'to take one')];
+  return new AgtError(`${before}this folder has no snapshots yet`, { hints });
 }
 
 /** For a command that looks at the files here. `words`: how it is called in the sandbox. @throws AgtError */

@@ -32,7 +32,7 @@ export async function welcome(context: Context): Promise<string> {
   ].join('');
 }
 
-export async function hookSteps(context: Context): Promise<Step[]> {
+async function hookSteps(context: Context): Promise<Step[]> {
   const present = INTEGRATIONS.filter((integration) => isInstalled(integration, context));
   const states = await Array.fromAsync(present, (one) => stateOfHooks(context, one).catch(() => 'unknown'));
   const titles = (state: string) =>

@@ -263,7 +263,11 @@ describe('agt snapshot in a folder without git', () => {
     });
     expect(agt(folder, 'snapshot', '--label', ' ').exitCode).toBe(2);
     expect(agtOk(makeTempDir(), 'snapshot', '-n')).toContain('would take the first snapshot');
-    expect(agt(makeTempDir(), 'undo').stderr).toContain('no snapshots yet\nhint: to take one: agt snapshot');
+    const nothing = 'this folder has no snapshots yet\nhint: ';
+    expect(agt(makeTempDir(), 'undo').stderr).toContain(`no session given, and ${nothing}for sessions`);
+    expect(agt(makeTempDir(), 'snapshot', 'list').stderr).toBe(
+      `error: ${nothing}to take one: agt snapshot\n`,
+    );
     expect(run(AGT, ['snapshot'], { cwd: makeTempDir(), env: { HOME: undefined } }).stderr).toContain('HOME');
     expect(readdirSync(STATE).filter((name) => name.endsWith('.git'))).toEqual(stores);
   });

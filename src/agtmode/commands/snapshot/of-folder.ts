@@ -1,11 +1,8 @@
 /** agt snapshot list, diff, status and restore: commands on sessions for the folder that the user is in, which needs no id. */
-import { AgtError, usageError } from '../../../errors.ts';
-import { refuseMoved } from '../../../session/find-session.ts';
+import { usageError } from '../../../errors.ts';
 import { type Command, defineCommand, option, SNAPSHOT_FORMS } from '../../command-line/command.ts';
-import type { Context } from '../../context.ts';
 import { readFolderStatus } from '../../output/folder-status.ts';
-import { adviceToSnapshot, sessionIfAny } from '../../session-here.ts';
-import { hookSteps } from '../../welcome.ts';
+import { sessionIfAny, withoutSnapshots } from '../../session-here.ts';
 import { sessionDiff } from '../session/diff.ts';
 import { sessionLog } from '../session/log.ts';
 import { sessionRestore } from '../session/restore.ts';
@@ -13,26 +10,13 @@ import { sessionRestore } from '../session/restore.ts';
 /** Options that only sessions with a sandbox have. */
 const OF_SANDBOXES = ['session', 'base', 'with', 'only'];
 
-/** In a repository. @throws AgtError that speaks of no session */
-async function requireSnapshots(context: Context): Promise<void> {
-  const user = await context.repositoryIfAny();
-  if (user === undefined || (await sessionIfAny(context)) !== undefined) return;
-  refuseMoved(user, context.cwd);
-  const agents = (await hookSteps(context)).map(
-    ([command]) => `to have one of each step of your agents: ${command}`,
-  );
-  throw new AgtError('this folder has no snapshots yet', {
-    hints: [await adviceToSnapshot(context, 'to take one'), ...agents],
-  });
-}
-
 /** The same command without the session and what names one. */
 function withoutSession({ positionals = {}, options = {}, ...command }: Command): Command {
   const { id: _, ...others } = positionals;
   const kept = Object.entries(options).filter(([name]) => !OF_SANDBOXES.includes(name));
   const defaults = Object.fromEntries(OF_SANDBOXES.map((name) => [name, options[name]?.default]));
   const run: Command['run'] = async (args, context) => {
-    await requireSnapshots(context);
+    if ((await sessionIfAny(context)) === undefined) throw await withoutSnapshots(context);
     return command.run({ ...defaults, ...args, id: undefined } as never, context);
   };
   return { ...command, positionals: others, options: Object.fromEntries(kept), run };
