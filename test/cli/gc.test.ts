@@ -245,7 +245,7 @@ describe('the object store after agt gc', () => {
     const path = join(repository, 'file');
     write(path, 'unreachable\n');
     git(repository, 'hash-object', '-w', path);
-    expect(dryRun()).toMatch(/^would delete unreachable objects \((\d+ bytes)\)\nwould free \1$/);
+    expect(dryRun()).toMatch(/^would free \d+ bytes$/);
     expect(agtOk(repository, 'gc', '-n')).toBe(
       'nothing to delete; packing objects anew may free space all the same',
     );

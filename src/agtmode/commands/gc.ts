@@ -87,27 +87,22 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   const disk = (await pruned?.catch((error: unknown) => void errors.push(error))) ?? null;
   const unreachable = dryRun ? await previewPrune(repository, pruneBefore) : 0;
   const coming = total + unreachable;
-  const freed =
-    outcomes.length === 0 && coming === 0 ? NOTHING_BUT_PACKS : `would free ${showSize(coming)}\n`;
+  const isNothing = outcomes.length === 0 && coming === 0;
   const sessions = outcomes.map((outcome) => outcomeJson(outcome, bytes, copies));
   const failed = failures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
   return {
     json: dryRun ? { sessions, bytes: coming } : { sessions, errors: failed, disk },
     text: [
       ...outcomes.map((outcome) => describeOutcome(outcome, bytes, copies, dryRun)),
-      unreachable > 0 && `would delete unreachable objects (${showSize(unreachable)})\n`,
-      dryRun && freed,
-      disk !== null && describeDisk(disk),
-    ]
-      .filter((part) => part !== false)
-      .join(''),
+      dryRun ? (isNothing ? NOTHING_BUT_PACKS : `would free ${showSize(coming)}\n`) : '',
+      disk === null ? '' : describeDisk(disk),
+    ].join(''),
     notes: lines([...stays].map(([id, reason]) => `note: ${id} stays: ${reason}`)),
     errors,
     failed: damaged.length > 0,
   };
 }
 
-const NOTHING = 'nothing to delete\n';
 const NOTHING_BUT_PACKS = 'nothing to delete; packing objects anew may free space all the same\n';
 
 const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, plain: string]>> = {
@@ -144,7 +139,6 @@ const WORTH_MENTIONING = 1 / 100;
 const LISTED = 3;
 
 function describeDisk({ before, after, young, left, garbage_removed, garbage_left }: PruneResult): string {
-  const freed = after <= before ? `, ${showSize(before - after)} freed` : '';
   const tooYoung = `${showSize(young)} is unreachable but still too young; to delete it now: agt gc --prune=now`;
   const inPacks = `${showSize(left)} is unreachable, in packs that are not worth rewriting yet`;
   const gone = `removed what a killed git had left: ${describeGarbage(garbage_removed)}`;
@@ -152,7 +146,7 @@ function describeDisk({ before, after, young, left, garbage_removed, garbage_lef
   return lines([
     garbage_removed.length > 0 && gone,
     garbage_left.length > 0 && stays,
-    `object store: ${showSize(after)}${freed}`,
+    `freed ${showSize(Math.max(0, before - after))}; the object store takes ${showSize(after)}`,
     young > 0 && tooYoung,
     left > after * WORTH_MENTIONING && inPacks,
   ]);
@@ -194,7 +188,7 @@ async function gcFolders(context: Context, args: Arguments<typeof OPTIONS>): Pro
   const text = outcomes.map((outcome) => describeFolder(outcome, args.dryRun)).join('');
   return {
     json: { folders: outcomes.map(folderJson) },
-    text: text === '' && isDue ? (args.dryRun ? NOTHING : 'nothing freed\n') : text,
+    text: text === '' && isDue ? 'nothing to delete\n' : text,
     errors: outcomes.flatMap(({ error }) => error ?? []),
   };
 }
@@ -216,6 +210,6 @@ function describeFolder({ store, folder = store, plan, freed }: FolderOutcome, i
   if (plan?.refused !== undefined) return `${name}: skipped: ${plan.refused}\n`;
   if (plan === undefined && freed === 0) return '';
   const snapshots = `${plan?.going ?? 0} of ${plural(plan?.chain.snapshots.length ?? 0, 'snapshot')}`;
-  if (plan === undefined) return `${name}: ${isDryRun ? 'would free ' : 'freed '}${showSize(freed)}\n`;
+  if (plan === undefined) return `${name}: ${verb(isDryRun, 'freed', 'free')} ${showSize(freed)}\n`;
   return `${name}: ${verb(isDryRun, 'deleted', 'delete')} ${snapshots} (${showSize(freed)})\n`;
 }
