@@ -1,7 +1,7 @@
 /** `--everywhere`: a command in each repository that has sessions, under a heading, as JSON one list; or one list of all. */
 import { rmSync } from 'node:fs';
 import { AgtError, isAgtError } from '../errors.ts';
-import { listStores, openListedStore } from '../folders/store.ts';
+import { listStores, openListedStore, shownId } from '../folders/store.ts';
 import { knownRepositories, openKnown, placeOf } from '../repository/known-repositories.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, listRecords, type SessionRecord } from '../session/record.ts';
@@ -60,6 +60,11 @@ export interface Source {
   readonly place: string;
   /** The record of a folder without a session. */
   readonly record: SessionRecord | undefined;
+}
+
+/** In a column beside sessions. `folder`: the record of one without a session. */
+export function nameOf(session: string, folder: SessionRecord | undefined): string {
+  return folder === undefined ? session : `${shownId(folder)} (folder)`;
 }
 
 export function sourcesEverywhere(context: Context, present: readonly string[]): Source[] {

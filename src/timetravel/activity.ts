@@ -10,7 +10,7 @@ import type { Repository } from '../repository/repository.ts';
 import { isAttached, type Landed, listRecords, type SessionRecord, snapshotRefs } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { isEnded, type SessionState } from '../session/state.ts';
-import { isArrival, labelByPerson, promptIn } from '../snapshot/format.ts';
+import { isArrival, labelByPerson } from '../snapshot/format.ts';
 import { parseSnapshot, type Snapshot } from '../snapshot/history.ts';
 import { type Fate, findFates, landingsOf, STANDS } from '../survey/landed.ts';
 import { readRefs } from '../survey/refs.ts';
@@ -125,10 +125,8 @@ export async function readActivity(
   const agents = agentsOf(records);
   const unnamed = beforeNames(snapshots);
   const undone = await undoneSteps(repository, records, authored);
-  const isEmpty = (turn: TurnSteps, files: readonly FileChange[] = []) =>
-    turn.snapshots.every((one) => promptIn(one) === undefined) &&
-    files.length === 0 &&
-    turn.snapshots.every((one) => one.tool === undefined && labelByPerson(one) === undefined);
+  const isEmpty = ({ number, snapshots: own }: TurnSteps, changed: readonly FileChange[] = []) =>
+    number === 0 && changed.length === 0 && own.every((one) => labelByPerson(one) === undefined);
   let [chosen, files]: [TurnSteps[], Awaited<ReturnType<typeof filesOfTurns>>] = [[], new Map()];
   for (let looked = limit; chosen.length < limit; looked *= 2) {
     const some = newest.slice(0, looked);

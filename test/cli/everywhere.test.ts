@@ -150,6 +150,7 @@ test('agt search --everywhere: the newest of all repositories and folders first,
       .reverse(),
   );
   expect(search().split('\n')[0]).toMatch(/^WHERE +SESSION /);
+  expect(search()).toMatch(/^(\S+) +\1 \(folder\) /m);
   expect(search('-n', '1').trimEnd().split('\n')).toHaveLength(2);
   expect(search('--', 'y').trimEnd().split('\n')).toHaveLength(2);
   writeFileSync(join(one, '.git/HEAD'), 'junk\n');

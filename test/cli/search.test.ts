@@ -111,7 +111,7 @@ describe('agt search', () => {
       ['s1', null, 'src/a'],
     ]);
     const name = found[0]?.commit.slice(0, 10) ?? '';
-    expect(agtOk(session.repository, 'search', 'needle')).toContain(`project  ${name}`);
+    expect(agtOk(session.repository, 'search', 'needle')).toContain(`project (folder)  ${name}`);
     agtOk(session.repository, 'snapshot', 'restore', name);
   });
 

@@ -1,7 +1,7 @@
 /** `agt log --all-sessions`: what the agents did, in this repository or everywhere. */
 
 import { isAgtError, plural } from '../../../errors.ts';
-import { shownId, shownPath } from '../../../folders/store.ts';
+import { shownPath } from '../../../folders/store.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
 import { localTime } from '../../../local-time.ts';
 import { knownRepositories } from '../../../repository/known-repositories.ts';
@@ -16,7 +16,7 @@ import {
 } from '../../../timetravel/activity.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { goneNotes, NONE, type Source, sourceOf, sourcesEverywhere } from '../../everywhere.ts';
+import { goneNotes, NONE, nameOf, type Source, sourceOf, sourcesEverywhere } from '../../everywhere.ts';
 import { orNull, shortPaths, showPath } from '../../output/format.ts';
 import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
 import { showInPager } from '../../output/pager.ts';
@@ -29,7 +29,7 @@ export const sessionActivity = defineCommand({
   description:
     'List the turns of all agents, newest first: when the turn ended, its session and agent, the number of files ' +
     'that it changed, and the first words of the prompt, or the labels. A turn goes from one prompt to the next; ' +
-    'agt knows prompts from the hooks of agents. Further rows say what has landed, as which commit, whether only in ' +
+    'agt knows prompts from the hooks of agents, and passes over those without a call of a tool. Further rows say what has landed, as which commit, whether only in ' +
     'part, what agt unaccept took back, and which sessions have failed, were rejected or removed. Sessions that have ended count as long as agt gc has not deleted ' +
     'their snapshots. agt log ID --turns numbers the turns of a session, for agt diff ID --turn N. agt activity and agt ' +
     'log --all-sessions are the same command.',
@@ -103,7 +103,7 @@ async function readAll(sources: readonly Source[], request: ActivityRequest) {
   for (const source of sources) {
     const { repository, record, place } = source;
     const named = (one: Turn | Outcome, key: string | undefined, entry: Entry): Row => ({
-      ...{ place, key, name: record === undefined ? one.session : shownId(record) },
+      ...{ place, key, name: nameOf(one.session, record) },
       ...entry,
     });
     try {
@@ -123,7 +123,8 @@ async function readAll(sources: readonly Source[], request: ActivityRequest) {
 function requireKnown(ids: readonly string[], sources: readonly Source[], rows: readonly Row[]): void {
   const [first] = sources;
   const isKnown = (id: string) =>
-    rows.some(({ name }) => name === id) || sources.some(({ repository }) => recordNamed(repository, id));
+    rows.some(({ session_id: known }) => known === id) ||
+    sources.some(({ repository }) => recordNamed(repository, id));
   const unknown = ids.find((id) => !isKnown(id));
   if (first !== undefined && unknown !== undefined) namedSession(first.repository, unknown);
 }
@@ -204,7 +205,7 @@ function activityText(context: Context, rows: readonly Row[], everywhere: boolea
   const cells: (Column<Row> | false)[] = [
     { heading: 'WHEN', cell: ({ at }) => localTime(new Date(at)).slice(0, MINUTES) },
     everywhere && { heading: 'WHERE', cell: ({ place }) => showPath(where.get(place) ?? place) },
-    { heading: 'SESSION', cell: ({ name, folder }) => (folder === null ? name : `${name} (folder)`) },
+    { heading: 'SESSION', cell: ({ name }) => name },
     { heading: 'AGENT', cell: ({ agent, outcome }) => (outcome === null ? (agent ?? '') : '') },
     { heading: 'FILES', cell: ({ outcome, files }) => (outcome === null ? String(files.length) : '') },
     { heading: 'WHAT', cell: whatOf, flexible: true },
@@ -223,7 +224,7 @@ function whatOf(row: Row): string {
   const words = prompt ?? labels.join('; ');
   const notes = [
     !stands && '(undone)',
-    pulled && '(pulled)',
+    pulled && '(elsewhere)',
     failed > 0 && `(${plural(failed, 'call')} failed)`,
     by !== null && `(by session ${by})`,
     words === '' && by === null && (agent === null ? '(no agent)' : '(no prompt)'),

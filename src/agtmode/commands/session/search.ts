@@ -3,7 +3,6 @@ import { join, relative, resolve } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { realPath } from '../../../disk/real-path.ts';
 import { EXIT, exitCodeFor, usageError } from '../../../errors.ts';
-import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { localTime } from '../../../local-time.ts';
 import { knownRepositories, placeOf } from '../../../repository/known-repositories.ts';
@@ -16,7 +15,7 @@ import { search, stepsOf } from '../../../timetravel/search/search.ts';
 import { parsePathspec, pathInSession } from '../../../timetravel/session-paths.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { goneNotes, NONE, sourcesEverywhere } from '../../everywhere.ts';
+import { goneNotes, NONE, nameOf, sourcesEverywhere } from '../../everywhere.ts';
 import { orNull, paint, shortPaths, showPath } from '../../output/format.ts';
 import { parseNumber, parseSince } from '../../output/history.ts';
 import { withPager } from '../../output/pager.ts';
@@ -200,7 +199,7 @@ function lineWriter(
   const where = shortPaths(steps.map(placeOfStep), context.env['HOME']);
   const cells = [
     ...(everywhere ? [column('WHERE', (step) => showPath(where.get(placeOfStep(step)) ?? ''))] : []),
-    column('SESSION', ({ folder, snapshot }) => (folder === undefined ? snapshot.session : shownId(folder))),
+    column('SESSION', ({ folder, snapshot }) => nameOf(snapshot.session, folder)),
     column('SNAPSHOT', ({ snapshot }) => shortOid(snapshot.commit)),
     column('WHEN', ({ snapshot }) => localTime(snapshot.time)),
     column('AGENT', (step) => step.agent ?? '-'),
