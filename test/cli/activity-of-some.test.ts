@@ -94,3 +94,19 @@ test('agt run takes no credit for the work of a person before it', () => {
     ['before agt run', 'other'],
   ]);
 });
+
+test('a prompt without the call of a tool is in no list of turns', () => {
+  const { repository, sandbox } = newSession({ 'a.txt': 'a\n' }, 'one');
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  agent.says('only a question');
+  agent.stops();
+  expect(agtOk(repository, 'session', 'log', 'one')).toContain('only a question');
+  expect(agtOk(repository, 'activity')).toBe('no turns');
+  agent.says('a task');
+  agent.begins('1');
+  write(join(sandbox, 'b.txt'), 'b\n');
+  agent.ends('1');
+  const prompts = (...words: string[]) =>
+    (JSON.parse(agtOk(sandbox, ...words, '--json')) as { prompt: string }[]).map(({ prompt }) => prompt);
+  for (const words of [['activity'], ['log', '--turns']]) expect(prompts(...words)).toEqual(['a task']);
+});

@@ -256,7 +256,7 @@ describe('agt log --all-sessions', () => {
     expect(text).toMatch(
       / one +- +2 +fix the login\n {4}M {2}\+1 -1 {2}a\.txt\n {4}A {2}\+1 -0 {2}new\.txt(\n|$)/,
     );
-    expect(agtOk(makeRepository(), 'log', '--all-sessions')).toBe('no snapshots');
+    expect(agtOk(makeRepository(), 'log', '--all-sessions')).toBe('no turns');
   });
 
   test('--everywhere: all repositories and folders, and one that is damaged hides no other', () => {

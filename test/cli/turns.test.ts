@@ -205,7 +205,6 @@ test.each(['session', 'folder'])(
       [2, 'two'],
       [1, 'one'],
     ]);
-    expect(agtOk(cwd, 'activity')).not.toContain('only a question');
     turn('three');
     expect(agtOk(cwd, noun, 'diff', '--turn', '3', '--name-only')).toContain('three');
     expect(agtOk(cwd, 'undo', '--turn', '3', '-n')).toContain('-three');

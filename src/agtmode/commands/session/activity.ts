@@ -71,8 +71,7 @@ export const sessionActivity = defineCommand({
     if (!args.json) {
       const { everywhere, stat } = args;
       const time = [since && ` since ${localTime(since)}`, until && ` until ${localTime(until)}`];
-      const nothing = since || until ? `no turns${time.filter(Boolean).join('')}\n` : 'no snapshots\n';
-      const none = limit === 0 ? '' : nothing;
+      const none = limit === 0 ? '' : `no turns${time.filter(Boolean).join('')}\n`;
       const text = entries.length === 0 ? none : activityText(context, entries, everywhere, stat);
       await showInPager(context, text);
     }
