@@ -137,10 +137,7 @@ async function benchList(sessions: number): Promise<void> {
       parts: '',
     } as const;
     const more = { number: 1, pushed_at: new Date().toISOString(), snapshots: n, size: 1000 };
-    writeFileSync(
-      join(place, 'head'),
-      await sealHead({ recipients: [keys.recipient] }, { ...head, ...more }),
-    );
+    writeFileSync(join(place, 'head'), await sealHead([keys.recipient], { ...head, ...more }));
     const oid = must(git, ['hash-object', '-w', join(place, 'head')], remote).trim();
     commands.push(`create refs/agt/shared/${randomBytes(10).toString('hex')}/head ${oid}\n`);
   }

@@ -32,7 +32,7 @@ import type { Repository } from '../repository/repository.ts';
 import { refuseRunning } from '../session/owner.ts';
 import { listRecords } from '../session/record.ts';
 import { Session } from '../session/session.ts';
-import { allOf, readShare } from '../session/share-file.ts';
+import { readShares } from '../session/share-file.ts';
 import { forgetTemplate } from '../workspace/template.ts';
 
 export interface UninstallPlan {
@@ -82,10 +82,8 @@ export async function planUninstall(repository: Repository): Promise<UninstallPl
 
 async function placesOnRemotes(session: Session): Promise<string[]> {
   const { git, id, record } = session;
-  const share = attempt(() => readShare(session));
-  const copies = (share === undefined || record.away !== undefined ? [] : allOf(share)).filter(
-    ({ head }) => head !== undefined,
-  );
+  const all = record.away === undefined ? attempt(() => readShares(session).copies) : undefined;
+  const copies = (all ?? []).filter(({ head }) => head !== undefined);
   const places = copies.map(({ remote }) => {
     const at = shellQuote(remote);
     return `the copy of ${id} on ${remote} stays; to delete it: agt session push ${id} ${at} --delete`;

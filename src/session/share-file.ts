@@ -1,5 +1,5 @@
 /** `<common>/agt/shared/<id>.json`: what agt remembers of the copies of a session on remotes (travel/). */
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { AgtError, attempt, unlessMissing } from '../errors.ts';
 import { sharedFile } from '../layout.ts';
@@ -24,94 +24,101 @@ export interface Part {
   readonly tips: readonly string[];
 }
 
-export interface Share {
+/** What a head says beside the session. */
+export interface Lease {
+  /** Grows with every change of the head. */
+  readonly number: number;
+  /** Undefined: the last one has given it away. */
+  readonly holder?: Holder | undefined;
+  /** Not encrypted; missing if it is. */
+  readonly plain?: 'with ignored' | 'without ignored' | undefined;
+  /** The public keys for which the parts are encrypted. */
+  readonly sealedFor?: readonly string[] | undefined;
+  readonly pushed_at?: string | undefined;
+  readonly snapshots?: number | undefined;
+}
+
+/** A copy of the session. */
+export interface Share extends Lease {
   /** A name of a remote, or an address. */
   readonly remote: string;
   /** The name on the remote: random. */
   readonly share: string;
   /** The blob of the head that was last seen there; undefined before the first push. */
   readonly head?: string | undefined;
-  /** The same after a push that has begun. */
-  readonly pushing?: Share | undefined;
   readonly refs: Readonly<Record<string, string>>;
   readonly parts: readonly Part[];
-  readonly number: number;
-  /** As many has what `refs` name. */
-  readonly snapshots?: number | undefined;
   /** A digest of what the head says: without a change, nothing is pushed. */
   readonly said?: string | undefined;
-  readonly holder?: Holder | undefined;
   /** The repository from which this one has taken it; it learns so from the remote. */
   readonly takenFrom?: Holder | undefined;
-  readonly plain?: 'with ignored' | 'without ignored' | undefined;
-  readonly pushed_at?: string | undefined;
   /** The last push in the background has failed. */
   readonly failed?: { readonly at: string; readonly reason: string } | undefined;
-  /** The keys for which the parts are encrypted. */
-  readonly sealedFor?: readonly string[] | undefined;
   /** The state of the session that the remote knows. */
   readonly state?: SessionState | undefined;
-  /** Remotes on which a person has deleted the copy. */
-  readonly deleted?: readonly string[] | undefined;
-  /** Copies on other remotes. */
-  readonly others?: readonly Share[] | undefined;
-  /** The end of a chain on the remote that is not complete. */
-  readonly lost?: string | undefined;
   /** The snapshot that the last pull has made of what it brought: no work. */
   readonly arrived?: string | undefined;
   /** The session comes from there, and is not complete here yet. */
   readonly pulling?: true | undefined;
 }
 
+export interface Shares {
+  /** The one of the last push first. */
+  readonly copies: readonly Share[];
+  /** A copy as it is after a push that has begun. */
+  readonly pushing?: Share | undefined;
+  /** Remotes on which a person has deleted the copy. */
+  readonly deleted: readonly string[];
+}
+
+/** The fields of the first copy are beside `others`. */
+type Stored = Partial<Share> & Partial<Omit<Shares, 'copies'>> & { readonly others?: readonly Share[] };
+
 type Held = Pick<Session, 'repository' | 'id'>;
 
 /** @throws AgtError if the file is damaged */
-export function readShare(session: Held): Share | undefined {
-  const share = readFile(session);
-  return share?.share === undefined ? undefined : (share as Share);
-}
-
-function readFile({ repository, id }: Held): Partial<Share> | undefined {
+export function readShares({ repository, id }: Held): Shares {
   const path = sharedFile(repository.agtDir, id);
   const text = unlessMissing(() => readFileSync(path, 'utf8'));
-  if (text === undefined) return undefined;
-  const share = attempt(() => JSON.parse(text) as Partial<Share>);
-  if (typeof share?.share === 'string' ? Array.isArray(share.parts) : share?.deleted !== undefined)
-    return share;
+  if (text === undefined) return { copies: [], deleted: [] };
+  const { others = [], pushing, deleted, ...first } = attempt(() => JSON.parse(text) as Stored) ?? {};
+  if (Array.isArray(first.parts))
+    return { copies: [first as Share, ...others], pushing, deleted: deleted ?? [] };
+  if (deleted !== undefined) return { copies: [], pushing, deleted };
   throw new AgtError(`${path} is damaged`, {
     hints: [`move it away; the next push begins a new copy, and agt session pull ${id} finds the old one`],
   });
 }
 
-export function writeShare(
+export function writeShares(
   { repository, id }: Held,
-  share: Share | Pick<Share, 'deleted'>,
+  { copies: [first, ...others], pushing, deleted }: Shares,
   { durable = true } = {},
 ): void {
-  writeFileAtomic(sharedFile(repository.agtDir, id), `${JSON.stringify(share)}\n`, { durable });
+  const path = sharedFile(repository.agtDir, id);
+  const stored: Stored = { ...first, others, pushing, deleted };
+  if (first === undefined && pushing === undefined && deleted.length === 0) rmSync(path, { force: true });
+  else writeFileAtomic(path, `${JSON.stringify(stored)}\n`, { durable });
 }
 
-/** The one of the last push first. */
-export function allOf({ others = [], ...share }: Share): readonly Share[] {
-  return [share, ...others];
+export function withCopy({ copies, ...rest }: Shares, copy: Share): Shares {
+  return { ...rest, copies: [copy, ...copies.filter(({ share }) => share !== copy.share)] };
 }
 
 /** Where its copy is, as agt knows it here; undefined: on no remote. */
 export function lastPush(session: Held): { readonly remote: string; readonly at: string } | undefined {
-  const { remote, head, pushed_at: at } = readShare(session) ?? {};
+  const { remote, head, pushed_at: at } = readShares(session).copies[0] ?? {};
   return remote && head && at ? { remote, at } : undefined;
 }
 
 /** By its name on the remote. */
 export function copyNamed(session: Held, name: string): Share | undefined {
-  const share = readShare(session);
-  return share && allOf(share).find((one) => one.share === name);
+  return readShares(session).copies.find(({ share }) => share === name);
 }
 
 /** As agt knows it here. One that a person has deleted comes back if a person pushes it. */
 export function copyOn(session: Held, remote: string) {
-  const file = attempt(() => readFile(session));
-  const all = file === undefined ? [] : allOf(file as Share);
-  const copy = all.find((one) => one.remote === remote && one.head !== undefined);
-  return { copy, isDeleted: copy === undefined && all.some(({ deleted }) => deleted?.includes(remote)) };
+  const { copies, deleted } = attempt(() => readShares(session)) ?? { copies: [], deleted: [] };
+  const copy = copies.find((one) => one.remote === remote && one.head !== undefined);
+  return { copy, isDeleted: copy === undefined && deleted.includes(remote) };
 }

@@ -25,7 +25,7 @@ import { refuseRunning } from '../session/owner.ts';
 import { chooseWorkspace } from '../session/provider.ts';
 import { type Landed, readRecord, type SessionRecord, sessionFolder, withId } from '../session/record.ts';
 import { Session } from '../session/session.ts';
-import { type Share, writeShare } from '../session/share-file.ts';
+import { readShares, type Share, withCopy, writeShares } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { OPENED, PULLED } from '../snapshot/format.ts';
@@ -190,7 +190,8 @@ export async function goOn(
   failurePoint('pull: folder written');
   if (share !== undefined) {
     const { pulling: _, ...done } = share;
-    writeShare(session, { ...done, arrived: await findObject(git, refNames(record)['tip'] ?? '') });
+    const tip = await findObject(git, refNames(record)['tip'] ?? '');
+    writeShares(session, withCopy(readShares(session), { ...done, arrived: tip }));
   }
   return { record: readRecord(repository, id) ?? record, warnings };
 }

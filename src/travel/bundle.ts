@@ -29,15 +29,14 @@ import { checkId, type SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { readRecord, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import { readShare } from '../session/share-file.ts';
+import { readShares } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { goOn } from './arrive.ts';
-import { contentOf, existingRefs, plainMode, sealFor, type Wish } from './content.ts';
-import { requireKeys } from './keys.ts';
-import { edgesOf, openPart, rangeOf, takePack, writePart } from './parts.ts';
+import { contentOf, existingRefs, plainMode, recipientsFor, type Wish } from './content.ts';
+import { isForOthers, isSealed, requireKeys } from './keys.ts';
+import { commitsIn, edgesOf, openPart, rangeOf, takePack, writePart } from './parts.ts';
 import { requireComplete } from './pull.ts';
-import { isForOthers, isSealed } from './seal.ts';
 import { type Head, idOf, requireHead } from './share.ts';
 
 const FIRST_LINE = 'agt session 1\n';
@@ -63,8 +62,8 @@ export interface Bundled {
 export async function bundleSession(session: Session, request: BundleRequest): Promise<Bundled> {
   const plain = plainMode(session.record, request);
   requireNewFile(request.file, request.force);
-  const { seal, madeKey } = await sealFor(session.repository, request.env, plain, {
-    share: readShare(session),
+  const { recipients, madeKey } = await recipientsFor(session.repository, request.env, plain, {
+    share: readShares(session).copies[0],
   });
   const record = await withSessionLock(session, async (held) => {
     if (isActive(held.record)) await captureSession(held, { now: request.now });
@@ -79,14 +78,14 @@ export async function bundleSession(session: Session, request: BundleRequest): P
     const { git: from } = scratch;
     const { refs: sent } = await contentOf(session, scratch, sending);
     const tips = Object.values(sent);
-    const requires = await edgesOf(from, tips, known);
+    const requires = edgesOf(await commitsIn(from, rangeOf(tips, known)));
     const first: Head = {
       ...{ version: 1, record, refs: sent, parts: '', number: 0, plain, requires },
       ...{ pushed_at: request.now.toISOString(), snapshots, size: 0 },
     };
     const size = await writeFile(request, async (path) => {
       writeFileSync(path, FIRST_LINE, { flag: 'wx' });
-      return writePart({ from, seal, wanted: rangeOf(tips, known), first }, path);
+      return writePart({ from, recipients, wanted: rangeOf(tips, known), first }, path);
     });
     return { snapshots, size, requires, madeKey };
   });
@@ -141,9 +140,12 @@ export interface Opened {
 export async function openBundle(repository: Repository, request: OpenRequest): Promise<Opened> {
   const { file, as, env, now } = request;
   const isEncrypted = readStart(file);
-  const keys = isEncrypted ? await requireKeys(env) : undefined;
+  const identities = isEncrypted ? (await requireKeys(env)).identities : undefined;
   const source = createReadStream(file, { start: FIRST_LINE.length });
-  const opening = openPart(keys, source).then(({ first, pack }) => ({ head: requireHead(first), pack }));
+  const opening = openPart(identities, source).then(({ first, pack }) => ({
+    head: requireHead(first),
+    pack,
+  }));
   const { head, pack } = await opening.catch((cause: unknown) => {
     throw isForOthers(cause) ? forOthers(file) : damaged(file, cause);
   });

@@ -7,10 +7,9 @@ import type { Repository } from '../repository/repository.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import type { Part, Share } from '../session/share-file.ts';
-import { checkRecipients, keyFile, makeKeys, readKeys } from './keys.ts';
+import { checkRecipients, keyFile, makeKeys, type Recipients, readKeys } from './keys.ts';
 import { areHere, rangeOf } from './parts.ts';
 import { cutSecrets, filesIn, refuseSecrets, secretsOf } from './refuse-secrets.ts';
-import type { Seal } from './seal.ts';
 import { refNames } from './share.ts';
 import { withoutIgnored } from './without-ignored.ts';
 
@@ -40,13 +39,14 @@ interface Sealing {
   readonly dryRun?: boolean;
 }
 
-export async function sealFor(
+/** And the file of a key that agt has just made. */
+export async function recipientsFor(
   { settings }: Repository,
   env: NodeJS.ProcessEnv,
   plain: Share['plain'],
   { share, kept = [], dryRun = false }: Sealing,
-): Promise<{ readonly seal: Seal; readonly madeKey: string | undefined }> {
-  if (plain !== undefined) return { seal: { recipients: undefined }, madeKey: undefined };
+): Promise<{ readonly recipients: Recipients; readonly madeKey: string | undefined }> {
+  if (plain !== undefined) return { recipients: undefined, madeKey: undefined };
   const others = settings.recipients.length === 0 ? [] : await checkRecipients(settings.recipients);
   const known = await readKeys(env);
   if (known === undefined && (share?.sealedFor ?? []).length > 0)
@@ -55,7 +55,7 @@ export async function sealFor(
     });
   const keys = known ?? (dryRun ? undefined : await makeKeys(env));
   const recipients = keys === undefined ? [] : [...new Set([keys.recipient, ...others, ...kept])];
-  return { seal: { recipients }, madeKey: known === undefined ? keyFile(env) : undefined };
+  return { recipients, madeKey: known === undefined ? keyFile(env) : undefined };
 }
 
 export interface Sending {

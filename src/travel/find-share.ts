@@ -1,19 +1,16 @@
 /** Which session of a remote a pull means, and what of it is here already. */
-import { rmSync } from 'node:fs';
 import { AgtError, attempt, EXIT, listSome, plural } from '../errors.ts';
-import { sharedFile } from '../layout.ts';
 import { localTime } from '../local-time.ts';
 import type { Repository } from '../repository/repository.ts';
 import { idProblem, type SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { type Landed, listRecords, readRecord, recordNamed, type SessionRecord } from '../session/record.ts';
-import { allOf, copyNamed, readShare, type Share } from '../session/share-file.ts';
+import { copyNamed, readShares, type Share, writeShares } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { commandsToShare, type Keys, requireKeys } from './keys.ts';
-import { requireRemote } from './known-share.ts';
-import { chooseRemote, listShares, type RemoteShare } from './remote.ts';
-import { type Head, idOf } from './share.ts';
+import { chooseRemote } from './remote.ts';
+import { type Head, idOf, listShares, type RemoteShare, requireRemote } from './share.ts';
 
 export interface PullRequest {
   /** An id, or the name of a share. */
@@ -68,11 +65,11 @@ export interface Pulled {
 export async function findThere(repository: Repository, keys: Keys | undefined, request: PullRequest) {
   const { id, remote: given, as, env } = request;
   const local = idProblem(as ?? id) === undefined ? ((as ?? id) as SessionId) : undefined;
-  const own = local === undefined ? undefined : readShare({ repository, id: local });
-  const remote = await chooseRemote(repository, given ?? own?.remote);
-  if (given === undefined && own !== undefined)
-    await requireRemote({ repository, id: local as SessionId }, remote);
-  const known = own && allOf(own).find((share) => share.remote === remote);
+  const { copies } = local === undefined ? { copies: [] } : readShares({ repository, id: local });
+  const remote = await chooseRemote(repository, given ?? copies[0]?.remote);
+  if (given === undefined && local !== undefined && copies.length > 0)
+    await requireRemote({ repository, id: local }, remote);
+  const known = copies.find((share) => share.remote === remote);
   const all = await listShares(repository, remote, keys, known?.share);
   const here = known === undefined ? undefined : local;
   const there = shareNamed(all, known?.share ?? id, remote, (one) => commandToPullAs(request, one));
@@ -151,7 +148,8 @@ export async function takeBack(
   const record = await withSessionLock({ repository, id }, async (locked) => {
     const { away: _, ...rest } = locked.record;
     locked.write(isEnded(rest) ? rest : inState(rest, 'active', { now: new Date() }));
-    rmSync(sharedFile(repository.agtDir, id), { force: true });
+    const { copies, deleted } = readShares(locked);
+    writeShares(locked, { copies: copies.filter((share) => share.remote !== remote), deleted });
     return locked.read() ?? rest;
   });
   return { record, remote, head: undefined, wasHere: false, fork: undefined };
@@ -164,37 +162,28 @@ function reasonOfLoss(record: SessionRecord | undefined, remote: string): string
   return `${name} has session "${id}", in ${repository}, and its copy on "${remote}" is deleted`;
 }
 
-/** @throws AgtError if the session is here under another id */
-export function refuseTwice(
-  repository: Repository,
-  id: SessionId,
-  there: RemoteShare,
-  request: PullRequest & { readonly remote: string },
-): void {
-  const { records } = listRecords(repository);
-  const other = records.find((record) => {
-    if (record.session_id === id) return false;
-    return attempt(() => copyNamed({ repository, id: record.session_id }, there.share)) !== undefined;
-  });
-  if (other === undefined) return;
-  const { session_id: here } = other;
-  const take = request.take || isHeld(there.head);
-  const name = there.head === undefined ? request.id : idOf(there.head);
-  throw new AgtError(`session "${name}" on ${request.remote} is already here, under the id "${here}"`, {
-    hints: [`pull it under that id: ${commandToPull(request, { id: here, as: undefined, take })}`],
-  });
+/** The session here that has this copy. */
+export function sessionWith(repository: Repository, share: string): SessionRecord | undefined {
+  const hasIt = (id: SessionId) => attempt(() => copyNamed({ repository, id }, share)) !== undefined;
+  return listRecords(repository).records.find(({ session_id: id }) => hasIt(id));
 }
 
-/** @throws AgtError if another session has this id here. */
+/** What is known here of the copy. @throws AgtError if it is here under another id, or another session has this id */
 export function ownShare(
   repository: Repository,
   id: SessionId,
-  there: RemoteShare,
+  there: RemoteShare & { readonly head: Head },
+  remote: string,
   request: PullRequest,
 ): Share | undefined {
+  const { session_id: here = id } = sessionWith(repository, there.share) ?? {};
+  const words = { id: here, as: undefined, take: request.take || isHeld(there.head) };
+  if (here !== id)
+    throw new AgtError(`session "${idOf(there.head)}" on ${remote} is already here, under the id "${here}"`, {
+      hints: [`pull it under that id: ${commandToPull({ ...request, remote }, words)}`],
+    });
   const own = copyNamed({ repository, id }, there.share);
-  if (own !== undefined) return own;
-  if (recordNamed(repository, id) === undefined) return undefined;
+  if (own !== undefined || recordNamed(repository, id) === undefined) return own;
   throw new AgtError(`session "${id}" is another one here`, {
     hints: [`pull it under another id: ${commandToPullAs({ ...request, as: undefined }, there)}`],
   });

@@ -1,21 +1,21 @@
-/** What remotes have of sessions here, and what they lack. */
+/** What remotes have of sessions here, and what they lack; who has those that are away. */
 import { attempt } from '../errors.ts';
 import { TIPS } from '../filter/agent-refs.ts';
 import { findObject, findObjects } from '../git/objects/object-reader.ts';
 import { type Git, gitAnswer, gitLines, isAncestor, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
+import { isBusy, type LockedSession, withSessionLock } from '../session/lock.ts';
 import { placeOfAway } from '../session/operation.ts';
 import { listRecords, type SessionRecord } from '../session/record.ts';
 import { Session } from '../session/session.ts';
-import { readShare, type Share } from '../session/share-file.ts';
+import { copyOn, readShares, type Share } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import { OWN } from '../snapshot/format.ts';
 import { existingRefs } from './content.ts';
 import type { Keys } from './keys.ts';
-import { listRefs, listShares } from './remote.ts';
-import { type Head, refNames } from './share.ts';
+import { type Head, listShares, type RemoteShare, refNames, refsOf } from './share.ts';
 
 /** What the remote of a session does not have; undefined if it has all, or none is to have the session. */
 export interface Debt {
@@ -31,11 +31,11 @@ export async function debtOf(
   tip: string | undefined,
   wanted: string | undefined,
 ): Promise<Debt | undefined> {
-  const share = readShare(session);
+  const [share] = readShares(session).copies;
   const { remote = wanted, refs, pushed_at = null, failed = null } = share ?? {};
   const sent = refs?.['tip'];
   if (tip === undefined || remote === undefined || sent === tip || share?.arrived === tip) return undefined;
-  const snapshots = await snapshotsSince(session, sent, { tip });
+  const snapshots = await snapshotsSince(session, sent, tip);
   return { remote, snapshots, pushed_at, failed };
 }
 
@@ -47,15 +47,15 @@ export function wantedRemote(
   return settings.push === '' ? copies.values().next().value : settings.push;
 }
 
-/** From `sent` on, of which the remote has `before`; all if the session no longer builds on it. A long history is not read. */
+/** All if the session no longer builds on `sent`. A long history is not read. */
 export async function snapshotsSince(
   session: Session,
   sent: string | undefined,
-  { tip = refNames(session.record)['tip'] ?? '', before = 0 } = {},
+  tip: string | undefined,
 ): Promise<number> {
-  const words = ['rev-list', '--first-parent', `^${sent}^@`, tip, '--'];
+  const words = ['rev-list', '--first-parent', `^${sent}^@`, tip ?? '', '--'];
   const commits = sent === undefined ? [''] : ((await gitAnswer(session.git, words)) ?? '').split('\n');
-  return commits.at(-1) === sent ? before + commits.length - 1 : (await session.history()).length;
+  return commits.at(-1) === sent ? commits.length - 1 : (await session.history()).length;
 }
 
 /** By session id: the remote of its copy, as this repository knows it. */
@@ -63,7 +63,7 @@ export function copiesOnRemotes(repository: Repository): Map<string, string> {
   const ids = listRecords(repository).records.map(({ session_id: id }) => id);
   return new Map(
     ids.flatMap((id) => {
-      const share = attempt(() => readShare({ repository, id }));
+      const share = attempt(() => readShares({ repository, id }).copies[0]);
       return share?.head === undefined ? [] : [[id, share.remote] as const];
     }),
   );
@@ -78,16 +78,17 @@ export interface Held {
 
 /** @throws AgtError if a remote cannot be reached */
 export async function heldByRemotes(repository: Repository, keys: Keys | undefined): Promise<Held> {
-  const remotes = new Map<string, Problem>();
+  const remotes = new Map<string, readonly RemoteShare[]>();
   const held = new Map<string, string>();
   const stays = new Map<string, string>();
   for (const record of listRecords(repository).records.filter(isEnded)) {
     const session = new Session(repository, record);
-    const share = attempt(() => readShare(session));
+    const share = attempt(() => readShares(session).copies[0]);
     if (share?.head === undefined) continue;
-    const problemOf = remotes.get(share.remote) ?? (await problemsOn(repository, share.remote, keys));
-    remotes.set(share.remote, problemOf);
-    const reason = lack(record, share, await existingRefs(session)) ?? problemOf(share);
+    const all = remotes.get(share.remote) ?? (await listShares(repository, share.remote, keys));
+    remotes.set(share.remote, all);
+    const there = all.find((one) => one.share === share.share);
+    const reason = lack(record, share, await existingRefs(session)) ?? problemOf(share, there);
     if (reason === undefined) held.set(session.id, share.refs['tip'] as string);
     else stays.set(session.id, reason);
   }
@@ -107,19 +108,14 @@ function lack(
   return plain === 'without ignored' ? `its copy on ${remote} has no ignored files` : undefined;
 }
 
-/** Why a copy there is not enough, or undefined. */
-type Problem = (share: Share) => string | undefined;
-
-async function problemsOn(repository: Repository, remote: string, keys: Keys | undefined): Promise<Problem> {
-  const refs = await listRefs(repository.git, remote);
-  const shares = new Map((await listShares(repository, remote, keys)).map((one) => [one.oid, one]));
-  return ({ share, head = '', parts }) => {
-    const isThere = refs.get(`${share}/head`) === head && refs.get(`${share}/parts`) === parts.at(-1)?.commit;
-    if (!isThere && refs.has(`${share}/head`))
-      return `another repository has pulled or pushed it on ${remote} since this one did`;
-    if (!isThere) return `${remote} no longer has what was pushed`;
-    return shares.get(head)?.head === undefined ? `no key here opens the copy on ${remote}` : undefined;
-  };
+/** Why the copy there is not enough. */
+function problemOf(share: Share, there: RemoteShare | undefined): string | undefined {
+  const { remote } = share;
+  const { head, parts } = refsOf(share);
+  if (there === undefined) return `${remote} no longer has what was pushed`;
+  if (there.refs.head !== head || there.refs.parts !== parts)
+    return `another repository has pulled or pushed it on ${remote} since this one did`;
+  return there.head === undefined ? `no key here opens the copy on ${remote}` : undefined;
 }
 
 /**
@@ -146,4 +142,21 @@ export async function newestOf(git: Git, tip: string | undefined): Promise<strin
   const known = [before, user].flatMap((commit) => commit?.oid ?? []);
   const commits = await gitAnswer(git, ['rev-list', '--max-count=1', `${tip}^@`, '--not', ...known, '--']);
   return isSame && commits === '' ? newestOf(git, before.oid) : tip;
+}
+
+/** Sessions that are away: who has them now. A session that another agt has locked may be on its way back. */
+export async function noteHolders(repository: Repository, remote: string, shares: readonly RemoteShare[]) {
+  for (const { session_id: id, away } of listRecords(repository).records) {
+    const own = away?.remote === remote ? copyOn({ repository, id }, remote).copy : undefined;
+    const holder = shares.find(({ share }) => share === own?.share)?.head?.holder;
+    if (holder === undefined || holder.since === away?.holder?.since) continue;
+    const note = async (session: LockedSession) => {
+      const record = session.read();
+      if (record?.away?.remote === remote && record.away.holder?.since === away?.holder?.since)
+        session.write({ ...record, away: { remote, holder } });
+    };
+    await withSessionLock({ repository, id }, note, { waitMs: 0, mount: false }).catch((error: unknown) => {
+      if (!isBusy(error)) throw error;
+    });
+  }
 }

@@ -1,6 +1,7 @@
 /**
  * The user's key of age (https://age-encryption.org), with which sessions on a remote are encrypted. The file is one of
- * age-keygen: the first key is the user's own, the others came by `agt key import` and only open.
+ * age-keygen: the first key is the user's own, the others came by `agt key import` and only open. Encrypts and opens whole
+ * texts, and streams of any length.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
@@ -126,4 +127,41 @@ export async function checkRecipients(recipients: readonly string[]): Promise<re
     `"${wrong}" in agt.recipients is no public key of age`,
     'it begins with age1; agt key show prints one',
   );
+}
+
+export type Bytes = ReadableStream<Uint8Array>;
+
+/** Public keys. Undefined: nothing is encrypted. */
+export type Recipients = readonly string[] | undefined;
+
+export async function sealStream(recipients: Recipients, plain: Bytes): Promise<Bytes> {
+  if (recipients === undefined) return plain;
+  const { Encrypter } = await import('age-encryption');
+  const encrypter = new Encrypter();
+  for (const recipient of recipients) encrypter.addRecipient(recipient);
+  return encrypter.encrypt(plain);
+}
+
+/** age itself would load Node's HTTP client for it. */
+export async function bytesOf(stream: Bytes): Promise<Uint8Array> {
+  return Buffer.concat(await Array.fromAsync(stream));
+}
+
+const AGE = Buffer.from('age-encryption.org/v1\n');
+
+export function isSealed(start: Uint8Array): boolean {
+  return AGE.equals(start.subarray(0, AGE.length));
+}
+
+/** Undefined identities: it is not encrypted. */
+export async function openStream(identities: Keys['identities'] | undefined, sealed: Bytes): Promise<Bytes> {
+  if (identities === undefined) return sealed;
+  const { Decrypter } = await import('age-encryption');
+  const decrypter = new Decrypter();
+  for (const identity of identities) decrypter.addIdentity(identity);
+  return decrypter.decrypt(sealed);
+}
+
+export function isForOthers(error: unknown): boolean {
+  return error instanceof Error && /no identity matched/.test(error.message);
 }

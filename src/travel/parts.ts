@@ -12,18 +12,8 @@ import { findObjects, readContents, readObject } from '../git/objects/object-rea
 import { type ScratchObjects, storeInScratch } from '../git/objects/scratch-objects.ts';
 import { endOf, FSYNC_ARGS, type Git, type GitEnd, gitFailed, gitText, spawnGit } from '../git/run/git.ts';
 import type { Part } from '../session/share-file.ts';
-import type { Keys } from './keys.ts';
-import { type Bytes, openStream, type Seal, sealStream } from './seal.ts';
-
-/** Encrypted bytes can neither be compressed, nor are two of them alike. */
-export const AS_IT_IS = [
-  '-c',
-  'core.compression=0',
-  '-c',
-  'pack.compression=0',
-  '-c',
-  'core.bigFileThreshold=64k',
-];
+import { type Bytes, type Keys, openStream, type Recipients, sealStream } from './keys.ts';
+import { AS_IT_IS } from './remote.ts';
 
 /** From so many parts on, a push joins the newest ones that together are as large as the one before them. */
 const MOST_PARTS = 24;
@@ -43,7 +33,7 @@ export function partsToKeep(parts: readonly Part[]): readonly Part[] {
 export interface NewPart {
   /** Has the objects of the session, and gets those of the part. */
   readonly scratch: ScratchObjects;
-  readonly seal: Seal;
+  readonly recipients: Recipients;
   /** The chain on the remote, and its beginning, on which the part builds. */
   readonly chain: readonly Part[];
   readonly before: readonly Part[];
@@ -52,32 +42,29 @@ export interface NewPart {
   readonly known: readonly string[];
 }
 
-/** The chain with the part, or as it was if it is complete; and the bytes of the part. */
-export async function addPart({ scratch, seal, chain, before, tips, known }: NewPart) {
+/** The chain with the part, or as it was if it is complete; the bytes of the part; and its commits. */
+export async function addPart({ scratch, recipients, chain, before, tips, known }: NewPart) {
   const { git } = scratch;
   const last = before.at(-1);
-  if (last !== undefined && tips.every((tip) => last.tips.includes(tip))) return { parts: chain, size: 0 };
-  const without = [...(last?.tips ?? []), ...known];
-  const wanted = rangeOf(tips, without);
-  const [edges, { oid, size }] = await Promise.all([
-    edgesOf(git, tips, without),
-    storePart(scratch, { from: git, seal, wanted, first: { tips } }),
+  const lastTips = last?.tips ?? [];
+  if (tips.every((tip) => lastTips.includes(tip))) return { parts: chain, size: 0, commits: new Map() };
+  const wanted = rangeOf(tips, [...lastTips, ...known]);
+  const [commits, { oid, size }] = await Promise.all([
+    commitsIn(git, wanted),
+    storePart(scratch, { from: git, recipients, wanted, first: { tips } }),
   ]);
   const held = before.flatMap(({ text }) => text.match(/(?<=^parent ).*$/gm) ?? []);
-  const own = new Set([...(last?.tips ?? []), ...held]);
-  const others = edges.filter((edge) => !own.has(edge));
-  const tree = storeInScratch(scratch, { type: 'tree', content: treeOf(oid) }, oid);
+  const own = new Set([...lastTips, ...held]);
+  const others = edgesOf(commits).filter((edge) => !own.has(edge));
+  const part = Buffer.concat([Buffer.from('100644 part\0'), Buffer.from(oid, 'hex')]);
+  const tree = storeInScratch(scratch, { type: 'tree', content: part }, oid);
   const above = [...(last === undefined ? [] : [last.commit]), ...(await onBranches(git, others, known))];
   const store = (text: string) =>
     storeInScratch(scratch, { type: 'commit', content: Buffer.from(text, 'latin1') }, oid);
   // By these git sees that the remote has what the part builds on, also if it takes the place of some.
   if (last !== undefined) for (const { text } of chain.slice(before.length - 1)) store(text);
   const text = commitText(tree, above);
-  return { parts: [...before, { commit: store(text), text, size, tips }], size };
-}
-
-function treeOf(oid: string): Buffer {
-  return Buffer.concat([Buffer.from('100644 part\0'), Buffer.from(oid, 'hex')]);
+  return { parts: [...before, { commit: store(text), text, size, tips }], size, commits };
 }
 
 export async function areHere(git: Git, commits: readonly string[]): Promise<boolean> {
@@ -91,15 +78,23 @@ export function rangeOf(commits: readonly string[], without: readonly string[]):
   return [...words].map((word) => `${word}\n`).join('');
 }
 
-/** The commits that others know, and on which those build that they do not know. */
-export async function edgesOf(
-  git: Git,
-  tips: readonly string[],
-  known: readonly string[],
-): Promise<string[]> {
-  const words = ['rev-list', '--boundary', '--stdin'];
-  const listed = await gitText(git, words, { input: rangeOf(tips, known) });
-  return listed.match(/(?<=^-).*$/gm) ?? [];
+/** By name, each with its parents. */
+export type Commits = ReadonlyMap<string, readonly string[]>;
+
+export async function commitsIn(git: Git, range: string): Promise<Commits> {
+  const listed = await gitText(git, ['rev-list', '--parents', '--stdin'], { input: range });
+  const lines = listed.split('\n').filter(Boolean);
+  return new Map(
+    lines.map((line) => {
+      const [commit = '', ...parents] = line.split(' ');
+      return [commit, parents];
+    }),
+  );
+}
+
+/** The commits of others on which these build. */
+export function edgesOf(commits: Commits): string[] {
+  return [...new Set([...commits.values()].flat())].filter((parent) => !commits.has(parent));
 }
 
 /** Those of the edges that branches have. All others are in earlier parts. */
@@ -126,7 +121,7 @@ const SMALL = 64_000;
 interface PartContent {
   /** Has the objects. */
   readonly from: Git;
-  readonly seal: Seal;
+  readonly recipients: Recipients;
   /** Lines for git rev-list. */
   readonly wanted: string;
   /** Comes before the pack. */
@@ -134,7 +129,10 @@ interface PartContent {
 }
 
 /** Appends a line and a pack to a file. Returns how many bytes it has written. */
-export async function writePart({ from, seal, wanted, first }: PartContent, file: string): Promise<number> {
+export async function writePart(
+  { from, recipients, wanted, first }: PartContent,
+  file: string,
+): Promise<number> {
   const words = ['pack-objects', '--revs', '--stdout', '--thin', '--delta-base-offset', '--quiet'];
   const packing = spawnGit(from, [...words, '--no-use-bitmap-index'], { stdio: 'pipe' });
   const packed = endOf(packing, wanted, () => undefined);
@@ -144,7 +142,7 @@ export async function writePart({ from, seal, wanted, first }: PartContent, file
   const fd = openSync(file, 'a');
   let size = 0;
   try {
-    const sealed = await sealStream(seal, ReadableStream.from(plain));
+    const sealed = await sealStream(recipients, ReadableStream.from(plain));
     for await (const bytes of sealed) size += writeSync(fd, bytes);
   } catch (error) {
     packing.kill();
@@ -188,24 +186,23 @@ export async function chainOf(git: Git, last: string): Promise<{ commit: string;
 /** Takes the objects of a part. @throws an error if it is damaged or for other keys */
 export async function takePart(
   git: Git,
-  keys: Keys | undefined,
+  identities: Keys['identities'] | undefined,
   { commit, text }: { commit: string; text: string },
 ): Promise<Part> {
   const name = `${commit}:part`;
   let tips: string[] = [];
   const size = (await findObjects(git, [name]))[0]?.size ?? 0;
   await readContents(git, [name], async (_, chunks) => {
-    const { first, pack } = await openPart(keys, Readable.from(chunks));
+    const { first, pack } = await openPart(identities, Readable.from(chunks));
     tips = (first as { tips: string[] }).tips;
     await takePack(git, pack);
   });
   return { commit, text, size, tips };
 }
 
-/** Of what `writePart` has written, the line and the pack. Without keys, it is not encrypted. */
-export async function openPart(keys: Keys | undefined, source: Readable) {
-  const sealed = Readable.toWeb(source) as Bytes;
-  const chunks = (keys === undefined ? sealed : await openStream(keys, sealed)).values();
+/** Of what `writePart` has written, the line and the pack. */
+export async function openPart(identities: Keys['identities'] | undefined, source: Readable) {
+  const chunks = (await openStream(identities, Readable.toWeb(source) as Bytes)).values();
   let start = Buffer.alloc(0);
   while (!start.includes('\n')) {
     const next = await chunks.next();

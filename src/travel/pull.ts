@@ -1,21 +1,19 @@
-import { rmSync } from 'node:fs';
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, EXIT } from '../errors.ts';
 import { sharedPartsRef } from '../filter/agent-refs.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { runGit } from '../git/run/git.ts';
-import { sharedFile } from '../layout.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
 import { reportProgress } from '../process/progress.ts';
 import type { Repository } from '../repository/repository.ts';
 import { checkId, type SessionId } from '../session/id.ts';
 import { readRecord, withId } from '../session/record.ts';
 import { Session } from '../session/session.ts';
-import { allOf, type Part, readShare, type Share, writeShare } from '../session/share-file.ts';
+import { type Part, readShares, type Share, withCopy, writeShares } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { forkOf, goOn, leave, requireLeavable } from './arrive.ts';
-import { sealFor } from './content.ts';
+import { recipientsFor } from './content.ts';
 import {
   commandToPull,
   commandToPullAs,
@@ -24,36 +22,41 @@ import {
   ownShare,
   type Pulled,
   type PullRequest,
-  refuseTwice,
   takeBack,
 } from './find-share.ts';
 import { type Keys, readKeys } from './keys.ts';
-import { moveShare } from './known-share.ts';
 import { areHere, chainOf, takePart } from './parts.ts';
-import { fetchRefs, listShares, type RemoteShare } from './remote.ts';
-import { isForOthers } from './seal.ts';
-import { type Head, holderHere, idOf, isHere } from './share.ts';
+import { fetchRefs } from './remote.ts';
+import {
+  type Head,
+  type Held,
+  holderHere,
+  idOf,
+  isHere,
+  listShares,
+  moveShare,
+  type RemoteShare,
+} from './share.ts';
 
 export async function pullSession(repository: Repository, request: PullRequest): Promise<Pulled> {
   const keys = await readKeys(request.env);
   const { known, remote, there, here } = await findThere(repository, keys, request);
-  if (there === undefined) return takeBack(repository, here as SessionId, request, remote);
-  const plain = there.isPlain ? (there.head?.plain ?? 'without ignored') : undefined;
-  const head = { ...(there.head as Head), plain };
+  if (there?.head === undefined) return takeBack(repository, here as SessionId, request, remote);
+  const { head } = there;
   const id = request.as === undefined ? (here ?? idOf(head)) : checkId(request.as);
-  refuseTwice(repository, id, there, { ...request, remote });
-  const own = ownShare(repository, id, there, request);
+  const own = ownShare(repository, id, { ...there, head }, remote, request);
   const local = readRecord(repository, id);
   const living = local === undefined || isEnded(local) ? undefined : local;
+  const shares = readShares({ repository, id });
   // Not a state that agt has only seen: it wrote that down before it took the session.
-  const holds = [own, own?.pushing].some((one) => one?.head === there.oid && one.holder !== undefined);
-  if (holds && local !== undefined && local.away === undefined && !own?.pulling)
+  const held = [own, shares.pushing].find((one) => one?.head === there.refs.head && one?.holder);
+  if (held !== undefined && local !== undefined && local.away === undefined && !own?.pulling)
     return { record: local, remote, head, wasHere: true, fork: undefined };
   if (known !== undefined && head.number < known.number)
     throw new AgtError(`"${remote}" has an older state of session "${id}" than it had before`, {
       hints: [`push what is here: agt session push ${id} ${remote} --again`],
     });
-  if (there.isPlain && own !== undefined && own.plain === undefined)
+  if (head.plain !== undefined && own !== undefined && own.plain === undefined)
     throw new AgtError(
       `session "${id}" on ${remote} is no longer encrypted, and agt has not done that here`,
       {
@@ -65,21 +68,23 @@ export async function pullSession(repository: Repository, request: PullRequest):
     );
   // Somebody has removed it here, with its branches.
   const isGone = isHere({ repository }, head.holder) && readRecord(repository, idOf(head)) === undefined;
-  if (head.holder !== undefined && !isEnded(head.record) && !request.take && !holds && !isGone) {
+  if (head.holder !== undefined && !isEnded(head.record) && !request.take && held === undefined && !isGone) {
     // An earlier pull was killed before the remote took it for this repository.
-    if (own?.pulling)
-      forgetPull({ repository, id }, local && { ...own, pulling: undefined, pushing: undefined });
+    if (own?.pulling) {
+      const copies = local === undefined ? [] : withCopy(shares, { ...own, pulling: undefined }).copies;
+      writeShares({ repository, id }, { copies, deleted: shares.deleted });
+    }
     throw heldError(head, head.holder, request);
   }
   if (local === undefined && own === undefined) await requireFreeId(repository, id, head.refs['work']);
-  const parts = await takeParts(repository, there, keys, remote, own?.parts ?? []);
+  const parts = await takeParts(repository, there, head, keys, remote, own?.parts ?? []);
   await requireComplete(repository, head, lostParts(remote));
   if (request.dryRun) {
     const fork = local && (await forkOf(new Session(repository, local), head, request.now));
     return { record: local ?? head.record, remote, head, wasHere: false, fork };
   }
   if (living !== undefined) await requireLeavable(new Session(repository, living), head, request.now);
-  const share = await takeLease(repository, { there, head, remote, parts, holds }, request, id);
+  const share = await takeLease({ repository, id }, { there, head, remote, parts, held }, request);
   failurePoint('pull: taken');
   const left = local && (await leave(repository, local, head, request.now));
   const arriving = { share, before: left?.before, marks: own?.refs['review'] };
@@ -89,21 +94,15 @@ export async function pullSession(repository: Repository, request: PullRequest):
   return { ...arrived, remote, head, wasHere: false, fork: left?.fork, landed, checkout: living?.checkout };
 }
 
-/** Somebody else has it: this repository knows of it what it knew before. */
-function forgetPull(session: Pick<Session, 'repository' | 'id'>, before: Share | undefined): void {
-  if (before !== undefined) writeShare(session, before);
-  else rmSync(sharedFile(session.repository.agtDir, session.id), { force: true });
-}
-
 /** Takes the objects of all parts that are not here yet. */
 async function takeParts(
   { git }: Repository,
-  { share, head, isPlain }: RemoteShare,
+  { share }: RemoteShare,
+  { parts: last, plain }: Head,
   keys: Keys | undefined,
   remote: string,
   known: readonly Part[],
 ): Promise<Part[]> {
-  const last = head?.parts ?? '';
   const had: Part[] = [];
   for (const part of known) if (await areHere(git, part.tips)) had.push(part);
   if (had.length === known.length && known.at(-1)?.commit === last) return had;
@@ -113,13 +112,14 @@ async function takeParts(
   });
   const chain = await chainOf(git, last).catch(() => []);
   if (chain.length === 0) throw lostParts(remote);
+  const identities = plain === undefined ? (keys?.identities ?? []) : undefined;
   const parts: Part[] = [];
   for (const [i, link] of chain.entries()) {
     reportProgress('opening', i, chain.length);
     const own = had.find(({ commit }) => commit === link.commit);
     const take = () =>
-      takePart(git, isPlain ? undefined : keys, link).catch((cause: unknown) => {
-        throw isForOthers(cause) ? partsForOthers() : lostParts(remote, cause);
+      takePart(git, identities, link).catch((cause: unknown) => {
+        throw lostParts(remote, cause);
       });
     parts.push(own ?? (await take()));
   }
@@ -130,12 +130,6 @@ function lostParts(remote: string, cause?: unknown): AgtError {
   return new AgtError(`"${remote}" has lost a part of the session, or damaged it`, {
     cause,
     hints: ['where the session was, this sends it whole again: agt session push ID --again'],
-  });
-}
-
-function partsForOthers(): AgtError {
-  return new AgtError('a part of the session is encrypted for other keys than yours', {
-    hints: ['where the session is, with your key in agt.recipients: agt session push ID --again'],
   });
 }
 
@@ -155,40 +149,36 @@ interface Taking {
   readonly head: Head;
   readonly remote: string;
   readonly parts: readonly Part[];
-  readonly holds: boolean;
+  /** An earlier pull has taken it. */
+  readonly held: Share | undefined;
 }
 
 /** @throws AgtError if another repository has taken it meanwhile. */
 async function takeLease(
-  repository: Repository,
-  { there, head, remote, parts, holds }: Taking,
+  session: Held,
+  { there, head, remote, parts, held }: Taking,
   request: PullRequest,
-  id: SessionId,
 ): Promise<Share> {
+  const { repository, id } = session;
   const { env, now } = request;
-  const session = { repository, id };
-  const before = readShare(session);
-  const others = before && allOf(before).filter(({ share }) => share !== there.share);
-  const own = before && [...allOf(before), before.pushing].find((one) => one?.head === there.oid);
-  const { refs, number, plain, pushed_at, sealedFor, snapshots, record: theirs } = head;
+  const { refs, number, plain, pushed_at, sealedFor, snapshots, record } = head;
   const from: Share = {
-    ...{ others, remote, share: there.share, head: there.oid, parts, pulling: true, state: theirs.state },
+    ...{ remote, share: there.share, head: there.refs.head, parts, pulling: true, state: record.state },
     ...{ refs, number, snapshots, plain, pushed_at, sealedFor },
   };
-  if (holds) {
-    const kept = { ...from, takenFrom: own?.takenFrom, holder: head.holder };
-    writeShare(session, kept);
-    return kept;
-  }
+  const before = readShares(session);
+  const known = held ? { ...from, takenFrom: held.takenFrom, holder: head.holder } : from;
+  writeShares(session, { ...withCopy(before, known), pushing: undefined });
+  if (held) return known;
   const takenFrom = isHere(session, head.holder) ? undefined : head.holder;
-  const to = { ...from, takenFrom, holder: holderHere(session, now), number: head.number + 1 };
-  const { seal } = await sealFor(repository, env, plain, { kept: sealedFor });
-  const moving = { known: from, from, to, record: withId(theirs, id), refs, seal };
+  const to = { ...from, takenFrom, holder: holderHere(session, now), number: number + 1 };
+  const { recipients } = await recipientsFor(repository, env, plain, { kept: sealedFor });
+  const moving = { from: there.refs, to, record: withId(record, id), refs, recipients };
   const taken = await withScratchObjects(repository, (scratch) =>
     moveShare(session, scratch, { ...moving, step: 'pull' }),
   );
   if (taken !== undefined) return taken;
-  forgetPull(session, before);
+  writeShares(session, before);
   const [winner] = await listShares(repository, remote, await readKeys(env), there.share);
   throw new AgtError(`${winner?.head?.holder?.name ?? 'somebody'} has taken session "${id}" meanwhile`, {
     exitCode: EXIT.busy,

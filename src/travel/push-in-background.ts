@@ -7,10 +7,10 @@ import { resolveObject } from '../git/run/git.ts';
 import { pushLocks } from '../layout.ts';
 import { isBusy } from '../session/lock.ts';
 import { Session } from '../session/session.ts';
-import { copyOn, readShare, type Share, writeShare } from '../session/share-file.ts';
+import { copyOn, readShares, withCopy, writeShares } from '../session/share-file.ts';
 import { readKeys } from './keys.ts';
-import { newShare } from './known-share.ts';
 import { type PushRequest, pushSession } from './push.ts';
+import { newShare } from './share.ts';
 
 type Request = Pick<PushRequest, 'env'> & { readonly remote: string; readonly now: () => Date };
 
@@ -21,7 +21,7 @@ export async function pushInBackground(session: Session, request: Request): Prom
   const lock = pushLocks(repository.agtDir, id).waiting;
   await withLock(lock, `the push of session "${id}"`, async () => {
     for (let tip = ''; tip !== (await newest(session)); ) {
-      const last = Date.parse(readShare(session)?.pushed_at ?? '') || 0;
+      const last = Date.parse(readShares(session).copies[0]?.pushed_at ?? '') || 0;
       await sleep(Math.max(0, Math.min(every, last + every - request.now().getTime())));
       tip = await newest(session);
       if (copyOn(session, request.remote).isDeleted) return;
@@ -40,26 +40,20 @@ async function newest({ git, id }: Session): Promise<string> {
 async function tryPush(session: Session, { env, remote, now }: Request): Promise<boolean> {
   const time = now();
   try {
-    const isPlain = readShare(session)?.plain !== undefined;
-    if (!isPlain && (await readKeys(env)) === undefined)
+    const { copy } = copyOn(session, remote);
+    if (copy?.plain === undefined && (await readKeys(env)) === undefined)
       throw new AgtError('you have no key yet: agt key new');
     // A key or a password that somebody would have to type.
     const git = { ...session.git, env: { ...session.git.env, GIT_TERMINAL_PROMPT: '0' } };
     const quiet = new Session({ ...session.repository, git }, session.record);
-    await pushSession(quiet, {
-      env,
-      remote,
-      now: time,
-      release: false,
-      again: false,
-      dryRun: false,
-      asItIs: true,
-    });
+    const words = { release: false, again: false, dryRun: false, asItIs: true };
+    await pushSession(quiet, { env, remote, now: time, ...words });
     return true;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const share: Share = readShare(session) ?? newShare(remote);
-    writeShare(session, { ...share, failed: { at: time.toISOString(), reason } });
+    const shares = readShares(session);
+    const share = shares.copies[0] ?? newShare(remote);
+    writeShares(session, withCopy(shares, { ...share, failed: { at: time.toISOString(), reason } }));
     return false;
   }
 }

@@ -3,7 +3,6 @@
  * from the state that agt has seen last, so of two repositories that work on one session, one pushes and the other one
  * learns who has it.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { NotCaptured } from '../autocommit/capture.ts';
 import { withLock } from '../disk/lock.ts';
 import { AgtError, plural } from '../errors.ts';
@@ -15,19 +14,26 @@ import { once } from '../once.ts';
 import { reportProgress } from '../process/progress.ts';
 import { type LockedSession, USUAL_WAIT_MS, withSessionLock } from '../session/lock.ts';
 import { awayError, inState, refuseAway, unfinishedError } from '../session/operation.ts';
-import { readRecord, type SessionRecord } from '../session/record.ts';
+import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import { allOf, readShare, type Share, writeShare } from '../session/share-file.ts';
+import { type Part, readShares, type Share, withCopy, writeShares } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
-import { contentOf, existingRefs, plainMode, sealFor, type Wish } from './content.ts';
+import { contentOf, existingRefs, plainMode, recipientsFor, type Wish } from './content.ts';
 import { newestHere, snapshotsSince } from './held.ts';
-import { readKeys } from './keys.ts';
-import { moveShare, newShare, requireRemote, startOf } from './known-share.ts';
-import { addPart, partsToKeep } from './parts.ts';
-import { branchesOf, chooseRemote, listShares, readRefs } from './remote.ts';
-import type { Seal } from './seal.ts';
-import { holderHere } from './share.ts';
+import { type Recipients, readKeys } from './keys.ts';
+import { addPart, type Commits, partsToKeep } from './parts.ts';
+import { branchesOf, chooseRemote, type Refs, readRefs } from './remote.ts';
+import {
+  findCopy,
+  holderHere,
+  isHere,
+  listShares,
+  moveShare,
+  newShare,
+  refsOf,
+  requireRemote,
+} from './share.ts';
 
 export interface PushRequest extends Wish {
   readonly remote: string | undefined;
@@ -56,36 +62,19 @@ export interface Pushed {
   readonly madeKey: string | undefined;
   readonly plain: Share['plain'];
   /** The public keys of those who can open it; undefined if it is not encrypted. */
-  readonly openers: Seal['recipients'];
+  readonly openers: Recipients;
 }
-
-/** Without the lock: a capture waits for nobody. */
-async function readState(session: Session): Promise<Captured> {
-  const record = readRecord(session.repository, session.id) ?? session.record;
-  refuseAway(record);
-  for (let pauses = 0; ; pauses++) {
-    const refs = await existingRefs(session);
-    // Somebody may have moved the branch for good.
-    if (refs['tip'] === refs['shadow'] || pauses === MOST_PAUSES)
-      return { record, refs, left: [], unseen: 0 };
-    await sleep(REFS_PAUSE_MS);
-  }
-}
-
-/** A capture moves both refs at once, in milliseconds. */
-const REFS_PAUSE_MS = 100;
-const MOST_PAUSES = 10;
 
 export async function pushSession(session: Session, request: PushRequest): Promise<Pushed> {
   const mode = plainMode(session.record, request);
-  const remembered = readShare(session);
-  const remote = await chooseRemote(session.repository, request.remote ?? remembered?.remote);
-  const there = remembered && allOf(remembered).find((share) => share.remote === remote);
+  const { copies } = readShares(session);
+  const remote = await chooseRemote(session.repository, request.remote ?? copies[0]?.remote);
+  const there = copies.find((share) => share.remote === remote);
   const plain = mode ?? there?.plain;
   const { env, dryRun, again } = request;
   const sealing = { share: there, kept: again ? [] : there?.sealedFor, dryRun };
-  const seal = once(() => sealFor(session.repository, env, plain, sealing));
-  const given = { ...request, remote, seal, mode: plain, plainAt: there?.plain && remote };
+  const sealed = once(() => recipientsFor(session.repository, env, plain, sealing));
+  const given = { ...request, remote, sealed, mode: plain, plainAt: there?.plain && remote };
   const lock = pushLocks(session.repository.agtDir, session.id).running;
   const pushed = await withLock(
     lock,
@@ -96,16 +85,18 @@ export async function pushSession(session: Session, request: PushRequest): Promi
     if (request.remote === undefined) await requireRemote(session, remote);
     throw error;
   });
-  const { madeKey, seal: own } = await seal();
-  return { ...pushed, madeKey, plain, openers: own.recipients };
+  const { madeKey, recipients } = await sealed();
+  return { ...pushed, madeKey, plain, openers: recipients };
 }
 
 interface Push extends PushRequest {
   readonly remote: string;
-  readonly seal: () => ReturnType<typeof sealFor>;
+  readonly sealed: () => ReturnType<typeof recipientsFor>;
   readonly mode: Share['plain'];
   /** The remote, if it has a plain copy. */
   readonly plainAt: string | undefined;
+  /** What the remote has of it is lost, or older: all is sent again in its place. */
+  readonly over?: Refs;
 }
 
 type Done = Omit<Pushed, 'madeKey' | 'plain' | 'openers'>;
@@ -115,41 +106,41 @@ function push(session: Session, given: Push): Promise<Done> {
   // Anybody may pull one that has ended.
   const gives = given.release && !isEnded(session.record);
   const request = { ...given, release: gives || isFree(session.record, given) };
-  if (!request.release) return pushWith(session, request, (action) => withSessionLock(session, action));
+  if (!request.release)
+    return pushWith(session, request, (action) => withSessionLock(session, action, { mount: !given.asItIs }));
   return withSessionLock(session, (held) => pushWith(session, request, (action) => action(held)));
 }
 
 type Locked = <T>(action: (session: LockedSession) => Promise<T>) => Promise<T>;
 
 async function pushWith(session: Session, request: Push, locked: Locked): Promise<Done> {
-  const { remote, release, now, dryRun } = request;
-  const found = readShare(session);
-  if (found?.pulling)
+  const { remote, release, again, over, mode, now, dryRun } = request;
+  if (readShares(session).copies.some(({ pulling }) => pulling))
     throw new AgtError(`session "${session.id}" is not complete here yet`, {
       hints: [`go on with: agt session pull ${session.id}`],
     });
-  const state = request.asItIs ? await readState(session) : await locked((held) => capture(held, request));
+  const state = await locked((held) => capture(held, request));
   const { record, left, unseen, refs } = state;
-  const share = await startOf(session, found, request);
+  const share = (await findCopy(session, remote)) ?? { ...newShare(remote), plain: mode };
   const said = digestOf(record, refs, request);
-  const { seal } = await request.seal();
-  const isSame = said === share.said && isSealedFor(share, seal);
-  if (isSame || dryRun) {
-    const there = await readRefs(session.git, remote, share.share);
-    if (there.head !== share.head) return lost(session, share, request, locked);
-    if (isSame && there.parts !== share.parts.at(-1)?.commit)
-      return pushWith(session, { ...request, again: true }, locked);
-  }
-  if (isSame) {
+  const { recipients } = await request.sealed();
+  const isWhole = again || over !== undefined || mode !== share.plain || !isSealedFor(share, recipients);
+  const isSame = !isWhole && said === share.said;
+  const isAsked = isWhole || isSame || dryRun;
+  const there = over ?? (isAsked ? await readRefs(session.git, remote, share.share) : refsOf(share));
+  if (over === undefined && there.head !== share.head) return lost(session, share, request, locked);
+  if (isSame && there.parts === refsOf(share).parts) {
     const snapshots = share.snapshots ?? (await session.history()).length;
     return { record, remote, snapshots, left, unseen, size: undefined };
   }
   reportProgress('packing');
+  const kept = isWhole || isSame ? [] : partsToKeep(share.parts);
   const pushed = await withScratchObjects(session.repository, async (scratch) => {
-    const { to, sent, size } = await prepare(session, share, { ...request, ...state, scratch, seal });
-    const moving = { known: found ?? share, from: share, to: { ...to, said }, record, refs: sent };
+    const preparing = { ...request, ...state, scratch, recipients, kept };
+    const { to, sent, size } = await prepare(session, { ...share, plain: mode }, preparing);
+    const moving = { from: there, to: { ...to, said }, record, refs: sent, recipients };
     if (!dryRun) reportProgress('pushing');
-    const isDone = dryRun || (await moveShare(session, scratch, { ...moving, seal, step: 'push' }));
+    const isDone = dryRun || (await moveShare(session, scratch, { ...moving, step: 'push' }));
     return isDone ? { snapshots: to.snapshots, size } : undefined;
   });
   if (pushed === undefined) return lost(session, share, request, locked);
@@ -171,12 +162,12 @@ function isFree({ away }: SessionRecord, { again }: Push): boolean {
 }
 
 async function capture(session: LockedSession, request: Push): Promise<Captured> {
-  const { now, dryRun } = request;
+  const { now, dryRun, asItIs } = request;
   if (!isFree(session.record, request)) refuseAway(session.record);
   const { intent } = session.record;
   if (intent !== undefined) throw unfinishedError(session.id, intent.operation);
   const look = dryRun ? previewCapture : captureSession;
-  const captured = isActive(session.record) ? await look(session, { now }) : undefined;
+  const captured = isActive(session.record) && !asItIs ? await look(session, { now }) : undefined;
   const left = [...(captured?.failed ?? []), ...(captured?.skipped ?? [])];
   const record = session.read() ?? session.record;
   return {
@@ -187,39 +178,54 @@ async function capture(session: LockedSession, request: Push): Promise<Captured>
   };
 }
 
-type Preparing = Omit<Push, 'seal'> & Captured & { readonly scratch: ScratchObjects; readonly seal: Seal };
+const NOTHING = { parts: undefined, size: 0, commits: new Map() };
+
+interface Preparing extends Push, Captured {
+  readonly scratch: ScratchObjects;
+  readonly recipients: Recipients;
+  /** Parts on the remote that stay. */
+  readonly kept: readonly Part[];
+}
 
 async function prepare(session: Session, share: Share, request: Preparing) {
-  const { record, seal, release, now, dryRun, refs, scratch } = request;
+  const { record, recipients, release, now, dryRun, refs, scratch, kept } = request;
   const { mode: plain, allowSecrets = false, plainAt } = request;
-  const kept = isSealedFor(share, seal) ? partsToKeep(share.parts) : [];
   const known = await branchesOf(session.repository, request.remote);
   const sending = { refs, plain, allowSecrets, known, kept, plainAt };
   const { before, refs: sent } = await contentOf(session, scratch, sending);
   const tips = [...new Set(Object.values(sent))];
-  const counted = share.snapshots === undefined ? undefined : share.refs['tip'];
-  const [snapshots, added] = await Promise.all([
-    snapshotsSince(session, counted, { tip: refs['tip'], before: share.snapshots }),
-    dryRun ? undefined : addPart({ scratch, seal, chain: share.parts, before, tips, known }),
-  ]);
+  const adding = { scratch, recipients, chain: share.parts, before, tips, known };
+  const { parts, size, commits } = dryRun ? NOTHING : await addPart(adding);
   const to = {
     ...share,
     refs,
-    parts: added?.parts ?? share.parts,
+    parts: parts ?? share.parts,
     state: record.state,
     holder: release ? undefined : (share.holder ?? holderHere(session, now)),
     number: share.number + 1,
     pushed_at: now.toISOString(),
     failed: undefined,
-    lost: undefined,
-    sealedFor: seal.recipients,
-    snapshots,
+    sealedFor: recipients,
+    snapshots: countSince(share, tips[0], commits) ?? (await session.history()).length,
   };
-  return { to, sent, size: added?.size ?? 0 };
+  return { to, sent, size };
+}
+
+/** Undefined if the session does not build on what the remote has, of which the last part names the newest one first. */
+function countSince(
+  { parts, snapshots }: Share,
+  tip: string | undefined,
+  commits: Commits,
+): number | undefined {
+  const sent = parts.at(-1)?.tips[0];
+  let added = 0;
+  let at = tip;
+  for (; at !== undefined && at !== sent; at = commits.get(at)?.[0]) added++;
+  return at === undefined || snapshots === undefined ? undefined : snapshots + added;
 }
 
 /** Somebody who is new among the recipients could not open the parts that are there. */
-function isSealedFor({ sealedFor = [] }: Share, { recipients = [] }: Seal): boolean {
+function isSealedFor({ sealedFor = [] }: Share, recipients: Recipients = []): boolean {
   return recipients.every((one) => sealedFor.includes(one));
 }
 
@@ -235,26 +241,22 @@ function digestOf(record: SessionRecord, refs: object, { release, mode }: Push):
 async function lost(session: Session, share: Share, request: Push, locked: Locked): Promise<Done> {
   const { repository } = session;
   const [there] = await listShares(repository, share.remote, await readKeys(request.env), share.share);
-  if (there === undefined && share.head !== undefined) {
-    if (!request.dryRun) writeShare(session, { ...newShare(share.remote), others: share.others });
-    return pushWith(session, { ...request, again: true }, locked);
-  }
-  if (there === undefined || there.problem !== undefined)
+  const { holder, number = share.number } = there?.head ?? {};
+  const isOld = number < share.number && (holder === undefined || isHere(session, holder));
+  const isBroken = there === undefined ? share.head !== undefined : there.refs.head === share.head || isOld;
+  const over = there?.refs ?? {};
+  if (isBroken && request.over === undefined) return pushWith(session, { ...request, over }, locked);
+  if (isBroken || there === undefined || there.problem !== undefined)
     throw new AgtError(`"${share.remote}" has another state of session "${session.id}" than agt has pushed`, {
       hints: [`see: agt session list --remote ${share.remote}`],
-    });
-  const holder = there.head?.holder;
-  if (holder !== undefined && holder.since === share.holder?.since && holder.name === share.holder.name)
-    throw new AgtError(`"${share.remote}" has other parts of session "${session.id}" than agt has pushed`, {
-      hints: [`send all of it again: agt session push ${session.id} --again`],
     });
   const sealed = there.head === undefined && { sealed: true as const };
   const away = { remote: share.remote, ...(sealed || (holder && { holder })) };
   if (request.dryRun) throw awayError({ ...session.record, away });
-  writeShare(session, share);
+  writeShares(session, { ...withCopy(readShares(session), share), pushing: undefined });
   const record = await locked(async (held) => becomeAway(held, away, request.now));
   const { tip, isOurs } = await newestHere(session, share.refs);
-  const unsent = isOurs ? await snapshotsSince(session, share.refs['tip'], { tip }) : 0;
+  const unsent = isOurs ? await snapshotsSince(session, share.refs['tip'], tip) : 0;
   const [are, them] = unsent === 1 ? ['is', 'it'] : ['are', 'them'];
   const yours = `${plural(unsent, 'snapshot')} of this repository ${are} not on ${share.remote}; a pull makes a fork of ${them}`;
   const ended = isEnded(record) ? [`here it stays ${record.state}`] : [];

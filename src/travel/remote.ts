@@ -3,118 +3,42 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError, EXIT, FEW, listSome } from '../errors.ts';
 import { SHARED, sharedHeadRef, sharedPartsRef } from '../filter/agent-refs.ts';
-import { readObjects } from '../git/objects/object-reader.ts';
 import { branchTips } from '../git/objects/remote-branches.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import { withSettings } from '../git/run/environment.ts';
 import { type Git, gitLines, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
-import { readKnownShares, writeKnownShares } from '../session/known-shares.ts';
 import { didYouMean } from '../similar.ts';
-import type { Keys } from './keys.ts';
-import { AS_IT_IS } from './parts.ts';
-import { isSealed } from './seal.ts';
-import { type Head, openHead } from './share.ts';
 
-/** A session as the remote has it. */
-export interface RemoteShare {
-  readonly share: string;
-  /** The blob. */
-  readonly oid: string;
-  /** Undefined: it is encrypted for other keys. */
-  readonly head: Head | undefined;
-  readonly isPlain: boolean;
-  /** Undefined, or why it cannot be read. */
-  readonly problem: string | undefined;
-  /** No earlier list of the remote had this state of it. */
-  readonly isNew: boolean;
-}
+/** Encrypted bytes can neither be compressed, nor are two of them alike. */
+export const AS_IT_IS = [
+  '-c',
+  'core.compression=0',
+  '-c',
+  'pack.compression=0',
+  '-c',
+  'core.bigFileThreshold=64k',
+];
 
-const MOST_LOOKS = 5;
-
-/** All of a remote, or the one with this name. */
-export async function listShares(
-  repository: Repository,
-  remote: string,
-  keys: Keys | undefined,
-  share = '*',
-  looks = MOST_LOOKS,
-): Promise<RemoteShare[]> {
-  const { git } = repository;
-  const listed = await listRefs(git, remote, sharedHeadRef(share));
-  const found = [...listed].map(([name, oid]) => ({ oid, share: name.replace(/\/head$/, '') }));
-  const earlier = readKnownShares<Opened>(repository.agtDir);
-  // What was opened with the keys of then: each takes a millisecond.
-  const known = new Map(earlier?.recipient === keys?.recipient ? earlier?.heads : []);
-  const seen = new Set([...(earlier?.heads ?? []).map(([oid]) => oid), ...(earlier?.closed ?? [])]);
-  const unknown = found.filter(({ oid }) => !known.has(oid));
-  await fetchRefs(
-    git,
-    remote,
-    unknown.map((one) => sharedHeadRef(one.share)),
-    { isApart: true },
-  );
-  const contents = await readObjects(
-    git,
-    unknown.map(({ oid }) => oid),
-  );
-  // Somebody has pushed between the two questions.
-  if (looks > 1 && contents.includes(undefined))
-    return listShares(repository, remote, keys, share, looks - 1);
-  for (const [i, { oid }] of unknown.entries()) known.set(oid, await opened(keys, contents[i]?.content));
-  const all = found.map((one) => {
-    return { ...one, ...(known.get(one.oid) ?? NOTHING), isNew: !seen.has(one.oid) };
-  });
-  if (unknown.length > 0 && share === '*') writeKnown(repository, keys, all);
-  return all;
-}
-
-/** Object names by what follows `refs/agt/shared/`. */
-export async function listRefs(
-  git: Git,
-  remote: string,
-  ...patterns: readonly string[]
-): Promise<Map<string, string>> {
-  const refs = patterns.length === 0 ? [`${SHARED}*`] : patterns;
-  const lines = await askRemote(git, remote, ['ls-remote', '--', remote, ...refs]);
-  return new Map(
-    lines.map((line) => {
-      const [oid = '', ref = ''] = line.split('\t');
-      return [ref.slice(SHARED.length), oid];
-    }),
-  );
-}
-
-/** What the two refs of one session name; undefined, or empty, for a ref that is not there. */
+/** What the two refs of a session name. Undefined for a ref that is not there. */
 export interface Refs {
   readonly head?: string | undefined;
   readonly parts?: string | undefined;
 }
 
-export async function readRefs(git: Git, remote: string, share: string): Promise<Refs> {
-  const refs = await listRefs(git, remote, sharedHeadRef(share), sharedPartsRef(share));
-  return { head: refs.get(`${share}/head`), parts: refs.get(`${share}/parts`) };
-}
-
-type Opened = Pick<RemoteShare, 'head' | 'isPlain' | 'problem'>;
-const NOTHING: Opened = { head: undefined, isPlain: false, problem: 'the remote did not send it' };
-
-async function opened(keys: Keys | undefined, sealed: Buffer | undefined): Promise<Opened> {
-  if (sealed === undefined) return NOTHING;
-  const isPlain = !isSealed(sealed);
-  try {
-    return { head: await openHead(keys, sealed), isPlain, problem: undefined };
-  } catch (error) {
-    return { head: undefined, isPlain, problem: (error as Error).message };
+/** By the name of the share: of all, or of one. */
+export async function listRefs(git: Git, remote: string, share = '*'): Promise<Map<string, Refs>> {
+  const found = new Map<string, Refs>();
+  for (const line of await askRemote(git, remote, ['ls-remote', '--', remote, `${SHARED}${share}/*`])) {
+    const [oid = '', ref = ''] = line.split('\t');
+    const [name = '', kind = ''] = ref.slice(SHARED.length).split('/');
+    found.set(name, { ...found.get(name), [kind]: oid });
   }
+  return found;
 }
 
-function writeKnown({ agtDir }: Repository, keys: Keys | undefined, all: readonly RemoteShare[]): void {
-  const heads = all
-    .filter(({ head }) => head !== undefined)
-    .map(({ oid, head, isPlain }) => [oid, { head, isPlain, problem: undefined }] as const);
-  const closed = all.flatMap(({ oid, head }) => (head === undefined ? oid : []));
-  writeKnownShares(agtDir, { recipient: keys?.recipient, heads, closed });
+export async function readRefs(git: Git, remote: string, share: string): Promise<Refs> {
+  return (await listRefs(git, remote, share)).get(share) ?? {};
 }
 
 /** No ref here moves. `isApart`: nothing here leads to the objects or from them, so git need not compare histories. */
@@ -154,19 +78,14 @@ async function unknownRemote(git: Git, remote: string): Promise<AgtError> {
   });
 }
 
-/** The disk of this repository. */
-const LOCAL_TROUBLE = /^(?!remote: ).*(No space left|Read-only file system|Disk quota)/m;
-
 function cannotReach(remote: string, stderr: string): AgtError {
   const said = stderr.split('\n').map((line) => line.replace(/^(fatal|error|remote): */, '').trim());
   const reason = said.find((line) => line !== '') ?? 'git says no reason';
-  const [what, hint] = LOCAL_TROUBLE.test(stderr)
-    ? [
-        `store here what "${remote}" has`,
-        'free some disk space, or make the repository writable, then try again',
-      ]
-    : [`reach "${remote}"`, wayTo(remote, reason)];
-  return new AgtError(`git cannot ${what}: ${reason}`, { exitCode: EXIT.git, hints: [hint], cause: stderr });
+  return new AgtError(`git cannot reach "${remote}": ${reason}`, {
+    exitCode: EXIT.git,
+    hints: [wayTo(remote, reason)],
+    cause: stderr,
+  });
 }
 
 function wayTo(remote: string, reason: string): string {
@@ -217,12 +136,6 @@ export async function moveRefs(
       hints: [BUNDLE],
     });
   if (refused === undefined) throw cannotReach(remote, run.stderr);
-  if (/unpacker error|unpack|No space left|Read-only/.test(refused)) {
-    const reason = /(No space left[\w ]*|Read-only[\w ]*)/.exec(run.stderr)?.[1] ?? refused;
-    throw new AgtError(`"${remote}" cannot store it: ${reason}`, {
-      hints: ['nothing has changed there; try again when it can write'],
-    });
-  }
   throw new AgtError(`"${remote}" refuses sessions: ${refused}`, {
     exitCode: EXIT.failed,
     hints: [

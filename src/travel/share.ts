@@ -1,30 +1,54 @@
-/** What a remote stores of one session. */
+/**
+ * A copy of a session on a remote: what its head says, what agt remembers of it, and how agt moves it from the state that
+ * it has seen last.
+ */
+import { randomBytes } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { deflateSync, inflateSync } from 'node:zlib';
-import { AgtError, attempt } from '../errors.ts';
-import { attributionRef, landedRef, reviewRef, takenRef, tipRef } from '../filter/agent-refs.ts';
+import { failurePoint } from '../disk/failure-point.ts';
+import { AgtError, attempt, FEW, listSome } from '../errors.ts';
+import {
+  attributionRef,
+  landedRef,
+  reviewRef,
+  sharedHeadRef,
+  takenRef,
+  tipRef,
+} from '../filter/agent-refs.ts';
+import { readObjects } from '../git/objects/object-reader.ts';
+import { type ScratchObjects, storeInScratch } from '../git/objects/scratch-objects.ts';
+import { gitLines } from '../git/run/git.ts';
+import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
+import { readKnownShares, writeKnownShares } from '../session/known-shares.ts';
 import type { SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
-import type { Holder, Share } from '../session/share-file.ts';
-import type { Keys } from './keys.ts';
-import { openBytes, type Seal, sealBytes } from './seal.ts';
+import {
+  type Holder,
+  type Lease,
+  readShares,
+  type Share,
+  withCopy,
+  writeShares,
+} from '../session/share-file.ts';
+import {
+  bytesOf,
+  isForOthers,
+  isSealed,
+  type Keys,
+  openStream,
+  type Recipients,
+  sealStream,
+} from './keys.ts';
+import { fetchRefs, isRemote, listRefs, moveRefs, type Refs, readRefs, withoutTracking } from './remote.ts';
 
-export interface Head {
+export interface Head extends Lease {
   readonly version: 1;
   readonly record: SessionRecord;
   /** The refs of the session by what they are for. */
   readonly refs: Readonly<Record<string, string>>;
   /** The last commit of the chain of parts. */
   readonly parts: string;
-  /** Grows with every change of the head. */
-  readonly number: number;
-  /** Undefined: the last one has given it away. */
-  readonly holder?: Holder | undefined;
-  /** Not encrypted; missing if it is. */
-  readonly plain?: Share['plain'];
-  /** The public keys for which the parts are encrypted. */
-  readonly sealedFor?: Share['sealedFor'];
   /** Of a file: the commits without which nobody can open it. */
   readonly requires?: readonly string[];
   readonly pushed_at: string;
@@ -32,6 +56,8 @@ export interface Head {
   /** Bytes of all parts. */
   readonly size: number;
 }
+
+export type Held = Pick<Session, 'repository' | 'id'>;
 
 export function holderHere({ repository }: Pick<Session, 'repository'>, now: Date): Holder {
   const user = attempt(() => userInfo().username) ?? 'somebody';
@@ -64,24 +90,154 @@ export function refNames({
   };
 }
 
-export async function sealHead(seal: Seal, head: Head): Promise<Uint8Array> {
-  return sealBytes(seal, deflateSync(JSON.stringify(head)));
+export async function sealHead(recipients: Recipients, head: Head): Promise<Uint8Array> {
+  return bytesOf(await sealStream(recipients, ReadableStream.from([deflateSync(JSON.stringify(head))])));
 }
 
-/** Undefined if it is for other keys. @throws AgtError if it is no head. */
-export async function openHead(keys: Keys | undefined, sealed: Uint8Array): Promise<Head | undefined> {
-  const plain = await openBytes(keys, sealed).catch(() => new Uint8Array());
-  if (plain === undefined) return undefined;
-  return requireHead(attempt(() => JSON.parse(inflateSync(plain).toString()) as unknown));
-}
-
-/** @throws AgtError if it is none */
+/** @throws an error if it is none */
 export function requireHead(content: unknown): Head {
-  const head = content as Head | null | undefined;
+  const head = content as Head | null;
   if (typeof head?.record?.session_id === 'string' && typeof head.parts === 'string') return head;
-  throw new AgtError('it is damaged, or of a newer agt');
+  throw new Error('it is no head');
 }
 
 export function idOf({ record }: Head): SessionId {
   return record.session_id;
+}
+
+/** A session as a remote has it. */
+export interface RemoteShare {
+  readonly share: string;
+  readonly refs: Refs;
+  /** Undefined: it is encrypted for other keys. */
+  readonly head: Head | undefined;
+  /** Undefined, or why it cannot be read. */
+  readonly problem: string | undefined;
+  /** No earlier list of the remote had this state of it. */
+  readonly isNew: boolean;
+}
+
+const MOST_LOOKS = 5;
+
+/** All of a remote, or the one with this name. */
+export async function listShares(
+  { git, agtDir }: Repository,
+  remote: string,
+  keys: Keys | undefined,
+  share?: string,
+): Promise<RemoteShare[]> {
+  const earlier = readKnownShares<Opened>(agtDir);
+  // What was opened with the keys of then: each takes a millisecond.
+  const known = new Map(earlier?.recipient === keys?.recipient ? earlier?.heads : []);
+  const seen = new Set([...(earlier?.heads ?? []).map(([oid]) => oid), ...(earlier?.closed ?? [])]);
+  for (let looks = 1; ; looks++) {
+    const there = [...(await listRefs(git, remote, share))].filter(([, { head }]) => head !== undefined);
+    const unknown = there.filter(([, { head = '' }]) => !known.has(head));
+    const refs = unknown.map(([name]) => sharedHeadRef(name));
+    await fetchRefs(git, remote, refs, { isApart: true });
+    const contents = await readObjects(
+      git,
+      unknown.map(([, { head = '' }]) => head),
+    );
+    // Somebody has pushed between the two questions.
+    if (looks < MOST_LOOKS && contents.includes(undefined)) continue;
+    for (const [i, [, { head = '' }]] of unknown.entries())
+      known.set(head, await opened(keys, contents[i]?.content));
+    const all = there.map(([name, at]) => {
+      const { head, problem } = known.get(at.head ?? '') ?? NOTHING;
+      return { share: name, refs: at, head, problem, isNew: !seen.has(at.head ?? '') };
+    });
+    if (unknown.length > 0 && share === undefined) writeKnown(agtDir, keys, all);
+    return all;
+  }
+}
+
+type Opened = Pick<RemoteShare, 'head' | 'problem'>;
+const NOTHING: Opened = { head: undefined, problem: 'the remote did not send it' };
+
+async function opened(keys: Keys | undefined, content: Buffer | undefined): Promise<Opened> {
+  if (content === undefined) return NOTHING;
+  const isPlain = !isSealed(content);
+  try {
+    const identities = isPlain ? undefined : (keys?.identities ?? []);
+    const bytes = await bytesOf(await openStream(identities, ReadableStream.from([content])));
+    const head = requireHead(JSON.parse(inflateSync(bytes).toString()));
+    const plain = isPlain ? (head.plain ?? 'without ignored') : undefined;
+    return { head: { ...head, plain }, problem: undefined };
+  } catch (error) {
+    return { head: undefined, problem: isForOthers(error) ? undefined : 'it is damaged, or of a newer agt' };
+  }
+}
+
+function writeKnown(agtDir: string, keys: Keys | undefined, all: readonly RemoteShare[]): void {
+  const heads = all.flatMap(({ refs: { head: oid = '' }, head }) =>
+    head === undefined ? [] : [[oid, { head, problem: undefined }] as const],
+  );
+  const closed = all.flatMap(({ refs, head }) => (head === undefined ? (refs.head ?? []) : []));
+  writeKnownShares(agtDir, { recipient: keys?.recipient, heads, closed });
+}
+
+/** @throws AgtError if the remote that has the session is gone */
+export async function requireRemote({ repository, id }: Held, known: string): Promise<void> {
+  if (await isRemote(repository.git, known)) return;
+  const remotes = await gitLines(repository.git, ['remote']);
+  throw new AgtError(`this repository has no remote "${known}" any more, which has session "${id}"`, {
+    hints: [
+      `name where it is now: agt session push ${id} REMOTE; remotes here: ${listSome(remotes, FEW) || 'none'}`,
+    ],
+  });
+}
+
+export function newShare(remote: string): Share {
+  return { remote, share: randomBytes(10).toString('hex'), refs: {}, parts: [], number: 0 };
+}
+
+/** The copy on this remote, which may have had another name. A push that was killed may have come through. */
+export async function findCopy({ repository, id }: Held, remote: string): Promise<Share | undefined> {
+  const { copies, pushing } = readShares({ repository, id });
+  const headOf = async ({ share }: Share) => (await readRefs(repository.git, remote, share)).head;
+  if (pushing?.remote === remote && (await headOf(pushing)) === pushing.head) return pushing;
+  const named = copies.find((share) => share.remote === remote);
+  if (named !== undefined) return named;
+  for (const share of copies) if ((await headOf(share)) !== undefined) return { ...share, remote };
+  return undefined;
+}
+
+/** As agt has seen it last. */
+export function refsOf({ head, parts }: Share): Refs {
+  return { head, parts: parts.at(-1)?.commit };
+}
+
+interface Moving {
+  /** For the names of failure points. */
+  readonly step: 'push' | 'pull';
+  readonly from: Refs;
+  readonly to: Share;
+  /** As the remote is to have them. */
+  readonly record: SessionRecord;
+  readonly refs: Head['refs'];
+  readonly recipients: Recipients;
+}
+
+/** Writes down what it does before and after. Undefined: the remote has another state. */
+export async function moveShare(
+  session: Held,
+  scratch: ScratchObjects,
+  { step, from, to, record, refs, recipients }: Moving,
+): Promise<Share | undefined> {
+  const { parts, number, holder, plain, sealedFor, pushed_at = '', snapshots = 0 } = to;
+  const size = parts.reduce((sum, part) => sum + part.size, 0);
+  const lease = { number, holder, plain, sealedFor, pushed_at, snapshots, size };
+  const head: Head = { version: 1, record, refs, parts: parts.at(-1)?.commit ?? '', ...lease };
+  const content = Buffer.from(await sealHead(recipients, head));
+  const next = { ...to, head: storeInScratch(scratch, { type: 'blob', content }, record.from_commit) };
+  const known = readShares(session);
+  writeShares(session, { ...known, pushing: next });
+  failurePoint(`${step}: written down`);
+  const moved = await moveRefs(withoutTracking(scratch), to.remote, to.share, from, refsOf(next));
+  failurePoint(`${step}: moved`);
+  if (!moved) return undefined;
+  // After a power cut the next push asks the remote.
+  writeShares(session, withCopy({ ...known, pushing: undefined }, next), { durable: false });
+  return next;
 }

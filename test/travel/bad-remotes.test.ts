@@ -134,9 +134,12 @@ test('an older state than was seen here', () => {
   const before = factsOf(session);
   const refused = agt(two.here, 'session', 'pull', 's1', '--take');
   expect(refused.stderr).toMatch(
-    /^error: "origin" has an older state of session "s1" than it had before\nhint: /,
+    /^error: "origin" has an older state of session "s1" than it had before\nhint: push what is here: (.*)\n/,
   );
   expect(factsOf(session)).toEqual(before);
+  agtOk(two.here, 'session', 'push', 's1', 'origin', '--again');
+  agtOk(two.there, 'session', 'pull', 's1');
+  expect(factsOf(sessionOf(two.there, 's1'))).toEqual(before);
 });
 
 test('a remote that refuses the refs, and one that is not there', () => {

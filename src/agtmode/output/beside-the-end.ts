@@ -13,7 +13,7 @@ import { shellQuote } from '../../process/shell-quote.ts';
 import { readAgentState } from '../../session/agent-state.ts';
 import { bringsBack } from '../../session/operation.ts';
 import type { Session } from '../../session/session.ts';
-import { allOf, readShare } from '../../session/share-file.ts';
+import { readShares } from '../../session/share-file.ts';
 import { sharedStashEntries, stashEntries } from '../../session/stash.ts';
 import type { Outcome } from '../../session/state.ts';
 import { isHere } from '../../travel/share.ts';
@@ -60,9 +60,8 @@ function notTold(
   { repository, id, record }: Session,
   { dryRun, outcome, deleteBranch: isForgotten = false }: End,
 ): string[] {
-  const share = record.away === undefined ? attempt(() => readShare({ repository, id })) : undefined;
-  const copies =
-    share === undefined ? [] : allOf(share).filter(({ holder }) => isHere({ repository }, holder));
+  const all = record.away === undefined ? attempt(() => readShares({ repository, id }).copies) : undefined;
+  const copies = (all ?? []).filter(({ holder }) => isHere({ repository }, holder));
   const stale = copies.filter(
     ({ remote, state }) => isForgotten || (remote !== repository.settings.push && state !== outcome),
   );

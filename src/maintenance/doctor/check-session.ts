@@ -19,7 +19,7 @@ import { isAlone } from '../../session/owner.ts';
 import { ensureWorkspace } from '../../session/provider.ts';
 import { isAttached, type SessionRecord, sessionFolder } from '../../session/record.ts';
 import { type Session, startCommit } from '../../session/session.ts';
-import { readShare } from '../../session/share-file.ts';
+import { readShares } from '../../session/share-file.ts';
 import { isEnded } from '../../session/state.ts';
 import { IGNORE_FILE } from '../../snapshot/ignore-file.ts';
 import { captureSession } from '../../workspace/capture-session.ts';
@@ -213,7 +213,7 @@ async function lastHead(session: Session): Promise<string> {
 function checkPush(session: Session): Finding[] {
   const about = session.id;
   try {
-    const { failed, remote } = readShare(session) ?? {};
+    const { failed, remote } = readShares(session).copies[0] ?? {};
     if (failed === undefined) return [];
     const problem = `the last push in the background to ${remote} failed: ${failed.reason}`;
     return [{ level: 'note', about, problem, mend: `agt session push ${about}` }];

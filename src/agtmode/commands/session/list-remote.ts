@@ -3,10 +3,10 @@ import { showSize } from '../../../config/values.ts';
 import { plural } from '../../../errors.ts';
 import { isEnded } from '../../../session/state.ts';
 import { SHOWN } from '../../../travel/find-share.ts';
+import { noteHolders } from '../../../travel/held.ts';
 import { readKeys } from '../../../travel/keys.ts';
-import { noteHolders } from '../../../travel/known-share.ts';
-import { chooseRemote, listShares, type RemoteShare } from '../../../travel/remote.ts';
-import { isHere } from '../../../travel/share.ts';
+import { chooseRemote } from '../../../travel/remote.ts';
+import { isHere, listShares, type RemoteShare } from '../../../travel/share.ts';
 import type { Answer } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { age, lines, orNull, table } from '../../output/format.ts';
@@ -53,13 +53,13 @@ function remoteRow({ head, share }: Pick<RemoteShare, 'head' | 'share'>, now: Da
   ];
 }
 
-function remoteJson({ head, share, isPlain, problem }: RemoteShare) {
+function remoteJson({ head, share, problem }: RemoteShare) {
   const { record, holder, pushed_at, snapshots, size: bytes } = head ?? {};
   return {
     share,
     ...orNull({ session_id: record?.session_id, state: record?.state }),
     ...orNull({ holder: holder?.name, repository: holder?.repository, pushed_at, snapshots, bytes }),
-    encrypted: !isPlain,
+    encrypted: head?.plain === undefined,
     problem: head === undefined ? (problem ?? 'encrypted for other keys') : null,
   };
 }

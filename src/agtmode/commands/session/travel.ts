@@ -8,7 +8,7 @@ import { namedSession } from '../../../session/find-session.ts';
 import { isAttached, listRecords, recordNamed, type SessionRecord } from '../../../session/record.ts';
 import { connectAgain } from '../../../session/relocate.ts';
 import { Session } from '../../../session/session.ts';
-import { readShare } from '../../../session/share-file.ts';
+import { readShares } from '../../../session/share-file.ts';
 import { isEnded } from '../../../session/state.ts';
 import { deleteForeignShare, deleteShare } from '../../../travel/delete-share.ts';
 import type { Pulled } from '../../../travel/find-share.ts';
@@ -121,17 +121,17 @@ async function deleteCopy(context: Context, given: readonly string[], options: D
   const isElsewhere = name !== '' && !isHere && (around === undefined || isAttached(around.record));
   const keys = await readKeys(context.env);
   if (isElsewhere) {
-    const { remote, head } = await deleteForeignShare(repository, name, keys, { ...options, remote: at });
-    return deleted(head?.record.session_id, name, remote, dryRun);
+    const { remote, id } = await deleteForeignShare(repository, name, keys, { ...options, remote: at });
+    return deleted(id, name, remote, dryRun);
   }
   const { session, words } = await sessionToSend(context, given);
   const { id, record } = session;
-  const remote = await deleteShare(session, keys, { ...options, remote: words[0] });
+  const { remote } = await deleteShare(session, keys, { ...options, remote: words[0] });
   const from = record.moved?.from;
   const warnings = lines([
     from !== undefined &&
       from !== record.sandbox &&
-      readShare(session) === undefined &&
+      readShares(session).copies.length === 0 &&
       `warning: ${id} came from ${from}: nobody can pull it back there without a copy`,
   ]);
   return { ...deleted(id, id, remote, dryRun), warnings };
