@@ -86,7 +86,7 @@ test('where there is no session or no repository: the command for all of them', 
     ['session', 'log'],
   ])
     expect(agt(repository, ...words).stderr).toContain('\nhint: of all sessions: agt activity\n');
-  expect(agtOk(repository, 'activity')).toBe('no snapshots');
+  expect(agtOk(repository, 'activity')).toBe('no turns');
   expect(agt('/', 'list')).toMatchObject({
     exitCode: 0,
     stderr: 'hint: in all repositories: agt list --everywhere\n',
