@@ -59,6 +59,10 @@ export async function unsavedWork(session: Session, refs = refsOfSession(session
 async function unmergedWork(session: Session, refs: readonly string[]): Promise<string[]> {
   const { repository, record } = session;
   const unsaved = await unpushedInSubmodules(repository, record);
+  const openCommits = async (commit: string, name: string) => {
+    const open = await unmergedCommits(session, commit, refs);
+    return open === 0 ? [] : [`${plural(open, 'commit')} on its ${name} neither exported nor merged`];
+  };
   if (session.place === 'here') {
     requireReadableSandbox(session);
     const { commit } = await sandboxHead(session);
@@ -69,12 +73,12 @@ async function unmergedWork(session: Session, refs: readonly string[]): Promise<
     const isKnown = uncommitted.length > 0 && !uncommitted.some(({ isSubmodule }) => isSubmodule);
     if (isKnown && (await readSessionStatus(session)).merged) return unsaved;
     if (uncommitted.length > 0) unsaved.push(plural(countFiles(uncommitted), 'uncommitted file'));
-    if (commit !== undefined) unsaved.push(...(await unmergedCommits(session, commit, 'HEAD', refs)));
+    if (commit !== undefined) unsaved.push(...(await openCommits(commit, 'HEAD')));
   }
   const tip = await resolveObject(repository.git, record.work_branch);
   const head = session.place === 'here' ? tip : (tip ?? (await session.history())[0]?.head);
   if (head === undefined || unsaved.length > 0) return unsaved;
-  return unmergedCommits(session, head, tip === undefined ? 'last snapshot' : 'work branch', refs);
+  return openCommits(head, tip === undefined ? 'last snapshot' : 'work branch');
 }
 
 /**
@@ -177,14 +181,17 @@ async function labelledSnapshots(session: Session): Promise<string[]> {
   return labelled.length === 0 ? [] : [`${plural(labelled.length, 'labelled snapshot')}`];
 }
 
-/** `name` is what the message calls `commit`. */
-async function unmergedCommits(session: Session, commit: string, name: string, refs: readonly string[]) {
+/** How many neither a remote nor a branch of others has, in this form or another. `refs`: those that go. */
+export async function unmergedCommits(
+  session: Session,
+  commit: string,
+  refs: readonly string[] = refsOfSession(session.record),
+): Promise<number> {
   const { repository } = session;
   const shadows = shadowNamespaces(repository.prefixes).map((namespace) => `${namespace}*`);
   const excluded = [...refs, ...shadows].map((ref) => `--exclude=${ref}`);
   const merged = [...excluded, '--glob=refs/heads/*', '--remotes', '--tags'];
   const args = ['rev-list', '--count', commit, '--not', ...merged, '--'];
   const unmerged = Number(await gitText(repository.git, args));
-  if (unmerged === 0 || (await isMerged(session, commit))) return [];
-  return [`${plural(unmerged, 'commit')} on its ${name} neither exported nor merged`];
+  return unmerged === 0 || (await isMerged(session, commit)) ? 0 : unmerged;
 }

@@ -4,18 +4,11 @@
  */
 import { diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitText } from '../git/run/git.ts';
-import type { GraphCommit } from './commit-graph.ts';
+import type { Comparison, GraphCommit } from './commit-graph.ts';
 import { inverseOf, readPatches } from './patches.ts';
 import { ENTRIES, findReverts, parseEntries } from './reverts.ts';
 
-interface Question {
-  readonly head: string;
-  readonly tip: string;
-  /** The commit at which the two part. */
-  readonly base: string | undefined;
-  readonly ahead: readonly GraphCommit[];
-  readonly behind: readonly GraphCommit[];
-}
+type Question = Comparison & { readonly head: string };
 
 /** How many commits of the branch agt compares with a squash, the newest ones: each needs a diff. */
 const SQUASHES = 100;

@@ -9,13 +9,15 @@ export interface GraphCommit {
   readonly author: string;
 }
 
+/** Of a head with a tip. */
 export interface Comparison {
-  /** Commits that only `head` has, newest first. */
+  readonly tip: string;
+  /** Where the two part; undefined if they have nothing in common. */
+  readonly base: string | undefined;
+  /** Commits that only the head has, newest first. */
   readonly ahead: readonly GraphCommit[];
-  /** Commits that only `base` has. */
+  /** Commits that only the tip has. */
   readonly behind: readonly GraphCommit[];
-  /** Undefined if the histories have nothing in common. */
-  readonly mergeBase: string | undefined;
 }
 
 export class CommitGraph {
@@ -29,15 +31,12 @@ export class CommitGraph {
     this.position = new Map(commits.map(({ oid }, i) => [oid, i]));
   }
 
-  compare(head: string, base: string): Comparison {
-    const [ofHead, ofBase] = [this.reach(head), this.reach(base)];
+  compare(head: string, tip: string): Comparison {
+    const [ofHead, ofTip] = [this.reach(head), this.reach(tip)];
     const only = (mine: Uint8Array, other: Uint8Array) =>
       this.commits.filter((_, i) => mine[i] === 1 && other[i] === 0);
-    return {
-      ahead: only(ofHead, ofBase),
-      behind: only(ofBase, ofHead),
-      mergeBase: this.mergeBase([head, ofHead], [base, ofBase]),
-    };
+    const base = this.mergeBase([head, ofHead], [tip, ofTip]);
+    return { tip, base, ahead: only(ofHead, ofTip), behind: only(ofTip, ofHead) };
   }
 
   /** Time and address: the commits that this author wrote then. */

@@ -11,12 +11,11 @@ import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
 import { findApplied } from './applied.ts';
-import type { GraphCommit } from './commit-graph.ts';
-import { convertedBlobs } from './converted-files.ts';
+import type { Comparison } from './commit-graph.ts';
 import { type KnownMerges, openKnownMerges } from './known-merges.ts';
 import { type Merge, Merger } from './merger.ts';
-import { type CommitName, ScratchHistory } from './scratch-history.ts';
-import { isStillThere } from './still-there.ts';
+import { isStillThere } from './patches.ts';
+import { type CommitName, convertedBlobs, ScratchHistory } from './scratch-history.ts';
 
 export interface DiffStat {
   readonly files: number;
@@ -45,17 +44,9 @@ export interface Work {
   /** The work that the branch has already: the base of that merge. */
   readonly landed?: string | undefined;
   /** Ask whether each of these has the commits already. */
-  readonly homes: readonly Home[];
+  readonly homes: readonly Comparison[];
   /** The branch at `tip`. */
-  readonly branch?: Home | undefined;
-}
-
-export interface Home {
-  readonly tip: string;
-  /** Where the commits of the two part; undefined if they have nothing in common. */
-  readonly base: string | undefined;
-  readonly ahead: readonly GraphCommit[];
-  readonly behind: readonly GraphCommit[];
+  readonly branch?: Comparison | undefined;
 }
 
 export interface Examined {
@@ -83,7 +74,7 @@ interface Named {
   readonly headMerge: CommitName | undefined;
   /** The base with what is newer. */
   readonly begun: CommitName | undefined;
-  readonly homes: readonly { readonly home: Home; readonly merge: CommitName }[];
+  readonly homes: readonly { readonly home: Comparison; readonly merge: CommitName }[];
 }
 
 /** Undefined where a repository lacks objects: those of one work do not hide the others. Empty without room to write. */

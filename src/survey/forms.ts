@@ -102,7 +102,8 @@ function patchesOf(git: Git, rows: readonly Row[]) {
 
 const LOG = ['log', '--no-show-signature', '--no-mailmap', '--format=%ct %H %at %ae %an%x00%P%x00%s'];
 
-function listRows(git: Git, words: readonly string[], revisions: readonly string[]): Row[] {
+/** Of the commits that are still there. */
+export function listRows(git: Git, words: readonly string[], revisions: readonly string[]): Row[] {
   return revisions.length === 0 ? [] : rowsOf(ask(git, [...LOG, ...words], revisions));
 }
 

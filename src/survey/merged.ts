@@ -15,7 +15,7 @@ import { acceptances, listRecords, startsOfWork } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isTakenBack } from './applied.ts';
 import { type CommitGraph, readCommitGraph } from './commit-graph.ts';
-import { examine, type Home } from './examine.ts';
+import { examine } from './examine.ts';
 import { findForms } from './forms.ts';
 
 /** Patterns of the branches that the work of a session comes home to: its user branch, here and at the remotes. */
@@ -26,14 +26,6 @@ export function homePatterns({ user_branch: userBranch, from_spec: spec }: Sessi
 
 /** A pattern of the branches of this name at the remotes. */
 export const remoteBranches = (branch: string) => `${REMOTES}*/${shortBranch(branch)}`;
-
-/** Compares a commit with the tips of its homes. */
-export function compareWithHomes(graph: CommitGraph, commit: string, tips: readonly string[]): Home[] {
-  return [...new Set(tips)].map((tip) => {
-    const { ahead, behind, mergeBase } = graph.compare(commit, tip);
-    return { tip, base: mergeBase, ahead, behind };
-  });
-}
 
 /**
  * The last commit that a session has from people and the branch at `tip` has not: one of `starts`, or of the user branch,
@@ -48,9 +40,9 @@ export function startApart(
   { userTip = tip, own = new Set() }: { userTip?: string; own?: ReadonlySet<string> } = {},
 ): string | undefined {
   const isOwn = (one: string) => own.has(one) && !starts.some((start) => graph.has(start, one));
-  const ofUser = new Set([userTip].flatMap((one) => graph.compare(head, one).mergeBase ?? []));
+  const ofUser = new Set([userTip].flatMap((one) => graph.compare(head, one).base ?? []));
   for (const one of ofUser) if (isOwn(one)) for (const parent of graph.parents(one)) ofUser.add(parent);
-  const bases = starts.flatMap((one) => graph.compare(head, one).mergeBase ?? []);
+  const bases = starts.flatMap((one) => graph.compare(head, one).base ?? []);
   const apart = [...ofUser, ...bases].filter((one) => !graph.has(tip, one) && !isOwn(one));
   return apart.find((one) => apart.every((other) => other === one || !graph.has(other, one)));
 }
@@ -182,7 +174,8 @@ export async function isMerged(
   const names = onto === undefined ? listed.split('\n').filter(Boolean) : [`${onto}^{commit}`];
   const tips = (await findObjects(git, names)).flatMap((one) => one?.oid ?? []);
   const graph = readCommitGraph(git, [commit, ...tips]);
-  const homes = compareWithHomes(graph, commit, tips).filter(
+  const compared = [...new Set(tips)].map((tip) => graph.compare(commit, tip));
+  const homes = compared.filter(
     ({ ahead, behind }) => behind.length > 0 && (onto === undefined || ahead.length > 0),
   );
   if (homes.length === 0) return false;

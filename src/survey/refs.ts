@@ -4,6 +4,7 @@ import { branchNamespaces, shadowNamespaces } from '../filter/agent-refs.ts';
 import { isReadableHead } from '../git/files/head-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { blockedWorktrees, parseWorktrees } from '../git/files/worktree-registrations.ts';
+import { findObjects } from '../git/objects/object-reader.ts';
 import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -86,30 +87,23 @@ export interface Head {
   /** Without a sandbox, the tip of the work branch. Undefined if git does not have it. */
   readonly commit: string | undefined;
   /** The commits among those that the survey asked about. */
-  readonly existing: ReadonlySet<string>;
+  readonly existing: ReadonlySet<string | undefined>;
 }
 
-export function readHeads(repository: Repository, facts: readonly SandboxFacts[], refs: Refs): Head[] {
+export async function readHeads(
+  repository: Repository,
+  facts: readonly SandboxFacts[],
+  refs: Refs,
+): Promise<Head[]> {
   const unreadable = facts.filter((one) => one.gitDir !== undefined && refOf(one) === undefined);
   const isListable = unreadable.length > 0 && blockedWorktrees(repository.commonDir).length === 0;
   const branches = isListable ? branchesByWorktree(repository.git) : new Map();
   const named = facts.map((one) => nameHead(one, refs, branches));
-  const questions = [
-    ...named.flatMap(({ commit }) => (commit === undefined ? [] : [`${commit}^{commit}`])),
-    ...facts.flatMap(({ record, starts }) => [record.from_commit, ...starts].map((one) => `${one}^{commit}`)),
-  ];
-  const answers = askAboutObjects(repository.git, questions);
-  const existing = new Set(answers.values());
-  const commitOf = ({ commit }: { commit: string | undefined }) => answers.get(`${commit}^{commit}`);
-  return named.map((one) => ({ branch: one.branch, commit: commitOf(one), existing }));
-}
-
-function askAboutObjects(git: Git, questions: readonly string[]): Map<string, string> {
-  const input = questions.map((question) => `${question}\n`).join('');
-  const output = askGitSync(git, ['cat-file', '--batch-check=%(objectname)'], { input });
-  const lines = output?.toString().split('\n') ?? [];
-  const pairs = questions.map((question, i): [string, string] => [question, lines[i] ?? '']);
-  return new Map(pairs.filter(([, answer]) => /^[0-9a-f]+$/.test(answer)));
+  const starts = facts.flatMap(({ record, starts: others }) => [record.from_commit, ...others]);
+  const names = [...named.map(({ commit = '' }) => commit), ...starts].map((name) => `${name}^{commit}`);
+  const found = (await findObjects(repository.git, names)).map((object) => object?.oid);
+  const existing = new Set(found);
+  return named.map(({ branch }, i) => ({ branch, commit: found[i], existing }));
 }
 
 /** Undefined if only git can tell: in a repository with reftables, or if HEAD is a link. */
@@ -144,18 +138,7 @@ function branchesByWorktree(git: Git): Map<string, string> {
 }
 
 /** The snapshots of a session, for `countSnapshots`. */
-export function chainOf(
-  {
-    facts,
-    head,
-    base,
-  }: {
-    readonly facts: { readonly record: SessionRecord };
-    readonly head: Head;
-    readonly base: string | undefined;
-  },
-  refs: Refs,
-) {
+export function chainOf({ facts, head, base }: Pick<Ahead, 'facts' | 'head' | 'base'>, refs: Refs) {
   const { session_id: session, branch, from_commit: start } = facts.record;
   const tip = refs.commits.get(branch)?.commit;
   const ends = [...(head.existing.has(start) ? [start] : []), ...(base === undefined ? [] : [base])];
@@ -163,6 +146,7 @@ export function chainOf(
 }
 
 interface Ahead {
+  readonly facts: Pick<SandboxFacts, 'record'>;
   readonly comparison: Comparison | undefined;
   readonly head: Head;
   readonly base: string | undefined;

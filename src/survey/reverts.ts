@@ -2,6 +2,7 @@
 import type { Git } from '../git/run/git.ts';
 import { askGitSync } from '../git/run/run-sync.ts';
 import type { CommitGraph } from './commit-graph.ts';
+import { listRows } from './forms.ts';
 
 /** A commit of a branch. */
 interface Entry {
@@ -30,7 +31,8 @@ export function parseEntries(git: Git, output: string, others: readonly string[]
   const oids = [...entries.map(({ oid }) => oid), ...others];
   const current = (name: string) => oids.filter((oid) => oid.startsWith(name));
   const unknown = entries.flatMap(({ named }) => named.filter((name) => current(name).length === 0));
-  const rows = unknown.length === 0 ? [] : identities(git, [...unknown, ...others]);
+  const listed = unknown.length === 0 ? [] : listRows(git, ['--no-walk'], [...unknown, ...others]);
+  const rows = listed.map(({ commit: oid, author, subject }) => ({ oid, identity: `${author}\0${subject}` }));
   const known = [...entries.map(({ oid, identity }) => ({ oid, identity })), ...rows];
   const formsOf = (name: string) => {
     const old = rows.find(({ oid }) => oid.startsWith(name));
@@ -45,25 +47,6 @@ export function parseEntries(git: Git, output: string, others: readonly string[]
       return found.length > 0 ? found : formsOf(name);
     }),
   }));
-}
-
-/** Of the commits that are still there. */
-function identities(git: Git, commits: readonly string[]) {
-  const words = [
-    'log',
-    '--no-walk=unsorted',
-    '--ignore-missing',
-    '--no-show-signature',
-    '--no-mailmap',
-    '-z',
-  ];
-  const input = [...new Set(commits), ''].join('\n');
-  const output = askGitSync(git, [...words, `--format=%H%x00${IDENTITY}`, '--stdin'], { input })?.toString();
-  const fields = output?.split('\0') ?? [];
-  return Array.from({ length: Math.floor(fields.length / 3) }, (_, i) => {
-    const [oid = '', author, subject] = fields.slice(3 * i, 3 * i + 3);
-    return { oid, identity: `${author}\0${subject}` };
-  });
 }
 
 /** By `git revert`, which names the commit; a revert may be reverted. */

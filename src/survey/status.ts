@@ -11,7 +11,7 @@ import { Session } from '../session/session.ts';
 import { type CommitGraph, type Comparison, readCommitGraph } from './commit-graph.ts';
 import { type DiffStat, type Examined, examineEach, type Work } from './examine.ts';
 import { type Fate, findFates, landingsOf, newestLandings, STANDS, withFates } from './landed.ts';
-import { compareWithHomes, familyOf, homePatterns, isAsLanded, landedSource, startApart } from './merged.ts';
+import { familyOf, homePatterns, isAsLanded, landedSource, startApart } from './merged.ts';
 import { findOnlyInSnapshots } from './only-in-snapshots.ts';
 import { chainOf, countSnapshots, findExported, type Head, type Refs, readHeads, readRefs } from './refs.ts';
 import { revertsOfMerged } from './reverts.ts';
@@ -72,7 +72,7 @@ export async function surveySessions(
   const headRefs = facts.flatMap(({ head }) => head?.ref ?? []);
   const landedOn = records.flatMap(({ landed }) => landingsOf(landed).map(({ onto }) => onto));
   const refs = readRefs(repository, records, [...headRefs, ...landedOn]);
-  const heads = readHeads(repository, facts, refs);
+  const heads = await readHeads(repository, facts, refs);
   const sessions = await Promise.all(facts.map((one, i) => locate(repository, one, heads[i] as Head, refs)));
   const tips = sessions.flatMap(({ facts: { starts }, head, base = [], workTip = [], homes }) => {
     const known = starts.filter((start) => head.existing.has(start));
@@ -155,10 +155,10 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   const had = others.flatMap((one) => (graph.has(commit, one.commit) ? [] : one.source));
   const start = base === undefined ? undefined : startApart(graph, [...facts.starts, ...had], commit, base);
   const begun = start === undefined || base === undefined ? [] : graph.compare(start, base).ahead;
-  const common = comparison?.mergeBase ?? '';
+  const common = comparison?.base ?? '';
   const ownCommits = comparison && comparison.ahead.length - begun.length;
   const isAhead = (ownCommits ?? 0) > 0;
-  const homes = isAhead ? compareWithHomes(graph, commit, located.homes) : [];
+  const homes = isAhead ? [...new Set(located.homes)].map((tip) => graph.compare(commit, tip)) : [];
   const isRefused =
     facts.operation !== undefined ||
     files?.some(({ kind }) => kind === 'unmerged') === true ||
@@ -166,12 +166,12 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   const work: Work = {
     head: commit,
     sandbox: isDirty ? { path: facts.record.sandbox, files } : undefined,
-    base: landedHome ?? start ?? comparison?.mergeBase,
+    base: landedHome ?? start ?? comparison?.base,
     newer: landedHome === undefined && start && !graph.has(start, common) ? common : undefined,
     tip: hasUserBranch && comparison?.behind.length ? base : undefined,
     landed: landedHome ?? start,
     homes: homes.filter(({ behind, ahead }) => behind.length > 0 && ahead.length > 0),
-    branch: base === undefined ? undefined : compareWithHomes(graph, commit, [base])[0],
+    branch: comparison,
   };
   const chosen = isAhead || isDirty || (files && landedHome) ? work : undefined;
   const hasWork = facts.starts.length > 0 && facts.starts.every((start) => !graph.has(start, commit));

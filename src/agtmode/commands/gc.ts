@@ -9,7 +9,7 @@ import {
   PRUNE_FOLDERS_BEFORE,
   tidyFolders,
 } from '../../maintenance/retention/folders.ts';
-import { applyRetention, type SessionOutcome } from '../../maintenance/retention/gc.ts';
+import { applyRetention, makeRoom, type SessionOutcome } from '../../maintenance/retention/gc.ts';
 import { planRetention, type SessionPlan } from '../../maintenance/retention/plan.ts';
 import {
   expiryTime,
@@ -18,7 +18,6 @@ import {
   previewPrune,
   pruneAndRepack,
 } from '../../maintenance/retention/prune.ts';
-import { makeRoom } from '../../maintenance/retention/room.ts';
 import { endingAtSteps } from '../../process/interrupts.ts';
 import { retryAfterChange } from '../../session/lock.ts';
 import { copiesOnRemotes, heldByRemotes } from '../../travel/held.ts';

@@ -37,8 +37,7 @@ import { excessOverBudget } from '../retention/budget.ts';
 import { checkAccess } from './check-access.ts';
 import { checkFrozen } from './check-leases.ts';
 import { checkMounts } from './check-mounts.ts';
-import { checkPulls } from './check-pulls.ts';
-import { checkMessages, checkSession, checkUserBranches } from './check-session.ts';
+import { checkMessages, checkPulls, checkSession, checkUserBranches } from './check-session.ts';
 import { FIX, type Finding, type Finishers, type Preview } from './finding.ts';
 import { findLeftovers, leftover, orphanFolders, orphanRefs, setAsideWork } from './leftovers.ts';
 

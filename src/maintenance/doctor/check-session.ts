@@ -1,8 +1,9 @@
 /** Checks one session: its intent, its refs, its sandbox. */
-import { join } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { forgetKnownRefs } from '../../autocommit/known-refs.ts';
 import { isLocked } from '../../disk/lock.ts';
-import { FEW, isAgtError, listSome, systemFailure } from '../../errors.ts';
+import { attempt, FEW, isAgtError, listSome, systemFailure } from '../../errors.ts';
 import { stashRef, tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shownPath } from '../../folders/store.ts';
@@ -10,9 +11,10 @@ import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import type { WorktreeEntry } from '../../git/files/worktree-registrations.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { gitText, resolveObject } from '../../git/run/git.ts';
-import { sessionLockFile } from '../../layout.ts';
+import { sessionLockFile, sharedDirectory } from '../../layout.ts';
 import { findUsersSide } from '../../lifecycle/in-place/users-side.ts';
 import { shellQuote } from '../../process/shell-quote.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { beginAnew, captureAndRestore, commandToCapture } from '../../session/advised-commands.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { isAlone } from '../../session/owner.ts';
@@ -221,6 +223,20 @@ function checkPush(session: Session): Finding[] {
     if (!isAgtError(error)) throw error;
     return [{ level: 'warning', about, problem: error.message, mend: error.hints[0] ?? FIX }];
   }
+}
+
+/** Sessions of a remote that a killed `agt session pull` has taken, and not brought here completely. */
+export function checkPulls({ agtDir }: Repository): Finding[] {
+  const directory = sharedDirectory(agtDir);
+  const isUnfinished = (name: string) =>
+    attempt(() => JSON.parse(readFileSync(join(directory, name), 'utf8')))?.pulling === true;
+  return globSync('*.json', { cwd: directory })
+    .filter(isUnfinished)
+    .map((name) => {
+      const about = basename(name, '.json');
+      const problem = 'an earlier agt took it from a remote, and did not bring all of it here';
+      return { level: 'warning', about, problem, mend: `agt session pull ${about}` };
+    });
 }
 
 /** So many paths are named. */

@@ -1,9 +1,14 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { failurePoint } from '../../disk/failure-point.ts';
+import { AgtError, errorCode } from '../../errors.ts';
 import { landedRef, reviewRef, takenRef, tipRef } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { findObject } from '../../git/objects/object-reader.ts';
 import { dropBranchSettings, gitText, resolveObject } from '../../git/run/git.ts';
+import { knownMergesFile, knownRefsFile, statCacheFile } from '../../layout.ts';
+import { unmergedCommits } from '../../lifecycle/unsaved-work.ts';
 import { reportProgress } from '../../process/progress.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { type LockedSession, retryAfterChange, withSessionLock } from '../../session/lock.ts';
@@ -11,8 +16,7 @@ import { begin, complete } from '../../session/operation.ts';
 import { isAttached, listRecords, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
-import { isMerged } from '../../survey/merged.ts';
-import { type Chain, countUnmerged, planSession, type RetentionRequest, type SessionPlan } from './plan.ts';
+import { type Chain, planSession, type RetentionRequest, type SessionPlan } from './plan.ts';
 import { LONGEST_WAIT_MS } from './prune.ts';
 import { forgetReflog, rewriteChain } from './rewrite.ts';
 
@@ -101,5 +105,33 @@ function refsBeside({ git, id }: Session) {
 async function isSpare(session: Session, commit: string): Promise<boolean> {
   const worktrees = await listWorktrees(session.git);
   if (worktrees.some(({ branch }) => branch === session.record.work_branch)) return false;
-  return (await countUnmerged(session.repository, commit)) === 0 || isMerged(session, commit);
+  return (await unmergedCommits(session, commit)) === 0;
+}
+
+/** Bytes for the locks, refs and metadata that a cleaning writes before it frees anything. */
+const NEEDED = 128 * 1024;
+
+/** If the disk is full, agt deletes its caches: they cost time, and no data. @throws AgtError if that is too little */
+export function makeRoom({ agtDir }: Repository): void {
+  if (hasRoom(agtDir)) return;
+  const caches = [dirname(statCacheFile(agtDir, 'any')), dirname(knownRefsFile(agtDir, 'any'))];
+  for (const path of [...caches, knownMergesFile(agtDir)]) rmSync(path, { recursive: true, force: true });
+  if (hasRoom(agtDir)) return;
+  throw new AgtError(`the disk of ${agtDir} is full, and nothing was cleaned up`, {
+    hints: [`free ${NEEDED / 1024} KiB on it, for example by moving one file away; then run agt gc again`],
+  });
+}
+
+function hasRoom(agtDir: string): boolean {
+  const probe = join(agtDir, `.agt-${process.pid}.tmp`);
+  try {
+    mkdirSync(agtDir, { recursive: true });
+    writeFileSync(probe, Buffer.alloc(NEEDED));
+    return true;
+  } catch (error) {
+    if (['ENOSPC', 'EDQUOT'].includes(errorCode(error))) return false;
+    throw error;
+  } finally {
+    rmSync(probe, { force: true });
+  }
 }

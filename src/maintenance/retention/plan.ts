@@ -1,10 +1,9 @@
 /** Plans what `agt gc` does to each session, and computes what that would free. It changes nothing. */
-import { branchNamespaces } from '../../filter/agent-refs.ts';
 import { isActive } from '../../filter/session-file.ts';
 import { shortBranch } from '../../git/files/ref-files.ts';
 import { listWorktrees } from '../../git/files/worktree-registrations.ts';
 import { reachableObjects } from '../../git/objects/reachable.ts';
-import { gitAnswer, resolveObject } from '../../git/run/git.ts';
+import { resolveObject } from '../../git/run/git.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, listRecords, type SessionRecord, snapshotRefs } from '../../session/record.ts';
 import { Session } from '../../session/session.ts';
@@ -123,14 +122,6 @@ function stayingObjects({ chain, kept, action }: SessionPlan): string[] {
     ...(kept.has(commit) ? [tree] : []),
     ...parents.slice(1),
   ]);
-}
-
-/** Counts the commits that no branch, remote-tracking branch or tag of the user has; NaN if git fails. */
-export async function countUnmerged(repository: Repository, commit: string): Promise<number> {
-  const agents = branchNamespaces(repository.prefixes).map((namespace) => `--exclude=${namespace}*`);
-  const users = [...agents, '--glob=refs/heads/*', '--remotes', '--tags'];
-  const args = ['rev-list', '--count', commit, '--not', ...users, '--'];
-  return Number((await gitAnswer(repository.git, args)) ?? Number.NaN);
 }
 
 export interface Chain {

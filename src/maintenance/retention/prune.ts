@@ -7,7 +7,7 @@ import { isLocked, withLock } from '../../disk/lock.ts';
 import { AgtError, EXIT, errorCode, isAgtError, usageError } from '../../errors.ts';
 import { refuseBlockedWorktrees } from '../../git/files/worktree-registrations.ts';
 import { abandonedFiles } from '../../git/objects/fast-import-cleanup.ts';
-import { hasPromisorPacks, objectStoreSize } from '../../git/objects/object-store.ts';
+import { hasPromisorPacks, isPartialClone, objectStoreSize } from '../../git/objects/object-store.ts';
 import {
   type MeasuredPack,
   measureUnreachable,
@@ -21,7 +21,7 @@ import type { Repository } from '../../repository/repository.ts';
 import { idProblem } from '../../session/id.ts';
 import { lockedName } from '../../session/lock.ts';
 import { freeDisk } from './du.ts';
-import { isPartialClone, joinPacks, rewritePacks } from './repack.ts';
+import { joinPacks, rewritePacks } from './repack.ts';
 
 /** agt rewrites a pack if it loses at least this part. A small pack costs little to rewrite. */
 const WORTHWHILE = { large: 1 / 4, small: 1 / 20 };
@@ -69,15 +69,15 @@ export async function previewPrune(repository: Repository, expire: string): Prom
   return chosen.reduce((sum, { expired }) => sum + expired, survey.loose.bytes);
 }
 
-async function lookForUnreachable({ git, commonDir }: Repository, expire: string) {
+async function lookForUnreachable(repository: Repository, expire: string) {
+  const { git, commonDir } = repository;
   const objectsDir = join(commonDir, 'objects');
   requireReadableRefs(commonDir);
   const before = objectStoreSize(objectsDir);
   const survey = await measureUnreachable(git, objectsDir, await expireSeconds(git, expire));
-  const isPartial = await isPartialClone(git);
+  const isPartial = isPartialClone(repository);
   // Also without a promisor, `git repack -a` writes all objects of such packs again, and keeps the old ones.
-  const chosen =
-    isPartial || hasPromisorPacks(commonDir) ? [] : choosePacks(survey, writeLimit(commonDir, before));
+  const chosen = hasPromisorPacks(commonDir) ? [] : choosePacks(survey, writeLimit(commonDir, before));
   return { objectsDir, before, survey, isPartial, chosen };
 }
 

@@ -4,6 +4,7 @@ import { withLock } from '../../disk/lock.ts';
 import { AgtError, EXIT } from '../../errors.ts';
 import {
   estimateLooseObjects,
+  isPartialClone,
   listPacks,
   type Pack,
   packsWithoutIndex,
@@ -55,11 +56,6 @@ export async function joinPacks(git: Git, objectsDir: string, limit: number): Pr
   }
 }
 
-export async function isPartialClone(git: Git): Promise<boolean> {
-  const pattern = '^(extensions\\.partialclone|remote\\..*\\.promisor)$';
-  return ((await gitAnswer(git, ['config', '--get-regexp', pattern])) ?? '') !== '';
-}
-
 /** Well below git's own gc.auto (6,700 loose objects) and gc.autoPackLimit (50 packs). */
 const MANY_LOOSE_OBJECTS = 2_048;
 const MANY_PACKS = 40;
@@ -74,7 +70,7 @@ export async function autoRepack(repository: Repository): Promise<void> {
     estimateLooseObjects(objectsDir) >= MANY_LOOSE_OBJECTS || listPacks(objectsDir).length >= MANY_PACKS;
   if (!hasMany) return;
   if ((await gitAnswer(git, ['config', '--type=int', '--get', 'gc.auto'])) === '0') return;
-  if (await isPartialClone(git)) return;
+  if (isPartialClone(repository)) return;
   try {
     await withLock(packLockFile(repository.agtDir), 'the object store', () =>
       joinPacks(git, objectsDir, MOST_WRITTEN_BYTES),

@@ -12,7 +12,7 @@ import { commandToRestore } from '../../../session/advised-commands.ts';
 import type { SessionId } from '../../../session/id.ts';
 import { isAttached, readRecord } from '../../../session/record.ts';
 import { Session } from '../../../session/session.ts';
-import { type AuthoredLine, blameFile } from '../../../timetravel/blame/blame.ts';
+import { type AuthoredLine, type BlameRequest, blameFile } from '../../../timetravel/blame/blame.ts';
 import { type Origin, originOf } from '../../../timetravel/blame/origin.ts';
 import { NOT_COMMITTED } from '../../../timetravel/blame/porcelain.ts';
 import { pathInSession } from '../../../timetravel/session-paths.ts';
@@ -99,12 +99,7 @@ export async function fileAndRevision(context: Context, words: readonly string[]
 
 type Asked = readonly [command: string, usage: string];
 
-interface Wanted {
-  readonly file: string;
-  readonly revision: string | undefined;
-  readonly options: readonly string[];
-  readonly choice: readonly string[];
-}
+type Wanted = Omit<BlameRequest, 'git' | 'repository' | 'here'>;
 
 /** @throws AgtError that names the step which deleted the file, and the way back */
 export async function requireFile(context: Context, { file, revision }: Pick<Wanted, 'file' | 'revision'>) {
