@@ -193,6 +193,6 @@ export function syncRefused(
 export function notCommitted({ session_id: id, sandbox }: SessionRecord, { operation }: Syncing): AgtError {
   const goOn = operation === 'merge' ? 'commit' : 'rebase --continue';
   return new AgtError(`git did not finish the ${operation} in the sandbox of "${id}", without a conflict`, {
-    hints: [`go on: git -C ${sandbox} ${goOn}`, `or go back: agt session undo ${id}`],
+    hints: [`go on: git -C ${sandbox} ${goOn}`, `or go back: agt undo ${id}`],
   });
 }

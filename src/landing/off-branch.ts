@@ -53,9 +53,7 @@ export async function problemWith(
   // git reverts nothing while something is staged.
   const way = hasStaged ? `git stash && ${revert} && git stash pop --index` : revert;
   const alone =
-    isActive(record) || record.away !== undefined
-      ? []
-      : [`bring only the session back: agt session undo ${id}`];
+    isActive(record) || record.away !== undefined ? [] : [`bring only the session back: agt undo ${id}`];
   const hints = [`undo it by a new commit, on "${branch}": ${way}`, ...alone];
   if (found.length === 0)
     return new AgtError(`"${branch}" does not have the commit any more`, { hints: alone });

@@ -33,7 +33,7 @@ export function commandToCapture(record: Named): string {
 }
 
 export function commandToMove(record: Named, by: 'undo' | 'redo'): string {
-  return advise(record, `session ${by} ${record.session_id}`, by);
+  return advise(record, `${by} ${record.session_id}`, by);
 }
 
 /** `snapshot`: a word for the shell, as in the next one. */

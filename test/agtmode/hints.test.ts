@@ -231,7 +231,7 @@ test('a word that is nearly a session, a command or a number', () => {
     'error: "-3" is no number of steps\nhint: without the sign: agt undo s2 3\n',
   );
   expect(said('undo', 's2', 'two')).toBe(
-    'error: "two" is no number of steps\nhint: for example: agt session undo s2 2\n',
+    'error: "two" is no number of steps\nhint: for example: agt undo s2 2\n',
   );
   expect(said('undo', '1', 's2')).toMatch(/\nhint: the session comes first: agt undo s2 1\n$/);
   expect(said('restore', '@{1}', 's2')).toMatch(/\nhint: the session comes first: agt restore s2 @\{1\}\n$/);

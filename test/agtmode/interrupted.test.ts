@@ -94,15 +94,13 @@ test('an undo is finished by an undo; a redo before that is refused, and records
   const undo = ['session', 'undo', 's1'];
   expect((await interruptAt('worktree list', session, undo)).stderr).toBe(
     'error: interrupted; session "s1" is only partly restored\n' +
-      'hint: go on: agt session undo s1\n' +
+      'hint: go on: agt undo s1\n' +
       `hint: or go back: agt restore s1 ${before}\n`,
   );
   for (const more of [[], ['-n']])
     expect(agt(session.repository, 'session', 'redo', 's1', ...more)).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining(
-        'an undo of "s1" is not finished\nhint: finish it: agt session undo s1\n',
-      ),
+      stderr: expect.stringContaining('an undo of "s1" is not finished\nhint: finish it: agt undo s1\n'),
     });
   expect(tip()).toBe(before);
   agtOk(session.repository, ...undo);
@@ -123,7 +121,7 @@ test('restore names the ways on and back, and both work', async () => {
     stderr:
       'error: interrupted; session "s1" is only partly restored\n' +
       `hint: go on: agt restore s1 ${commit}\n` +
-      'hint: or go back: agt session undo s1\n',
+      'hint: or go back: agt undo s1\n',
   });
   agtOk(session.repository, 'session', 'restore', 's1', '--to', commit);
   expect(workIn(session)).toBe('first');

@@ -49,7 +49,7 @@ describe('agt undo --to-green', () => {
     expect(value(session)).toBe('99');
     const { stdout } = agt(session.repository, 'undo', 's1', '--to-green', 'test $(cat n) -lt 3');
     expect(stdout).toMatch(
-      /^s1: restored 1 path, verified\n {2}M n\n(undone: .*)\n.* 3 of 8\n.*\nall 5 steps forward again: agt session redo s1\n$/,
+      /^s1: restored 1 path, verified\n {2}M n\n(undone: .*)\n.* 3 of 8\nto take this back: agt redo s1 5\n$/,
     );
     expect(value(session)).toBe('2');
     agtOk(session.repository, 'redo', 's1', '1');
@@ -63,7 +63,7 @@ describe('agt undo --to-green', () => {
     agtOk(session.repository, 'redo', 's1', '3');
     expect(value(session)).toBe('99');
     const one = agt(session.repository, 'undo', 's1', '--to-green', 'test $(cat n) -lt 99').stdout;
-    expect(one).toContain('\nforward again: agt session redo s1\n');
+    expect(one).toContain('\nto take this back: agt redo s1\n');
     agtOk(session.repository, 'redo', 's1');
     expect(value(session)).toBe('99');
     expect(left(session)).toEqual(['sessions']);

@@ -15,10 +15,7 @@ test('after a commit of the person, an undo takes back the last step of the agen
   const shown = agt(folder, 'undo', '-n');
   expect(shown.stdout).toMatch(/^M a\n.*would restore 1 path/);
   const undo = agt(folder, 'undo');
-  for (const { stderr } of [shown, undo])
-    expect(stderr).toContain(
-      `branch main stays at ${main.slice(0, 10)}: you or another program moved it since; in the snapshot it is at`,
-    );
+  for (const { stderr } of [shown, undo]) expect(stderr).toBe('');
   expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('start\n');
   agtOk(folder, 'redo');
   expect(git(folder, 'status', '--porcelain')).toBe('');
@@ -63,7 +60,7 @@ test('an undo names the edits of a person that it takes away from the disk, and 
   expect(shown.stdout).toMatch(/^M mine\n.*would restore 1 path to \w+\n$/);
   for (const { stderr } of [shown, agt(folder, 'undo')]) {
     expect(stderr).toContain('warning: that takes back your own changes, or those of another program: mine');
-    expect(stderr).toContain('warning: branch main stays at');
+    expect(stderr).not.toContain('branch main');
   }
   const [, command = ''] = /^hint: to bring one back then: agt (.*)$/m.exec(shown.stderr) ?? [];
   agtOk(folder, ...command.replaceAll("'", '').split(' '));
@@ -82,7 +79,7 @@ test('an undo after an acceptance leaves the branch, and names the command that 
     write(join(repository, 'own'), 'own\n');
     const undo = agt(repository, 'undo', ...words);
     expect(undo.stdout).not.toContain('branch main');
-    expect(undo.stderr).toContain(`branch main stays at ${main.slice(0, 10)}`);
+    expect(undo.stderr).not.toContain('branch main');
     expect(undo.stderr).toContain('to take back the acceptance of "s1": agt unaccept s1\n');
   }
   expect(git(repository, 'rev-parse', 'main')).toBe(main);
@@ -268,7 +265,7 @@ test.each([['undo'], ['undo', '--turn']])(
     const main = git(folder, 'rev-parse', 'main');
     const undo = agt(folder, ...words);
     expect(undo.stderr).toContain('that takes back your own changes');
-    expect(undo.stderr).toContain('branch main stays at');
+    expect(undo.stderr).not.toContain('branch main');
     expect(git(folder, 'rev-parse', 'main')).toBe(main);
     expect(git(folder, 'ls-files', '--deleted')).toBe('');
   },

@@ -43,7 +43,7 @@ test('git cannot sign the merge of sync: agt says so, and undo goes back', () =>
   const refused = agt(repository, 'sync', 's1');
   expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
   expect(refused.stderr).toContain(
-    `error: git did not finish the merge in the sandbox of "s1", without a conflict\nhint: go on: git -C ${sandbox} commit\nhint: or go back: agt session undo s1\n`,
+    `error: git did not finish the merge in the sandbox of "s1", without a conflict\nhint: go on: git -C ${sandbox} commit\nhint: or go back: agt undo s1\n`,
   );
   agtOk(repository, 'undo', 's1');
   expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(head);

@@ -42,7 +42,7 @@ test('unaccept changes nothing if the branch has moved on, a remote has the comm
   git(repository, 'remote', 'set-head', 'origin', 'main');
   refused(/origin\/main has the commit already\nhint: undo it by a new commit/);
   git(repository, 'reset', '-q', '--hard', 'HEAD~1');
-  refused(/"main" does not have the commit any more\nhint: bring only the session back: agt session undo s1/);
+  refused(/"main" does not have the commit any more\nhint: bring only the session back: agt undo s1/);
   agtOk(repository, 'undo', 's1');
   expect(readFileSync(join(sandbox, 'new'), 'utf8')).toBe('new\n');
 });

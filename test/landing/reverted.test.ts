@@ -221,7 +221,7 @@ test.each(['amended', 'rebased', 'a merge'])('unaccept repeats no revert of the 
   }
   expect(existsSync(join(repository, 'one')) || existsSync(join(repository, 'two'))).toBe(false);
   expect(agt(repository, 'unaccept', 's1').stderr).toMatch(
-    /^error: "main" has taken commit \w+ back already\nhint: bring only the session back: agt session undo s1\n$/,
+    /^error: "main" has taken commit \w+ back already\nhint: bring only the session back: agt undo s1\n$/,
   );
 });
 

@@ -34,7 +34,7 @@ export interface RefMove {
 /** Refs that differ: those that go back, and those that stay. */
 export interface RefPlan {
   readonly moves: readonly RefMove[];
-  readonly left: readonly (RefMove & { readonly reason: string })[];
+  readonly left: readonly (RefMove & { readonly reason: string; readonly isQuiet?: boolean | undefined })[];
   /** The branch of HEAD, which goes to its commit alone: another worktree has the branch. */
   readonly detached?: string | undefined;
   /** Another repository at the place of the one that comes back. */
@@ -53,6 +53,8 @@ export interface OthersMove {
   readonly to: string | undefined;
   readonly commit: string | undefined;
   readonly was?: string | undefined;
+  /** No agent has moved it, so that an undo has nothing to say of it. */
+  readonly isQuiet?: boolean;
 }
 
 /** By the full name of the ref. */
@@ -90,7 +92,8 @@ export function planRefs(now: Refs, then: Refs, others: OthersMoves): RefPlan {
     moves: wanted.filter(({ from, to }) => from !== to),
     left: wanted.flatMap((move) => {
       const reason = move.from === move.to ? reasonFor(move) : undefined;
-      return reason === undefined ? [] : [{ ...move, reason: `you or another program ${reason}` }];
+      const { isQuiet } = others.get(move.ref) ?? {};
+      return reason === undefined ? [] : [{ ...move, reason: `you or another program ${reason}`, isQuiet }];
     }),
   };
 }
@@ -178,7 +181,8 @@ export function describeLeft(plan: RefPlan): string[] {
   if (replaced !== undefined)
     return [`the repository of the snapshot takes the place of another one: ${replaced}`];
   if (gone !== undefined) return [`the repository is gone, and comes back: ${gone}`];
-  const stays = left.map(({ ref, from, reason }) => `${nameOf(ref)} stays ${where(from)}: ${reason}`);
+  const told = left.filter(({ from, isQuiet }) => from === undefined || isQuiet !== true);
+  const stays = told.map(({ ref, from, reason }) => `${nameOf(ref)} stays ${where(from)}: ${reason}`);
   if (detached === undefined) return stays;
   const name = nameOf(detached);
   const why = staysDeleted(plan, detached) ? `${name} is deleted` : `${ELSEWHERE} ${name} checked out`;

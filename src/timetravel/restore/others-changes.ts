@@ -86,6 +86,7 @@ export interface OthersRefs {
 /** A move counts if the ref is still there, apart from calls of agents since: a restore may have taken it back. */
 export async function othersRefs(session: Session, latest: Latest, to: string): Promise<OthersRefs> {
   const moved = new Map<string, OthersMove>();
+  const byAgents = new Set<string>();
   const { going, theirs, since, hasEvents } = await othersSnapshots(session, latest, to);
   const values = new Map<string, string | undefined>();
   for (const { commit, parents, restoredBy } of theirs.length === 0 ? [] : going) {
@@ -95,6 +96,7 @@ export async function othersRefs(session: Session, latest: Latest, to: string): 
     if (before === undefined || after === undefined) continue;
     const isTheirs = theirs.some((one) => one.commit === commit);
     for (const ref of differing(before, after)) {
+      if (!isTheirs && restoredBy === undefined) byAgents.add(ref);
       const value = values.has(ref) ? values.get(ref) : after.get(ref);
       const isThere = value === after.get(ref) && !moved.has(ref);
       if (isTheirs && isThere) moved.set(ref, { to: value, commit, was: before.get(ref) });
@@ -106,6 +108,8 @@ export async function othersRefs(session: Session, latest: Latest, to: string): 
   if (state)
     for (const { onto } of accepted)
       if (!moved.has(onto)) moved.set(onto, { to: refsIn(state).get(onto), commit: undefined });
+  if (latest.isUndo)
+    for (const [ref, move] of moved) moved.set(ref, { ...move, isQuiet: !byAgents.has(ref) });
   const first = hasEvents ? Infinity : Math.min(...accepted.map(({ at }) => Date.parse(at)));
   // The time of a snapshot is in whole seconds.
   const isAfterAcceptance = ({ time }: Snapshot) => time.getTime() + 999 >= first;

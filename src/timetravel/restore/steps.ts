@@ -272,7 +272,7 @@ export async function findRedoTarget(
   const reason = isLast
     ? `"${id}" is at its last step`
     : isOneThing
-      ? `that undo is a step of its own, which ${commandToMove(session.record, 'undo')} takes back`
+      ? 'that undo is a step of its own'
       : `nothing was undone since the last change of "${id}"`;
   const hints = [`to go to any snapshot: ${commandToRestore(session.record, 'SNAPSHOT')}`];
   const thing = isOneThing ? oneThingIn(history[0]) : undefined;

@@ -26,7 +26,7 @@ export const sessionSync = defineSessionCommand({
   summary: 'bring your branch into a sandbox',
   description:
     'Autocommit the session, then let git merge the user branch into the branch of the sandbox, or rebase it. Conflicts ' +
-    'stay in the sandbox, for you or the agent to solve; agt session undo goes back to the snapshot before. --rebase ' +
+    'stay in the sandbox, for you or the agent to solve; agt undo goes back to the snapshot before. --rebase ' +
     'leaves out commits that the session began with and that you have dropped from your branch since. Exit with 1 if ' +
     'there are conflicts; --dry-run finds them without touching the sandbox. If the user branch is gone, as after git ' +
     'branch -m, the branch of --from takes its place.',

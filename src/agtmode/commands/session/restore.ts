@@ -4,7 +4,7 @@ import { describeMove } from '../../../folders/git-state/ref-plan.ts';
 import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { commandToList, commandToMove, commandToRestore } from '../../../session/advised-commands.ts';
-import { isAttached } from '../../../session/record.ts';
+import { isAttached, type SessionRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
@@ -173,10 +173,6 @@ function reportRestore(
   // An undo after a restore that changed nothing would go to the step before.
   const isSame = commit === before || isPrompt || isBack !== false;
   const isNothing = changed.length + moves.length === 0 && isSame;
-  const back = isPrompt && undo ? promptToGoBack(by, distance) : undo;
-  const { unit, count } = distance ?? {};
-  const isTurn = !isPrompt && !isNothing && by === 'undo' && unit === 'turn';
-  const forward = `${commandToMove(record, 'redo')} --turns${count === 1 ? '' : ` ${count}`}`;
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
   const parts = mismatches.filter(isPart);
   const isOfParts = parts.length > 0 && parts.length === mismatches.length;
@@ -198,8 +194,7 @@ function reportRestore(
     isBack,
     thing !== undefined && `undone: ${thing}`,
     position && describePosition(position, by, distance, context.now()),
-    back !== undefined && !isNothing && `to take this back: ${back}`,
-    isTurn && `forward again: ${forward}`,
+    undo !== undefined && !isNothing && `to take this back: ${wayBack(record, by, isPrompt, distance)}`,
   ];
   return {
     json: {
@@ -221,9 +216,15 @@ function reportRestore(
   };
 }
 
-/** The prompt that takes this one back. */
-function promptToGoBack(by: RestoreRequest['by'], distance: Distance | undefined): string {
-  const { unit, count } = distance ?? { unit: 'turn', count: 1 };
-  const words = [by === 'undo' ? 'redo' : 'undo', unit === 'step' && 'step', count > 1 && count];
-  return `agt ${words.filter((word) => word !== false).join(' ')}`;
+/** Prompts go by turns, commands by steps. */
+function wayBack(
+  record: SessionRecord,
+  by: RestoreRequest['by'],
+  isPrompt: boolean,
+  { unit, count }: Pick<Distance, 'unit' | 'count'> = { unit: isPrompt ? 'turn' : 'step', count: 1 },
+): string {
+  const way = by === 'undo' ? 'redo' : 'undo';
+  const other = isPrompt ? unit === 'step' && 'step' : unit === 'turn' && '--turns';
+  const words = [isPrompt ? `agt ${way}` : commandToMove(record, way), other, count > 1 && count];
+  return words.filter((word) => word !== false).join(' ');
 }

@@ -78,13 +78,8 @@ export const sessionUndo = defineSessionCommand({
       throw usageError('--to-green finds the number of steps', 'leave it out');
     if (command.trim() === '') throw usageError('--to-green is empty', 'give a shell command');
     const green = await findGreen(context, session, command, args);
-    if (green !== undefined) {
-      const report = await runRestore(context, session, green.request, dryRun, { distance: green.distance });
-      const { count: steps } = green.distance;
-      const forward = steps === 1 ? 'forward' : `all ${steps} steps forward`;
-      const redo = commandToMove(session.record, 'redo');
-      return dryRun ? report : { ...report, text: `${report.text}${forward} again: ${redo}\n` };
-    }
+    if (green !== undefined)
+      return runRestore(context, session, green.request, dryRun, { distance: green.distance });
     const text = `${shownId(session.record)}: the command passes, there is nothing to undo\n`;
     return { json: { session_id: session.id, snapshot: null, changed: 0 }, text };
   },
@@ -118,8 +113,11 @@ export const sessionRedo = defineSessionCommand({
     ['agt redo', 'go forward again in the session of the current directory'],
     ['agt redo --turns 2', 'bring back two turns of the agent'],
   ],
-  run: (args, context, session) =>
-    move(context, session, { ...args, turns: args.turns || args.turn }, 'redo'),
+  run: (args, context, session) => {
+    if (args.turn && args.count !== undefined)
+      throw usageError('a redo names no turn', `to bring back so many turns: agt redo --turns ${args.count}`);
+    return move(context, session, { ...args, turns: args.turns || args.turn }, 'redo');
+  },
 });
 
 type MoveArguments = Arguments<typeof MOVE.options> & {
