@@ -1,7 +1,7 @@
 /** Files whose content the page shows only if a person asks for it: keys, logins, and the agent's own settings and logs. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { holdsSecrets } from '../travel/secret-values.ts';
+import { holdsSecrets } from '../travel/secrets.ts';
 
 /** `path`: as commands show it, relative to the sandbox. A sandbox may have folders of these names itself. */
 export function isSecret(path: string, sandbox: string | undefined): boolean {

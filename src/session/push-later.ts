@@ -1,6 +1,6 @@
 /**
  * `agt.push`: when the lock of a session with new snapshots is released, a process of its own pushes the session
- * (travel/push-in-background.ts). It waits until `agt.pushEvery` has passed since the last push, and takes the snapshots
+ * (travel/push.ts). It waits until `agt.pushEvery` has passed since the last push, and takes the snapshots
  * that come meanwhile.
  */
 import { isLocked } from '../disk/lock.ts';

@@ -22,7 +22,6 @@ import type { SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
 import { inState } from '../session/operation.ts';
 import { refuseRunning } from '../session/owner.ts';
-import { chooseWorkspace } from '../session/provider.ts';
 import { type Landed, readRecord, type SessionRecord, sessionFolder, withId } from '../session/record.ts';
 import { Session } from '../session/session.ts';
 import { readShares, type Share, withCopy, writeShares } from '../session/share-file.ts';
@@ -101,11 +100,8 @@ export async function requireLeavable(session: Session, head: Head, now: Date): 
 async function freeForkId(session: Session): Promise<SessionId> {
   for (let n = 2; ; n++) {
     const id = `${session.id}-${n}` as SessionId;
-    const isFree = await requireFreeId(session.repository, id).then(
-      () => true,
-      () => false,
-    );
-    if (isFree) return id;
+    const problem = await requireFreeId(session.repository, id).catch((error: unknown) => error);
+    if (problem === undefined) return id;
   }
 }
 
@@ -115,49 +111,27 @@ interface Coming {
   readonly marks?: string | undefined;
 }
 
-export interface Arrived {
-  readonly record: SessionRecord;
-  /** Of files that are not as in the snapshot. */
-  readonly warnings: readonly string[];
-}
-
-/** Without a share it comes from a file. `before`: as `leave` left the folder. `marks`: those that both sides had last. */
+/**
+ * Without a share it comes from a file. `before`: as `leave` left the folder. `marks`: those that both sides had last.
+ * Warns of files that are not as in the snapshot.
+ */
 export async function goOn(
   repository: Repository,
   id: SessionId,
   head: Head,
   now: Date,
   { share, before, marks }: Coming = {},
-): Promise<Arrived> {
+) {
   const { git, agtDir, settings } = repository;
-  const local = readRecord(repository, id);
-  const kept = local !== undefined && keepsFolder(local) ? local : undefined;
-  const folder = kept ? sessionFolder(kept) : join(await repository.sessionsDir(), id);
-  requireWritable(join(folder, '..'));
-  const landed = bothLanded(local?.landed, head.record.landed);
-  const arriving = arrived(repository, id, head.record, folder);
-  const record = {
-    ...arriving,
-    ...(kept && workspaceOf(kept)),
-    moved: movedHere(
-      head.record,
-      local ?? (isHere({ repository }, head.holder) ? head.record : undefined),
-      now.toISOString(),
-    ),
-    ...(landed && { landed }),
-  };
+  const record = await arrived(repository, id, head, now.toISOString());
   await withSessionLock({ repository, id }, async (locked) => {
     const names = refNames(record);
     const ours = await findObject(git, names['review'] ?? '');
-    const theirs = head.refs['review'];
-    const isJoined = ours !== undefined && theirs !== undefined && ours !== marks && theirs !== marks;
-    const review = isJoined
-      ? await joinMarks(new Session(repository, record), ours, theirs)
-      : theirs === marks
-        ? ours
-        : theirs;
     const maps = await findObject(git, names['lines'] ?? '');
-    const { lines: coming } = head.refs;
+    const { review: theirs, lines: coming } = head.refs;
+    const isJoined = ours !== undefined && theirs !== undefined && ours !== marks && theirs !== marks;
+    const newer = theirs === marks ? ours : theirs;
+    const review = isJoined ? await joinMarks(new Session(repository, record), ours, theirs) : newer;
     const lines = maps && coming && (await joinAcceptMaps(git, maps, coming));
     const refs: Head['refs'] = { ...head.refs, ...(review && { review }), ...(lines && { lines }) };
     const moves = Object.entries(names).flatMap(([role, ref]) => {
@@ -167,6 +141,7 @@ export async function goOn(
     recordPrefixes(agtDir, settings);
     await hideAgentRefs(repository);
     await updateRefs(git, moves, 'agt: pull');
+    const { landed } = record;
     if (landed !== head.record.landed) await keepSources(new Session(repository, record), landed);
     failurePoint('pull: refs moved');
     locked.write(record);
@@ -207,24 +182,13 @@ function has(landed: Landed | undefined, one: Landed): boolean {
   return landed !== undefined && (landed.commit === one.commit || has(landed.before, one));
 }
 
-/** How the folder here is made. */
-function workspaceOf({ provider, token, captures, working_copy, stands_at }: SessionRecord) {
-  return {
-    provider,
-    working_copy,
-    ...(token && { token }),
-    ...(captures && { captures }),
-    ...(stands_at && { stands_at }),
-  };
-}
-
-/** The metadata here: the folder is an ordinary one, and the session has ended until a restore brings it back. */
-function arrived(
+/** The metadata here: the session has ended until a restore brings it back, into its folder if that is still here. */
+async function arrived(
   repository: Repository,
   id: SessionId,
-  theirs: SessionRecord,
-  folder: string,
-): SessionRecord {
+  { record: theirs, holder }: Head,
+  at: string,
+): Promise<SessionRecord> {
   const {
     owner: _o,
     intent: _i,
@@ -236,19 +200,30 @@ function arrived(
     captures: _,
     ...rest
   } = withId(theirs, id);
+  const local = readRecord(repository, id);
+  const kept = local !== undefined && keepsFolder(local) ? local : undefined;
+  const folder = kept ? sessionFolder(kept) : join(await repository.sessionsDir(), id);
+  requireWritable(join(folder, '..'));
+  const { provider = 'git', working_copy = 'worktree', token, captures, stands_at } = kept ?? {};
+  const landed = bothLanded(local?.landed, theirs.landed);
+  const last = local ?? (isHere({ repository }, holder) ? theirs : undefined);
+  const came = last && (last.moved?.came ?? [last.created_at]);
   return {
     ...rest,
     branch: shadowRef(repository.settings, id),
     work_branch: workRef(repository.settings, id),
     sandbox: join(folder, 'sandbox'),
-    ...chooseWorkspace(repository, folder, undefined),
-    working_copy: 'worktree',
+    provider,
+    working_copy,
+    ...(token && { token }),
+    ...(captures && { captures }),
+    ...(stands_at && { stands_at }),
+    ...(landed && { landed }),
     state: isActive(theirs) ? 'removed' : theirs.state,
+    moved: {
+      from: theirs.stands_at ?? theirs.checkout ?? theirs.sandbox,
+      at,
+      came: [...(came ?? []), at],
+    },
   };
-}
-
-function movedHere(theirs: SessionRecord, local: SessionRecord | undefined, at: string) {
-  const before = local && (local.moved?.came ?? [local.created_at]);
-  const from = theirs.stands_at ?? theirs.checkout ?? theirs.sandbox;
-  return { from, at, came: [...(before ?? []), at] };
 }

@@ -27,13 +27,14 @@ import { shellQuote } from '../process/shell-quote.ts';
 import type { Repository } from '../repository/repository.ts';
 import { checkId, type SessionId } from '../session/id.ts';
 import { withSessionLock } from '../session/lock.ts';
-import { readRecord, type SessionRecord } from '../session/record.ts';
+import { readRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { readShares } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { captureSession } from '../workspace/capture-session.ts';
 import { goOn } from './arrive.ts';
 import { contentOf, existingRefs, plainMode, recipientsFor, type Wish } from './content.ts';
+import type { PullRequest } from './find-share.ts';
 import { isForOthers, isSealed, requireKeys } from './keys.ts';
 import { commitsIn, edgesOf, openPart, rangeOf, takePack, writePart } from './parts.ts';
 import { requireComplete } from './pull.ts';
@@ -51,15 +52,8 @@ export interface BundleRequest extends Wish {
   readonly force: boolean;
 }
 
-export interface Bundled {
-  readonly snapshots: number;
-  readonly size: number;
-  /** Commits that the file leaves out. */
-  readonly requires: readonly string[];
-  readonly madeKey: string | undefined;
-}
-
-export async function bundleSession(session: Session, request: BundleRequest): Promise<Bundled> {
+/** `requires`: the commits that the file leaves out. `madeKey`: the file of a key that agt has just made. */
+export async function bundleSession(session: Session, request: BundleRequest) {
   const plain = plainMode(session.record, request);
   requireNewFile(request.file, request.force);
   const { recipients, madeKey } = await recipientsFor(session.repository, request.env, plain, {
@@ -91,11 +85,9 @@ export async function bundleSession(session: Session, request: BundleRequest): P
   });
 }
 
-type NewFile = Pick<BundleRequest, 'file' | 'force'>;
-
 /** Nobody sees a part of the file, and a link in its place is replaced, not followed. */
 export async function writeFile<T>(
-  { file, force }: NewFile,
+  { file, force }: Pick<BundleRequest, 'file' | 'force'>,
   write: (path: string) => Promise<T>,
 ): Promise<T> {
   requireNewFile(file, force);
@@ -122,41 +114,28 @@ function requireNewFile(file: string, force: boolean): void {
   if (stat !== undefined && !force) throw usageError(`${file} exists already`, 'to replace it: --force');
 }
 
-export interface OpenRequest {
+export interface OpenRequest extends Pick<PullRequest, 'as' | 'dryRun' | 'env' | 'now'> {
   /** Absolute. */
   readonly file: string;
-  /** The id here. */
-  readonly as: string | undefined;
-  readonly dryRun: boolean;
-  readonly env: NodeJS.ProcessEnv;
-  readonly now: Date;
 }
 
-export interface Opened {
-  readonly record: SessionRecord;
-  readonly snapshots: number;
-}
-
-export async function openBundle(repository: Repository, request: OpenRequest): Promise<Opened> {
+export async function openBundle(repository: Repository, request: OpenRequest) {
   const { file, as, env, now } = request;
   const isEncrypted = readStart(file);
   const identities = isEncrypted ? (await requireKeys(env)).identities : undefined;
   const source = createReadStream(file, { start: FIRST_LINE.length });
-  const opening = openPart(identities, source).then(({ first, pack }) => ({
-    head: requireHead(first),
-    pack,
-  }));
-  const { head, pack } = await opening.catch((cause: unknown) => {
+  const refuse = (cause: unknown) => {
     throw isForOthers(cause) ? forOthers(file) : damaged(file, cause);
-  });
+  };
+  const opening = openPart(identities, source);
+  const reading = opening.then(({ first, pack }) => ({ head: requireHead(first), pack }));
+  const { head, pack } = await reading.catch(refuse);
   const id = as === undefined ? idOf(head) : checkId(as);
   await requireOwnId(repository, id, head, file);
   await requireCommits(repository, head, file);
   const { snapshots } = head;
   if (request.dryRun) return { record: { ...head.record, session_id: id }, snapshots };
-  await takePack(repository.git, pack).catch((cause: unknown) => {
-    throw damaged(file, cause);
-  });
+  await takePack(repository.git, pack).catch(refuse);
   await requireComplete(repository, head, damaged(file, undefined));
   const { record } = await goOn(repository, id, head, now);
   return { record, snapshots };

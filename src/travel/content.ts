@@ -1,15 +1,14 @@
 /** What of a session is sent: all of it if it is encrypted; in plain text what the user agrees to. */
 import { AgtError, usageError } from '../errors.ts';
-import { readRefValues } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import type { Part, Share } from '../session/share-file.ts';
-import { checkRecipients, keyFile, makeKeys, type Recipients, readKeys } from './keys.ts';
+import { checkRecipients, keyFile, makeKeys, readKeys } from './keys.ts';
 import { areHere, rangeOf } from './parts.ts';
-import { cutSecrets, filesIn, refuseSecrets, secretsOf } from './refuse-secrets.ts';
+import { cutSecrets, filesIn, refuseSecrets, secretsOf } from './secrets.ts';
 import { refNames } from './share.ts';
 import { withoutIgnored } from './without-ignored.ts';
 
@@ -45,7 +44,7 @@ export async function recipientsFor(
   env: NodeJS.ProcessEnv,
   plain: Share['plain'],
   { share, kept = [], dryRun = false }: Sealing,
-): Promise<{ readonly recipients: Recipients; readonly madeKey: string | undefined }> {
+) {
   if (plain !== undefined) return { recipients: undefined, madeKey: undefined };
   const others = settings.recipients.length === 0 ? [] : await checkRecipients(settings.recipients);
   const known = await readKeys(env);
@@ -77,21 +76,18 @@ export interface Sending {
  * does not have of it. @throws AgtError if a secret would leave in plain text
  */
 export async function contentOf(
-  { repository, record }: Session,
+  { git, repository, record }: Session,
   scratch: ScratchObjects,
   { refs, plain, allowSecrets, known, kept, plainAt }: Sending,
-): Promise<{ readonly refs: Sending['refs']; readonly before: readonly Part[] }> {
+) {
   const all = rangeOf(Object.values(refs), known);
   const files = plain === undefined ? [] : await filesIn(scratch.git, all);
-  const names =
-    plain === 'without ignored'
-      ? await withoutIgnored(scratch, repository.commonDir, all, files)
-      : new Map<string, string>();
-  const sent = Object.fromEntries(
-    Object.entries(refs).map(([role, commit]) => [role, names.get(commit) ?? commit]),
-  );
-  // `agt gc --thin` may have rewritten the history.
-  const before = (await areHere(scratch.git, kept.at(-1)?.tips ?? [])) ? kept : [];
+  const isLess = plain === 'without ignored';
+  const names = isLess ? await withoutIgnored(scratch, repository.commonDir, all, files) : new Map();
+  const named = Object.entries(refs).map(([role, commit]) => [role, names.get(commit) ?? commit]);
+  const sent: Sending['refs'] = Object.fromEntries(named);
+  // `agt gc --thin` may have rewritten the history. A git that reads the scratch is one more.
+  const before = (await areHere(isLess ? scratch.git : git, kept.at(-1)?.tips ?? [])) ? kept : [];
   if (plain !== undefined && !allowSecrets) {
     const range = rangeOf(Object.values(sent), [...(before.at(-1)?.tips ?? []), ...known]);
     const originals = new Map([...names].map(([old, name]) => [name, old]));
@@ -104,16 +100,11 @@ export async function contentOf(
   return { refs: sent, before };
 }
 
-export async function existingRefs(session: Session): Promise<Record<string, string>> {
-  const { git, repository } = session;
-  const names = Object.entries(refNames(session.record));
+export async function existingRefs({ git, record }: Session): Promise<Record<string, string>> {
+  const names = Object.entries(refNames(record));
   const refs = names.map(([, ref]) => ref);
-  // git is asked only where it stores refs in another way.
-  const values = readRefValues(repository.commonDir, refs, git.env);
-  const oids = values
-    ? refs.map((ref) => values.get(ref))
-    : (await findObjects(git, refs)).map((found) => found?.oid);
-  return Object.fromEntries(names.flatMap(([role], i) => (oids[i] === undefined ? [] : [[role, oids[i]]])));
+  const found = await findObjects(git, refs);
+  return Object.fromEntries(names.flatMap(([role], i) => (found[i] ? [[role, found[i].oid]] : [])));
 }
 
 /** Cuts what looks like a secret out of texts about the session, and what its files of keys and logins hold. */

@@ -7,7 +7,7 @@ import { readShares, writeShares } from '../session/share-file.ts';
 import { noShare, sessionWith, shareNamed } from './find-share.ts';
 import type { Keys } from './keys.ts';
 import { chooseRemote, moveRefs } from './remote.ts';
-import { type Head, idOf, isHere, listShares, type RemoteShare } from './share.ts';
+import { type Head, isHere, listShares, type RemoteShare } from './share.ts';
 
 interface Deletion {
   readonly remote: string | undefined;
@@ -16,33 +16,40 @@ interface Deletion {
   readonly dryRun: boolean;
 }
 
-interface Deleted {
-  readonly remote: string;
-  /** Undefined: no key here opens it. */
-  readonly id: string | undefined;
-}
-
-/** @throws AgtError if there is no copy, or another repository has the session. */
+/**
+ * `of`: a session here, or the id or the share of another one. `id`: undefined if no key here opens it. @throws AgtError if
+ * there is no copy, or another repository has the session.
+ */
 export async function deleteShare(
-  session: Session,
+  repository: Repository,
+  of: Session | string,
   keys: Keys | undefined,
-  { remote, force, dryRun }: Deletion,
-): Promise<Deleted> {
-  const { id, record, repository } = session;
-  if (!force) refuseAway(record);
-  const { copies, pushing, deleted } = readShares(session);
-  const share = remote === undefined ? copies[0] : copies.find((one) => one.remote === remote);
-  if (share === undefined)
-    throw new AgtError(`session "${id}" has no copy${remote === undefined ? '' : ` on ${remote}`}`, {
-      hints: [`see: agt session list --remote ${remote ?? 'REMOTE'}`],
+  { remote: given, force, dryRun }: Deletion,
+): Promise<{ readonly remote: string; readonly id: string | undefined }> {
+  const [session, name] = typeof of === 'string' ? [undefined, of] : [of, of.id];
+  if (session !== undefined && !force) refuseAway(session.record);
+  const { copies, pushing, deleted } = session ? readShares(session) : { copies: [], deleted: [] };
+  const own = copies.find((one) => given === undefined || one.remote === given);
+  if (session !== undefined && own === undefined)
+    throw new AgtError(`session "${name}" has no copy${given === undefined ? '' : ` on ${given}`}`, {
+      hints: [`see: agt session list --remote ${given ?? 'REMOTE'}`],
     });
-  const [there] = await listShares(repository, share.remote, keys, share.share);
-  const isOurs = [share, pushing].some((one) => one !== undefined && one.head === there?.refs.head);
-  if (there !== undefined && !isOurs && (!force || there.isNew)) throw notOurs(id, share.remote, there.head);
-  const { takenFrom: other } = share;
+  const remote = own?.remote ?? (await chooseRemote(repository, given));
+  const all = await listShares(repository, remote, keys, own?.share);
+  const advice = ({ share }: RemoteShare) => `agt session push ${share} ${remote} --delete`;
+  const there = own ? all[0] : shareNamed(all, name, remote, advice);
+  if (own === undefined && there === undefined) throw noShare(all, name, remote, keys);
+  const { share = '', refs = {}, head, isNew } = there ?? {};
+  const here = own ? undefined : sessionWith(repository, share);
+  if (here !== undefined)
+    return deleteShare(repository, new Session(repository, here), keys, { remote, force, dryRun });
+  const isKnown = [own, pushing].some((one) => one !== undefined && one.head === refs.head);
+  const isOurs = own ? isKnown : isHere({ repository }, head?.holder);
+  if (there !== undefined && !isOurs && (!force || isNew)) throw notOurs(name, remote, head);
+  const other = own?.takenFrom;
   if (other !== undefined && there !== undefined && !force)
     throw new AgtError(
-      `${other.name}, in ${other.repository}, may not know that session "${id}" is here now`,
+      `${other.name}, in ${other.repository}, may not know that session "${name}" is here now`,
       {
         hints: [
           'it learns so from the copy when it pushes next; without the copy it goes on as well',
@@ -50,42 +57,13 @@ export async function deleteShare(
         ],
       },
     );
-  const gone = { remote: share.remote, id };
-  if (dryRun) return gone;
-  if (there !== undefined) await deleteRefs(repository, gone, there);
-  writeShares(session, {
-    copies: copies.filter((one) => one !== share),
-    deleted: [...new Set([...deleted, share.remote])],
-  });
-  return gone;
-}
-
-async function deleteRefs({ git }: Repository, { remote, id }: Deleted, { share, refs }: RemoteShare) {
-  if (await moveRefs(git, remote, share, refs, {})) return;
-  throw new AgtError(`another repository has just pushed session "${id ?? share}" to ${remote}`, {
-    hints: [`see: agt session list --remote ${remote}`],
-  });
-}
-
-/** Of a session that is not here. `name`: its id, or its share. @throws AgtError unless forced */
-export async function deleteForeignShare(
-  repository: Repository,
-  name: string,
-  keys: Keys | undefined,
-  { remote: given, force, dryRun }: Deletion,
-): Promise<Deleted> {
-  const remote = await chooseRemote(repository, given);
-  const all = await listShares(repository, remote, keys);
-  const advice = ({ share }: RemoteShare) => `agt session push ${share} ${remote} --delete`;
-  const there = shareNamed(all, name, remote, advice);
-  if (there === undefined) throw noShare(all, name, remote, keys);
-  const own = sessionWith(repository, there.share);
-  if (own !== undefined) return deleteShare(new Session(repository, own), keys, { remote, force, dryRun });
-  const { head, isNew } = there;
-  if (!isHere({ repository }, head?.holder) && (!force || isNew)) throw notOurs(name, remote, head);
-  const gone = { remote, id: head && idOf(head) };
-  if (!dryRun) await deleteRefs(repository, gone, there);
-  return gone;
+  if (!dryRun && there !== undefined && !(await moveRefs(repository.git, remote, share, refs, {})))
+    throw notOurs(name, remote, undefined);
+  if (!dryRun && session !== undefined) {
+    const left = copies.filter((one) => one !== own);
+    writeShares(session, { copies: left, deleted: [...new Set([...deleted, remote])] });
+  }
+  return { remote, id: session?.id ?? head?.record.session_id };
 }
 
 function notOurs(name: string, remote: string, head: Head | undefined): AgtError {

@@ -10,7 +10,7 @@ import { copyNamed, readShares, type Share, writeShares } from '../session/share
 import { isEnded } from '../session/state.ts';
 import { commandsToShare, type Keys, requireKeys } from './keys.ts';
 import { chooseRemote } from './remote.ts';
-import { type Head, idOf, listShares, type RemoteShare, requireRemote } from './share.ts';
+import { type Head, idOf, listShares, type RemoteShare } from './share.ts';
 
 export interface PullRequest {
   /** An id, or the name of a share. */
@@ -67,20 +67,14 @@ export async function findThere(repository: Repository, keys: Keys | undefined, 
   const local = idProblem(as ?? id) === undefined ? ((as ?? id) as SessionId) : undefined;
   const { copies } = local === undefined ? { copies: [] } : readShares({ repository, id: local });
   const remote = await chooseRemote(repository, given ?? copies[0]?.remote);
-  if (given === undefined && local !== undefined && copies.length > 0)
-    await requireRemote({ repository, id: local }, remote);
   const known = copies.find((share) => share.remote === remote);
   const all = await listShares(repository, remote, keys, known?.share);
   const here = known === undefined ? undefined : local;
   const there = shareNamed(all, known?.share ?? id, remote, (one) => commandToPullAs(request, one));
-  if (there === undefined) {
-    const record = here && readRecord(repository, here);
-    if (record?.away !== undefined) return { known, remote, there, here };
-    if (keys === undefined && all.length > 0) await requireKeys(env);
-    throw noShare(all, id, remote, keys);
-  }
-  if (there.head !== undefined) return { known, remote, there, here };
-  if (there.problem === undefined) await requireKeys(env);
+  const isAway = here !== undefined && readRecord(repository, here)?.away !== undefined;
+  if (there === undefined ? isAway : there.head !== undefined) return { known, remote, there, here };
+  if (all.length > 0 && there?.problem === undefined && keys === undefined) await requireKeys(env);
+  if (there === undefined) throw noShare(all, id, remote, keys);
   const reason = there.problem ?? 'it is encrypted for other keys';
   throw new AgtError(`session "${id}" on ${remote} cannot be opened: ${reason}`, {
     hints: [toOpen(here ?? 'ID', keys)],
@@ -117,15 +111,12 @@ export function noShare(all: readonly RemoteShare[], id: string, remote: string,
   const others = all.filter(({ head }) => head === undefined).length;
   const ids = all.flatMap(({ head }) => (head === undefined ? [] : [idOf(head)]));
   const opened = others > 0 ? ' that a key here can open' : '';
+  const closed = `${plural(others, 'session')} there ${others === 1 ? 'is' : 'are'} encrypted for other keys`;
   return new AgtError(`there is no session "${id}" on ${remote}${opened}`, {
     hints: [
       ...(ids.length > 0 ? [`sessions there: ${listSome(ids)}`] : []),
       ...(all.length > 0 ? [] : [`push it, in the repository that has it: agt session push ${id}`]),
-      ...(others > 0
-        ? [
-            `${plural(others, 'session')} there ${others === 1 ? 'is' : 'are'} encrypted for other keys; ${toOpen(id, keys)}`,
-          ]
-        : []),
+      ...(others > 0 ? [`${closed}; ${toOpen(id, keys)}`] : []),
     ],
   });
 }
@@ -135,12 +126,7 @@ function toOpen(id: string, keys: Keys | undefined): string {
 }
 
 /** The remote has lost the copy, and the session was given away: it can go on here as it is. */
-export async function takeBack(
-  repository: Repository,
-  id: SessionId,
-  request: PullRequest,
-  remote: string,
-): Promise<Pulled> {
+export async function takeBack(repository: Repository, id: SessionId, request: PullRequest, remote: string) {
   if (!request.take)
     throw new AgtError(reasonOfLoss(readRecord(repository, id), remote), {
       hints: [`go on with it as it is here: ${commandToPull(request, { take: true })}`],

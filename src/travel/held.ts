@@ -17,20 +17,13 @@ import { existingRefs } from './content.ts';
 import type { Keys } from './keys.ts';
 import { type Head, listShares, type RemoteShare, refNames, refsOf } from './share.ts';
 
-/** What the remote of a session does not have; undefined if it has all, or none is to have the session. */
-export interface Debt {
-  readonly remote: string;
-  readonly snapshots: number;
-  readonly pushed_at: string | null;
-  readonly failed: NonNullable<Share['failed']> | null;
-}
+export type Debt = NonNullable<Awaited<ReturnType<typeof debtOf>>>;
 
-/** `wanted`: the remote that sessions without a copy are to be on. */
-export async function debtOf(
-  session: Session,
-  tip: string | undefined,
-  wanted: string | undefined,
-): Promise<Debt | undefined> {
+/**
+ * What the remote of a session does not have; undefined if it has all, or none is to have the session. `wanted`: the remote
+ * that sessions without a copy are to be on.
+ */
+export async function debtOf(session: Session, tip: string | undefined, wanted: string | undefined) {
   const [share] = readShares(session).copies;
   const { remote = wanted, refs, pushed_at = null, failed = null } = share ?? {};
   const sent = refs?.['tip'];
@@ -40,19 +33,12 @@ export async function debtOf(
 }
 
 /** Where sessions are pushed by themselves, or somebody has pushed another one. */
-export function wantedRemote(
-  { settings }: Repository,
-  copies: ReadonlyMap<string, string>,
-): string | undefined {
+export function wantedRemote({ settings }: Repository, copies: ReadonlyMap<string, string>) {
   return settings.push === '' ? copies.values().next().value : settings.push;
 }
 
 /** All if the session no longer builds on `sent`. A long history is not read. */
-export async function snapshotsSince(
-  session: Session,
-  sent: string | undefined,
-  tip: string | undefined,
-): Promise<number> {
+export async function snapshotsSince(session: Session, sent: string | undefined, tip: string | undefined) {
   const words = ['rev-list', '--first-parent', `^${sent}^@`, tip ?? '', '--'];
   const commits = sent === undefined ? [''] : ((await gitAnswer(session.git, words)) ?? '').split('\n');
   return commits.at(-1) === sent ? commits.length - 1 : (await session.history()).length;
@@ -69,15 +55,11 @@ export function copiesOnRemotes(repository: Repository): Map<string, string> {
   );
 }
 
-export interface Held {
-  /** The tips of ended sessions that a pull brings back from their remote as they are here, by id. */
-  readonly held: ReadonlyMap<string, string>;
-  /** By id: why others that were pushed are needed here. */
-  readonly stays: ReadonlyMap<string, string>;
-}
-
-/** @throws AgtError if a remote cannot be reached */
-export async function heldByRemotes(repository: Repository, keys: Keys | undefined): Promise<Held> {
+/**
+ * `held`: the tips of ended sessions that a pull brings back from their remote as they are here, by id. `stays`: why others
+ * that were pushed are needed here, by id. @throws AgtError if a remote cannot be reached
+ */
+export async function heldByRemotes(repository: Repository, keys: Keys | undefined) {
   const remotes = new Map<string, readonly RemoteShare[]>();
   const held = new Map<string, string>();
   const stays = new Map<string, string>();
@@ -88,30 +70,27 @@ export async function heldByRemotes(repository: Repository, keys: Keys | undefin
     const all = remotes.get(share.remote) ?? (await listShares(repository, share.remote, keys));
     remotes.set(share.remote, all);
     const there = all.find((one) => one.share === share.share);
-    const reason = lack(record, share, await existingRefs(session)) ?? problemOf(share, there);
+    const reason = whyNeeded(record, share, await existingRefs(session), there);
     if (reason === undefined) held.set(session.id, share.refs['tip'] as string);
     else stays.set(session.id, reason);
   }
   return { held, stays };
 }
 
-function lack(
+function whyNeeded(
   { session_id: id, away }: SessionRecord,
-  { remote, plain, refs }: Share,
+  share: Share,
   here: Readonly<Record<string, string>>,
+  there: RemoteShare | undefined,
 ): string | undefined {
+  const { remote, plain, refs } = share;
+  const { head, parts } = refsOf(share);
   const isWhole =
     here['tip'] !== undefined && Object.entries(here).every(([role, oid]) => refs[role] === oid);
   if (!isWhole && away !== undefined)
     return `it is ${placeOfAway(away)}, and ${remote} lacks the last of what is here`;
   if (!isWhole) return `${remote} lacks the last of it; to send that: agt session push ${id}`;
-  return plain === 'without ignored' ? `its copy on ${remote} has no ignored files` : undefined;
-}
-
-/** Why the copy there is not enough. */
-function problemOf(share: Share, there: RemoteShare | undefined): string | undefined {
-  const { remote } = share;
-  const { head, parts } = refsOf(share);
+  if (plain === 'without ignored') return `its copy on ${remote} has no ignored files`;
   if (there === undefined) return `${remote} no longer has what was pushed`;
   if (there.refs.head !== head || there.refs.parts !== parts)
     return `another repository has pulled or pushed it on ${remote} since this one did`;

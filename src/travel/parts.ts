@@ -10,6 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { EXIT } from '../errors.ts';
 import { findObjects, readContents, readObject } from '../git/objects/object-reader.ts';
 import { type ScratchObjects, storeInScratch } from '../git/objects/scratch-objects.ts';
+import { withSettings } from '../git/run/environment.ts';
 import { endOf, FSYNC_ARGS, type Git, type GitEnd, gitFailed, gitText, spawnGit } from '../git/run/git.ts';
 import type { Part } from '../session/share-file.ts';
 import { type Bytes, type Keys, openStream, type Recipients, sealStream } from './keys.ts';
@@ -68,8 +69,7 @@ export async function addPart({ scratch, recipients, chain, before, tips, known 
 }
 
 export async function areHere(git: Git, commits: readonly string[]): Promise<boolean> {
-  const found = await findObjects(git, commits);
-  return found.every((one) => one !== undefined);
+  return !(await findObjects(git, commits)).includes(undefined);
 }
 
 /** Lines for git rev-list. */
@@ -109,8 +109,8 @@ async function onBranches(git: Git, edges: readonly string[], known: readonly st
 async function storePart(scratch: ScratchObjects, part: PartContent) {
   const file = join(scratch.dir, 'part');
   const size = await writePart(part, file);
-  const words = [...AS_IT_IS, 'hash-object', '-w', '--no-filters', '--', file];
-  if (size > SMALL) return { oid: await gitText(scratch.git, words), size };
+  const words = ['hash-object', '-w', '--no-filters', '--', file];
+  if (size > SMALL) return { oid: await gitText(withSettings(scratch.git, AS_IT_IS), words), size };
   const [like = ''] = part.wanted.split('\n');
   return { oid: storeInScratch(scratch, { type: 'blob', content: readFileSync(file) }, like), size };
 }
@@ -162,13 +162,8 @@ function requireDone(words: readonly string[], end: GitEnd): void {
 const NOBODY = 'agt <agt@local> 0 +0000';
 
 function commitText(tree: string, parents: readonly string[]): string {
-  const lines = [
-    `tree ${tree}`,
-    ...parents.map((parent) => `parent ${parent}`),
-    `author ${NOBODY}`,
-    `committer ${NOBODY}`,
-  ];
-  return `${lines.join('\n')}\n\nagt\n`;
+  const above = parents.map((parent) => `parent ${parent}\n`).join('');
+  return `tree ${tree}\n${above}author ${NOBODY}\ncommitter ${NOBODY}\n\nagt\n`;
 }
 
 /** The chain that ends at `last`, the oldest part first. Its commits are here. */

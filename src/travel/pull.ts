@@ -1,7 +1,6 @@
 import { failurePoint } from '../disk/failure-point.ts';
 import { AgtError, EXIT } from '../errors.ts';
 import { sharedPartsRef } from '../filter/agent-refs.ts';
-import { findObjects } from '../git/objects/object-reader.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
 import { runGit } from '../git/run/git.ts';
 import { requireFreeId } from '../lifecycle/create.ts';
@@ -25,7 +24,7 @@ import {
   takeBack,
 } from './find-share.ts';
 import { type Keys, readKeys } from './keys.ts';
-import { areHere, chainOf, takePart } from './parts.ts';
+import { areHere, chainOf, rangeOf, takePart } from './parts.ts';
 import { fetchRefs } from './remote.ts';
 import {
   type Head,
@@ -84,7 +83,7 @@ export async function pullSession(repository: Repository, request: PullRequest):
     return { record: local ?? head.record, remote, head, wasHere: false, fork };
   }
   if (living !== undefined) await requireLeavable(new Session(repository, living), head, request.now);
-  const share = await takeLease({ repository, id }, { there, head, remote, parts, held }, request);
+  const share = await takeLease({ repository, id }, there, head, { remote, parts, held }, request);
   failurePoint('pull: taken');
   const left = local && (await leave(repository, local, head, request.now));
   const arriving = { share, before: left?.before, marks: own?.refs['review'] };
@@ -102,10 +101,10 @@ async function takeParts(
   keys: Keys | undefined,
   remote: string,
   known: readonly Part[],
-): Promise<Part[]> {
-  const had: Part[] = [];
-  for (const part of known) if (await areHere(git, part.tips)) had.push(part);
-  if (had.length === known.length && known.at(-1)?.commit === last) return had;
+): Promise<readonly Part[]> {
+  const had = new Map<string, Part>();
+  for (const part of known) if (await areHere(git, part.tips)) had.set(part.commit, part);
+  if (had.size === known.length && known.at(-1)?.commit === last) return known;
   reportProgress('receiving');
   await fetchRefs(git, remote, [sharedPartsRef(share)]).catch((error: unknown) => {
     throw /couldn't find remote ref/.test((error as Error).message) ? lostParts(remote) : error;
@@ -116,12 +115,11 @@ async function takeParts(
   const parts: Part[] = [];
   for (const [i, link] of chain.entries()) {
     reportProgress('opening', i, chain.length);
-    const own = had.find(({ commit }) => commit === link.commit);
     const take = () =>
       takePart(git, identities, link).catch((cause: unknown) => {
         throw lostParts(remote, cause);
       });
-    parts.push(own ?? (await take()));
+    parts.push(had.get(link.commit) ?? (await take()));
   }
   return parts;
 }
@@ -135,51 +133,39 @@ function lostParts(remote: string, cause?: unknown): AgtError {
 
 /** As git does after a fetch: nothing that the refs lead to is missing. */
 export async function requireComplete({ git }: Repository, { refs }: Head, error: AgtError): Promise<void> {
-  const tips = Object.values(refs);
-  const found = await findObjects(git, tips);
-  const input = tips.map((tip) => `${tip}\n`).join('');
   const words = ['rev-list', '--objects', '--stdin', '--not', '--all', '--quiet'];
-  const isWhole =
-    found.every((one) => one !== undefined) && (await runGit(git, words, { input })).exitCode === 0;
-  if (!isWhole) throw error;
+  const { exitCode } = await runGit(git, words, { input: rangeOf(Object.values(refs), []) });
+  if (exitCode !== 0) throw error;
 }
 
-interface Taking {
-  readonly there: RemoteShare;
-  readonly head: Head;
-  readonly remote: string;
-  readonly parts: readonly Part[];
-  /** An earlier pull has taken it. */
-  readonly held: Share | undefined;
-}
-
-/** @throws AgtError if another repository has taken it meanwhile. */
+/** `held`: as an earlier pull has taken it. @throws AgtError if another repository has taken it meanwhile. */
 async function takeLease(
   session: Held,
-  { there, head, remote, parts, held }: Taking,
+  { share, refs: there }: RemoteShare,
+  { refs, number, plain, pushed_at, sealedFor, snapshots, record, holder }: Head,
+  { remote, parts, held }: { remote: string; parts: readonly Part[]; held: Share | undefined },
   request: PullRequest,
 ): Promise<Share> {
   const { repository, id } = session;
   const { env, now } = request;
-  const { refs, number, plain, pushed_at, sealedFor, snapshots, record } = head;
   const from: Share = {
-    ...{ remote, share: there.share, head: there.refs.head, parts, pulling: true, state: record.state },
+    ...{ remote, share, head: there.head, parts, pulling: true, state: record.state },
     ...{ refs, number, snapshots, plain, pushed_at, sealedFor },
   };
   const before = readShares(session);
-  const known = held ? { ...from, takenFrom: held.takenFrom, holder: head.holder } : from;
+  const known = held ? { ...from, takenFrom: held.takenFrom, holder } : from;
   writeShares(session, { ...withCopy(before, known), pushing: undefined });
   if (held) return known;
-  const takenFrom = isHere(session, head.holder) ? undefined : head.holder;
+  const takenFrom = isHere(session, holder) ? undefined : holder;
   const to = { ...from, takenFrom, holder: holderHere(session, now), number: number + 1 };
   const { recipients } = await recipientsFor(repository, env, plain, { kept: sealedFor });
-  const moving = { from: there.refs, to, record: withId(record, id), refs, recipients };
+  const moving = { from: there, to, record: withId(record, id), refs, recipients };
   const taken = await withScratchObjects(repository, (scratch) =>
     moveShare(session, scratch, { ...moving, step: 'pull' }),
   );
   if (taken !== undefined) return taken;
   writeShares(session, before);
-  const [winner] = await listShares(repository, remote, await readKeys(env), there.share);
+  const [winner] = await listShares(repository, remote, await readKeys(env), share);
   throw new AgtError(`${winner?.head?.holder?.name ?? 'somebody'} has taken session "${id}" meanwhile`, {
     exitCode: EXIT.busy,
     hints: [`take it all the same: ${commandToPull(request, { take: true })}`],

@@ -3,37 +3,31 @@
  * from the state that agt has seen last, so of two repositories that work on one session, one pushes and the other one
  * learns who has it.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { NotCaptured } from '../autocommit/capture.ts';
 import { withLock } from '../disk/lock.ts';
 import { AgtError, plural } from '../errors.ts';
+import { tipRef } from '../filter/agent-refs.ts';
 import { isActive } from '../filter/session-file.ts';
 import { openHash } from '../git/objects/hash.ts';
 import { type ScratchObjects, withScratchObjects } from '../git/objects/scratch-objects.ts';
+import { resolveObject } from '../git/run/git.ts';
 import { pushLocks } from '../layout.ts';
 import { once } from '../once.ts';
 import { reportProgress } from '../process/progress.ts';
-import { type LockedSession, USUAL_WAIT_MS, withSessionLock } from '../session/lock.ts';
+import { isBusy, type LockedSession, USUAL_WAIT_MS, withSessionLock } from '../session/lock.ts';
 import { awayError, inState, refuseAway, unfinishedError } from '../session/operation.ts';
 import type { SessionRecord } from '../session/record.ts';
-import type { Session } from '../session/session.ts';
-import { type Part, readShares, type Share, withCopy, writeShares } from '../session/share-file.ts';
+import { Session } from '../session/session.ts';
+import { copyOn, readShares, type Share, withCopy, writeShares } from '../session/share-file.ts';
 import { isEnded } from '../session/state.ts';
 import { captureSession, previewCapture } from '../workspace/capture-session.ts';
 import { contentOf, existingRefs, plainMode, recipientsFor, type Wish } from './content.ts';
 import { newestHere, snapshotsSince } from './held.ts';
-import { type Recipients, readKeys } from './keys.ts';
+import { readKeys } from './keys.ts';
 import { addPart, type Commits, partsToKeep } from './parts.ts';
 import { branchesOf, chooseRemote, type Refs, readRefs } from './remote.ts';
-import {
-  findCopy,
-  holderHere,
-  isHere,
-  listShares,
-  moveShare,
-  newShare,
-  refsOf,
-  requireRemote,
-} from './share.ts';
+import { findCopy, holderHere, isHere, listShares, moveShare, newShare, refsOf } from './share.ts';
 
 export interface PushRequest extends Wish {
   readonly remote: string | undefined;
@@ -48,7 +42,7 @@ export interface PushRequest extends Wish {
   readonly now: Date;
 }
 
-export interface Pushed {
+interface Done {
   readonly record: SessionRecord;
   readonly remote: string;
   readonly snapshots: number;
@@ -58,14 +52,10 @@ export interface Pushed {
   readonly left: readonly NotCaptured[];
   /** Of a dry run: changed files that no snapshot has yet, so that nobody has looked at them. */
   readonly unseen: number;
-  /** The file of a key that agt has just made. */
-  readonly madeKey: string | undefined;
-  readonly plain: Share['plain'];
-  /** The public keys of those who can open it; undefined if it is not encrypted. */
-  readonly openers: Recipients;
 }
 
-export async function pushSession(session: Session, request: PushRequest): Promise<Pushed> {
+/** `openers`: the public keys of those who can open it; undefined if it is not encrypted. */
+export async function pushSession(session: Session, request: PushRequest) {
   const mode = plainMode(session.record, request);
   const { copies } = readShares(session);
   const remote = await chooseRemote(session.repository, request.remote ?? copies[0]?.remote);
@@ -76,15 +66,8 @@ export async function pushSession(session: Session, request: PushRequest): Promi
   const sealed = once(() => recipientsFor(session.repository, env, plain, sealing));
   const given = { ...request, remote, sealed, mode: plain, plainAt: there?.plain && remote };
   const lock = pushLocks(session.repository.agtDir, session.id).running;
-  const pushed = await withLock(
-    lock,
-    `the push of session "${session.id}"`,
-    () => push(session, given),
-    USUAL_WAIT_MS,
-  ).catch(async (error: unknown) => {
-    if (request.remote === undefined) await requireRemote(session, remote);
-    throw error;
-  });
+  const title = `the push of session "${session.id}"`;
+  const pushed = await withLock(lock, title, () => push(session, given), USUAL_WAIT_MS);
   const { madeKey, recipients } = await sealed();
   return { ...pushed, madeKey, plain, openers: recipients };
 }
@@ -99,8 +82,6 @@ interface Push extends PushRequest {
   readonly over?: Refs;
 }
 
-type Done = Omit<Pushed, 'madeKey' | 'plain' | 'openers'>;
-
 /** A session that goes away is locked meanwhile. Otherwise agents work on while the remote is slow. */
 function push(session: Session, given: Push): Promise<Done> {
   // Anybody may pull one that has ended.
@@ -114,101 +95,70 @@ function push(session: Session, given: Push): Promise<Done> {
 type Locked = <T>(action: (session: LockedSession) => Promise<T>) => Promise<T>;
 
 async function pushWith(session: Session, request: Push, locked: Locked): Promise<Done> {
-  const { remote, release, again, over, mode, now, dryRun } = request;
+  const { repository, git } = session;
+  const { remote, release, again, over, mode, now, dryRun, allowSecrets = false, plainAt } = request;
   if (readShares(session).copies.some(({ pulling }) => pulling))
     throw new AgtError(`session "${session.id}" is not complete here yet`, {
       hints: [`go on with: agt session pull ${session.id}`],
     });
-  const state = await locked((held) => capture(held, request));
-  const { record, left, unseen, refs } = state;
+  const { record, left, unseen, refs } = await locked((held) => capture(held, request));
   const share = (await findCopy(session, remote)) ?? { ...newShare(remote), plain: mode };
   const said = digestOf(record, refs, request);
   const { recipients } = await request.sealed();
-  const isWhole = again || over !== undefined || mode !== share.plain || !isSealedFor(share, recipients);
+  // Somebody who is new among the recipients could not open the parts that are there.
+  const isSealed = (recipients ?? []).every((one) => share.sealedFor?.includes(one));
+  const isWhole = again || over !== undefined || mode !== share.plain || !isSealed;
   const isSame = !isWhole && said === share.said;
-  const isAsked = isWhole || isSame || dryRun;
-  const there = over ?? (isAsked ? await readRefs(session.git, remote, share.share) : refsOf(share));
+  const isAsked = share.head !== undefined && (isWhole || isSame || dryRun);
+  const there = over ?? (isAsked ? await readRefs(git, remote, share.share) : refsOf(share));
   if (over === undefined && there.head !== share.head) return lost(session, share, request, locked);
   if (isSame && there.parts === refsOf(share).parts) {
     const snapshots = share.snapshots ?? (await session.history()).length;
     return { record, remote, snapshots, left, unseen, size: undefined };
   }
+  const send = async (scratch: ScratchObjects) => {
+    const known = await branchesOf(repository, remote);
+    const kept = isWhole || isSame ? [] : partsToKeep(share.parts);
+    const sending = { refs, plain: mode, allowSecrets, known, kept, plainAt };
+    const { before, refs: sent } = await contentOf(session, scratch, sending);
+    const tips = [...new Set(Object.values(sent))];
+    const adding = { scratch, recipients, chain: share.parts, before, tips, known };
+    const { parts, size, commits } = dryRun ? NOTHING : await addPart(adding);
+    const snapshots = countSince(share, tips[0], commits) ?? (await session.history()).length;
+    const holder = release ? undefined : (share.holder ?? holderHere(session, now));
+    const next = { plain: mode, number: share.number + 1, pushed_at: now.toISOString(), failed: undefined };
+    const has = { refs, parts, said, state: record.state, holder, sealedFor: recipients, snapshots };
+    if (dryRun) return { snapshots, size };
+    reportProgress('pushing');
+    const moving = { from: there, to: { ...share, ...next, ...has }, record, refs: sent, recipients };
+    return (await moveShare(session, scratch, { ...moving, step: 'push' })) && { snapshots, size };
+  };
   reportProgress('packing');
-  const kept = isWhole || isSame ? [] : partsToKeep(share.parts);
-  const pushed = await withScratchObjects(session.repository, async (scratch) => {
-    const preparing = { ...request, ...state, scratch, recipients, kept };
-    const { to, sent, size } = await prepare(session, { ...share, plain: mode }, preparing);
-    const moving = { from: there, to: { ...to, said }, record, refs: sent, recipients };
-    if (!dryRun) reportProgress('pushing');
-    const isDone = dryRun || (await moveShare(session, scratch, { ...moving, step: 'push' }));
-    return isDone ? { snapshots: to.snapshots, size } : undefined;
-  });
+  const pushed = await withScratchObjects(repository, send);
   if (pushed === undefined) return lost(session, share, request, locked);
   const goes = release && !dryRun;
   const after = goes ? await locked(async (held) => becomeAway(held, { remote }, now)) : record;
   return { ...pushed, record: after, remote, left, unseen };
 }
 
-interface Captured {
-  readonly record: SessionRecord;
-  readonly left: Pushed['left'];
-  readonly unseen: number;
-  readonly refs: Readonly<Record<string, string>>;
-}
+const NOTHING = { parts: [], size: 0, commits: new Map() };
 
 /** Nobody has taken it since: what the remote has lost, the last one that had it sends again. */
 function isFree({ away }: SessionRecord, { again }: Push): boolean {
   return again && away !== undefined && away.holder === undefined && !away.sealed;
 }
 
-async function capture(session: LockedSession, request: Push): Promise<Captured> {
+async function capture(session: LockedSession, request: Push) {
   const { now, dryRun, asItIs } = request;
   if (!isFree(session.record, request)) refuseAway(session.record);
   const { intent } = session.record;
   if (intent !== undefined) throw unfinishedError(session.id, intent.operation);
   const look = dryRun ? previewCapture : captureSession;
   const captured = isActive(session.record) && !asItIs ? await look(session, { now }) : undefined;
-  const left = [...(captured?.failed ?? []), ...(captured?.skipped ?? [])];
+  const { failed = [], skipped = [], changes = [] } = captured ?? {};
+  const unseen = dryRun ? changes.length : 0;
   const record = session.read() ?? session.record;
-  return {
-    record,
-    refs: await existingRefs(session),
-    left,
-    unseen: dryRun ? (captured?.changes.length ?? 0) : 0,
-  };
-}
-
-const NOTHING = { parts: undefined, size: 0, commits: new Map() };
-
-interface Preparing extends Push, Captured {
-  readonly scratch: ScratchObjects;
-  readonly recipients: Recipients;
-  /** Parts on the remote that stay. */
-  readonly kept: readonly Part[];
-}
-
-async function prepare(session: Session, share: Share, request: Preparing) {
-  const { record, recipients, release, now, dryRun, refs, scratch, kept } = request;
-  const { mode: plain, allowSecrets = false, plainAt } = request;
-  const known = await branchesOf(session.repository, request.remote);
-  const sending = { refs, plain, allowSecrets, known, kept, plainAt };
-  const { before, refs: sent } = await contentOf(session, scratch, sending);
-  const tips = [...new Set(Object.values(sent))];
-  const adding = { scratch, recipients, chain: share.parts, before, tips, known };
-  const { parts, size, commits } = dryRun ? NOTHING : await addPart(adding);
-  const to = {
-    ...share,
-    refs,
-    parts: parts ?? share.parts,
-    state: record.state,
-    holder: release ? undefined : (share.holder ?? holderHere(session, now)),
-    number: share.number + 1,
-    pushed_at: now.toISOString(),
-    failed: undefined,
-    sealedFor: recipients,
-    snapshots: countSince(share, tips[0], commits) ?? (await session.history()).length,
-  };
-  return { to, sent, size };
+  return { record, refs: await existingRefs(session), left: [...failed, ...skipped], unseen };
 }
 
 /** Undefined if the session does not build on what the remote has, of which the last part names the newest one first. */
@@ -222,11 +172,6 @@ function countSince(
   let at = tip;
   for (; at !== undefined && at !== sent; at = commits.get(at)?.[0]) added++;
   return at === undefined || snapshots === undefined ? undefined : snapshots + added;
-}
-
-/** Somebody who is new among the recipients could not open the parts that are there. */
-function isSealedFor({ sealedFor = [] }: Share, recipients: Recipients = []): boolean {
-  return recipients.every((one) => sealedFor.includes(one));
 }
 
 /** Without the times that a look at the session changes. */
@@ -250,8 +195,11 @@ async function lost(session: Session, share: Share, request: Push, locked: Locke
     throw new AgtError(`"${share.remote}" has another state of session "${session.id}" than agt has pushed`, {
       hints: [`see: agt session list --remote ${share.remote}`],
     });
-  const sealed = there.head === undefined && { sealed: true as const };
-  const away = { remote: share.remote, ...(sealed || (holder && { holder })) };
+  const away = {
+    remote: share.remote,
+    ...(holder && { holder }),
+    ...(!there.head && { sealed: true as const }),
+  };
   if (request.dryRun) throw awayError({ ...session.record, away });
   writeShares(session, { ...withCopy(readShares(session), share), pushing: undefined });
   const record = await locked(async (held) => becomeAway(held, away, request.now));
@@ -272,4 +220,57 @@ function becomeAway(
   const next = isEnded(record) ? record : inState(record, 'away', { now });
   session.write({ ...next, away });
   return session.read() ?? record;
+}
+
+interface LaterRequest {
+  readonly remote: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly now: () => Date;
+}
+
+/**
+ * The process that `agt.push` starts (session/push-later.ts): without a word, also if the remote cannot be reached. Until
+ * the remote has every snapshot. A process that waits already does it.
+ */
+export async function pushInBackground(session: Session, request: LaterRequest): Promise<void> {
+  const { repository, id } = session;
+  const every = 1000 * repository.settings.pushEvery;
+  const lock = pushLocks(repository.agtDir, id).waiting;
+  await withLock(lock, `the push of session "${id}"`, async () => {
+    for (let tip = ''; tip !== (await newest(session)); ) {
+      const last = Date.parse(readShares(session).copies[0]?.pushed_at ?? '') || 0;
+      await sleep(Math.max(0, Math.min(every, last + every - request.now().getTime())));
+      tip = await newest(session);
+      if (copyOn(session, request.remote).isDeleted) return;
+      if (!(await tryPush(session, request))) return;
+    }
+  }).catch((error: unknown) => {
+    if (!isBusy(error)) throw error;
+  });
+}
+
+async function newest({ git, id }: Session): Promise<string> {
+  return (await resolveObject(git, tipRef(id))) ?? '';
+}
+
+/** A failure is for `agt status`. The next snapshot tries again. */
+async function tryPush(session: Session, { env, remote, now }: LaterRequest): Promise<boolean> {
+  const time = now();
+  try {
+    const { copy } = copyOn(session, remote);
+    if (copy?.plain === undefined && (await readKeys(env)) === undefined)
+      throw new AgtError('you have no key yet: agt key new');
+    // A key or a password that somebody would have to type.
+    const git = { ...session.git, env: { ...session.git.env, GIT_TERMINAL_PROMPT: '0' } };
+    const quiet = new Session({ ...session.repository, git }, session.record);
+    const words = { release: false, again: false, dryRun: false, asItIs: true };
+    await pushSession(quiet, { env, remote, now: time, ...words });
+    return true;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const shares = readShares(session);
+    const share = shares.copies[0] ?? newShare(remote);
+    writeShares(session, withCopy(shares, { ...share, failed: { at: time.toISOString(), reason } }));
+    return false;
+  }
 }

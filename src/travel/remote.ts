@@ -11,14 +11,11 @@ import type { Repository } from '../repository/repository.ts';
 import { didYouMean } from '../similar.ts';
 
 /** Encrypted bytes can neither be compressed, nor are two of them alike. */
-export const AS_IT_IS = [
-  '-c',
-  'core.compression=0',
-  '-c',
-  'pack.compression=0',
-  '-c',
-  'core.bigFileThreshold=64k',
-];
+export const AS_IT_IS = {
+  'core.compression': '0',
+  'pack.compression': '0',
+  'core.bigFileThreshold': '64k',
+};
 
 /** What the two refs of a session name. Undefined for a ref that is not there. */
 export interface Refs {
@@ -61,11 +58,7 @@ const FETCH = [
 
 async function askRemote(git: Git, remote: string, words: readonly string[], input = ''): Promise<string[]> {
   const run = await runGit(git, words, { input });
-  if (run.exitCode === 0)
-    return run.stdout
-      .toString()
-      .split('\n')
-      .filter((line) => line !== '');
+  if (run.exitCode === 0) return run.stdout.toString().split('\n').filter(Boolean);
   throw (await isRemote(git, remote)) ? cannotReach(remote, run.stderr) : await unknownRemote(git, remote);
 }
 
@@ -104,7 +97,7 @@ export function withoutTracking({ git, dir }: ScratchObjects): Git {
   const hooks = join(dir, 'hooks');
   mkdirSync(hooks, { recursive: true });
   writeFileSync(join(hooks, 'reference-transaction'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
-  return withSettings(git, { 'core.hooksPath': hooks });
+  return withSettings(git, { ...AS_IT_IS, 'core.hooksPath': hooks });
 }
 
 /** Both refs or none. Returns false if the remote has another state than `from`. @throws AgtError if it refuses. */
@@ -123,7 +116,7 @@ export async function moveRefs(
     'push --atomic --porcelain --no-verify --no-follow-tags --no-signed --recurse-submodules=no'.split(' ');
   const leases = moves.map(({ ref, from }) => `--force-with-lease=${ref}:${from}`);
   const specs = moves.map(({ ref, to }) => `${to}:${ref}`);
-  const run = await runGit(git, [...AS_IT_IS, ...words, ...leases, '--', remote, ...specs]);
+  const run = await runGit(git, [...words, ...leases, '--', remote, ...specs]);
   const said = run.stdout.toString();
   // The hook of `withoutTracking` may have ended git after that.
   const moved = said.match(/^[ +*=-]\t/gm) ?? [];
@@ -136,15 +129,10 @@ export async function moveRefs(
       hints: [BUNDLE],
     });
   if (refused === undefined) throw cannotReach(remote, run.stderr);
+  const reasons = run.stderr.split('\n').filter((line) => line.startsWith('remote: '));
   throw new AgtError(`"${remote}" refuses sessions: ${refused}`, {
     exitCode: EXIT.failed,
-    hints: [
-      ...run.stderr
-        .split('\n')
-        .filter((line) => line.startsWith('remote: '))
-        .slice(0, 3),
-      `it must allow pushes to ${SHARED}*; or ${BUNDLE}`,
-    ],
+    hints: [...reasons.slice(0, 3), `it must allow pushes to ${SHARED}*; or ${BUNDLE}`],
   });
 }
 

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { deflateSync, inflateSync } from 'node:zlib';
 import { failurePoint } from '../disk/failure-point.ts';
-import { AgtError, attempt, FEW, listSome } from '../errors.ts';
+import { attempt } from '../errors.ts';
 import {
   attributionRef,
   landedRef,
@@ -17,7 +17,6 @@ import {
 } from '../filter/agent-refs.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
 import { type ScratchObjects, storeInScratch } from '../git/objects/scratch-objects.ts';
-import { gitLines } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SessionId } from '../session/id.ts';
 import { readKnownShares, writeKnownShares } from '../session/known-shares.ts';
@@ -40,7 +39,7 @@ import {
   type Recipients,
   sealStream,
 } from './keys.ts';
-import { fetchRefs, isRemote, listRefs, moveRefs, type Refs, readRefs, withoutTracking } from './remote.ts';
+import { fetchRefs, listRefs, moveRefs, type Refs, readRefs, withoutTracking } from './remote.ts';
 
 export interface Head extends Lease {
   readonly version: 1;
@@ -60,12 +59,8 @@ export interface Head extends Lease {
 export type Held = Pick<Session, 'repository' | 'id'>;
 
 export function holderHere({ repository }: Pick<Session, 'repository'>, now: Date): Holder {
-  const user = attempt(() => userInfo().username) ?? 'somebody';
-  return {
-    name: `${user}@${hostname()}`,
-    repository: repository.area ?? repository.git.cwd,
-    since: now.toISOString(),
-  };
+  const name = `${attempt(() => userInfo().username) ?? 'somebody'}@${hostname()}`;
+  return { name, repository: repository.area ?? repository.git.cwd, since: now.toISOString() };
 }
 
 export function isHere(session: Pick<Session, 'repository'>, holder: Holder | undefined): boolean {
@@ -74,11 +69,8 @@ export function isHere(session: Pick<Session, 'repository'>, holder: Holder | un
 }
 
 /** The refs that are the session. `branch` and `work_branch` have prefixes that are settings of each repository. */
-export function refNames({
-  session_id: id,
-  branch,
-  work_branch,
-}: SessionRecord): Readonly<Record<string, string>> {
+export function refNames(record: SessionRecord): Head['refs'] {
+  const { session_id: id, branch, work_branch } = record;
   return {
     tip: tipRef(id),
     shadow: branch,
@@ -135,14 +127,11 @@ export async function listShares(
     const unknown = there.filter(([, { head = '' }]) => !known.has(head));
     const refs = unknown.map(([name]) => sharedHeadRef(name));
     await fetchRefs(git, remote, refs, { isApart: true });
-    const contents = await readObjects(
-      git,
-      unknown.map(([, { head = '' }]) => head),
-    );
+    const oids = unknown.map(([, { head = '' }]) => head);
+    const contents = await readObjects(git, oids);
     // Somebody has pushed between the two questions.
     if (looks < MOST_LOOKS && contents.includes(undefined)) continue;
-    for (const [i, [, { head = '' }]] of unknown.entries())
-      known.set(head, await opened(keys, contents[i]?.content));
+    for (const [i, oid] of oids.entries()) known.set(oid, await opened(keys, contents[i]?.content));
     const all = there.map(([name, at]) => {
       const { head, problem } = known.get(at.head ?? '') ?? NOTHING;
       return { share: name, refs: at, head, problem, isNew: !seen.has(at.head ?? '') };
@@ -175,17 +164,6 @@ function writeKnown(agtDir: string, keys: Keys | undefined, all: readonly Remote
   );
   const closed = all.flatMap(({ refs, head }) => (head === undefined ? (refs.head ?? []) : []));
   writeKnownShares(agtDir, { recipient: keys?.recipient, heads, closed });
-}
-
-/** @throws AgtError if the remote that has the session is gone */
-export async function requireRemote({ repository, id }: Held, known: string): Promise<void> {
-  if (await isRemote(repository.git, known)) return;
-  const remotes = await gitLines(repository.git, ['remote']);
-  throw new AgtError(`this repository has no remote "${known}" any more, which has session "${id}"`, {
-    hints: [
-      `name where it is now: agt session push ${id} REMOTE; remotes here: ${listSome(remotes, FEW) || 'none'}`,
-    ],
-  });
 }
 
 export function newShare(remote: string): Share {

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { pathFromJson } from '../disk/path-bytes.ts';
 import { AgtError } from '../errors.ts';
 import { shortOid } from '../git/files/ref-files.ts';
-import { readCommits, storeObjects } from '../git/objects/commits.ts';
+import { type NewObject, objectName, readCommits, storeObjects } from '../git/objects/commits.ts';
 import { readObjects } from '../git/objects/object-reader.ts';
 import type { DiffEntry } from '../git/objects/raw-diff.ts';
 import type { ScratchObjects } from '../git/objects/scratch-objects.ts';
@@ -18,7 +18,6 @@ import { OWN } from '../snapshot/format.ts';
 import { parseSnapshot } from '../snapshot/history.ts';
 import { type SnapshotManifest, serializeManifest } from '../snapshot/manifest.ts';
 import { decodePath, encodePath } from '../snapshot/tree-names.ts';
-import { isDirectory, Trees } from './trees.ts';
 
 /**
  * New names by old ones, of the commits that `range` has, which is lines for git rev-list. `files`: all that they have.
@@ -31,49 +30,35 @@ export async function withoutIgnored(
   files: readonly Pick<DiffEntry, 'path'>[],
 ): Promise<ReadonlyMap<string, string>> {
   const { git } = scratch;
-  const commits = await readMoments(git, range);
+  const moments = await readMoments(git, range);
   const trees = new Trees();
-  await trees.load(
-    git,
-    commits.flatMap(({ tree, manifest }) => (manifest === undefined ? [] : tree)),
-  );
-  const empty = commits.flatMap(({ manifest }) => manifest?.empty_directories ?? []);
+  const roots = moments.flatMap(({ tree, manifest }) => (manifest === undefined ? [] : tree));
+  await trees.load(git, roots);
+  const empty = moments.flatMap(({ manifest }) => manifest?.empty_directories ?? []);
   const all = new Set([...files.map(({ path }) => path), ...empty.map((path) => `${inTree(path)}/`)]);
   const paths = [...all].flatMap((path) => belowSandbox(path) ?? []);
-  const ruleOf = await rulesOf(trees, commits, (rules) => askGit(scratch, commonDir, rules, paths));
+  const ruleOf = readRules(trees, (rules) => askGit(scratch, commonDir, rules, paths));
   const names = new Map<string, string>();
-  for (const { commit, raw, tree, parents, manifest } of commits) {
+  for (const { commit, raw, tree, parents, manifest } of moments) {
     if (manifest === undefined) {
       if (parents.some((parent) => names.has(parent))) throw standsOnSnapshot(commit);
       continue;
     }
-    const text = raw.replace(/^tree \w+/, `tree ${smallerTree(trees, tree, manifest, ruleOf(tree))}`);
+    const text = raw.replace(/^tree \w+/, `tree ${smallerTree(trees, tree, manifest, await ruleOf(tree))}`);
     const renamed = parents.map((parent) => names.get(parent) ?? parent);
     names.set(commit, trees.add({ type: 'commit', content: withParents(text, renamed, names) }, commit));
   }
-  await storeObjects(git, [...trees.made.values()], commits[0]?.commit ?? '');
+  await storeObjects(git, [...trees.made.values()], moments[0]?.commit ?? '');
   return names;
 }
 
-interface Moment {
-  readonly commit: string;
-  /** One byte per character. */
-  readonly raw: string;
-  readonly parents: readonly string[];
-  readonly tree: string;
-  /** Undefined: it is no snapshot. */
-  readonly manifest: SnapshotManifest | undefined;
-}
-
-/** Those on which a commit stands are before it. */
-async function readMoments(git: Git, range: string): Promise<Moment[]> {
+/** Those on which a commit stands are before it. `raw`: one byte per character. A commit without manifest is no snapshot. */
+async function readMoments(git: Git, range: string) {
   const words = ['rev-list', '--topo-order', '--reverse', '--stdin'];
   const listed = (await gitText(git, words, { input: range })).split('\n').filter(Boolean);
   const contents = await readCommits(git, listed);
-  const manifests = await readObjects(
-    git,
-    listed.map((commit) => `${commit}:${OWN.manifest}`),
-  );
+  const names = listed.map((commit) => `${commit}:${OWN.manifest}`);
+  const manifests = await readObjects(git, names);
   return listed.map((commit, i) => {
     const raw = contents.get(commit) ?? '';
     const { isSnapshot, tree, parents } = parseSnapshot(commit, raw);
@@ -96,34 +81,33 @@ interface Rule {
   readonly made: Map<string, string | undefined>;
 }
 
-/** By git's own rules: the `.gitignore` files of the snapshot, and the user's. What the index has is not ignored. */
-async function rulesOf(
-  trees: Trees,
-  commits: readonly Moment[],
-  ask: (files: string) => Promise<ReadonlySet<string>>,
-): Promise<(root: string) => Rule> {
-  const filesBelow = memo((tree: string): string[] =>
-    trees.entries(tree).flatMap((entry) => {
-      if (isDirectory(entry)) return filesBelow(entry.oid).map((path) => `${entry.name}/${path}`);
-      return entry.name === '.gitignore' && entry.mode.startsWith('100') ? [`.gitignore\0${entry.oid}`] : [];
-    }),
-  );
-  const filesOf = (root: string) => filesBelow(trees.find(root, 'sandbox')?.oid ?? '').join('\0');
-  const ignored = new Map<string, ReadonlySet<string>>();
-  for (const { tree } of commits) {
-    const files = filesOf(tree);
-    if (!ignored.has(files)) ignored.set(files, await ask(files));
-  }
-  const rules = new Map<string, Rule>();
-  return (root) => {
-    const files = filesOf(root);
+/**
+ * By git's own rules: the `.gitignore` files of the snapshot, and the user's. What the index has is not ignored. `ask` gets
+ * the path and the blob of each file, with a zero byte after each.
+ */
+function readRules(trees: Trees, ask: (rules: string) => Promise<ReadonlySet<string>>) {
+  const rulesBelow = new Map<string, readonly string[]>();
+  const find = (tree: string): readonly string[] => {
+    const found = rulesBelow.get(tree) ?? trees.entries(tree).flatMap(rulesIn);
+    rulesBelow.set(tree, found);
+    return found;
+  };
+  const rulesIn = (entry: Entry): string[] => {
+    if (isDirectory(entry)) return find(entry.oid).map((path) => `${entry.name}/${path}`);
+    return entry.name === '.gitignore' && entry.mode.startsWith('100') ? [`.gitignore\0${entry.oid}`] : [];
+  };
+  const answers = new Map<string, ReadonlySet<string>>();
+  const known = new Map<string, Rule>();
+  return async (root: string): Promise<Rule> => {
+    const rules = find(trees.find(root, 'sandbox')?.oid ?? '').join('\0');
     const stages = trees.entries(trees.find(root, OWN.stages)?.oid ?? '');
     const index = [trees.find(root, OWN.staged), ...stages].flatMap((entry) => entry?.oid ?? []);
+    const ignored = answers.get(rules) ?? (await ask(rules));
+    answers.set(rules, ignored);
     const isTracked = (path: string) => index.some((tree) => trees.find(tree, decodePath(path)));
-    const isLeftOut = (path: string) => ignored.get(files)?.has(path) === true && !isTracked(path);
-    const key = `${files}\n${index}`;
-    const rule = rules.get(key) ?? { isLeftOut, made: new Map() };
-    rules.set(key, rule);
+    const isLeftOut = (path: string) => ignored.has(path) && !isTracked(path);
+    const rule = known.get(`${rules}\n${index}`) ?? { isLeftOut, made: new Map() };
+    known.set(`${rules}\n${index}`, rule);
     return rule;
   };
 }
@@ -137,10 +121,8 @@ async function askGit(
 ): Promise<ReadonlySet<string>> {
   const worktree = join(dir, 'rules');
   const rules = [...files.matchAll(/([^\0]+)\0(\w+)/g)].map(([, path = '', oid = '']) => ({ path, oid }));
-  const contents = await readObjects(
-    git,
-    rules.map(({ oid }) => oid),
-  );
+  const oids = rules.map(({ oid }) => oid);
+  const contents = await readObjects(git, oids);
   rmSync(worktree, { recursive: true, force: true });
   mkdirSync(worktree);
   for (const [i, { path }] of rules.entries()) {
@@ -156,15 +138,6 @@ async function askGit(
   const run = await runGit({ ...git, cwd: worktree }, words, { input, env });
   if (run.exitCode > 1) throw gitFailed(words, run);
   return new Set(fieldsOf(run.stdout).map((path) => path.slice('./'.length)));
-}
-
-function memo<T>(make: (key: string) => T): (key: string) => T {
-  const known = new Map<string, T>();
-  return (key) => {
-    const found = known.get(key) ?? make(key);
-    known.set(key, found);
-    return found;
-  };
 }
 
 function smallerTree(trees: Trees, root: string, manifest: SnapshotManifest, rule: Rule): string {
@@ -236,4 +209,81 @@ function inTree(path: string): string {
 /** Undefined beside it. */
 function belowSandbox(path: string): string | undefined {
   return path.startsWith('sandbox/') ? path.slice('sandbox/'.length) : undefined;
+}
+
+interface Entry {
+  /** As git stores it: `40000` for a directory. */
+  readonly mode: string;
+  /** One byte per character. */
+  readonly name: string;
+  readonly oid: string;
+}
+
+const isDirectory = ({ mode }: Entry) => mode === '40000';
+
+/** Trees of git in memory: read level by level, each once, and made anew without some entries. */
+class Trees {
+  /** The new objects, by name. */
+  readonly made = new Map<string, NewObject>();
+  private readonly known = new Map<string, readonly Entry[]>();
+
+  /** With all trees below. */
+  async load(git: Git, roots: readonly string[]): Promise<void> {
+    const level = [...new Set(roots)].filter((oid) => !this.known.has(oid));
+    if (level.length === 0) return;
+    for (const [i, found] of (await readObjects(git, level)).entries()) {
+      const oid = level[i] as string;
+      if (found?.type !== 'tree') throw new AgtError(`git cannot read tree ${oid}`);
+      this.known.set(oid, parseTree(found.content, oid.length / 2));
+    }
+    const below = level.flatMap((oid) => this.entries(oid).filter(isDirectory));
+    const oids = below.map(({ oid }) => oid);
+    await this.load(git, oids);
+  }
+
+  entries(oid: string): readonly Entry[] {
+    return this.known.get(oid) ?? [];
+  }
+
+  /** What a path leads to; '' is the tree itself. */
+  find(tree: string, path: string): Entry | undefined {
+    let found: Entry | undefined = { mode: '40000', name: '', oid: tree };
+    for (const name of path === '' ? [] : path.split('/'))
+      found =
+        found && isDirectory(found) ? this.entries(found.oid).find((one) => one.name === name) : undefined;
+    return found;
+  }
+
+  /** Undefined without entries, which no tree of git has. */
+  make(entries: readonly Entry[], like: string): string | undefined {
+    if (entries.length === 0) return undefined;
+    const parts = entries.flatMap(({ mode, name, oid }) => [
+      Buffer.from(`${mode} ${name}\0`, 'latin1'),
+      Buffer.from(oid, 'hex'),
+    ]);
+    const oid = this.add({ type: 'tree', content: Buffer.concat(parts) }, like);
+    this.known.set(oid, entries);
+    return oid;
+  }
+
+  add(object: NewObject, like: string): string {
+    const oid = objectName(object, like);
+    this.made.set(oid, object);
+    return oid;
+  }
+}
+
+function parseTree(content: Buffer, length: number): Entry[] {
+  const entries: Entry[] = [];
+  for (let at = 0; at < content.length; ) {
+    const space = content.indexOf(32, at);
+    const end = content.indexOf(0, space);
+    const name = content.toString('latin1', space + 1, end);
+    if (/^\.{0,2}$|\//.test(name))
+      throw new AgtError(`a tree has the name "${name}", which no file can have`);
+    const mode = content.toString('latin1', at, space);
+    entries.push({ mode, name, oid: content.toString('hex', end + 1, end + 1 + length) });
+    at = end + 1 + length;
+  }
+  return entries;
 }

@@ -187,8 +187,8 @@ test('a remote that got another name is the same one; a nested repository is nam
   git(two.here, 'remote', 'rename', 'origin', 'up');
   git(session.sandbox, 'init', '-q', 'inner');
   write(join(session.sandbox, 'inner/file'), 'in it\n');
-  expect(agt(two.here, 'session', 'push', 's1').stderr).toMatch(
-    /^error: this repository has no remote "origin" any more, which has session "s1"\nhint: .*agt session push s1 REMOTE; remotes here: up\n$/,
+  expect(agt(two.here, 'session', 'push', 's1').stderr).toBe(
+    'error: this repository has no remote "origin"\nhint: remotes here: up; or give its address\n',
   );
   const pushed = agt(two.here, 'session', 'push', 's1', 'up', '--release');
   expect(pushed.stdout).toMatch(/^pushed s1 to up /);

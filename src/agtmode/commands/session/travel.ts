@@ -10,12 +10,11 @@ import { connectAgain } from '../../../session/relocate.ts';
 import { Session } from '../../../session/session.ts';
 import { readShares } from '../../../session/share-file.ts';
 import { isEnded } from '../../../session/state.ts';
-import { deleteForeignShare, deleteShare } from '../../../travel/delete-share.ts';
+import { deleteShare } from '../../../travel/delete-share.ts';
 import type { Pulled } from '../../../travel/find-share.ts';
 import { readKeys } from '../../../travel/keys.ts';
 import { pullSession } from '../../../travel/pull.ts';
-import { type PushRequest, pushSession } from '../../../travel/push.ts';
-import { pushInBackground } from '../../../travel/push-in-background.ts';
+import { type PushRequest, pushInBackground, pushSession } from '../../../travel/push.ts';
 import { isHere } from '../../../travel/share.ts';
 import { defineCommand, option, SESSION_ARGUMENT } from '../../command-line/command.ts';
 import { partOf, type Report, reportEach } from '../../command-line/report.ts';
@@ -109,7 +108,7 @@ async function sessionToSend(context: Context, given: readonly string[]) {
   return found;
 }
 
-type Deletion = Parameters<typeof deleteShare>[2];
+type Deletion = Parameters<typeof deleteShare>[3];
 
 async function deleteCopy(context: Context, given: readonly string[], options: Deletion): Promise<Report> {
   const { dryRun } = options;
@@ -121,12 +120,12 @@ async function deleteCopy(context: Context, given: readonly string[], options: D
   const isElsewhere = name !== '' && !isHere && (around === undefined || isAttached(around.record));
   const keys = await readKeys(context.env);
   if (isElsewhere) {
-    const { remote, id } = await deleteForeignShare(repository, name, keys, { ...options, remote: at });
+    const { remote, id } = await deleteShare(repository, name, keys, { ...options, remote: at });
     return deleted(id, name, remote, dryRun);
   }
   const { session, words } = await sessionToSend(context, given);
   const { id, record } = session;
-  const { remote } = await deleteShare(session, keys, { ...options, remote: words[0] });
+  const { remote } = await deleteShare(repository, session, keys, { ...options, remote: words[0] });
   const from = record.moved?.from;
   const warnings = lines([
     from !== undefined &&
