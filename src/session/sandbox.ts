@@ -142,10 +142,13 @@ function missingFolder({ checkout = '' }: SessionRecord, place: SandboxPlace): A
     : new AgtError(`the folder ${checkout} is a link or a file now`, { hints: ['move that away', way] });
 }
 
-const PROBLEMS: Partial<Record<SandboxPlace, string>> = {
+/** Of a sandbox that is not in its place, or not as git has made it. */
+export const PROBLEMS: Partial<Record<SandboxPlace, string>> = {
   'no link': 'has lost its .git file',
   'broken link': 'has a .git file that leads nowhere',
   taken: "has another worktree's .git file",
+  elsewhere: 'belongs to another repository',
+  'not a directory': 'is no directory, but a link or a file',
 };
 
 /** @throws AgtError if something is at the sandbox's place that agt must not touch. */
@@ -154,13 +157,13 @@ export function refuseForeign(record: SessionRecord, place: SandboxPlace): void 
   if (place === 'unmounted') throw mountProblem(record.token, dirname(sandbox)) ?? new AgtError('try again');
   if (checkout !== undefined && !isAttached(record)) refuseOtherCheckout(session_id, checkout, place);
   else if (place === 'elsewhere') {
-    throw new AgtError(`the sandbox of "${session_id}" belongs to another repository: ${sandbox}`, {
+    throw new AgtError(`the sandbox of "${session_id}" ${PROBLEMS[place]}: ${sandbox}`, {
       hints: [
         'this repository is a copy of that one; give the session a folder of its own: agt doctor --fix',
       ],
     });
   } else if (place === 'not a directory') {
-    throw new AgtError(`the sandbox of "${session_id}" is no directory, but a link or a file: ${sandbox}`, {
+    throw new AgtError(`the sandbox of "${session_id}" ${PROBLEMS[place]}: ${sandbox}`, {
       hints: ['agt captures only what is in the directory itself: move it back to its place'],
     });
   }

@@ -201,13 +201,13 @@ async function findLanded(
   compared: readonly Compared[],
   onlyInSnapshots: ReadonlySet<Compared>,
 ): Promise<ReadonlySet<Compared>> {
-  const [gone = [], open = []] = [true, false].map((isGone) =>
-    compared.filter(({ facts, landed }) => landed !== undefined && isGone === (facts.gitDir === undefined)),
-  );
-  const isAll = ({ facts, landed = '' }: Compared) =>
-    isAsLanded(new Session(repository, facts.record), landed);
-  const answers = await Promise.all(open.map((one) => isAll(one).catch(() => false)));
-  return new Set([...gone.filter((one) => !onlyInSnapshots.has(one)), ...open.filter((_, i) => answers[i])]);
+  const answers = compared.map((one) => {
+    const { facts, landed } = one;
+    if (landed === undefined || facts.gitDir === undefined) return landed && !onlyInSnapshots.has(one);
+    return isAsLanded(new Session(repository, facts.record), landed).catch(() => false);
+  });
+  const isLanded = await Promise.all(answers);
+  return new Set(compared.filter((_, i) => isLanded[i]));
 }
 
 interface Found {

@@ -93,7 +93,7 @@ describe('agt gc of removed sessions', () => {
     const { repository: opened, record } = openSession(session);
     writeRecord(opened, { ...record, intent: { operation: 'drop' } });
     git(repository, 'update-ref', '-d', 'refs/agt/tip/s1');
-    expect(agt(repository, 'doctor').stdout).toContain('agt did not finish dropping its snapshots');
+    expect(agt(repository, 'doctor').stdout).toContain('agt did not finish dropping the snapshots of it');
     agtOk(repository, 'gc');
     expect(refs(repository)).not.toContain('s1');
     expect(agtOk(repository, 'session', 'list', '--all')).toBe('');

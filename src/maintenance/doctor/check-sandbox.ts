@@ -20,6 +20,7 @@ import {
   findAgain,
   findCheckoutAgain,
 } from '../../session/relocate.ts';
+import { PROBLEMS } from '../../session/sandbox.ts';
 import { mountProblem, type SandboxPlace } from '../../session/sandbox-place.ts';
 import type { Session } from '../../session/session.ts';
 import { FIX, type Finding } from './finding.ts';
@@ -64,20 +65,12 @@ function checkWorktree(session: Session, worktrees: readonly WorktreeEntry[]): F
   return [{ level: 'error', about, problem, mend, fix }];
 }
 
-const PROBLEMS: Partial<Record<SandboxPlace, string>> = {
-  'not a directory': 'its sandbox is no directory but a link or a file, and is not captured',
-  'no link': 'its sandbox has lost its .git file',
-  'broken link': 'its sandbox has a .git file that leads nowhere',
-  taken: 'its sandbox has the .git file of another worktree',
-  elsewhere: 'its sandbox belongs to another repository, of which this one is a copy',
-};
-
 function describe({ sandbox }: SessionRecord, place: SandboxPlace, found: FoundSandbox | undefined): string {
   if (place === 'no link' && found?.hasGitDirectory)
     return `a repository of its own has replaced the .git file of its sandbox: ${sandbox}`;
   const problem = PROBLEMS[place];
   if (problem === undefined && found !== undefined) return `its sandbox has moved to ${found.sandbox}`;
-  return `${problem ?? 'its sandbox is gone'}: ${sandbox}`;
+  return `its sandbox ${problem ?? 'is gone'}: ${sandbox}`;
 }
 
 /** Undefined: agt makes the sandbox again. */

@@ -8,31 +8,20 @@ import { commandToRestore } from '../../session/advised-commands.ts';
 import { withSessionLock } from '../../session/lock.ts';
 import { type SessionRecord, sessionFolder } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
-import type { Intent, Operation } from '../../session/state.ts';
+import { GERUND, type Intent, type Operation } from '../../session/state.ts';
 import { applyRetentionToSession } from '../retention/gc.ts';
 import { FIX, type Finding, type Finishers } from './finding.ts';
 
-interface Row<O extends Operation = Operation> {
-  readonly doing: string;
-  /** The command that a person would run instead of `agt doctor --fix`. */
-  readonly command?: (record: SessionRecord, intent: Extract<Intent, { operation: O }>) => string;
-}
-
-const UNFINISHED: { readonly [O in Operation]: Row<O> } = {
-  create: { doing: 'creating it' },
-  remove: { doing: 'removing it', command: ({ session_id: id }) => `agt session remove ${id}` },
-  drop: { doing: 'dropping its snapshots', command: () => 'agt gc' },
-  restore: {
-    doing: 'restoring it',
-    command: (record, { scope, snapshot }) =>
-      isPartial(scope) ? FIX : commandToRestore(record, shortOid(snapshot)),
-  },
-  accept: { doing: 'accepting it' },
-  unaccept: {
-    doing: 'taking back its acceptance',
-    command: ({ session_id: id }) => `agt session unaccept ${id}`,
-  },
-  sync: { doing: 'syncing it', command: ({ session_id: id }) => `agt session sync ${id}` },
+/** The command that a person would run instead of `agt doctor --fix`. */
+const COMMANDS: Partial<Record<Operation, (record: SessionRecord, intent: Intent) => string>> = {
+  remove: ({ session_id: id }) => `agt session remove ${id}`,
+  drop: () => 'agt gc',
+  restore: (record, intent) =>
+    intent.operation !== 'restore' || isPartial(intent.scope)
+      ? FIX
+      : commandToRestore(record, shortOid(intent.snapshot)),
+  unaccept: ({ session_id: id }) => `agt session unaccept ${id}`,
+  sync: ({ session_id: id }) => `agt session sync ${id}`,
 };
 
 /** Whether it restored single files. Only the intent names those, so only agt doctor can finish it. */
@@ -47,23 +36,19 @@ export function checkIntent(
 ): { readonly findings: Finding[]; readonly checkRest: boolean } {
   const { session_id: about, intent } = session.record;
   if (intent === undefined) return { findings: [], checkRest: true };
-  const { doing, command } = UNFINISHED[intent.operation] as Row;
   const ways = { ...finishers, create: undoCreation, remove: finishRemoval, drop: finishDrop };
-  const mend = command?.(session.record, intent) ?? FIX;
+  const mend = COMMANDS[intent.operation]?.(session.record, intent) ?? FIX;
   const fix = () => ways[intent.operation](session);
   const { landed } = session.record;
   const hasLanded = intent.operation === 'remove' && intent.outcome === 'accepted' && landed !== undefined;
   const after = hasLanded
     ? `, after its work had come to ${shortBranch(landed.onto)} as ${shortOid(landed.commit)}`
     : '';
-  const finding: Finding = {
-    level: 'error',
-    about,
-    problem: `agt did not finish ${doing}${after}`,
-    mend,
-    fix,
+  const problem = `agt did not finish ${GERUND[intent.operation]} it${after}`;
+  return {
+    findings: [{ level: 'error', about, problem, mend, fix }],
+    checkRest: intent.operation === 'restore',
   };
-  return { findings: [finding], checkRest: intent.operation === 'restore' };
 }
 
 async function finishDrop(session: Session): Promise<void> {

@@ -13,7 +13,6 @@ import { localTime } from '../../../local-time.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
 import type { Session } from '../../../session/session.ts';
 import { decodePath, encodePath } from '../../../snapshot/tree-names.ts';
-import type { Origin } from '../../../timetravel/blame/origin.ts';
 import { NOT_COMMITTED } from '../../../timetravel/blame/porcelain.ts';
 import { showDiff } from '../../../timetravel/diff/diff.ts';
 import { spansOf } from '../../../timetravel/turn-files.ts';
@@ -53,7 +52,9 @@ export const why = defineCommand({
     const isCommitted = !NOT_COMMITTED.test(commit);
     const isCut = details.has('boundary') && (await hasParents(context, commit));
     const session = origin && sessionOf(origin);
-    const step = origin && session && (await stepOf(session, origin));
+    const steps = session === undefined ? [] : (await readAuthors(session)).steps;
+    // Undefined if its snapshots are gone.
+    const step = origin && steps.find(({ snapshot }) => snapshot.commit.startsWith(origin.snapshot));
     const among = new Set(step?.among).size;
     const oneOf = origin?.author === 'unknown' && among > 1 ? `one of ${among} agents` : 'somebody';
     context.out(
@@ -68,7 +69,7 @@ export const why = defineCommand({
       ]),
     );
     if (session !== undefined && step !== undefined) {
-      await showStep(context, session, step, path, args.open);
+      await showStep(context, session, { steps, step }, path, args.open);
       return 0;
     }
     if (!isCommitted || isCut) return 0;
@@ -116,26 +117,17 @@ function placeOf(place: string, cwd: string) {
   );
 }
 
-/** Undefined if its snapshots are gone. */
-async function stepOf(session: Session, { snapshot: name }: Origin): Promise<AuthoredStep | undefined> {
-  const { steps } = await readAuthors(session);
-  return steps.find(({ snapshot }) => snapshot.commit.startsWith(name));
-}
-
 /** The change of the step in the file, or all that its turn changed. */
 async function showStep(
   context: Context,
   session: Session,
-  step: AuthoredStep,
+  { steps, step }: { readonly steps: readonly AuthoredStep[]; readonly step: AuthoredStep },
   path: string,
   whole: boolean,
 ) {
-  const authored = await readAuthors(session);
   context.out('\n');
   const { previous, commit } = step.snapshot;
-  const at = authored.steps.findIndex(({ snapshot }) => snapshot.commit === commit);
-  const later = authored.steps.slice(at);
-  const inTree = await nameAtFirst(session, later, `sandbox/${path}`);
+  const inTree = await nameAtFirst(session, steps.slice(steps.indexOf(step)), `sandbox/${path}`);
   if (!whole && previous !== undefined && encodePath(inTree) === inTree) {
     const words = [
       'diff',
@@ -149,7 +141,7 @@ async function showStep(
     return;
   }
   const pathspecs = () => (whole ? [] : [{ magic: '', path: displayPath(inTree) }]);
-  const known = new Map(authored.steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
+  const known = new Map(steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
   for (const span of whole && step.turn !== undefined ? spansOf(step.turn) : [step.snapshot]) {
     const before = known.get(span.previous ?? '') ?? 'start';
     await showDiff(session, { before, after: span, pathspecs }, []);
