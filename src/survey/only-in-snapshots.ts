@@ -1,4 +1,5 @@
 /** Whether the last snapshot of a session has work that no commit has. Ignored files are none: they never land. */
+import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
 import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
@@ -45,8 +46,11 @@ const DIFF = ['diff-tree', '--stdin', '-z', '--raw', '--no-renames'];
 const HEADER = /(^|\0)([0-9a-f]{40,64} [0-9a-f]{40,64})\n/g;
 
 /** Pairs of trees with another file that git does not ignore. Level by level, so that git lists no ignored directory. */
-async function differing({ git, worktree = git.cwd }: Repository, pairs: readonly string[], empty: string) {
+async function differing({ git, commonDir }: Repository, pairs: readonly string[], empty: string) {
   const found = new Set<string>();
+  const isBare = git.cwd === commonDir;
+  const worktrees = isBare && pairs.length > 0 ? await listWorktrees(git) : [];
+  const worktree = worktrees.find(({ bare, prunable }) => !bare && prunable === undefined)?.path;
   let open = pairs.map((pair) => ({ root: pair, pair, path: '' }));
   while (open.length > 0) {
     const input = [...new Set(open.map(({ pair }) => `${pair}\n`))].join('');
@@ -60,7 +64,7 @@ async function differing({ git, worktree = git.cwd }: Repository, pairs: readonl
       }),
     );
     const ignored = await ignoredPaths(
-      inDirectory(git, worktree),
+      inDirectory(git, worktree ?? git.cwd),
       below.map(({ path }) => path),
     );
     const rest = below.filter(({ path }) => !ignored.has(path));

@@ -214,7 +214,7 @@ describe('agt session fork', () => {
 
   test.each([
     ['an unknown session', ['--from', 'nope'], 1, /no session "nope"/],
-    ['no session', [], 1, /no session given, and the current directory belongs to none/],
+    ['no session', [], 1, /no session given, and this folder has no snapshots yet/],
     ['an id that is taken', ['--from', 's1', '--id', 's1'], 1, /session "s1" already exists/],
     ['an unknown snapshot', ['--from', 's1', '--at', 'nope'], 1, /no snapshot "nope" of "s1"/],
     ['no forks', ['--from', 's1', '--count', '0'], 2, /invalid number of forks "0"/],
