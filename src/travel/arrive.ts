@@ -56,7 +56,7 @@ export async function leave(
 ): Promise<Left> {
   const session = new Session(repository, local);
   const { git } = repository;
-  if (session.place === 'here') await autocommit(session, { now });
+  if (session.place === 'here' && !isEnded(local)) await autocommit(session, { now });
   const { tip, isOurs, keeper } = await newestHere(session, head.refs);
   const fork = isOurs ? await freeForkId(session) : keeper;
   if (isOurs) await forkSession(session, { id: fork, snapshot: undefined, count: undefined, now });
@@ -79,7 +79,8 @@ export async function leave(
 
 /** The fork that `leave` would make, for a dry run. */
 export async function forkOf(session: Session, head: Head, now: Date): Promise<SessionId | undefined> {
-  const { changes } = session.place === 'here' ? await previewCapture(session, { now }) : { changes: [] };
+  const isCaptured = session.place === 'here' && !isEnded(session.record);
+  const { changes } = isCaptured ? await previewCapture(session, { now }) : { changes: [] };
   const { isOurs, keeper } = await newestHere(session, head.refs);
   return changes.length > 0 || isOurs ? freeForkId(session) : keeper;
 }
