@@ -1,6 +1,7 @@
 /**
  * Undo step by step in a checkout, as a property: an agent and a person edit, delete and commit the same files. An undo
- * leaves each file as the last commit has it, if no change of the agent is in it, and moves no commit of the person.
+ * leaves each file as the last commit has it, if no change of the agent is in it, and moves no commit of the person. The dry
+ * run names the same files, and the way back that agt prints leads back.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -94,10 +95,22 @@ class Life {
       (file) => !this.ofAgent.has(file) && before.get(file) === this.committed(file),
     );
     const head = git(this.folder, 'rev-parse', 'HEAD');
+    const planned = agt(this.folder, ...words, '-n').stdout;
     const { exitCode, stdout, stderr } = agt(this.folder, ...words);
     this.story.push(`agt ${words.join(' ')}: ${exitCode}\n${stdout}${stderr}`);
     const told = this.story.join('\n');
     expect(exitCode, told).toBeLessThan(2);
+    const changed = FILES.filter((file) => this.read(file) !== before.get(file));
+    const lines = [...planned.matchAll(/^[AMD] (.*)$/gm)].map(([, path]) => path);
+    expect(lines.filter((path = '') => FILES.includes(path)).sort(), told).toEqual(changed.sort());
+    const [, back] = /^to take this back: agt (.*)$/m.exec(stdout) ?? [];
+    if (back !== undefined && this.random.chance(0.3)) {
+      const { stdout: done } = agt(this.folder, ...back.split(' '));
+      this.story.push(`agt ${back}: ${done}`);
+      const now = FILES.map((file) => [file, this.read(file)]);
+      expect(now, this.story.join('\n')).toEqual([...before]);
+      return;
+    }
     // Otherwise it took back a commit of the agent.
     const isThere = git(this.folder, 'rev-parse', 'HEAD') === head;
     if (!isThere) expect(git(this.folder, 'log', '-1', '--format=%s', head), told).toBe('agent');
