@@ -181,13 +181,12 @@ async function needsCommit(
   options: CaptureOptions,
 ): Promise<boolean> {
   const hasNewLabel = options.label !== undefined && options.label !== last.manifest?.label;
-  const hasNews = hasNewLabel || options.call !== undefined;
+  const hasNews = hasNewLabel || (options.call ?? options.restored) !== undefined;
   return (
     scanned.writes.size + scanned.deletions.length > 0 ||
     index.digest !== last.indexDigest ||
     !isSameFolder(last.manifest, manifest) ||
     refs.shadow !== refs.tip ||
-    options.restored !== undefined ||
     (hasNews && options.onlyIfChanged !== true) ||
     (await listUnreachable(git, options.keep ?? [], [refs.tip, refs.user ?? refs.tip])).length > 0
   );

@@ -106,6 +106,6 @@ export interface CaptureOptions {
   readonly conversation?: string | undefined;
   /** Conversations that are in the middle of a call (session/calls-at-work.ts). */
   readonly during?: readonly string[];
-  /** Label and call alone are no reason for a commit. */
+  /** Label, call and restore alone are no reason for a commit. */
   readonly onlyIfChanged?: boolean;
 }

@@ -5,11 +5,15 @@ import { failurePoint } from '../disk/failure-point.ts';
 import { readNoFollow } from '../disk/read-file.ts';
 import { AgtError } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
-import { summarizeIndex } from '../git/files/index-file.ts';
+import { parseIndex, summarizeIndex } from '../git/files/index-file.ts';
 import { newestEntry, type StatOf, withStatData } from '../git/files/index-stat.ts';
+import { IN_INDEX } from '../git/modes.ts';
+import { diffTrees } from '../git/objects/raw-diff.ts';
+import { editIndex, readIndex as readEntries } from '../git/objects/scratch-index.ts';
 import type { Git } from '../git/run/git.ts';
 import { readCapturedIndex } from '../snapshot/format.ts';
 import type { SnapshotMetadata } from '../snapshot/manifest.ts';
+import { emptyTree } from '../snapshot/tree.ts';
 
 /**
  * Restores the index of a snapshot. If the sandbox has an equal one, that one is kept: the snapshot's has the stat data of
@@ -29,6 +33,32 @@ export async function restoreIndex(git: Git, content: SnapshotMetadata, sandbox:
   const bytes = statOf && withStatData(index.content, oidLength, statOf);
   if (bytes === undefined) replaceIndex(gitDir, index.content, newestEntry(index.content, oidLength));
   else replaceIndex(gitDir, bytes);
+}
+
+/**
+ * Where HEAD has gone on from `before`, and stays: the index is as in the snapshot, but for what the commits have changed. One
+ * in conflict, or of a sparse checkout, stays. `user` runs in the worktree.
+ */
+export async function restoreStaged(
+  git: Git,
+  user: Git,
+  { commit }: SnapshotMetadata,
+  before: string | undefined,
+): Promise<void> {
+  const [captured, oidLength] = [await readCapturedIndex(git, commit), commit.length / 2];
+  const entries = captured === undefined ? [] : parseIndex(captured.content, oidLength).entries;
+  const now = await readEntries(user);
+  const isUsual = entries.every(({ stage, mode }) => stage === 0 && mode !== IN_INDEX.directory);
+  if (!isUsual || [...now.values()].includes('conflict')) return;
+  const wanted = new Map(entries.map(({ path, mode, oid }) => [path, `${mode.toString(8)} ${oid}`]));
+  const start = before ?? (await emptyTree(user));
+  const committed = await diffTrees(user, start, 'HEAD', { countLines: false });
+  const staying = new Set(committed.map(({ path }) => path));
+  const differing = [...new Set([...now.keys(), ...wanted.keys()])].filter(
+    (path) => now.get(path) !== wanted.get(path) && !staying.has(path),
+  );
+  const edits = differing.map((path) => [path, wanted.get(path)] as const);
+  await editIndex(user, edits, 2 * oidLength);
 }
 
 /** Gives the entries of the sandbox's index other stat data, if it is whole. */

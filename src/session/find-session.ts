@@ -18,7 +18,8 @@ import { isEnded } from './state.ts';
 /** Ids that a hint lists: those that have not ended first, the newest before the others. */
 const LISTED_IDS = 10;
 
-const WITHOUT_SESSIONS = 'begin one: agt new ID; what agents do without one is in your own files';
+const WITHOUT_SESSIONS =
+  'begin one: agt new ID; without a session, an agent works in your own files: agt log --turns';
 
 export interface Kind {
   /** Such as `accepted sessions`. */

@@ -56,7 +56,7 @@ describe('agt session restore', () => {
     expect(done.stderr).toBe('');
     expect(done.exitCode).toBe(0);
     expect(done.stdout).toMatch(
-      /^s1: restored \d+ paths, verified\n {2}branch agt\/s1: now at \w+ \(was \w+\)\nto take this back: agt undo s1\n$/,
+      /^s1: restored \d+ paths, verified\n(?: {2}[AMD] .*\n)+ {2}branch agt\/s1: now at \w+ \(was \w+\)\nto take this back: agt undo s1\n$/,
     );
     expect(snapshotFolder(session.folder)).toEqual(then);
     expect(git(session.sandbox, 'status', '--porcelain=v2', '--branch', '--ignored')).toBe(status);

@@ -69,7 +69,7 @@ export function reportPreview(session: Session, preview: Preview, request: Resto
   const { record, snapshot, paths, isBack, later, moves, staying, others: theirs } = preview;
   const isNothing = preview.isThere || (isOfFiles(request) && paths.length === 0);
   const blocked = paths.filter(({ kind }) => kind === '!').length;
-  const others = plural(paths.length - blocked, 'path');
+  const others = preview.isIndexAlone ? 'the index' : plural(paths.length - blocked, 'path');
   const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
   const to = shortOid(snapshot.commit);
   const more = later === undefined ? '' : `, and ${later}`;

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import type { UserRepository } from '../../autocommit/request.ts';
 import { restoreGitDirFiles } from '../../checkout/git-dir-files.ts';
-import { restoreIndex } from '../../checkout/sandbox-git-dir.ts';
+import { restoreIndex, restoreStaged } from '../../checkout/sandbox-git-dir.ts';
 import { writeFileAtomic } from '../../disk/atomic-file.ts';
 import { failurePoint } from '../../disk/failure-point.ts';
 import { readRegularFile } from '../../disk/read-file.ts';
@@ -54,6 +54,7 @@ import {
   planRefs,
   type RefMove,
   type RefPlan,
+  resolveRef,
   withoutBusyBranches,
 } from './ref-plan.ts';
 
@@ -146,16 +147,19 @@ export async function putGitBack(
   const named = commitsIn(...logs.values());
   if ((await findObjects(git, named)).includes(undefined)) bringObjects(kept.directory, state.commonDir);
   warnings.push(...describeLeft(plan));
-  if (left.some(isItsHead)) return { moves, warnings, isWhole: false };
+  const isLeft = left.some(isItsHead);
   const ofOthers = moves.find((move) => isItsHead(move) && others.has(move.ref));
   const theirs = ofOthers && others.get(ofOthers.ref)?.commit;
-  if (theirs !== undefined) {
-    await restoreIndex(store, await readSnapshotMetadata(store, theirs), folder);
-    return { moves, warnings, isWhole: false };
-  }
-  await restoreIndex(store, wanted, folder);
+  if (isLeft) await restoreStaged(store, git, wanted, resolveRef(then, 'HEAD'));
+  else
+    await restoreIndex(
+      store,
+      theirs === undefined ? wanted : await readSnapshotMetadata(store, theirs),
+      folder,
+    );
   if (!(await hasObjects(git, ['--indexed-objects', '--not', '--all'])))
     bringObjects(kept.directory, state.commonDir);
+  if (isLeft || theirs !== undefined) return { moves, warnings, isWhole: false };
   warnings.push(...(await restoreGitDirFiles(store, state.gitDir, wanted, NO_BRANCHES)));
   return { moves, warnings, isWhole: true };
 }

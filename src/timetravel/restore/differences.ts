@@ -1,4 +1,5 @@
 /** Changes that a restore would make between two snapshots. Undo and redo pass over steps without any. */
+import { digestOfCapturedIndex } from '../../autocommit/last-snapshot.ts';
 import { differingGitDirFiles } from '../../checkout/git-dir-files.ts';
 import { isWorkRef } from '../../filter/agent-refs.ts';
 import { changesGit } from '../../folders/git-state/ref-plan.ts';
@@ -79,6 +80,10 @@ export async function lostLeftOut(
     ),
   );
   return found.some((versions) => versions.every((version) => version === undefined));
+}
+
+export async function differsInIndex(git: Git, a: string, b: string): Promise<boolean> {
+  return (await digestOfCapturedIndex(git, a)) !== (await digestOfCapturedIndex(git, b));
 }
 
 async function leftOutIn(git: Git, { commit }: Snapshot): Promise<ReadonlySet<string>> {

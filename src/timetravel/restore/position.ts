@@ -34,7 +34,11 @@ export async function readPosition(
   const all = [...steps.entries()].filter(([i, step]) => isPassed(i) && stopping.has(step));
   // Those that the undo has taken back, whatever it has passed over.
   const since = by === 'undo' ? all : all.filter(([i]) => i >= cameFrom);
-  const begins = since.length >= count ? since : all.slice(-count);
+  const moved = steps
+    .slice(Math.min(current, cameFrom) + 1, Math.max(current, cameFrom) + 1)
+    .map(({ first }) => first);
+  const isOfOthers = moved.length > 0 && isOthers(moved);
+  const begins = since.length >= count || isOfOthers ? since : all.slice(-count);
   const passed = by === 'undo' ? begins.slice(0, count).reverse() : begins.slice(0, count);
   const turns = passed.flatMap(([i, { prompt }]) => (steps[i + 1]?.isRestore === true ? [] : (prompt ?? [])));
   const first = begins[0]?.[0] ?? current;
@@ -46,16 +50,13 @@ export async function readPosition(
       ? prompt
       : [],
   );
-  const moved = steps
-    .slice(Math.min(current, cameFrom) + 1, Math.max(current, cameFrom) + 1)
-    .map(({ first }) => first);
   return {
     snapshot: steps[current]?.snapshot ?? wanted,
     step: current + 1,
     of: steps.length,
     turns: unit === 'turn' ? turns : [],
     steps: moved,
-    isOfOthers: moved.length > 0 && isOthers(moved),
+    isOfOthers,
     others,
   };
 }

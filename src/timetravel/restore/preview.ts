@@ -9,12 +9,13 @@ import type { Snapshot } from '../../snapshot/history.ts';
 import { readSnapshotMetadata } from '../../snapshot/manifest.ts';
 import { readAmbiguousFolders, shownPath } from '../session-paths.ts';
 import { contentToRestore } from './committed-files.ts';
+import { differsInIndex } from './differences.ts';
 import { previewHead } from './git-dir-of-session.ts';
 import { keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
 import { describeLater, laterCommits } from './later-commits.ts';
 import { NO_CHANGES, type OthersChanges, othersChanges, othersRefs } from './others-changes.ts';
 import { withScratchSnapshot } from './present.ts';
-import { type ChangedPath, describePlan, ignoredStay, planFrom } from './restore-files.ts';
+import { type ChangedPath, describePlan, ignoredStay, pathsOf, planFrom } from './restore-files.ts';
 import {
   placeForRestore,
   type RestoreRequest,
@@ -28,6 +29,8 @@ export interface Preview {
   readonly paths: readonly ChangedPath[];
   /** The snapshot is the last one, and nothing has changed since. */
   readonly isThere: boolean;
+  /** The index goes back, and no path. */
+  readonly isIndexAlone: boolean;
   /** The session has no folder, and gets one again. */
   readonly isBack: boolean;
   /** Commits that come back after the snapshot. */
@@ -76,6 +79,11 @@ async function preview(
     snapshot,
     paths: describePlan(planned, ambiguous),
     isThere: captured === snapshot.commit,
+    isIndexAlone:
+      isWhole &&
+      captured !== undefined &&
+      pathsOf(plan).length === 0 &&
+      (await differsInIndex(git, captured, snapshot.commit)),
     isBack: captured === undefined,
     later: later && describeLater(record, later),
     moves,

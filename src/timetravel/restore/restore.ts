@@ -113,8 +113,8 @@ interface RestoreStart extends FilesToRestore {
   readonly begun: SessionRecord | undefined;
   /** What came after it, of a session without a folder. */
   readonly later: LaterCommits | undefined;
-  /** The snapshot is the last one, and nothing has changed since: no snapshot says so once more. */
-  readonly isThere: boolean;
+  /** If nothing differs, no snapshot says so once more. */
+  readonly mayBeThere: boolean;
 }
 
 /** Makes sure that there is a worktree, captures the folder, chooses the snapshot and writes the intent. */
@@ -160,13 +160,11 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
   const isNothing =
     isOfFiles(request) && intent === undefined && plan && pathsOf(plan).length + plan.blocked.length === 0;
   const begun = isNothing ? undefined : await beginWith(session.with(found), snapshot, request, later);
-  const isThere =
+  const mayBeThere =
     request.by === 'restore' &&
     intent === undefined &&
     request.before === undefined &&
-    before?.outcome === 'unchanged' &&
-    before.commit === snapshot.commit &&
-    before.warnings.length === 0;
+    before?.warnings.length === 0;
   const trees = [snapshot.commit, before?.commit].filter((commit) => commit !== undefined);
   if (folder !== 'files' || request.before)
     restoreIgnoreFile(sessionFolder(record), wanted.manifest.agtignore, request.before !== undefined);
@@ -175,7 +173,7 @@ async function prepare(session: LockedSession, request: RestoreRequest): Promise
     begun,
     snapshot,
     later,
-    isThere,
+    mayBeThere,
     wanted,
     before,
     plan,
@@ -245,7 +243,8 @@ async function captureAndVerify(
   const { repository } = session;
   const { record, snapshot, wanted, taking, ambiguous } = start;
   const name = label ?? (snapshot.label === THE_START ? THE_START : undefined);
-  const marks = start.isThere ? {} : { restored: { commit: snapshot.commit, by, undone }, label: name };
+  const restored = { commit: snapshot.commit, by, undone };
+  const marks = { restored, label: name, onlyIfChanged: start.mayBeThere };
   const { commit = '', failed } = await captureSession(session.with(record), { now, ...marks, ...taking });
   const after = await readSnapshotMetadata(repository.git, commit);
   const last = isAttached(record) || filesOnly ? undefined : start.before?.commit;

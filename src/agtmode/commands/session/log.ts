@@ -141,20 +141,25 @@ function notesOf(
   known: ReadonlyMap<string, number>,
 ): string[] {
   const notBy = entry.commit === first ? 'first snapshot' : `not by ${entry.agent}`;
+  const isPrompt = promptIn({ label: entry.label ?? undefined }) !== undefined;
+  const isEdited = isPrompt && entry.author === 'other' && changesIn(entry) > 0;
+  const beforePrompt = isEdited ? `, changes ${notBy}` : '';
   return [
     entry.label ?? '',
     toolNote(entry),
     entry.by_session === null || isOfOther(entry) ? '' : `(by session ${entry.by_session})`,
-    entry.agent === null ? '' : `(${isOfOther(entry) ? notBy : entry.agent})`,
+    entry.agent === null ? '' : `(${isOfOther(entry) ? notBy : entry.agent}${beforePrompt})`,
     entry.restored === null || isArrival(entry) ? '' : restoredNote(entry, entry.restored, known),
     entry.session_id === id ? '' : `(in ${entry.session_id})`,
   ].filter((note) => note !== '');
 }
 
 /** Before a call or at the end of its turn, an agent has reported what somebody else has changed. */
-function isOfOther({ author, label, tool, modified, added, deleted }: Entry): boolean {
-  return author === 'other' && (label ?? tool) === null && modified + added + deleted > 0;
+function isOfOther(entry: Entry): boolean {
+  return entry.author === 'other' && (entry.label ?? entry.tool) === null && changesIn(entry) > 0;
 }
+
+const changesIn = ({ modified, added, deleted }: Entry) => modified + added + deleted;
 
 /** The start and what the undo of one thing brings back are in no list: the labels of these say what came back. */
 function restoredNote({ label, restored_by: by }: Entry, to: string, known: ReadonlyMap<string, number>) {

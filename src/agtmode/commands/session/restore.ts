@@ -9,6 +9,7 @@ import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { TOP_FOLDERS } from '../../../snapshot/folders.ts';
 import { promptIn } from '../../../snapshot/format.ts';
+import { differsInIndex } from '../../../timetravel/restore/differences.ts';
 import { othersChanges } from '../../../timetravel/restore/others-changes.ts';
 import { type Position, readPosition } from '../../../timetravel/restore/position.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
@@ -145,7 +146,17 @@ export async function runRestore(
   const isBack = isLink
     ? `only its .git file was missing, and is back; one step back: ${commandToMove(session.record, 'undo')}`
     : again && `${shownId(session.record)} is ${again} in ${showPath(checkout)}`;
-  const report = reportRestore(context, restored, request, { position, distance, thing, isBack });
+  const isIndexAlone =
+    from !== undefined &&
+    restored.changed.length + restored.moves.length === 0 &&
+    (await differsInIndex(session.git, from, restored.commit));
+  const report = reportRestore(context, restored, request, {
+    position,
+    distance,
+    thing,
+    isBack,
+    isIndexAlone,
+  });
   const gone = request.scope.includes('sandbox') ? await leftOutAndGone(session, restored) : [];
   return gone.length === 0 ? report : { ...report, notes: notBackNote(gone) };
 }
@@ -157,13 +168,14 @@ interface Told {
   /** The one thing that is undone. */
   readonly thing: string | undefined;
   readonly isBack: string | false;
+  readonly isIndexAlone: boolean;
 }
 
 function reportRestore(
   context: Context,
   restored: RestoreResult,
   request: RestoreRequest,
-  { position, distance, thing, isBack }: Told,
+  { position, distance, thing, isBack, isIndexAlone }: Told,
 ): Report {
   const { by } = request;
   const { record, snapshot, before, commit, changed, moves, later, mismatches, warnings } = restored;
@@ -178,10 +190,14 @@ function reportRestore(
   const isOfParts = parts.length > 0 && parts.length === mismatches.length;
   const differing = isOfParts ? `but not ${parts.join(', ')}` : 'some differ from the snapshot';
   const isOfRefs = changed.length === 0 && moves.length > 0;
-  const all = isOfRefs ? plural(moves.length, 'ref') : plural(changed.length, 'path');
+  const all = isIndexAlone
+    ? 'the index'
+    : isOfRefs
+      ? plural(moves.length, 'ref')
+      : plural(changed.length, 'path');
   const done = `restored ${all}, ${verified ? 'verified' : differing}`;
   const isUndo = by !== 'restore' || thing !== undefined;
-  const named = isPrompt || isOfFiles(request) || (isUndo && isBack === false) ? changed : [];
+  const named = isPrompt || isOfFiles(request) || isBack === false ? changed : [];
   const most = isUndo && !isPrompt ? FEW : MOST_LISTED;
   const files = named.map(({ kind, path }) => `  ${kind} ${showPath(path)}`);
   const text = [
