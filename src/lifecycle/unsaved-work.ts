@@ -10,7 +10,7 @@ import { readObjects } from '../git/objects/object-reader.ts';
 import { diffTreeWords, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
 import { countFiles } from '../git/objects/status.ts';
-import { gitAnswer, gitBytes, gitText, resolveObject } from '../git/run/git.ts';
+import { gitAnswer, gitBytes, gitText, isAncestor, resolveObject } from '../git/run/git.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { ignoredPaths, requireReadableSandbox, sandboxHead, uncommittedFiles } from '../session/sandbox.ts';
 import type { Session } from '../session/session.ts';
@@ -78,6 +78,8 @@ async function unmergedWork(session: Session, refs: readonly string[]): Promise<
   const tip = await resolveObject(repository.git, record.work_branch);
   const head = session.place === 'here' ? tip : (tip ?? (await session.history())[0]?.head);
   if (head === undefined || unsaved.length > 0) return unsaved;
+  const landed = record.landed?.in_part ? undefined : await landedSource(repository.git, record, head);
+  if (landed && (await isAncestor(repository.git, head, landed))) return unsaved;
   return openCommits(head, tip === undefined ? 'last snapshot' : 'work branch');
 }
 

@@ -52,8 +52,8 @@ export async function deleteShare(
       `${other.name}, in ${other.repository}, may not know that session "${name}" is here now`,
       {
         hints: [
-          'it learns so from the copy when it pushes next; without the copy it goes on as well',
-          'to delete the copy all the same: --force',
+          'it learns so when it pushes next, which agt cannot see from here',
+          'once it has pushed, or if it is gone, delete the copy: --force',
         ],
       },
     );

@@ -228,3 +228,13 @@ test('a session that had landed is accepted also once it is removed', () => {
   agtOk(repository, 'remove', 's1', '--force');
   expect(view()).toMatch(/^s1 +removed .* accepted before +\d/);
 });
+
+test('what has landed as a whole is no work that the end of the branch would lose', () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  write(join(sandbox, 'a'), 'a\nb\n');
+  git(sandbox, 'commit', '-qam', 'b');
+  write(join(sandbox, 'a'), 'a\nb\nc\n');
+  agtOk(repository, 'accept', 's1');
+  const { stderr } = agt(repository, 'remove', 's1', '--delete-branch');
+  expect(stderr).not.toContain('neither exported nor merged');
+});

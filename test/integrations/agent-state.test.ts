@@ -100,7 +100,8 @@ test('a command of agt run that has ended in the middle of a turn is not at work
 
 test('the end of a session says that its agent may go on, unless the agent was told so', () => {
   const { repository } = makeSession();
-  const warned = /^warning: \w+: claude, which began \d+ seconds? ago, may still be at work there; end it$/m;
+  const warned =
+    /^warning: \w+: claude, which began \d+ seconds? ago, may still be at work in its sandbox; end claude$/m;
   const told = ['accept', 'reject', 'remove'].map((command) => {
     const { sandbox } = sessionIn(repository, command);
     say(sandbox, 'fix the login');

@@ -52,7 +52,7 @@ export function agentAtWork({ repository, id }: Session, now: Date): string[] {
   const { state, agent, since = '' } = readAgentState(repository.agtDir, id) ?? {};
   if (state !== 'works') return [];
   const begun = `${agent ?? 'an agent'}, which began ${age(new Date(since), now)}`;
-  return [`${id}: ${begun}, may still be at work there; end it`];
+  return [`${id}: ${begun}, may still be at work in its sandbox; end ${agent ?? 'the agent'}`];
 }
 
 /** Remotes with a copy that no push in the background changes, and that is of this repository as far as it knows. */

@@ -38,12 +38,15 @@ export function parseNumber(text: string | undefined, what = 'snapshots'): numbe
 }
 
 /** For git a day alone is that day at the present time. */
-const DAY_ALONE = /^(\d{4}-\d\d-\d\d|today|yesterday)$/;
+const DAY_ALONE = /^(\d{4}-\d\d-\d\d|today|yesterday|last \w+day)$/;
+/** Alone, git takes it for now. */
+const WEEKDAY = /^(?=(mon|tues|wednes|thurs|fri|satur|sun)day$)/i;
 
 /** `ofDay`: the time of a day alone. */
 export async function parseSince(git: Git, text: string | undefined, now: Date, ofDay = '00:00') {
   if (text === undefined) return undefined;
-  const time = await parseTime(git, DAY_ALONE.test(text) ? `${text} ${ofDay}` : text, now);
+  const day = text.replace(WEEKDAY, 'last ');
+  const time = await parseTime(git, DAY_ALONE.test(day) ? `${day} ${ofDay}` : text, now);
   if (time !== undefined) return time;
   throw usageError(`invalid time "${text}"`, 'for example: "2 hours ago", "2026-11-20 14:00"');
 }

@@ -64,7 +64,7 @@ export const sessionList = defineCommand({
   description:
     'List the sessions of this repository. A narrow terminal shows fewer columns.\n' +
     'NOW: since when the agent works, waits for you, is done or has failed, as its hooks say.\n' +
-    'COMMITS: commits of HEAD that the user branch lacks, without those that the session began with, or that have ' +
+    'COMMITS: commits of HEAD that the user branch lacks, without those of yours that the session began with, or that have ' +
     'landed with its parent or a fork.\n' +
     'DIRTY: files that differ from HEAD.\n' +
     'DIFF: lines of the sandbox against the start of its work, without what has landed since. A + after them: there are ' +

@@ -55,7 +55,7 @@ export const sessionReview = defineSessionCommand({
     'difference between what you have seen and what agt accept would land. Marks follow their lines: what the agent ' +
     'changes later is new again, a sync is not. agt accept --seen lands what was seen, and the rest stays in the ' +
     'session. Rejected hunks are taken back in the sandbox when the agent ends its turn, as agt undo --step does it; ' +
-    'agt undo brings them back. Without a terminal, print the new hunks as a diff. Paths after -- choose files.',
+    'agt undo brings them back as new ones. Without a terminal, print the new hunks as a diff. Paths after -- choose files.',
   options: OPTIONS,
   examples: [
     ['agt review fix-login', 'go through the new hunks'],
