@@ -243,7 +243,7 @@ test('status says that an agent has replaced the repository, and its command bri
   );
   const command = /to bring it back: agt (.*)/.exec(told)?.[1] ?? '';
   const back = agtOk(folder, ...command.split(' '));
-  expect(back).toContain('restored 0 paths, verified');
+  expect(back).toContain('restored the index, verified');
   expect(back).toMatch(/^to take this back: agt /m);
   expect(git(folder, 'rev-parse', 'HEAD', 'x')).toBe(`${head}\n${head}`);
 });
@@ -268,5 +268,27 @@ test.each([['undo'], ['undo', '--turn']])(
     expect(undo.stderr).not.toContain('branch main');
     expect(git(folder, 'rev-parse', 'main')).toBe(main);
     expect(git(folder, 'ls-files', '--deleted')).toBe('');
+  },
+);
+
+test.each([[['undo', '--turn']], [['undo']], [['restore', 'Stage it']]])(
+  'what an agent has staged goes with its files, on top of a commit of the person: %j',
+  (words) => {
+    const folder = makeRepository({ a: 'a\n', g: 'g\n' });
+    const agent = agentIn(folder, 'claude-code', 'c-1');
+    agent.says('Stage it');
+    agent.begins('1');
+    write(join(folder, 'n'), 'n\n');
+    git(folder, 'mv', 'a', 'a2');
+    git(folder, 'add', 'n');
+    agent.ends('1');
+    agent.stops();
+    write(join(folder, 'g'), 'mine\n');
+    git(folder, 'commit', '-qm', 'mine', 'g');
+    agtOk(folder, ...words);
+    // A restore brings all files of the snapshot back.
+    expect(git(folder, 'status', '--porcelain').trim()).toBe(words[0] === 'undo' ? '' : 'M g');
+    agtOk(folder, words[0] === 'undo' ? 'redo' : 'undo');
+    expect(git(folder, 'status', '--porcelain').trim()).toBe('R  a -> a2\nA  n');
   },
 );

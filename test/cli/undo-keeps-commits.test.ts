@@ -280,25 +280,3 @@ test('one redo takes back one undo, also over a commit of the agent that stays b
   expect(status(folder)).toBe('');
   expect(agt(folder, 'redo').stderr).toContain('is at its last step');
 });
-
-test.each([[['undo', '--turn']], [['undo']], [['restore', 'Stage it']]])(
-  'what an agent has staged goes with its files, on top of a commit of the person: %j',
-  (words) => {
-    const folder = makeRepository({ a: 'a\n', g: 'g\n' });
-    const agent = agentIn(folder, 'claude-code', 'c-1');
-    agent.says('Stage it');
-    agent.begins('1');
-    write(join(folder, 'n'), 'n\n');
-    git(folder, 'mv', 'a', 'a2');
-    git(folder, 'add', 'n');
-    agent.ends('1');
-    agent.stops();
-    write(join(folder, 'g'), 'mine\n');
-    git(folder, 'commit', '-qm', 'mine', 'g');
-    agtOk(folder, ...words);
-    // A restore brings all files of the snapshot back.
-    expect(status(folder)).toBe(words[0] === 'undo' ? '' : 'M g');
-    agtOk(folder, words[0] === 'undo' ? 'redo' : 'undo');
-    expect(status(folder)).toBe('R  a -> a2\nA  n');
-  },
-);

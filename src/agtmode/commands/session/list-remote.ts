@@ -1,6 +1,7 @@
 /** agt session list --remote: the sessions of a remote. */
 import { showSize } from '../../../config/values.ts';
 import { plural } from '../../../errors.ts';
+import type { SessionRecord } from '../../../session/record.ts';
 import { isEnded } from '../../../session/state.ts';
 import { SHOWN } from '../../../travel/find-share.ts';
 import { noteHolders } from '../../../travel/held.ts';
@@ -40,10 +41,9 @@ export async function listRemote(context: Context, given: string | undefined): P
 function remoteRow({ head, share }: Pick<RemoteShare, 'head' | 'share'>, now: Date, areElsewhere: boolean) {
   if (head === undefined) return [];
   const { record, holder, pushed_at, snapshots, size } = head;
-  const state = holder === undefined && !isEnded(record) ? 'free' : record.state;
   return [
     record.session_id,
-    state,
+    holder === undefined && !isEnded(record) ? 'free' : stateIn(record),
     holder?.name ?? '-',
     ...(areElsewhere ? [holder?.repository ?? '-'] : []),
     age(new Date(pushed_at), now),
@@ -53,11 +53,14 @@ function remoteRow({ head, share }: Pick<RemoteShare, 'head' | 'share'>, now: Da
   ];
 }
 
+/** A push with --again has noted that it was away from there; it is where it has a holder. */
+const stateIn = ({ state }: SessionRecord) => (state === 'away' ? 'active' : state);
+
 function remoteJson({ head, share, problem }: RemoteShare) {
   const { record, holder, pushed_at, snapshots, size: bytes } = head ?? {};
   return {
     share,
-    ...orNull({ session_id: record?.session_id, state: record?.state }),
+    ...orNull({ session_id: record?.session_id, state: record && stateIn(record) }),
     ...orNull({ holder: holder?.name, repository: holder?.repository, pushed_at, snapshots, bytes }),
     encrypted: head?.plain === undefined,
     problem: head === undefined ? (problem ?? 'encrypted for other keys') : null,
