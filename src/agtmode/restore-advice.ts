@@ -52,6 +52,7 @@ interface Given {
   readonly words: readonly string[];
   /** After `--` and `--path`. */
   readonly paths: readonly string[];
+  readonly flags: readonly string[];
 }
 
 function sortWords(args: readonly string[]): Given {
@@ -63,10 +64,11 @@ function sortWords(args: readonly string[]): Given {
     if (args[i - 1] === '--path' || word.startsWith('--path=')) paths.push(value ?? word);
     else if (value !== undefined || !word.startsWith('-')) words.push(value ?? word);
   }
-  return { words, paths };
+  const flags = args.slice(0, end < 0 ? undefined : end).filter((word) => word.startsWith('-'));
+  return { words, paths, flags };
 }
 
-async function advise({ words, paths }: Given, isUndo: boolean, context: Context) {
+async function advise({ words, paths, flags }: Given, isUndo: boolean, context: Context) {
   const [first = '', second = ''] = words;
   // So it is as a prompt of an agent.
   const unit = words.find((word) => isUndo && ['step', 'turn'].includes(word));
@@ -75,8 +77,14 @@ async function advise({ words, paths }: Given, isUndo: boolean, context: Context
     const way = ['agt undo', ...(unit === 'turn' ? ['--turns'] : []), ...others.map(shellQuote)].join(' ');
     return { hints: [`in a shell: ${way}`], isPath: false };
   }
-  if (words.length === 2 && !(await isSession(context, first)) && (await isSession(context, second))) {
-    const swapped = `agt ${isUndo ? 'undo' : 'restore'} ${second} ${shown(first)}`;
+  const hasValue = flags.some((flag) => ['--step', '--agent'].includes(flag));
+  if (
+    words.length === 2 &&
+    !hasValue &&
+    !(await isSession(context, first)) &&
+    (await isSession(context, second))
+  ) {
+    const swapped = ['agt', isUndo ? 'undo' : 'restore', second, shown(first), ...flags].join(' ');
     return { hints: [`the session comes first: ${swapped}`], isPath: false };
   }
   const found = await sessionAndWords(context, words, undefined, Infinity).catch(() => undefined);

@@ -1,8 +1,11 @@
 /** A sync by git's own merge after work of the session has landed: the user may have changed lines of it, or reverted it. */
+import { join } from 'node:path';
+import { failurePoint } from '../disk/failure-point.ts';
 import { displayPath } from '../disk/path-bytes.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
-import { diffTrees } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, diffIndex, diffTrees, entryOf } from '../git/objects/raw-diff.ts';
+import { editIndex } from '../git/objects/scratch-index.ts';
 import { type Git, gitLines, gitText, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
 import { hasCommitted, type SessionRecord } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
@@ -74,6 +77,36 @@ async function takeFiles(sandbox: Git, { objects }: Workbench, tree: string, pat
   if (kept.length === 0) return;
   await gitText(sandbox, ['restore', `--source=${tree}`, '--worktree', '--', ...kept], { env: objects });
   await gitText(sandbox, ['add', '--all', '--', ...kept]);
+}
+
+/**
+ * `trees`: of the files as they are, and as they are to be. HEAD goes on, and what was staged stays so, apart from files that
+ * HEAD has otherwise then.
+ */
+export async function goOnFrom(
+  sandbox: Git,
+  { dir, objects }: Workbench,
+  trees: string[],
+  { from, to }: Record<'from' | 'to', string>,
+) {
+  const staged = await diffIndex(sandbox, from);
+  const brought = new Set((await diffTrees(sandbox, from, to)).map(({ path }) => path));
+  // The index in which agt has just added the files: git knows them as unchanged.
+  const env = { ...objects, GIT_INDEX_FILE: join(dir, 'sandbox-index') };
+  await gitText(sandbox, ['read-tree', '-m', '-u', ...trees], { env });
+  failurePoint('sync: files brought along');
+  await gitText(sandbox, ['reset', '--quiet', '--mixed', to, '--']);
+  const kept = staged.filter(({ path }) => !brought.has(path));
+  const edits = kept.map(({ path, after }) => [path, entryOf(after)] as const);
+  await editIndex(sandbox, edits, to.length);
+}
+
+/** A new file that the agent has committed or added is not untracked because the branch lacks it. */
+export async function keepTracked(sandbox: Git, added: readonly DiffEntry[]): Promise<void> {
+  if (added.length === 0) return;
+  const input = Buffer.from(added.map(({ path }) => `${path}\0`).join(''), 'latin1');
+  const list = ['--pathspec-from-file=-', '--pathspec-file-nul'];
+  await gitText(sandbox, ['--literal-pathspecs', 'add', '--force', '--sparse', ...list], { input });
 }
 
 /**

@@ -11,7 +11,7 @@ import { gitDirOf } from '../git/files/discover-repository.ts';
 import { HEADS, shortBranch } from '../git/files/ref-files.ts';
 import { breakStaleLocks } from '../git/files/ref-locks.ts';
 import { branchUser } from '../git/files/worktree-registrations.ts';
-import { type DiffEntry, diffTrees } from '../git/objects/raw-diff.ts';
+import { diffTrees } from '../git/objects/raw-diff.ts';
 import { type Git, gitAnswer, gitText, resolveObject, runGit } from '../git/run/git.ts';
 import { shellQuote } from '../process/shell-quote.ts';
 import { checkId } from '../session/id.ts';
@@ -32,11 +32,20 @@ import { refuseInTheWay, refuseOverlap, refuseStaged } from './overlap.ts';
 import { commitsBetween } from './plan-landing.ts';
 import { copyOnto, rebaseByGit, rebaseInMemory, refuseUncommitted } from './rebase.ts';
 import { mergeBase, readSandbox } from './sandbox-content.ts';
-import { afterSync, commitMerge, countAhead, landedOn, revertAmong, withoutLanded } from './sync-landed.ts';
+import {
+  afterSync,
+  commitMerge,
+  countAhead,
+  goOnFrom,
+  keepTracked,
+  landedOn,
+  revertAmong,
+  withoutLanded,
+} from './sync-landed.ts';
 import { type Dropped, droppedCommits, NONE_DROPPED } from './taken-back.ts';
 import { branchInUse, refuseOperation, unmergedPaths } from './target.ts';
 import { untrackedAmong } from './untracked.ts';
-import { mergeInMemory, mergeWithBase, type Workbench, withWorkbench } from './workbench.ts';
+import { mergeInMemory, mergeWithBase, withWorkbench } from './workbench.ts';
 
 export interface SyncRequest {
   readonly rebase: boolean;
@@ -169,7 +178,7 @@ async function syncLanded(session: Session, { branch, head }: SyncResult, dryRun
     const since = await diffTrees(bench.git, to, merged.tree);
     const untracked = new Set(await untrackedAmong(session, since));
     const added = since.filter(({ path, before }) => before === undefined && !untracked.has(path));
-    await goOnFrom(sandbox, bench, [content, merged.tree], to);
+    await goOnFrom(sandbox, bench, [content, merged.tree], { from: head, to });
     await keepTracked(sandbox, added);
     return true;
   });
@@ -178,23 +187,6 @@ async function syncLanded(session: Session, { branch, head }: SyncResult, dryRun
 /** The content that landed is the HEAD at that time, or a commit on top of it. */
 async function hasNoCommitsSince(git: Git, landed: string, head: string): Promise<boolean> {
   return landed === head || (await resolveObject(git, `${landed}^`)) === head;
-}
-
-/** `trees`: of the files as they are, and as they are to be. */
-async function goOnFrom(sandbox: Git, { dir, objects }: Workbench, trees: string[], tip: string) {
-  // The index in which agt has just added the files: git knows them as unchanged.
-  const env = { ...objects, GIT_INDEX_FILE: join(dir, 'sandbox-index') };
-  await gitText(sandbox, ['read-tree', '-m', '-u', ...trees], { env });
-  failurePoint('sync: files brought along');
-  await gitText(sandbox, ['reset', '--quiet', '--mixed', tip, '--']);
-}
-
-/** A new file that the agent has committed or added is not untracked because the branch lacks it. */
-async function keepTracked(sandbox: Git, added: readonly DiffEntry[]): Promise<void> {
-  if (added.length === 0) return;
-  const input = Buffer.from(added.map(({ path }) => `${path}\0`).join(''), 'latin1');
-  const list = ['--pathspec-from-file=-', '--pathspec-file-nul'];
-  await gitText(sandbox, ['--literal-pathspecs', 'add', '--force', '--sparse', ...list], { input });
 }
 
 /** The branch that HEAD of the sandbox is on, if it is not the work branch. A merge only adds to it. */

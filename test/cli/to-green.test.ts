@@ -45,7 +45,7 @@ describe('agt undo --to-green', () => {
     const session = counted(6);
     write(join(session.sandbox, 'n'), '99\n');
     const preview = agt(session.repository, 'undo', 's1', '--to-green', 'test $(cat n) -lt 3', '-n');
-    expect(preview.stdout).toMatch(/^M n\ns1: would restore 1 path to [0-9a-f]{10}\n$/);
+    expect(preview.stdout).toMatch(/^M n\ns1: would restore 1 path to [0-9a-f]{10}\nwould be undone: .*\n$/);
     expect(value(session)).toBe('99');
     const { stdout } = agt(session.repository, 'undo', 's1', '--to-green', 'test $(cat n) -lt 3');
     expect(stdout).toMatch(

@@ -57,7 +57,9 @@ test('an undo names the edits of a person that it takes away from the disk, and 
   const folder = folderWithCommits();
   write(join(folder, 'mine'), 'more\n');
   const shown = agt(folder, 'undo', '-n');
-  expect(shown.stdout).toMatch(/^M mine\n.*would restore 1 path to \w+\n$/);
+  expect(shown.stdout).toMatch(
+    /^M mine\n.*would restore 1 path to \w+\nwould be undone: changes by you or another program\n$/,
+  );
   for (const { stderr } of [shown, agt(folder, 'undo')]) {
     expect(stderr).toContain('warning: that takes back your own changes, or those of another program: mine');
     expect(stderr).not.toContain('branch main');
@@ -97,7 +99,7 @@ test('before the first snapshot is the start: files, HEAD and index go there, an
     expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1');
   };
   write(join(sandbox, 'a'), '1\n');
-  expect(undo('-n')).toMatch(/^M a\n.*: would restore 1 path to \w+$/);
+  expect(undo('-n')).toMatch(/^M a\n.*: would restore 1 path to \w+\n?$/);
   git(sandbox, 'commit', '-qam', 'of the agent');
   write(join(sandbox, 'new'), '1\n');
   git(sandbox, 'add', 'new');

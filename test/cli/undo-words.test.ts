@@ -88,7 +88,7 @@ test('a redo says that it deletes no repository', () => {
   expect(agt(folder, 'redo').stderr).not.toContain('stays');
   expect(agt(folder, 'redo')).toMatchObject({
     stderr: expect.stringContaining(stays),
-    stdout: expect.stringContaining('restored 0 paths, verified\nredone: (Bash: do 2)\n'),
+    stdout: expect.stringContaining('restored 0 paths, verified\nnothing to redo of: (Bash: do 2)\n'),
   });
   expect(git(folder, 'rev-parse', '--is-inside-work-tree')).toBe('true');
 });
@@ -105,6 +105,16 @@ test('after an undo that was taken back, a dry run of a turn shows an edit since
   const undo = agt(folder, 'undo', '--turn');
   expect(undo.stdout).toContain('verified\n  D s\n  D t\n');
   for (const { stderr } of [shown, undo]) expect(stderr).toContain('your own changes');
+});
+
+test('a question after an undo is no turn that a redo brings back', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('one', edit('b', 'B\n'));
+  agtOk(folder, 'undo', '--turn');
+  agentIn(folder, 'claude-code', 'c-1').says('a question');
+  expect(agtOk(folder, 'redo', '--turns', '-n')).toMatch(/would be redone: turn "one"$/);
+  expect(agtOk(folder, 'redo', '--turns')).toContain('redone: turn "one"\n');
+  expect(agtOk(folder, 'undo', '--turn')).toContain('undone: turn "one"\n');
 });
 
 test('a turn that the person has taken back by hand is passed over, and the dry run and the redo say which one is not', () => {

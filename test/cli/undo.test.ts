@@ -102,10 +102,12 @@ describe('agt session undo and redo', () => {
     };
     expect(refused('undo', '7')).toEqual([
       1,
-      expect.stringMatching(/^error: cannot undo 7 steps: "s1" has only 6\n/),
+      expect.stringMatching(/^error: cannot undo 7 steps: "s1" has only 6 to go to\n/),
     ]);
     expect(go(sandbox, 'undo')).toBe('3');
-    expect(agt(sandbox, 'redo', '2').stderr).toMatch(/^error: cannot redo 2 steps: "s1" has only 1\n/);
+    expect(agt(sandbox, 'redo', '2').stderr).toMatch(
+      /^error: cannot redo 2 steps: "s1" has only 1 to go to\n/,
+    );
     expect(go(sandbox, 'redo')).toBe('5');
     for (const no of ['0', '00'])
       expect(refused('undo', no)).toEqual([2, expect.stringMatching('is no number')]);

@@ -162,3 +162,13 @@ test('two conversations in one folder: each hears it, and a new one does not', (
     expect(prompt(conversation)).toEqual(silent);
   }
 });
+
+test('an undo that a redo has taken back is not told, also after a person has switched the branch', () => {
+  const folder = makeRepository({ a: 'a\n' });
+  say(folder, 'do it');
+  edit(folder, { a: '1\n' });
+  for (const words of ['undo', 'redo']) agtOk(folder, words);
+  git(folder, 'commit', '-qam', 'of a person');
+  git(folder, 'switch', '-qc', 'other', 'HEAD~1');
+  expect(say(folder, 'go on')).toEqual(silent);
+});

@@ -244,3 +244,18 @@ test('an amend of the message alone: sync --rebase leaves the old commit out, al
   );
   expect(kept.map((line: string) => line.replace(/^\w+ /, ''))).toEqual(['agent work']);
 });
+
+test('what is staged stays so where the sandbox goes on from the branch', () => {
+  const { repository, sandbox } = makeSession({ f: 'f\n', g: 'g\n', h: 'h\n' });
+  write(join(sandbox, 'f'), 'work\n');
+  git(sandbox, 'commit', '-qam', 'work');
+  write(join(sandbox, 'g'), 'staged\n');
+  git(sandbox, 'add', 'g');
+  write(join(sandbox, 'g'), 'newer\n');
+  git(sandbox, 'mv', 'h', 'h2');
+  const before = git(sandbox, 'status', '--porcelain');
+  agtOk(repository, 'accept', 's1', '--keep', '--committed-only');
+  expect(agtOk(repository, 'sync', 's1')).toContain('goes on from main');
+  expect(git(sandbox, 'status', '--porcelain')).toBe(before);
+  expect(git(sandbox, 'show', ':g')).toBe('staged');
+});

@@ -40,10 +40,11 @@ function restoresAfter(history: readonly Snapshot[], conversation: string | unde
     (snapshot) => isOfAgent(snapshot) && [undefined, conversation].includes(snapshot.conversation),
   );
   const since = history.slice(0, Math.max(end, 0));
+  const upToEvent = history.slice(0, end + 1);
   const restores: Snapshot[] = [];
   for (let i = 0; i < since.length; i++) {
     const { restored, restoredBy } = since[i] as Snapshot;
-    const to = restoredBy === 'restore' ? -1 : since.findIndex(({ commit }) => commit === restored);
+    const to = restoredBy === 'restore' ? -1 : upToEvent.findIndex(({ commit }) => commit === restored);
     // An undo and its redo: neither has changed anything.
     if (to > i) i = to - 1;
     else if (restored !== undefined) restores.push(since[i] as Snapshot);

@@ -35,7 +35,10 @@ const TERMS: Pairs = [
   ['sandbox', 'a git worktree in that folder; the agent edits and commits here'],
   ['work branch', 'the branch agt/<id>, checked out in the sandbox; holds the commits of the agent'],
   ['shadow branch', 'the branch agtsessions/<id>; holds one commit for each snapshot; only agt writes it'],
-  ['snapshot', 'the whole session folder at one time, with the index, untracked and ignored files'],
+  [
+    'snapshot',
+    'the whole session folder, or your own checkout, at one time, with the index, untracked and ignored files',
+  ],
   ['autocommit', 'adds a snapshot; run it after each step of the agent, with agt watch, or from cron'],
 ];
 

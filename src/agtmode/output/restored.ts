@@ -65,13 +65,19 @@ export function nothingToRestore(snapshot: string): string {
   return `nothing to restore: as in ${shortOid(snapshot)} already`;
 }
 
-export function reportPreview(session: Session, preview: Preview, request: RestoreRequest): Report {
+export function reportPreview(
+  session: Session,
+  preview: Preview,
+  request: RestoreRequest,
+  distance: Distance | undefined,
+): Report {
   const { record, snapshot, paths, isBack, later, moves, staying, others: theirs } = preview;
   const isNothing = preview.isThere || (isOfFiles(request) && paths.length === 0);
   const blocked = paths.filter(({ kind }) => kind === '!').length;
   const others = preview.isIndexAlone ? 'the index' : plural(paths.length - blocked, 'path');
   const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
   const to = shortOid(snapshot.commit);
+  const isEmpty = paths.length + moves.length === 0 && !preview.isIndexAlone && staying.length > 0;
   const more = later === undefined ? '' : `, and ${later}`;
   const would = isBack
     ? `would bring its folder back, with ${others}, as in ${to}${not}${more}`
@@ -88,6 +94,7 @@ export function reportPreview(session: Session, preview: Preview, request: Resto
       ...(isBack ? [] : paths.map(({ kind, path }) => `${kind} ${showPath(path)}`)),
       ...moves.map(describeMove),
       `${shownId(record)}: ${isNothing ? nothingToRestore(snapshot.commit) : would}`,
+      preview.position && describePosition({ ...preview.position, isEmpty }, request.by, distance, undefined),
     ]),
     warnings: warningOfOthers(session, theirs) + lines(staying.map((line) => `warning: ${line}`)),
   };
@@ -113,14 +120,15 @@ export function notBackNote(gone: readonly string[]): string {
   return `note: not back, because snapshots leave it out: ${listSome(gone, FEW)}\n`;
 }
 
-/** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turns that are gone or back. */
+/** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turns that are gone or back. Without `now`, those that would be. */
 export function describePosition(
-  { snapshot, step, of, turns, steps, isOfOthers, others }: Position,
+  { snapshot, step, of, turns, steps, isOfOthers, isEmpty, others }: Position,
   by: RestoreRequest['by'],
   distance: Distance | undefined,
-  now: Date,
+  now: Date | undefined,
 ): string {
-  const done = by === 'redo' ? 'redone' : 'undone';
+  const moved = `${now === undefined ? 'would be ' : ''}${by === 'redo' ? 'redone' : 'undone'}`;
+  const done = isEmpty ? `nothing to ${by} of` : moved;
   if (turns.length > 0 && turns.length === distance?.count) {
     const [named, more] = [turns, others].map((some) => some.map((turn) => `"${turn}"`).join(', '));
     const also = more && `, with changes of ${others.length === 1 ? 'turn' : 'turns'} ${more}`;
@@ -130,7 +138,9 @@ export function describePosition(
   const named = steps.map(workIn).filter((work) => work !== '');
   const works = named.length === 0 && isOfOthers ? ['changes by you or another program'] : named;
   const what = works.length === 0 ? '' : `${done}: ${listSome(works.map(showPath), FEW)}\n`;
-  return `${what}now at ${name}, ${age(snapshot.time, now)}, step ${step} of ${of}`;
+  return now === undefined
+    ? what.trimEnd()
+    : `${what}now at ${name}, ${age(snapshot.time, now)}, step ${step} of ${of}`;
 }
 
 /** As the list of snapshots shows it; empty for changes that no event tells of, also if a label names the moment. */

@@ -5,6 +5,7 @@ import { shortOid } from '../../git/files/ref-files.ts';
 import { commandToList, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
 import { isAttached } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
+import { promptIn } from '../../snapshot/format.ts';
 import type { Snapshot } from '../../snapshot/history.ts';
 import { authorsOf } from '../turns.ts';
 import { isUsersWork } from './unfinished-restore.ts';
@@ -23,7 +24,11 @@ export function nothingToUndo({ record }: Session, way: Way): AgtError {
   const id = shownId(record);
   const hints = [`see: ${commandToList(record)}`];
   if (unit === 'turn' && earlier.length > 0) {
-    return new AgtError(`nothing to undo: nothing of earlier turns in "${id}" is left`, {
+    const isForked = begin > 0 && steps.slice(begin + 1).every(({ first }) => promptIn(first) === undefined);
+    const reason = isForked
+      ? `"${id}" has no turn since the fork; those before are of "${record.from}"`
+      : `nothing of earlier turns in "${id}" is left`;
+    return new AgtError(`nothing to undo: ${reason}`, {
       hints: [...hints, `to go by time, one step back: ${commandToMove(record, 'undo')}`],
     });
   }
@@ -60,7 +65,10 @@ export function tooFar(
   const { turns } = authorsOf(history.toReversed(), isAttached(record));
   const isByTurn = unit === 'turn' && turns.length > 0;
   const only = isByTurn ? Math.min(most, turns.length) : most;
-  return new AgtError(`cannot ${by} ${plural(count, unit)}: "${shownId(record)}" has only ${only}`, {
-    hints: [`nothing has changed; see: ${commandToList(record)}${isByTurn ? ' --turns' : ''}`],
-  });
+  return new AgtError(
+    `cannot ${by} ${plural(count, unit)}: "${shownId(record)}" has only ${only}${isByTurn ? '' : ' to go to'}`,
+    {
+      hints: [`nothing has changed; see: ${commandToList(record)}${isByTurn ? ' --turns' : ''}`],
+    },
+  );
 }

@@ -17,18 +17,24 @@ export interface Position {
   readonly steps: readonly Snapshot[];
   /** No agent made them. */
   readonly isOfOthers: boolean;
+  /** Nothing has changed, and a warning says what stays. */
+  readonly isEmpty?: boolean;
   /** Those of other turns that were at work meanwhile. */
   readonly others: readonly string[];
 }
 
-/** After a move to the snapshot `wanted`. */
+/** After a move to the snapshot `wanted`, or if `isToCome`, as it will be then. */
 export async function readPosition(
   session: Session,
   by: 'undo' | 'redo',
   { unit, count }: Distance,
   wanted: Snapshot,
+  isToCome = false,
 ): Promise<Position> {
-  const { history, steps, current, cameFrom, isOthers } = await readSteps(session);
+  const { history, steps, isOthers, ...at } = await readSteps(session);
+  const [cameFrom, current] = isToCome
+    ? [at.current, steps.findIndex(({ commits }) => commits.includes(wanted.commit))]
+    : [at.cameFrom, at.current];
   const stopping = stops(steps, unit, isOthers);
   const isPassed = (i: number) => (by === 'undo' ? i >= current : i < current);
   const all = [...steps.entries()].filter(([i, step]) => isPassed(i) && stopping.has(step));

@@ -14,8 +14,10 @@ import { previewHead } from './git-dir-of-session.ts';
 import { keepIgnored, listIgnored, withObstructed } from './ignored-files.ts';
 import { describeLater, laterCommits } from './later-commits.ts';
 import { NO_CHANGES, type OthersChanges, othersChanges, othersRefs } from './others-changes.ts';
+import { type Position, readPosition } from './position.ts';
 import { withScratchSnapshot } from './present.ts';
 import { type ChangedPath, describePlan, ignoredStay, pathsOf, planFrom } from './restore-files.ts';
+import type { Distance } from './steps.ts';
 import {
   placeForRestore,
   type RestoreRequest,
@@ -39,13 +41,24 @@ export interface Preview {
   readonly moves: readonly RefMove[];
   /** Why some do not. */
   readonly staying: readonly string[];
+  /** Of an undo or a redo. */
+  readonly position?: Position;
   /** For an undo: what no agent has done. */
   readonly others: OthersChanges;
 }
 
-export async function previewRestore(session: Session, request: RestoreRequest): Promise<Preview> {
+export async function previewRestore(
+  session: Session,
+  request: RestoreRequest,
+  distance?: Distance,
+): Promise<Preview> {
   await placeForRestore(session, request);
-  return withScratchSnapshot(session, request.now, (seen, captured) => preview(seen, captured, request));
+  return withScratchSnapshot(session, request.now, async (seen, captured) => {
+    const found = await preview(seen, captured, request);
+    const { by } = request;
+    if (by === 'restore' || distance === undefined || found.isBack) return found;
+    return { ...found, position: await readPosition(seen, by, distance, found.snapshot, true) };
+  });
 }
 
 async function preview(

@@ -9,7 +9,7 @@ import { AgtError } from '../../errors.ts';
 import { shownId } from '../../folders/store.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import { findObjects } from '../../git/objects/object-reader.ts';
-import { commandToCompare, commandToMove, commandToRestore } from '../../session/advised-commands.ts';
+import { commandToMove, commandToRestore } from '../../session/advised-commands.ts';
 import type { Session } from '../../session/session.ts';
 import { isEnded } from '../../session/state.ts';
 import { TOP_FOLDERS } from '../../snapshot/folders.ts';
@@ -91,6 +91,7 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
   let leapt: number | undefined;
   let cut: { readonly act: string; readonly last: Snapshot } | undefined;
   let cameFrom = -1;
+  let asked: string | undefined;
   let undoneFrom: number[] = [];
   const oldestFirst = history.toReversed();
   for (const [i, snapshot] of oldestFirst.entries()) {
@@ -108,13 +109,17 @@ export async function replayHistory(history: readonly Snapshot[], isNoStep: IsSa
       cameFrom = current;
       current = target;
       undoneFrom = [...undoneFrom, cameFrom].filter((i) => i > target);
-      cut = undefined;
+      [cut, asked] = [undefined, undefined];
     } else if (isComparable && !isSameCall && (await isNoStep(before, snapshot))) {
       if (step === undefined) continue; // as the start, to which an undo went
       step.commits.push(snapshot.commit);
       if (snapshot.label !== undefined) step.snapshot = snapshot;
-      step.prompt = promptIn(snapshot) ?? step.prompt;
+      // After an undo it may be a question alone, and the steps ahead stay.
+      if (current < steps.length - 1) asked = promptIn(snapshot) ?? asked;
+      else step.prompt = promptIn(snapshot) ?? step.prompt;
     } else {
+      if (step !== undefined) step.prompt = asked ?? step.prompt;
+      asked = undefined;
       steps.splice(isSameCall ? current : current + 1);
       undoneFrom = [];
       leapt = undefined;
@@ -283,16 +288,4 @@ export async function findRedoTarget(
     );
   if (thing !== undefined) hints.unshift(`to bring ${thing} back: ${commandToMove(session.record, 'undo')}`);
   throw new AgtError(`nothing to redo: ${reason}`, { hints });
-}
-
-/** @throws AgtError unless the folder is as in a snapshot, apart from names and labels */
-export async function requireUnchanged(session: Session, spec: string, now: Date) {
-  const { record } = session;
-  const { history, isSame } = await readSteps(session);
-  const since = await session.find(spec, now, history);
-  const [newest = since] = history;
-  if (session.place === 'here' && (await isSame(newest, since))) return;
-  throw new AgtError(`"${shownId(record)}" has changed since snapshot ${shortOid(since.commit)}`, {
-    hints: [`nothing was restored; see: ${commandToCompare(record, shortOid(since.commit))}`],
-  });
 }

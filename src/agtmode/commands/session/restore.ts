@@ -1,9 +1,14 @@
 /** agt session restore: back to a snapshot; and what a restore, an undo or a redo reports. */
-import { FEW, plural, usageError } from '../../../errors.ts';
+import { AgtError, FEW, plural, usageError } from '../../../errors.ts';
 import { describeMove } from '../../../folders/git-state/ref-plan.ts';
 import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
-import { commandToList, commandToMove, commandToRestore } from '../../../session/advised-commands.ts';
+import {
+  commandToCompare,
+  commandToList,
+  commandToMove,
+  commandToRestore,
+} from '../../../session/advised-commands.ts';
 import { isAttached, type SessionRecord } from '../../../session/record.ts';
 import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
@@ -14,7 +19,7 @@ import { othersChanges } from '../../../timetravel/restore/others-changes.ts';
 import { type Position, readPosition } from '../../../timetravel/restore/position.ts';
 import { previewRestore } from '../../../timetravel/restore/preview.ts';
 import { type RestoreResult, restoreSession } from '../../../timetravel/restore/restore.ts';
-import { type Distance, requireUnchanged } from '../../../timetravel/restore/steps.ts';
+import { type Distance, readSteps } from '../../../timetravel/restore/steps.ts';
 import { isOfFiles, type RestoreRequest } from '../../../timetravel/restore/unfinished-restore.ts';
 import { isPart } from '../../../timetravel/restore/verify.ts';
 import { pathInSession, readAmbiguousFolders, requireKnownPaths } from '../../../timetravel/session-paths.ts';
@@ -103,6 +108,18 @@ export const sessionRestore = defineSessionCommand({
   },
 });
 
+/** @throws AgtError unless the folder is as in a snapshot, apart from names and labels */
+async function requireUnchanged(session: Session, spec: string, now: Date) {
+  const { record } = session;
+  const { history, isSame } = await readSteps(session);
+  const since = await session.find(spec, now, history);
+  const [newest = since] = history;
+  if (session.place === 'here' && (await isSame(newest, since))) return;
+  throw new AgtError(`"${shownId(record)}" has changed since snapshot ${shortOid(since.commit)}`, {
+    hints: [`nothing was restored; see: ${commandToCompare(record, shortOid(since.commit))}`],
+  });
+}
+
 /** Paths in a label. */
 const MOST_NAMED = 3;
 
@@ -130,7 +147,8 @@ export async function runRestore(
   { distance, thing }: { readonly distance?: Distance; readonly thing?: string } = {},
 ): Promise<Report> {
   const { by } = request;
-  if (dryRun) return reportPreview(session, await previewRestore(session, request), request);
+  if (dryRun)
+    return reportPreview(session, await previewRestore(session, request, distance), request, distance);
   const isGone = session.place !== 'here' && !isAttached(session.record);
   const restored = await interruptible(context, session, restoreSession, request);
   const position =
@@ -184,6 +202,7 @@ function reportRestore(
   const undo = before === undefined ? undefined : commandToRestore(record, shortOid(before));
   // An undo after a restore that changed nothing would go to the step before.
   const isSame = commit === before || isPrompt || isBack !== false;
+  const isEmpty = changed.length + moves.length === 0 && !isIndexAlone && warnings.length > 0;
   const isNothing = changed.length + moves.length === 0 && isSame;
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
   const parts = mismatches.filter(isPart);
@@ -209,7 +228,7 @@ function reportRestore(
     later && `  ${later}`,
     isBack,
     thing !== undefined && `undone: ${thing}`,
-    position && describePosition(position, by, distance, context.now()),
+    position && describePosition({ ...position, isEmpty }, by, distance, context.now()),
     undo !== undefined && !isNothing && `to take this back: ${wayBack(record, by, isPrompt, distance)}`,
   ];
   return {
