@@ -98,7 +98,7 @@ test('an undo that was killed: the same command finishes it, and nothing is lost
     isWhole(store);
     const kept = git(store, 'log', '--all', '--format=', '--name-only', '--diff-filter=A').split('\n');
     expect(existsSync(join(folder, 'newest')) || kept.includes('sandbox/newest'), point).toBe(true);
-    expect(run(folder, state, 'snapshot', 'restore', 'three'), point).toContain('verified');
+    expect(run(folder, state, 'snapshot', 'restore', 'three'), point).toMatch(/verified|nothing to restore/);
     expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('uncaptured\n');
     expect(run(folder, state, 'snapshot', 'status', '--json')).toContain('"unfinished": null');
   }
