@@ -235,7 +235,7 @@ test('the copy on a remote goes on demand, but not under another repository', ()
   agt(here, 'session', 'push', 's1');
   for (const more of [['-n'], []])
     expect(agt(there, 'session', 'push', 's1', '--delete', ...more).stderr).toMatch(
-      /^error: \S+@\S+, in \S+\/here, may not know that session "s1" is here now\nhint: .* when it pushes next; .*\nhint: .*: --force\n$/,
+      /^error: \S+@\S+, in \S+\/here, may not know that session "s1" is here now\nhint: .* when it pushes next, .*\nhint: .*: --force\n$/,
     );
   const [{ share }] = JSON.parse(agtOk(there, 'list', '--remote', '--json'));
   expect(agt(there, 'session', 'push', share, '--delete').stderr).toContain('may not know that session "s1"');
