@@ -1,4 +1,5 @@
 /** `agt session unaccept`: takes the commits of an acceptance off the branch again, and brings the session back. */
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgtError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
@@ -12,7 +13,7 @@ import {
 } from '../git/objects/raw-diff.ts';
 import { editIndex, editTree, readIndex, withIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { type Git, inDirectory } from '../git/run/git.ts';
+import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
@@ -20,6 +21,7 @@ import type { Session } from '../session/session.ts';
 import type { BranchMove, Present } from '../session/state.ts';
 import { TOP_FOLDERS } from '../snapshot/folders.ts';
 import type { Snapshot } from '../snapshot/history.ts';
+import { parentDirectories } from '../snapshot/tree.ts';
 import { restoreSession } from '../timetravel/restore/restore.ts';
 import { keepSources } from './end-session.ts';
 import { carryOut } from './land.ts';
@@ -95,6 +97,7 @@ async function moved(session: LockedSession, move: BranchMove, now: Date): Promi
   const { landed, ...rest } = session.record;
   const before = landed?.before;
   await unstage(session, move, landed?.taken ?? []);
+  await deleteAgain(session, move, new Set(landed?.present));
   await keepSources(session, before);
   const record = {
     ...rest,
@@ -163,6 +166,31 @@ async function unstage({ git }: Session, { worktree, from, to = '' }: BranchMove
   await editIndex(inDirectory(git, worktree), editsOf(files), to.length);
 }
 
+/** Whether a path is below a file that goes, and is not the user's: the index cannot have both. */
+function belowFile(changes: readonly DiffEntry[], own: ReadonlySet<string>) {
+  const gone = changes.filter(({ path, after }) => after === undefined && !own.has(path));
+  const going = new Set(gone.map(({ path }) => path));
+  return (path: string) => parentDirectories(path).some((above) => going.has(above));
+}
+
+/** Files that the user had deleted below such a file come back with the branch, and go again. */
+async function deleteAgain(
+  { git }: Session,
+  { worktree, from, to = '' }: BranchMove,
+  own: ReadonlySet<string>,
+) {
+  if (worktree === undefined || own.size === 0) return;
+  const changes = await diffTrees(git, from, to);
+  const isBelow = belowFile(changes, own);
+  const back = changes.filter(({ path, after }) => after && own.has(path) && isBelow(path));
+  for (const { path } of back) {
+    const name = Buffer.from(path, 'latin1').toString();
+    const place = inDirectory(git, worktree);
+    const changed = await gitAnswer(place, ['diff-files', '--name-only', '--', `:(top,literal)${name}`]);
+    if (changed === '') rmSync(join(worktree, name), { force: true });
+  }
+}
+
 /** The user's files that were not committed before the acceptance are uncommitted again. */
 async function leftAlone(
   git: Git,
@@ -171,8 +199,9 @@ async function leftAlone(
 ): Promise<Present[]> {
   if (own.size === 0) return [];
   const indexed = await readIndex(git);
+  const isBelow = belowFile(changes, own);
   return changes
-    .filter(({ path }) => own.has(path))
+    .filter(({ path }) => own.has(path) && !isBelow(path))
     .map(({ path, after }) => ({ path, entry: entryOf(after), was: indexed.get(path) }));
 }
 

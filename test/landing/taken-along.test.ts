@@ -1,6 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { makeSession } from '../harness/session.ts';
 import { agt, agtOk, git, makeRepository } from '../harness/world.ts';
 
 const LINES = ['1', '2', '3', '4', '5', '6', '7', '8', ''];
@@ -62,4 +63,20 @@ test('a part that the user has committed stays in the work, also if the rest is 
   writeFileSync(file('a.txt'), lines({ 1: 'user', 6: 'also' }));
   agtOk(repository, 'accept', 's2', '--untracked=all');
   expect(read()[0]).toBe(lines({ 1: 'user', 4: 'agent', 6: 'also' }));
+});
+
+test('unaccept where the agent has put a file in the place of a directory, from which the user had deleted a file', () => {
+  const { repository, sandbox } = makeSession({ 'src/main.c': 'main\n', 'src/util.c': 'util\n', a: 'a\n' });
+  rmSync(join(sandbox, 'src'), { recursive: true });
+  writeFileSync(join(sandbox, 'src'), 'file\n');
+  rmSync(join(repository, 'src/main.c'));
+  const before = git(repository, 'status', '--porcelain');
+  agtOk(repository, 'accept', 's1', '--untracked=all');
+  agtOk(repository, 'unaccept', 's1');
+  expect(git(repository, 'status', '--porcelain')).toBe(before);
+  expect(['main.c', 'util.c'].map((name) => existsSync(join(repository, 'src', name)))).toEqual([
+    false,
+    true,
+  ]);
+  expect(git(repository, 'ls-files')).toBe('a\nsrc/main.c\nsrc/util.c');
 });
