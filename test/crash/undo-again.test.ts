@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
 import { ofToday } from '../harness/today.ts';
-import { agt, agtOk, REAL_GIT, run, write } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, REAL_GIT, run, write } from '../harness/world.ts';
+import { agentIn } from '../integrations/agent.ts';
 
 const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
@@ -136,3 +137,24 @@ test('the command that agt doctor names finishes a killed undo, and an undo take
   agtOk(repository, 'session', 'undo', 's1');
   expect(texts()).toEqual(['3\n', '3\n']);
 });
+
+test.each(['restore: index of the branch#1', 'restore: refs moved#1', 'restore: compared#1'])(
+  'the undo of a turn, with what it has staged below a commit of a person, killed at "%s"',
+  (point) => {
+    const folder = makeRepository({ g: 'g\n' });
+    const agent = agentIn(folder, 'claude-code', 'c-1');
+    agent.says('Stage it');
+    agent.begins('1');
+    for (const name of ['n', 'b\ufffd\n"q']) write(join(folder, name), 'n\n');
+    git(folder, 'add', '-A');
+    agent.ends('1');
+    agent.stops();
+    write(join(folder, 'g'), 'mine\n');
+    git(folder, 'commit', '-qm', 'mine', 'g');
+    const env = { AGT_TEST_KILL_AT: point, AGT_GIT_PATH: REAL_GIT };
+    expect(run(process.execPath, [KILLABLE, 'undo', '--turn'], { cwd: folder, env }).exitCode).toBe(null);
+    agtOk(folder, 'undo', '--turn');
+    expect(git(folder, 'status', '--porcelain')).toBe('');
+    expect(git(folder, 'log', '-1', '--format=%s')).toBe('mine');
+  },
+);

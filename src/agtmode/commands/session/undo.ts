@@ -65,7 +65,9 @@ export const sessionUndo = defineSessionCommand({
       throw usageError('--to-green goes back by steps, and names no one thing', 'leave out one of the two');
     if (isOneThing) return undoOneThing(context, session, args);
     refuseWithoutThing(session, args);
-    if (args.turn && args.toGreen === undefined) {
+    // A killed undo goes on, before anything is captured.
+    const isKilled = session.record.intent?.operation === 'restore';
+    if (args.turn && args.toGreen === undefined && !isKilled) {
       const look = { now: context.now(), dryRun: args.dryRun };
       const left = session.place === 'here' ? await withPresent(session, look, turnLeft) : undefined;
       if (left === 0) throw new AgtError('nothing to undo: every turn is taken back');
