@@ -13,7 +13,7 @@ import {
 } from '../git/objects/raw-diff.ts';
 import { editIndex, editTree, readIndex, withIndex } from '../git/objects/scratch-index.ts';
 import { withScratchObjects } from '../git/objects/scratch-objects.ts';
-import { type Git, gitAnswer, inDirectory } from '../git/run/git.ts';
+import { fieldsOf, type Git, gitBytes, inDirectory } from '../git/run/git.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
 import { begin, complete, requireAllowed, unfinishedError } from '../session/operation.ts';
 import type { Landed, SessionRecord } from '../session/record.ts';
@@ -183,12 +183,12 @@ async function deleteAgain(
   const changes = await diffTrees(git, from, to);
   const isBelow = belowFile(changes, own);
   const back = changes.filter(({ path, after }) => after && own.has(path) && isBelow(path));
-  for (const { path } of back) {
-    const name = Buffer.from(path, 'latin1').toString();
-    const place = inDirectory(git, worktree);
-    const changed = await gitAnswer(place, ['diff-files', '--name-only', '--', `:(top,literal)${name}`]);
-    if (changed === '') rmSync(join(worktree, name), { force: true });
-  }
+  if (back.length === 0) return;
+  const listed = await gitBytes(inDirectory(git, worktree), ['diff-files', '--name-only', '-z']);
+  const changed = new Set(fieldsOf(listed));
+  for (const { path } of back)
+    if (!changed.has(path))
+      rmSync(Buffer.concat([Buffer.from(`${worktree}/`), Buffer.from(path, 'latin1')]), { force: true });
 }
 
 /** The user's files that were not committed before the acceptance are uncommitted again. */

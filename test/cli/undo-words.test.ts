@@ -88,7 +88,7 @@ test('a redo says that it deletes no repository', () => {
   expect(agt(folder, 'redo').stderr).not.toContain('stays');
   expect(agt(folder, 'redo')).toMatchObject({
     stderr: expect.stringContaining(stays),
-    stdout: expect.stringContaining('restored 0 paths, verified\nnothing to redo of: (Bash: do 2)\n'),
+    stdout: expect.stringContaining('restored 0 paths, verified\nnothing could be redone of: (Bash: do 2)\n'),
   });
   expect(git(folder, 'rev-parse', '--is-inside-work-tree')).toBe('true');
 });

@@ -2,7 +2,9 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agt, agtOk, git, makeRepository } from '../harness/world.ts';
+import { agt, agtOk, git, makeRepository, REAL_GIT, run } from '../harness/world.ts';
+
+const KILLABLE = join(import.meta.dirname, '../../dist/failure-points/main.cjs');
 
 const LINES = ['1', '2', '3', '4', '5', '6', '7', '8', ''];
 
@@ -65,18 +67,26 @@ test('a part that the user has committed stays in the work, also if the rest is 
   expect(read()[0]).toBe(lines({ 1: 'user', 4: 'agent', 6: 'also' }));
 });
 
-test('unaccept where the agent has put a file in the place of a directory, from which the user had deleted a file', () => {
-  const { repository, sandbox } = makeSession({ 'src/main.c': 'main\n', 'src/util.c': 'util\n', a: 'a\n' });
-  rmSync(join(sandbox, 'src'), { recursive: true });
-  writeFileSync(join(sandbox, 'src'), 'file\n');
-  rmSync(join(repository, 'src/main.c'));
-  const before = git(repository, 'status', '--porcelain');
-  agtOk(repository, 'accept', 's1', '--untracked=all');
-  agtOk(repository, 'unaccept', 's1');
-  expect(git(repository, 'status', '--porcelain')).toBe(before);
-  expect(['main.c', 'util.c'].map((name) => existsSync(join(repository, 'src', name)))).toEqual([
-    false,
-    true,
-  ]);
-  expect(git(repository, 'ls-files')).toBe('a\nsrc/main.c\nsrc/util.c');
-});
+test.each(['never', 'landing: worktree brought along#1', 'landing: branch moved#1'])(
+  'unaccept where a file has come in the place of a directory, from which the user had deleted a file; killed: %s',
+  (point) => {
+    const { repository, sandbox } = makeSession({ 'src/main.c': 'main\n', 'src/util.c': 'util\n', a: 'a\n' });
+    rmSync(join(sandbox, 'src'), { recursive: true });
+    writeFileSync(join(sandbox, 'src'), 'file\n');
+    rmSync(join(repository, 'src/main.c'));
+    const before = git(repository, 'status', '--porcelain');
+    agtOk(repository, 'accept', 's1', '--untracked=all');
+    const env = { AGT_TEST_KILL_AT: point, AGT_GIT_PATH: REAL_GIT };
+    if (point !== 'never')
+      expect(run(process.execPath, [KILLABLE, 'unaccept', 's1'], { cwd: repository, env }).exitCode).toBe(
+        null,
+      );
+    agtOk(repository, 'unaccept', 's1');
+    expect(git(repository, 'status', '--porcelain')).toBe(before);
+    expect(['main.c', 'util.c'].map((name) => existsSync(join(repository, 'src', name)))).toEqual([
+      false,
+      true,
+    ]);
+    expect(git(repository, 'ls-files')).toBe('a\nsrc/main.c\nsrc/util.c');
+  },
+);

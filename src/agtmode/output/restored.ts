@@ -65,6 +65,11 @@ export function nothingToRestore(snapshot: string): string {
   return `nothing to restore: as in ${shortOid(snapshot)} already`;
 }
 
+export function countRestored(paths: number, refs: number, isIndexAlone: boolean): string {
+  if (isIndexAlone) return 'the index';
+  return paths === 0 && refs > 0 ? plural(refs, 'ref') : plural(paths, 'path');
+}
+
 export function reportPreview(
   session: Session,
   preview: Preview,
@@ -74,7 +79,7 @@ export function reportPreview(
   const { record, snapshot, paths, isBack, later, moves, staying, others: theirs } = preview;
   const isNothing = preview.isThere || (isOfFiles(request) && paths.length === 0);
   const blocked = paths.filter(({ kind }) => kind === '!').length;
-  const others = preview.isIndexAlone ? 'the index' : plural(paths.length - blocked, 'path');
+  const others = countRestored(paths.length - blocked, moves.length, preview.isIndexAlone);
   const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
   const to = shortOid(snapshot.commit);
   const isEmpty = paths.length + moves.length === 0 && !preview.isIndexAlone && staying.length > 0;
@@ -128,7 +133,7 @@ export function describePosition(
   now: Date | undefined,
 ): string {
   const moved = `${now === undefined ? 'would be ' : ''}${by === 'redo' ? 'redone' : 'undone'}`;
-  const done = isEmpty ? `nothing to ${by} of` : moved;
+  const done = isEmpty ? `nothing could be ${by}ne of` : moved;
   if (turns.length > 0 && turns.length === distance?.count) {
     const [named, more] = [turns, others].map((some) => some.map((turn) => `"${turn}"`).join(', '));
     const also = more && `, with changes of ${others.length === 1 ? 'turn' : 'turns'} ${more}`;

@@ -31,7 +31,7 @@ export interface Preview {
   readonly paths: readonly ChangedPath[];
   /** The snapshot is the last one, and nothing has changed since. */
   readonly isThere: boolean;
-  /** The index goes back, and no path. */
+  /** The index goes back, and nothing else. */
   readonly isIndexAlone: boolean;
   /** The session has no folder, and gets one again. */
   readonly isBack: boolean;
@@ -95,7 +95,7 @@ async function preview(
     isIndexAlone:
       isWhole &&
       captured !== undefined &&
-      pathsOf(plan).length === 0 &&
+      pathsOf(plan).length + moves.length === 0 &&
       (await differsInIndex(git, captured, snapshot.commit)),
     isBack: captured === undefined,
     later: later && describeLater(record, later),

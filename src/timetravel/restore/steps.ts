@@ -284,7 +284,7 @@ export async function findRedoTarget(
   const undo = history.find(({ restoredBy }) => restoredBy === 'undo');
   if (undo?.previous !== undefined && !isLast)
     hints.unshift(
-      `as it was before the last undo: ${commandToRestore(session.record, shortOid(undo.previous))}`,
+      `to go to before the last undo: ${commandToRestore(session.record, shortOid(undo.previous))}`,
     );
   if (thing !== undefined) hints.unshift(`to bring ${thing} back: ${commandToMove(session.record, 'undo')}`);
   throw new AgtError(`nothing to redo: ${reason}`, { hints });

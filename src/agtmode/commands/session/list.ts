@@ -17,7 +17,7 @@ import { Session } from '../../../session/session.ts';
 import { sharedStashEntries, stashEntries } from '../../../session/stash.ts';
 import { isEnded, SESSION_STATES } from '../../../session/state.ts';
 import { readSnapshotMetadata } from '../../../snapshot/manifest.ts';
-import { readPulse } from '../../../survey/refs.ts';
+import { readPulse } from '../../../survey/pulse.ts';
 import { readSessionStatus, type SessionStatus, surveySessions } from '../../../survey/status.ts';
 import { isRemote } from '../../../travel/remote.ts';
 import { isThere, listMoments, type Moment } from '../../../workspace/moments.ts';
@@ -26,6 +26,7 @@ import { type Answer, partOf, reportEach } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
 import { everywhere } from '../../everywhere.ts';
 import { age, showPath, table } from '../../output/format.ts';
+import { noSessions, nothingNote, withNote } from '../../output/no-sessions.ts';
 import { currentBranch, leftOutRows, sessionJson, shownState } from '../../output/session.ts';
 import {
   landingPlace,
@@ -34,7 +35,7 @@ import {
   rowsOfNow,
   sessionTable,
 } from '../../output/session-table.ts';
-import { listFolders, noSessions, nothingNote, withNote } from './list-folders.ts';
+import { listFolders } from './list-folders.ts';
 import { listRemote } from './list-remote.ts';
 import { watchList } from './list-watch.ts';
 

@@ -1,5 +1,5 @@
 /** agt session restore: back to a snapshot; and what a restore, an undo or a redo reports. */
-import { AgtError, FEW, plural, usageError } from '../../../errors.ts';
+import { AgtError, FEW, usageError } from '../../../errors.ts';
 import { describeMove } from '../../../folders/git-state/ref-plan.ts';
 import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
@@ -30,6 +30,7 @@ import { lines, listPaths, showPath } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import {
   changesJson,
+  countRestored,
   describeMismatches,
   describePosition,
   leftOutAndGone,
@@ -208,12 +209,7 @@ function reportRestore(
   const parts = mismatches.filter(isPart);
   const isOfParts = parts.length > 0 && parts.length === mismatches.length;
   const differing = isOfParts ? `but not ${parts.join(', ')}` : 'some differ from the snapshot';
-  const isOfRefs = changed.length === 0 && moves.length > 0;
-  const all = isIndexAlone
-    ? 'the index'
-    : isOfRefs
-      ? plural(moves.length, 'ref')
-      : plural(changed.length, 'path');
+  const all = countRestored(changed.length, moves.length, isIndexAlone);
   const done = `restored ${all}, ${verified ? 'verified' : differing}`;
   const isUndo = by !== 'restore' || thing !== undefined;
   const named = isPrompt || isOfFiles(request) || isBack === false ? changed : [];
