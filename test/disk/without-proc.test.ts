@@ -34,7 +34,7 @@ const busy = (session: TestSession) => [
 ];
 
 function exitOf(programs: readonly string[], session: TestSession, script = ''): [number | null, string] {
-  const { exitCode, stderr } = inside(programs, session.sandbox, `${script}"$0" autocommit`);
+  const { exitCode, stderr } = inside(programs, session.sandbox, `${script}"$0" autocommit --wait 0`);
   return [exitCode, stderr];
 }
 
@@ -65,7 +65,7 @@ describe.skipIf(!canHide)('without /proc', { timeout: 120_000 }, () => {
     const holding = `{ "$1" ${HOLD_LOCK} ${lock} & } >out; until grep -q held out; do sleep 0.1; done; `;
     const directory = makeTempDir();
     const hold = `cd ${directory}; ${holding}cd ${session.sandbox}; `;
-    const end = 'code=0; "$0" autocommit || code=$?; kill -9 $!; wait $! || true; ';
+    const end = 'code=0; "$0" autocommit --wait 0 || code=$?; kill -9 $!; wait $! || true; ';
     const both = inside(ALL, directory, `${hold}${end}echo $code; "$0" autocommit; echo taken over`);
     expect([both.stdout, both.stderr]).toEqual([
       expect.stringMatching(/^75\n(.*\n)*taken over\n$/),

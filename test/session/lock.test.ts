@@ -19,7 +19,7 @@ describe('if something fails', () => {
     ]);
     for (const [standing, hint] of hints) {
       write(lock, JSON.stringify(standing));
-      const busy = tryAutocommit(session);
+      const busy = tryAutocommit(session, '--wait', '0');
       expect(busy.exitCode).toBe(75);
       expect(busy.stderr).toContain('error: another agt is using session "s1"');
       expect(busy.stderr).toContain(hint);
@@ -71,7 +71,7 @@ describe('if something fails', () => {
       ended.then(() => false),
     ]);
     skip(!isHeld, 'no process namespace can be made here');
-    expect(tryAutocommit(session).exitCode).toBe(75);
+    expect(tryAutocommit(session, '--wait', '0').exitCode).toBe(75);
     expect(JSON.parse(agt(session.repository, 'doctor', '--json').stdout).findings).toEqual([]);
     holder.kill('SIGKILL');
     await ended;
@@ -123,6 +123,7 @@ describe('if something fails', () => {
     write(join(session.sandbox, 'new'), 'two\n');
     const lock = join(session.repository, '.git/agt/locks/s1');
     const commands = [
+      ['autocommit', 's1'],
       ['snapshot', '--label', 'here'],
       ['undo', 's1'],
       ['session', 'redo', 's1'],

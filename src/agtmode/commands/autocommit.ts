@@ -34,8 +34,7 @@ export const autocommit = defineCommand({
     tool: option.value('store the name of the tool call that made the changes'),
     siblings: option.value('scan only these folders, separated by commas: sandbox,xdg,config'),
     timestamp: option.value('reread every file that was modified at this Unix time or later'),
-    wait: option.seconds('wait this many seconds if another agt is working on the session', '0'),
-    ...option.shared('dry-run', 'quiet', 'json'),
+    ...option.shared('wait', 'dry-run', 'quiet', 'json'),
   },
   examples: [
     ['agt autocommit', 'record the session of the current directory'],
