@@ -225,6 +225,7 @@ function refusedRightly(life: LandingLife, before: Scene, refusal: Refusal): voi
       (/nothing to accept/.test(output) && (expected === tree || isThere)) ||
       // What has landed uncommitted is no reason to take it off the branch.
       (/has all work of/.test(output) && words[0] === '--committed-only' && session.landed !== undefined) ||
+      (/nothing new is committed/.test(output) && words[0] === '--committed-only' && isAsLanded(session)) ||
       (/git repository inside|nested repository/.test(output) && has(before.sandbox, /^repo /)) ||
       (/in progress/.test(output) && (isInProgress(before.sandbox) || isInProgress(before.user))) ||
       (/conflicts in its index/.test(output) && (isUnmerged(before.sandbox) || isUnmerged(before.user))) ||
@@ -232,6 +233,17 @@ function refusedRightly(life: LandingLife, before: Scene, refusal: Refusal): voi
       (/no changed file|only a part of a file/.test(output) && words[0] === '--exclude');
     if (!isTrue) throw new Error(`accept refuses for no reason: ${output}`);
   }
+}
+
+/** No commit has come since: that source is HEAD, or a child of it. */
+function isAsLanded({ landed, sandbox }: Session): boolean {
+  if (landed === undefined) return false;
+  const [head, ...landedOn] = ok(
+    REAL_GIT,
+    ['rev-parse', 'HEAD', landed.source, `${landed.source}^@`],
+    sandbox,
+  ).split('\n');
+  return landedOn.includes(head as string);
 }
 
 /** Paths that are not as the last commit has them, ignored ones included. */
