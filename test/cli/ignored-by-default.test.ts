@@ -80,12 +80,13 @@ test('status names what is left out, with its size; settings take more, or nothi
     { path: 'target', files: 1, bytes: 1 },
   ]);
   expect(agtOk(folder, 'snapshot', 'status')).toMatch(
-    /^left out +large\.bin: 1 file, 21\.00 MiB\n(.*\n)* +git ignores these; to take more: agt\.ignoredFiles, agt\.ignoredSize, /m,
+    /^left out +large\.bin: 1 file, 21\.00 MiB\n(.*\n)* +git ignores these; to take them, name them in \.worktreeinclude; a larger agt\.ignoredFiles /m,
   );
   agtOk(folder, 'config', 'set', 'agt.ignoredSize', '1g');
   agtOk(folder, 'config', 'set', 'agt.ignoredFiles', '1000');
   agtOk(folder, 'snapshot');
   expect(leftOut(folder).sort()).toEqual(['main.o', 'node_modules', 'target']);
+  expect(agtOk(folder, 'snapshot', 'status')).toMatch(/ name them in \.worktreeinclude$/m);
   agtOk(folder, 'config', 'set', 'agt.ignoredFiles', '0');
   agtOk(folder, 'snapshot');
   expect(leftOut(folder)).toContain('.env');

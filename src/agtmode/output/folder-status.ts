@@ -15,6 +15,7 @@ import { readAgentState } from '../../session/agent-state.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
 import type { Intent } from '../../session/state.ts';
+import { isBuildOutput } from '../../snapshot/build-output.ts';
 import { commandToMoveBack, type MovedBranch, movedBranches } from '../../timetravel/moved-branches.ts';
 import { readSteps } from '../../timetravel/restore/steps.ts';
 import { readStrays, type Stray } from '../../timetravel/strays.ts';
@@ -225,8 +226,10 @@ function describeLeftOut(left: readonly { path: string; files: number | null; by
     return `${showPath(path)}: ${amount}`;
   });
   const rows = someLines(lines, FEW).map((line, i) => [i === 0 ? 'left out' : '', line]);
-  const more = 'git ignores these; to take more: agt.ignoredFiles, agt.ignoredSize, .worktreeinclude';
-  return rows.length === 0 ? [] : [...rows, ['', more]];
+  const isBuilt = left.every(({ path }) => isBuildOutput(path.slice(path.lastIndexOf('/') + 1)));
+  const more = isBuilt ? '' : '; a larger agt.ignoredFiles or agt.ignoredSize takes all but build output';
+  const why = `git ignores these; to take them, name them in .worktreeinclude${more}`;
+  return rows.length === 0 ? [] : [...rows, ['', why]];
 }
 
 function describeUnfinished(intent: Intent): string {
