@@ -142,7 +142,7 @@ test('a folder without git: lines come from its snapshots, the first one too', (
   const said = (...words: string[]) => agt(cwd, ...words).stderr;
   const asBefore = said('blame', 'd/f');
   expect(asBefore).toMatch(
-    /^error: there is no file d\/f\nhint: it was deleted after the last snapshot\nhint: to bring it back: /,
+    /^error: there is no file d\/f\nhint: it has gone since the last snapshot\nhint: to bring it back: /,
   );
   agent.ends('2');
   const [, back = ''] = /\nhint: to bring it back: agt (.*)\n$/.exec(said('why', 'd/f')) ?? [];

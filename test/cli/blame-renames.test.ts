@@ -3,7 +3,7 @@ import { appendFileSync, copyFileSync, mkdirSync, renameSync, symlinkSync, write
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
-import { agtOk, git } from '../harness/world.ts';
+import { agt, agtOk, git } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
 test('agt why shows the step also of a file that had another name then', () => {
@@ -23,6 +23,24 @@ test('agt why shows the step also of a file that had another name then', () => {
   expect(story).toContain('prompt  one\n');
   expect(story).toContain('+++ b/one\n');
   expect(story).toContain('+second line');
+});
+
+test('a file that has another name now is renamed, and not deleted', () => {
+  const { sandbox } = makeSession({ 'd/f': 'first line\nsecond line\n' });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  agent.says('rename it');
+  agent.begins('1');
+  renameSync(join(sandbox, 'd/f'), join(sandbox, 'g'));
+  agent.ends('1');
+  for (const [words, cwd, to] of [
+    [['blame', 'd/f'], sandbox, 'g'],
+    [['why', 'f:2'], join(sandbox, 'd'), '../g'],
+  ] as const) {
+    mkdirSync(cwd, { recursive: true });
+    expect(agt(cwd, ...words).stderr).toMatch(
+      new RegExp(`\nhint: step \\w{10} renamed it to ${to}: claude s1 turn 1 Bash\nhint: to bring it back: `),
+    );
+  }
 });
 
 test('kept commits between which a file was renamed have the lines of its last name', () => {

@@ -5,6 +5,8 @@ import { displayPath } from '../../../disk/path-bytes.ts';
 import { AgtError, attempt, EXIT, usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { findObjects } from '../../../git/objects/object-reader.ts';
+import { findRenames } from '../../../git/objects/raw-diff.ts';
+import { withoutIndex } from '../../../git/objects/scratch-index.ts';
 import { type Git, gitText, inDirectory, resolveObject } from '../../../git/run/git.ts';
 import { ownVersion } from '../../../process/invocation.ts';
 import { shellQuote } from '../../../process/shell-quote.ts';
@@ -12,10 +14,11 @@ import { commandToRestore } from '../../../session/advised-commands.ts';
 import type { SessionId } from '../../../session/id.ts';
 import { isAttached, readRecord } from '../../../session/record.ts';
 import { Session } from '../../../session/session.ts';
+import { decodePath, encodePath } from '../../../snapshot/tree-names.ts';
 import { type AuthoredLine, type BlameRequest, blameFile } from '../../../timetravel/blame/blame.ts';
 import { type Origin, originOf } from '../../../timetravel/blame/origin.ts';
 import { NOT_COMMITTED } from '../../../timetravel/blame/porcelain.ts';
-import { pathInSession } from '../../../timetravel/session-paths.ts';
+import { pathInSession, pathToWrite } from '../../../timetravel/session-paths.ts';
 import { readAuthors } from '../../../timetravel/turns.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
@@ -101,7 +104,7 @@ type Asked = readonly [command: string, usage: string];
 
 type Wanted = Omit<BlameRequest, 'git' | 'repository' | 'here'>;
 
-/** @throws AgtError that names the step which deleted the file, and the way back */
+/** @throws AgtError that names the step which deleted or renamed the file, and the way back */
 export async function requireFile(context: Context, { file, revision }: Pick<Wanted, 'file' | 'revision'>) {
   // A link may lead nowhere.
   if (revision !== undefined || attempt(() => lstatSync(resolve(context.cwd, file)))) return;
@@ -122,13 +125,16 @@ async function adviceOnGone({ cwd }: Context, session: Session | undefined, file
   const { n = -1 } = (await newestWith(session, newestFirst, [place])) ?? {};
   const last = newestFirst[n];
   if (last === undefined) return [];
-  const step = steps.at(-n);
+  const back = `to bring it back: ${commandToRestore(session.record, shortOid(last.commit))} -- ${shellQuote(file)}`;
+  const step = n === 0 ? undefined : steps.at(-n);
+  if (step === undefined) return ['it has gone since the last snapshot', back];
+  const { commit } = step.snapshot;
+  const renames = await findRenames(withoutIndex(session.git), last.commit, commit, ['sandbox']);
+  const name = renames.find(({ old }) => old === encodePath(place))?.name;
+  const path = name && pathToWrite(session.record, decodePath(name), cwd, new Set());
+  const what = path ? `renamed it to ${showPath(displayPath(path))}` : 'deleted it';
   const who = describeOrigin({ origin: originOf(step) });
-  const what = `step ${shortOid(step?.snapshot.commit ?? '')} deleted it${who === undefined ? '' : `: ${who}`}`;
-  return [
-    n === 0 ? 'it was deleted after the last snapshot' : what,
-    `to bring it back: ${commandToRestore(session.record, shortOid(last.commit))} -- ${shellQuote(file)}`,
-  ];
+  return [`step ${shortOid(commit)} ${what}${who === undefined ? '' : `: ${who}`}`, back];
 }
 
 async function workHere(context: Context) {
