@@ -1,5 +1,6 @@
 /** Branches that have been moved or deleted, and are still so. */
 import { capturedRefs, differing, readGitState, refsIn } from '../folders/git-state/read-state.ts';
+import { LINK } from '../folders/git-state/ref-plan.ts';
 import { HEADS, shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
@@ -118,8 +119,8 @@ async function commitsLacking(user: Git, { ref, from, to = '' }: Moved): Promise
   return open.filter((commit) => !forms.has(commit));
 }
 
-/** By the spans, newest first. To take their files back leaves these branches. `hasMore`: commits came on top since. */
-export async function branchesLeft(session: Session, spans: readonly Snapshot[]) {
+/** By the spans, newest first, HEAD too. To take their files back leaves these. `hasMore`: commits came on top since. */
+export async function branchesLeft(session: Session, tip: Snapshot, spans: readonly Snapshot[]) {
   const { git, record } = session;
   const refsAt = async (commit: string) =>
     isAttached(record)
@@ -127,16 +128,19 @@ export async function branchesLeft(session: Session, spans: readonly Snapshot[])
       : refsOf(session, await readSnapshotMetadata(git, commit));
   const first = new Map<string, { readonly from: string; readonly last: string | undefined }>();
   for (const { previous, commit, parents } of spans) {
-    const start = isAttached(record) ? [] : [[record.work_branch, parents[0] ?? ''] as const];
-    const before = previous === undefined ? new Map(start) : await refsAt(previous);
+    const start = { HEAD: `${LINK}${record.work_branch}`, [record.work_branch]: parents[0] ?? '' };
+    const known = isAttached(record) ? [] : Object.entries(start);
+    const before = previous === undefined ? new Map(known) : await refsAt(previous);
     for (const { ref, from, to } of movedRefs(session, before, await refsAt(commit)))
-      if (from !== undefined && ref.startsWith(HEADS)) first.set(ref, { last: to, ...first.get(ref), from });
+      if (from !== undefined && (ref === 'HEAD' || ref.startsWith(HEADS)))
+        first.set(ref, { last: to, ...first.get(ref), from });
   }
   const user = inOtherRepository(git, record.checkout ?? record.sandbox);
   const found = [...first].map(async ([ref, { from, last }]) => {
-    const to = await resolveObject(user, ref);
-    const [isThere, hasMore] = [await isOnTop(user, last, to), to !== last];
-    return from === to || !isThere ? [] : [{ ref, from, to, hasMore }];
+    const isHead = ref === 'HEAD';
+    const to = isHead ? (await refsAt(tip.commit)).get(ref) : await resolveObject(user, ref);
+    const isThere = to === last || (!isHead && (await isOnTop(user, last, to)));
+    return from === to || !isThere ? [] : [{ ref, from, to, hasMore: to !== last }];
   });
   return (await Promise.all(found)).flat();
 }
@@ -153,10 +157,15 @@ export async function commandToMoveBack(
 ) {
   const folder = record.checkout ?? record.sandbox;
   const [name, oid] = [shellQuote(shortBranch(ref)), shortOid(from)];
+  const gitIn = (path: string) =>
+    `${userDirectory()}/`.startsWith(`${path}/`) ? 'git' : `git -C ${shellQuote(path)}`;
+  if (ref === 'HEAD') {
+    const branch = from.startsWith(LINK) && shellQuote(shortBranch(from.slice(LINK.length)));
+    return `${gitIn(folder)} switch ${branch || `--detach ${oid}`}`;
+  }
   if (to === undefined) return `git branch ${name} ${oid}`;
   const user = (await listWorktrees(inDirectory(git, folder))).find(({ branch }) => branch === ref);
   if (user === undefined) return lacks ? `git branch ${name}-before ${oid}` : `git branch -f ${name} ${oid}`;
-  const there = `${userDirectory()}/`.startsWith(`${user.path}/`) ? '' : ` -C ${shellQuote(user.path)}`;
-  if (lacks) return `git${there} merge ${oid}`;
-  return `git${there} reset ${keep || user.path !== folder ? '--keep ' : ''}${oid}`;
+  if (lacks) return `${gitIn(user.path)} merge ${oid}`;
+  return `${gitIn(user.path)} reset ${keep || user.path !== folder ? '--keep ' : ''}${oid}`;
 }

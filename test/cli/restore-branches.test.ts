@@ -103,6 +103,23 @@ describe('restore detaches HEAD instead of moving a work branch that', () => {
   });
 });
 
+test.each(['session', 'folder'])('in a %s, HEAD stays on the branch of an undone turn', (kind) => {
+  const cwd = kind === 'session' ? makeSession().sandbox : makeRepository();
+  const was = git(cwd, 'branch', '--show-current');
+  const agent = agentIn(cwd, 'codex', 'c-1');
+  for (const name of ['a', 'b']) {
+    agent.says(name);
+    agent.begins(name);
+    if (name === 'a') git(cwd, 'switch', '-qc', 'wild');
+    write(join(cwd, name), name);
+    agent.ends(name);
+  }
+  const stays = `hint: HEAD stays on branch wild: turn 1 moved it (was on branch ${was}); to move it back: git switch ${was}\n`;
+  for (const words of [['-n'], []]) expect(agt(cwd, 'undo', '--turn', '1', ...words).stderr).toBe(stays);
+  git(cwd, 'switch', '-q', was);
+  expect(agt(cwd, 'undo', '--turn', '1').stderr).not.toContain('stays');
+});
+
 test.each(['session', 'folder'])(
   'in a %s, a branch that an undone turn moved stays, and the hint moves it',
   (kind) => {

@@ -144,11 +144,11 @@ test.each([
   agent.ends('2');
   const undo = () => agt(cwd, 'undo', '--turns');
   expect(undo()).toMatchObject({
-    stdout: expect.stringContaining('undone: turn "second"\n'),
+    stdout: expect.stringContaining('undone: turn "second", and all since\n'),
     stderr: expect.stringMatching(/^note: not back, because snapshots leave it out: (sandbox\/)?build\n$/),
   });
   expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('2\n');
-  expect(undo().stdout).toContain('undone: turn "first"\n');
+  expect(undo().stdout).toContain('undone: turn "first", and all since\n');
   expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('1\n');
 });
 

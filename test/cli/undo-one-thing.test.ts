@@ -286,7 +286,7 @@ test.each(['session', 'folder'])(
       ).toBe(0);
     const planned = agt(cwd, 'undo', '--turn', '-n').stderr;
     const undone = agt(cwd, 'undo', '--turn');
-    expect(undone.stdout).toContain('undone: turn "one"\n');
+    expect(undone.stdout).toContain('undone: turn "one", and all since\n');
     expect(there()).toEqual([]);
     expect(agtOk(cwd, 'redo', '--turn')).toContain('redone: turn "one"\n');
     expect(there()).toEqual(['one', 'mine']);

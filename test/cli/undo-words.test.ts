@@ -41,13 +41,17 @@ test('files, and the call or the turn', () => {
     `${named('A')}  and 2 more\nredone: (Bash: do 2), (Bash: do 3)\nnow at `,
   );
   expect(agtOk(folder, 'undo', '--turn', '2')).toMatch(
-    /verified\n {2}D two\nundone: turn "two"\nto take this back: /,
+    /verified\n {2}D two\nundone: turn "two", and nothing else\nto take this back: /,
   );
   const refused = agt(folder, 'redo', '--turns');
   expect(refused.stderr).toContain('\nhint: to bring turn 2 back: agt undo\n');
-  expect(agtOk(folder, 'undo', '--turn')).toContain('and 1 more\nundone: turn "three"\nto take this back: ');
+  expect(agtOk(folder, 'undo', '--turn')).toContain(
+    'and 1 more\nundone: turn "three", and nothing else\nto take this back: ',
+  );
   expect(agt(folder, 'redo').stderr).toContain('\nhint: to bring turn 3 back: agt undo\n');
-  expect(agtOk(folder, 'undo', '--turn', '1', '--', 'a')).toContain('undone: turn "one" in a\n');
+  expect(agtOk(folder, 'undo', '--turn', '1', '--', 'a')).toContain(
+    'undone: turn "one" in a, and nothing else\n',
+  );
   expect(agtOk(folder, 'undo')).toContain('\nundone: "undo of turn 1 in a"\nnow at "undo of turn 3", ');
 });
 
@@ -69,7 +73,7 @@ test('by turn, own files after a restore are no turn: the undo takes the restore
   agtOk(folder, 'restore', '@{1}');
   write(join(folder, 'mine'), 'mine\n');
   turn('two', edit('b', '2\n'));
-  expect(agtOk(folder, 'undo', '--turn')).toContain('undone: turn "two"\n');
+  expect(agtOk(folder, 'undo', '--turn')).toContain('undone: turn "two", and all since\n');
   const undo = agt(folder, 'undo', '--turn');
   expect(undo.stdout).toMatch(/ {2}M a\n {2}D mine\nundone: \(restored \w+\)\n/);
   expect(undo.stderr).toMatch(/^warning: that takes back your own changes, .*: mine \(in \w+\)\nhint: /);
@@ -114,7 +118,7 @@ test('a question after an undo is no turn that a redo brings back', () => {
   agentIn(folder, 'claude-code', 'c-1').says('a question');
   expect(agtOk(folder, 'redo', '--turns', '-n')).toMatch(/would be redone: turn "one"$/);
   expect(agtOk(folder, 'redo', '--turns')).toContain('redone: turn "one"\n');
-  expect(agtOk(folder, 'undo', '--turn')).toContain('undone: turn "one"\n');
+  expect(agtOk(folder, 'undo', '--turn')).toContain('undone: turn "one", and all since\n');
 });
 
 test('a turn that the person has taken back by hand is passed over, and the dry run and the redo say which one is not', () => {
@@ -123,7 +127,7 @@ test('a turn that the person has taken back by hand is passed over, and the dry 
   turn('two', edit('new', 'new\n'));
   rmSync(join(folder, 'new'));
   expect(agtOk(folder, 'undo', '--turn', '-n')).toMatch(/^M b\n.*would restore 1 path to/);
-  expect(agtOk(folder, 'undo', '--turn')).toContain('\n  M b\nundone: turn "one"\n');
+  expect(agtOk(folder, 'undo', '--turn')).toContain('\n  M b\nundone: turn "one", and all since\n');
   expect(agtOk(folder, 'redo', '--turns')).toContain('\nredone: turn "one", with changes of turn "two"\n');
 });
 

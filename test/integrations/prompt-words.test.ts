@@ -26,7 +26,7 @@ test('agt undo 2 takes two turns back, agt undo step 2 two steps; a folder witho
     edit('d');
     edit('e');
     const turns = (done: string, ...names: string[]) =>
-      `\n${done}: 2 turns, ${names.map((name) => `"${name}"`).join(', ')}\nto take this back: agt `;
+      `\n${done}: 2 turns, ${names.map((name) => `"${name}"`).join(', ')}${done === 'undone' ? ', and all since' : ''}\nto take this back: agt `;
     const undone = answer('agt undo 2');
     expect(undone).toContain(': restored 4 paths, verified\n  D b\n  D c\n  D d\n  D e\n');
     expect([undone, present()]).toEqual([
@@ -57,7 +57,7 @@ test('killed in the middle of two turns, the same prompt goes on, and a redo tak
   const env = { AGT_TEST_KILL_AT: 'checkout: file written#2', AGT_GIT_PATH: REAL_GIT };
   run(process.execPath, [killable, 'undo', 's1', '2', '--turns'], { cwd: repository, env });
   expect(texts()).toBe('13');
-  expect(answer('agt undo 2')).toContain('undone: 2 turns, "make it 3", "make it 2"');
+  expect(answer('agt undo 2')).toContain('undone: 2 turns, "make it 3", "make it 2", and all since');
   expect(texts()).toBe('11');
   expect(answer('agt redo 2')).toContain('redone: 2 turns, "make it 2", "make it 3"');
   expect(texts()).toBe('33');
@@ -135,10 +135,12 @@ test('an undo of a turn names the turn of another agent that was at work meanwhi
     write(join(folder, name), '1\n');
     agent.ends(name);
   }
-  const names = 'turn "make m", with changes of turn "change n"\n';
+  const others = ', with changes of turn "change n"\n';
   const undone = agtOk(folder, 'undo', '--turn');
-  expect(undone).toContain(`undone: ${names}to take this back: agt redo --turns`);
-  expect(agtOk(folder, 'redo', '--turns')).toContain(`redone: ${names}`);
+  expect(undone).toContain(
+    `undone: turn "make m", and all since${others}to take this back: agt redo --turns`,
+  );
+  expect(agtOk(folder, 'redo', '--turns')).toContain(`redone: turn "make m"${others}`);
   expect(['n', 'm'].map((name) => readIfThere(join(folder, name)))).toEqual(['1\n', '1\n']);
 });
 

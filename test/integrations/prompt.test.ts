@@ -24,7 +24,7 @@ test('agt undo, redo, restore and snapshots as prompts are answered without the 
   write(join(sandbox, 'b'), 'b\n');
   toolOf(sandbox, 'Write', { file_path: 'b' });
   expect(answer('agt undo.')).toBe(
-    's1: restored 1 path, verified\n  D b\nundone: turn "first"\nto take this back: agt redo',
+    's1: restored 1 path, verified\n  D b\nundone: turn "first", and all since\nto take this back: agt redo',
   );
   expect(existsSync(join(sandbox, 'b'))).toBe(false);
   expect(answer('  /agt redo ')).toMatch(/^s1: restored 1 path.*\n {2}A b\n.*\nto take this back: agt undo$/);
@@ -100,7 +100,7 @@ test('agt undo as a prompt takes a turn back, agt undo step a call of a tool; in
   expect(texts()).toBe('3y');
   const steps = () => JSON.parse(agtOk(repository, 'undo', 's1', '--turn', '--dry-run', '--json'));
   expect(steps().changes).toMatchObject([{ path: 'b', status: 'deleted' }]);
-  expect(answer('agt undo')).toContain('\nundone: turn "b, please"\n');
+  expect(answer('agt undo')).toContain('\nundone: turn "b, please", and all since\n');
   expect(texts()).toBe('3');
   expect(answer('agt undo step')).toMatch(
     /^s1: restored 1 path, verified\n {2}M a\nundone: \(Write: a\)\nnow at (.|\n)*\nto take this back: agt redo step$/,
@@ -226,7 +226,9 @@ test('agt undo brings a sandbox back that its agent has deleted, or says the nex
   ] as const) {
     rmSync(gone, { recursive: true });
     expect(say(cwd, 'go on')).toEqual(silent);
-    expect(answer(cwd)).toMatch(/^s1: restored \d+ paths, verified\n {2}A a\n(.*\n)*now at .* 2 of 2$/);
+    expect(answer(cwd)).toMatch(
+      /^s1: restored \d+ paths, verified\n {2}A a\n(.*\n)*now at .* 2 of 2\ns1 is back in .*$/,
+    );
     expect(readFileSync(join(sandbox, 'b'), 'utf8')).toBe('2');
   }
   agtOk(repository, 'remove', 's1');

@@ -136,8 +136,9 @@ export function describePosition(
   const done = isEmpty ? `nothing could be ${by}ne of` : moved;
   if (turns.length > 0 && turns.length === distance?.count) {
     const [named, more] = [turns, others].map((some) => some.map((turn) => `"${turn}"`).join(', '));
+    const since = by === 'redo' ? '' : ', and all since';
     const also = more && `, with changes of ${others.length === 1 ? 'turn' : 'turns'} ${more}`;
-    return `${done}: ${turns.length === 1 ? 'turn' : `${turns.length} turns,`} ${named}${also}`;
+    return `${done}: ${turns.length === 1 ? 'turn' : `${turns.length} turns,`} ${named}${since}${also}`;
   }
   const name = snapshot.label === undefined ? shortOid(snapshot.commit) : `"${snapshot.label}"`;
   const named = steps.map(workIn).filter((work) => work !== '');

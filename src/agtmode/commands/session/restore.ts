@@ -161,10 +161,11 @@ export async function runRestore(
     context.err(warningOfOthers(session, await othersChanges(session, { from }, snapshot.commit, content)));
   const { sandbox, checkout = sandbox, state } = restored.record;
   const again = isEnded(session.record) ? `${state} again` : isGone && 'back';
+  const end = isEnded(session.record) ? `\nto take this back: agt session remove ${session.id}` : '';
   const isLink = by === 'undo' && again === 'back' && restored.changed.length === 0;
   const isBack = isLink
     ? `only its .git file was missing, and is back; one step back: ${commandToMove(session.record, 'undo')}`
-    : again && `${shownId(session.record)} is ${again} in ${showPath(checkout)}`;
+    : again && `${shownId(session.record)} is ${again} in ${showPath(checkout)}${end}`;
   const isIndexAlone =
     from !== undefined &&
     restored.changed.length + restored.moves.length === 0 &&
@@ -222,9 +223,9 @@ function reportRestore(
     ...moves.slice(0, MOST_LISTED).map((move) => `  ${describeMove(move)}`),
     moves.length > MOST_LISTED && `  and ${moves.length - MOST_LISTED} more refs`,
     later && `  ${later}`,
-    isBack,
-    thing !== undefined && `undone: ${thing}`,
+    thing !== undefined && `undone: ${thing}, and nothing else`,
     position && describePosition({ ...position, isEmpty }, by, distance, context.now()),
+    isBack,
     undo !== undefined && !isNothing && `to take this back: ${wayBack(record, by, isPrompt, distance)}`,
   ];
   return {

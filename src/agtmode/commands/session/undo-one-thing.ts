@@ -1,7 +1,7 @@
 /** agt undo --turn N, --step, --agent: one change is taken back, and all others stay. */
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { AgtError, FEW, listSome, usageError } from '../../../errors.ts';
-import { nameOf } from '../../../folders/git-state/ref-plan.ts';
+import { nameOf, where } from '../../../folders/git-state/ref-plan.ts';
 import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { findIntegration } from '../../../integrations/tools.ts';
@@ -28,7 +28,7 @@ const MOST_UNDONE = 60;
 export const ONE_THING = {
   turn: {
     ...option.flag(
-      'without a number, the same as --turns 1; with one, take back what that turn of agt log --turns changed, and nothing else',
+      'take back the last turn and all since; with a number, that turn of agt log --turns and nothing else',
     ),
     valueName: 'n',
   },
@@ -81,7 +81,7 @@ async function takeBack(
   const shown = (path: string) => showPath(relativeToSandbox(displayPath(path), namesakes));
   if (taken.conflicts.length > 0 && onConflict === 'refuse')
     throw await conflictError(session, authored, spans, taken, name, shown);
-  const branches = paths.length > 0 ? [] : await describeBranches(session, spans, name);
+  const branches = paths.length > 0 ? [] : await describeBranches(session, tip, spans, name);
   if (taken.isNothing) {
     const where = paths.length === 0 ? '' : ` in ${paths.map(shown).join(', ')}`;
     throw new AgtError(`${name} changed ${branches.length > 0 ? 'no file' : 'nothing'}${where}`, {
@@ -132,10 +132,10 @@ async function takeBack(
 }
 
 /** agt takes back files alone. */
-async function describeBranches(session: Session, spans: readonly Snapshot[], name: string) {
-  const lines = (await branchesLeft(session, spans)).map(async (moved) => {
-    const is = moved.to === undefined ? 'deleted' : `at ${shortOid(moved.to)}`;
-    const what = `${nameOf(moved.ref)} stays ${is}: ${name} moved it (was ${shortOid(moved.from)})`;
+async function describeBranches(session: Session, tip: Snapshot, spans: readonly Snapshot[], name: string) {
+  const lines = (await branchesLeft(session, tip, spans)).map(async (moved) => {
+    const was = where(moved.from).replace(/^at /, '');
+    const what = `${nameOf(moved.ref)} stays ${where(moved.to)}: ${name} moved it (was ${was})`;
     if (moved.hasMore) return `${what}, and there are newer commits on it`;
     return `${what}; to move it back: ${await commandToMoveBack(session, moved, false)}`;
   });
