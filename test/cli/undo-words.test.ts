@@ -55,6 +55,18 @@ test('files, and the call or the turn', () => {
   expect(agtOk(folder, 'undo')).toContain('\nundone: "undo of turn 1 in a"\nnow at "undo of turn 3", ');
 });
 
+test('the diff of a turn has what the list of turns has, also after an undo within a call', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('one', edit('kept', '1\n'), () => {
+    edit('undone', '2\n')();
+    agtOk(folder, 'undo');
+    edit('after', '3\n')();
+  });
+  const [listed] = JSON.parse(agtOk(folder, 'snapshot', 'list', '--turns', '--json'));
+  expect(listed.files.map(({ path }: { path: string }) => path).join('\n')).toBe('kept\nafter');
+  expect(agtOk(folder, 'snapshot', 'diff', '--turn', '1', '--name-only')).toBe('kept\nafter');
+});
+
 test('a warning of own changes says whether work of the agent goes with them', () => {
   const { folder, turn, edit } = makeFolder();
   turn('one', edit('a', '1\n'));

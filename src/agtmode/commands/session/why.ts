@@ -15,7 +15,7 @@ import type { Session } from '../../../session/session.ts';
 import { decodePath, encodePath } from '../../../snapshot/tree-names.ts';
 import { NOT_COMMITTED } from '../../../timetravel/blame/porcelain.ts';
 import { showDiff } from '../../../timetravel/diff/diff.ts';
-import { spansOf } from '../../../timetravel/turn-files.ts';
+import { spansLeft } from '../../../timetravel/turn-files.ts';
 import { type AuthoredStep, readAuthors } from '../../../timetravel/turns.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
@@ -142,7 +142,8 @@ async function showStep(
   }
   const pathspecs = () => (whole ? [] : [{ magic: '', path: displayPath(inTree) }]);
   const known = new Map(steps.map(({ snapshot }) => [snapshot.commit, snapshot]));
-  for (const span of whole && step.turn !== undefined ? spansOf(step.turn) : [step.snapshot]) {
+  const all = whole && step.turn && (await spansLeft(session.git, [{ steps }]))(step.turn);
+  for (const span of all || [step.snapshot]) {
     const before = known.get(span.previous ?? '') ?? 'start';
     await showDiff(session, { before, after: span, pathspecs }, []);
   }
