@@ -152,6 +152,11 @@ test('agt search --everywhere: the newest of all repositories and folders first,
   expect(search().split('\n')[0]).toMatch(/^WHERE +SESSION /);
   expect(search()).toMatch(/^(\S+) +\1 \(folder\) /m);
   expect(search('-n', '1').trimEnd().split('\n')).toHaveLength(2);
+  write(join(sessionIn(two, 's2').sandbox, 'x'), 'of two alone\n');
+  agtOk(two, 'autocommit', 's2', '--label', 'of two alone');
+  const isWhole = new RegExp(`^(\\S+ +)?${two.split('/').slice(-2).join('/')} +s2 `, 'm');
+  expect(agtOk('/', 'search', 'of two alone', '--everywhere')).toMatch(isWhole);
+  expect(agtOk('/', 'activity', 's2', '--everywhere').replace(/^\S+ \S+ +/gm, '')).toMatch(isWhole);
   expect(search('--', 'y').trimEnd().split('\n')).toHaveLength(2);
   writeFileSync(join(one, '.git/HEAD'), 'junk\n');
   expect(agt('/', 'search', 'needle everywhere', '--everywhere').stdout.trimEnd().split('\n')).toHaveLength(

@@ -72,6 +72,8 @@ describe('agt search', () => {
       'went',
       'came',
     ]);
+    agtOk(session.repository, 'undo', 's1');
+    expect(agtOk(session.repository, 'search', 'needle()')).toMatch(/ \(undo to \w{10}\) +- src/);
   });
 
   test('the first snapshot brings what the start commit has not', () => {
@@ -218,7 +220,7 @@ describe('agt search', () => {
       },
     );
     expect(outcomes).toEqual([
-      [1, '', ''],
+      [1, '', 'note: nothing found in 4 snapshots'],
       [2, '', 'error: the text is empty'],
       [2, '', 'error: no text given'],
       [2, '', 'error: a text and -G are given'],

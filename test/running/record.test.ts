@@ -29,14 +29,14 @@ test('a call is a snapshot with trailers, also if it changed nothing', () => {
   expect(record('Look').stdout).toMatch(/^s1: captured as \w+ \(no file changed\)$/m);
   expect(record('Bash', '--failed', '--if-changed').stdout).toBe('s1: nothing changed\n');
   write(join(session.sandbox, 'a'), 'b\n');
-  expect(record('Bash', '--failed', '--if-changed').exitCode).toBe(0);
+  expect(record('Bash', '--failed', '--if-changed', '--summary', 'npm test').exitCode).toBe(0);
   expect(log(session)).toMatchObject([
-    { tool: 'Bash', outcome: 'failed', call_id: null, summary: null, modified: 1 },
+    { tool: 'Bash', outcome: 'failed', call_id: null, summary: 'npm test', modified: 1 },
     { tool: 'Look', outcome: 'succeeded', modified: 0 },
     { tool: 'Edit', outcome: 'succeeded', call_id: 'call-1', summary: 'two lines', added: 1 },
   ]);
   const shown = agtOk(session.repository, 'session', 'log', 's1');
-  expect(shown).toMatch(/\(Bash, failed\)$/m);
+  expect(shown).toMatch(/\(failed Bash: npm test\)$/m);
   expect(shown).toMatch(/\(Edit: two lines\)$/m);
   const message = git(session.repository, 'log', '-1', '--format=%s%n%b', 'agtsessions/s1~2');
   expect(message).toMatch(

@@ -1,5 +1,6 @@
 /** How agt mode formats what it prints: columns, times, sizes, paths, JSON, colours, and the words of JSON output. */
 import { isAgtError, listSome, plural } from '../../errors.ts';
+import { shortOid } from '../../git/files/ref-files.ts';
 import type { DiffEntry } from '../../git/objects/raw-diff.ts';
 
 /** Left-aligned columns, separated by two spaces; no trailing spaces. */
@@ -92,8 +93,8 @@ export function showPath(path: string): string {
 }
 
 /** Each with as many of its last names as tell it from the others; `~` is home. */
-export function shortPaths(paths: Iterable<string>, home = ''): ReadonlyMap<string, string> {
-  const names = [...new Set(paths)].map((path) => {
+export function shortPaths(all: readonly { place: string }[], home = ''): ReadonlyMap<string, string> {
+  const names = [...new Set(all.map(({ place }) => place))].map((path) => {
     const inHome = home !== '' && path.startsWith(`${home}/`);
     return { path, parts: (inHome ? `~${path.slice(home.length)}` : path).split('/') };
   });
@@ -146,12 +147,17 @@ export function fileStatus(kind: keyof typeof STATUS): (typeof STATUS)[keyof typ
   return STATUS[kind];
 }
 
-/** `(Edit)`, `(Bash, failed: npm test)`. */
+/** `(Edit)`, `(failed Bash: npm test)`. */
 export function toolNote(
   work: { readonly [name in 'before' | 'tool' | 'outcome' | 'summary']: string | null },
 ) {
   const { before, tool, outcome, summary } = work;
   if (before !== null) return `(before ${before})`;
   if (tool === null) return '';
-  return `(${tool}${outcome === 'failed' ? ', failed' : ''}${summary === null ? '' : `: ${summary}`})`;
+  return `(${outcome === 'failed' ? 'failed ' : ''}${tool}${summary === null ? '' : `: ${summary}`})`;
+}
+
+/** `(restored 77f2baea30)`, `(undo to 77f2baea30)`. */
+export function restoreNote(to: string, by: string | null | undefined) {
+  return `(${by === 'undo' || by === 'redo' ? `${by} to` : 'restored'} ${shortOid(to)})`;
 }

@@ -20,7 +20,7 @@ import type { Distance } from '../../timetravel/restore/steps.ts';
 import { isOfFiles, type RestoreRequest } from '../../timetravel/restore/unfinished-restore.ts';
 import { isPart } from '../../timetravel/restore/verify.ts';
 import type { Report } from '../command-line/report.ts';
-import { age, fileStatus, lines, showPath, toolNote } from './format.ts';
+import { age, fileStatus, lines, restoreNote, showPath, toolNote } from './format.ts';
 
 /** An undo goes by time. It says what it takes back that no agent has done. */
 export function warningOfOthers({ record }: Session, others: OthersChanges): string {
@@ -157,7 +157,7 @@ function workIn(snapshot: Snapshot): string {
     return toolNote({ before: before?.tool ?? null, tool: tool ?? null, outcome, summary });
   const isNamed = isBroughtIn(label) || (restored ?? labelByPerson(snapshot)) !== undefined;
   if (label !== undefined && isNamed) return `"${label}"`;
-  return restored === undefined || restoredBy !== 'restore' ? '' : `(restored ${shortOid(restored)})`;
+  return restored === undefined || restoredBy !== 'restore' ? '' : restoreNote(restored, restoredBy);
 }
 
 export function positionJson({ snapshot, step, of, turns }: Position) {

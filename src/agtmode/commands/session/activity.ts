@@ -72,7 +72,8 @@ export const sessionActivity = defineCommand({
       const { everywhere, stat } = args;
       const time = [since && ` since ${localTime(since)}`, until && ` until ${localTime(until)}`];
       const none = limit === 0 ? '' : `no turns${time.filter(Boolean).join('')}\n`;
-      const text = entries.length === 0 ? none : activityText(context, entries, everywhere, stat);
+      const text =
+        entries.length === 0 ? none : activityText(context, entries, everywhere ? sources : [], stat);
       await showInPager(context, text);
     }
     return {
@@ -196,14 +197,12 @@ function outcomeEntry(source: Source, one: Outcome) {
 
 type Row = Entry & { readonly place: string; readonly name: string; readonly key: string | undefined };
 
-function activityText(context: Context, rows: readonly Row[], everywhere: boolean, stat: boolean): string {
-  const where = shortPaths(
-    rows.map(({ place }) => place),
-    context.env['HOME'],
-  );
+/** `sources`: those of `--everywhere`. */
+function activityText(context: Context, rows: readonly Row[], sources: readonly Source[], stat: boolean) {
+  const where = shortPaths(sources, context.env['HOME']);
   const cells: (Column<Row> | false)[] = [
     { heading: 'WHEN', cell: ({ at }) => localTime(new Date(at)).slice(0, MINUTES) },
-    everywhere && { heading: 'WHERE', cell: ({ place }) => showPath(where.get(place) ?? place) },
+    sources.length > 0 && { heading: 'WHERE', cell: ({ place }) => showPath(where.get(place) ?? place) },
     { heading: 'SESSION', cell: ({ name }) => name },
     { heading: 'AGENT', cell: ({ agent, outcome }) => (outcome === null ? (agent ?? '') : '') },
     { heading: 'FILES', cell: ({ outcome, files }) => (outcome === null ? String(files.length) : '') },

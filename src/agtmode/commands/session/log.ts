@@ -25,7 +25,7 @@ import {
 } from '../../../timetravel/turns.ts';
 import { type Arguments, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { orNull, showPath, toolNote } from '../../output/format.ts';
+import { orNull, restoreNote, showPath, toolNote } from '../../output/format.ts';
 import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
 import { showInPager } from '../../output/pager.ts';
 import type { Column } from '../../output/session-table.ts';
@@ -163,8 +163,7 @@ const changesIn = ({ modified, added, deleted }: Entry) => modified + added + de
 
 /** The start and what the undo of one thing brings back are in no list: the labels of these say what came back. */
 function restoredNote({ label, restored_by: by }: Entry, to: string, known: ReadonlyMap<string, number>) {
-  if (known.has(to))
-    return by === 'restore' || by === null ? `(restored ${shortOid(to)})` : `(${by} to ${shortOid(to)})`;
+  if (known.has(to)) return restoreNote(to, by);
   return label === null || label === THE_START ? '(restored)' : '';
 }
 

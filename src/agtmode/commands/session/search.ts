@@ -2,7 +2,7 @@
 import { join, relative, resolve } from 'node:path';
 import { displayPath } from '../../../disk/path-bytes.ts';
 import { realPath } from '../../../disk/real-path.ts';
-import { EXIT, exitCodeFor, usageError } from '../../../errors.ts';
+import { EXIT, exitCodeFor, plural, usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { localTime } from '../../../local-time.ts';
 import { knownRepositories, placeOf } from '../../../repository/known-repositories.ts';
@@ -15,8 +15,8 @@ import { search, stepsOf } from '../../../timetravel/search/search.ts';
 import { parsePathspec, pathInSession } from '../../../timetravel/session-paths.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { goneNotes, NONE, nameOf, sourcesEverywhere } from '../../everywhere.ts';
-import { orNull, paint, shortPaths, showPath } from '../../output/format.ts';
+import { goneNotes, NONE, nameOf, type Source, sourcesEverywhere } from '../../everywhere.ts';
+import { orNull, paint, restoreNote, shortPaths, showPath } from '../../output/format.ts';
 import { parseNumber, parseSince } from '../../output/history.ts';
 import { withPager } from '../../output/pager.ts';
 import { repositoriesHere, sessionHere, sessionIfAny } from '../../session-here.ts';
@@ -59,8 +59,9 @@ export const sessionSearch = defineCommand({
     const here =
       args.session === undefined ? await sessionIfAny(context) : await sessionHere(context, args.session);
     const { present, gone } = args.everywhere ? knownRepositories(context.env) : NONE;
+    const known = args.everywhere ? sourcesEverywhere(context, present) : [];
     const repositories = args.everywhere
-      ? sourcesEverywhere(context, present).map(({ repository }) => repository)
+      ? known.map(({ repository }) => repository)
       : await chooseRepositories(context, args.session === undefined ? undefined : here);
     const git = repositories[0]?.git ?? (await context.git());
     const since = await parseSince(git, args.since, context.now());
@@ -78,7 +79,7 @@ export const sessionSearch = defineCommand({
     const entries: Entry[] = [];
     const show = (steps: readonly Step[], found: AsyncIterable<Occurrence> | readonly Occurrence[]) =>
       withPager(context, async (write) => {
-        const describe = lineWriter(context, steps, args);
+        const describe = lineWriter(context, steps, known, args.prompt);
         for await (const occurrence of found) {
           if (entries.length >= limit) return;
           entries.push(entryOf(occurrence));
@@ -86,7 +87,12 @@ export const sessionSearch = defineCommand({
         }
       });
     const errors: unknown[] = [];
-    const open = async (repository: Repository) => ({ repository, steps: await stepsOf(repository, wanted) });
+    let looked = 0;
+    const open = async (repository: Repository) => {
+      const steps = await stepsOf(repository, wanted);
+      looked += steps.length;
+      return { repository, steps };
+    };
     if (args.everywhere) {
       const all: Occurrence[] = [];
       for (const repository of repositories)
@@ -104,7 +110,9 @@ export const sessionSearch = defineCommand({
       const steps = sources.flatMap((source) => source.steps);
       await search(sources, request, (found) => show(steps, found));
     }
-    return { json: entries, failed: entries.length === 0, warnings: goneNotes(gone), errors };
+    const nothing = `note: nothing found in ${plural(looked, 'snapshot')}\n`;
+    const notes = entries.length === 0 && limit > 0 ? nothing : '';
+    return { json: entries, failed: entries.length === 0, notes, warnings: goneNotes(gone), errors };
   },
 });
 
@@ -184,11 +192,12 @@ export function stepJson({ snapshot, folder, agent, author, prompt }: Step) {
 /** The call of a tool and the prompt keep so many columns. */
 const WIDEST_STEP = 32;
 
-/** One line for each, in columns as wide as any of them needs; the first one below the headings. */
+/** One line for each, in columns as wide as any needs; the first one below the headings. `known`: of `--everywhere`. */
 function lineWriter(
   context: Context,
   steps: readonly Step[],
-  { prompt: inPrompts, everywhere }: { readonly prompt: boolean; readonly everywhere: boolean },
+  known: readonly Source[],
+  inPrompts: boolean,
 ): (found: Occurrence) => string {
   const column = (heading: string, cell: (step: Step) => string) => {
     const width = steps.reduce((most, step) => Math.max(most, cell(step).length), heading.length);
@@ -196,9 +205,9 @@ function lineWriter(
   };
   const colour = paint(context.colour());
   const placeOfStep = ({ folder, repository }: Step) => folder?.checkout ?? placeOf(repository);
-  const where = shortPaths(steps.map(placeOfStep), context.env['HOME']);
+  const where = shortPaths(known, context.env['HOME']);
   const cells = [
-    ...(everywhere ? [column('WHERE', (step) => showPath(where.get(placeOfStep(step)) ?? ''))] : []),
+    ...(known.length > 0 ? [column('WHERE', (step) => showPath(where.get(placeOfStep(step)) ?? ''))] : []),
     column('SESSION', ({ folder, snapshot }) => nameOf(snapshot.session, folder)),
     column('SNAPSHOT', ({ snapshot }) => shortOid(snapshot.commit)),
     column('WHEN', ({ snapshot }) => localTime(snapshot.time)),
@@ -230,11 +239,12 @@ function lineWriter(
 const GAP = '  ';
 
 /** `Edit: fix the login`, the prompt, or the label. */
-export function workOf({ snapshot: { tool, call, before, label, restored }, prompt }: Step): string {
+export function workOf({ snapshot, prompt }: Step): string {
+  const { tool, call, before, label, restored, restoredBy } = snapshot;
   const summary = call?.summary === undefined ? '' : `: ${call.summary}`;
   const done = before === undefined ? tool && `${tool}${summary}` : `before ${before.tool}`;
   return showPath(
-    done ?? prompt ?? label ?? (restored === undefined ? '-' : `(restored ${shortOid(restored)})`),
+    done ?? prompt ?? label ?? (restored === undefined ? '-' : restoreNote(restored, restoredBy)),
   );
 }
 
