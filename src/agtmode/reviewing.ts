@@ -110,7 +110,7 @@ async function askAboutFile(context: Context, own: readonly ReviewHunk[], answer
       context.err('this hunk cannot be split: its changed lines are next to each other\n');
       left.unshift(hunk);
     } else if (answer !== 'n' && answer !== 'd' && answer !== 'q' && answer !== undefined) {
-      context.err(HELP);
+      context.err(parts.length > 1 ? HELP : HELP.replace(/^s - .*\n/m, ''));
       left.unshift(hunk);
     }
     if (answer === 'q' || answer === undefined) return false;
