@@ -44,7 +44,7 @@ describe('agt gc of removed sessions', () => {
     agtOk(repository, 'config', 'set', 'agt.retention', '39d');
     const planned = agtOk(repository, 'gc', '--dry-run');
     expect(planned).toMatch(
-      /^s1: would delete 2 of 2 snapshots \(.*\)\ns2: would delete 1 of 1 snapshot \(.*\)\nwould free .*$/,
+      /^s1: would delete 2 of 2 snapshots \(.*\)\ns2: would delete 1 of 1 snapshot \(.*\)\nwould free about .*, once it is older than 2\.weeks\.ago$/,
     );
     expect(refs(repository)).toBe(before);
     const output = agtOk(repository, 'gc', '--prune=now');
@@ -245,7 +245,7 @@ describe('the object store after agt gc', () => {
     const path = join(repository, 'file');
     write(path, 'unreachable\n');
     git(repository, 'hash-object', '-w', path);
-    expect(dryRun()).toMatch(/^would free \d+ bytes$/);
+    expect(dryRun()).toMatch(/^would free about \d+ bytes$/);
     expect(agtOk(repository, 'gc', '-n')).toBe(
       'nothing to delete; packing objects anew may free space all the same',
     );

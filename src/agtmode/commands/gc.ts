@@ -87,13 +87,14 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   const unreachable = dryRun ? await previewPrune(repository, pruneBefore) : 0;
   const coming = total + unreachable;
   const isNothing = outcomes.length === 0 && coming === 0;
+  const young = pruneBefore === 'now' ? '' : `, once it is older than ${pruneBefore}`;
   const sessions = outcomes.map((outcome) => outcomeJson(outcome, bytes, copies));
   const failed = failures.map(({ id, error }) => ({ session_id: id, ...errorJson(error) }));
   return {
     json: dryRun ? { sessions, bytes: coming } : { sessions, errors: failed, disk },
     text: [
       ...outcomes.map((outcome) => describeOutcome(outcome, bytes, copies, dryRun)),
-      dryRun ? (isNothing ? NOTHING_BUT_PACKS : `would free ${showSize(coming)}\n`) : '',
+      dryRun ? (isNothing ? NOTHING_BUT_PACKS : `would free about ${showSize(coming)}${young}\n`) : '',
       disk === null ? '' : describeDisk(disk),
     ].join(''),
     notes: lines([...stays].map(([id, reason]) => `note: ${id} stays: ${reason}`)),
