@@ -112,10 +112,14 @@ async function tryCapture(
   if (!options.dryRun && (await advanceTip(git, target, observation.refs)))
     observation = await observeFolder(git, target, options, objects);
   const { refs, last } = observation;
-  const result = { ...summarize(target, observation), seen: seenBy(observation, options) };
+  // Before a snapshot names it.
+  const kept = options.dryRun ? [] : keepGit(target, observation);
+  const summary = summarize(target, observation);
+  const said = [...summary.warnings, ...kept];
+  const result = { ...summary, warnings: said, seen: seenBy(observation, options) };
   if (!(await needsCommit(git, observation, options))) {
     const warnings = options.dryRun ? [] : writeNotes(target, observation, refs, options.now);
-    return { ...result, outcome: 'unchanged', commit: refs.tip, warnings: [...result.warnings, ...warnings] };
+    return { ...result, outcome: 'unchanged', commit: refs.tip, warnings: [...said, ...warnings] };
   }
   if (storesNothing)
     return { ...result, outcome: 'would-commit', commit: last.isFirst ? undefined : refs.tip };
@@ -124,7 +128,7 @@ async function tryCapture(
     return { ...result, outcome: 'would-commit', commit };
   }
   const { commit, warnings } = await commitSnapshot(git, target, objects, observation, options);
-  return { ...result, outcome: 'committed', commit, warnings: [...result.warnings, ...warnings] };
+  return { ...result, outcome: 'committed', commit, warnings: [...said, ...warnings] };
 }
 
 function summarize(
@@ -207,8 +211,6 @@ async function commitSnapshot(
 ): Promise<{ commit: string; warnings: string[] }> {
   let prepared: PreparedFile | undefined;
   try {
-    // Before a snapshot names it.
-    const kept = keepGit(target, observation);
     const { commit, tree } = await writeShadowCommit(git, target, objects, observation, options, (name) => {
       // If there is no room for it beside git's temporary files, `writeNotes` tries again when they are gone.
       tryToWrite('the stat cache', () => {
@@ -216,13 +218,14 @@ async function commitSnapshot(
       });
     });
     const tip = { tip: commit, tipTree: tree, tipManifest: serializeManifest(observation.manifest) };
-    return { commit, warnings: [...kept, ...writeNotes(target, observation, tip, options.now, prepared)] };
+    return { commit, warnings: writeNotes(target, observation, tip, options.now, prepared) };
   } catch (error) {
     prepared?.discard();
     throw error;
   }
 }
 
+/** Also what sessions have done, which is nothing new for the folder. It warns where the folder has something new. */
 function keepGit(
   { attached }: CaptureTarget,
   { refs, last, index, scanned, manifest }: Observation,
@@ -230,7 +233,8 @@ function keepGit(
   const isSame =
     manifest.git_dir_digest === last.manifest?.git_dir_digest && index.digest === last.indexDigest;
   const inside = scanned.skipped.map(({ path }) => path);
-  return attached?.keepGit(isSame ? undefined : refs.userGit, inside) ?? [];
+  const warnings = attached?.keepGit(refs.userGit, inside) ?? [];
+  return isSame ? [] : warnings;
 }
 
 /** The stat cache for the next scan, under a temporary name. Undefined if the file on disk already holds it. */

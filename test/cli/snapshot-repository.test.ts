@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { sessionOf } from '../harness/session.ts';
 import { AGT, agt, agtOk, git, makeRepository, makeTempDir, run, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 import { makeCheckout, sh, stateOf } from './checkouts.ts';
@@ -162,6 +163,28 @@ test('after more snapshots without the repository, the advice brings it back, an
   expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('edited\n');
   expect(readFileSync(join(folder, 'late'), 'utf8')).toBe('two\n');
   expect(git(folder, 'for-each-ref')).toBe(before.split('\n--\n')[1]?.trimEnd());
+});
+
+test('sessions come back with what they have done since something changed in the folder', () => {
+  const folder = makeCheckout();
+  agtOk(folder, 'snapshot');
+  agtOk(folder, 'new', 's1');
+  const { sandbox } = sessionOf(folder, 's1');
+  write(join(sandbox, 'work'), 'committed\n');
+  git(sandbox, 'add', 'work');
+  git(sandbox, 'commit', '-qm', 'by the agent');
+  write(join(sandbox, 'work'), 'later\n');
+  agtOk(folder, 'autocommit', 's1', '--label', 'later work');
+  expect(agtOk(folder, 'snapshot')).toMatch(/nothing changed/);
+  const [commit, log] = [git(sandbox, 'rev-parse', 'HEAD'), agtOk(folder, 'log', 's1', '--json')];
+  rmSync(join(folder, '.git'), { recursive: true });
+  agtOk(folder, 'undo');
+  expect(git(folder, 'rev-parse', 'agt/s1')).toBe(commit);
+  expect(agtOk(folder, 'log', 's1', '--json')).toBe(log);
+  rmSync(sandbox, { recursive: true });
+  agtOk(folder, 'restore', 's1', 'later work');
+  expect(readFileSync(join(sandbox, 'work'), 'utf8')).toBe('later\n');
+  expect(agtOk(folder, 'doctor')).toContain('nothing is wrong');
 });
 
 test('worktree remove --force: the worktree is back, with its index and its HEAD', () => {

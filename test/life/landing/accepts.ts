@@ -1,50 +1,15 @@
 /** Accept, reject and unaccept, each compared with git's own merge and with what the user had. */
-import { has, isInProgress, isUnmerged, readCheckout } from '../checkout-facts.ts';
+import { isInProgress, isUnmerged, readCheckout } from '../checkout-facts.ts';
 import { differences } from '../compare.ts';
-import type { Facts } from '../facts.ts';
-import { type Content, commitsAreKept, readContent, snapshotHolds } from '../held.ts';
-import { changedPaths, dirtyPaths, overlap } from '../paths.ts';
+import { commitsAreKept, readContent, snapshotHolds } from '../held.ts';
+import { changedPaths, overlap } from '../paths.ts';
 import { ok, REAL_GIT } from '../programs.ts';
 import { chosen, cleanCheckout, commitOf, mergeBase, otherThanGits, picked, squashed } from '../squash.ts';
 import { zeroed } from '../worktree.ts';
 import { alreadyThere, faultsAfter } from './follows.ts';
 import type { LandingLife, Session } from './landing-life.ts';
-
-/** Before a command. */
-export interface Scene {
-  readonly user: Facts;
-  readonly sandbox: Facts;
-  readonly content: Content;
-  /** HEAD of the sandbox and the work branch. */
-  readonly commits: readonly string[];
-}
-
-export function look(life: LandingLife, { id, sandbox }: Session): Scene {
-  const facts = readCheckout(sandbox);
-  const head = ok(REAL_GIT, ['rev-parse', 'HEAD'], sandbox).trim();
-  return {
-    user: readCheckout(life.root),
-    sandbox: facts,
-    content: readContent(sandbox, facts),
-    commits: [
-      head,
-      ...(life.user
-        .ask(['rev-parse', '-q', '--verify', `refs/heads/agt/${id}`])
-        ?.trim()
-        .split('\n') ?? []),
-    ],
-  };
-}
-
-export function report(faults: readonly string[], why: string): void {
-  if (faults.length > 0) throw new Error(`${why}:\n${faults.join('\n')}`);
-}
-
-/** @throws Error if a command changed something that it may not change. */
-export function nothingChanged(life: LandingLife, { sandbox }: Session, before: Scene, why: string): void {
-  report(differences(before.user, readCheckout(life.root)), `${why} changed what the user has`);
-  report(differences(before.sandbox, readCheckout(sandbox)), `${why} changed the sandbox`);
-}
+import { ownPaths, refusedRightly } from './refused-accepts.ts';
+import { look, nothingChanged, report } from './scene.ts';
 
 interface Way {
   readonly weight: number;
@@ -194,67 +159,6 @@ export function hadOf(
   const there = family.filter((one) => one.id !== id && one.branch === branch && isOn(one.commit, from));
   const newest = there.filter((one, i) => there.findIndex((other) => other.id === one.id) === i);
   return newest.flatMap(({ commit, source }) => (isOn(commit, head) ? [] : source));
-}
-
-interface Refusal {
-  readonly words: readonly string[];
-  readonly expected: string | undefined;
-  readonly from: string;
-  readonly output: string;
-  readonly session: Session;
-}
-
-/** The reason is true. */
-function refusedRightly(life: LandingLife, before: Scene, refusal: Refusal): void {
-  const { expected, from, output, session, words } = refusal;
-  const { counts, root } = life;
-  const tree = life.git('rev-parse', `${from}^{tree}`);
-  life.note(`  refused: ${output.split('\n')[0]}`);
-  if (/conflicts with/.test(output) && expected === undefined) counts.conflicts++;
-  else if (/would be overwritten/.test(output) && expected !== undefined) {
-    counts.overlaps++;
-    if (!overlap(changedPaths(root, tree, expected), ownPaths(before.user)))
-      throw new Error(`nothing of the user's is in the way: ${output}`);
-  } else {
-    counts.refused++;
-    const isElsewhere = before.sandbox.get('HEAD') !== `ref: refs/heads/agt/${session.id}`;
-    const isThere =
-      words[0] === '--commits' &&
-      life.user.ask(['merge-base', '--is-ancestor', words[1] as string, from]) !== undefined;
-    const isTrue =
-      (/nothing to accept/.test(output) && (expected === tree || isThere)) ||
-      // What has landed uncommitted is no reason to take it off the branch.
-      (/has all work of/.test(output) && words[0] === '--committed-only' && session.landed !== undefined) ||
-      (/nothing new is committed/.test(output) && words[0] === '--committed-only' && isAsLanded(session)) ||
-      (/git repository inside|nested repository/.test(output) && has(before.sandbox, /^repo /)) ||
-      (/in progress/.test(output) && (isInProgress(before.sandbox) || isInProgress(before.user))) ||
-      (/conflicts in its index/.test(output) && (isUnmerged(before.sandbox) || isUnmerged(before.user))) ||
-      (/which lacks .* of its work branch/.test(output) && isElsewhere) ||
-      (/no changed file|only a part of a file/.test(output) && words[0] === '--exclude');
-    if (!isTrue) throw new Error(`accept refuses for no reason: ${output}`);
-  }
-}
-
-/** No commit has come since: that source is HEAD, or a child of it. */
-function isAsLanded({ landed, sandbox }: Session): boolean {
-  if (landed === undefined) return false;
-  const [head, ...landedOn] = ok(
-    REAL_GIT,
-    ['rev-parse', 'HEAD', landed.source, `${landed.source}^@`],
-    sandbox,
-  ).split('\n');
-  return landedOn.includes(head as string);
-}
-
-/** Paths that are not as the last commit has them, ignored ones included. */
-export function ownPaths(facts: Facts): string[] {
-  return [...dirtyPaths(facts), ...notTracked(facts)];
-}
-
-/** Files on disk that are not in the index. */
-function notTracked(facts: Facts): string[] {
-  const files = [...facts].filter(([key, text]) => key.startsWith('file ') && !text.startsWith('directory'));
-  return files.map(([key]) => key.slice('file '.length)).filter((path) => !facts.has(`index 0 ${path}`));
 }
 
 export function rejectAct(life: LandingLife, session: Session): void {

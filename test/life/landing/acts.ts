@@ -5,8 +5,9 @@ import { storeIsWhole } from '../promises.ts';
 import type { Worktree } from '../worktree.ts';
 import { FILE_CHANGES, RULE_CHANGES, type WorktreeStep } from '../worktree-files.ts';
 import { BRANCH_CHANGES, FLAG_CHANGES, INDEX_CHANGES, SUBMODULE_CHANGES } from '../worktree-git.ts';
-import { acceptAct, look, rejectAct, report, unacceptAct } from './accepts.ts';
+import { acceptAct, rejectAct, unacceptAct } from './accepts.ts';
 import type { LandingLife, Session } from './landing-life.ts';
+import { look, report } from './scene.ts';
 import { syncAct } from './syncs.ts';
 
 interface Kind {

@@ -7,8 +7,10 @@ import { changedPaths, dirtyPaths, overlap } from '../paths.ts';
 import { ok, REAL_GIT } from '../programs.ts';
 import { brought, withParents } from '../squash.ts';
 import { zeroed } from '../worktree.ts';
-import { hadOf, look, nothingChanged, ownPaths, report, type Scene } from './accepts.ts';
+import { hadOf } from './accepts.ts';
 import type { LandingLife, Session } from './landing-life.ts';
+import { ownPaths } from './refused-accepts.ts';
+import { look, nothingChanged, report, type Scene } from './scene.ts';
 
 export function syncAct(life: LandingLife, session: Session): void {
   const { random, root } = life;
