@@ -1,5 +1,5 @@
 /** Finds the sandbox of a session whose repository or folder was moved or copied, and connects them again. */
-import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, lstatSync, readlinkSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { writeFileAtomic } from '../disk/atomic-file.ts';
 import { makeDirectories } from '../disk/make-directories.ts';
@@ -36,11 +36,15 @@ export interface FoundSandbox {
 export async function findAgain(session: Session): Promise<FoundSandbox | undefined> {
   const sandbox = await placeNow(session);
   if (sandbox === undefined) return undefined;
-  const registration =
-    registrationOf(session.repository.commonDir, session.record.sandbox) ??
-    (session.place === 'taken' ? undefined : registrationNamedBy(session.repository, sandbox));
+  const registration = registrationFor(session, sandbox);
   if (registration === undefined || !existsSync(join(registration, 'HEAD'))) return undefined;
   return { sandbox, registration, hasGitDirectory: isDirectory(join(sandbox, '.git')) };
+}
+
+/** That of this repository for a sandbox that is not where it was, or not as git has made it. */
+export function registrationFor({ repository, record, place }: Session, sandbox: string): string | undefined {
+  const known = registrationOf(repository.commonDir, record.sandbox);
+  return known ?? (place === 'taken' ? undefined : registrationNamedBy(repository, sandbox));
 }
 
 /** The place in the metadata, unless that is gone or belongs to the original of this copy. */
@@ -144,9 +148,8 @@ export async function connectAgain(session: Session): Promise<Session> {
 /** Writes both links and the metadata. */
 export function connect(session: LockedSession, { sandbox, registration }: FoundSandbox): void {
   const { commonDir } = session.repository;
-  mkdirSync(sandbox, { recursive: true });
   leadTo(registration, `${sandbox}/.git`);
-  writeFileAtomic(join(sandbox, '.git'), `gitdir: ${registration}\n`);
+  if (isDirectory(sandbox)) writeFileAtomic(join(sandbox, '.git'), `gitdir: ${registration}\n`);
   // Somebody has added the worktree anew.
   const isDouble = (gitDir: string) => worktreeOf(gitDir) === sandbox;
   for (const gitDir of doubleRegistrations(commonDir).filter(isDouble)) removeTree(gitDir);

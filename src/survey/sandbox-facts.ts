@@ -9,7 +9,7 @@ import { type StatusEntry, statusOfEach } from '../git/objects/status.ts';
 import type { Git } from '../git/run/git.ts';
 import { type AgentState, readAgentState } from '../session/agent-state.ts';
 import { type SessionRecord, startsOfWork } from '../session/record.ts';
-import { renamedFolder } from '../session/relocate.ts';
+import { registrationFor, renamedFolder } from '../session/relocate.ts';
 import { isOutOfSight } from '../session/sandbox-place.ts';
 import type { Session } from '../session/session.ts';
 import { lastPush } from '../session/share-file.ts';
@@ -48,6 +48,8 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
     place === 'missing' &&
     (existsSync(join(sessionsDir, record.session_id, 'sandbox')) ||
       renamedFolder(session, sessionsDir) !== undefined);
+  const isCut =
+    place === 'broken link' && !outOfSight && registrationFor(session, record.sandbox) !== undefined;
   const running = record.owner === undefined ? undefined : !processIsGone(record.owner);
   const told = readAgentState(repository.agtDir, record.session_id);
   const state = hasFailed(record, told)
@@ -67,7 +69,7 @@ export function readSandboxFacts(session: Session, sessionsDir: string): Sandbox
     agentState: isEnded(record) || isLeft || isOfOther || isElsewhere ? undefined : state,
     lastPrompt: told?.prompt,
     isOutOfSight: outOfSight,
-    hasMoved: isBeside || (place === 'broken link' && !outOfSight),
+    hasMoved: isBeside || isCut,
     head: gitDir === undefined ? undefined : readHeadFile(gitDir),
     operation: (gitDir === undefined ? undefined : readOperation(gitDir)) ?? undefined,
     running,

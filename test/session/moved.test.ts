@@ -109,6 +109,15 @@ describe('doctor --fix connects a session again', () => {
     expectWhole(session.repository, session.sandbox);
   });
 
+  test('not after git has lost its worktree: agt list says so as agt doctor does', () => {
+    rmSync(join(session.repository, '.git/worktrees'), { recursive: true });
+    expect(findings(session.repository)).toMatchObject([{ mend: 'agt restore s1 @' }]);
+    const listed = agt(session.repository, 'list');
+    expect([listed.stdout, listed.stderr]).toEqual([expect.stringMatching(/^s1 +sandbox broken /m), '']);
+    agtOk(session.repository, 'restore', 's1', '@');
+    expect(findings(session.repository)).toEqual([]);
+  });
+
   test('after git worktree move, with the command that moves it back', () => {
     const elsewhere = join(makeTempDir('elsewhere'), 'sandbox');
     git(session.repository, 'worktree', 'move', session.sandbox, elsewhere);
@@ -149,8 +158,12 @@ describe('a copy of the repository', () => {
 
   test('gets a session folder of its own by doctor --fix and a restore', () => {
     expect(findings(place)).toMatchObject([{ about: 's1', mend: 'agt doctor --fix' }]);
-    agtOk(place, 'doctor', '--fix');
+    const { exitCode, stdout } = agt(place, 'doctor', '--fix');
+    expect([exitCode, stdout]).toEqual([1, expect.stringContaining('    fix: agt restore s1 @\n')]);
+    // An empty sandbox would be a session that has deleted every file.
+    expect(agt(place, 'accept', 's1').stderr).toMatch(/^error: the sandbox of "s1" is gone: /);
     agtOk(place, 'session', 'restore', 's1', '--to', '@');
+    expect(findings(place)).toEqual([]);
     expect(readFileSync(`${place}.agt/sessions/s1/sandbox/b.txt`, 'utf8')).toBe('captured\n');
     expectWhole(session.repository, session.sandbox);
   });
