@@ -110,7 +110,10 @@ async function refuseRepositories(
 
 function hasRepositories(paths: readonly string[]): AgtError {
   return new AgtError(`the sandbox has a git repository inside: ${paths.join(', ')}`, {
-    hints: ['leave it out with .gitignore, or make it a submodule: git submodule add'],
+    hints: [
+      'move it away, or name it in .gitignore',
+      'or make it a submodule, once it has a commit: git submodule add',
+    ],
   });
 }
 

@@ -5,7 +5,7 @@ import { processIsGone } from '../disk/lock-owner.ts';
 import { attempt } from '../errors.ts';
 import { gitDirOf } from '../git/files/discover-repository.ts';
 import { type HeadFile, isReadableHead, readHeadFile } from '../git/files/head-file.ts';
-import { type StatusEntry, statusOfEach } from '../git/objects/status.ts';
+import { statusOfEach } from '../git/objects/status.ts';
 import type { Git } from '../git/run/git.ts';
 import { type AgentState, readAgentState } from '../session/agent-state.ts';
 import { type SessionRecord, startsOfWork } from '../session/record.ts';
@@ -88,13 +88,12 @@ function hasFailed(
 
 const OPTIONS = ['--untracked-files=all', '--ignore-submodules=dirty', '--renames'];
 
-/** By sandbox, without untracked repositories. None where there is no sandbox, and where git cannot tell. */
+/** By sandbox. None where there is no sandbox, and where git cannot tell. */
 export async function readWorkingFiles(git: Git, facts: readonly Pick<SandboxFacts, 'record' | 'gitDir'>[]) {
   const present = facts.filter(({ gitDir }) => gitDir !== undefined && isReadable(gitDir));
   const sandboxes = present.map(({ record }) => record.sandbox);
   const found = await statusOfEach(git, sandboxes, OPTIONS);
-  const isFile = ({ kind, path }: StatusEntry) => kind !== 'untracked' || !path.endsWith('/');
-  return new Map([...found].map(([sandbox, { entries }]) => [sandbox, entries.filter(isFile)]));
+  return new Map([...found].map(([sandbox, { entries }]) => [sandbox, entries]));
 }
 
 /** git would wait for a named pipe. */

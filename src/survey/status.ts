@@ -141,7 +141,7 @@ interface Compared extends Located {
   readonly files: readonly StatusEntry[] | undefined;
   /** Undefined if there is nothing to examine: no commits, no uncommitted files, and nothing that landed. */
   readonly work: Work | undefined;
-  /** `agt accept` does not even try: git is in the middle of something, or HEAD lacks commits of the work branch. */
+  /** `agt accept` does not even try: git is in the middle of something, HEAD lacks commits of the work branch, or so. */
   readonly isRefused: boolean;
 }
 
@@ -151,7 +151,8 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   if (commit === undefined)
     return { ...located, comparison: undefined, files: undefined, work: undefined, isRefused: false };
   const comparison = base === undefined ? undefined : graph.compare(commit, base);
-  const isDirty = files !== undefined && files.length > 0;
+  const inCommit = files?.filter((one) => !isRepository(one)) ?? [];
+  const isDirty = inCommit.length > 0;
   const had = others.flatMap((one) => (graph.has(commit, one.commit) ? [] : one.source));
   const start = base === undefined ? undefined : startApart(graph, [...facts.starts, ...had], commit, base);
   const begun = start === undefined || base === undefined ? [] : graph.compare(start, base).ahead;
@@ -161,11 +162,11 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   const homes = isAhead ? [...new Set(located.homes)].map((tip) => graph.compare(commit, tip)) : [];
   const isRefused =
     facts.operation !== undefined ||
-    files?.some(({ kind }) => kind === 'unmerged') === true ||
+    files?.some((one) => one.kind === 'unmerged' || isRepository(one)) === true ||
     (facts.gitDir !== undefined && workTip !== undefined && graph.compare(commit, workTip).behind.length > 0);
   const work: Work = {
     head: commit,
-    sandbox: isDirty ? { path: facts.record.sandbox, files } : undefined,
+    sandbox: isDirty ? { path: facts.record.sandbox, files: inCommit } : undefined,
     base: landedHome ?? start ?? comparison?.base,
     newer: landedHome === undefined && start && !graph.has(start, common) ? common : undefined,
     tip: hasUserBranch && comparison?.behind.length ? base : undefined,
@@ -177,6 +178,9 @@ function compare(located: Located, graph: CommitGraph, files: readonly StatusEnt
   const hasWork = facts.starts.length > 0 && facts.starts.every((start) => !graph.has(start, commit));
   return { ...located, comparison, ownCommits, hasWork, files, work: chosen, isRefused };
 }
+
+/** An untracked one: git would commit only its name. */
+const isRepository = ({ kind, path }: StatusEntry) => kind === 'untracked' && path.endsWith('/');
 
 function mergedByGit({ facts: { record, starts }, head: { commit: head }, ...one }: Compared) {
   const [tip, [start]] = [one.base, starts];

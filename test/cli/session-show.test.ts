@@ -107,7 +107,7 @@ test('names the branch that the sandbox is on, and the commit of the work branch
   expect(shown).toMatch(new RegExp(`^head +other at ${head}\nwork branch +agt/s1 at ${tip}$`, 'm'));
 });
 
-test('promises no merge that accept refuses: git has not finished, a file has conflicts, HEAD lacks work', () => {
+test('promises no merge that accept refuses: git has not finished, conflicts, HEAD lacks work, a repository inside', () => {
   const repository = makeRepository({ 'a.txt': 'a\n' });
   const rebasing = sessionIn(repository, 'rebasing').sandbox;
   write(join(rebasing, 'x.txt'), 'x\n');
@@ -123,6 +123,10 @@ test('promises no merge that accept refuses: git has not finished, a file has co
   const back = sessionIn(repository, 'back').sandbox;
   git(back, 'commit', '-q', '--allow-empty', '-m', 'z');
   git(back, 'checkout', '-q', '--detach', 'HEAD~1');
+  const nesting = sessionIn(repository, 'nesting').sandbox;
+  git(nesting, 'init', '-q', 'inner');
+  write(join(nesting, 'inner/code'), 'code\n');
+  expect(agtOk(repository, 'list')).toMatch(/^nesting +active +- +\+0 +1 .* refused /m);
   for (const { session_id: id, ...one } of JSON.parse(agtOk(repository, 'list', '--json'))) {
     expect([id, one.merge, one.merged]).toEqual([id, 'refused', false]);
     expect(agt(repository, 'accept', id, '-n').exitCode).toBe(1);
