@@ -88,6 +88,32 @@ test('a commit on a branch that no snapshot saw has the lines of the agent', () 
   expect(told()).toEqual(expected);
 });
 
+test.each([
+  ['by the clock', 0],
+  ['by a clock that is ahead', 3600],
+])('lines that a person committed are of that person, with snapshots around them: %s', (_, ahead) => {
+  const cwd = makeRepository({ f: 'one\n' });
+  const date = `@${Math.floor(Date.now() / 1000) + ahead} +0000`;
+  const env = { GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
+  const commit = (content: string) => {
+    write(join(cwd, 'f'), content);
+    expect(run('git', ['commit', '-qam', 'mine'], { cwd, env }).exitCode).toBe(0);
+  };
+  commit('one\nfour\n');
+  commit('one\ntwo\n');
+  agtOk(cwd, 'snapshot');
+  commit('one\ntwo\nthree\n');
+  agtOk(cwd, 'snapshot');
+  const told = (...words: string[]) => agtOk(cwd, 'blame', ...words, 'f').match(/(?<=\()\w+/g);
+  expect(told()).toEqual(['Ann', 'Ann', 'Ann']);
+  const agent = agentIn(cwd, 'claude-code', 'c-1');
+  agent.begins('1');
+  write(join(cwd, 'f'), 'one\ntwo\nthree\nfour\n');
+  agent.ends('1');
+  expect(told()).toEqual(['Ann', 'Ann', 'Ann', 'claude']);
+  expect(told('HEAD~2')).toEqual(['Ann', 'Ann']);
+});
+
 test('a person drops an acceptance: commits that come later are still of the agent in the checkout', () => {
   const { repository, sandbox, id } = makeSession({ f: LINES });
   write(join(sandbox, 'landed'), 'landed\n');

@@ -11,7 +11,7 @@ import { once } from '../../once.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { idProblem, type SessionId } from '../../session/id.ts';
 import type { Session } from '../../session/session.ts';
-import { readAuthors } from '../turns.ts';
+import { type AuthoredStep, readAuthors } from '../turns.ts';
 import type { AcceptMap } from './accept-map.ts';
 import { type FolderWork, readFolderWork } from './folder-work.ts';
 import { type Note, note, noteByMaps, noteByMerges } from './lines-of-maps.ts';
@@ -237,6 +237,7 @@ async function noteByHistory(
   after: readonly number[],
   lines: readonly BlamedLine[],
   origins: Note,
+  isPossible: (step: AuthoredStep) => boolean = () => true,
 ) {
   const commit = lines[0]?.commit ?? '';
   const beside = once(() => filesBeside(git, commit));
@@ -244,7 +245,10 @@ async function noteByHistory(
     const name = Buffer.from(path, 'latin1').toString();
     const content = await asInWorktree(git, `${commit}:${name}`, path);
     const found = await stepsOfLines({ path, content, after, options, beside });
-    note(origins, ofFile, ({ original }) => originOf(found[original - 1]?.step));
+    note(origins, ofFile, ({ original }) => {
+      const step = found[original - 1]?.step;
+      return step && isPossible(step) ? originOf(step) : undefined;
+    });
   }
 }
 
@@ -260,15 +264,14 @@ async function noteByFolder(
   const user = await gitAnswer(request.git, ['var', 'GIT_AUTHOR_IDENT']);
   // Somebody else's commit, rebased here.
   if (found === undefined || mail === undefined || user?.includes(mail) !== true) return;
-  const known: Note = new Map();
-  await noteByHistory(request, stepsOfLines, found.after, lines, known);
   // A merge or a checkout brings lines that are not the work of that step.
   const writtenAt = found.isCopy ? Number(lines[0]?.details.get('author-time') ?? 0) : committedAt(lines);
-  const begins = new Map(history.steps.map(({ snapshot }, i) => [snapshot.commit, history.steps[i - 1]]));
-  const isPossible = ({ snapshot }: Origin) =>
-    (begins.get(snapshot)?.snapshot.time.getTime() ?? 0) <= writtenAt * 1000;
-  note(origins, lines, (line) => {
-    const origin = known.get(line);
-    return origin && isPossible(origin) ? origin : undefined;
-  });
+  const begins = new Map(history.steps.map((step, i) => [step, history.steps[i - 1]]));
+  const isPossible = (step: AuthoredStep) =>
+    mayBeOfAgent(step) && (begins.get(step)?.snapshot.time.getTime() ?? 0) <= writtenAt * 1000;
+  await noteByHistory(request, stepsOfLines, found.after, lines, origins, isPossible);
 }
+
+/** Without an event of an agent, git knows better who wrote what is committed. */
+const mayBeOfAgent = ({ author, turn, among }: AuthoredStep) =>
+  author !== 'unknown' || turn !== undefined || among.length > 0;

@@ -24,7 +24,7 @@ export async function readFolderWork(git: Git, session: Session): Promise<Folder
   const now = await gitAnswer(git, ['rev-parse', '--verify', '--quiet', 'HEAD']);
   const heads = [...history.steps.map(({ snapshot }) => snapshot.head), now];
   const [first] = heads;
-  const reached = await firstReach(git, heads, first);
+  const reached = await firstReach(git, [...heads, ...here.keys()], first);
   const times = history.steps.map(({ snapshot }) => Math.floor(snapshot.time.getTime() / 1000));
   /** Those next to that time: no snapshot saw the branch. */
   const near = (seconds: number) =>
@@ -34,7 +34,8 @@ export async function readFolderWork(git: Git, session: Session): Promise<Folder
   const made = new Map<string, { readonly after: readonly number[]; readonly isCopy: boolean }>();
   for (const [commit, { seconds, isCopy }] of here) {
     const step = reached.get(commit);
-    const after = step === undefined ? near(seconds) : [Math.min(step, history.steps.length - 1)];
+    if (step === undefined) continue; // older than all snapshots
+    const after = step < heads.length ? [Math.min(step, history.steps.length - 1)] : near(seconds);
     if (after.length > 0) made.set(commit, { after, isCopy });
   }
   return { session, history, made };
