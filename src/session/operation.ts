@@ -120,7 +120,7 @@ export function inState(
     state,
     ...(since && { state_at: since }),
     ...(why === undefined ? {} : { state_reason: why }),
-    ...(failure && !isEnded({ state }) && { failure }),
+    ...(failure && state !== 'reverted' && { failure }),
   };
 }
 

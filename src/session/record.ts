@@ -64,7 +64,7 @@ export interface SessionRecord {
   /** When and why the session came into this state, after a command has changed it. */
   readonly state_at?: string;
   readonly state_reason?: string;
-  /** It stays with the session through every operation until it is mended, or the session ends. */
+  /** It stays with the session through every operation until it is mended, or the session is reverted for it. */
   readonly failure?: Failure;
   /** The last commit that `accept` made of its work. */
   readonly landed?: Landed;

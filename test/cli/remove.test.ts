@@ -29,7 +29,7 @@ describe('agt session remove', () => {
     expect(git(repository, 'show', 'agtsessions/s1:config/token')).toBe('secret');
     expect(git(repository, 'worktree', 'list').split('\n')).toHaveLength(1);
     const back = agtOk(repository, 'undo', 's1');
-    expect(back).toMatch(/\ns1 is active again in .*\nto take this back: agt session remove s1$/);
+    expect(back).toMatch(/\ns1 is back in .*\nto take this back: agt session remove s1$/);
     agtOk(repository, 'session', 'remove', 's1');
     expect(JSON.parse(agtOk(repository, 'session', 'list', '--all', '--json'))[0].state).toBe('removed');
     expect(agtOk(repository, 'session', 'list')).toBe('');

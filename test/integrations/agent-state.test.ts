@@ -43,6 +43,9 @@ test('an agent works from its prompt on, waits for a permission, is done, and ha
   hook(sandbox, 'Notification', { notification_type: 'idle_prompt' });
   expect(now(session)).toEqual(['done', 'fix the login']);
   hook(sandbox, 'StopFailure', { error: 'overloaded' });
+  agtOk(session.repository, 'reject', session.id);
+  agtOk(session.repository, 'undo', session.id);
+  expect(agtOk(session.repository, 'list')).toMatch(/^s1 +failed .* a turn of claude failed: overloaded$/m);
   expect(now(session)).toEqual(['failed', 'fix the login']);
   expect(why(session)).toBe('overloaded');
   say(sandbox, 'again');

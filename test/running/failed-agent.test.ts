@@ -33,6 +33,9 @@ test('an agent that is killed: its session is failed at once, with all of its wo
     `s1: reverted, because it has failed: ${because}; bring it back: agt undo s1\n`,
   );
   expect(existsSync(sandbox)).toBe(false);
+  agtOk(repository, 'undo', 's1');
+  expect(agtOk(repository, 'session', 'sweep')).toBe('');
+  expect(shown(repository, 's1').state).toBe('active');
 });
 
 test('in your checkout, a killed agent leaves your branch and your files, unless agt.keepFailed', () => {
@@ -66,7 +69,7 @@ test('agt session fail marks a sandbox, which stays, and needs a reason', () => 
   expect(agt(repository, 'session', 'fail', 's1', '--reason', 'x').stderr).toMatch(/is already removed/);
 });
 
-test('no command of a person mends a failed agent, only its next step and an end', () => {
+test('no command of a person mends a failed agent, only its next step', () => {
   const { repository, sandbox } = makeSession({ a: 'a\n' });
   const remote = makeTempDir('remote');
   git(remote, 'init', '-q', '--bare');
@@ -95,10 +98,11 @@ test('no command of a person mends a failed agent, only its next step and an end
     agtOk(repository, ...words);
     if (!words.includes('--release')) expect([words, ...facts()]).toEqual([words, ...failed]);
   }
-  expect(facts()).toEqual(failed);
-  agtOk(repository, 'session', 'reject', 's1');
-  agtOk(repository, 'undo', 's1');
-  expect(shown(repository, 's1').state).toBe('active');
+  for (const end of ['reject', 'remove']) {
+    agtOk(repository, end, 's1');
+    agtOk(repository, 'undo', 's1');
+    expect([end, ...facts()]).toEqual([end, ...failed]);
+  }
 });
 
 test('outside a repository --if-repo runs the command, unrecorded', () => {

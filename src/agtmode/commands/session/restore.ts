@@ -159,13 +159,13 @@ export async function runRestore(
   const { before: from, snapshot, content } = restored;
   if (by === 'undo' && from !== undefined)
     context.err(warningOfOthers(session, await othersChanges(session, { from }, snapshot.commit, content)));
-  const { sandbox, checkout = sandbox, state } = restored.record;
-  const again = isEnded(session.record) ? `${state} again` : isGone && 'back';
-  const end = isEnded(session.record) ? `\nto take this back: agt session remove ${session.id}` : '';
-  const isLink = by === 'undo' && again === 'back' && restored.changed.length === 0;
+  const { sandbox, checkout = sandbox } = restored.record;
+  const hasEnded = isEnded(session.record);
+  const end = hasEnded ? `\nto take this back: agt session remove ${session.id}` : '';
+  const isLink = by === 'undo' && isGone && !hasEnded && restored.changed.length === 0;
   const isBack = isLink
     ? `only its .git file was missing, and is back; one step back: ${commandToMove(session.record, 'undo')}`
-    : again && `${shownId(session.record)} is ${again} in ${showPath(checkout)}${end}`;
+    : (hasEnded || isGone) && `${shownId(session.record)} is back in ${showPath(checkout)}${end}`;
   const isIndexAlone =
     from !== undefined &&
     restored.changed.length + restored.moves.length === 0 &&
