@@ -2,19 +2,12 @@
 import { AgtError } from '../errors.ts';
 import { isActive } from '../filter/session-file.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
-import {
-  type Git,
-  gitLines,
-  gitText,
-  inDirectory,
-  isAncestor,
-  resolveObject,
-  runGit,
-} from '../git/run/git.ts';
+import { gitLines, gitText, inDirectory, isAncestor, resolveObject, runGit } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type Landed, listRecords } from '../session/record.ts';
 import type { Session } from '../session/session.ts';
 import { isTakenBack } from '../survey/applied.ts';
+import { findForms } from '../survey/forms.ts';
 import { landingsOf, newestLandings } from '../survey/landed.ts';
 
 /**
@@ -35,10 +28,12 @@ export async function problemWith(
   const [remote] = await gitLines(git, listing);
   if (isNext && tip === commit && remote === undefined) return undefined;
   const last = commit.slice(0, ABBREVIATED);
-  const isMerge = (await gitText(git, ['rev-list', '--parents', '-1', commit])).split(' ').length > 2;
-  const own = isMerge ? [commit] : await gitLines(git, ['rev-list', `${from}..${commit}`]);
   const isThere = await isAncestor(git, commit, tip);
-  const { found, count } = isThere ? { found: own, count: own.length } : await otherForms(git, landed, tip);
+  const [, , merged] = (await gitText(git, ['rev-list', '--parents', '-1', commit])).split(' ');
+  const isMerge = isThere && merged !== undefined;
+  const own = isMerge ? [commit] : await gitLines(git, ['rev-list', '--no-merges', `${from}..${commit}`]);
+  const lost = own.map((one) => ({ ...landed, commit: one }));
+  const found = isThere ? own : [...new Set(findForms(git, tip, lost).values())];
   const open: string[] = [];
   const [newest = ''] = found;
   // One that the agent itself has taken back goes together with the commit that did so.
@@ -47,7 +42,7 @@ export async function problemWith(
   const names = open.map((oid) => oid.slice(0, ABBREVIATED)).join(' ');
   const isRange = isThere && own.length > 1 && open.length === own.length;
   const range = `git revert --no-commit ${from.slice(0, ABBREVIATED)}..${last} && git commit`;
-  const revert = isRange ? range : `git revert ${isThere && isMerge ? '-m 1 ' : ''}${names}`;
+  const revert = isRange ? range : `git revert ${isMerge ? '-m 1 ' : ''}${names}`;
   const place = worktree === undefined ? undefined : inDirectory(git, worktree);
   const hasStaged = place && (await runGit(place, ['diff', '--cached', '--quiet'])).exitCode === 1;
   // git reverts nothing while something is staged.
@@ -68,7 +63,7 @@ export async function problemWith(
       hints: [revert, ...(first ? [first] : []), ...more],
     });
   }
-  const part = found.length < count ? ` (agt knows only ${found.length} of ${count} commits)` : '';
+  const part = found.length < own.length ? ` (agt knows only ${found.length} of ${own.length} commits)` : '';
   return new AgtError(`"${branch}" has the commit ${last} in another form, as ${names}${part}`, { hints });
 }
 
@@ -111,27 +106,6 @@ export async function waysOff(session: Session): Promise<(readonly [string, stri
     isNext &&= tip !== undefined && problem === undefined;
   }
   return ways;
-}
-
-/** The commits of an acceptance as the user has rewritten them, newest first, and how many it made. */
-async function otherForms(git: Git, { commit, from }: Landed, tip: string) {
-  const list = async (head: string) => {
-    const words = [
-      'log',
-      '--topo-order',
-      '--no-merges',
-      '--no-show-signature',
-      '--format=%H%x00%at %ae %an%x00%s',
-    ];
-    const rows = (await gitLines(git, [...words, head, '--not', from, '--'])).map((row) => row.split('\0'));
-    return rows.map(([oid = '', author = '', subject = '']) => ({ oid, author, subject }));
-  };
-  const [own, there] = [await list(commit), await list(tip)];
-  const same = there.filter(({ author }) => own.some((one) => one.author === author));
-  const named = same.filter((one) =>
-    own.some((it) => it.author === one.author && it.subject === one.subject),
-  );
-  return { found: (same.length > own.length ? named : same).map(({ oid }) => oid), count: own.length };
 }
 
 /** Hexadecimal digits of a commit in a hint. */

@@ -26,11 +26,8 @@ export function findForms(
   landed: ReadonlySet<string> = new Set(),
 ): Map<string, string> {
   const forms = new Map<string, string>();
-  const own = listRows(
-    git,
-    ['--no-walk'],
-    open.map(({ commit }) => commit),
-  );
+  const amended = new Map(open.map(asAmended(git, open[0]?.onto)));
+  const own = listRows(git, ['--no-walk'], [...amended.keys()]);
   if (own.length === 0) return forms;
   // A rebase takes a merge apart: then the last commit that it merged stands for it.
   const merges = own.flatMap(({ parents: [, merged] }) => merged ?? []);
@@ -42,15 +39,24 @@ export function findForms(
   const others = there.filter(({ commit }) => !landed.has(commit));
   if (others.length === 0) return forms;
   const before = listRows(git, since, [...own.map(({ commit }) => commit), ...merges, `^${tip}`]);
-  const sameTime = ofAuthors(before);
+  const sameTime = ofAuthors([...before, ...there.filter(({ commit }) => amended.has(commit))]);
   const copies = findCopies(git, sameTime, others);
   const isFound = ({ commit, parents: [, merged = ''] }: Row) => copies.has(commit) || copies.has(merged);
   const pairs = own.every(isFound) ? copies : findRewritten(git, sameTime, others, open[0]?.onto);
   for (const { commit, parents } of own) {
     const form = pairs.get(commit) ?? pairs.get(parents[1] ?? '');
-    if (form !== undefined) forms.set(commit, form);
+    if (form !== undefined) forms.set(amended.get(commit) ?? commit, form);
   }
   return forms;
+}
+
+/** The commit that `git commit --amend` has last made of one, by the reflog of the branch, or the same; and that one. */
+function asAmended(git: Git, branch = 'HEAD') {
+  const words = ['log', '--walk-reflogs', '--no-show-signature', '--format=%H %gs', branch, '--'];
+  const log = askGitSync(git, words)?.toString() ?? '';
+  const amends = [...log.matchAll(/^(\w+) commit \(amend\).*\n(?=(\w+) )/gm)].toReversed();
+  return ({ commit }: { readonly commit: string }) =>
+    [amends.reduce((now, [, next = now, old]) => (old === now ? next : now), commit), commit] as const;
 }
 
 /** Those with the same changes. `after`: newest first. */

@@ -17,6 +17,20 @@ beforeEach(() => {
 
 const tip = () => git(repository, 'rev-parse', 'main');
 
+test('unaccept names the commit that the user has made of an acceptance by amends, also below others', () => {
+  agtOk(repository, 'accept', 's1');
+  write(join(repository, 'new'), 'newer\n');
+  git(repository, 'commit', '-q', '--amend', '-am', 'My words');
+  git(repository, 'commit', '-q', '--amend', '--no-edit', '--author', 'Other <other@example.com>');
+  const amended = tip().slice(0, 12);
+  for (const text of ['one', 'two']) git(repository, 'commit', '-q', '--allow-empty', '-m', text);
+  expect(agt(repository, 'unaccept', 's1').stderr).toMatch(
+    new RegExp(
+      `^error: "main" has the commit \\w+ in another form, as ${amended}\nhint: .*: git revert ${amended}\n`,
+    ),
+  );
+});
+
 test('unaccept changes nothing if the branch has moved on, a remote has the commit, or a file is in the way', () => {
   expect(agt(repository, 'session', 'unaccept', 's1').stderr).toContain('"s1" was not accepted');
   agtOk(repository, 'accept', 's1');
