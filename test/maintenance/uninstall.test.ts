@@ -53,7 +53,10 @@ test('snapshots whose session is lost go only with --force', () => {
       /^error: \d refs of lost sessions would go with all snapshots, .*\nhint: to look at them: agt doctor\n/,
     ),
   });
-  expect(agtOk(repository, 'uninstall', '-n')).toMatch(/^would delete \d refs of lost sessions$/m);
+  const dry = agt(repository, 'uninstall', '-n');
+  expect(dry.stdout).toMatch(/^would delete \d refs of lost sessions$/m);
+  expect(dry.stderr).toBe('note: to delete them: agt uninstall --force\n');
+  expect(agt(repository, 'uninstall', '-n', '--force').stderr).toBe('');
   expect(git(repository, 'for-each-ref')).toBe(before);
 });
 
@@ -67,7 +70,7 @@ test('commits that only sessions have are lost with all of them, and with two th
   git(sandbox, 'commit', '-q', '--allow-empty', '-m', 'work');
   agtOk(repository, 'fork', 's1', '--id', 's2');
   const lost = (id: string) => `note: ${id} has 1 commit on its HEAD neither exported nor merged\n`;
-  expect(agt(repository, 'uninstall', '-n').stderr).toBe(lost('s1') + lost('s2'));
+  expect(agt(repository, 'uninstall', '-n', '--force').stderr).toBe(lost('s1') + lost('s2'));
   const both = ['remove', 's1', 's2', '--delete-branch'];
   for (const more of [['-n'], []])
     expect(agt(repository, ...both, ...more).stderr).toContain(
@@ -82,7 +85,7 @@ test('it names a commit that only the snapshots of a rejected session have, and 
   agtOk(repository, 'accept', 's1');
   agtOk(repository, 'unaccept', 's1');
   agtOk(repository, 'reject', 's1');
-  const { stderr } = agt(repository, 'uninstall', '-n');
+  const { stderr } = agt(repository, 'uninstall', '-n', '--force');
   expect(stderr).toBe('note: s1 has 1 commit on its last snapshot neither exported nor merged\n');
 });
 
@@ -94,7 +97,8 @@ test('work that a session in place has brought back is in the checkout, until it
   agtOk(repository, 'new', 's1', '--working-copy', 'in-place');
   write(join(repository, 'z'), 'z\n');
   agtOk(repository, 'accept', 's1', '--untracked=all');
-  const losses = () => agt(repository, 'uninstall', '-n').stderr.replace(/^note: agt blame .*\n/m, '');
+  const losses = () =>
+    agt(repository, 'uninstall', '-n', '--force').stderr.replace(/^note: agt blame .*\n/m, '');
   expect(losses()).toBe('');
   write(join(repository, 'a'), 'other\n');
   expect(losses()).toBe('note: s1 has files that only its snapshots have (a)\n');

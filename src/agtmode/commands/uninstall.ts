@@ -33,16 +33,13 @@ export const uninstall = defineCommand({
     const losses = sessions.flatMap(({ session: { id }, unsaved }) =>
       unsaved.length === 0 ? [] : [`${id} has ${unsaved.join(' and ')}`],
     );
-    if (!force && !dryRun && sessions.length + shared + orphans > 0) {
+    const needsForce = !force && sessions.length + shared + orphans > 0;
+    const way = 'to delete them: agt uninstall --force';
+    if (needsForce && !dryRun) {
       const own = sessions.length > 0 && plural(sessions.length, 'session');
       const all = [own, lost, pushed].filter((part) => part !== false);
       throw new AgtError(`${all.join(' and ')} would go with all snapshots, and nothing brings them back`, {
-        hints: [
-          ...losses,
-          ...about,
-          `to look at them: ${lost ? 'agt doctor' : 'agt list --all'}`,
-          'to delete them: agt uninstall --force',
-        ],
+        hints: [...losses, ...about, `to look at them: ${lost ? 'agt doctor' : 'agt list --all'}`, way],
       });
     }
     const kept = dryRun ? [] : await removeAgt(repository, plan, context.now());
@@ -70,7 +67,7 @@ export const uninstall = defineCommand({
       notes: [
         ...(dryRun ? losses.map((loss) => `note: ${loss}\n`) : branches),
         ...about.map((one) => `note: ${one}\n`),
-        dryRun ? '' : objects,
+        dryRun ? (needsForce ? `note: ${way}\n` : '') : objects,
       ].join(''),
     };
   },
