@@ -50,8 +50,9 @@ export async function planLanding(session: Session, landable: Landable, there?: 
   const { git } = bench;
   if (request.commits.length > 0) return pickCommits(session, landable);
   const content = await readSandbox(session, bench, request.committedOnly);
+  const { unstorable, unreadable } = content;
   const { chooseTree } = request;
-  await refuseUnstorable(record.session_id, content.unstorable, {
+  await refuseUnstorable(record.session_id, unstorable, {
     ...request,
     committedOnly: request.committedOnly || chooseTree !== undefined,
     untracked: request.untracked ?? session.repository.settings.untracked,
@@ -158,7 +159,9 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     (chosen.leftOut.length > 0 || (hasRest && told.prompts.length === 0)) && messages.length === 0
       ? changes.map(({ path }) => displayPath(path))
       : undefined;
-  const notTaken = request.committedOnly ? content.uncommitted.map(({ path }) => displayPath(path)) : [];
+  const open = request.committedOnly ? await diffTrees(git, wanted, content.whole) : [];
+  const stays = new Set(open.map(({ path }) => path));
+  const notTaken = content.uncommitted.flatMap(({ path }) => (stays.has(path) ? displayPath(path) : []));
   return {
     ...target,
     tree: merged.tree,
@@ -171,20 +174,11 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     leftOutCommits: await landedBelow(session, tip, start),
     changes,
     untracked,
-    leftOut: [
-      ...new Set([
-        ...calls.leftOut,
-        ...chosen.leftOut,
-        ...leftOut,
-        ...notTaken,
-        ...content.unstorable,
-        ...content.unreadable,
-      ]),
-    ],
+    leftOut: [...new Set([calls.leftOut, chosen.leftOut, leftOut, notTaken, unstorable, unreadable].flat())],
     warnings: [
       ...(standing?.warnings ?? []),
       ...(record.failure === undefined ? [] : [`the session had failed: ${record.failure.reason}`]),
-      ...unreadableWarning(content.unreadable),
+      ...unreadableWarning(unreadable),
       ...failedWarning(calls.leftOut),
       ...dirty.map((path) => `uncommitted changes inside submodule ${path} stay out: commit them there`),
       ...changes.flatMap((change) => submoduleWarning(record, change)),

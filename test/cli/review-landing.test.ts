@@ -89,6 +89,7 @@ test('--committed-only leaves out a rejected line that is committed, once agt ha
     for (const dry of [['-n'], []]) {
       const { stdout, stderr } = accept('--committed-only', '--keep', ...dry);
       expect([stderr, stdout]).toEqual([WARNING, expect.stringContaining('1 file changed, +1 -1')]);
+      expect(stdout).toMatch(/^left out f \(uncommitted changes\), helper$/m);
     }
     expect(landed()).toEqual(['three']);
     agtOk(repository, 'unaccept', 's1');
