@@ -23,9 +23,14 @@ test('the message has no prompt that was only a question', () => {
 });
 
 test('the diff of a session that has ended has no work that came with a sync', () => {
-  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  const { repository, sandbox } = makeSession({
+    a: 'a\n',
+    '.gitattributes': '*.bat eol=crlf\n',
+    'a.bat': 'a\n',
+  });
   write(join(repository, 'theirs'), 'theirs\n');
-  git(repository, 'add', 'theirs');
+  write(join(repository, 'their.bat'), 'theirs\r\n');
+  git(repository, 'add', '-A');
   git(repository, 'commit', '-qm', 'of the user');
   agtOk(repository, 'sync', 's1');
   write(join(sandbox, 'a'), 'b\n');

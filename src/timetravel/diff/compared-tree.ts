@@ -2,11 +2,13 @@
  * The two trees of a comparison. Each is the tree of a session folder: of a snapshot, of a commit, of the files on disk,
  * or of those that git would commit. agt writes them as scratch objects.
  */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gitDirOf } from '../../git/files/discover-repository.ts';
 import { isReadableHead } from '../../git/files/head-file.ts';
 import { DIRECTORY, PROGRAM, SUBMODULE } from '../../git/modes.ts';
 import { listTree } from '../../git/objects/ls-tree.ts';
+import { diffTrees, entryOf } from '../../git/objects/raw-diff.ts';
 import {
   addAll,
   copyIndex,
@@ -18,6 +20,7 @@ import {
 } from '../../git/objects/scratch-index.ts';
 import type { ScratchObjects } from '../../git/objects/scratch-objects.ts';
 import { type Git, gitText, inDirectory } from '../../git/run/git.ts';
+import { inScratch, writtenFiles } from '../../lifecycle/in-place/target.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { isAttached, type SessionRecord } from '../../session/record.ts';
 import { requireReadableSandbox, requireSandbox } from '../../session/sandbox.ts';
@@ -48,6 +51,23 @@ export async function treeOfStart(scratch: ScratchObjects, startCommit: string):
   const edits = submodules.map(({ path }): IndexEdit => [`sandbox/${path}`, undefined]);
   const tree = await editTree(editor(scratch), { tree: startCommit, prefix: 'sandbox/' }, edits);
   return { tree, metadata: undefined, uncompared: [] };
+}
+
+/** With the bytes that git writes as it checks a file out, where `after` has others. */
+export async function asCheckedOut(
+  { git, dir }: ScratchObjects,
+  { commonDir }: Repository,
+  { tree, ...start }: ComparedTree,
+  after: ComparedTree,
+): Promise<ComparedTree> {
+  const changes = await diffTrees(git, tree, after.tree, { paths: ['sandbox'], countLines: false });
+  const paths = changes.flatMap(({ path, before }) => (before ? path.slice('sandbox/'.length) : []));
+  const file = join(dir, 'index');
+  const index = inScratch(git, commonDir, file, dir);
+  await gitText(index, ['read-tree', `${tree}:sandbox`]);
+  const files = await writtenFiles(index, readFileSync(file), tree.length / 2, paths);
+  const edits = [...files].map(([path, entry]): IndexEdit => [`sandbox/${path}`, entryOf(entry)]);
+  return { ...start, tree: await editTree(index, { tree }, edits) };
 }
 
 /** A commit as the sandbox that has it checked out. */

@@ -27,6 +27,7 @@ import {
   relativeToSandbox,
 } from '../session-paths.ts';
 import {
+  asCheckedOut,
   type ComparedTree,
   gitInSandbox,
   type MetadataDiff,
@@ -126,8 +127,10 @@ function compare<T>(
 ): Promise<T & DiffNotes> {
   return withScratchObjects(session.repository, async (scratch) => {
     const { git } = scratch;
-    const before = await readEnd(session, scratch, request.before);
+    const from = await readEnd(session, scratch, request.before);
     const after = await readEnd(session.with(request.other ?? session.record), scratch, request.after);
+    const isAsCommitted = request.before === 'begun';
+    const before = isAsCommitted ? await asCheckedOut(scratch, session.repository, from, after) : from;
     const ambiguous = await readAmbiguousFolders(git, [before.tree, after.tree]);
     const pathspecs = request.pathspecs(ambiguous);
     const metadata = (await metadataDiff(git, before, after)).filter(({ path }) => isWanted(path, pathspecs));
