@@ -58,6 +58,8 @@ export interface AcceptRequest extends MessageRequest {
     readonly tree: string;
     readonly rejected: number;
     readonly warnings: readonly string[];
+    /** Numbers of the turns that wrote the lines between two trees. */
+    readonly turnsBetween: (from: string, to: string) => Promise<ReadonlySet<number>>;
   }>;
   /** @throws AgtError if the branch would get rejected hunks. `from`: the branch as it is; `tree`: as it would be. */
   readonly refuseRejected?: (

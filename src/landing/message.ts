@@ -29,7 +29,7 @@ export interface MessageRequest {
   readonly keepCommits?: boolean;
 }
 
-interface Along {
+interface Along extends Landing {
   /** If only their work lands. */
   readonly prompts?: readonly string[];
   /** Of other sessions. */
@@ -38,8 +38,13 @@ interface Along {
   readonly isPart?: boolean;
   /** Only these of the session's files land, and no commits tell of them. */
   readonly paths?: readonly string[] | undefined;
+}
+
+interface Landing {
   /** All that lands. */
   readonly changes?: readonly DiffEntry[];
+  /** Numbers of the turns that wrote it, where the files alone would name others. */
+  readonly writers?: ReadonlySet<number> | undefined;
 }
 
 /** `commits`: those of the session, oldest first. */
@@ -47,12 +52,12 @@ export async function draftMessage(
   session: Session,
   commits: readonly string[],
   { text, summary, keepCommits = false }: MessageRequest,
-  { prompts, along = [], isPart = false, paths, changes }: Along = {},
+  { prompts, along = [], isPart = false, paths, ...landing }: Along = {},
 ): Promise<string> {
   const { id, git, record } = session;
   if (text !== undefined) return withTrailer(git, text, id);
   const part = `Part of session ${id}`;
-  const told = paths ?? (await summarize(session, commits, prompts, [], changes));
+  const told = paths ?? (await summarize(session, commits, prompts, [], landing));
   const own =
     typeof told !== 'string' ? joined(told, part, `${part}: `) : isPart ? `${part}\n\n${told}` : told;
   const { commitTemplate } = session.repository.settings;
@@ -71,16 +76,13 @@ export async function draftMessage(
     : withTrailer(git, filled, id);
 }
 
-/**
- * The messages of its commits; without any the prompts, then the labels. `told`: commits that tell of other work. `changes`:
- * all that lands.
- */
+/** The messages of its commits; without any the prompts, then the labels. `told`: commits that tell of other work. */
 export async function summarize(
   session: Session,
   commits: readonly string[],
   chosen: readonly string[] = [],
   told: readonly string[] = [],
-  changes?: readonly DiffEntry[],
+  landing: Landing = {},
 ): Promise<string> {
   const { session_id: id } = session.record;
   if (chosen.length > 0) return joined(chosen, `${id}: ${chosen.length} prompts`);
@@ -92,7 +94,7 @@ export async function summarize(
   const isSum = (parts: readonly string[]) => parts.length > 1 && parts.every((part) => all.has(part));
   const subjects = [...all].filter((subject) => !isSum(subject.split('; ')));
   if (subjects.length > 0) return joined(subjects, `${id}: ${messages.length} commits`);
-  const { prompts, labels } = await wordsOf(session, told, { changes });
+  const { prompts, labels } = await wordsOf(session, told, landing);
   if (prompts.length > 0) return joined(prompts, `${id}: ${prompts.length} prompts`);
   return joined(labels, labels.length > 0 ? `${id}: ${labels.length} steps` : `Work of session ${id}`);
 }
@@ -119,13 +121,13 @@ function joined(lines: readonly string[], title: string, before = ''): string {
 
 /**
  * Prompts, and labels that a person gave, since the last acceptance of the whole work, oldest first; without those that the
- * message of a part or of one of these commits has told, and without turns of which all has landed with a part. `oldest`: of
- * commits to tell of, which may have landed before.
+ * message of a part or of one of these commits has told, and without turns of which nothing lands. `oldest`: of commits to
+ * tell of, which may have landed before.
  */
 async function wordsOf(
   session: Session,
   commits: readonly string[],
-  { oldest, changes }: { readonly oldest?: Date; readonly changes?: readonly DiffEntry[] | undefined },
+  { oldest, ...landing }: Landing & { readonly oldest?: Date },
 ) {
   const parts = [...commits];
   let whole = session.record.landed;
@@ -136,8 +138,7 @@ async function wordsOf(
   const last = new Date(whole?.at ?? 0);
   const since = oldest !== undefined && oldest < last ? new Date(0) : last;
   const history = await session.history();
-  const rest = session.record.landed?.in_part ? changes : undefined;
-  const left = await leftOut(session, history, rest);
+  const left = await leftOut(session, history, landing);
   const own = history
     .filter((one) => one.session === session.id && one.time >= since && !left.has(one))
     .toReversed();
@@ -152,22 +153,24 @@ async function oldestOf(git: Git, commits: readonly string[]): Promise<Date> {
   return new Date(Math.min(...times.split('\n').map(Number)) * 1000);
 }
 
-/** Snapshots of turns that changed nothing, or were taken back, or changed files, but none of `rest`. */
-async function leftOut(
-  session: Session,
-  history: readonly Snapshot[],
-  rest: readonly DiffEntry[] | undefined,
-) {
+/** Snapshots of turns that changed nothing, or were taken back, or of whose work nothing lands. */
+async function leftOut(session: Session, history: readonly Snapshot[], { changes, writers }: Landing) {
   const hasUndo = history.some(({ restoredBy }) => restoredBy !== undefined);
   const authored = authorsOf(history.toReversed(), isAttached(session.record));
   const turns = new Set(hasUndo ? await undoneTurns(session, authored) : []);
   // Without events of calls, agt cannot tell.
   const isTold = history.some(({ tool }) => tool !== undefined);
   for (const turn of isTold ? authored.begun : []) if (turn.number === 0) turns.add(turn);
-  if (rest !== undefined) {
-    const names = new Set(rest.map(({ path }) => `sandbox/${path}`));
-    for (const [turn, files] of await filesOfTurns(session.git, authored.turns, [authored]))
-      if (files.length > 0 && !files.some(({ path }) => names.has(path))) turns.add(turn);
+  if (changes !== undefined) {
+    const names = new Set(changes.map(({ path }) => `sandbox/${path}`));
+    const files = await filesOfTurns(session.git, authored.begun, [authored], { asShown: true });
+    for (const [turn, own] of [...files].toReversed()) {
+      const landing = own.filter(({ path }) => names.has(path));
+      const renamed = landing.flatMap(({ old = [] }) => old);
+      for (const old of renamed) names.add(old);
+      const isOther = turn.number > 0 && renamed.length === 0 && writers?.has(turn.number) === false;
+      if (own.length > 0 && (landing.length === 0 || isOther)) turns.add(turn);
+    }
   }
   return new Set([...turns].flatMap(({ snapshots }) => snapshots));
 }

@@ -159,6 +159,8 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     (chosen.leftOut.length > 0 || (hasRest && told.prompts.length === 0)) && messages.length === 0
       ? changes.map(({ path }) => displayPath(path))
       : undefined;
+  const isApart = rejected > 0 || record.landed?.in_part;
+  const writers = isApart ? await standing?.turnsBetween(base, theirs) : undefined;
   const open = request.committedOnly ? await diffTrees(git, wanted, content.whole) : [];
   const stays = new Set(open.map(({ path }) => path));
   const notTaken = content.uncommitted.flatMap(({ path }) => (stays.has(path) ? displayPath(path) : []));
@@ -166,7 +168,7 @@ export async function planLanding(session: Session, landable: Landable, there?: 
     ...target,
     tree: merged.tree,
     parents: [target.from, ...(request.keepCommits ? [theirs] : [])],
-    message: await draftMessage(session, messages, request, { ...told, along, paths, changes }),
+    message: await draftMessage(session, messages, request, { ...told, along, paths, changes, writers }),
     commit: undefined,
     // git sees commits that are kept; what was uncommitted has become one that the sandbox does not have.
     source: request.keepCommits && theirs === content.head ? undefined : theirs,

@@ -97,7 +97,9 @@ export function acceptUnrejected(session: Session, request: AcceptRequest): Prom
       }
       const stay = rejected.length === 1 ? 'stays' : 'stay';
       const warning = `${plural(rejected.length, 'rejected hunk')} ${stay} out: ${listSome(pathsOf(rejected))}`;
-      return { tree, rejected: rejected.length, warnings: rejected.length === 0 ? [] : [warning] };
+      const writers = (from: string, to: string) => turnsBetween(one, bench, from, to);
+      const warnings = rejected.length === 0 ? [] : [warning];
+      return { tree, rejected: rejected.length, warnings, turnsBetween: writers };
     },
     refuseRejected: async (one, bench, { from, ...content }) => {
       const { rejected } = await findRejected(one, bench, content);

@@ -1,5 +1,5 @@
 /** What an acceptance and the diff after it tell of a session: its own work, and nothing else. */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSession } from '../harness/session.ts';
@@ -20,6 +20,44 @@ test('the message has no prompt that was only a question', () => {
   }
   agtOk(repository, 'accept', 's1');
   expect(git(repository, 'log', '-1', '--format=%B')).toBe('Add B\n\nAgt-Session: s1\n');
+});
+
+test('the message has a prompt only if lines of its turn land', () => {
+  const lines = Array.from({ length: 30 }, (_, i) => `${i}\n`);
+  const { repository, sandbox } = makeSession({ a: lines.join('') });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  const turn = (prompt: string, act: () => void) => {
+    agent.says(prompt);
+    agent.begins(prompt);
+    act();
+    agent.ends(prompt);
+    agent.stops();
+  };
+  const put = (name: string, text: string) => write(join(sandbox, name), text);
+  const change = (line: number) => {
+    lines[line] = 'new\n';
+    put('a', lines.join(''));
+  };
+  const told = (...words: string[]) => {
+    agtOk(repository, 'accept', 's1', '--keep', ...words);
+    return git(repository, 'log', '-1', '--format=%s');
+  };
+  turn('Reject me', () => change(3));
+  turn('Add C', () => put('c', 'c\n'));
+  turn('Change A', () => change(20));
+  turn('Remove C', () => rmSync(join(sandbox, 'c')));
+  turn('Add D', () => put('d', 'd\n'));
+  turn('Rename D', () => renameSync(join(sandbox, 'd'), join(sandbox, 'e')));
+  agtOk(repository, 'review', 's1', '--reject', 'a:4', '-m', 'no', '--tell');
+  expect(told()).toBe('Change A; Add D; Rename D');
+  turn('Add F and G', () => {
+    put('f', 'f\n');
+    put('g', 'g\n');
+  });
+  expect(told('--include', 'f')).toBe('Part of session s1: f');
+  turn('Add to F', () => put('f', 'f\nmore\n'));
+  rmSync(join(sandbox, 'g'));
+  expect(told()).toBe('Add to F');
 });
 
 test('the diff of a session that has ended has no work that came with a sync', () => {
