@@ -167,7 +167,9 @@ test('agt accept and agt reject as prompts show their plan, and yes carries it o
   expect(answer('agt accept yes')).toMatch(/^accepted s1: 1 file(.|\n)*goes on\n/);
   expect(readFileSync(join(repository, 'b'), 'utf8')).toBe('b\n');
   expect(answer('agt accept yes')).toMatch(/^error: /);
-  expect(answer('agt reject')).toMatch(/^would reject s1\n(.|\n)*\nto do that: agt reject yes$/);
+  expect(answer('agt reject')).toMatch(
+    /^would reject s1\n(.|\n)* take it off: agt undo s1, then agt unaccept s1\nto do that: agt reject yes$/,
+  );
   expect(existsSync(folder)).toBe(true);
   expect(agt(repository, 'reject', 's1').stderr).toContain(' runs in session "s1"');
   expect(answer('agt reject yes')).toMatch(/^rejected s1\n/);

@@ -151,7 +151,7 @@ function asPrompts(text: string): string {
   return text
     .replace(/agt -C .+? (?=(snapshot|undo|redo)\b)/g, 'agt ')
     .replace(/agt (session log \S+|snapshot list)( --turns)?/g, 'agt snapshots')
-    .replace(/(: agt (?:undo|redo)) (?!(?:step|turn)\b|\d+\b)\w\S*/g, '$1')
+    .replace(/(: agt (?:undo|redo)) (?!(?:step|turn)\b|\d+\b)\w[^\s,;]*(?!\S)/g, '$1')
     .replace(/one step back: agt undo/g, '$& step')
     .replace(/agt snapshot restore /g, 'agt restore ')
     .replace(/: agt restore \S+ (\w\S*|@\S+)$/gm, ': agt restore $1')
