@@ -1,5 +1,5 @@
 /** The message of the commit that an acceptance makes. */
-import { existsSync, lstatSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { displayPath } from '../disk/path-bytes.ts';
 import { shortBranch } from '../git/files/ref-files.ts';
@@ -203,7 +203,8 @@ export async function commitFirst(session: Session, paths: readonly string[]): P
   ]);
   const tracked = fieldsOf(listed).map(displayPath);
   // git does not add what is staged as deleted.
-  const files = names.filter((name) => tracked.includes(name) || existsSync(join(checkout, name)));
+  const isThere = (name: string) => lstatSync(join(checkout, name), { throwIfNoEntry: false }) !== undefined;
+  const files = names.filter((name) => tracked.includes(name) || isThere(name));
   // git takes no path behind a link.
   const isBehindLink = (name: string) =>
     parentDirectories(name).some((path) =>

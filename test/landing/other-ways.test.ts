@@ -1,6 +1,6 @@
 /** unaccept when the branch has moved on, reject, and sync. */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { withSessionLock } from '../../src/session/lock.ts';
@@ -297,4 +297,14 @@ test('the hints of a conflict commit only the files in its way, in the words of 
   agtOk(repository, ...accept);
   expect(git(repository, 'log', '-1', '--format=%s')).toBe('Count as the Romans do');
   expect(git(repository, 'ls-files').split('\n')).toEqual(['a', 'b', 'new']);
+});
+
+test('the hint to commit what is in the way adds a link that leads nowhere', () => {
+  for (const place of [repository, sandbox]) symlinkSync('nowhere', join(place, 'link'));
+  git(repository, 'add', 'link');
+  git(repository, 'commit', '-qm', 'link');
+  const { stderr } = agt(repository, 'sync', 's1');
+  const [, commit = ''] = /hint: link: not tracked\nhint: commit .* first: (.*)\n/.exec(stderr) ?? [];
+  expect(run('sh', ['-c', commit], { cwd: repository }).exitCode).toBe(0);
+  agtOk(repository, 'sync', 's1');
 });
