@@ -91,8 +91,8 @@ test.each([false, true])(
     const back = `the repository is gone, and comes back: ${join(folder, '.git')}\n`;
     const shown = agt(folder, 'undo', '-n');
     expect(shown.stderr).toContain(back);
-    expect(shown.stdout).toContain('would restore 0 paths');
-    expect(agtOk(folder, 'undo')).toContain('restored 0 paths, verified');
+    expect(shown.stdout).toContain('would restore the repository');
+    expect(agtOk(folder, 'undo')).toContain('restored the repository, verified');
     expect(git(folder, 'status', '--porcelain')).toContain(' M a');
   },
 );

@@ -94,6 +94,33 @@ test('by turn, own files after a restore are no turn: the undo takes the restore
   expect([readFileSync(join(folder, 'a'), 'utf8'), existsSync(join(folder, 'mine'))]).toEqual(['1\n', true]);
 });
 
+test('by turn, restores count and are named with the turns', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('one', edit('a', '1\n'));
+  turn('two', edit('b', '2\n'));
+  agtOk(folder, 'restore', '@{2}');
+  expect(agt(folder, 'undo', '--turns', '4').stderr).toMatch(
+    /^error: cannot undo 4 turns: "\S+" has only 3 to go to\nhint: .* --turns\n/,
+  );
+  const all = (first: string, second: string) => `: 2 turns, "${first}", "${second}", \\(restored \\w+\\)`;
+  expect(agtOk(folder, 'undo', '--turns', '3')).toMatch(
+    new RegExp(`\nundone${all('two', 'one')}, and all since\n`),
+  );
+  expect(agtOk(folder, 'redo', '--turns', '3')).toMatch(new RegExp(`\nredone${all('one', 'two')}\n`));
+});
+
+test('an undo names the repository that it brings back', () => {
+  const { folder, turn, edit } = makeFolder();
+  turn('one', edit('a', '1\n'));
+  turn('clean', () => rmSync(join(folder, '.git'), { recursive: true }));
+  expect(agtOk(folder, 'undo', '--turn', '-n')).toMatch(
+    /^\S+: would restore the repository to \w+\nwould be undone: turn "clean", and all since$/,
+  );
+  expect(agtOk(folder, 'undo', '--turn')).toMatch(
+    /^\S+: restored the repository, verified\nundone: turn "clean", and all since\n/,
+  );
+});
+
 test('a redo says that it deletes no repository', () => {
   const { folder, turn, edit } = makeFolder();
   turn('one', edit('a', '1\n'), () => rmSync(join(folder, '.git'), { recursive: true }));

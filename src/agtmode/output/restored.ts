@@ -65,8 +65,18 @@ export function nothingToRestore(snapshot: string): string {
   return `nothing to restore: as in ${shortOid(snapshot)} already`;
 }
 
-export function countRestored(paths: number, refs: number, isIndexAlone: boolean): string {
+export const NOTHING_RESTORED = plural(0, 'path');
+const OF_REPOSITORY = /^(the|a) repository .*(back|takes the place of another one): /;
+
+/** `notes`: the warnings, of which some tell that `.git` is back. */
+export function countRestored(
+  paths: number,
+  refs: number,
+  isIndexAlone: boolean,
+  notes: readonly string[],
+): string {
   if (isIndexAlone) return 'the index';
+  if (paths === 0 && notes.some((note) => OF_REPOSITORY.test(note))) return 'the repository';
   return paths === 0 && refs > 0 ? plural(refs, 'ref') : plural(paths, 'path');
 }
 
@@ -79,10 +89,10 @@ export function reportPreview(
   const { record, snapshot, paths, isBack, later, moves, staying, others: theirs } = preview;
   const isNothing = preview.isThere || (isOfFiles(request) && paths.length === 0);
   const blocked = paths.filter(({ kind }) => kind === '!').length;
-  const others = countRestored(paths.length - blocked, moves.length, preview.isIndexAlone);
+  const others = countRestored(paths.length - blocked, moves.length, preview.isIndexAlone, staying);
   const not = blocked === 0 ? '' : `, not ${blocked} with something in the way`;
   const to = shortOid(snapshot.commit);
-  const isEmpty = paths.length + moves.length === 0 && !preview.isIndexAlone && staying.length > 0;
+  const isEmpty = others === NOTHING_RESTORED && staying.length > 0;
   const more = later === undefined ? '' : `, and ${later}`;
   const would = isBack
     ? `would bring its folder back, with ${others}, as in ${to}${not}${more}`
@@ -127,15 +137,16 @@ export function notBackNote(gone: readonly string[]): string {
 
 /** `now at "npm installed", 3 minutes ago, 2 of 5`, or the turns that are gone or back. Without `now`, those that would be. */
 export function describePosition(
-  { snapshot, step, of, turns, steps, isOfOthers, isEmpty, others }: Position,
+  { snapshot, step, of, turns, restores, steps, isOfOthers, isEmpty, others }: Position,
   by: RestoreRequest['by'],
   distance: Distance | undefined,
   now: Date | undefined,
 ): string {
   const moved = `${now === undefined ? 'would be ' : ''}${by === 'redo' ? 'redone' : 'undone'}`;
   const done = isEmpty ? `nothing could be ${by}ne of` : moved;
-  if (turns.length > 0 && turns.length === distance?.count) {
-    const [named, more] = [turns, others].map((some) => some.map((turn) => `"${turn}"`).join(', '));
+  if (turns.length > 0 && turns.length + restores.length === distance?.count) {
+    const [quoted = [], theirs = []] = [turns, others].map((some) => some.map((turn) => `"${turn}"`));
+    const [named, more] = [[...quoted, ...restores.map(workIn)].join(', '), theirs.join(', ')];
     const since = by === 'redo' ? '' : ', and all since';
     const also = more && `, with changes of ${others.length === 1 ? 'turn' : 'turns'} ${more}`;
     return `${done}: ${turns.length === 1 ? 'turn' : `${turns.length} turns,`} ${named}${since}${also}`;

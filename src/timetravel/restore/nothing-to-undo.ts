@@ -54,7 +54,7 @@ export function nothingToUndo({ record }: Session, way: Way): AgtError {
   return new AgtError(`nothing to undo: ${reason}`, { hints });
 }
 
-/** Restores are stops too, but agt counts turns as its log does. `most`: the stops that there are. */
+/** `most`: the stops that there are, with restores, and without turns that have left nothing. */
 export function tooFar(
   { record }: Session,
   by: 'undo' | 'redo',
@@ -64,11 +64,8 @@ export function tooFar(
 ): AgtError {
   const { turns } = authorsOf(history.toReversed(), isAttached(record));
   const isByTurn = unit === 'turn' && turns.length > 0;
-  const only = isByTurn ? Math.min(most, turns.length) : most;
-  return new AgtError(
-    `cannot ${by} ${plural(count, unit)}: "${shownId(record)}" has only ${only}${isByTurn ? '' : ' to go to'}`,
-    {
-      hints: [`nothing has changed; see: ${commandToList(record)}${isByTurn ? ' --turns' : ''}`],
-    },
-  );
+  const others = isByTurn && most === turns.length ? '' : ' to go to';
+  return new AgtError(`cannot ${by} ${plural(count, unit)}: "${shownId(record)}" has only ${most}${others}`, {
+    hints: [`nothing has changed; see: ${commandToList(record)}${isByTurn ? ' --turns' : ''}`],
+  });
 }

@@ -13,6 +13,8 @@ export interface Position {
   readonly of: number;
   /** The prompts of the turns that an undo has taken back, or a redo brought back, in this order. */
   readonly turns: readonly string[];
+  /** What a person had restored, and an undo has taken back with them, or a redo brought back. */
+  readonly restores: readonly Snapshot[];
   /** The steps that an undo has taken back, or a redo brought back, oldest first. */
   readonly steps: readonly Snapshot[];
   /** No agent made them. */
@@ -46,7 +48,8 @@ export async function readPosition(
   const isOfOthers = moved.length > 0 && isOthers(moved);
   const begins = since.length >= count || isOfOthers ? since : all.slice(-count);
   const passed = by === 'undo' ? begins.slice(0, count).reverse() : begins.slice(0, count);
-  const turns = passed.flatMap(([i, { prompt }]) => (steps[i + 1]?.isRestore === true ? [] : (prompt ?? [])));
+  const restoreAfter = (i: number) => (steps[i + 1]?.isRestore === true ? steps[i + 1]?.first : undefined);
+  const turns = passed.flatMap(([i, { prompt }]) => (restoreAfter(i) ? [] : (prompt ?? [])));
   const first = begins[0]?.[0] ?? current;
   const last = by === 'undo' ? (begins[count]?.[0] ?? steps.length) : current;
   const passedCommits = new Set(steps.slice(first + 1, last + 1).flatMap(({ commits }) => commits));
@@ -61,6 +64,7 @@ export async function readPosition(
     step: current + 1,
     of: steps.length,
     turns: unit === 'turn' ? turns : [],
+    restores: passed.flatMap(([i]) => restoreAfter(i) ?? []),
     steps: moved,
     isOfOthers,
     others,

@@ -35,6 +35,7 @@ import {
   describePosition,
   leftOutAndGone,
   MOST_LISTED,
+  NOTHING_RESTORED,
   notBackNote,
   nothingToRestore,
   positionJson,
@@ -204,13 +205,13 @@ function reportRestore(
   const undo = before === undefined ? undefined : commandToRestore(record, shortOid(before));
   // An undo after a restore that changed nothing would go to the step before.
   const isSame = commit === before || isPrompt || isBack !== false;
-  const isEmpty = changed.length + moves.length === 0 && !isIndexAlone && warnings.length > 0;
   const isNothing = changed.length + moves.length === 0 && isSame;
   for (const warning of warnings) context.err(`warning: ${warning}\n`);
   const parts = mismatches.filter(isPart);
   const isOfParts = parts.length > 0 && parts.length === mismatches.length;
   const differing = isOfParts ? `but not ${parts.join(', ')}` : 'some differ from the snapshot';
-  const all = countRestored(changed.length, moves.length, isIndexAlone);
+  const all = countRestored(changed.length, moves.length, isIndexAlone, warnings);
+  const isEmpty = all === NOTHING_RESTORED && warnings.length > 0;
   const done = `restored ${all}, ${verified ? 'verified' : differing}`;
   const isUndo = by !== 'restore' || thing !== undefined;
   const named = isPrompt || isOfFiles(request) || isBack === false ? changed : [];
