@@ -26,6 +26,7 @@ export function findForms(
   landed: ReadonlySet<string> = new Set(),
 ): Map<string, string> {
   const forms = new Map<string, string>();
+  if (open.length === 0) return forms;
   const amended = new Map(open.map(asAmended(git, open[0]?.onto)));
   const own = listRows(git, ['--no-walk'], [...amended.keys()]);
   if (own.length === 0) return forms;
