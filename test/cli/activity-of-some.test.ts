@@ -28,9 +28,11 @@ test('only the sessions that are named', () => {
   expect(rowsOf(one, 'two', '--until', 'now', '-n', '1')).toEqual([['two', true, 'a.txt']]);
   expect(rowsOf(one, 'two', '--until', 'yesterday')).toEqual([]);
   expect(rowsOf(one, 'two', '--since', 'today', '--until', 'today')).toEqual([['two', true, 'a.txt']]);
-  expect(agtOk(one.repository, 'activity', '--since', '2020-01-02', '--until', '2020-01-02')).toBe(
-    'no turns since 2020-01-02 00:00:00 until 2020-01-02 23:59:59',
-  );
+  for (const day of ['2020-01-02', '2020/01/02', '02.01.2020', '2 jan 2020', 'January 2, 2020'])
+    expect([day, agtOk(one.repository, 'activity', '--since', day, '--until', day)]).toEqual([
+      day,
+      'no turns since 2020-01-02 00:00:00 until 2020-01-02 23:59:59',
+    ]);
   expect(agt(one.repository, 'activity', 'tow')).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining('hint: did you mean: two?'),

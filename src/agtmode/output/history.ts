@@ -37,8 +37,9 @@ export function parseNumber(text: string | undefined, what = 'snapshots'): numbe
   return Number(text);
 }
 
-/** For git a day alone is that day at the present time. */
-const DAY_ALONE = /^(\d{4}-\d\d-\d\d|today|yesterday|last \w+day)$/;
+/** It names a time of day, or a distance from now. For git a day alone is that day at the present time. */
+const HAS_TIME =
+  /:|\d[ T]\d{1,2}$|\d[ap]m\b|^@?\d+$|\b(now|noon|midnight|tea|never|ago|(second|minute|hour|day|week|month|year)s?)\b/i;
 /** Alone, git takes it for now. */
 const WEEKDAY = /^(?=(mon|tues|wednes|thurs|fri|satur|sun)day$)/i;
 
@@ -46,7 +47,7 @@ const WEEKDAY = /^(?=(mon|tues|wednes|thurs|fri|satur|sun)day$)/i;
 export async function parseSince(git: Git, text: string | undefined, now: Date, ofDay = '00:00') {
   if (text === undefined) return undefined;
   const day = text.replace(WEEKDAY, 'last ');
-  const time = await parseTime(git, DAY_ALONE.test(day) ? `${day} ${ofDay}` : text, now);
+  const time = await parseTime(git, HAS_TIME.test(day) ? text : `${day} ${ofDay}`, now);
   if (time !== undefined) return time;
   throw usageError(`invalid time "${text}"`, 'for example: "2 hours ago", "2026-11-20 14:00"');
 }
