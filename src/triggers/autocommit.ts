@@ -6,7 +6,7 @@ import { createStore } from '../folders/create-store.ts';
 import { identityOf } from '../folders/moved.ts';
 import { FolderRefused, forgetRefusal, knownRefusal, noteRefusal, refuseFolder } from '../folders/refuse.ts';
 import { type FolderAccess, findAttached, settingsFile } from '../folders/store.ts';
-import { enforceBudget } from '../maintenance/retention/budget.ts';
+import { enforceBudget, excessOverBudget } from '../maintenance/retention/budget.ts';
 import { autoRepack } from '../maintenance/retention/repack.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type LockedSession, withSessionLock } from '../session/lock.ts';
@@ -20,7 +20,12 @@ import { readNewerPaths } from './front/newer-paths.ts';
 
 /** @throws AgtError with exit code 75 while another process holds the session's lock. */
 export async function autocommit(session: Session, options: AutocommitOptions): Promise<CaptureResult> {
-  if (options.dryRun) return previewCapture(session, options);
+  if (options.dryRun) {
+    const preview = await previewCapture(session, options);
+    const excess = preview.outcome === 'unchanged' ? undefined : await excessOverBudget(session.repository);
+    const warnings = excess ? [`${excess.problem}: agt captures this only if it can thin enough`] : [];
+    return { ...preview, warnings: [...preview.warnings, ...warnings] };
+  }
   const { waitMs } = options;
   const capture = async (locked: LockedSession) => {
     const reason = options.reasonToWait?.();

@@ -29,6 +29,7 @@ describe('agt.budget', () => {
     const before = tip();
     expect(tryAutocommit(session)).toMatchObject({ exitCode: 0, stdout: 's1: nothing changed\n' });
     fill('c', 10);
+    expect(tryAutocommit(session, '-n').stderr).toContain('agt captures this only if it can thin enough\n');
     const refused = tryAutocommit(session);
     expect(refused.exitCode).toBe(1);
     expect(refused.stderr).toMatch(
