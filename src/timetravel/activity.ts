@@ -260,6 +260,7 @@ async function snapshotsOfAll(
   }
   const tips = refs.flatMap(([oid, ref]) => (ref.startsWith(TIPS) ? [[ref.slice(TIPS.length), oid]] : []));
   const lines = new Map<string, string[]>();
+  const isHere = new Set(tips.map(([session = '']) => session));
   for (const [session = '', tip = ''] of tips)
     for (let one = listed.get(tip); one !== undefined; one = listed.get(one.parents[0] ?? ''))
       lines.set(one.commit, [...(lines.get(one.commit) ?? []), session]);
@@ -271,7 +272,10 @@ async function snapshotsOfAll(
     // A pull has put it in a fork, or it came under another id: its own session does not have it.
     const holders = lines.get(snapshot.commit) ?? [];
     const names = [snapshot.session, ...holders.map((id) => renamed.get(id)?.[snapshot.session])];
-    const session = names.find((id) => id && holders.includes(id)) ?? holders[0] ?? snapshot.session;
+    const own = names.find((id) => id && holders.includes(id));
+    // If that is deleted, a fork has its beginning.
+    const other = isHere.has(snapshot.session) ? holders[0] : undefined;
+    const session = own ?? other ?? snapshot.session;
     return { ...snapshot, session, previous: known.has(first) ? first : undefined };
   });
 }

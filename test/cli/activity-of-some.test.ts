@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { autocommit, newSession, sessionIn, type TestSession } from '../harness/session.ts';
+import { autocommit, newSession, sessionIn, sessionOf, type TestSession } from '../harness/session.ts';
 import { agt, agtOk, write } from '../harness/world.ts';
 import { agentIn } from '../integrations/agent.ts';
 
@@ -37,6 +37,25 @@ test('only the sessions that are named', () => {
     exitCode: 1,
     stderr: expect.stringContaining('hint: did you mean: two?'),
   });
+});
+
+test('the work of a session stays its own in a fork, also when the session is deleted', () => {
+  const session = newSession({ 'a.txt': 'a\n' }, 'parent');
+  write(join(session.sandbox, 'b.txt'), 'b\n');
+  autocommit(session);
+  agtOk(session.repository, 'fork', 'parent', '--id', 'fork');
+  const fork = sessionOf(session.repository, 'fork');
+  write(join(fork.sandbox, 'c.txt'), 'c\n');
+  autocommit(fork);
+  const rows = [
+    ['fork', true, 'c.txt'],
+    ['parent', true, 'b.txt'],
+  ];
+  expect(rowsOf(session)).toEqual(rows);
+  agtOk(session.repository, 'config', 'set', 'agt.retention', '0 days');
+  agtOk(session.repository, 'remove', 'parent', '--delete-branch', '--force');
+  agtOk(session.repository, 'gc', '--prune=now');
+  expect(rowsOf(session)).toEqual(rows);
 });
 
 test('a deletion that an undo has taken back is no change of the turn', () => {
