@@ -1,7 +1,7 @@
 import { showSize } from '../../config/values.ts';
 import { plural } from '../../errors.ts';
 import { listStores } from '../../folders/store.ts';
-import { shortBranch } from '../../git/files/ref-files.ts';
+import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import { inDirectory } from '../../git/run/git.ts';
 import {
   type FolderOutcome,
@@ -9,7 +9,7 @@ import {
   PRUNE_FOLDERS_BEFORE,
   tidyFolders,
 } from '../../maintenance/retention/folders.ts';
-import { applyRetention, makeRoom, type SessionOutcome } from '../../maintenance/retention/gc.ts';
+import { applyRetention, makeRoom, type SessionOutcome, workOf } from '../../maintenance/retention/gc.ts';
 import { planRetention, type SessionPlan } from '../../maintenance/retention/plan.ts';
 import {
   expiryTime,
@@ -19,7 +19,9 @@ import {
   pruneAndRepack,
 } from '../../maintenance/retention/prune.ts';
 import { endingAtSteps } from '../../process/interrupts.ts';
+import type { Repository } from '../../repository/repository.ts';
 import { retryAfterChange } from '../../session/lock.ts';
+import { Session } from '../../session/session.ts';
 import { copiesOnRemotes, heldByRemotes } from '../../travel/held.ts';
 import { readKeys } from '../../travel/keys.ts';
 import { type Arguments, defineCommand, option } from '../command-line/command.ts';
@@ -79,7 +81,7 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   const { plans, damaged, bytes, total } = await retryAfterChange(() => planRetention(repository, request));
   for (const problem of damaged) context.err(`error: ${problem}\n`);
   const { outcomes, failures } = dryRun
-    ? { outcomes: plans.map((plan): SessionOutcome => ({ plan })), failures: [] }
+    ? { outcomes: await Promise.all(plans.map((plan) => preview(repository, plan))), failures: [] }
     : await applyRetention(repository, request);
   const errors = failures.map((failure) => failure.error);
   const pruned = dryRun ? undefined : retryAfterChange(() => pruneAndRepack(repository, pruneBefore));
@@ -103,6 +105,11 @@ async function cleanUp(args: Arguments<typeof OPTIONS>, context: Context): Promi
   };
 }
 
+async function preview(repository: Repository, plan: SessionPlan): Promise<SessionOutcome> {
+  const isDrop = plan.action === 'drop' && plan.refused === undefined;
+  return { plan, work: isDrop ? await workOf(new Session(repository, plan.record)) : undefined };
+}
+
 const NOTHING_BUT_PACKS = 'nothing to delete; packing objects anew may free space all the same\n';
 
 const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, plain: string]>> = {
@@ -112,7 +119,7 @@ const VERBS: Readonly<Record<SessionPlan['action'], readonly [past: string, plai
 };
 
 function describeOutcome(
-  { plan, workBranch }: SessionOutcome,
+  { plan, work }: SessionOutcome,
   bytes: ReadonlyMap<string, number>,
   copies: ReadonlyMap<string, string>,
   isDryRun: boolean,
@@ -123,11 +130,13 @@ function describeOutcome(
   if (plan.refused !== undefined) return `${id}: skipped: ${plan.refused}\n`;
   const size = showSize(bytes.get(id) ?? 0);
   const done = `${verb(isDryRun, ...VERBS[action])} ${going} of ${plural(chain.snapshots.length, 'snapshot')}`;
-  const kept =
-    workBranch && `kept ${shortBranch(workBranch)}, which has commits that are not merged, or is checked out`;
+  const branch = work && `${shortBranch(work.ref)} (${shortOid(work.commit)})`;
+  const fate = work?.stays
+    ? `${verb(isDryRun, 'kept', 'keep')} ${branch}, which has commits that are not merged, or is checked out`
+    : `${verb(isDryRun, 'deleted', 'delete')} ${branch}: your branches have its work`;
   return lines([
     `${id}: ${done} (${size})`,
-    kept !== undefined && `${id}: ${kept}`,
+    work !== undefined && `${id}: ${fate}`,
     remote !== undefined && `${id}: ${remote} has a copy: agt session pull ${id} ${remote} --take`,
   ]);
 }
@@ -158,7 +167,7 @@ function describeGarbage(files: readonly GarbageFile[]): string {
 }
 
 function outcomeJson(
-  { plan, workBranch }: SessionOutcome,
+  { plan, work }: SessionOutcome,
   bytes: ReadonlyMap<string, number>,
   copies: ReadonlyMap<string, string>,
 ) {
@@ -168,7 +177,7 @@ function outcomeJson(
     snapshots: plan.chain.snapshots.length,
     going: plan.going,
     bytes: bytes.get(plan.record.session_id) ?? 0,
-    work_branch_kept: workBranch === undefined ? null : shortBranch(workBranch),
+    work_branch_kept: work?.stays ? shortBranch(work.ref) : null,
     remote: copies.get(plan.record.session_id) ?? null,
     refused: plan.refused ?? null,
   };

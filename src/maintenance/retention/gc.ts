@@ -22,8 +22,14 @@ import { forgetReflog, rewriteChain } from './rewrite.ts';
 
 export interface SessionOutcome {
   readonly plan: SessionPlan;
-  /** The work branch, if it stays as an ordinary branch. */
-  readonly workBranch?: string | undefined;
+  readonly work?: WorkBranch | undefined;
+}
+
+interface WorkBranch {
+  readonly ref: string;
+  readonly commit: string;
+  /** As an ordinary branch. */
+  readonly stays: boolean;
 }
 
 /** Waits for sessions that are in use. If one session fails, it continues with the next. */
@@ -64,23 +70,23 @@ export async function applyRetentionToSession(
     return undefined;
   }
   if (plan.refused !== undefined) return { plan };
-  if (plan.action === 'drop') return { plan, workBranch: await dropHistory(session, plan.chain) };
+  if (plan.action === 'drop') return { plan, work: await dropHistory(session, plan.chain) };
   await rewriteChain(session, plan.chain, plan.kept);
   return { plan };
 }
 
-/** Returns the work branch if it stays. If agt is killed, the next `agt gc` reads the intent and finishes. */
-async function dropHistory(session: LockedSession, chain: Chain): Promise<string | undefined> {
+/** If agt is killed, the next `agt gc` reads the intent and finishes. */
+async function dropHistory(session: LockedSession, chain: Chain): Promise<WorkBranch | undefined> {
   const { repository } = session;
   const { git } = repository;
   const record = begin(session, { operation: 'drop' });
-  const work = await resolveObject(git, `${record.work_branch}^{commit}`);
-  const deletesWork = work !== undefined && (await isSpare(session.with(record), work));
+  const work = await workOf(session.with(record));
+  const deletesWork = work?.stays === false;
   const refs: [ref: string, commit: string | undefined][] = [
     ...(await refsBeside(session)),
     [tipRef(record.session_id), chain.tip],
     [record.branch, chain.branch],
-    [record.work_branch, deletesWork ? work : undefined],
+    [record.work_branch, deletesWork ? work.commit : undefined],
   ];
   const input = refs
     .map(([ref, commit]) => (commit === undefined ? '' : `delete ${ref} ${commit}\n`))
@@ -90,7 +96,7 @@ async function dropHistory(session: LockedSession, chain: Chain): Promise<string
   if (deletesWork) await dropBranchSettings(git, record.work_branch);
   failurePoint('gc: refs deleted');
   complete(session.with(record), 'drop');
-  return work === undefined || deletesWork ? undefined : record.work_branch;
+  return work;
 }
 
 /** They keep the user's work of the begin, the work that landed, and what was seen in agt review. */
@@ -101,11 +107,14 @@ function refsBeside({ git, id }: Session) {
   );
 }
 
-/** Whether no worktree has the work branch checked out and the user has its commits, in this form or another. */
-async function isSpare(session: Session, commit: string): Promise<boolean> {
+/** The branch stays if a worktree has it checked out, or the user lacks its work, in this form and any other. */
+export async function workOf(session: Session): Promise<WorkBranch | undefined> {
+  const { work_branch: ref } = session.record;
+  const commit = await resolveObject(session.git, `${ref}^{commit}`);
+  if (commit === undefined) return undefined;
   const worktrees = await listWorktrees(session.git);
-  if (worktrees.some(({ branch }) => branch === session.record.work_branch)) return false;
-  return (await unmergedCommits(session, commit)) === 0;
+  const isUsed = worktrees.some(({ branch }) => branch === ref);
+  return { ref, commit, stays: isUsed || (await unmergedCommits(session, commit)) > 0 };
 }
 
 /** Bytes for the locks, refs and metadata that a cleaning writes before it frees anything. */
