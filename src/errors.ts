@@ -52,13 +52,18 @@ export const FEW = 5;
 
 /** `a, b, and 3 more`: the first `most` of a list, and how many others there are. */
 export function listSome(words: readonly string[], most = SOME): string {
-  const more = words.length > most ? `, and ${words.length - most} more` : '';
-  return words.slice(0, most).join(', ') + more;
+  return someLines(words, most).join(', ');
 }
 
 /** The same as lines. */
 export function someLines(lines: readonly string[], most = SOME): string[] {
-  return [...lines.slice(0, most), ...(lines.length > most ? [`and ${lines.length - most} more`] : [])];
+  const more = lines.length > most ? [`and ${lines.length - most} more`] : [];
+  return [...lines.slice(0, most).map(showPath), ...more];
+}
+
+/** A path that a person can read and copy: control characters escaped, bytes that are not UTF-8 unchanged. */
+export function showPath(path: string): string {
+  return /[\u0000-\u001f\u007f]/.test(path) ? JSON.stringify(path) : path;
 }
 
 /** `1 file`, `2 files`. */

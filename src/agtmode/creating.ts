@@ -1,6 +1,6 @@
 /** Creates a session where fs.workingCopy says, and prints it. */
 import { existsSync } from 'node:fs';
-import { FEW, usageError } from '../errors.ts';
+import { FEW, listSome, usageError } from '../errors.ts';
 import { shortBranch, shortOid } from '../git/files/ref-files.ts';
 import { newSessionInPlace } from '../lifecycle/in-place/begin.ts';
 import { type NewRequest, type NewSession, newSession } from '../lifecycle/new.ts';
@@ -8,7 +8,7 @@ import type { Repository } from '../repository/repository.ts';
 import type { SessionRecord } from '../session/record.ts';
 import { usersPath } from '../workspace/namespace.ts';
 import type { Context } from './context.ts';
-import { json, lines, listPaths, showPath } from './output/format.ts';
+import { json, lines, showPath } from './output/format.ts';
 import { recordJson } from './output/session.ts';
 
 interface Wanted extends Omit<NewRequest, 'cwd' | 'now' | 'standsAt'> {
@@ -119,7 +119,7 @@ export async function printNewSession(
     forkOf !== undefined &&
       `files    as in snapshot ${shortOid(record.from_spec ?? '')} of ${showPath(forkOf)}`,
     included.length > 0 && `copied   ${included.join(', ')}`,
-    taken.length > 0 && `taken    ${listPaths(taken, FEW)}`,
+    taken.length > 0 && `taken    ${listSome(taken, FEW)}`,
     setAside.length > 0 && `aside    ${describeSetAside(setAside)}`,
     isShared && 'shared   your checkout is the sandbox: what you change there is part of the session',
   ];
@@ -139,11 +139,11 @@ export async function notesOnStaying({ staying, taken = [] }: NewFiles = {}): Pr
   const none = paths.length === 0;
   return lines([
     notRead !== undefined && `note: agt could not look for uncommitted work in your worktree: ${notRead}`,
-    !none && `note: uncommitted work stays in your worktree alone: ${listPaths(paths, FEW)}`,
+    !none && `note: uncommitted work stays in your worktree alone: ${listSome(paths, FEW)}`,
     !none && taken.length === 0 && 'note: for a session that takes it along: agt session new --with-changes',
   ]);
 }
 
 export function describeSetAside(paths: readonly string[]): string {
-  return `your uncommitted work, until the session ends: ${listPaths(paths, FEW)}`;
+  return `your uncommitted work, until the session ends: ${listSome(paths, FEW)}`;
 }

@@ -104,7 +104,10 @@ async function askAboutFile(context: Context, own: readonly ReviewHunk[], answer
     else if (answer === 'r') {
       const sentence = await ask('Why? ');
       if (sentence) answers.rejected.push({ id: hunk.id, sentence });
-      else left.unshift(hunk);
+      else {
+        context.err('not rejected: give the reason, which the agent can read\n');
+        left.unshift(hunk);
+      }
     } else if (answer === 's' && parts.length > 1) left.unshift(...parts);
     else if (answer === 's') {
       context.err('this hunk cannot be split: its changed lines are next to each other\n');

@@ -19,8 +19,8 @@ export function requireActive(record: SessionRecord): void {
 export function wayBack(record: SessionRecord): string[] {
   const { session_id: id, landed } = record;
   if (record.away !== undefined) return [...awayError(record).hints];
-  const work = landed ? `; ${shortBranch(landed.onto)} stays as it is` : '';
-  return [isEnded(record) ? `bring it back: agt undo ${id}${work}` : 'see: agt session list --all'];
+  const work = landed ? `, and leave ${shortBranch(landed.onto)} as it is` : '';
+  return [isEnded(record) ? `bring it back${work}: agt undo ${id}` : 'see: agt session list --all'];
 }
 
 /** The same in one sentence, of a session that ends. */

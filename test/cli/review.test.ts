@@ -264,9 +264,9 @@ test('on a terminal: questions as git add -p asks them', ({ skip }) => {
     expect(heads).toContain(head);
   git(session.sandbox, 'checkout', '-q', '--', 'd/e', 'gone');
   rmSync(join(session.sandbox, 'tool'));
-  const asked = answer('?\ns\ny\nn\nr\nnot this\na\nq\n');
+  const asked = answer('?\ns\ny\nn\nr\n\nr\nnot this\na\nq\n');
   expect(asked.stdout).toContain('Seen? [y,n,r,a,d,s,q,?]');
-  expect(asked.stdout).toContain('y - I have seen this hunk');
+  expect(asked.stdout).toMatch(/y - I have seen this hunk[\s\S]*not rejected: give the reason/);
   expect(asked.stdout).toContain(Buffer.from('·[31mfive').toString('latin1'));
   expect(asked.stdout).not.toContain('\u001b[31mfive');
   expect(asked.stdout).toMatch(

@@ -151,7 +151,7 @@ describe('agt session new', () => {
       2,
       /^error: unknown option "--idd"\nhint: did you mean: --id\?\nhint: see: agt session new --help\n/,
     ],
-    ['an option without its value', ['--id'], 2, /^error: option "--id" needs a value/],
+    ['an option without its value', ['--id', '-n'], 2, /"--id" needs a value\nhint: if .*: --id=-n\nhint: /],
   ])('refuses %s and changes nothing', (_what, args, exitCode, message) => {
     const repository = makeRepository();
     agtOk(repository, 'session', 'new', '--id', 'taken');

@@ -132,3 +132,15 @@ test('no name of a file reaches a terminal as it is by a warning, an error or a 
     expect(stderr).not.toMatch(/[\u001b\r]/);
   }
 });
+
+test('the name of a file is on one line of a list', () => {
+  const { repository, sandbox } = makeSession({ 'new\nline': '1\n' });
+  write(join(sandbox, 'new\nline'), '2\n');
+  agtOk(repository, 'review', 's1', '--reject', 'new\nline', '-m', 'no');
+  write(join(sandbox, 'k\n1.pem'), 'key\n');
+  const told = (...words: string[]) => agt(repository, ...words).stderr;
+  expect(told('accept', 's1', '-n')).toContain('\nhint: "k\\n1.pem: looks like a key or a login"\n');
+  expect(told('accept', 's1', '-n', '--untracked=all')).toContain('stays out: "new\\nline"\n');
+  agtOk(repository, 'reject', 's1');
+  expect(told('uninstall')).toContain(' ("k\\n1.pem", "new\\nline")\n');
+});

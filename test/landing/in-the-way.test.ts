@@ -166,7 +166,7 @@ test('the same accept again changes nothing and says so, also when somebody has 
   }
   expect(git(repository, 'rev-parse', 'main')).toBe(later);
   // More of the same session, or a part of it, needs the session.
-  const back = 'hint: bring it back: agt undo s1; main stays as it is\n';
+  const back = 'hint: bring it back, and leave main as it is: agt undo s1\n';
   for (const part of ['--commits=nonsense', '--include=new', '--exclude=new', '--committed-only', '--seen'])
     expect(again(part)).toMatchObject({
       exitCode: 1,

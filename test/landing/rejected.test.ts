@@ -19,7 +19,7 @@ test('a session that is rejected after an acceptance says that its work stays, a
       stdout: '',
       stderr:
         'error: session "s1" is rejected; agt cannot unaccept it\n' +
-        'hint: bring it back: agt undo s1; main stays as it is\n',
+        'hint: bring it back, and leave main as it is: agt undo s1\n',
     });
   agtOk(repository, 'undo', 's1');
   git(repository, 'update-ref', 'refs/remotes/origin/main', 'main');

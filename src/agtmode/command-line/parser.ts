@@ -1,6 +1,7 @@
 /** Makes a yargs parser from the declarations of commands: strict, and without conversions (`1e5` is a branch name). */
 import yargs, { type Argv } from 'yargs';
 import { usageError } from '../../errors.ts';
+import { shellQuote } from '../../process/shell-quote.ts';
 import { didYouMean } from '../../similar.ts';
 import { sentence } from '../output/format.ts';
 import { type Command, commandName, findCommand, usageOf } from './command.ts';
@@ -204,13 +205,16 @@ function refuseValuesOfFlags(commands: readonly Command[], words: readonly strin
   }
 }
 
-/** The words that a person may have meant by an unknown one. */
+/** The words that a person may have meant. */
 function suggestions(
   message: string,
   commands: readonly Command[],
   command: Command | undefined,
   words: readonly string[],
 ): string[] {
+  const valued = /^Not enough arguments following: (..+)$/.exec(message)?.[1];
+  const value = words[words.indexOf(`--${valued}`) + 1];
+  if (valued && value?.startsWith('-')) return [`if ${value} is the value: --${valued}=${shellQuote(value)}`];
   const unknown = /^Unknown (?:argument|command)s?: ([^,]*)/.exec(message)?.[1];
   if (unknown === undefined) return [];
   if (command === undefined) {

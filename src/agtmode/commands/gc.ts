@@ -1,5 +1,5 @@
 import { showSize } from '../../config/values.ts';
-import { plural } from '../../errors.ts';
+import { listSome, plural } from '../../errors.ts';
 import { listStores } from '../../folders/store.ts';
 import { shortBranch, shortOid } from '../../git/files/ref-files.ts';
 import { inDirectory } from '../../git/run/git.ts';
@@ -27,7 +27,7 @@ import { readKeys } from '../../travel/keys.ts';
 import { type Arguments, defineCommand, option } from '../command-line/command.ts';
 import type { Report } from '../command-line/report.ts';
 import type { Context } from '../context.ts';
-import { errorJson, lines, listPaths, showPath, verb } from '../output/format.ts';
+import { errorJson, lines, showPath, verb } from '../output/format.ts';
 import { repositoryHere } from '../session-here.ts';
 
 const OPTIONS = {
@@ -163,7 +163,7 @@ function describeDisk({ before, after, young, left, garbage_removed, garbage_lef
 
 function describeGarbage(files: readonly GarbageFile[]): string {
   const paths = files.map(({ path }) => path);
-  return `${listPaths(paths, LISTED)} (${showSize(files.reduce((sum, { bytes }) => sum + bytes, 0))})`;
+  return `${listSome(paths, LISTED)} (${showSize(files.reduce((sum, { bytes }) => sum + bytes, 0))})`;
 }
 
 function outcomeJson(

@@ -17,7 +17,7 @@ import { readShares } from '../../session/share-file.ts';
 import { sharedStashEntries, stashEntries } from '../../session/stash.ts';
 import type { Outcome } from '../../session/state.ts';
 import { isHere } from '../../travel/share.ts';
-import { age, listPaths, verb } from './format.ts';
+import { age, verb } from './format.ts';
 
 interface End {
   readonly dryRun: boolean;
@@ -39,7 +39,7 @@ export async function besideTheEnd(
     ...(await broughtBack(session, dryRun, landing)),
     stashed > 0 &&
       `stash    ${plural(stashed, 'stashed change')} in its snapshots; ${bringsBack(session.record)}`,
-    shared.length > 0 && `stays    in your git stash list: ${listPaths(shared, FEW)}`,
+    shared.length > 0 && `stays    in your git stash list: ${listSome(shared, FEW)}`,
     made && `stays    branch ${made}, which the agent has made${await wayOutOf(session, made, deleteBranch)}`,
     outcome !== 'accepted' && (await madeOnUserBranch(session)),
     ...notTold(session, { dryRun, outcome, deleteBranch }),
@@ -107,7 +107,7 @@ async function broughtBack({ git, record }: Session, dryRun: boolean, landing: r
   if (side === undefined || side.isGiven) return [];
   const lands = new Set(landing.map(({ path }) => path));
   const own = [...side.changed, ...side.untracked].toSorted();
-  const list = (paths: readonly string[]) => listPaths(paths.map(displayPath), FEW);
+  const list = (paths: readonly string[]) => listSome(paths.map(displayPath), FEW);
   const [back, aside] = [own.filter((path) => !lands.has(path)), own.filter((path) => lands.has(path))];
   return [
     back.length > 0 &&

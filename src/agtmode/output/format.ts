@@ -1,7 +1,9 @@
 /** How agt mode formats what it prints: columns, times, sizes, paths, JSON, colours, and the words of JSON output. */
-import { isAgtError, listSome, plural } from '../../errors.ts';
+import { isAgtError, plural } from '../../errors.ts';
 import { shortOid } from '../../git/files/ref-files.ts';
 import type { DiffEntry } from '../../git/objects/raw-diff.ts';
+
+export { showPath } from '../../errors.ts';
 
 /** Left-aligned columns, separated by two spaces; no trailing spaces. */
 export function table(all: readonly Optional<readonly string[]>[], indent = ''): string {
@@ -87,11 +89,6 @@ export function shortAgo(then: Date | undefined, now: Date): string {
   return then === undefined ? 'never' : `${shortAge(then, now)} ago`;
 }
 
-/** A path that a person can read and copy: control characters escaped, bytes that are not UTF-8 unchanged. */
-export function showPath(path: string): string {
-  return /[\u0000-\u001f\u007f]/.test(path) ? JSON.stringify(path) : path;
-}
-
 /** Each with as many of its last names as tell it from the others; `~` is home. */
 export function shortPaths(all: readonly { place: string }[], home = ''): ReadonlyMap<string, string> {
   const names = [...new Set(all.map(({ place }) => place))].map((path) => {
@@ -107,11 +104,6 @@ export function shortPaths(all: readonly { place: string }[], home = ''): Readon
     return [path, end(parts, count)];
   });
   return new Map(short);
-}
-
-/** The first `most` of them. */
-export function listPaths(paths: readonly string[], most?: number): string {
-  return listSome(paths.map(showPath), most);
 }
 
 const SGR_CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;

@@ -154,7 +154,7 @@ export function describePosition(
   const name = snapshot.label === undefined ? shortOid(snapshot.commit) : `"${snapshot.label}"`;
   const named = steps.map(workIn).filter((work) => work !== '');
   const works = named.length === 0 && isOfOthers ? ['changes by you or another program'] : named;
-  const what = works.length === 0 ? '' : `${done}: ${listSome(works.map(showPath), FEW)}\n`;
+  const what = works.length === 0 ? '' : `${done}: ${listSome(works, FEW)}\n`;
   return now === undefined
     ? what.trimEnd()
     : `${what}now at ${name}, ${age(snapshot.time, now)}, step ${step} of ${of}`;

@@ -18,7 +18,7 @@ import { ask } from '../../ask.ts';
 import { camelCase, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { agentAtWork, besideTheEnd } from '../../output/beside-the-end.ts';
-import { changeStatus, LETTERS, lines, listPaths, orNull, showPath, table } from '../../output/format.ts';
+import { changeStatus, LETTERS, lines, orNull, showPath, table } from '../../output/format.ts';
 import { doneOrNotBegun } from '../../output/interrupted.ts';
 
 export const sessionAccept = defineSessionCommand({
@@ -240,7 +240,7 @@ function describeAccept(result: AcceptResult, returned: string | undefined): str
     ),
     left.length > 0 && `left out ${listSome(left, LISTED)}`,
     ignored.length > 0 &&
-      `left out ${plural(ignored.length, 'path')} that git ignores: ${listPaths(ignored, MOST_IGNORED)}`,
+      `left out ${plural(ignored.length, 'path')} that git ignores: ${listSome(ignored, MOST_IGNORED)}`,
     ...someLines(
       leftOutCommits.map((one) => `left out ${shortOid(one.commit)} ${showPath(one.subject)}`),
       LISTED,

@@ -14,7 +14,7 @@ import type { Session } from '../../../session/session.ts';
 import { isEnded } from '../../../session/state.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import { agentAtWork, besideTheEnd } from '../../output/beside-the-end.ts';
-import { lines, listPaths, orNull, verb } from '../../output/format.ts';
+import { lines, orNull, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { recordJson } from '../../output/session.ts';
 import { indented, LISTED } from './accept.ts';
@@ -124,7 +124,7 @@ function describeRevert({ record, branch, reverting }: SyncResult, dryRun: boole
 function describeConflicts(result: SyncResult, dryRun: boolean): string {
   const { record, branch, conflicts, operation, dropped } = result;
   const { session_id: id, sandbox } = record;
-  const files = `${plural(conflicts.length, 'file')}: ${listPaths(conflicts, LISTED)}`;
+  const files = `${plural(conflicts.length, 'file')}: ${listSome(conflicts, LISTED)}`;
   const lost =
     dropped.last === undefined
       ? `your commits that ${branch} has in another form`
@@ -199,7 +199,7 @@ export const sessionReject = defineSessionCommand({
         `${verb(dryRun, 'deleted', 'delete')}  branch ${shortBranch(work_branch)}`,
         `${verb(dryRun, 'kept', 'keep')}     its snapshots on ${shortBranch(branch)} for the time of agt.retention; agt undo ${id} brings it back`,
         ...ways.map(([onto, way]) => `stays    its work on ${onto}, accepted before; ${way}`),
-        ignored.length > 0 && `no snapshot has ${listPaths(ignored, LISTED)}, because of .agtignore`,
+        ignored.length > 0 && `no snapshot has ${listSome(ignored, LISTED)}, because of .agtignore`,
       ]),
     };
   },

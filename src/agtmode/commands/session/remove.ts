@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { AgtError, usageError } from '../../../errors.ts';
+import { AgtError, listSome, usageError } from '../../../errors.ts';
 import { tipRef } from '../../../filter/agent-refs.ts';
 import { isActive } from '../../../filter/session-file.ts';
 import { shortBranch, shortOid } from '../../../git/files/ref-files.ts';
@@ -23,7 +23,7 @@ import { askYesOrNo } from '../../ask.ts';
 import { defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
 import { agentAtWork, besideTheEnd } from '../../output/beside-the-end.ts';
-import { lines, listPaths, verb } from '../../output/format.ts';
+import { lines, verb } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import { shownState } from '../../output/session.ts';
 
@@ -163,7 +163,7 @@ function describePlan(
 
 function describeDeleted({ ignored, uncaptured } = NOTHING): string {
   const line = (why: string, paths: readonly string[]) =>
-    paths.length === 0 ? '' : `deleted with it, in no snapshot${why}: ${listPaths(paths)}\n`;
+    paths.length === 0 ? '' : `deleted with it, in no snapshot${why}: ${listSome(paths)}\n`;
   const others = uncaptured.map(({ path }) => path);
   return line(' because of .agtignore', ignored) + line('', others);
 }

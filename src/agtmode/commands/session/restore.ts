@@ -1,5 +1,5 @@
 /** agt session restore: back to a snapshot; and what a restore, an undo or a redo reports. */
-import { AgtError, FEW, usageError } from '../../../errors.ts';
+import { AgtError, FEW, listSome, usageError } from '../../../errors.ts';
 import { describeMove } from '../../../folders/git-state/ref-plan.ts';
 import { shownId } from '../../../folders/store.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
@@ -26,7 +26,7 @@ import { pathInSession, readAmbiguousFolders, requireKnownPaths } from '../../..
 import { defineSessionCommand, option, SNAPSHOT_FORMS } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
-import { lines, listPaths, showPath } from '../../output/format.ts';
+import { lines, showPath } from '../../output/format.ts';
 import { interruptible } from '../../output/interrupted.ts';
 import {
   changesJson,
@@ -94,7 +94,7 @@ export const sessionRestore = defineSessionCommand({
       scope: paths.length > 0 ? paths : folders,
       by: 'restore',
       now,
-      ...(given.length > 0 && { label: `restore of ${listPaths(given, MOST_NAMED)}` }),
+      ...(given.length > 0 && { label: `restore of ${listSome(given, MOST_NAMED)}` }),
       filesOnly: args.filesOnly,
       choose: async (seen) => {
         const since = args.unchangedSince;

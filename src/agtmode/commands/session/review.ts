@@ -1,6 +1,6 @@
 /** agt review: the hunks that nobody has seen yet, asked one by one, listed, or marked by their paths. */
 import { displayPath } from '../../../disk/path-bytes.ts';
-import { EXIT, plural, usageError } from '../../../errors.ts';
+import { EXIT, listSome, plural, usageError } from '../../../errors.ts';
 import { standingRejections, TAKEN_BACK, takeRejectedBack, whatWasRejected } from '../../../review/act.ts';
 import {
   asOneChange,
@@ -22,7 +22,7 @@ import { readAuthors, turnNumbered } from '../../../timetravel/turns.ts';
 import { type Arguments, defineSessionCommand, option } from '../../command-line/command.ts';
 import type { Report } from '../../command-line/report.ts';
 import type { Context } from '../../context.ts';
-import { changeStatus, lines, listPaths, orNull, verb } from '../../output/format.ts';
+import { changeStatus, lines, orNull, verb } from '../../output/format.ts';
 import { inSandbox, isAt, nothingAt, placeIn } from '../../review-places.ts';
 import { reviewOnTerminal } from '../../reviewing.ts';
 
@@ -194,7 +194,7 @@ async function reportTakenBack(
   const going = await standingAmong(context, session, hunks);
   const restored = dryRun ? undefined : await takeRejectedBack(session, TAKEN_BACK, context.now());
   const changes = asOneChange(going);
-  const files = listPaths([...new Set(changes.map(({ path }) => displayPath(path)))]);
+  const files = listSome([...new Set(changes.map(({ path }) => displayPath(path)))]);
   const done = verb(dryRun, 'undid', 'undo');
   return {
     json: {
@@ -261,7 +261,7 @@ function describeMarks({ marked }: Marked, as: ReviewHunk['state'], dryRun: bool
   const whole = changes.flatMap(({ path, partner, pieces: [{ piece } = {}] }) =>
     partner === undefined && !(piece?.file.before && piece.file.after) ? displayPath(path) : [],
   );
-  const all = whole.length > 0 ? ` (all of ${listPaths(whole)})` : '';
+  const all = whole.length > 0 ? ` (all of ${listSome(whole)})` : '';
   return `${verb(dryRun, 'rejected', 'reject')} ${done}${all}`;
 }
 
@@ -276,7 +276,7 @@ function describeFate(id: string, { marked }: Marked, way: Way): string {
 }
 
 function warningsOf({ missing, waiting }: Pick<Marked, 'missing' | 'waiting'>): string {
-  const paths = listPaths(waiting.map(displayPath));
+  const paths = listSome(waiting.map(displayPath));
   return lines([
     missing.length > 0 && `warning: ${plural(missing.length, 'hunk')} changed meanwhile, and stay new`,
     waiting.length > 0 && `warning: not marked before the files whose place they take: ${paths}`,
