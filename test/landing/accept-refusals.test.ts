@@ -175,7 +175,11 @@ describe('the state of the repository', () => {
     const nested = join(sandbox, 'nested');
     mkdirSync(nested);
     git(nested, 'init', '-q');
-    refused(/the sandbox has a git repository inside: nested\nhint: move it away, or name it in/, 1, '--keep');
+    refused(
+      /the sandbox has a git repository inside: nested\nhint: move it away, or name it in/,
+      1,
+      '--keep',
+    );
     git(nested, 'commit', '-q', '--allow-empty', '-m', 'inside');
     for (const command of ['accept', 'reject', 'remove']) {
       expect(agt(repository, command, 's1', '-n').stderr).toMatch(
