@@ -46,21 +46,25 @@ export function refsOfSession({ session_id: id, branch, work_branch }: SessionRe
 
 /**
  * One entry each: files that are not committed, commits that are neither exported nor merged, and the stash. `refs`: those
- * that go.
+ * that go. `cancelled`: a commit of which nothing is left.
  */
-export async function unsavedWork(session: Session, refs = refsOfSession(session.record)): Promise<string[]> {
+export async function unsavedWork(
+  session: Session,
+  refs = refsOfSession(session.record),
+  cancelled?: string,
+): Promise<string[]> {
   const { length: stashed } = await stashEntries(session);
   return [
-    ...(await unmergedWork(session, refs)),
+    ...(await unmergedWork(session, refs, cancelled)),
     ...(stashed === 0 ? [] : [plural(stashed, 'stashed change')]),
   ];
 }
 
-async function unmergedWork(session: Session, refs: readonly string[]): Promise<string[]> {
+async function unmergedWork(session: Session, refs: readonly string[], cancelled?: string) {
   const { repository, record } = session;
   const unsaved = await unpushedInSubmodules(repository, record);
   const openCommits = async (commit: string, name: string) => {
-    const open = await unmergedCommits(session, commit, refs);
+    const open = commit === cancelled ? 0 : await unmergedCommits(session, commit, refs);
     return open === 0 ? [] : [`${plural(open, 'commit')} on its ${name} neither exported nor merged`];
   };
   if (session.place === 'here') {
@@ -71,7 +75,8 @@ async function unmergedWork(session: Session, refs: readonly string[]): Promise<
     const uncommitted = await uncommittedFiles(session);
     // The survey does not look into submodules.
     const isKnown = uncommitted.length > 0 && !uncommitted.some(({ isSubmodule }) => isSubmodule);
-    if (isKnown && (await readSessionStatus(session)).merged) return unsaved;
+    const status = isKnown ? await readSessionStatus(session) : undefined;
+    if (status?.merged && status.cancelled === cancelled) return unsaved;
     if (uncommitted.length > 0) unsaved.push(plural(countFiles(uncommitted), 'uncommitted file'));
     if (commit !== undefined) unsaved.push(...(await openCommits(commit, 'HEAD')));
   }

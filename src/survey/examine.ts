@@ -54,9 +54,11 @@ export interface Examined {
   readonly diff: DiffStat | undefined;
   /** Undefined if nothing was merged. */
   readonly conflicts: boolean | undefined;
+  /** Nothing is left of the commits and the uncommitted files. */
+  readonly cancelsOut: boolean;
   /**
-   * The branch has all of the sandbox, uncommitted files included: the merge would change nothing, or it conflicts only with
-   * what the branch has made of that since.
+   * The branch has all of the sandbox, uncommitted files included: nothing is left of it, the merge would change nothing, or
+   * it conflicts only with what the branch has made of that since.
    */
   readonly isEmpty: boolean;
   /** A home has the commits. */
@@ -137,13 +139,14 @@ export async function examine(
   known.save();
   return named.map((one, i) => {
     const oid = history.oidOf(one.merge);
-    const changesFiles = !one.isInPart && stats[i]?.files !== 0;
+    const cancelsOut = !one.isInPart && one.work.base !== undefined && stats[i]?.files === 0;
     const conflicts = known.get('conflicts', oid);
     const isThere = known.get('empty', oid) === true || (conflicts === true && landed.has(oid));
     return {
       diff: one.work.base === undefined ? undefined : stats[i],
       conflicts,
-      isEmpty: changesFiles && isThere,
+      cancelsOut,
+      isEmpty: cancelsOut || (!one.isInPart && isThere),
       isMerged: isKept(one),
       isHeadThere: one.headMerge !== one.merge && isOnBranch(one) && isKept(one),
     };

@@ -1,8 +1,9 @@
 /** Whether the last snapshot of a session has work that no commit has. Ignored files are none: they never land. */
 import { listWorktrees } from '../git/files/worktree-registrations.ts';
 import { findObjects } from '../git/objects/object-reader.ts';
-import { type DiffEntry, parseRawDiff } from '../git/objects/raw-diff.ts';
+import { type DiffEntry, entryOf, parseRawDiff } from '../git/objects/raw-diff.ts';
 import { withoutIndex } from '../git/objects/scratch-index.ts';
+import type { StatusEntry } from '../git/objects/status.ts';
 import { gitBytes, inDirectory } from '../git/run/git.ts';
 import type { Repository } from '../repository/repository.ts';
 import { ignoredPaths } from '../session/sandbox.ts';
@@ -17,13 +18,16 @@ interface Asked {
   readonly landed: string | undefined;
 }
 
-/** Those without a sandbox whose last snapshot has more than the commit or the start, and more than what has landed. */
+/**
+ * Of those without a sandbox whose last snapshot has more than the commit or the start, and more than what has landed: in
+ * which files it differs from the commit.
+ */
 export async function findOnlyInSnapshots<T extends Asked>(
   repository: Repository,
   all: readonly T[],
-): Promise<ReadonlySet<T>> {
+): Promise<ReadonlyMap<T, readonly StatusEntry[]>> {
   const gone = all.filter(({ facts }) => facts.gitDir === undefined);
-  if (gone.length === 0) return new Set();
+  if (gone.length === 0) return new Map();
   const names = gone.flatMap(
     ({ facts: { record }, head: { commit = record.from_commit }, landed = commit }) => [
       `${record.branch}:sandbox`,
@@ -38,16 +42,21 @@ export async function findOnlyInSnapshots<T extends Asked>(
     return last === undefined || saved.includes(last) ? [] : saved.map((tree = empty) => `${tree} ${last}`);
   });
   const differ = await differing(repository, pairs.flat(), empty);
-  return new Set(gone.filter((_, i) => pairs[i]?.length && pairs[i].every((pair) => differ.has(pair))));
+  return new Map(
+    gone.flatMap((one, i) => {
+      const [files, ...others] = pairs[i]?.map((pair) => differ.get(pair)) ?? [];
+      return files === undefined || others.includes(undefined) ? [] : [[one, files]];
+    }),
+  );
 }
 
 const TREE = '040000';
 const DIFF = ['diff-tree', '--stdin', '-z', '--raw', '--no-renames'];
 const HEADER = /(^|\0)([0-9a-f]{40,64} [0-9a-f]{40,64})\n/g;
 
-/** Pairs of trees with another file that git does not ignore. Level by level, so that git lists no ignored directory. */
+/** By pair of trees: files that git does not ignore. Level by level, so that git lists no ignored directory. */
 async function differing({ git, commonDir }: Repository, pairs: readonly string[], empty: string) {
-  const found = new Set<string>();
+  const found = new Map<string, StatusEntry[]>();
   const isBare = git.cwd === commonDir;
   const worktrees = isBare && pairs.length > 0 ? await listWorktrees(git) : [];
   const worktree = worktrees.find(({ bare, prunable }) => !bare && prunable === undefined)?.path;
@@ -60,7 +69,8 @@ async function differing({ git, commonDir }: Repository, pairs: readonly string[
       (entries.get(pair) ?? []).map(({ path, before, after }) => {
         const isTree = [before, after].every((one: DiffEntry['before']) => (one?.mode ?? TREE) === TREE);
         const next = `${before?.oid ?? empty} ${after?.oid ?? empty}`;
-        return { root, pair: next, path: `${above}${path}${isTree ? '/' : ''}`, isTree };
+        const file = isTree ? undefined : ([before, after] as const);
+        return { root, pair: next, path: `${above}${path}${isTree ? '/' : ''}`, file };
       }),
     );
     const ignored = await ignoredPaths(
@@ -68,8 +78,27 @@ async function differing({ git, commonDir }: Repository, pairs: readonly string[
       below.map(({ path }) => path),
     );
     const rest = below.filter(({ path }) => !ignored.has(path));
-    for (const { root, isTree } of rest) if (!isTree) found.add(root);
-    open = rest.filter(({ root }) => !found.has(root));
+    for (const { root, path, file } of rest) {
+      if (file === undefined) continue;
+      if (!found.has(root)) found.set(root, []);
+      found.get(root)?.push(entryOfSnapshot(path, ...file));
+    }
+    open = rest.filter(({ file }) => file === undefined);
   }
   return found;
+}
+
+/** As `git status` would tell it, with the object in place of a file on disk. */
+function entryOfSnapshot(path: string, before: DiffEntry['before'], after: DiffEntry['after']): StatusEntry {
+  const [kind, staged] =
+    before === undefined ? (['untracked', '?'] as const) : (['tracked', after ? 'M' : 'D'] as const);
+  return {
+    path,
+    kind,
+    staged,
+    unstaged: '.',
+    index: entryOf(after) ?? '',
+    isSubmodule: false,
+    isDirtyInside: false,
+  };
 }

@@ -163,6 +163,7 @@ export function convertedBlobs(
   const above = new Set(changed.flatMap(parentDirectories));
   const rules = ['.gitattributes', ...[...above].map((directory) => `${directory}/.gitattributes`)];
   const isConverting = (file: string) => CONVERTING.test(readIfThere(file));
+  if (changed.length === 0) return new Map();
   if (!convertsLineEnds(config) && !attributeFiles(git, commonDir, rules, config).some(isConverting))
     return new Map();
   const paths = changed.filter((path) => isRead(sandbox, path));

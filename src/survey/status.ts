@@ -37,6 +37,8 @@ export interface SessionStatus extends Pick<SandboxFacts, Fact | 'pushed'> {
   readonly merge: 'clean' | 'conflict' | 'refused' | undefined;
   /** The user has all of it: the commits of HEAD, in this form or another, and each file that is not committed. */
   readonly merged: boolean;
+  /** HEAD, if nothing is left of its commits and the files: a branch can have the work, but not the commits. */
+  readonly cancelled: string | undefined;
   /** There is no sandbox, and the last snapshot has files that are in no commit. */
   readonly isOnlyInSnapshots: boolean;
   /** The last acceptance has brought all of it home. */
@@ -81,19 +83,20 @@ export async function surveySessions(
   const findOthers = familyOf(repository);
   const others = await Promise.all(records.map((one) => findOthers(one)));
   const graph = readCommitGraph(repository.git, [...tips, ...others.flat().flatMap(Object.values)]);
+  const inSnapshots = await findOnlyInSnapshots(repository, sessions);
   const files = await reading;
-  const compared = sessions.map((session, i) =>
-    compare({ ...session, others: others[i] }, graph, files.get(session.facts.record.sandbox)),
-  );
+  const compared = sessions.map((session, i) => {
+    const more = { others: others[i], inSnapshot: inSnapshots.get(session) };
+    return compare({ ...session, ...more }, graph, files.get(session.facts.record.sandbox));
+  });
   const examined = await examineAll(repository, compared);
-  const onlyInSnapshots = await findOnlyInSnapshots(repository, compared);
-  const landed = await findLanded(repository, compared, onlyInSnapshots);
+  const landed = await findLanded(repository, compared);
   const exported = findExported(repository, compared);
   const fates = findFates(repository.git, records, refs);
   const chains = sessions.flatMap((one) => chainOf(one, refs));
   const byMerge = revertsOfMerged(repository.git, graph, compared.flatMap(mergedByGit)).keys();
   const revertedHeads = new Set([...byMerge].map(({ head }) => head));
-  const common = { refs, landed, exported, onlyInSnapshots, fates, revertedHeads };
+  const common = { refs, landed, exported, fates, revertedHeads };
   const counted = counts ? countSnapshots(repository, chains) : undefined;
   return compared.map((one, i) => {
     const autocommits = counted && (counted.get(one.facts.record.session_id) ?? 0);
@@ -116,6 +119,8 @@ interface Located {
   readonly landedHome: string | undefined;
   /** What that has of other sessions. */
   readonly others?: readonly { readonly source: string; readonly commit: string }[] | undefined;
+  /** Without a sandbox: what only the last snapshot has. */
+  readonly inSnapshot?: readonly StatusEntry[] | undefined;
 }
 
 async function locate({ git }: Repository, facts: SandboxFacts, head: Head, refs: Refs): Promise<Located> {
@@ -146,12 +151,12 @@ interface Compared extends Located {
 }
 
 function compare(located: Located, graph: CommitGraph, files: readonly StatusEntry[] | undefined): Compared {
-  const { facts, base, hasUserBranch, workTip, landedHome, others = [] } = located;
+  const { facts, base, hasUserBranch, workTip, landedHome, others = [], inSnapshot = [] } = located;
   const { commit } = located.head;
   if (commit === undefined)
     return { ...located, comparison: undefined, files: undefined, work: undefined, isRefused: false };
   const comparison = base === undefined ? undefined : graph.compare(commit, base);
-  const inCommit = files?.filter((one) => !isRepository(one)) ?? [];
+  const inCommit = files?.filter((one) => !isRepository(one)) ?? inSnapshot;
   const isDirty = inCommit.length > 0;
   const had = others.flatMap((one) => (graph.has(commit, one.commit) ? [] : one.source));
   const start = base === undefined ? undefined : startApart(graph, [...facts.starts, ...had], commit, base);
@@ -203,11 +208,10 @@ async function examineAll(
 async function findLanded(
   repository: Repository,
   compared: readonly Compared[],
-  onlyInSnapshots: ReadonlySet<Compared>,
 ): Promise<ReadonlySet<Compared>> {
   const answers = compared.map((one) => {
     const { facts, landed } = one;
-    if (landed === undefined || facts.gitDir === undefined) return landed && !onlyInSnapshots.has(one);
+    if (landed === undefined || facts.gitDir === undefined) return landed && !one.inSnapshot;
     return isAsLanded(new Session(repository, facts.record), landed).catch(() => false);
   });
   const isLanded = await Promise.all(answers);
@@ -220,7 +224,6 @@ interface Found {
   /** Those with nothing that an acceptance has not brought home. */
   readonly landed: ReadonlySet<Compared>;
   readonly exported: ReadonlySet<string>;
-  readonly onlyInSnapshots: ReadonlySet<Compared>;
   readonly revertedHeads: ReadonlySet<string>;
   readonly fates: ReadonlyMap<string, Fate>;
   readonly autocommits: number | undefined;
@@ -236,7 +239,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   const dirty = files && countFiles(files);
   const landings = withFates(newestLandings(record.landed), found.fates);
   const fate = landings[0]?.[1] ?? STANDS;
-  const [isGone, isOnlyInSnapshots] = [facts.gitDir === undefined, found.onlyInSnapshots.has(compared)];
+  const [isGone, isOnlyInSnapshots] = [facts.gitDir === undefined, compared.inSnapshot !== undefined];
   const isSame = work === undefined || (isGone && found.landed.has(compared));
   const isTaken = isAllThere(compared, found);
   const ownDiff = (isSame && comparison !== undefined) || isTaken ? NO_DIFF : found.examined?.diff;
@@ -258,6 +261,7 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
     merge: mergeOf(compared, found),
     merged:
       hasAll && operation === undefined && !fate.revertedBy && !found.revertedHeads.has(head.commit ?? ''),
+    cancelled: found.examined?.cancelsOut && !compared.landedHome ? head.commit : undefined,
     ...{ isOnlyInSnapshots, isLanded: found.landed.has(compared) },
     exported: hasWorked && found.exported.has(head.commit ?? ''),
     fate,
@@ -268,10 +272,10 @@ function describe(repository: Repository, compared: Compared, found: Found): Ses
   };
 }
 
-/** The merge would change nothing, and neither the index, the work branch nor a snapshot has more than the sandbox. */
-function isAllThere(compared: Compared, { examined, onlyInSnapshots }: Found): boolean {
+/** The merge would change nothing, and neither the index nor the work branch has more than the sandbox. */
+function isAllThere(compared: Compared, { examined }: Found): boolean {
   const hasStaged = compared.files?.some(isStagedApart) === true;
-  return examined?.isEmpty === true && !compared.isRefused && !hasStaged && !onlyInSnapshots.has(compared);
+  return examined?.isEmpty === true && !compared.isRefused && !hasStaged;
 }
 
 const NO_DIFF: DiffStat = { files: 0, insertions: 0, deletions: 0, in_part: false };
@@ -280,8 +284,9 @@ function mergeOf(compared: Compared, found: Found): SessionStatus['merge'] {
   const { work, hasUserBranch, isRefused } = compared;
   if (isRefused && hasUserBranch) return 'refused';
   if (work === undefined || !hasUserBranch || found.landed.has(compared)) return undefined;
+  if (isAllThere(compared, found)) return undefined;
   if (work.tip === undefined) return 'clean'; // the user branch has nothing of its own
   const conflicts = found.examined?.conflicts;
-  if (conflicts === undefined || isAllThere(compared, found)) return undefined;
+  if (conflicts === undefined) return undefined;
   return conflicts ? 'conflict' : 'clean';
 }

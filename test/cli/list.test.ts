@@ -118,7 +118,7 @@ describe('agt list', () => {
     expect(shown('squashed', 'ahead', 'merge', 'merged')).toEqual([2, null, true]);
     expect(shown('rebased', 'ahead', 'merge', 'merged')).toEqual([2, null, true]);
     expect(shown('empty', 'ahead', 'merge', 'merged', 'diff')).toEqual([
-      ...[2, 'clean', false],
+      ...[2, null, true],
       { files: 0, insertions: 0, deletions: 0, in_part: false },
     ]);
     expect(shown('merged', 'ahead', 'merged')).toEqual([0, true]);

@@ -238,3 +238,34 @@ test('what has landed as a whole is no work that the end of the branch would los
   const { stderr } = agt(repository, 'remove', 's1', '--delete-branch');
   expect(stderr).not.toContain('neither exported nor merged');
 });
+
+test('the row of a removed session is about its last snapshot: merged by hand, or still to be merged', () => {
+  const { repository, sandbox } = makeSession();
+  const other = sessionIn(repository, 's2');
+  write(join(sandbox, 'one'), '1\n');
+  git(sandbox, 'add', '.');
+  git(sandbox, 'commit', '-q', '-m', 'one');
+  for (const at of [sandbox, repository]) write(join(at, 'two'), '2\n');
+  write(join(repository, 'one'), '1\n');
+  git(repository, 'add', '.');
+  git(repository, 'commit', '-q', '-m', 'by hand');
+  write(join(other.sandbox, 'open'), 'open\n');
+  agtOk(repository, 'remove', 's1', 's2');
+  const rows = JSON.parse(agtOk(repository, 'list', '--all', '--json'));
+  expect(rows).toMatchObject([
+    { session_id: 's1', merge: null, merged: true, diff: { files: 0 } },
+    { session_id: 's2', merge: 'clean', merged: false, diff: { files: 1, insertions: 1 } },
+  ]);
+});
+
+test('commits of which nothing is left are merged, but do not go with their branch unasked', () => {
+  const { repository, sandbox } = makeSession();
+  write(join(sandbox, 'one'), '1\n');
+  git(sandbox, 'add', '.');
+  git(sandbox, 'commit', '-q', '-m', 'one');
+  rmSync(join(sandbox, 'one'));
+  expect(agtOk(repository, 'list')).toMatch(/^s1 +active +\+1 +1 +- +- +merged /m);
+  expect(agt(repository, 'accept', 's1', '-n').stderr).toContain('nothing to accept');
+  expect(agt(repository, 'remove', 's1', '--delete-branch').stderr).toContain('1 commit on its HEAD');
+  expect(agtOk(repository, 'remove', '--merged')).toMatch(/^removed .*s1$/m);
+});

@@ -104,7 +104,7 @@ async function mergedSessions(repository: Repository) {
   const stays = await Array.fromAsync(merged, async (view) => {
     const { record, running } = view;
     if (running === true || record.intent !== undefined) return shownState(view);
-    return (await unsavedWork(new Session(repository, record))).join(' and ');
+    return (await unsavedWork(new Session(repository, record), undefined, view.cancelled)).join(' and ');
   });
   const ids = merged.flatMap(({ record }, i) => (stays[i] === '' ? record.session_id : []));
   const kept = merged.flatMap(({ record }, i) =>
