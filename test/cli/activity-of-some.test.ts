@@ -125,9 +125,11 @@ test('a prompt without the call of a tool is in no list of turns', () => {
   expect(agtOk(repository, 'activity')).toBe('no turns');
   agent.says('a task');
   agent.begins('1');
-  write(join(sandbox, 'b.txt'), 'b\n');
+  write(join(sandbox, 'größer.txt'), 'b\n');
   agent.ends('1');
-  const prompts = (...words: string[]) =>
-    (JSON.parse(agtOk(sandbox, ...words, '--json')) as { prompt: string }[]).map(({ prompt }) => prompt);
-  for (const words of [['activity'], ['log', '--turns']]) expect(prompts(...words)).toEqual(['a task']);
+  for (const words of [['activity'], ['log', '--turns']]) {
+    const said = (option: string) => Buffer.from(agtOk(sandbox, ...words, option), 'latin1').toString();
+    expect(JSON.parse(said('--json'))).toMatchObject([{ prompt: 'a task', files: [{ path: 'größer.txt' }] }]);
+    expect(said('--stat')).toContain('A  +1 -0  größer.txt');
+  }
 });

@@ -1,5 +1,6 @@
 /** `agt log --all-sessions`: what the agents did, in this repository or everywhere. */
 
+import { displayPath } from '../../../disk/path-bytes.ts';
 import { isAgtError, plural } from '../../../errors.ts';
 import { shownPath } from '../../../folders/store.ts';
 import { shortBranch } from '../../../git/files/ref-files.ts';
@@ -170,7 +171,7 @@ function turnEntry(source: Source, turn: Turn) {
     commit,
     stands: turn.stands,
     files: filesJson(files, (path) =>
-      record === undefined ? path.replace(/^sandbox\//, '') : shownPath(record, path),
+      displayPath(record === undefined ? path.replace(/^sandbox\//, '') : shownPath(record, path)),
     ),
   };
 }

@@ -1,4 +1,5 @@
 import { showSize } from '../../../config/values.ts';
+import { displayPath } from '../../../disk/path-bytes.ts';
 import { usageError } from '../../../errors.ts';
 import { shortOid } from '../../../git/files/ref-files.ts';
 import { localTime } from '../../../local-time.ts';
@@ -247,7 +248,7 @@ function turnJson({ snapshots, steps, from, ...turn }: TurnSteps, files: readonl
     failed_calls: calls.filter(({ call }) => call?.outcome === 'failed').length,
     insertions: sum(({ insertions }) => insertions),
     deletions: sum(({ removals }) => removals),
-    files: filesJson(files, (path) => path.replace(/^sandbox\//, '')),
+    files: filesJson(files, (path) => displayPath(path.replace(/^sandbox\//, ''))),
   };
 }
 
