@@ -1,6 +1,6 @@
 /**
- * Which turns wrote a hunk: those of its new lines, by blame; none if a person wrote them all. If nobody is known to have
- * written some, those that changed the file and were not undone.
+ * Which turns wrote a hunk: those of its new lines, by blame; none if they all came outside of turns. If no step is known
+ * to have brought some, those that changed the file and were not undone.
  */
 import { readObjects } from '../git/objects/object-reader.ts';
 import type { Workbench } from '../landing/workbench.ts';
@@ -50,7 +50,7 @@ export async function turnsOfHunks(
         const stepOf = await known.get(key);
         const steps = added.map((line) => stepOf?.(line));
         const writers = [...new Set(steps.flatMap((step) => step?.turn?.number ?? []))];
-        if (writers.length > 0 || steps.every((step) => step?.author === 'other'))
+        if (writers.length > 0 || steps.every((step) => step !== undefined))
           return writers.sort((a, b) => a - b);
       }
       const changed = await files();

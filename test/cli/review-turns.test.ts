@@ -44,6 +44,15 @@ test('a hunk that was seen keeps its turn when a later one changes it', () => {
   ]);
 });
 
+test('what a snapshot had before the first turn is of none', () => {
+  const { sandbox, turn, review, told } = begin();
+  writeFileSync(join(sandbox, 'f'), edited({ 39: 'before' }));
+  agtOk(sandbox, 'autocommit');
+  turn('first', { f: edited({ 3: 'three', 39: 'before' }) });
+  expect(told()).toEqual(['new 1: +three', 'new : +before']);
+  expect(review('--turn', '1')).not.toContain('before');
+});
+
 test('what a person writes between two turns is of none', () => {
   const { sandbox, turn, review, told } = begin();
   turn('first', { f: edited({ 3: 'three' }) });

@@ -59,7 +59,8 @@ export async function answerHook([tool = '', ...words]: readonly string[]): Prom
   try {
     return await answer(call, readStandardInput());
   } catch (error) {
-    logFailure(env, { at: new Date().toISOString(), tool, event: '', cwd: '' }, error);
+    const cwd = attempt(() => process.cwd()) ?? '';
+    logFailure(env, { at: new Date().toISOString(), tool, event: '', cwd }, error);
     return EXIT.done;
   }
 }
