@@ -86,8 +86,9 @@ export interface SyncResult {
 export async function syncSession(session: Session, request: SyncRequest): Promise<SyncResult> {
   const { repository, record } = session;
   if (request.dryRun) {
-    const plan = await planSync(session, request);
-    return isUpToDate(plan) ? plan : { ...plan, ...(await previewSync(session, plan)) };
+    const there = session.with(await withUserBranch(session, request.from));
+    const plan = await planSync(there, request);
+    return isUpToDate(plan) ? plan : { ...plan, ...(await previewSync(there, plan)) };
   }
   const found = readRecord(repository, record.session_id) ?? record;
   if (found.intent?.operation === 'sync') await finishSync(session.with(found));
@@ -99,7 +100,9 @@ export async function syncSession(session: Session, request: SyncRequest): Promi
 }
 
 async function sync(given: LockedSession, request: SyncRequest): Promise<SyncResult> {
-  const session = await withUserBranch(given, request.from);
+  const record = await withUserBranch(given, request.from);
+  if (record !== given.record) given.write(record);
+  const session = given.with(record);
   const plan = await planSync(session, request);
   if (isUpToDate(plan)) return plan;
   await breakLocks(session);
@@ -130,16 +133,16 @@ export function isUpToDate({ commits, dropped, operation }: SyncResult): boolean
 }
 
 /** The branch that the user names takes the place of a user branch that is gone, as after `git branch -m`. */
-async function withUserBranch(session: LockedSession, from: string | undefined): Promise<LockedSession> {
-  const { git, record } = session;
+async function withUserBranch(
+  { git, record, repository: { prefixes } }: Session,
+  from: string | undefined,
+): Promise<SessionRecord> {
   const ref = `${HEADS}${from}`;
-  const isOfSession = (name: string) =>
-    branchNamespaces(session.repository.prefixes).some((namespace) => name.startsWith(namespace));
-  if (from === undefined || record.user_branch === undefined) return session;
+  const isOfSession = branchNamespaces(prefixes).some((namespace) => ref.startsWith(namespace));
+  if (from === undefined || record.user_branch === undefined) return record;
   const [known, named] = await Promise.all([record.user_branch, ref].map((name) => resolveObject(git, name)));
-  if (known !== undefined || named === undefined || isOfSession(ref)) return session;
-  session.write({ ...record, user_branch: ref });
-  return session.with({ ...record, user_branch: ref });
+  const isNew = known === undefined && named !== undefined && !isOfSession;
+  return isNew ? { ...record, user_branch: ref } : record;
 }
 
 /** In memory. @throws AgtError if something is in the way. */

@@ -19,7 +19,7 @@ test('after accept and undo, list and accept say that the branch has all; later 
   const { repository, sandbox, theirs, read } = accepted();
   writeFileSync(join(repository, 'a'), 'by the user\n');
   git(repository, 'commit', '-qam', 'Mine');
-  agtOk(repository, 'undo', 's1');
+  expect(agtOk(repository, 'undo', 's1')).toMatch(/\nto end it again: agt session remove s1$/);
   expect(listed(repository)).toMatchObject({ state: 'active', merge: null, merged: true });
   expect(agtOk(repository, 'list')).toMatch(/ accepted /);
   expect(agt(repository, 'accept', 's1').stderr).toContain('nothing to accept: "main" has all work of');

@@ -75,7 +75,9 @@ test('reject leaves every branch of the user, keeps the reason, and undo brings 
   expect(shown).toMatchObject({ state: 'rejected', state_reason: 'no use' });
   expect(agtOk(repository, 'reject', 's1')).toBe('s1: rejected before; bring it back: agt undo s1');
   expect(agt(repository, 'accept', 's1').exitCode).toBe(1);
-  expect(agtOk(repository, 'undo', 's1')).toContain('now at "before reject", ');
+  const back = agtOk(repository, 'undo', 's1');
+  expect(back).toContain('now at "before reject", ');
+  expect(back).toMatch(/\nto take this back: agt reject s1$/);
   expect(git(sandbox, 'rev-parse', 'HEAD')).toBe(work);
   expect(git(sandbox, 'status', '--porcelain', '--branch')).toBe('## agt/s1\n?? new');
 });

@@ -20,7 +20,9 @@ test('after git branch -m, status and sync name the way on, and sync --from take
   );
   agtOk(repository, 'remove', 's2');
   git(repository, 'commit', '-q', '--allow-empty', '-m', 'later');
-  agtOk(repository, 'sync', 's1', '--from', 'trunk', '-n');
+  expect(agtOk(repository, 'sync', 's1', '--from', 'trunk', '-n')).toMatch(
+    /^would merge 1 commit of trunk into s1\nthe work of s1 would go to trunk from now on$/,
+  );
   expect(agt(repository, 'status').stdout).toContain(gone);
   expect(agtOk(repository, 'sync', 's1', '--from', 'trunk')).toMatch(
     /^merged 1 commit of trunk into s1, which is at \w+\nthe work of s1 goes to trunk from now on$/,

@@ -60,7 +60,7 @@ export const sessionSync = defineSessionCommand({
       text: isBlocked
         ? ''
         : describeSync(result, args.dryRun) +
-          describeUserBranch(session, result) +
+          describeUserBranch(session, result, args.dryRun) +
           describeDropped(result, args.dryRun) +
           describeRevert(result, args.dryRun),
       notes: isBlocked ? describeConflicts(result, args.dryRun) : '',
@@ -92,9 +92,9 @@ function describeSync(result: SyncResult, dryRun: boolean): string {
 }
 
 /** The branch that the user has named takes the place of one that is gone. */
-function describeUserBranch({ record: before }: Session, { record, branch }: SyncResult): string {
+function describeUserBranch({ record: before }: Session, { record, branch }: SyncResult, dryRun: boolean) {
   if (record.user_branch === before.user_branch) return '';
-  return `the work of ${record.session_id} goes to ${branch} from now on\n`;
+  return `the work of ${record.session_id} ${verb(dryRun, 'goes', 'go')} to ${branch} from now on\n`;
 }
 
 function describeDropped(result: SyncResult, dryRun: boolean) {

@@ -162,7 +162,10 @@ export async function runRestore(
     context.err(warningOfOthers(session, await othersChanges(session, { from }, snapshot.commit, content)));
   const { sandbox, checkout = sandbox } = restored.record;
   const hasEnded = isEnded(session.record);
-  const end = hasEnded ? `\nto take this back: agt session remove ${session.id}` : '';
+  const { state } = session.record;
+  const back = state === 'accepted' ? 'end it again' : 'take this back';
+  const command = `agt ${state === 'rejected' ? 'reject' : 'session remove'} ${session.id}`;
+  const end = hasEnded ? `\nto ${back}: ${command}` : '';
   const isLink = by === 'undo' && isGone && !hasEnded && restored.changed.length === 0;
   const isBack = isLink
     ? `only its .git file was missing, and is back; one step back: ${commandToMove(session.record, 'undo')}`
