@@ -1,7 +1,8 @@
 /** `--everywhere`: a command in each repository that has sessions, under a heading, as JSON one list; or one list of all. */
 import { rmSync } from 'node:fs';
-import { AgtError, isAgtError } from '../errors.ts';
+import { AgtError, EXIT, isAgtError } from '../errors.ts';
 import { listStores, openListedStore, shownId } from '../folders/store.ts';
+import { shellQuote } from '../process/shell-quote.ts';
 import { knownRepositories, openKnown, placeOf } from '../repository/known-repositories.ts';
 import type { Repository } from '../repository/repository.ts';
 import { isAttached, listRecords, type SessionRecord } from '../session/record.ts';
@@ -19,9 +20,12 @@ export async function everywhere(
   const env = { ...context.env, GIT_DIR: undefined, GIT_WORK_TREE: undefined };
   const inOne = async (repository: string) => {
     const there = openContext(repository.replace(/\/\.git$/, ''), env, tolerant);
-    const place = await there.repositoryIfAny().then((found) => found && placeOf(found));
+    const found = await there.repositoryIfAny();
+    if (found === undefined)
+      throw new AgtError('git finds no repository there any more', { exitCode: EXIT.git });
+    const place = placeOf(found);
     const { json, text = '', notes = '', ...part } = await partOf(await run(there));
-    const heading = paint(context.colour())('bold', showPath(place ?? repository));
+    const heading = paint(context.colour())('bold', showPath(place));
     const rows = [json].flat().map((row) => ({ repository, ...(row as object) }));
     return text === ''
       ? { ...part, json: rows }
@@ -38,11 +42,13 @@ export async function everywhere(
   return { ...report, text: report.text.replace(/\n\n$/, '\n'), warnings };
 }
 
-/** An error of git says nothing of the place. */
-function named(repository: string, error: unknown): unknown {
+/** An error of git, and a hint, say nothing of the place. */
+export function named(repository: string, error: unknown): unknown {
   if (!isAgtError(error)) return error;
-  const { message, hints, exitCode } = error;
-  return new AgtError(`${showPath(repository)}: ${message}`, { hints, exitCode, cause: error });
+  const { message, exitCode } = error;
+  const place = placeOf({ commonDir: repository });
+  const hints = error.hints.map((hint) => hint.replace(/(?<=: )agt (?!-C )/, `agt -C ${shellQuote(place)} `));
+  return new AgtError(`${showPath(place)}: ${message}`, { hints, exitCode, cause: error });
 }
 
 /** A line for each repository that is not where agt knew it. */
@@ -67,14 +73,24 @@ export function nameOf(session: string, folder: SessionRecord | undefined): stri
   return folder === undefined ? session : `${shownId(folder)} (folder)`;
 }
 
-export function sourcesEverywhere(context: Context, present: readonly string[]): Source[] {
+/** One that cannot be read hides no other. */
+export function sourcesEverywhere(context: Context, present: readonly string[]) {
   const access = context.folderAccess();
-  const ofRepositories = present.map((commonDir) => sourceOf(openKnown(access, commonDir)));
-  const ofFolders = listStores(access).flatMap((store): Source[] => {
-    const session = openListedStore(access, store);
-    return session === undefined ? [] : [sourceOf(session.repository)];
-  });
-  return [...ofRepositories, ...ofFolders];
+  const errors: unknown[] = [];
+  const open = (place: string, repository: () => Repository | undefined): Source[] => {
+    try {
+      const found = repository();
+      return found === undefined ? [] : [sourceOf(found)];
+    } catch (error) {
+      errors.push(named(place, error));
+      return [];
+    }
+  };
+  const ofRepositories = present.flatMap((commonDir) => open(commonDir, () => openKnown(access, commonDir)));
+  const ofFolders = listStores(access).flatMap((store) =>
+    open(store, () => openListedStore(access, store)?.repository),
+  );
+  return { sources: [...ofRepositories, ...ofFolders], errors };
 }
 
 export function sourceOf(repository: Repository): Source {

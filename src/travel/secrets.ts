@@ -234,7 +234,7 @@ function mask(secret: string): string {
 const SHOWN = 4;
 
 function shown(path: string): string {
-  const text = displayPath(decodePath(path));
+  const text = displayPath(decodePath(path)).replace(/^_\/staged\/(.+)/, 'sandbox/$1 (staged)');
   return text.startsWith('sandbox/') ? text.slice('sandbox/'.length) : text || 'the names of files';
 }
 

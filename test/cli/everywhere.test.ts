@@ -115,15 +115,33 @@ test('--everywhere takes no session', () => {
     expect(agt('/', ...words, '--everywhere').exitCode).toBe(2);
 });
 
-test('a repository that git cannot read is named, and hides no other', () => {
+const COMMANDS = ['list', 'status', 'du', 'doctor', 'activity', 'search x'];
+
+test.each(COMMANDS)('agt %s: a repository that cannot be read is named, and hides no other', (command) => {
   const [one, two] = [makeRepository(), makeRepository()];
-  sessionIn(one, 'in-one');
-  sessionIn(two, 'in-two');
+  for (const [repository, id] of [
+    [one, 'in-one'],
+    [two, 'in-two'],
+  ] as const) {
+    const { sandbox } = sessionIn(repository, id);
+    write(join(sandbox, 'x'), 'x\n');
+    agtOk(repository, 'autocommit', id);
+  }
+  const look = () => {
+    const { stdout, stderr, exitCode } = agt('/', ...command.split(' '), '--everywhere');
+    expect(exitCode).not.toBe(0);
+    expect(stdout).toContain(command === 'doctor' ? `${two}\n` : 'in-two');
+    return command === 'doctor' ? stdout + stderr : stderr;
+  };
+  write(join(one, '.git/agt/config'), '[agt]\n\tretention = bogus\n');
+  const [, hint = ''] = /: (agt .*config unset agt\.retention)$/m.exec(look()) ?? [];
+  expect(
+    run('sh', ['-c', hint.replace(/^agt/, AGT)], { cwd: command === 'doctor' ? one : '/' }).exitCode,
+  ).toBe(0);
+  renameSync(join(one, '.git/HEAD'), join(one, '.git/head'));
+  expect(look()).toMatch(new RegExp(`^error: ${one}: `, 'm'));
   writeFileSync(join(one, '.git/HEAD'), 'junk\n');
-  const { stdout, stderr, exitCode } = agt('/', 'status', '--everywhere');
-  expect(exitCode).not.toBe(0);
-  expect(stderr).toMatch(new RegExp(`^error: ${one}/\\.git: `, 'm'));
-  expect(stdout).toContain('in-two');
+  expect(look()).toMatch(new RegExp(`^error: ${one}: `, 'm'));
   rmSync(one, { recursive: true });
 });
 

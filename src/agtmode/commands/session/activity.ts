@@ -17,7 +17,15 @@ import {
 } from '../../../timetravel/activity.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { goneNotes, NONE, nameOf, type Source, sourceOf, sourcesEverywhere } from '../../everywhere.ts';
+import {
+  goneNotes,
+  NONE,
+  named,
+  nameOf,
+  type Source,
+  sourceOf,
+  sourcesEverywhere,
+} from '../../everywhere.ts';
 import { orNull, shortPaths, showPath } from '../../output/format.ts';
 import { filesJson, parseNumber, parseSince, tableOfChanges } from '../../output/history.ts';
 import { showInPager } from '../../output/pager.ts';
@@ -52,7 +60,9 @@ export const sessionActivity = defineCommand({
   run: async (args, context) => {
     const limit = parseNumber(args.number, 'rows');
     const { present, gone } = args.everywhere ? knownRepositories(context.env) : NONE;
-    const sources = args.everywhere ? sourcesEverywhere(context, present) : await sourcesHere(context);
+    const { sources, errors: closed } = args.everywhere
+      ? sourcesEverywhere(context, present)
+      : { sources: await sourcesHere(context), errors: [] };
     // git reads a time only in a repository, and everywhere may begin in none.
     const git = sources[0]?.repository.git ?? (await context.git());
     const since = await parseSince(git, args.since, context.now());
@@ -80,7 +90,7 @@ export const sessionActivity = defineCommand({
     return {
       json: entries.map(({ place: _, name: __, key: ___, ...entry }) => entry),
       warnings: goneNotes(gone),
-      errors,
+      errors: [...closed, ...errors],
     };
   },
 });
@@ -103,7 +113,7 @@ async function readAll(sources: readonly Source[], request: ActivityRequest) {
   const errors: unknown[] = [];
   for (const source of sources) {
     const { repository, record, place } = source;
-    const named = (one: Turn | Outcome, key: string | undefined, entry: Entry): Row => ({
+    const rowOf = (one: Turn | Outcome, key: string | undefined, entry: Entry): Row => ({
       ...{ place, key, name: nameOf(one.session, record) },
       ...entry,
     });
@@ -111,10 +121,10 @@ async function readAll(sources: readonly Source[], request: ActivityRequest) {
       const turns = await readActivity(repository, request);
       // Of one second, an end comes after its turn.
       for (const one of readOutcomes(repository, request))
-        rows.push(named(one, one.landed?.commit, outcomeEntry(source, one)));
-      for (const one of turns) rows.push(named(one, one.first, turnEntry(source, one)));
+        rows.push(rowOf(one, one.landed?.commit, outcomeEntry(source, one)));
+      for (const one of turns) rows.push(rowOf(one, one.first, turnEntry(source, one)));
     } catch (error) {
-      errors.push(error);
+      errors.push(named(place, error));
     }
   }
   return { rows: withoutCopies(rows), errors };

@@ -15,7 +15,7 @@ import { search, stepsOf } from '../../../timetravel/search/search.ts';
 import { parsePathspec, pathInSession } from '../../../timetravel/session-paths.ts';
 import { defineCommand, option } from '../../command-line/command.ts';
 import type { Context } from '../../context.ts';
-import { goneNotes, NONE, nameOf, type Source, sourcesEverywhere } from '../../everywhere.ts';
+import { goneNotes, NONE, named, nameOf, type Source, sourcesEverywhere } from '../../everywhere.ts';
 import { orNull, paint, restoreNote, shortPaths, showPath } from '../../output/format.ts';
 import { parseNumber, parseSince } from '../../output/history.ts';
 import { withPager } from '../../output/pager.ts';
@@ -59,7 +59,9 @@ export const sessionSearch = defineCommand({
     const here =
       args.session === undefined ? await sessionIfAny(context) : await sessionHere(context, args.session);
     const { present, gone } = args.everywhere ? knownRepositories(context.env) : NONE;
-    const known = args.everywhere ? sourcesEverywhere(context, present) : [];
+    const { sources: known, errors } = args.everywhere
+      ? sourcesEverywhere(context, present)
+      : { sources: [], errors: [] };
     const repositories = args.everywhere
       ? known.map(({ repository }) => repository)
       : await chooseRepositories(context, args.session === undefined ? undefined : here);
@@ -86,7 +88,6 @@ export const sessionSearch = defineCommand({
           if (!args.json && !(await write(describe(occurrence)))) return;
         }
       });
-    const errors: unknown[] = [];
     let looked = 0;
     const open = async (repository: Repository) => {
       const steps = await stepsOf(repository, wanted);
@@ -100,7 +101,7 @@ export const sessionSearch = defineCommand({
           .then((source) => search([source], request, (found) => addFirst(all, found, limit)))
           .catch((error: unknown) => {
             if (exitCodeFor(error) === EXIT.usage) throw error;
-            errors.push(error); // one that cannot be read hides no other
+            errors.push(named(placeOf(repository), error));
           });
       const timeOf = ({ snapshot }: Occurrence) => snapshot.time.getTime();
       const newestFirst = all.toSorted((a, b) => timeOf(b) - timeOf(a));
