@@ -109,16 +109,24 @@ export async function withoutFailedCalls(
   return { tree: await treeWith(session.sandboxGit, bench, tree, left), leftOut };
 }
 
-/** Files that a failed call was the last to change, by path in the sandbox, with the version before. */
+/**
+ * Files that a failed call was the last to change, by path in the sandbox, with the version before. An undo, a redo and a
+ * restore change nothing of their own: a file that they bring back is of whoever made it.
+ */
 async function failedChanges(session: Session): Promise<Map<string, Version>> {
   const history = (await session.history()).toReversed();
   const first = history.findIndex(({ call }) => call?.outcome === 'failed');
+  const targets = new Set(history.map(({ restored }) => restored));
+  const failedAt = new Map<string | undefined, ReadonlyMap<string, Version>>();
   const failed = new Map<string, Version>();
   for (const snapshot of first < 0 ? [] : history.slice(first)) {
+    const back = failedAt.get(snapshot.restored);
     for (const { path, before } of await changesOf(session, snapshot)) {
-      if (snapshot.call?.outcome !== 'failed') failed.delete(path);
+      if (back?.has(path)) failed.set(path, back.get(path));
+      else if (snapshot.call?.outcome !== 'failed') failed.delete(path);
       else if (!failed.has(path)) failed.set(path, before);
     }
+    if (targets.has(snapshot.commit)) failedAt.set(snapshot.commit, new Map(failed));
   }
   return failed;
 }

@@ -53,7 +53,9 @@ test('a failed call that committed a rename; a dry run takes later changes; only
       ({ path, status }: Record<string, string>) => `${status} ${path}`,
     );
   expect(call('git mv nums renamed; git commit -qm x; exit 1')).toBe(1);
-  for (const how of [['--dry-run'], []]) {
+  for (const how of [['--dry-run'], ['--dry-run'], []]) {
+    agtOk(sandbox, 'undo');
+    agtOk(sandbox, 'redo');
     const only = agt(repository, 'accept', 's1', ...how);
     expect(only.stderr).toBe(
       'error: nothing to accept: only changes by failed calls are left in session "s1"\n' +
