@@ -24,6 +24,25 @@ function makeFolder() {
   return { folder, turn, edit };
 }
 
+test("the commits that a sync has brought are nobody's own changes", () => {
+  const { repository, sandbox } = makeSession({ a: 'a\n' });
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  const call = (name: string) => {
+    agent.begins(name);
+    write(join(sandbox, name), name);
+    agent.ends(name);
+  };
+  agent.says('work');
+  call('one');
+  write(join(repository, 'a'), 'main\n');
+  git(repository, 'commit', '-qam', 'main');
+  agtOk(sandbox, 'sync');
+  call('two');
+  agtOk(sandbox, 'undo');
+  const undo = agt(sandbox, 'undo');
+  expect([undo.stderr, readFileSync(join(sandbox, 'a'), 'utf8')]).toEqual(['', 'a\n']);
+});
+
 test('files, and the call or the turn', () => {
   const { folder, turn, edit } = makeFolder();
   turn('one', edit('a', '1\n'));

@@ -7,7 +7,7 @@ import { agtDirectory } from '../../layout.ts';
 import { callsAtWork } from '../../session/calls-at-work.ts';
 import { isAttached, listRecords } from '../../session/record.ts';
 import type { Session } from '../../session/session.ts';
-import { promptIn } from '../../snapshot/format.ts';
+import { AFTER_SYNC, promptIn } from '../../snapshot/format.ts';
 import { readNewest, type Snapshot } from '../../snapshot/history.ts';
 import { diffSnapshots } from '../../snapshot/tree.ts';
 import { encodePath } from '../../snapshot/tree-names.ts';
@@ -164,7 +164,8 @@ async function othersSnapshots(
   const hasAgent = going.some(isOfAgent);
   const hasEvents = newest.some(isOfAgent);
   const others = othersIn(session, newest);
-  const theirs = hasAgent || (isUndo && hasEvents) ? going.filter((one) => others.has(one)) : [];
+  const isTheirs = (one: Snapshot) => others.has(one) && one.label !== AFTER_SYNC; // the next sync brings that again
+  const theirs = hasAgent || (isUndo && hasEvents) ? going.filter(isTheirs) : [];
   const restored = going.findIndex(({ restoredBy }) => restoredBy !== undefined);
   const fresh = going.slice(0, restored < 0 ? undefined : restored);
   const sinceRestore = new Set(fresh.map(({ commit }) => commit));
