@@ -55,12 +55,12 @@ function areIn(spans: readonly Snapshot[], undone: ReadonlySet<string>): boolean
 /** The turns that undos and restores have taken back as a whole, apart from what came back since. */
 export async function undoneTurns(
   session: Session,
-  { steps, turns }: AuthoredHistory,
+  { steps, begun }: AuthoredHistory,
 ): Promise<ReadonlySet<TurnSteps>> {
   const tip = steps.at(-1)?.snapshot;
   const { standing, undone } = await walkBack(session.git, { steps });
   const found = new Set<TurnSteps>();
-  for (const turn of turns.filter((one) => one.steps.length > 0)) {
+  for (const turn of begun.filter((one) => one.steps.length > 0)) {
     const isBack = turn.steps.every(({ commit }) => !standing.has(commit));
     const isMarked = !isBack && tip !== undefined && areIn(spansOf(turn), undone);
     if (isBack || (isMarked && !(await isLeft(session, tip, turn, undone)))) found.add(turn);
@@ -77,14 +77,21 @@ async function walkBack(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
   const names = restores.flatMap(({ commit, restored }) => [`${commit}:sandbox`, `${restored}:sandbox`]);
   const trees = (await findObjects(git, names)).map((tree) => tree?.oid);
   const ofAll = new Set(restores.filter((_, i) => trees[2 * i] === trees[2 * i + 1]));
-  const standing = new Set<string>();
-  const undone = new Set<string>();
-  for (let at = steps.at(-1)?.snapshot; at !== undefined; ) {
-    standing.add(at.commit);
-    for (const before of isUndoOfWhole(at) ? at.undone : []) undone.add(before);
-    const isMove = at.restoredBy === 'undo' || at.restoredBy === 'redo' || ofAll.has(at);
-    at = known.get((isMove ? at.restored : at.previous) ?? '');
-  }
+  const isMove = (one: Snapshot) => one.restoredBy === 'undo' || one.restoredBy === 'redo' || ofAll.has(one);
+  const lineOf = function* (from = '') {
+    for (let at = known.get(from); at !== undefined; ) {
+      yield at;
+      at = known.get((isMove(at) ? at.restored : at.previous) ?? '');
+    }
+  };
+  const line = [...lineOf(steps.at(-1)?.snapshot.commit)];
+  const standing = new Set(line.map(({ commit }) => commit));
+  const undone = new Set(line.filter(isUndoOfWhole).flatMap((one) => one.undone));
+  // The undo of a redo takes back all that this had brought.
+  for (const one of [...known.values()].filter(isMove))
+    if (undone.has(one.previous ?? ''))
+      for (const { previous = '' } of new Set(lineOf(one.commit)).difference(new Set(lineOf(one.previous))))
+        undone.add(previous);
   return { standing, undone };
 }
 
