@@ -101,7 +101,7 @@ export interface CaptureOptions {
   readonly withIgnored?: boolean;
   /** Take these files, even if git ignores them; for an attached folder. */
   readonly alsoTake?: readonly string[];
-  /** The agent and its conversation, for an attached folder, which has no session of one agent. */
+  /** The agent, or the program of `agt run`, and its conversation: a session may have several. */
   readonly agent?: string | undefined;
   readonly conversation?: string | undefined;
   /** Conversations that are in the middle of a call (session/calls-at-work.ts). */

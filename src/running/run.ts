@@ -107,7 +107,7 @@ function startRun(repository: Repository, { record, request }: SessionToRun) {
     if (present === undefined || !isCapturedByItself(present)) return; // accepted, rejected or removed meanwhile
     attempt(() => copyTranscriptInto(repository, present)); // without it, the files count
     const session = new Session(repository, present);
-    const once = () => autocommit(session, { now: now(), waitMs: LONGEST_WAIT_MS });
+    const once = () => autocommit(session, { now: now(), agent: name, waitMs: LONGEST_WAIT_MS });
     // Ctrl-C of a terminal reaches agt's git too.
     await once().catch((error: unknown) => {
       if (isAgtError(error) && error.signal !== undefined) return once();

@@ -43,7 +43,7 @@ export interface Snapshot {
   readonly sessionThen: string;
   readonly label: string | undefined;
   readonly tool: string | undefined;
-  /** The agent and its conversation, in an attached folder. */
+  /** The agent, or the program of `agt run`, and its conversation. */
   readonly agent: string | undefined;
   readonly conversation: string | undefined;
   /** The call of the tool that it records; undefined for every other snapshot. */

@@ -16,7 +16,7 @@ import { type Fate, findFates, landingsOf, STANDS } from '../survey/landed.ts';
 import { readRefs } from '../survey/refs.ts';
 import type { FileChange } from './timeline.ts';
 import { filesOfTurns, undoneTurns } from './turn-files.ts';
-import { type AuthoredHistory, agentsOf, authorsOf, beforeNames, isOfHook, type TurnSteps } from './turns.ts';
+import { type AuthoredHistory, authorsOf, isOfHook, namesOfAgents, type TurnSteps } from './turns.ts';
 
 export interface Turn {
   readonly session: string;
@@ -69,12 +69,11 @@ export function readOutcomes(
   { sessions, since }: Pick<ActivityRequest, 'sessions' | 'since'>,
 ): Outcome[] {
   const { records } = listRecords(repository);
-  const agents = agentsOf(records);
   const outcomes = records
     .filter(({ session_id: id }) => sessions.length === 0 || sessions.includes(id))
     .flatMap((record): Outcome[] => {
       const { session_id: session, state, state_at: at, state_reason: reason } = record;
-      const about = { session, agent: agents.get(session), fate: STANDS, reason: undefined };
+      const about = { session, agent: record.agent ?? record.profile, fate: STANDS, reason: undefined };
       const landingOf = (landed: Landed): Outcome => {
         const outcome = landed.in_part ? 'accepted-in-part' : 'accepted';
         return { ...about, at: new Date(landed.at), outcome, landed };
@@ -122,8 +121,7 @@ export async function readActivity(
     }));
   // Of one second, the later one first.
   const newest = drafts.toReversed().toSorted((a, b) => endOf(b).getTime() - endOf(a).getTime());
-  const agents = agentsOf(records);
-  const unnamed = beforeNames(snapshots);
+  const agentOf = namesOfAgents(records, authored);
   const undone = await undoneSteps(repository, records, authored);
   const isEmpty = ({ number, snapshots: own }: TurnSteps, changed: readonly FileChange[] = []) =>
     number === 0 && changed.length === 0 && own.every((one) => labelByPerson(one) === undefined);
@@ -135,12 +133,10 @@ export async function readActivity(
     if (some.length === newest.length) break;
   }
   return chosen.map((turn) => {
-    const { session, prompt, from, isPersons, snapshots: all } = turn;
+    const { session, prompt, from, snapshots: all } = turn;
     return {
       ...{ session, prompt, from, to: endOf(turn) },
-      agent: isPersons
-        ? undefined
-        : (turn.agent ?? (all[0] && unnamed.has(all[0]) ? undefined : agents.get(session))),
+      agent: agentOf(turn),
       bySession: turn.steps.find((step) => step.bySession !== undefined)?.bySession,
       labels: [...new Set(all.flatMap((snapshot) => labelByPerson(snapshot) ?? []))],
       snapshots: all.length,

@@ -55,7 +55,7 @@ export function authorsOf(history: readonly Snapshot[], isFolder: boolean): Auth
   const turns: TurnSteps[] = [];
   const begun: TurnSteps[] = [];
   const current = new Map<string, TurnSteps>();
-  let isTold = false;
+  const told = new Set<string | undefined>();
   const begin = (snapshot: Snapshot, key: string): TurnSteps => {
     const { session, time: from, agent, conversation } = snapshot;
     const prompt = promptIn(snapshot);
@@ -69,9 +69,14 @@ export function authorsOf(history: readonly Snapshot[], isFolder: boolean): Auth
   const steps = history.map((snapshot): AuthoredStep => {
     const { tool, agent, conversation } = snapshot;
     const own = conversation ?? '';
-    isTold ||= isOfHook(snapshot);
+    if (isOfHook(snapshot)) told.add(agent);
+    const isTold = told.size > 0;
+    const isOfRun = agent !== undefined && conversation === undefined && !told.has(agent);
+    const { prompt, agent: before = agent } = current.get(own) ?? {};
+    const isOther = snapshot.restoredBy !== undefined || (agent ?? before) !== before;
+    if (prompt === undefined && isOther) current.delete(own);
     const { author, key, among } = authorOf(snapshot, {
-      hasEvents: isTold,
+      hasEvents: isTold && !isOfRun,
       isStart: isFolder && isTold && snapshot.previous === undefined,
     });
     const isPrompt = promptIn(snapshot) !== undefined;
@@ -157,14 +162,16 @@ export function turnNumbered({ record }: Session, { turns }: AuthoredHistory, nu
   });
 }
 
-/** The agent of each session, as far as agt knows it. */
-export function agentsOf(records: readonly SessionRecord[]): ReadonlyMap<string, string | undefined> {
-  return new Map(records.map(({ session_id: id, agent, profile }) => [id as string, agent ?? profile]));
-}
-
-/** Those before an agent has told its name: the session has that of the last one. */
-export function beforeNames(snapshots: readonly Snapshot[]): ReadonlySet<Snapshot> {
-  const ofSessions = [...Map.groupBy(snapshots, ({ session }) => session).values()];
-  const isNamed = ({ agent }: Snapshot) => agent !== undefined;
-  return new Set(ofSessions.flatMap((all) => all.slice(0, Math.max(0, all.findIndex(isNamed)))));
+/** For each turn. The session has the agent that told its name last; those before the first name are not its own. */
+export function namesOfAgents(records: readonly SessionRecord[], authored: readonly AuthoredHistory[]) {
+  const unnamed = authored.flatMap(({ steps }) => {
+    const first = steps.findIndex(({ snapshot }) => snapshot.agent !== undefined);
+    return steps.slice(0, Math.max(0, first)).map(({ snapshot }) => snapshot.commit);
+  });
+  const isUnnamed = new Set(unnamed);
+  return ({ session, isPersons, agent, snapshots: [first] }: TurnSteps) => {
+    if (agent !== undefined || isPersons || isUnnamed.has(first?.commit ?? '')) return agent;
+    const record = records.find(({ session_id: id }) => id === session);
+    return record?.agent ?? record?.profile;
+  };
 }

@@ -72,7 +72,7 @@ test('a deletion that an undo has taken back is no change of the turn', () => {
   expect(rowsOf(session)).toEqual([['one', true, 'c.txt']]);
 });
 
-test('the work of a program is not given to the agent that came later', () => {
+test('the work of a program is given to no agent, earlier or later', () => {
   const { repository, sandbox } = newSession({ 'a.txt': 'a\n' }, 'one');
   agtOk(repository, 'run', 'one', '--', 'sh', '-c', 'echo b >b.txt');
   const rows = () => {
@@ -89,8 +89,49 @@ test('the work of a program is not given to the agent that came later', () => {
   agent.ends('1');
   expect(rows()).toEqual([
     ['claude', 'Hi'],
-    [null, null],
+    ['sh', null],
   ]);
+  agtOk(repository, 'run', 'one', '--', 'touch', 'd.txt');
+  expect(rows()).toEqual([
+    ['touch', null],
+    ['claude', 'Hi'],
+    ['sh', null],
+  ]);
+});
+
+test('each program has a row of its own, which stays when an undo has taken back its work', () => {
+  const session = newSession({ 'a.txt': 'a\n' }, 'one');
+  const { repository } = session;
+  agtOk(repository, 'run', 'one', '--', 'sh', '-c', 'echo b >b.txt');
+  agtOk(repository, 'run', 'one', '--', 'touch', 'c.txt');
+  expect(rowsOf(session)).toEqual([
+    ['one', true, 'c.txt'],
+    ['one', true, 'b.txt'],
+  ]);
+  agtOk(repository, 'undo', 'one', '2');
+  const undone = [
+    ['one', false, 'c.txt'],
+    ['one', false, 'b.txt'],
+  ];
+  expect(rowsOf(session)).toEqual(undone);
+  agtOk(repository, 'reject', 'one');
+  expect(rowsOf(session).filter(([, , files]) => files !== '')).toEqual(undone);
+  agtOk(repository, 'undo', 'one');
+  agtOk(repository, 'run', 'one', '--', 'touch', 'd.txt');
+  expect(rowsOf(session)).toEqual([['one', true, 'd.txt'], ...undone]);
+});
+
+test('a call that its agent has not named is of the same agent in both lists', () => {
+  const { repository, sandbox } = newSession({ 'a.txt': 'a\n' }, 'one');
+  const agent = agentIn(sandbox, 'claude-code', 'c-1');
+  agent.says('Hi');
+  agent.begins('1');
+  agent.ends('1');
+  agent.stops();
+  agtOk(repository, 'session', 'record', 'one', '--tool', 'Bash', '--failed');
+  const agents = (...words: string[]) =>
+    (JSON.parse(agtOk(sandbox, ...words, '--json')) as { agent: string | null }[]).map((one) => one.agent);
+  expect(agents('log', '--turns')).toEqual(agents('activity'));
 });
 
 test('agt run takes no credit for the work of a person before it', () => {

@@ -99,6 +99,8 @@ describe('agt session log', () => {
     const session = twoStates();
     for (const number of [['-n', '1'], ['-1']]) expect(log(session, ...number)).toHaveLength(1);
     expect(log(session, '--since', '2037-01-01')).toHaveLength(0);
+    const none = agt(session.sandbox, 'session', 'log', '--since', '2037-01-01');
+    expect(none).toMatchObject({ stdout: '', stderr: 'note: no snapshots since 2037-01-01 00:00:00\n' });
     expect(log(session, '--since', '1 hour ago')).toHaveLength(2);
     const labels = (...paths: string[]) => log(session, '--', ...paths).map(({ label }) => label);
     expect(labels('src')).toEqual([null, 'first']);
@@ -155,6 +157,7 @@ describe('agt session log', () => {
       const table = agtOk(cwd, 'session', 'log', '--turns').split('\n').slice(1);
       return table.map((line) => /(\(undone\) )?\w+$/.exec(line)?.[0]);
     };
+    expect(agtOk(cwd, 'log', '--turns', '--since', '2037-01-01')).toBe('no turns since 2037-01-01 00:00:00');
     const turnsAfter = (...words: string[]) => {
       agtOk(cwd, ...words);
       return turns();
@@ -170,6 +173,11 @@ describe('agt session log', () => {
     expect(turnsAfter('undo')).toEqual(all);
     expect(turnsAfter('undo')).toEqual(['(undone) three', 'two', 'one']);
     expect(turnsAfter('redo', '2')).toEqual(all);
+    const withoutThree = ['(undone) three', 'two', 'one'];
+    expect(turnsAfter('undo', '2')).toEqual(withoutThree);
+    expect(turnsAfter('redo', '2')).toEqual(all);
+    expect(turnsAfter('undo', '--step', '@{0}')).toEqual(withoutThree);
+    expect(turnsAfter('undo')).toEqual(all);
     expect(turnsAfter('undo', '--turn', '2')).toEqual(withoutTwo);
     agent.says('go on');
     expect(turns()).toEqual(withoutTwo);

@@ -18,8 +18,10 @@ import {
 import { type FileChange, readTimeline, type SnapshotChanges } from '../../../timetravel/timeline.ts';
 import { filesOfTurns, undoneTurns } from '../../../timetravel/turn-files.ts';
 import {
+  type AuthoredHistory,
   type AuthoredStep,
   authorsOf,
+  namesOfAgents,
   readAuthors,
   type TurnSteps,
   turnNumbered,
@@ -86,7 +88,9 @@ export const sessionLog = defineSessionCommand({
     const first = isAttached(record) ? history.at(-1)?.commit : undefined;
     const notes = (entry: Entry) => notesOf(entry, { id: record.session_id, first }, numbers);
     if (!args.json) await showInPager(context, logText(context, entries, notes, args.stat));
-    return { json: args.stat ? entries : entries.map(({ files: _, ...entry }) => entry) };
+    const json = args.stat ? entries : entries.map(({ files: _, ...entry }) => entry);
+    const isNone = since !== undefined && entries.length === 0;
+    return { json, notes: isNone ? `note: no snapshots since ${localTime(since)}\n` : '' };
   },
 });
 
@@ -207,6 +211,7 @@ async function logTurns(context: Context, session: Session, args: Arguments<type
   const limit = parseNumber(args.number);
   const since = await parseSince(session.git, args.since, context.now());
   const authored = await readAuthors(session);
+  const agentOf = namesOfAgents([session.record], [authored]);
   const isSince = ({ snapshots, from }: TurnSteps) =>
     since === undefined || (snapshots.at(-1)?.time ?? from) >= since;
   const chosen = authored.turns.filter(isSince).toReversed().slice(0, limit);
@@ -216,14 +221,14 @@ async function logTurns(context: Context, session: Session, args: Arguments<type
   });
   const undone = await undoneTurns(session, authored);
   const entries = chosen.map((turn) => ({
-    ...turnJson(turn, files.get(turn) ?? []),
+    ...turnJson({ ...turn, agent: agentOf(turn) }, files.get(turn) ?? []),
     stands: !undone.has(turn),
   }));
   if (!args.json)
     await showInPager(
       context,
       entries.length === 0
-        ? noneOf(authored.begun)
+        ? noneOf(authored, since)
         : tableOfChanges(context, TURN_COLUMNS, entries, args.stat),
     );
   return { json: entries };
@@ -252,7 +257,8 @@ function turnJson({ snapshots, steps, from, ...turn }: TurnSteps, files: readonl
   };
 }
 
-function noneOf(begun: readonly TurnSteps[]): string {
+function noneOf({ turns, begun }: AuthoredHistory, since: Date | undefined): string {
+  if (turns.length > 0) return since === undefined ? '' : `no turns since ${localTime(since)}\n`;
   const isPrompted = begun.some(({ prompt }) => prompt !== undefined);
   return `no turns: ${isPrompted ? 'no prompt has led to the call of a tool yet' : 'agt knows prompts and calls from the hooks of agents'}\n`;
 }
