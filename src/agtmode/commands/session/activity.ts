@@ -40,7 +40,7 @@ export const sessionActivity = defineCommand({
     'that it changed, and the first words of the prompt, or the labels. A turn goes from one prompt to the next; ' +
     'agt knows prompts from the hooks of agents, and passes over those without a call of a tool. Further rows say what has landed, as which commit, whether only in ' +
     'part, what agt unaccept took back, and which sessions have failed, were rejected or removed. Sessions that have ended count as long as agt gc has not deleted ' +
-    'their snapshots. agt log ID --turns numbers the turns of a session, for agt diff ID --turn N. agt activity and agt ' +
+    'their snapshots. agt log ID --turns numbers those of which hooks have told, for agt diff ID --turn N. agt activity and agt ' +
     'log --all-sessions are the same command.',
   positionals: { ids: option.many('only the turns of these sessions') },
   options: {
