@@ -109,10 +109,7 @@ export async function withoutFailedCalls(
   return { tree: await treeWith(session.sandboxGit, bench, tree, left), leftOut };
 }
 
-/**
- * Files that a failed call was the last to change, by path in the sandbox, with the version before. An undo, a redo and a
- * restore change nothing of their own: a file that they bring back is of whoever made it.
- */
+/** Files that a failed call was the last to change, also if a redo brought them back: by path, with the version before. */
 async function failedChanges(session: Session): Promise<Map<string, Version>> {
   const history = (await session.history()).toReversed();
   const first = history.findIndex(({ call }) => call?.outcome === 'failed');

@@ -78,11 +78,11 @@ async function walkBack(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
   const trees = (await findObjects(git, names)).map((tree) => tree?.oid);
   const ofAll = new Set(restores.filter((_, i) => trees[2 * i] === trees[2 * i + 1]));
   const isMove = (one: Snapshot) => one.restoredBy === 'undo' || one.restoredBy === 'redo' || ofAll.has(one);
-  const lineOf = function* (from = '') {
-    for (let at = known.get(from); at !== undefined; ) {
-      yield at;
-      at = known.get((isMove(at) ? at.restored : at.previous) ?? '');
-    }
+  const before = (one: Snapshot) => known.get((isMove(one) ? one.restored : one.previous) ?? '');
+  const lineOf = (from = '') => {
+    const line = new Set<Snapshot>();
+    for (let at = known.get(from); at !== undefined; at = before(at)) line.add(at);
+    return line;
   };
   const line = [...lineOf(steps.at(-1)?.snapshot.commit)];
   const standing = new Set(line.map(({ commit }) => commit));
@@ -90,7 +90,7 @@ async function walkBack(git: Git, { steps }: Pick<AuthoredHistory, 'steps'>) {
   // The undo of a redo takes back all that this had brought.
   for (const one of [...known.values()].filter(isMove))
     if (undone.has(one.previous ?? ''))
-      for (const { previous = '' } of new Set(lineOf(one.commit)).difference(new Set(lineOf(one.previous))))
+      for (const { previous = '' } of lineOf(one.commit).difference(lineOf(one.previous)))
         undone.add(previous);
   return { standing, undone };
 }
